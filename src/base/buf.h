@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A growing byte buffer, always followed by a NUL byte so that text in it can be used as a string.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct buf {
+    char *data; /**< owned; NULL while empty */
+    size_t len; /**< bytes used, the trailing NUL not counted */
+    size_t size;
+};
+
+/** Release the memory and leave an empty buffer. */
+void buf_fini(struct buf *buf);
+/** Forget the content, keep the memory. */
+void buf_clear(struct buf *buf);
+/** Append bytes. */
+void buf_append(struct buf *buf, const void *bytes, size_t len);
+/** Append a string. */
+void buf_append_string(struct buf *buf, const char *text);
+/** Append formatted text. */
+void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/** The content as a string; "" when empty. Valid until the next change. */
+const char *buf_string(const struct buf *buf);
+/** Take the content (never NULL, NUL-terminated, owned by the caller) and leave an empty buffer. */
+char *buf_steal(struct buf *buf);
+
+#define auto_buf __attribute__((cleanup(buf_fini)))

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Cancel tokens over eventfd. The descriptor is never read, so it stays readable: every waiter,
+ * present or future, sees the cancellation.
+ */
+#include "base/cancel.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+int cancel_init(struct cancel *cancel, struct rondo_error *err)
+{
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot create a cancel token");
+    }
+    atomic_init(&cancel->level, CANCEL_NONE);
+    cancel->event_fd = fd;
+    return 0;
+}
+
+void cancel_fini(struct cancel *cancel)
+{
+    if (cancel->event_fd > 0) {
+        close(cancel->event_fd);
+        cancel->event_fd = -1;
+    }
+}
+
+void cancel_set(struct cancel *cancel, enum cancel_level level)
+{
+    int present = atomic_load(&cancel->level);
+    while (present < (int)level && !atomic_compare_exchange_weak(&cancel->level, &present, level)) {
+    }
+    int saved_errno = errno;
+    uint64_t one = 1;
+    ssize_t written = write(cancel->event_fd, &one, sizeof(one));
+    (void)written; /* EAGAIN: the counter is full, so the descriptor is readable already. */
+    errno = saved_errno;
+}
+
+enum cancel_level cancel_level(const struct cancel *cancel)
+{
+    return cancel == NULL ? CANCEL_NONE : (enum cancel_level)atomic_load(&cancel->level);
+}
+
+bool cancel_wait(struct cancel *cancel, int64_t duration_ns)
+{
+    const struct clock *clock = clock_system();
+    int64_t deadline = clock_monotonic(clock) + duration_ns;
+    struct pollfd poll_fd = {.fd = cancel->event_fd, .events = POLLIN};
+    while (!cancel_is_set(cancel)) {
+        int64_t left = deadline - clock_monotonic(clock);
+        if (left <= 0) {
+            return false;
+        }
+        struct timespec timeout = {.tv_sec = left / NS_PER_S, .tv_nsec = left % NS_PER_S};
+        ppoll(&poll_fd, 1, &timeout, NULL);
+    }
+    return true;
+}

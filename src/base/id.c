@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/* UUIDv7: 48 bits of milliseconds, version 7, 74 random bits (RFC 9562). Pure. */
+#include "base/id.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void id_new(int64_t time_ns, struct random *random, char *ret_id)
+{
+    unsigned char b[16];
+    random->fill(random, b, sizeof(b));
+    uint64_t ms = (uint64_t)(time_ns / NS_PER_MS);
+    for (unsigned i = 0; i < 6; i++) {
+        b[i] = (unsigned char)(ms >> (40 - 8 * i));
+    }
+    b[6] = (unsigned char)(0x70 | (b[6] & 0x0f));
+    b[8] = (unsigned char)(0x80 | (b[8] & 0x3f));
+    snprintf(ret_id, ID_SIZE,
+             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+             b[15]);
+}
+
+bool id_is_valid(const char *text)
+{
+    if (strlen(text) != ID_SIZE - 1) {
+        return false;
+    }
+    for (size_t i = 0; i < ID_SIZE - 1; i++) {
+        bool is_hyphen_place = i == 8 || i == 13 || i == 18 || i == 23;
+        if (is_hyphen_place ? text[i] != '-' : strchr("0123456789abcdef", text[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}

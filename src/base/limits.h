@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Every size that a network, a file, a worker or a user can choose, by name. Each has a test at
+ * the limit and one past it. Raising one is a change of behaviour and belongs in the CHANGELOG.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#define LIMIT_KIB 1024L
+#define LIMIT_MIB (1024L * 1024L)
+
+/** Agent state in one checkpoint, bytes before compression. */
+#define LIMIT_STATE_BYTES (64 * LIMIT_MIB)
+/** Custom data (JSON) in one checkpoint, bytes. */
+#define LIMIT_CUSTOM_DATA_BYTES (1 * LIMIT_MIB)
+/** States at least this large are stored zstd-compressed. */
+#define LIMIT_STATE_COMPRESS_FROM_BYTES (4 * LIMIT_KIB)
+/** The worker's result file, bytes. */
+#define LIMIT_RESULT_FILE_BYTES (2 * LIMIT_MIB)
+/** The summary in a finish request, bytes. */
+#define LIMIT_SUMMARY_BYTES (16 * LIMIT_KIB)
+/** A prompt, bytes. */
+#define LIMIT_PROMPT_BYTES (1 * LIMIT_MIB)
+/** Prompts longer than this are handed over by file only (Linux caps one string at 128 KiB). */
+#define LIMIT_PROMPT_ENV_BYTES (96 * LIMIT_KIB)
+/** Worker output that an iteration keeps: its end, bytes. */
+#define LIMIT_WORKER_OUTPUT_BYTES (32 * LIMIT_KIB)
+/** Verifier output that a condition keeps: its end, bytes. */
+#define LIMIT_VERIFIER_OUTPUT_BYTES (8 * LIMIT_KIB)
+/** One event's data, bytes of JSON. */
+#define LIMIT_EVENT_BYTES (1 * LIMIT_MIB)
+/** Attributes of an event that a library caller adds, bytes of JSON. */
+#define LIMIT_EVENT_ATTRIBUTES_BYTES (64 * LIMIT_KIB)
+/** Events that best-effort durability keeps in memory while the store fails. */
+#define LIMIT_PENDING_EVENTS 10000
+/** Bytes of their data. */
+#define LIMIT_PENDING_BYTES (16 * LIMIT_MIB)
+/** Nesting of JSON that is read. */
+#define LIMIT_JSON_DEPTH 64
+/** Length of an agent id. */
+#define LIMIT_AGENT_ID_LEN 128
+/** Length of a condition's name. */
+#define LIMIT_CONDITION_NAME_LEN 64
+/** Exit conditions of one run. */
+#define LIMIT_CONDITIONS 32
+/** Verifiers of one run that run at the same time. */
+#define LIMIT_PARALLEL_VERIFIERS 8
+/** A shell command (a verifier), bytes. */
+#define LIMIT_COMMAND_BYTES (64 * LIMIT_KIB)
+/** Arguments of a worker command. */
+#define LIMIT_ARGUMENTS 1024
+/** The file given with --config, bytes. */
+#define LIMIT_CONFIG_FILE_BYTES (256 * LIMIT_KIB)
+/** A project file (Makefile, package.json, ...) that detection reads, bytes. */
+#define LIMIT_PROJECT_FILE_BYTES (1 * LIMIT_MIB)
+/** Iteration limits that can be asked for. */
+#define LIMIT_MAX_ITERATIONS 1000000000L
+/** Checkpoints a run keeps; older ones are pruned. */
+#define LIMIT_CHECKPOINTS_KEPT 100
+/** Loops that one process may run at once. */
+#define LIMIT_LOOPS_PER_PROCESS 10000
+/** The largest duration that an option accepts, in nanoseconds: 366 days. */
+#define LIMIT_DURATION_NS (INT64_C(366) * 24 * 3600 * 1000000000)

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Allocation that cannot fail: running out of memory aborts. Everything that input sizes is held
+ * against a named limit before it gets here, so an abort means that the machine is out of memory.
+ */
+#pragma once
+
+#include <stddef.h>
+
+/** malloc or abort. */
+void *memory_new(size_t size) __attribute__((malloc, returns_nonnull));
+/** calloc or abort. */
+void *memory_new_zero(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+/** realloc of `count` elements or abort; the product is checked. */
+void *memory_resize(void *memory, size_t count, size_t size) __attribute__((returns_nonnull));
+/** strdup or abort; NULL gives NULL. */
+char *memory_dup_string(const char *text);
+/** Copy of `len` bytes with a NUL behind them, or abort. */
+char *memory_dup_bytes(const void *bytes, size_t len) __attribute__((returns_nonnull));

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whole files: bounded reading, atomic replacing, private folders. */
+#pragma once
+
+#include "base/buf.h"
+#include "rondo/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/**
+ * Append a regular file's content to `ret_buf`.
+ * @param limit largest size in bytes; more is RONDO_ERR_LIMIT
+ * RONDO_ERR_NOT_FOUND when there is none; RONDO_ERR_INVALID when it is not a regular file (a FIFO
+ * or a device would block for ever). Any thread.
+ */
+int file_read(const char *path, size_t limit, struct buf *ret_buf, struct rondo_error *err);
+
+/**
+ * Replace a file as a whole: temporary file in the same folder, mode 0600, rename. A reader sees
+ * the old or the new content. Not synced: for files that a crash may take (worker hand-over).
+ */
+int file_replace(const char *path, const void *bytes, size_t len, struct rondo_error *err);
+
+/** Make a folder and its parents, mode 0700 for those that are new. */
+int file_make_folder(const char *path, struct rondo_error *err);
+
+/** Remove a folder with everything in it, never following symbolic links. Missing is fine. */
+int file_remove_tree(const char *path, struct rondo_error *err);
+
+/** Whether something exists at `path`. */
+bool file_exists(const char *path);

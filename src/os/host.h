@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who this process is, precisely enough to tell later whether it still lives: a pid alone is
+ * reused, and a store may be shared between containers that each have a pid 1.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct host_process {
+    char host[65];      /**< host name */
+    char boot_id[37];   /**< /proc/sys/kernel/random/boot_id, "" when unreadable */
+    uint64_t pid_space; /**< inode of the pid namespace */
+    int64_t pid;
+    uint64_t started; /**< start time of the process in clock ticks since boot (proc(5), stat 22) */
+};
+
+/** Describe this process. */
+void host_describe_self(struct host_process *ret_process);
+
+/**
+ * Whether that process is certainly gone: same boot and same pid namespace as ours, and no process
+ * with that pid and start time (a zombie counts as gone). False whenever it cannot be known.
+ */
+bool host_is_dead(const struct host_process *process);
+
+/** Resident set of this process in bytes: now and at its peak (proc(5), status). 0 = unknown. */
+uint64_t host_memory_now(void);
+uint64_t host_memory_peak(void);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Sandbox tiers for verifiers (and for workers that ask for one).
+ *
+ * SANDBOX_NAMESPACE: bubblewrap with user, mount, pid, ipc, uts and network namespaces, a seccomp
+ * filter and resource limits. System folders read-only, the workspace writable (its .git/hooks and
+ * .git/config read-only, hidden paths empty), private /tmp and HOME, no other process in sight,
+ * loopback only unless the network is allowed, an environment reduced to an allow list.
+ * SANDBOX_LANDLOCK: Landlock, seccomp and resource limits without namespaces, for machines that
+ * forbid those; other processes are visible in /proc, and there is no private /tmp.
+ * A tier that is not available is never replaced by a weaker one: the command is not run.
+ */
+#pragma once
+
+#include "rondo/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sandbox_tier { SANDBOX_NONE = 0, SANDBOX_LANDLOCK, SANDBOX_NAMESPACE, SANDBOX_TIER_COUNT };
+
+/** Resource limits; 0 = the default of the table in sandbox.c. */
+struct sandbox_limits {
+    uint64_t processes;
+    uint64_t file_size_bytes;
+    uint64_t open_files;
+    uint64_t memory_bytes; /**< enforced through a cgroup where one is writable */
+};
+
+/** What a sandboxed command may see and do. Borrowed pointers; absolute paths. */
+struct sandbox_policy {
+    enum sandbox_tier tier;
+    const char *workspace; /**< writable, at its own path */
+    bool allow_network;
+    const char *const *read_paths;  /**< further readable paths; NULL-terminated or NULL */
+    const char *const *write_paths; /**< further writable paths; NULL-terminated or NULL */
+    const char *const *hide_paths;  /**< shown empty even inside the workspace; or NULL */
+    const char *const *env_names;   /**< variables to pass besides the allow list; or NULL */
+    struct sandbox_limits limits;
+};
+
+/** "none", "landlock", "namespace". Static; any thread. */
+const char *sandbox_tier_name(enum sandbox_tier tier);
+/** @return whether `name` is a tier; only then `*ret_tier` is set. */
+bool sandbox_tier_from_name(const char *name, enum sandbox_tier *ret_tier);
+
+/**
+ * Find out by trying whether a tier works here. Takes some milliseconds; any thread.
+ * @param ret_reason why not, for people; "" when it works
+ */
+bool sandbox_is_available(enum sandbox_tier tier, char ret_reason[256]);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The SQLite back end: one file, WAL, synchronous=FULL. */
+#pragma once
+
+#include "store/store.h"
+
+struct store_sqlite_options {
+    const char *path;          /**< file; its folder must exist unless may_create */
+    bool may_create;           /**< create the file (mode 0600), else RONDO_ERR_NOT_FOUND */
+    const struct clock *clock; /**< NULL = the machine's */
+    int64_t busy_timeout_ns;   /**< wait for other processes' transactions; 0 = 10 s */
+};
+
+/**
+ * Open or create a store. Brings an older schema up to date; a newer one is RONDO_ERR_VERSION.
+ * @param ret_store owned by the caller; store_close()
+ */
+int store_sqlite_open(const struct store_sqlite_options *options, struct store **ret_store,
+                      struct rondo_error *err);

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The store: where journals, checkpoints and run rows live. A back end is one constant
+ * `struct store_ops`; all of them pass tests/unit/store/contract.c. A store knows nothing of loops:
+ * it keeps ordered events for runs, and lets exactly one owner at a time write to a run.
+ *
+ * Promises that every back end keeps:
+ *  1. A batch is committed whole or not at all, and is durable when commit returns.
+ *  2. Events of a run have seq 1, 2, 3, ... without gap or double. `position` orders the events of
+ *     all runs by commit and never goes back; it may have gaps.
+ *  3. Only the owner with the run's present epoch can write. A claim raises the epoch, so a former
+ *     owner is fenced off for ever, however late it wakes up.
+ *  4. A batch that is handed in again (same epoch, same first_seq) after an unclear failure is
+ *     recognised and not applied twice.
+ *
+ * Threads: every function may be called from any thread, unless its comment says otherwise.
+ * Strings and blobs that callbacks receive are valid only during the callback, and a callback must
+ * not call into the same store.
+ */
+#pragma once
+
+#include "base/id.h"
+#include "base/limits.h"
+#include "rondo/error.h"
+#include "rondo/types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clock;
+struct store;
+
+/** Bytes of an owner's text form (see loop/owner.h), the NUL included. */
+#define STORE_OWNER_SIZE 256
+
+/** One event. For reading, `position` and `run_id` are set by the store. */
+struct store_event {
+    const char *run_id;
+    uint64_t position; /**< place in the order of all runs */
+    uint64_t seq;      /**< place in the run, from 1 */
+    int64_t time_ns;
+    const char *type; /**< dotted name, at most 63 bytes */
+    const char *data; /**< JSON object, NUL-terminated */
+    size_t data_len;
+};
+
+/** What lists show of a run without reading its journal. Replaced by each batch. */
+struct store_summary {
+    enum rondo_status status;
+    uint64_t iteration;       /**< last iteration that was started */
+    uint64_t iteration_limit; /**< in force at the last gate; 0 = none */
+    uint32_t conditions_met;
+    uint32_t conditions_total;
+    int64_t tokens;
+    int64_t cost_micro; /**< millionths of the currency unit */
+};
+
+/** A run's row. */
+struct store_run {
+    char id[ID_SIZE];
+    char agent_id[LIMIT_AGENT_ID_LEN + 1];
+    bool is_exclusive; /**< no other run of the agent may execute beside it */
+    struct store_summary summary;
+    uint64_t last_seq;
+    uint64_t epoch;
+    char owner[STORE_OWNER_SIZE]; /**< "" when nobody holds it */
+    int64_t lease_until_ns;       /**< 0 when nobody holds it */
+    int64_t alive_ns;             /**< last time that an owner was seen alive */
+    int64_t created_ns;
+    int64_t updated_ns;
+    int64_t ended_ns; /**< 0 while it has no final status */
+};
+
+/** One checkpoint as stored. Meaning and digest are the journal layer's (journal/checkpoint.h). */
+struct store_checkpoint {
+    uint64_t number; /**< from 1, gapless per run but for pruning at the low end */
+    uint64_t seq;    /**< last event that the fold contains */
+    uint64_t iteration;
+    int64_t time_ns;
+    uint32_t format;
+    const void *state; /**< as stored: compressed when is_packed */
+    size_t state_len;
+    uint64_t state_size; /**< bytes before compression */
+    bool is_packed;
+    const char *fold;        /**< JSON */
+    const char *custom_data; /**< JSON or NULL */
+    const char *conditions;  /**< JSON */
+    unsigned char sha256[32];
+};
+
+/** A change of one run, applied in one transaction. */
+struct store_batch {
+    const char *run_id;
+    uint64_t epoch;
+    uint64_t first_seq;               /**< seq of events[0]; event i gets first_seq + i */
+    const struct store_event *events; /**< run_id, position and seq in them are ignored */
+    size_t event_count;
+    const struct store_checkpoint *checkpoint; /**< or NULL */
+    struct store_summary summary;
+    int64_t lease_ns;          /**< the lease is renewed by this much; 0 gives the run up */
+    uint64_t mail_taken;       /**< letters with an id up to this one are deleted */
+    uint64_t keep_checkpoints; /**< prune to this many newest ones now; 0 = do not prune */
+};
+
+enum store_commit_outcome {
+    STORE_COMMITTED = 0,
+    STORE_ALREADY_COMMITTED, /**< an earlier try had gone through; durable now */
+    STORE_FENCED,            /**< the epoch is not the run's present one; nothing was written */
+};
+
+/** Answer to one batch. */
+struct store_commit_result {
+    enum store_commit_outcome outcome;
+    uint64_t position; /**< of the batch's last event */
+    bool has_mail;     /**< letters are waiting for the run */
+};
+
+/** Wish to execute a run. */
+struct store_claim {
+    const char *owner;
+    int64_t lease_ns;
+};
+
+enum store_claim_outcome {
+    STORE_CLAIMED = 0,
+    STORE_HELD, /**< somebody else's lease is running: see the holder */
+};
+
+struct store_claim_result {
+    enum store_claim_outcome outcome;
+    uint64_t epoch;          /**< STORE_CLAIMED: the new owner's */
+    struct store_run run;    /**< STORE_CLAIMED: the row as it was before the claim */
+    struct store_run holder; /**< STORE_HELD: the run whose owner is in the way (this one, or
+                                  another run of the agent when one of the two is exclusive) */
+};
+
+/** A letter to the owner of a run ("stop", ...). */
+struct store_letter {
+    const char *run_id;
+    uint64_t id;
+    int64_t time_ns;
+    const char *kind; /**< at most 63 bytes */
+    const char *data; /**< JSON object */
+};
+
+/** Which runs to list; newest first. */
+struct store_run_query {
+    const char *id_prefix; /**< or NULL */
+    const char *agent_id;  /**< or NULL */
+    bool only_running;     /**< without a final status */
+    uint32_t limit;        /**< 0 = all */
+};
+
+struct store_gc_request {
+    int64_t ended_before_ns; /**< runs that ended before this time are deleted whole */
+    bool is_dry_run;
+};
+
+struct store_gc_result {
+    uint64_t runs;
+    uint64_t events;
+    uint64_t checkpoints;
+};
+
+/** State of the store for `rondo doctor`. */
+struct store_health {
+    char location[512];
+    char version[64];    /**< of the back end, for people */
+    uint32_t schema;     /**< schema version */
+    uint64_t size_bytes; /**< on disk */
+    uint64_t run_count;
+    uint64_t event_count;
+    bool is_intact;    /**< result of the back end's own check */
+    char problem[256]; /**< first finding, when not intact */
+};
+
+/* Callbacks return false to end the reading early; that is not an error. */
+typedef bool store_event_fn(const struct store_event *event, void *context);
+typedef bool store_run_fn(const struct store_run *run, void *context);
+typedef bool store_checkpoint_fn(const struct store_checkpoint *checkpoint, void *context);
+typedef bool store_letter_fn(const struct store_letter *letter, void *context);
+
+/**
+ * The operations of a back end. Each returns 0 or a negative code with `err` filled; no member is
+ * optional. RONDO_ERR_FULL and RONDO_ERR_IO mean that trying again later may help; after any error
+ * of `commit` it is unknown whether the batches were applied, and promise 4 resolves that.
+ */
+struct store_ops {
+    const char *name; /**< "sqlite", "memory", ... */
+
+    /** Close and release; nobody uses the store any more. */
+    void (*close)(struct store *store);
+
+    /**
+     * Create a run, claimed by its creator at epoch 1, with its first events.
+     * @param run   id, agent_id, is_exclusive and summary are taken; created_ns is set by the store
+     * @param first events of seq 1..n; may be empty
+     * STORE_HELD when the agent's exclusiveness forbids it: then nothing was created.
+     * RONDO_ERR_INVALID when the id exists.
+     */
+    int (*create_run)(struct store *store, const struct store_run *run,
+                      const struct store_event *first, size_t first_count,
+                      const struct store_claim *claim, struct store_claim_result *ret_result,
+                      struct rondo_error *err);
+
+    /** Claim an existing run, whatever its status. RONDO_ERR_NOT_FOUND when there is none. */
+    int (*claim_run)(struct store *store, const char *run_id, const struct store_claim *claim,
+                     struct store_claim_result *ret_result, struct rondo_error *err);
+
+    /**
+     * End the lease of a holder that is known to be dead, if `epoch` is still the present one;
+     * else do nothing. The next claim then succeeds.
+     */
+    int (*expire_lease)(struct store *store, const char *run_id, uint64_t epoch,
+                        struct rondo_error *err);
+
+    /** Renew by `lease_ns` every lease that `owner` holds. Leases taken over stay lost. */
+    int (*renew_leases)(struct store *store, const char *owner, int64_t lease_ns,
+                        struct rondo_error *err);
+
+    /**
+     * Commit batches of different runs in one transaction. Called through store/writer.h, by one
+     * thread at a time. A fenced batch does not keep the others from being committed.
+     * @param ret_results one for each batch
+     */
+    int (*commit)(struct store *store, const struct store_batch *const *batches, size_t count,
+                  struct store_commit_result *ret_results, struct rondo_error *err);
+
+    /** Read a run's row. RONDO_ERR_NOT_FOUND. */
+    int (*get_run)(struct store *store, const char *run_id, struct store_run *ret_run,
+                   struct rondo_error *err);
+
+    /** List runs, newest first. */
+    int (*list_runs)(struct store *store, const struct store_run_query *query, store_run_fn *fn,
+                     void *context, struct rondo_error *err);
+
+    /**
+     * Read committed events in order.
+     * @param run_id a run (`after` is a seq), or NULL for all runs (`after` is a position)
+     * @param limit  at most so many; 0 = no limit
+     */
+    int (*read_events)(struct store *store, const char *run_id, uint64_t after, uint32_t limit,
+                       store_event_fn *fn, void *context, struct rondo_error *err);
+
+    /** List a run's checkpoints, newest first, without state and fold (these are NULL, 0). */
+    int (*list_checkpoints)(struct store *store, const char *run_id, store_checkpoint_fn *fn,
+                            void *context, struct rondo_error *err);
+
+    /**
+     * Read one checkpoint whole.
+     * @param number its number, or 0 for the newest
+     * RONDO_ERR_NOT_FOUND when there is none (or the run does not exist).
+     */
+    int (*get_checkpoint)(struct store *store, const char *run_id, uint64_t number,
+                          store_checkpoint_fn *fn, void *context, struct rondo_error *err);
+
+    /** Put a letter in a run's mailbox. RONDO_ERR_NOT_FOUND. */
+    int (*post)(struct store *store, const char *run_id, const char *kind, const char *data,
+                struct rondo_error *err);
+
+    /** Read the letters of one run (run_id), or of all runs that `owner` holds (run_id NULL). */
+    int (*read_mail)(struct store *store, const char *run_id, const char *owner,
+                     store_letter_fn *fn, void *context, struct rondo_error *err);
+
+    /** Highest position that is committed; 0 in an empty store. Cheap: meant for polling. */
+    int (*last_position)(struct store *store, uint64_t *ret_position, struct rondo_error *err);
+
+    /** Delete old ended runs. Runs that somebody holds are left alone. */
+    int (*gc)(struct store *store, const struct store_gc_request *request,
+              struct store_gc_result *ret_result, struct rondo_error *err);
+
+    /** Check the store thoroughly. */
+    int (*health)(struct store *store, struct store_health *ret_health, struct rondo_error *err);
+};
+
+/** Common head of every back end's store object. */
+struct store {
+    const struct store_ops *ops;
+};
+
+/** Close a store; NULL is allowed. */
+static inline void store_close(struct store *store)
+{
+    if (store != NULL) {
+        store->ops->close(store);
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The group-committing writer. Any number of loop threads hand in batches and block until theirs is
+ * durable. Whoever finds no commit under way leads: it commits everything that waits as one
+ * transaction, wakes each owner by its own semaphore, and hands the lead on. A single loop thus
+ * commits on its own thread without any hand-over, and a hundred loops share one fsync.
+ *
+ * It also tells in-process readers that something was committed (writer_wait).
+ */
+#pragma once
+
+#include "store/store.h"
+
+struct writer;
+struct cancel;
+
+/** @param store must outlive the writer. @return never NULL; writer_free(). */
+struct writer *writer_new(struct store *store);
+
+/** Nobody commits or waits any more. NULL is allowed. */
+void writer_free(struct writer *writer);
+
+/** The store that the writer writes to. */
+struct store *writer_store(struct writer *writer);
+
+/**
+ * Commit one batch; blocks until it is durable or refused. Any thread.
+ * @return 0 with `ret_result`, or the store's error: then it is unknown whether the batch was
+ *         applied, and handing the same batch in again is safe.
+ */
+int writer_commit(struct writer *writer, const struct store_batch *batch,
+                  struct store_commit_result *ret_result, struct rondo_error *err);
+
+/**
+ * Wait until something behind `after` (a position) may have been committed, by this process or
+ * another one, until `timeout_ns` has passed or `cancel` (may be NULL) is set.
+ * @return whether it is worth reading. Any thread.
+ */
+bool writer_wait(struct writer *writer, uint64_t after, int64_t timeout_ns, struct cancel *cancel);
+
+/** Transactions and batches committed so far, for figures. */
+struct writer_counters {
+    uint64_t transactions;
+    uint64_t batches;
+    uint64_t events;
+};
+struct writer_counters writer_counters(struct writer *writer);
