@@ -136,11 +136,11 @@ int parse_money(const char *text, int64_t *ret_micro, struct rondo_error *err)
 void format_duration(int64_t ns, char *ret_text)
 {
     int64_t seconds = ns / NS_PER_S;
+    int tenths = (int)(ns % NS_PER_S / (NS_PER_S / 10));
     if (ns < NS_PER_S) {
         snprintf(ret_text, FORMAT_DURATION_SIZE, "%" PRId64 " ms", ns / NS_PER_MS);
     } else if (seconds < 60) {
-        snprintf(ret_text, FORMAT_DURATION_SIZE, "%" PRId64 ".%" PRId64 " s", seconds,
-                 ns % NS_PER_S / (NS_PER_S / 10));
+        snprintf(ret_text, FORMAT_DURATION_SIZE, "%" PRId64 ".%d s", seconds, tenths);
     } else if (seconds < 3600) {
         snprintf(ret_text, FORMAT_DURATION_SIZE, "%" PRId64 "m %02" PRId64 "s", seconds / 60,
                  seconds % 60);
