@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * librondo: make a loop of your own durable, limited and verifiable.
+ *
+ *     struct rondo_error err;
+ *     struct rondo *r = rondo_open(&(struct rondo_options){0}, &err);
+ *     struct rondo_loop *loop = rondo_loop_start(r, &(struct rondo_loop_options){
+ *             .agent_id = "fixer", .exit_conditions = conditions }, &err);
+ *     while (rondo_loop_next(loop) == RONDO_CONTINUE) {
+ *         work();
+ *     }
+ *     printf("%s\n", rondo_loop_status_name(loop));
+ *     rondo_loop_free(loop);
+ *     rondo_close(r);
+ *
+ * Every call of rondo_loop_next commits what the iteration before has left (events, a checkpoint
+ * when one is due), evaluates the exit conditions, asks the limits whether another iteration may
+ * begin, and commits its beginning, before it returns. After a crash rondo_loop_resume goes on
+ * there: at most the one iteration that was being worked on runs again.
+ *
+ * Ownership: what a function takes is copied unless its comment says otherwise; what it returns is
+ * borrowed from the object unless its comment says that you must free it.
+ *
+ * Threads: `struct rondo` may be used from any thread. A loop or a subscription belongs to one
+ * thread at a time; rondo_loop_stop is the exception and may be called from any thread and from a
+ * signal handler. Any number of loops may run on as many threads. librondo starts one thread of its
+ * own when the first loop starts (it renews leases), and short-lived ones while several exit
+ * conditions are verified side by side.
+ *
+ * Strings are UTF-8. Durations and times are int64 nanoseconds, money is int64 millionths.
+ * A field that is zero has its default, so `{0}` is always a good beginning.
+ */
+#pragma once
+
+#include "rondo/error.h"
+#include "rondo/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rondo;
+struct rondo_loop;
+struct rondo_subscription;
+
+/** Version of the library, "major.minor.patch". Static. */
+const char *rondo_version(void);
+
+/* ---- The store ------------------------------------------------------------------------------ */
+
+struct rondo_options {
+    /**
+     * File of the store. NULL: $RONDO_STORE, else .rondo/rondo.db in the nearest parent folder that
+     * has one, else .rondo/rondo.db in the working directory, which is created.
+     */
+    const char *store;
+    /** How long a frozen or unreachable process keeps its runs; 0 = 30 s, at least 500 ms. */
+    int64_t lease_ns;
+    /** Path of the rondo binary, which then guards verifiers' processes; NULL = without. */
+    const char *supervisor;
+};
+
+/**
+ * Open a store, creating it where needed (mode 0600).
+ * @return NULL on failure, with `err` filled
+ */
+struct rondo *rondo_open(const struct rondo_options *options, struct rondo_error *err);
+
+/** Close; all loops and subscriptions of it must have been freed. NULL is allowed. */
+void rondo_close(struct rondo *rondo);
+
+/** File of the store in use. */
+const char *rondo_store_path(const struct rondo *rondo);
+
+/* ---- Loops ---------------------------------------------------------------------------------- */
+
+/** An exit condition: met when its command exits with code 0. */
+struct rondo_condition {
+    const char *name;    /**< all_tests_pass, build_succeeds, linting_clean, security_scan_clean, or
+                              a name of your own; NULL ends a list */
+    const char *command; /**< for `sh -c` in the workspace; NULL for a standard name: found from the
+                              project's files */
+    int64_t timeout_ns;  /**< 0 = 30 s */
+};
+
+enum rondo_durability {
+    RONDO_STRICT = 0,  /**< a store that keeps failing ends the loop */
+    RONDO_BEST_EFFORT, /**< the loop goes on without checkpoints and says so in the journal */
+};
+
+enum rondo_on_corrupt {
+    RONDO_USE_PREVIOUS = 0, /**< resume from the newest checkpoint that is intact */
+    RONDO_START_FRESH,      /**< resume with an empty agent state; the iteration count goes on */
+    RONDO_REFUSE,           /**< do not resume: RONDO_ERR_CORRUPT */
+};
+
+/** Sandbox of the verifiers. */
+enum rondo_sandbox {
+    RONDO_SANDBOX_NAMESPACE = 0, /**< bubblewrap, seccomp, limits; see docs/sandbox.md */
+    RONDO_SANDBOX_LANDLOCK,
+    RONDO_SANDBOX_NONE,
+};
+
+struct rondo_loop_options {
+    const char *agent_id; /**< stable name of your agent; required */
+    /** List that ends with a NULL name; NULL = none: the loop ends by limits or rondo_loop_finish.
+     */
+    const struct rondo_condition *exit_conditions;
+    const char *workspace;        /**< folder where verifiers run; NULL = the working directory */
+    uint64_t max_iterations;      /**< 0 = 10 */
+    int64_t max_tokens;           /**< 0 = no limit */
+    int64_t max_cost_micro;       /**< 0 = no limit */
+    int64_t time_limit_ns;        /**< 0 = no limit; active time, counted across crashes */
+    int64_t delay_ns;             /**< pause between iterations */
+    uint64_t checkpoint_interval; /**< iterations; 0 = 1, every iteration */
+    uint64_t max_failures;        /**< consecutive failed iterations; 0 = 3 */
+    enum rondo_durability durability;
+    enum rondo_on_corrupt on_corrupt;
+    enum rondo_sandbox sandbox;
+    bool allow_network; /**< for verifiers */
+    bool is_exclusive;  /**< no other run of this agent may execute at the same time */
+};
+
+/**
+ * Start a new run.
+ * @return NULL on failure. RONDO_ERR_BUSY: the agent is exclusive and executes already; the message
+ *         says where. RONDO_ERR_NOT_FOUND: no command could be found for a standard condition.
+ */
+struct rondo_loop *rondo_loop_start(struct rondo *rondo, const struct rondo_loop_options *options,
+                                    struct rondo_error *err);
+
+/**
+ * Resume a run: newest valid checkpoint plus the journal's tail.
+ * @param run_id  id, a unique prefix of one, or "last" (of the agent in `options`, if given)
+ * @param options NULL = as recorded; else limits that are not zero replace the recorded ones, and
+ *                exit_conditions, when given, too (they are part of the agent's code)
+ * @return NULL on failure. RONDO_ERR_BUSY: a living process executes it. RONDO_ERR_STATE: it is
+ *         completed. RONDO_ERR_CORRUPT: as on_corrupt says.
+ */
+struct rondo_loop *rondo_loop_resume(struct rondo *rondo, const char *run_id,
+                                     const struct rondo_loop_options *options,
+                                     struct rondo_error *err);
+
+/** Answer of rondo_loop_next. */
+enum rondo_turn {
+    RONDO_DONE = 0,            /**< the run has its final status */
+    RONDO_CONTINUE = 1,        /**< do the work of iteration rondo_loop_iteration() */
+    RONDO_POLICY_VIOLATED = 2, /**< ended: the next iteration was denied; rondo_loop_violation() */
+    RONDO_BROKEN = -1,         /**< this process cannot go on: rondo_loop_error(); resume later */
+};
+
+/** End the iteration before, decide, and begin the next one. Blocks while verifiers run. */
+enum rondo_turn rondo_loop_next(struct rondo_loop *loop);
+
+/**
+ * Release a loop. One that has not ended is stopped first, as by rondo_loop_stop: it saves a final
+ * checkpoint and gets the status cancelled, and can be resumed. NULL is allowed.
+ */
+void rondo_loop_free(struct rondo_loop *loop);
+
+/* ---- Inside an iteration -------------------------------------------------------------------- */
+
+/** The iteration failed; counts towards max_failures. @param message for people */
+void rondo_loop_fail(struct rondo_loop *loop, const char *message);
+
+/** The body met an error that it cannot recover from: the run will end with status error. */
+void rondo_loop_abort(struct rondo_loop *loop, const char *message);
+
+/** Add to the tokens and money that this iteration has used. */
+void rondo_loop_use(struct rondo_loop *loop, int64_t tokens, int64_t cost_micro);
+
+/**
+ * Ask to finish. RONDO_COMPLETED is accepted only if all exit conditions are met at the next
+ * rondo_loop_next; otherwise the loop goes on. RONDO_BLOCKED and RONDO_FAILED end it.
+ * @return 0 or RONDO_ERR_INVALID for another status
+ */
+int rondo_loop_finish(struct rondo_loop *loop, enum rondo_status status, const char *summary,
+                      struct rondo_error *err);
+
+/** Write something into the journal. @param attributes_json JSON object up to 64 KiB, or NULL */
+int rondo_loop_note(struct rondo_loop *loop, const char *name, const char *attributes_json,
+                    struct rondo_error *err);
+
+/** Whether the loop was asked to stop: a long body should return soon. */
+bool rondo_loop_should_stop(const struct rondo_loop *loop);
+
+/** Ask the loop to stop at its next boundary. Any thread; async-signal-safe. */
+void rondo_loop_stop(struct rondo_loop *loop);
+
+/* ---- Exit conditions ------------------------------------------------------------------------ */
+
+/** A condition as evaluated last. Texts are borrowed until it is evaluated again. */
+struct rondo_condition_state {
+    const char *name;
+    const char *command;
+    enum rondo_condition_status status;
+    enum rondo_condition_reason reason;
+    int exit_code; /**< -1 when there is none */
+    int64_t duration_ns;
+    const char *output; /**< end of the verifier's output; "" when not evaluated in this process */
+};
+
+/** Add a condition before the first rondo_loop_next. RONDO_ERR_STATE afterwards. */
+int rondo_loop_add_condition(struct rondo_loop *loop, const struct rondo_condition *condition,
+                             struct rondo_error *err);
+size_t rondo_loop_condition_count(const struct rondo_loop *loop);
+/** @param index below rondo_loop_condition_count(); @return 0 or RONDO_ERR_NOT_FOUND */
+int rondo_loop_condition(const struct rondo_loop *loop, size_t index,
+                         struct rondo_condition_state *ret_state);
+/** Evaluate one condition now by running its verifier. Blocks. */
+int rondo_loop_evaluate(struct rondo_loop *loop, const char *name,
+                        struct rondo_condition_state *ret_state, struct rondo_error *err);
+/** Evaluate all conditions now. @param ret_all_met false also when there are none */
+int rondo_loop_evaluate_all(struct rondo_loop *loop, bool *ret_all_met, struct rondo_error *err);
+/** Whether all conditions were met when they were last evaluated; false when there are none. */
+bool rondo_loop_all_met(const struct rondo_loop *loop);
+
+/* ---- Checkpoints ---------------------------------------------------------------------------- */
+
+struct rondo_checkpoint {
+    uint64_t number;
+    uint64_t iteration;
+    int64_t time_ns;
+    const void *state; /**< the agent's opaque state */
+    size_t state_len;
+    const char *custom_data; /**< JSON or NULL */
+    const char *conditions;  /**< JSON object: name to "met" or "not_met" */
+    char sha256[65];
+};
+
+/** Replace the agent's state (up to 64 MiB); the next checkpoint stores it. */
+int rondo_loop_set_state(struct rondo_loop *loop, const void *state, size_t len,
+                         struct rondo_error *err);
+/** The agent's state: what was set last, or what the resumed checkpoint held. */
+const void *rondo_loop_state(const struct rondo_loop *loop, size_t *ret_len);
+
+/** Save a checkpoint now, durable on return. @param custom_data_json JSON object or NULL */
+int rondo_loop_save_checkpoint(struct rondo_loop *loop, const char *custom_data_json,
+                               struct rondo_error *err);
+/**
+ * Load a checkpoint of the loop's run, verified by its digest.
+ * @param number 0 = the newest
+ * @return NULL with RONDO_ERR_NOT_FOUND or RONDO_ERR_CORRUPT; else rondo_checkpoint_free() it
+ */
+struct rondo_checkpoint *rondo_loop_load_checkpoint(struct rondo_loop *loop, uint64_t number,
+                                                    struct rondo_error *err);
+/** The same for any run of a store. @param run_id id, unique prefix, or "last" */
+struct rondo_checkpoint *rondo_load_checkpoint(struct rondo *rondo, const char *run_id,
+                                               uint64_t number, struct rondo_error *err);
+void rondo_checkpoint_free(struct rondo_checkpoint *checkpoint);
+
+/* ---- Status --------------------------------------------------------------------------------- */
+
+const char *rondo_loop_run_id(const struct rondo_loop *loop);
+/** Number of the present iteration, from 1; 0 before the first. */
+uint64_t rondo_loop_iteration(const struct rondo_loop *loop);
+enum rondo_status rondo_loop_status(const struct rondo_loop *loop);
+/** rondo_status_name of it. */
+const char *rondo_loop_status_name(const struct rondo_loop *loop);
+/** Why the last rondo_loop_next returned RONDO_BROKEN. Borrowed; message "" when all is well. */
+const struct rondo_error *rondo_loop_error(const struct rondo_loop *loop);
+
+/** What denied the next iteration. */
+struct rondo_violation {
+    const char *policy_id;  /**< "limit.iterations", ... */
+    const char *limit_name; /**< "iterations", "tokens", "cost" */
+    int64_t limit;
+    int64_t value;      /**< what was measured against it */
+    uint64_t iteration; /**< the iteration that was denied */
+    const char *message;
+};
+
+/** Details after RONDO_POLICY_VIOLATED; false otherwise. */
+bool rondo_loop_violation(const struct rondo_loop *loop, struct rondo_violation *ret_violation);
+
+/* ---- Runs and events ------------------------------------------------------------------------ */
+
+/**
+ * Ask a run to stop, whoever executes it. One that nobody executes is ended here and now.
+ * @param run_id id, unique prefix, or "last"
+ */
+int rondo_stop_run(struct rondo *rondo, const char *run_id, struct rondo_error *err);
+
+/** One committed event. Borrowed until the next call on the subscription. */
+struct rondo_event {
+    const char *run_id;
+    uint64_t position; /**< place among the events of all runs */
+    uint64_t seq;      /**< place in the run: 1, 2, 3, ... without gap */
+    int64_t time_ns;
+    const char *type; /**< see docs/events.md */
+    const char *data; /**< JSON object */
+};
+
+/**
+ * Follow events, first those that are there already, then live.
+ * @param run_id a full run id, or NULL for all runs
+ * @param after  last seq (one run) or position (all runs) that you have seen; 0 = from the start
+ * @return never NULL; rondo_subscription_free()
+ */
+struct rondo_subscription *rondo_subscribe(struct rondo *rondo, const char *run_id, uint64_t after);
+
+/**
+ * The next event.
+ * @param timeout_ns how long to wait for one; 0 = do not wait
+ * @return 1 with `*ret_event`, 0 when none came in time, or a negative code
+ */
+int rondo_subscription_next(struct rondo_subscription *subscription, int64_t timeout_ns,
+                            struct rondo_event *ret_event, struct rondo_error *err);
+void rondo_subscription_free(struct rondo_subscription *subscription);
+
+#ifdef __cplusplus
+}
+#endif

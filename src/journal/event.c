@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The tables of event types and fields, and encoding and decoding driven by them. */
+#include "journal/event.h"
+
+#include "base/error.h"
+#include "base/json.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+enum kind {
+    KIND_INT,
+    KIND_TEXT,
+    KIND_OUTPUT, /* text with a length of its own, which may hold any bytes */
+    KIND_JSON,
+};
+
+enum field_id {
+    F_FORMAT,
+    F_EPOCH,
+    F_ALIVE,
+    F_ITERATION,
+    F_ATTEMPT,
+    F_LIMIT,
+    F_VALUE,
+    F_EXIT_CODE,
+    F_SIGNAL,
+    F_DURATION,
+    F_OUTPUT_BYTES,
+    F_TOKENS,
+    F_COST,
+    F_NUMBER,
+    F_BYTES,
+    F_MET,
+    F_TOTAL,
+    F_FAILURES,
+    F_AGENT_ID,
+    F_VERSION,
+    F_OWNER,
+    F_HOW,
+    F_OUTCOME,
+    F_MESSAGE,
+    F_OUTPUT,
+    F_FINISH,
+    F_SUMMARY,
+    F_NAME,
+    F_STATUS,
+    F_REASON,
+    F_POLICY,
+    F_LIMIT_NAME,
+    F_BY,
+    F_SHA256,
+    F_SPEC,
+    F_ATTRIBUTES,
+    F_CUSTOM_DATA,
+    FIELD_COUNT,
+};
+
+#define FIELD(member, kind_, help_)                                   \
+    {                                                                 \
+#member, kind_, offsetof(struct journal_event, member), help_ \
+    }
+
+static const struct {
+    const char *name;
+    enum kind kind;
+    size_t offset;
+    const char *help;
+} fields[FIELD_COUNT] = {
+    [F_FORMAT] = FIELD(format, KIND_INT, "version of the event format"),
+    [F_EPOCH] = FIELD(epoch, KIND_INT, "fencing token: raised by each claim"),
+    [F_ALIVE] = FIELD(alive_ns, KIND_INT, "when the former owner was last seen alive, Unix ns"),
+    [F_ITERATION] = FIELD(iteration, KIND_INT, "number of the iteration, from 1"),
+    [F_ATTEMPT] = FIELD(attempt, KIND_INT, "1, or more after an interruption"),
+    [F_LIMIT] = FIELD(limit, KIND_INT, "limit in force; 0 = none"),
+    [F_VALUE] = FIELD(value, KIND_INT, "what was measured against the limit"),
+    [F_EXIT_CODE] = FIELD(exit_code, KIND_INT, "exit code of the command"),
+    [F_SIGNAL] = FIELD(signal, KIND_INT, "signal that ended the command; 0 = none"),
+    [F_DURATION] = FIELD(duration_ns, KIND_INT, "duration in ns"),
+    [F_OUTPUT_BYTES] = FIELD(output_bytes, KIND_INT, "bytes written over all"),
+    [F_TOKENS] = FIELD(tokens, KIND_INT, "tokens used"),
+    [F_COST] = FIELD(cost_micro, KIND_INT, "cost in millionths"),
+    [F_NUMBER] = FIELD(number, KIND_INT, "number of the checkpoint"),
+    [F_BYTES] = FIELD(bytes, KIND_INT, "size of the agent state"),
+    [F_MET] = FIELD(met, KIND_INT, "conditions met"),
+    [F_TOTAL] = FIELD(total, KIND_INT, "conditions over all"),
+    [F_FAILURES] = FIELD(failures, KIND_INT, "failed tries"),
+    [F_AGENT_ID] = FIELD(agent_id, KIND_TEXT, "stable name of the agent"),
+    [F_VERSION] = FIELD(version, KIND_TEXT, "version of Rondo"),
+    [F_OWNER] = FIELD(owner, KIND_TEXT, "process that executes the run"),
+    [F_HOW] = FIELD(how, KIND_TEXT,
+                    "start, resume, takeover or reopen; for checkpoints interval, demand or final"),
+    [F_OUTCOME] = FIELD(outcome, KIND_TEXT, "ok, failed, timeout, crashed or error"),
+    [F_MESSAGE] = FIELD(message, KIND_TEXT, "explanation for people"),
+    [F_OUTPUT] = FIELD(output, KIND_OUTPUT, "end of the output"),
+    [F_FINISH] = FIELD(finish, KIND_TEXT, "status that the worker asked for"),
+    [F_SUMMARY] = FIELD(summary, KIND_TEXT, "the worker's own words"),
+    [F_NAME] = FIELD(name, KIND_TEXT, "name of the condition or note"),
+    [F_STATUS] = FIELD(status, KIND_TEXT, "met or not_met; for runs the final status"),
+    [F_REASON] = FIELD(reason, KIND_TEXT, "reason behind the status"),
+    [F_POLICY] = FIELD(policy, KIND_TEXT, "id of the deciding policy"),
+    [F_LIMIT_NAME] = FIELD(limit_name, KIND_TEXT, "name of the limit"),
+    [F_BY] = FIELD(by, KIND_TEXT, "who asked"),
+    [F_SHA256] = FIELD(sha256, KIND_TEXT, "digest of the checkpoint, hexadecimal"),
+    [F_SPEC] = FIELD(spec, KIND_JSON, "options of the run"),
+    [F_ATTRIBUTES] = FIELD(attributes, KIND_JSON, "attributes given by the caller"),
+    [F_CUSTOM_DATA] = FIELD(custom_data, KIND_JSON, "custom data given by the worker"),
+};
+
+#define MAX_FIELDS 14
+/* Rows end with this; field 0 would be ambiguous. */
+#define END FIELD_COUNT
+
+static const struct {
+    const char *name;
+    const char *help;
+    enum field_id fields[MAX_FIELDS];
+} types[JOURNAL_TYPE_COUNT] = {
+    [JOURNAL_RUN_CREATED] = {"run.created",
+                             "The run exists; always event 1.",
+                             {F_FORMAT, F_VERSION, F_AGENT_ID, F_SPEC, END}},
+    [JOURNAL_RUN_CLAIMED] = {"run.claimed",
+                             "A process began to execute the run.",
+                             {F_EPOCH, F_OWNER, F_HOW, F_ALIVE, F_NUMBER, F_MESSAGE, END}},
+    [JOURNAL_RUN_OPTIONS] = {"run.options",
+                             "The options were changed when the run was resumed.",
+                             {F_SPEC, END}},
+    [JOURNAL_STOP_REQUESTED] = {"run.stop_requested",
+                                "Somebody asked the run to stop.",
+                                {F_BY, F_MESSAGE, END}},
+    [JOURNAL_GATE_DENIED] = {"gate.denied",
+                             "Policies or limits denied the next iteration; its body was not run.",
+                             {F_ITERATION, F_STATUS, F_POLICY, F_LIMIT_NAME, F_LIMIT, F_VALUE,
+                              F_REASON, F_MESSAGE, END}},
+    [JOURNAL_ITERATION_STARTED] = {"iteration.started",
+                                   "Intent: the gate allowed the iteration and its body begins.",
+                                   {F_ITERATION, F_ATTEMPT, F_LIMIT, END}},
+    [JOURNAL_ITERATION_FINISHED] =
+        {"iteration.finished",
+         "Result of the iteration's body. Once for each iteration number.",
+         {F_ITERATION, F_OUTCOME, F_EXIT_CODE, F_SIGNAL, F_DURATION, F_TOKENS, F_COST, F_FINISH,
+          F_SUMMARY, F_MESSAGE, F_OUTPUT_BYTES, F_OUTPUT, F_CUSTOM_DATA, END}},
+    [JOURNAL_ITERATION_INTERRUPTED] = {"iteration.interrupted",
+                                       "The body was cut off; the same iteration will run again.",
+                                       {F_ITERATION, F_ATTEMPT, F_REASON, END}},
+    [JOURNAL_VERIFICATION_STARTED] =
+        {"verification.started",
+         "Intent: the exit conditions (or the one named) are being evaluated.",
+         {F_ITERATION, F_TOTAL, F_NAME, END}},
+    [JOURNAL_CONDITION_EVALUATED] = {"condition.evaluated",
+                                     "One exit condition was evaluated by its verifier.",
+                                     {F_ITERATION, F_NAME, F_STATUS, F_REASON, F_EXIT_CODE,
+                                      F_SIGNAL, F_DURATION, F_MESSAGE, F_OUTPUT_BYTES, F_OUTPUT,
+                                      END}},
+    [JOURNAL_VERIFICATION_FINISHED] = {"verification.finished",
+                                       "All exit conditions were evaluated.",
+                                       {F_ITERATION, F_MET, F_TOTAL, END}},
+    [JOURNAL_FINISH_REJECTED] = {"finish.rejected",
+                                 "The worker said that it is done, but conditions are not met.",
+                                 {F_ITERATION, F_MET, F_TOTAL, END}},
+    [JOURNAL_CHECKPOINT_SAVED] = {"checkpoint.saved",
+                                  "A checkpoint was committed together with this event.",
+                                  {F_NUMBER, F_ITERATION, F_BYTES, F_SHA256, F_HOW, END}},
+    [JOURNAL_CHECKPOINT_CORRUPT] = {"checkpoint.corrupt",
+                                    "A checkpoint failed its digest or format and was not used.",
+                                    {F_NUMBER, F_ITERATION, F_MESSAGE, END}},
+    [JOURNAL_STORAGE_DEGRADED] =
+        {"storage.degraded",
+         "The store failed for a time; the run went on without checkpoints.",
+         {F_FAILURES, F_DURATION, F_MESSAGE, END}},
+    [JOURNAL_NOTE] = {"note",
+                      "Something that the program wanted in the journal.",
+                      {F_NAME, F_ATTRIBUTES, END}},
+    [JOURNAL_RUN_FINISHED] = {"run.finished",
+                              "The run has its final status.",
+                              {F_STATUS, F_ITERATION, F_SUMMARY, F_MESSAGE, END}},
+};
+
+const char *journal_type_name(enum journal_type type)
+{
+    return (unsigned)type < JOURNAL_TYPE_COUNT ? types[type].name : "unknown";
+}
+
+bool journal_type_from_name(const char *name, enum journal_type *ret_type)
+{
+    for (unsigned i = 0; i < JOURNAL_TYPE_COUNT; i++) {
+        if (strcmp(types[i].name, name) == 0) {
+            *ret_type = (enum journal_type)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int64_t get_int(const struct journal_event *event, enum field_id id)
+{
+    int64_t number;
+    memcpy(&number, (const char *)event + fields[id].offset, sizeof(number));
+    return number;
+}
+
+static const char *get_text(const struct journal_event *event, enum field_id id)
+{
+    const char *text;
+    memcpy(&text, (const char *)event + fields[id].offset, sizeof(text));
+    return text;
+}
+
+static void set_text(struct journal_event *event, enum field_id id, const char *text)
+{
+    memcpy((char *)event + fields[id].offset, &text, sizeof(text));
+}
+
+static void encode_text(const struct journal_event *event, enum field_id id,
+                        struct json_writer *writer)
+{
+    const char *text = get_text(event, id);
+    if (text == NULL) {
+        return; /* An absent field says the same in fewer bytes. */
+    }
+    if (fields[id].kind == KIND_JSON) {
+        json_write_raw(writer, fields[id].name, text);
+    } else if (fields[id].kind == KIND_OUTPUT && event->output_len > 0) {
+        json_write_string_len(writer, fields[id].name, text, event->output_len);
+    } else {
+        json_write_string(writer, fields[id].name, text);
+    }
+}
+
+void journal_encode(const struct journal_event *event, struct buf *ret_buf)
+{
+    struct json_writer writer = json_writer(ret_buf);
+    json_begin_object(&writer, NULL);
+    for (const enum field_id *id = types[event->type].fields; *id != END; id++) {
+        if (fields[*id].kind == KIND_INT) {
+            json_write_int(&writer, fields[*id].name, get_int(event, *id));
+        } else {
+            encode_text(event, *id, &writer);
+        }
+    }
+    json_end_object(&writer);
+}
+
+/** Read one field. @return false when it is there with a wrong type. */
+static bool decode_field(struct json_object *root, enum field_id id, struct journal_event *event)
+{
+    struct json_object *value = NULL;
+    if (!json_object_object_get_ex(root, fields[id].name, &value)) {
+        return true;
+    }
+    switch (fields[id].kind) {
+    case KIND_INT: {
+        int64_t number = json_object_get_int64(value);
+        memcpy((char *)event + fields[id].offset, &number, sizeof(number));
+        return json_object_is_type(value, json_type_int);
+    }
+    case KIND_TEXT:
+        set_text(event, id, json_object_get_string(value));
+        return json_object_is_type(value, json_type_string);
+    case KIND_OUTPUT:
+        set_text(event, id, json_object_get_string(value));
+        event->output_len = (size_t)json_object_get_string_len(value);
+        return json_object_is_type(value, json_type_string);
+    case KIND_JSON:
+        set_text(event, id, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+        return true;
+    }
+    return false;
+}
+
+int journal_decode(const char *type_name, const char *data, size_t len,
+                   struct journal_event *ret_event, struct json_object **ret_root,
+                   struct rondo_error *err)
+{
+    struct journal_event event = {0};
+    if (!journal_type_from_name(type_name, &event.type)) {
+        return error_set(err, RONDO_ERR_NOT_FOUND, "unknown event type '%s'", type_name);
+    }
+    auto_json struct json_object *root = NULL;
+    int r = json_parse(data, len, &root, err);
+    if (r < 0) {
+        error_prefix(err, "event %s", type_name);
+        return r;
+    }
+    if (!json_object_is_type(root, json_type_object)) {
+        return error_set(err, RONDO_ERR_INVALID, "event %s is not a JSON object", type_name);
+    }
+    for (const enum field_id *id = types[event.type].fields; *id != END; id++) {
+        if (!decode_field(root, *id, &event)) {
+            return error_set(err, RONDO_ERR_INVALID, "event %s: field '%s' has the wrong type",
+                             type_name, fields[*id].name);
+        }
+    }
+    *ret_event = event;
+    *ret_root = root;
+    root = NULL;
+    return 0;
+}
+
+void journal_describe(struct buf *ret_buf)
+{
+    static const char *const kinds[] = {
+        [KIND_INT] = "integer", [KIND_TEXT] = "text", [KIND_OUTPUT] = "text", [KIND_JSON] = "JSON"};
+    for (unsigned i = 0; i < JOURNAL_TYPE_COUNT; i++) {
+        buf_printf(ret_buf, "## %s\n\n%s\n\n| field | type | meaning |\n|---|---|---|\n",
+                   types[i].name, types[i].help);
+        for (const enum field_id *id = types[i].fields; *id != END; id++) {
+            buf_printf(ret_buf, "| `%s` | %s | %s |\n", fields[*id].name, kinds[fields[*id].kind],
+                       fields[*id].help);
+        }
+        buf_append_string(ret_buf, "\n");
+    }
+}

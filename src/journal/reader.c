@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Readers fetch in batches and hand out one event at a time. The store is the only source: the
+ * wake-up of the writer is a hint to look, so nothing can be missed between backfill and live.
+ */
+#include "journal/reader.h"
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Events fetched at a time. */
+#define READER_BATCH 256
+
+struct row {
+    char run_id[ID_SIZE];
+    uint64_t position;
+    uint64_t seq;
+    int64_t time_ns;
+    char *type;
+    char *data;
+    size_t data_len;
+};
+
+struct journal_reader {
+    struct writer *writer;
+    char *run_id;
+    uint64_t after; /* seq or position handed out last */
+    struct row rows[READER_BATCH];
+    size_t row_count;
+    size_t next;
+    struct journal_entry entry;
+    struct json_object *root;
+};
+
+static int decode_row(const struct store_event *stored, struct journal_entry *ret_entry,
+                      struct json_object **ret_root, struct rondo_error *err)
+{
+    *ret_entry = (struct journal_entry){
+        .run_id = stored->run_id,
+        .position = stored->position,
+        .data = stored->data,
+        .type_name = stored->type,
+    };
+    int r = journal_decode(stored->type, stored->data, stored->data_len, &ret_entry->event,
+                           ret_root, err);
+    ret_entry->is_known = r == 0;
+    ret_entry->event.seq = stored->seq;
+    ret_entry->event.time_ns = stored->time_ns;
+    if (r < 0 && r != RONDO_ERR_NOT_FOUND) {
+        error_prefix(err, "event %llu of run %s is damaged", (unsigned long long)stored->seq,
+                     stored->run_id);
+        if (err != NULL) {
+            err->code = RONDO_ERR_CORRUPT;
+        }
+        return RONDO_ERR_CORRUPT;
+    }
+    return 0;
+}
+
+struct journal_reader *journal_reader_new(struct writer *writer, const char *run_id, uint64_t after)
+{
+    struct journal_reader *reader = memory_new_zero(1, sizeof(*reader));
+    reader->writer = writer;
+    reader->run_id = memory_dup_string(run_id);
+    reader->after = after;
+    return reader;
+}
+
+static void drop_rows(struct journal_reader *reader)
+{
+    for (size_t i = 0; i < reader->row_count; i++) {
+        free(reader->rows[i].type);
+        free(reader->rows[i].data);
+    }
+    reader->row_count = 0;
+    reader->next = 0;
+}
+
+void journal_reader_free(struct journal_reader *reader)
+{
+    if (reader == NULL) {
+        return;
+    }
+    drop_rows(reader);
+    json_object_put(reader->root);
+    free(reader->run_id);
+    free(reader);
+}
+
+static bool keep_row(const struct store_event *stored, void *context)
+{
+    struct journal_reader *reader = context;
+    struct row *row = &reader->rows[reader->row_count++];
+    memcpy(row->run_id, stored->run_id, sizeof(row->run_id));
+    row->position = stored->position;
+    row->seq = stored->seq;
+    row->time_ns = stored->time_ns;
+    row->type = memory_dup_string(stored->type);
+    row->data = memory_dup_bytes(stored->data, stored->data_len);
+    row->data_len = stored->data_len;
+    return reader->row_count < READER_BATCH;
+}
+
+static int hand_out(struct journal_reader *reader, const struct journal_entry **ret_entry,
+                    struct rondo_error *err)
+{
+    const struct row *row = &reader->rows[reader->next++];
+    reader->after = reader->run_id == NULL ? row->position : row->seq;
+    json_object_put(reader->root);
+    reader->root = NULL;
+    struct store_event stored = {
+        .run_id = row->run_id,
+        .position = row->position,
+        .seq = row->seq,
+        .time_ns = row->time_ns,
+        .type = row->type,
+        .data = row->data,
+        .data_len = row->data_len,
+    };
+    int r = decode_row(&stored, &reader->entry, &reader->root, err);
+    *ret_entry = &reader->entry;
+    return r < 0 ? r : 1;
+}
+
+static int fetch(struct journal_reader *reader, struct rondo_error *err)
+{
+    drop_rows(reader);
+    struct store *store = writer_store(reader->writer);
+    return store->ops->read_events(store, reader->run_id, reader->after, READER_BATCH, keep_row,
+                                   reader, err);
+}
+
+int journal_reader_next(struct journal_reader *reader, int64_t timeout_ns, struct cancel *cancel,
+                        const struct journal_entry **ret_entry, struct rondo_error *err)
+{
+    const struct clock *clock = clock_system();
+    int64_t deadline = clock_monotonic(clock) + timeout_ns;
+    for (;;) {
+        if (reader->next < reader->row_count) {
+            return hand_out(reader, ret_entry, err);
+        }
+        struct store *store = writer_store(reader->writer);
+        uint64_t position = 0; /* read first: what comes later ends the wait below at once */
+        int r = store->ops->last_position(store, &position, err);
+        if (r == 0) {
+            r = fetch(reader, err);
+        }
+        if (r < 0) {
+            return r;
+        }
+        if (reader->row_count > 0) {
+            continue;
+        }
+        int64_t left = deadline - clock_monotonic(clock);
+        if (left <= 0 || cancel_is_set(cancel)) {
+            return 0;
+        }
+        writer_wait(reader->writer, position, left, cancel);
+    }
+}
+
+struct visiting {
+    journal_visit_fn *fn;
+    void *context;
+    struct rondo_error *err;
+    int result;
+};
+
+static bool visit_event(const struct store_event *stored, void *context)
+{
+    struct visiting *visiting = context;
+    struct journal_entry entry;
+    auto_json struct json_object *root = NULL;
+    visiting->result = decode_row(stored, &entry, &root, visiting->err);
+    return visiting->result == 0 && visiting->fn(&entry, visiting->context);
+}
+
+int journal_visit(struct store *store, const char *run_id, uint64_t after, uint32_t limit,
+                  journal_visit_fn *fn, void *context, struct rondo_error *err)
+{
+    struct visiting visiting = {.fn = fn, .context = context, .err = err};
+    int r = store->ops->read_events(store, run_id, after, limit, visit_event, &visiting, err);
+    return r < 0 ? r : visiting.result;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Folding events into the state of a run. Pure; any thread. */
+#include "journal/state.h"
+
+#include "base/error.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const finish_names[] = {
+    [FINISH_NONE] = NULL,
+    [FINISH_COMPLETED] = "completed",
+    [FINISH_BLOCKED] = "blocked",
+    [FINISH_FAILED] = "failed",
+};
+
+const char *run_finish_name(enum run_finish finish)
+{
+    return finish_names[finish];
+}
+
+bool run_finish_from_name(const char *name, enum run_finish *ret_finish)
+{
+    for (enum run_finish finish = FINISH_COMPLETED; finish <= FINISH_FAILED; finish++) {
+        if (strcmp(finish_names[finish], name) == 0) {
+            *ret_finish = finish;
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t run_conditions_met(const struct run_state *state)
+{
+    uint32_t met = 0;
+    for (uint32_t i = 0; i < state->condition_count; i++) {
+        met += state->conditions[i].status == RONDO_MET;
+    }
+    return met;
+}
+
+/**
+ * Count the time since the event before. A claim begins a new stretch: of the time before it only
+ * the part counts in which the former owner was alive.
+ */
+static void fold_time(struct run_state *state, const struct journal_event *event)
+{
+    int64_t until = event->type == JOURNAL_RUN_CLAIMED ? event->alive_ns : event->time_ns;
+    if (state->last_event_ns != 0 && until > state->last_event_ns) {
+        state->active_ns += until - state->last_event_ns;
+    }
+    state->last_event_ns = event->time_ns;
+}
+
+static void fold_claimed(struct run_state *state, const struct journal_event *event)
+{
+    state->epoch = (uint64_t)event->epoch;
+    if (state->phase == PHASE_ENDED) {
+        state->phase = PHASE_READY;
+        state->status = RONDO_RUNNING;
+        state->finish = FINISH_NONE;
+        state->consecutive_failures = 0;
+    }
+    state->denied = RONDO_RUNNING;
+    state->is_stop_requested = false;
+}
+
+static void fold_started(struct run_state *state, const struct journal_event *event)
+{
+    state->phase = PHASE_IN_BODY;
+    state->iteration = (uint64_t)event->iteration;
+    state->attempt = (uint64_t)event->attempt;
+    state->limit = (uint64_t)event->limit;
+    state->finish = FINISH_NONE;
+}
+
+static void fold_finished(struct run_state *state, const struct journal_event *event)
+{
+    state->phase = PHASE_BODY_DONE;
+    state->finished = (uint64_t)event->iteration;
+    state->tokens += event->tokens;
+    state->cost_micro += event->cost_micro;
+    state->last_finished_ns = event->time_ns;
+    const char *outcome = event->outcome == NULL ? "" : event->outcome;
+    bool is_ok = strcmp(outcome, "ok") == 0;
+    if (strcmp(outcome, "error") == 0) {
+        state->denied = RONDO_ERROR;
+    }
+    state->consecutive_failures = is_ok ? 0 : state->consecutive_failures + 1;
+    state->finish = FINISH_NONE;
+    if (event->finish != NULL) {
+        run_finish_from_name(event->finish, &state->finish);
+    }
+}
+
+static struct run_condition *find_condition(struct run_state *state, const char *name)
+{
+    for (uint32_t i = 0; i < state->condition_count; i++) {
+        if (strcmp(state->conditions[i].name, name) == 0) {
+            return &state->conditions[i];
+        }
+    }
+    if (state->condition_count == LIMIT_CONDITIONS) {
+        return NULL;
+    }
+    struct run_condition *condition = &state->conditions[state->condition_count++];
+    snprintf(condition->name, sizeof(condition->name), "%s", name);
+    return condition;
+}
+
+/**
+ * A whole round forgets every earlier status: a stale "met" never counts. An evaluation on demand
+ * names its one condition and leaves the phase alone, because it happens inside a body.
+ */
+static void fold_verification_started(struct run_state *state, const struct journal_event *event)
+{
+    if (event->name != NULL) {
+        struct run_condition *condition = find_condition(state, event->name);
+        if (condition != NULL) {
+            condition->status = RONDO_NOT_MET;
+            condition->reason = RONDO_REASON_NOT_EVALUATED;
+        }
+        return;
+    }
+    state->phase = PHASE_IN_VERIFYING;
+    state->round_seq = event->seq;
+    state->verified = 0;
+    state->condition_count = 0;
+}
+
+static void fold_evaluated(struct run_state *state, const struct journal_event *event)
+{
+    if (event->name == NULL || event->status == NULL || event->reason == NULL) {
+        return;
+    }
+    struct run_condition *condition = find_condition(state, event->name);
+    if (condition == NULL) {
+        return;
+    }
+    condition->status = strcmp(event->status, "met") == 0 ? RONDO_MET : RONDO_NOT_MET;
+    condition_reason_from_name(event->reason, &condition->reason);
+}
+
+static void fold_denied(struct run_state *state, const struct journal_event *event)
+{
+    if (event->status == NULL || !status_from_name(event->status, &state->denied)) {
+        state->denied = RONDO_POLICY_VIOLATION;
+    }
+}
+
+static void fold_run_finished(struct run_state *state, const struct journal_event *event)
+{
+    state->phase = PHASE_ENDED;
+    if (event->status == NULL || !status_from_name(event->status, &state->status)) {
+        state->status = RONDO_ERROR;
+    }
+}
+
+static void fold_by_type(struct run_state *state, const struct journal_event *event)
+{
+    switch (event->type) {
+    case JOURNAL_RUN_CREATED:
+    case JOURNAL_RUN_OPTIONS:
+        state->spec_seq = event->seq;
+        state->condition_count = 0;
+        state->verified = 0;
+        break;
+    case JOURNAL_RUN_CLAIMED:
+        fold_claimed(state, event);
+        break;
+    case JOURNAL_STOP_REQUESTED:
+        state->is_stop_requested = true;
+        break;
+    case JOURNAL_ITERATION_STARTED:
+        fold_started(state, event);
+        break;
+    case JOURNAL_ITERATION_FINISHED:
+        fold_finished(state, event);
+        break;
+    case JOURNAL_ITERATION_INTERRUPTED:
+        state->phase = PHASE_READY;
+        break;
+    case JOURNAL_VERIFICATION_STARTED:
+        fold_verification_started(state, event);
+        break;
+    case JOURNAL_CONDITION_EVALUATED:
+        fold_evaluated(state, event);
+        break;
+    case JOURNAL_VERIFICATION_FINISHED:
+        state->phase = PHASE_READY;
+        state->verified = state->finished;
+        break;
+    case JOURNAL_FINISH_REJECTED:
+        state->finish = FINISH_NONE;
+        break;
+    case JOURNAL_CHECKPOINT_SAVED:
+        state->checkpoint_number = (uint64_t)event->number;
+        state->checkpoint_iteration = state->finished;
+        break;
+    case JOURNAL_RUN_FINISHED:
+        fold_run_finished(state, event);
+        break;
+    case JOURNAL_GATE_DENIED:
+        fold_denied(state, event);
+        break;
+    case JOURNAL_CHECKPOINT_CORRUPT:
+    case JOURNAL_STORAGE_DEGRADED:
+    case JOURNAL_NOTE:
+    case JOURNAL_TYPE_COUNT:
+        break;
+    }
+}
+
+int run_fold(struct run_state *state, const struct journal_event *event, struct rondo_error *err)
+{
+    if (event->seq != state->seq + 1) {
+        return error_set(err, RONDO_ERR_CORRUPT,
+                         "the journal has event %" PRIu64 " where %" PRIu64 " was expected",
+                         event->seq, state->seq + 1);
+    }
+    state->seq = event->seq;
+    fold_time(state, event);
+    fold_by_type(state, event);
+    return 0;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The driver: one running loop. It asks the step what comes next, performs it, and records the
+ * result; everything that is handed back to the caller has been committed before.
+ *
+ * The caller's own `while` is the loop:
+ *
+ *     while ((turn = loop_next(loop, &err)) == LOOP_BODY) {
+ *         ... the body; it may call loop_report, loop_evaluate, loop_save_checkpoint ...
+ *     }
+ *
+ * Threads: a loop belongs to one thread at a time. Only loop_stop may be called from any thread
+ * (and from a signal handler).
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "journal/checkpoint.h"
+#include "journal/state.h"
+#include "loop/gate.h"
+#include "loop/runtime.h"
+#include "loop/spec.h"
+#include "loop/verify.h"
+
+struct loop;
+
+/** What became of a body. */
+enum loop_outcome {
+    LOOP_OK = 0,
+    LOOP_FAILED,        /**< a failed iteration; the loop goes on, up to max_failures */
+    LOOP_TIMED_OUT,     /**< likewise, killed at a deadline */
+    LOOP_CRASHED,       /**< likewise, ended by a signal */
+    LOOP_UNRECOVERABLE, /**< nothing can go on: the run ends with status error */
+    LOOP_INTERRUPTED,   /**< cut off because the run was asked to stop: no result, runs again */
+};
+
+/** Result of a body; texts are borrowed for the time of the call. Zeroed = it went well. */
+struct loop_body_result {
+    enum loop_outcome outcome;
+    int exit_code;
+    int signal;
+    int64_t duration_ns; /**< 0 = measured by the driver */
+    int64_t tokens;
+    int64_t cost_micro;
+    enum run_finish finish;
+    const char *summary;
+    const char *message;
+    const char *output;
+    size_t output_len;
+    uint64_t output_total;
+    const char *custom_data; /**< JSON, kept for the next checkpoint; NULL = unchanged */
+};
+
+/** Answer of loop_next. */
+enum loop_turn {
+    LOOP_ENDED = 0, /**< final status reached and committed */
+    LOOP_BODY = 1,  /**< run the body of iteration loop_state()->iteration */
+    /* negative codes: this process cannot go on; the run can be resumed */
+};
+
+/** Ingredients of a loop. Everything must outlive the loop; the spec is copied. */
+struct loop_parts {
+    struct runtime *runtime;
+    const struct gate *gate;         /**< NULL = the limits of the spec */
+    const struct verifier *verifier; /**< NULL = commands in the sandbox */
+};
+
+/** How starting or resuming went. */
+struct loop_opening {
+    bool is_held;             /**< somebody living executes it: no loop was made */
+    struct store_run holder;  /**< then: the run in the way */
+    uint64_t from_checkpoint; /**< resume: number of the checkpoint used, 0 = none */
+    uint32_t corrupt_count;   /**< resume: damaged checkpoints that were passed over */
+    char how[16];             /**< "start", "resume", "takeover" or "reopen" */
+};
+
+/**
+ * Create a run and claim it.
+ * @param ret_loop set when !ret_opening->is_held; loop_free()
+ */
+int loop_start(const struct loop_parts *parts, const struct loop_spec *spec, struct loop **ret_loop,
+               struct loop_opening *ret_opening, struct rondo_error *err);
+
+/** Changes that a resume makes to the recorded options. */
+typedef void loop_change_fn(struct loop_spec *spec, void *context);
+
+/**
+ * Claim an existing run and go on where it was: newest valid checkpoint plus the journal's tail.
+ * @param change  may change limits in the spec before it is used; NULL = as recorded
+ * @param on_corrupt -1 = as recorded, else an enum loop_on_corrupt
+ * RONDO_ERR_STATE when the run is completed; RONDO_ERR_CORRUPT as on_corrupt says.
+ */
+int loop_resume(const struct loop_parts *parts, const char *run_id, loop_change_fn *change,
+                void *change_context, int on_corrupt, struct loop **ret_loop,
+                struct loop_opening *ret_opening, struct rondo_error *err);
+
+/** Go on to the next body or the end. @return enum loop_turn, or a negative code. */
+int loop_next(struct loop *loop, struct rondo_error *err);
+
+/** Say how the body went, before the next loop_next; not saying anything means LOOP_OK. */
+void loop_report(struct loop *loop, const struct loop_body_result *result);
+
+/**
+ * Record something in the journal (event "note"); committed with the next boundary at the latest.
+ * @param attributes JSON object or NULL
+ */
+int loop_note(struct loop *loop, const char *name, const char *attributes, struct rondo_error *err);
+
+/** Evaluate one condition now, inside a body. RONDO_ERR_NOT_FOUND for an unknown name. */
+int loop_evaluate(struct loop *loop, const char *name, struct verify_result *ret_result,
+                  struct rondo_error *err);
+
+/** Save a checkpoint now. @param custom_data JSON or NULL (keeps the former) */
+int loop_save_checkpoint(struct loop *loop, const char *custom_data, struct rondo_error *err);
+
+/** The agent's opaque state, as the next checkpoint will store it. Borrowed. */
+const struct buf *loop_agent_state(const struct loop *loop);
+/** Replace it. RONDO_ERR_LIMIT above LIMIT_STATE_BYTES. */
+int loop_set_agent_state(struct loop *loop, const void *bytes, size_t len, struct rondo_error *err);
+/** Custom data of the latest checkpoint or result, JSON, or NULL. Borrowed. */
+const char *loop_custom_data(const struct loop *loop);
+
+/** Ask the loop to stop. Any thread; async-signal-safe. */
+void loop_stop(struct loop *loop, enum cancel_level level);
+
+/** The loop's cancel token, for bodies that block. */
+struct cancel *loop_cancel(struct loop *loop);
+const struct run_state *loop_state(const struct loop *loop);
+const struct loop_spec *loop_spec(const struct loop *loop);
+const char *loop_run_id(const struct loop *loop);
+struct runtime *loop_runtime(struct loop *loop);
+
+/** The gate's denial that ends or ended the run, or NULL. Borrowed. */
+const struct gate_decision *loop_violation(const struct loop *loop);
+
+/** Results of the last verification as JSON for the worker (RONDO_FEEDBACK_FILE). */
+const char *loop_feedback(struct loop *loop);
+
+/** Whether the store fails at present and the run goes on without checkpoints. */
+bool loop_is_degraded(const struct loop *loop);
+
+/** Storage failures met so far. */
+uint64_t loop_storage_failures(const struct loop *loop);
+
+/**
+ * Release the loop without writing anything. A run that has not ended stays claimed until its lease
+ * ends or another process sees that this one is dead: call loop_park first where that matters.
+ */
+void loop_free(struct loop *loop);
+
+/** Give an unfinished run up, so that anybody can resume it at once. */
+int loop_park(struct loop *loop, struct rondo_error *err);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What callers may see and set of a loop. */
+#include "loop/driver_internal.h"
+
+#include "base/error.h"
+
+const struct buf *loop_agent_state(const struct loop *loop)
+{
+    return &loop->agent_state;
+}
+
+int loop_set_agent_state(struct loop *loop, const void *bytes, size_t len, struct rondo_error *err)
+{
+    if (len > LIMIT_STATE_BYTES) {
+        return error_set(err, RONDO_ERR_LIMIT, "agent state of %zu bytes; the limit is %ld", len,
+                         LIMIT_STATE_BYTES);
+    }
+    buf_clear(&loop->agent_state);
+    buf_append(&loop->agent_state, bytes, len);
+    return 0;
+}
+
+const char *loop_custom_data(const struct loop *loop)
+{
+    return loop->custom_data;
+}
+
+void loop_stop(struct loop *loop, enum cancel_level level)
+{
+    cancel_set(&loop->cancel, level);
+}
+
+struct cancel *loop_cancel(struct loop *loop)
+{
+    return &loop->cancel;
+}
+
+const struct run_state *loop_state(const struct loop *loop)
+{
+    return &loop->state;
+}
+
+const struct loop_spec *loop_spec(const struct loop *loop)
+{
+    return &loop->spec;
+}
+
+const char *loop_run_id(const struct loop *loop)
+{
+    return loop->run_id;
+}
+
+struct runtime *loop_runtime(struct loop *loop)
+{
+    return loop->runtime;
+}
+
+const struct gate_decision *loop_violation(const struct loop *loop)
+{
+    return loop->has_violation ? &loop->violation : NULL;
+}
+
+bool loop_is_degraded(const struct loop *loop)
+{
+    return loop->is_degraded;
+}
+
+uint64_t loop_storage_failures(const struct loop *loop)
+{
+    return loop->storage_failures;
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Getting recorded events into the store. A commit whose outcome is unknown is handed in again
+ * unchanged (the store recognises it), so events behind it wait in a batch of their own.
+ */
+#include "loop/driver_internal.h"
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Tries of one commit, with growing pauses, before the store counts as failed. */
+#define FLUSH_TRIES 7
+/** First pause; each further one is twice as long, plus jitter of up to as much again. */
+#define FLUSH_PAUSE_NS (20 * NS_PER_MS)
+/** Old checkpoints are pruned once in so many. */
+#define PRUNE_EVERY 32
+
+static bool is_retriable(int code)
+{
+    return code == RONDO_ERR_IO || code == RONDO_ERR_FULL || code == RONDO_ERR_BUSY ||
+           code == RONDO_ERR_TIMEOUT;
+}
+
+static struct store_summary summarize(const struct loop *loop)
+{
+    const struct run_state *state = &loop->state;
+    return (struct store_summary){
+        .status = state->phase == PHASE_ENDED ? state->status : RONDO_RUNNING,
+        .iteration = state->iteration,
+        .iteration_limit = state->limit,
+        .conditions_met = run_conditions_met(state),
+        .conditions_total = (uint32_t)loop->spec.condition_count,
+        .tokens = state->tokens,
+        .cost_micro = state->cost_micro,
+    };
+}
+
+/** The checkpoint, when it belongs to the first `count` pending events. */
+static const struct store_checkpoint *checkpoint_for(const struct loop *loop, size_t count)
+{
+    return loop->checkpoint != NULL && loop->checkpoint_at < count ? &loop->checkpoint->stored
+                                                                   : NULL;
+}
+
+static struct store_event *stored_events(const struct loop *loop, size_t count)
+{
+    struct store_event *events = memory_new_zero(count, sizeof(*events));
+    for (size_t i = 0; i < count; i++) {
+        events[i] = (struct store_event){
+            .time_ns = loop->pending[i].time_ns,
+            .type = journal_type_name(loop->pending[i].type),
+            .data = loop->pending[i].data,
+            .data_len = loop->pending[i].data_len,
+        };
+    }
+    return events;
+}
+
+static int try_commit(struct loop *loop, size_t count, bool is_release,
+                      struct store_commit_result *ret_result, struct rondo_error *err)
+{
+    struct store_event *events = stored_events(loop, count);
+    const struct store_checkpoint *checkpoint = checkpoint_for(loop, count);
+    bool is_pruning = checkpoint != NULL && checkpoint->number % PRUNE_EVERY == 0;
+    struct store_batch batch = {
+        .run_id = loop->run_id,
+        .epoch = loop->state.epoch,
+        .first_seq = loop->state.seq + 1 - loop->pending_count,
+        .events = events,
+        .event_count = count,
+        .checkpoint = checkpoint,
+        .summary = summarize(loop),
+        .lease_ns = is_release ? 0 : runtime_lease_ns(loop->runtime),
+        .mail_taken = loop->mail_taken,
+        .keep_checkpoints = is_pruning ? LIMIT_CHECKPOINTS_KEPT : 0,
+    };
+    int r = writer_commit(runtime_writer(loop->runtime), &batch, ret_result, err);
+    free(events);
+    return r;
+}
+
+static void drop_committed(struct loop *loop, size_t count)
+{
+    if (checkpoint_for(loop, count) != NULL) {
+        checkpoint_record_fini(loop->checkpoint);
+        free(loop->checkpoint);
+        loop->checkpoint = NULL;
+    } else if (loop->checkpoint != NULL) {
+        loop->checkpoint_at -= count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        loop->pending_bytes -= loop->pending[i].data_len;
+        free(loop->pending[i].data);
+    }
+    loop->pending_count -= count;
+    memmove(loop->pending, loop->pending + count, loop->pending_count * sizeof(*loop->pending));
+    loop->tried_count = 0;
+}
+
+int loop_create(struct loop *loop, const struct store_run *row,
+                struct store_claim_result *ret_claim, struct rondo_error *err)
+{
+    struct store_event *events = stored_events(loop, loop->pending_count);
+    int r = runtime_claim(loop->runtime, loop->run_id, row, events, loop->pending_count, ret_claim,
+                          err);
+    free(events);
+    if (r == 0 && ret_claim->outcome == STORE_CLAIMED) {
+        drop_committed(loop, loop->pending_count);
+    }
+    return r;
+}
+
+/** The pause grows with each failure; jitter keeps many loops from coming back as one. */
+static void pause_after(struct loop *loop, int failures)
+{
+    int64_t pause_ns = FLUSH_PAUSE_NS << failures;
+    pause_ns += (int64_t)random_below(runtime_random(loop->runtime), (uint64_t)pause_ns);
+    clock_sleep(runtime_clock(loop->runtime), pause_ns, NULL);
+}
+
+/** Commit the first `count` events, trying again while that can help. */
+static int commit_leading(struct loop *loop, size_t count, bool is_release, int tries,
+                          struct rondo_error *err)
+{
+    int r = 0;
+    for (int i = 0; i < tries; i++) {
+        struct store_commit_result result = {0};
+        loop->tried_count = count;
+        r = try_commit(loop, count, is_release, &result, err);
+        if (r == 0 && result.outcome == STORE_FENCED) {
+            return error_set(err, RONDO_ERR_FENCED,
+                             "run %s was taken over by another process; this one stops here",
+                             loop->run_id);
+        }
+        if (r == 0) {
+            drop_committed(loop, count);
+            loop->has_mail = result.has_mail;
+            return 0;
+        }
+        loop->storage_failures++;
+        if (!is_retriable(r)) {
+            return r;
+        }
+        if (i + 1 < tries) {
+            pause_after(loop, i);
+        }
+    }
+    error_prefix(err, "the store failed %d times in a row", tries);
+    return r;
+}
+
+static int degrade(struct loop *loop, int r, struct rondo_error *err)
+{
+    if (loop->spec.durability != DURABILITY_BEST_EFFORT || !is_retriable(r)) {
+        return r;
+    }
+    if (loop->pending_count > LIMIT_PENDING_EVENTS || loop->pending_bytes > LIMIT_PENDING_BYTES) {
+        error_prefix(err, "more than %d events wait for the failing store", LIMIT_PENDING_EVENTS);
+        return r;
+    }
+    if (!loop->is_degraded) {
+        loop->is_degraded = true;
+        loop->degraded_failures = 0;
+        loop->degraded_since_ns = clock_now(runtime_clock(loop->runtime));
+    }
+    loop->degraded_failures++;
+    snprintf(loop->degraded_message, sizeof(loop->degraded_message), "%s",
+             err == NULL ? "" : err->message);
+    return 0;
+}
+
+static void recover(struct loop *loop)
+{
+    loop->is_degraded = false;
+    struct journal_event event = {
+        .type = JOURNAL_STORAGE_DEGRADED,
+        .failures = (int64_t)loop->degraded_failures,
+        .duration_ns = clock_now(runtime_clock(loop->runtime)) - loop->degraded_since_ns,
+        .message = loop->degraded_message,
+    };
+    loop_record(loop, &event);
+}
+
+int loop_flush(struct loop *loop, enum flush_mode mode, struct rondo_error *err)
+{
+    struct rondo_error own_error = {0};
+    err = err == NULL ? &own_error : err;
+    bool is_release = mode == FLUSH_RELEASE;
+    /* While the store is down each boundary tries once; the end of the run tries hard again. */
+    int tries = loop->is_degraded && mode == FLUSH_NORMAL ? 1 : FLUSH_TRIES;
+    bool is_done = loop->pending_count == 0 && !is_release;
+    while (!is_done) {
+        size_t count = loop->tried_count > 0 ? loop->tried_count : loop->pending_count;
+        bool is_last = count == loop->pending_count;
+        int r = commit_leading(loop, count, is_release && is_last, tries, err);
+        if (r < 0) {
+            return is_release ? r : degrade(loop, r, err);
+        }
+        is_done = is_last;
+        if (is_last && loop->is_degraded && !is_release) {
+            recover(loop);
+            is_done = false;
+        }
+    }
+    return 0;
+}
+
+void loop_record(struct loop *loop, const struct journal_event *event)
+{
+    struct journal_event complete = *event;
+    if (complete.time_ns == 0) {
+        complete.time_ns = clock_now(runtime_clock(loop->runtime));
+    }
+    complete.seq = loop->state.seq + 1;
+    auto_buf struct buf data = {0};
+    journal_encode(&complete, &data);
+    if (loop->pending_count == loop->pending_room) {
+        loop->pending_room = loop->pending_room == 0 ? 8 : 2 * loop->pending_room;
+        loop->pending = memory_resize(loop->pending, loop->pending_room, sizeof(*loop->pending));
+    }
+    struct pending_event *pending = &loop->pending[loop->pending_count++];
+    pending->time_ns = complete.time_ns;
+    pending->type = complete.type;
+    pending->data_len = data.len;
+    pending->data = buf_steal(&data);
+    loop->pending_bytes += pending->data_len;
+    int r = run_fold(&loop->state, &complete, NULL);
+    assert(r == 0); /* The seq was made to fit. */
+    (void)r;
+}
+
+int loop_record_checkpoint(struct loop *loop, const char *how, struct rondo_error *err)
+{
+    if (loop->checkpoint != NULL) {
+        int r = loop_flush(loop, FLUSH_NORMAL, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    if (loop->checkpoint != NULL) {
+        return 0; /* The store is failing and one checkpoint waits for it already. */
+    }
+    struct run_state after = loop->state;
+    struct journal_event event = {
+        .type = JOURNAL_CHECKPOINT_SAVED,
+        .seq = after.seq + 1,
+        .time_ns = clock_now(runtime_clock(loop->runtime)),
+        .number = (int64_t)loop->state.checkpoint_number + 1,
+        .iteration = (int64_t)loop->state.finished,
+        .bytes = (int64_t)loop->agent_state.len,
+        .how = how,
+    };
+    run_fold(&after, &event, NULL);
+    loop->checkpoint = memory_new_zero(1, sizeof(*loop->checkpoint));
+    checkpoint_record_init(loop->checkpoint, loop->run_id, &after, &loop->agent_state,
+                           loop->custom_data, event.time_ns);
+    char sha256[65];
+    digest_hex(loop->checkpoint->stored.sha256, sha256);
+    event.sha256 = sha256;
+    loop->checkpoint_at = loop->pending_count;
+    loop_record(loop, &event);
+    return 0;
+}

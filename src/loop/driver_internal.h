@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The inside of a loop, shared by the driver's files only. */
+#pragma once
+
+#include "loop/driver.h"
+
+/** An event that is recorded and folded, but not committed yet. */
+struct pending_event {
+    int64_t time_ns;
+    enum journal_type type;
+    char *data;
+    size_t data_len;
+};
+
+struct loop {
+    struct runtime *runtime;
+    struct loop_spec spec;
+    struct gate gate;
+    struct verify_command_context verify_context;
+    struct verifier verifier;
+    struct cancel cancel;
+    char run_id[ID_SIZE];
+    bool is_registered;
+
+    struct run_state state;
+    struct buf agent_state;
+    char *custom_data;
+    struct buf feedback; /* JSON; rebuilt by each round of verification */
+
+    struct pending_event *pending;
+    size_t pending_count;
+    size_t pending_room;
+    size_t pending_bytes;
+    size_t tried_count; /* leading events of a commit whose outcome is unknown: must not change */
+    struct checkpoint_record *checkpoint; /* to be committed with pending[checkpoint_at] */
+    size_t checkpoint_at;
+
+    bool is_in_body; /* loop_next handed a body out */
+    int64_t body_started_ns;
+    struct loop_body_result body;
+    struct buf body_output;
+    char *body_summary;
+    char *body_message;
+
+    bool has_mail;
+    uint64_t mail_taken;
+    struct gate_decision violation;
+    bool has_violation;
+
+    bool is_degraded;
+    uint64_t storage_failures;
+    int64_t degraded_since_ns;
+    uint64_t degraded_failures;
+    char degraded_message[RONDO_ERROR_MESSAGE_SIZE];
+};
+
+/** Make an empty loop around its parts; takes the spec over. */
+int loop_new(const struct loop_parts *parts, struct loop_spec *spec, struct loop **ret_loop,
+             struct rondo_error *err);
+
+/** Record an event: it gets its time and seq, is folded at once, and waits for the next flush. */
+void loop_record(struct loop *loop, const struct journal_event *event);
+
+/** Record checkpoint.saved and make the checkpoint ready for the next flush. */
+int loop_record_checkpoint(struct loop *loop, const char *how, struct rondo_error *err);
+
+enum flush_mode {
+    FLUSH_NORMAL = 0, /**< at a boundary */
+    FLUSH_HARD,       /**< try long even when the store is known to fail: the run is about to end */
+    FLUSH_RELEASE,    /**< like FLUSH_HARD, and give the lease up in the same transaction */
+};
+
+/**
+ * Commit everything that waits.
+ * @return 0, also when the store fails and the run goes on in best-effort mode (never in
+ *         FLUSH_RELEASE); or a negative code, RONDO_ERR_FENCED when the run was taken over
+ */
+int loop_flush(struct loop *loop, enum flush_mode mode, struct rondo_error *err);
+
+/** Create the run's row together with the events recorded so far, in one transaction. */
+int loop_create(struct loop *loop, const struct store_run *row,
+                struct store_claim_result *ret_claim, struct rondo_error *err);
+
+/** Rebuild the feedback from the journal's last round of verification, on resume. */
+int loop_load_feedback(struct loop *loop, struct rondo_error *err);
+
+/** Begin a new feedback document, add to it, end it. */
+void loop_feedback_begin(struct loop *loop);
+void loop_feedback_add(struct loop *loop, const struct journal_event *event);
+void loop_feedback_end(struct loop *loop);

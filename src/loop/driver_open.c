@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Starting, resuming and releasing loops. */
+#include "loop/driver_internal.h"
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/version.h"
+#include "journal/reader.h"
+#include "loop/owner.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** A run is created claimed: promise of store_ops.create_run. */
+#define FIRST_EPOCH 1
+
+int loop_new(const struct loop_parts *parts, struct loop_spec *spec, struct loop **ret_loop,
+             struct rondo_error *err)
+{
+    struct loop *loop = memory_new_zero(1, sizeof(*loop));
+    int r = cancel_init(&loop->cancel, err);
+    if (r < 0) {
+        free(loop);
+        return r;
+    }
+    loop->runtime = parts->runtime;
+    loop->spec = *spec;
+    *spec = (struct loop_spec){0};
+    loop->gate = parts->gate != NULL ? *parts->gate : gate_limits(&loop->spec);
+    loop->verify_context = (struct verify_command_context){
+        .spec = &loop->spec,
+        .supervisor = runtime_supervisor(parts->runtime),
+        .hide_paths = runtime_hide_paths(parts->runtime),
+    };
+    loop->verifier =
+        parts->verifier != NULL ? *parts->verifier : verify_by_command(&loop->verify_context);
+    *ret_loop = loop;
+    return 0;
+}
+
+void loop_free(struct loop *loop)
+{
+    if (loop == NULL) {
+        return;
+    }
+    if (loop->is_registered) {
+        runtime_unregister(loop->runtime, loop->run_id);
+    }
+    for (size_t i = 0; i < loop->pending_count; i++) {
+        free(loop->pending[i].data);
+    }
+    free(loop->pending);
+    if (loop->checkpoint != NULL) {
+        checkpoint_record_fini(loop->checkpoint);
+        free(loop->checkpoint);
+    }
+    loop_spec_fini(&loop->spec);
+    cancel_fini(&loop->cancel);
+    buf_fini(&loop->agent_state);
+    buf_fini(&loop->feedback);
+    buf_fini(&loop->body_output);
+    free(loop->custom_data);
+    free(loop->body_summary);
+    free(loop->body_message);
+    free(loop);
+}
+
+static int register_loop(struct loop *loop, struct rondo_error *err)
+{
+    int r = runtime_register(loop->runtime, loop->run_id, loop->state.epoch, &loop->cancel, err);
+    loop->is_registered = r == 0;
+    return r;
+}
+
+static void record_created(struct loop *loop)
+{
+    auto_buf struct buf spec = {0};
+    loop_spec_encode(&loop->spec, &spec);
+    struct journal_event event = {
+        .type = JOURNAL_RUN_CREATED,
+        .format = JOURNAL_FORMAT,
+        .version = RONDO_VERSION,
+        .agent_id = loop->spec.agent_id,
+        .spec = buf_string(&spec),
+    };
+    loop_record(loop, &event);
+}
+
+static void record_claimed(struct loop *loop, uint64_t epoch, const char *how, int64_t alive_ns,
+                           uint64_t checkpoint)
+{
+    struct journal_event event = {
+        .type = JOURNAL_RUN_CLAIMED,
+        .epoch = (int64_t)epoch,
+        .owner = runtime_owner(loop->runtime),
+        .how = how,
+        .alive_ns = alive_ns,
+        .number = (int64_t)checkpoint,
+    };
+    loop_record(loop, &event);
+}
+
+int loop_start(const struct loop_parts *parts, const struct loop_spec *spec, struct loop **ret_loop,
+               struct loop_opening *ret_opening, struct rondo_error *err)
+{
+    *ret_opening = (struct loop_opening){.how = "start"};
+    int r = loop_spec_check(spec, err);
+    if (r < 0) {
+        return r;
+    }
+    struct loop_spec copy = loop_spec_dup(spec);
+    struct loop *loop = NULL;
+    r = loop_new(parts, &copy, &loop, err);
+    if (r < 0) {
+        loop_spec_fini(&copy);
+        return r;
+    }
+    id_new(clock_now(runtime_clock(loop->runtime)), runtime_random(loop->runtime), loop->run_id);
+    struct store_run row = {.is_exclusive = spec->is_exclusive != 0};
+    memcpy(row.id, loop->run_id, sizeof(row.id));
+    snprintf(row.agent_id, sizeof(row.agent_id), "%s", spec->agent_id);
+    row.summary.iteration_limit = (uint64_t)spec->max_iterations;
+    row.summary.conditions_total = (uint32_t)spec->condition_count;
+    record_created(loop);
+    record_claimed(loop, FIRST_EPOCH, "start", 0, 0);
+    struct store_claim_result claim;
+    r = loop_create(loop, &row, &claim, err);
+    if (r == 0 && claim.outcome == STORE_HELD) {
+        ret_opening->is_held = true;
+        ret_opening->holder = claim.holder;
+        loop_free(loop);
+        return 0;
+    }
+    if (r == 0) {
+        r = register_loop(loop, err);
+    }
+    if (r < 0) {
+        loop_free(loop);
+        return r;
+    }
+    *ret_loop = loop;
+    return 0;
+}
+
+/** What resuming gathers before it can record anything. */
+struct resuming {
+    struct loop *loop;
+    struct store_claim_result claim;
+    struct rondo_error *err;
+    int result;
+    uint64_t spec_seq;
+    uint64_t corrupt[8]; /* numbers of damaged checkpoints, newest first */
+    char corrupt_messages[8][RONDO_ERROR_MESSAGE_SIZE];
+    uint32_t corrupt_count;
+};
+
+static bool read_spec(const struct journal_entry *entry, void *context)
+{
+    struct resuming *resuming = context;
+    const char *spec = entry->is_known ? entry->event.spec : NULL;
+    if (spec == NULL) {
+        resuming->result = error_set(resuming->err, RONDO_ERR_CORRUPT,
+                                     "event %" PRIu64 " of the journal does not hold the options",
+                                     entry->event.seq);
+        return false;
+    }
+    if (entry->event.type == JOURNAL_RUN_CREATED && entry->event.format > JOURNAL_FORMAT) {
+        resuming->result =
+            error_set(resuming->err, RONDO_ERR_VERSION,
+                      "the run was made by a newer Rondo (%s); use that one to resume it",
+                      entry->event.version == NULL ? "?" : entry->event.version);
+        return false;
+    }
+    struct loop_spec decoded;
+    resuming->result = loop_spec_decode(spec, strlen(spec), &decoded, resuming->err);
+    if (resuming->result == 0) {
+        loop_spec_fini(&resuming->loop->spec);
+        resuming->loop->spec = decoded;
+    }
+    return false;
+}
+
+static int load_spec(struct resuming *resuming, uint64_t seq)
+{
+    struct loop *loop = resuming->loop;
+    resuming->result = error_set(resuming->err, RONDO_ERR_CORRUPT,
+                                 "the journal of the run has no event %" PRIu64, seq);
+    int r = journal_visit(runtime_store(loop->runtime), loop->run_id, seq - 1, 1, read_spec,
+                          resuming, resuming->err);
+    return r < 0 ? r : resuming->result;
+}
+
+static bool fold_entry(const struct journal_entry *entry, void *context)
+{
+    struct resuming *resuming = context;
+    struct run_state *state = &resuming->loop->state;
+    if (entry->is_known) {
+        resuming->result = run_fold(state, &entry->event, resuming->err);
+    } else {
+        state->seq = entry->event.seq; /* Of a newer version: it means nothing to this one. */
+    }
+    return resuming->result == 0;
+}
+
+static int replay_tail(struct resuming *resuming)
+{
+    struct loop *loop = resuming->loop;
+    resuming->result = 0;
+    int r = journal_visit(runtime_store(loop->runtime), loop->run_id, loop->state.seq, 0,
+                          fold_entry, resuming, resuming->err);
+    if (r == 0) {
+        r = resuming->result;
+    }
+    if (r == 0 && loop->state.seq != resuming->claim.run.last_seq) {
+        r = error_set(resuming->err, RONDO_ERR_CORRUPT,
+                      "the journal ends at event %" PRIu64 ", but %" PRIu64 " were committed",
+                      loop->state.seq, resuming->claim.run.last_seq);
+    }
+    return r;
+}
+
+static void note_corrupt(struct resuming *resuming, uint64_t number, const char *message)
+{
+    size_t room = sizeof(resuming->corrupt) / sizeof(resuming->corrupt[0]);
+    if (resuming->corrupt_count < room) {
+        resuming->corrupt[resuming->corrupt_count] = number;
+        snprintf(resuming->corrupt_messages[resuming->corrupt_count], RONDO_ERROR_MESSAGE_SIZE,
+                 "%s", message);
+        resuming->corrupt_count++;
+    }
+}
+
+static bool newest_number(const struct store_checkpoint *checkpoint, void *context)
+{
+    *(uint64_t *)context = checkpoint->number;
+    return false;
+}
+
+/**
+ * Find the newest intact checkpoint. @return 0 with `*ret_checkpoint` (number 0 when there is
+ * none), or the store's error; damaged ones are noted.
+ */
+static int find_checkpoint(struct resuming *resuming, struct checkpoint *ret_checkpoint)
+{
+    struct loop *loop = resuming->loop;
+    struct store *store = runtime_store(loop->runtime);
+    uint64_t number = 0;
+    int r =
+        store->ops->list_checkpoints(store, loop->run_id, newest_number, &number, resuming->err);
+    for (; r == 0 && number > 0; number--) {
+        struct rondo_error problem = {0};
+        r = checkpoint_load(store, loop->run_id, number, ret_checkpoint, &problem);
+        if (r == 0) {
+            return 0;
+        }
+        if (r == RONDO_ERR_NOT_FOUND) {
+            break; /* Older ones were pruned. */
+        }
+        if (r != RONDO_ERR_CORRUPT) {
+            return error_set(resuming->err, r, "%s", problem.message);
+        }
+        note_corrupt(resuming, number, problem.message);
+        r = 0;
+    }
+    *ret_checkpoint = (struct checkpoint){0};
+    return r == RONDO_ERR_NOT_FOUND ? 0 : r;
+}
+
+static int rebuild_state(struct resuming *resuming, enum loop_on_corrupt on_corrupt,
+                         struct loop_opening *opening)
+{
+    struct loop *loop = resuming->loop;
+    struct checkpoint checkpoint;
+    int r = find_checkpoint(resuming, &checkpoint);
+    if (r < 0) {
+        return r;
+    }
+    loop->state = checkpoint.state;
+    bool is_fresh = resuming->corrupt_count > 0 && on_corrupt == ON_CORRUPT_FRESH;
+    if (checkpoint.number > 0 && !is_fresh) {
+        loop->agent_state = checkpoint.agent_state;
+        checkpoint.agent_state = (struct buf){0};
+        loop->custom_data = steal_pointer(&checkpoint.custom_data);
+        opening->from_checkpoint = checkpoint.number;
+    }
+    opening->corrupt_count = resuming->corrupt_count;
+    checkpoint_fini(&checkpoint);
+    return replay_tail(resuming);
+}
+
+static void record_corrupt(struct resuming *resuming)
+{
+    for (uint32_t i = 0; i < resuming->corrupt_count; i++) {
+        struct journal_event event = {
+            .type = JOURNAL_CHECKPOINT_CORRUPT,
+            .number = (int64_t)resuming->corrupt[i],
+            .message = resuming->corrupt_messages[i],
+        };
+        loop_record(resuming->loop, &event);
+    }
+}
+
+static void record_interrupted(struct loop *loop)
+{
+    if (loop->state.phase != PHASE_IN_BODY) {
+        return;
+    }
+    struct journal_event event = {
+        .type = JOURNAL_ITERATION_INTERRUPTED,
+        .iteration = (int64_t)loop->state.iteration,
+        .attempt = (int64_t)loop->state.attempt,
+        .reason = "the process that ran it is gone",
+    };
+    loop_record(loop, &event);
+}
+
+static int change_spec(struct loop *loop, loop_change_fn *change, void *context,
+                       struct rondo_error *err)
+{
+    if (change == NULL) {
+        return 0;
+    }
+    auto_buf struct buf before = {0};
+    auto_buf struct buf after = {0};
+    loop_spec_encode(&loop->spec, &before);
+    change(&loop->spec, context);
+    int r = loop_spec_check(&loop->spec, err);
+    if (r < 0) {
+        return r;
+    }
+    loop_spec_encode(&loop->spec, &after);
+    if (strcmp(buf_string(&before), buf_string(&after)) != 0) {
+        struct journal_event event = {.type = JOURNAL_RUN_OPTIONS, .spec = buf_string(&after)};
+        loop_record(loop, &event);
+    }
+    return 0;
+}
+
+static const char *how_resumed(const struct store_run *before, const struct run_state *state)
+{
+    if (state->phase == PHASE_ENDED) {
+        return "reopen";
+    }
+    return before->owner[0] == '\0' ? "resume" : "takeover";
+}
+
+/** The run is claimed: rebuild it and record the claim. */
+static int resume_claimed(struct resuming *resuming, loop_change_fn *change, void *change_context,
+                          int on_corrupt, struct loop_opening *opening)
+{
+    struct loop *loop = resuming->loop;
+    const struct store_run *before = &resuming->claim.run;
+    if (before->last_seq == 0) {
+        return error_set(resuming->err, RONDO_ERR_STATE,
+                         "run %s was cut off before its first event; start it again", loop->run_id);
+    }
+    int r = load_spec(resuming, 1);
+    if (r < 0) {
+        return r;
+    }
+    enum loop_on_corrupt policy =
+        (enum loop_on_corrupt)(on_corrupt < 0 ? loop->spec.on_corrupt : on_corrupt);
+    r = rebuild_state(resuming, policy, opening);
+    if (r == 0 && loop->state.spec_seq > 1) {
+        r = load_spec(resuming, loop->state.spec_seq);
+    }
+    if (r == 0) {
+        r = loop_load_feedback(loop, resuming->err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    const char *how = how_resumed(before, &loop->state);
+    snprintf(opening->how, sizeof(opening->how), "%s", how);
+    record_claimed(loop, resuming->claim.epoch, how, before->alive_ns, opening->from_checkpoint);
+    record_corrupt(resuming);
+    record_interrupted(loop);
+    if (resuming->corrupt_count > 0 && policy == ON_CORRUPT_FAIL) {
+        loop_flush(loop, FLUSH_NORMAL, NULL);
+        return error_set(resuming->err, RONDO_ERR_CORRUPT,
+                         "%s; resume with --on-corrupt previous or fresh",
+                         resuming->corrupt_messages[0]);
+    }
+    return change_spec(loop, change, change_context, resuming->err);
+}
+
+static int refuse_completed(struct runtime *runtime, const char *run_id, struct rondo_error *err)
+{
+    struct store_run run;
+    struct store *store = runtime_store(runtime);
+    int r = store->ops->get_run(store, run_id, &run, err);
+    if (r == 0 && run.summary.status == RONDO_COMPLETED) {
+        r = error_set(err, RONDO_ERR_STATE, "run %s is completed; there is nothing to resume",
+                      run_id);
+    }
+    return r;
+}
+
+int loop_resume(const struct loop_parts *parts, const char *run_id, loop_change_fn *change,
+                void *change_context, int on_corrupt, struct loop **ret_loop,
+                struct loop_opening *ret_opening, struct rondo_error *err)
+{
+    *ret_opening = (struct loop_opening){.how = "resume"};
+    int r = refuse_completed(parts->runtime, run_id, err);
+    if (r < 0) {
+        return r;
+    }
+    struct resuming *resuming = memory_new_zero(1, sizeof(*resuming));
+    auto_free void *owned = resuming;
+    (void)owned;
+    resuming->err = err;
+    struct loop_spec empty = {0};
+    r = loop_new(parts, &empty, &resuming->loop, err);
+    if (r < 0) {
+        return r;
+    }
+    struct loop *loop = resuming->loop;
+    snprintf(loop->run_id, sizeof(loop->run_id), "%s", run_id);
+    r = runtime_claim(loop->runtime, run_id, NULL, NULL, 0, &resuming->claim, err);
+    if (r < 0 || resuming->claim.outcome == STORE_HELD) {
+        ret_opening->is_held = r == 0;
+        ret_opening->holder = resuming->claim.holder;
+        loop_free(loop);
+        return r;
+    }
+    r = resume_claimed(resuming, change, change_context, on_corrupt, ret_opening);
+    if (r == 0) {
+        r = register_loop(loop, err);
+    }
+    if (r < 0) {
+        struct store *store = runtime_store(loop->runtime);
+        store->ops->expire_lease(store, run_id, resuming->claim.epoch, NULL);
+        loop_free(loop);
+        return r;
+    }
+    *ret_loop = loop;
+    return 0;
+}
+
+int loop_park(struct loop *loop, struct rondo_error *err)
+{
+    if (loop->is_in_body) {
+        record_interrupted(loop);
+        loop->is_in_body = false;
+    }
+    int r = loop_flush(loop, FLUSH_RELEASE, err);
+    runtime_unregister(loop->runtime, loop->run_id);
+    loop->is_registered = false;
+    return r;
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The shared part of a process's loops. The registry has one lock, held only for look-ups; the
+ * keeper never holds it while it talks to the store.
+ */
+#include "loop/runtime.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "loop/owner.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+/** The keeper's thread needs room for SQLite's calls, not more. */
+#define KEEPER_STACK_BYTES (256 * 1024)
+/** Dead holders that one claim may clear out of the way. */
+#define CLAIM_TRIES 16
+
+struct entry {
+    char run_id[ID_SIZE];
+    uint64_t epoch;
+    struct cancel *cancel;
+    UT_hash_handle hh;
+};
+
+struct runtime {
+    struct store *store;
+    struct writer *writer;
+    const struct clock *clock;
+    struct random *random;
+    int64_t lease_ns;
+    char owner[STORE_OWNER_SIZE];
+    char *supervisor;
+    char **hide_paths;
+    bool has_keeper;
+
+    pthread_mutex_t lock; /* guards the next three */
+    struct entry *entries;
+    bool is_keeper_running;
+    pthread_t keeper;
+
+    struct cancel keeper_stop;
+    int64_t renewed_ns; /* keeper's thread only: monotonic time of the last renewal */
+};
+
+static char **dup_paths(const char *const *paths)
+{
+    size_t count = 0;
+    while (paths != NULL && paths[count] != NULL) {
+        count++;
+    }
+    char **copy = memory_new_zero(count + 1, sizeof(*copy));
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = memory_dup_string(paths[i]);
+    }
+    return copy;
+}
+
+int runtime_new(const struct runtime_options *options, struct runtime **ret_runtime,
+                struct rondo_error *err)
+{
+    int64_t lease_ns = options->lease_ns == 0 ? RUNTIME_DEFAULT_LEASE_NS : options->lease_ns;
+    if (lease_ns < RUNTIME_MIN_LEASE_NS) {
+        return error_set(err, RONDO_ERR_INVALID, "the lease must be at least 500 ms");
+    }
+    struct runtime *runtime = memory_new_zero(1, sizeof(*runtime));
+    int r = cancel_init(&runtime->keeper_stop, err);
+    if (r < 0) {
+        free(runtime);
+        return r;
+    }
+    runtime->store = options->store;
+    runtime->writer = writer_new(options->store);
+    runtime->clock = options->clock == NULL ? clock_system() : options->clock;
+    runtime->random = options->random == NULL ? random_system() : options->random;
+    runtime->lease_ns = lease_ns;
+    runtime->supervisor = memory_dup_string(options->supervisor);
+    runtime->hide_paths = dup_paths(options->hide_paths);
+    runtime->has_keeper = !options->has_no_keeper;
+    runtime->renewed_ns = clock_monotonic(runtime->clock);
+    pthread_mutex_init(&runtime->lock, NULL);
+    owner_new(runtime->random, runtime->owner);
+    *ret_runtime = runtime;
+    return 0;
+}
+
+void runtime_free(struct runtime *runtime)
+{
+    if (runtime == NULL) {
+        return;
+    }
+    if (runtime->is_keeper_running) {
+        cancel_set(&runtime->keeper_stop, CANCEL_GRACEFUL);
+        pthread_join(runtime->keeper, NULL);
+    }
+    struct entry *entry, *next;
+    HASH_ITER(hh, runtime->entries, entry, next)
+    {
+        HASH_DEL(runtime->entries, entry);
+        free(entry);
+    }
+    cancel_fini(&runtime->keeper_stop);
+    pthread_mutex_destroy(&runtime->lock);
+    writer_free(runtime->writer);
+    for (size_t i = 0; runtime->hide_paths[i] != NULL; i++) {
+        free(runtime->hide_paths[i]);
+    }
+    free(runtime->hide_paths);
+    free(runtime->supervisor);
+    free(runtime);
+}
+
+struct store *runtime_store(struct runtime *runtime)
+{
+    return runtime->store;
+}
+
+struct writer *runtime_writer(struct runtime *runtime)
+{
+    return runtime->writer;
+}
+
+const struct clock *runtime_clock(struct runtime *runtime)
+{
+    return runtime->clock;
+}
+
+struct random *runtime_random(struct runtime *runtime)
+{
+    return runtime->random;
+}
+
+const char *runtime_owner(struct runtime *runtime)
+{
+    return runtime->owner;
+}
+
+int64_t runtime_lease_ns(struct runtime *runtime)
+{
+    return runtime->lease_ns;
+}
+
+const char *runtime_supervisor(struct runtime *runtime)
+{
+    return runtime->supervisor;
+}
+
+const char *const *runtime_hide_paths(struct runtime *runtime)
+{
+    return (const char *const *)runtime->hide_paths;
+}
+
+static void *keeper_main(void *argument)
+{
+    struct runtime *runtime = argument;
+    while (!cancel_wait(&runtime->keeper_stop, RUNTIME_TICK_NS)) {
+        runtime_tick(runtime);
+    }
+    return NULL;
+}
+
+/** Called with the lock held. */
+static int start_keeper(struct runtime *runtime, struct rondo_error *err)
+{
+    if (!runtime->has_keeper || runtime->is_keeper_running) {
+        return 0;
+    }
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, KEEPER_STACK_BYTES);
+    int failure = pthread_create(&runtime->keeper, &attributes, keeper_main, runtime);
+    pthread_attr_destroy(&attributes);
+    if (failure != 0) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, failure, "cannot start the lease keeper");
+    }
+    runtime->is_keeper_running = true;
+    return 0;
+}
+
+int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch,
+                     struct cancel *cancel, struct rondo_error *err)
+{
+    pthread_mutex_lock(&runtime->lock);
+    int r = start_keeper(runtime, err);
+    if (r == 0 && HASH_COUNT(runtime->entries) >= LIMIT_LOOPS_PER_PROCESS) {
+        r = error_set(err, RONDO_ERR_LIMIT, "%d loops run in this process already",
+                      LIMIT_LOOPS_PER_PROCESS);
+    }
+    if (r == 0) {
+        struct entry *entry = memory_new_zero(1, sizeof(*entry));
+        memcpy(entry->run_id, run_id, sizeof(entry->run_id));
+        entry->epoch = epoch;
+        entry->cancel = cancel;
+        HASH_ADD_STR(runtime->entries, run_id, entry);
+    }
+    pthread_mutex_unlock(&runtime->lock);
+    return r;
+}
+
+void runtime_unregister(struct runtime *runtime, const char *run_id)
+{
+    pthread_mutex_lock(&runtime->lock);
+    struct entry *entry = NULL;
+    HASH_FIND_STR(runtime->entries, run_id, entry);
+    if (entry != NULL) {
+        HASH_DEL(runtime->entries, entry);
+        free(entry);
+    }
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+static bool deliver(const struct store_letter *letter, void *context)
+{
+    struct runtime *runtime = context;
+    pthread_mutex_lock(&runtime->lock);
+    struct entry *entry = NULL;
+    HASH_FIND_STR(runtime->entries, letter->run_id, entry);
+    if (entry != NULL) {
+        cancel_set(entry->cancel, CANCEL_GRACEFUL);
+    }
+    pthread_mutex_unlock(&runtime->lock);
+    return true;
+}
+
+/** Run ids of all loops, NUL-separated by array; the caller frees. */
+static char (*snapshot_ids(struct runtime *runtime, size_t *ret_count))[ID_SIZE]
+{
+    pthread_mutex_lock(&runtime->lock);
+    char(*ids)[ID_SIZE] = memory_new_zero(HASH_COUNT(runtime->entries), sizeof(*ids));
+    size_t count = 0;
+    for (struct entry *entry = runtime->entries; entry != NULL; entry = entry->hh.next) {
+        memcpy(ids[count++], entry->run_id, ID_SIZE);
+    }
+    pthread_mutex_unlock(&runtime->lock);
+    *ret_count = count;
+    return ids;
+}
+
+static void cancel_if_lost(struct runtime *runtime, const char *run_id)
+{
+    struct store_run run;
+    if (runtime->store->ops->get_run(runtime->store, run_id, &run, NULL) < 0) {
+        return;
+    }
+    pthread_mutex_lock(&runtime->lock);
+    struct entry *entry = NULL;
+    HASH_FIND_STR(runtime->entries, run_id, entry);
+    if (entry != NULL && entry->epoch != run.epoch) {
+        cancel_set(entry->cancel, CANCEL_NOW); /* Its next commit will be refused anyway. */
+    }
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+/** After a freeze or a long outage: end the bodies of runs that somebody else has taken over. */
+static void look_for_lost_runs(struct runtime *runtime)
+{
+    size_t count = 0;
+    char(*ids)[ID_SIZE] = snapshot_ids(runtime, &count);
+    for (size_t i = 0; i < count; i++) {
+        cancel_if_lost(runtime, ids[i]);
+    }
+    free(ids);
+}
+
+void runtime_tick(struct runtime *runtime)
+{
+    struct store *store = runtime->store;
+    int64_t since = clock_monotonic(runtime->clock) - runtime->renewed_ns;
+    if (since >= runtime->lease_ns / 3) {
+        /* A failure is not reported here: the loops meet it themselves at their next commit. */
+        if (store->ops->renew_leases(store, runtime->owner, runtime->lease_ns, NULL) == 0) {
+            runtime->renewed_ns = clock_monotonic(runtime->clock);
+        }
+        if (since >= runtime->lease_ns) {
+            look_for_lost_runs(runtime);
+        }
+    }
+    store->ops->read_mail(store, NULL, runtime->owner, deliver, runtime, NULL);
+}
+
+int runtime_claim(struct runtime *runtime, const char *run_id, const struct store_run *new_run,
+                  const struct store_event *first, size_t first_count,
+                  struct store_claim_result *ret_result, struct rondo_error *err)
+{
+    struct store *store = runtime->store;
+    struct store_claim claim = {.owner = runtime->owner, .lease_ns = runtime->lease_ns};
+    for (int i = 0; i < CLAIM_TRIES; i++) {
+        int r = new_run != NULL ? store->ops->create_run(store, new_run, first, first_count, &claim,
+                                                         ret_result, err)
+                                : store->ops->claim_run(store, run_id, &claim, ret_result, err);
+        if (r < 0 || ret_result->outcome == STORE_CLAIMED ||
+            !owner_is_dead(ret_result->holder.owner)) {
+            return r;
+        }
+        r = store->ops->expire_lease(store, ret_result->holder.id, ret_result->holder.epoch, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the loops of one process share: the store and its writer, the clock, the name under which
+ * they hold runs, and the keeper, one thread that renews leases and delivers letters ("stop") to
+ * loops whose threads are busy in a body.
+ */
+#pragma once
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "store/writer.h"
+
+/** Lease when none is asked for: how long a frozen or unreachable owner keeps a run. */
+#define RUNTIME_DEFAULT_LEASE_NS INT64_C(30000000000)
+/** Shortest lease that is accepted. */
+#define RUNTIME_MIN_LEASE_NS INT64_C(500000000)
+/** How often the keeper looks for letters. */
+#define RUNTIME_TICK_NS INT64_C(200000000)
+
+struct runtime_options {
+    struct store *store;           /**< stays the caller's, must outlive the runtime */
+    const struct clock *clock;     /**< NULL = the machine's */
+    struct random *random;         /**< NULL = the kernel's */
+    int64_t lease_ns;              /**< 0 = RUNTIME_DEFAULT_LEASE_NS */
+    const char *supervisor;        /**< program for os/spawn's supervisor, or NULL */
+    const char *const *hide_paths; /**< hidden from sandboxed commands; NULL-terminated or NULL */
+    bool has_no_keeper;            /**< tests call runtime_tick themselves */
+};
+
+struct runtime;
+
+/** @param ret_runtime runtime_free() after the last loop. Texts in `options` are copied. */
+int runtime_new(const struct runtime_options *options, struct runtime **ret_runtime,
+                struct rondo_error *err);
+void runtime_free(struct runtime *runtime);
+
+struct store *runtime_store(struct runtime *runtime);
+struct writer *runtime_writer(struct runtime *runtime);
+const struct clock *runtime_clock(struct runtime *runtime);
+struct random *runtime_random(struct runtime *runtime);
+const char *runtime_owner(struct runtime *runtime);
+int64_t runtime_lease_ns(struct runtime *runtime);
+const char *runtime_supervisor(struct runtime *runtime);
+const char *const *runtime_hide_paths(struct runtime *runtime);
+
+/**
+ * Make a running loop known to the keeper. Starts the keeper's thread at the first one.
+ * @param cancel set by the keeper when a letter waits or the lease was lost; the loop's own
+ * @return RONDO_ERR_LIMIT when LIMIT_LOOPS_PER_PROCESS loops run already. Any thread.
+ */
+int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch,
+                     struct cancel *cancel, struct rondo_error *err);
+/** The loop ended or was given up. Unknown runs are ignored. Any thread. */
+void runtime_unregister(struct runtime *runtime, const char *run_id);
+
+/** One round of the keeper: renew leases when it is time, deliver letters. One thread at a time. */
+void runtime_tick(struct runtime *runtime);
+
+/**
+ * Claim a run, taking it over at once from a holder that is certainly dead.
+ * STORE_HELD in the result means that a living process is in the way: see its holder.
+ * @param run_id the run; with `new_run` not NULL a run is created instead, with `first` events
+ */
+int runtime_claim(struct runtime *runtime, const char *run_id, const struct store_run *new_run,
+                  const struct store_event *first, size_t first_count,
+                  struct store_claim_result *ret_result, struct rondo_error *err);

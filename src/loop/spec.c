@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Specs of runs: defaults, checks, copies. Plain values; no threads. */
+#include "loop/spec.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct loop_spec loop_spec_default(void)
+{
+    return (struct loop_spec){
+        .max_iterations = LOOP_DEFAULT_MAX_ITERATIONS,
+        .checkpoint_interval = 1,
+        .max_failures = LOOP_DEFAULT_MAX_FAILURES,
+        .verifier_tier = SANDBOX_NAMESPACE,
+        .worker_tier = SANDBOX_NONE,
+    };
+}
+
+static void free_list(char **list)
+{
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
+        free(list[i]);
+    }
+    free(list);
+}
+
+static char **dup_list(char *const *list)
+{
+    if (list == NULL) {
+        return NULL;
+    }
+    size_t count = 0;
+    while (list[count] != NULL) {
+        count++;
+    }
+    char **copy = memory_new_zero(count + 1, sizeof(*copy));
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = memory_dup_string(list[i]);
+    }
+    return copy;
+}
+
+void loop_spec_fini(struct loop_spec *spec)
+{
+    free(spec->agent_id);
+    free(spec->kind);
+    free(spec->workspace);
+    free(spec->prompt);
+    free_list(spec->command);
+    for (size_t i = 0; i < spec->condition_count; i++) {
+        free(spec->conditions[i].name);
+        free(spec->conditions[i].command);
+        free(spec->conditions[i].origin);
+    }
+    free(spec->conditions);
+    free_list(spec->read_paths);
+    free_list(spec->write_paths);
+    free_list(spec->env_names);
+    *spec = (struct loop_spec){0};
+}
+
+static void append_condition(struct loop_spec *spec, const char *name, const char *command,
+                             const char *origin, int64_t timeout_ns)
+{
+    spec->conditions =
+        memory_resize(spec->conditions, spec->condition_count + 1, sizeof(*spec->conditions));
+    spec->conditions[spec->condition_count++] = (struct loop_condition){
+        .name = memory_dup_string(name),
+        .command = memory_dup_string(command),
+        .origin = memory_dup_string(origin),
+        .timeout_ns = timeout_ns,
+    };
+}
+
+struct loop_spec loop_spec_dup(const struct loop_spec *spec)
+{
+    struct loop_spec copy = *spec;
+    copy.agent_id = memory_dup_string(spec->agent_id);
+    copy.kind = memory_dup_string(spec->kind);
+    copy.workspace = memory_dup_string(spec->workspace);
+    copy.prompt = memory_dup_string(spec->prompt);
+    copy.command = dup_list(spec->command);
+    copy.read_paths = dup_list(spec->read_paths);
+    copy.write_paths = dup_list(spec->write_paths);
+    copy.env_names = dup_list(spec->env_names);
+    copy.conditions = NULL;
+    copy.condition_count = 0;
+    for (size_t i = 0; i < spec->condition_count; i++) {
+        const struct loop_condition *condition = &spec->conditions[i];
+        append_condition(&copy, condition->name, condition->command, condition->origin,
+                         condition->timeout_ns);
+    }
+    return copy;
+}
+
+/** Names are used in JSON keys, options and file names: letters, digits and - _ . only. */
+static bool is_plain_name(const char *name, size_t limit)
+{
+    size_t len = strlen(name);
+    if (len == 0 || len > limit || name[0] == '.' || name[0] == '-') {
+        return false;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (!isalnum((unsigned char)name[i]) && strchr("-_.", name[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int loop_spec_add_condition(struct loop_spec *spec, const char *name, const char *command,
+                            const char *origin, int64_t timeout_ns, struct rondo_error *err)
+{
+    if (!is_plain_name(name, LIMIT_CONDITION_NAME_LEN)) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "'%s' is not a name for an exit condition; use up to %d letters, digits, "
+                         "'-', '_' and '.'",
+                         name, LIMIT_CONDITION_NAME_LEN);
+    }
+    for (size_t i = 0; i < spec->condition_count; i++) {
+        if (strcmp(spec->conditions[i].name, name) == 0) {
+            return error_set(err, RONDO_ERR_INVALID, "exit condition %s is given twice", name);
+        }
+    }
+    if (spec->condition_count == LIMIT_CONDITIONS) {
+        return error_set(err, RONDO_ERR_LIMIT, "a run takes at most %d exit conditions",
+                         LIMIT_CONDITIONS);
+    }
+    if (command == NULL || command[0] == '\0' || strlen(command) > LIMIT_COMMAND_BYTES) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "exit condition %s needs a command of 1 to %ld bytes", name,
+                         LIMIT_COMMAND_BYTES);
+    }
+    append_condition(spec, name, command, origin,
+                     timeout_ns > 0 ? timeout_ns : LOOP_DEFAULT_VERIFY_TIMEOUT_NS);
+    return 0;
+}
+
+static const struct {
+    const char *option;
+    size_t offset;
+    int64_t low, high;
+} ranges[] = {
+    {"max-iterations", offsetof(struct loop_spec, max_iterations), 1, LIMIT_MAX_ITERATIONS},
+    {"max-tokens", offsetof(struct loop_spec, max_tokens), 0, INT64_MAX / 2},
+    {"max-cost", offsetof(struct loop_spec, max_cost_micro), 0, INT64_MAX / 2},
+    {"time-limit", offsetof(struct loop_spec, time_limit_ns), 0, LIMIT_DURATION_NS},
+    {"iteration-timeout", offsetof(struct loop_spec, iteration_timeout_ns), 0, LIMIT_DURATION_NS},
+    {"first-output-timeout", offsetof(struct loop_spec, first_output_ns), 0, LIMIT_DURATION_NS},
+    {"silence-timeout", offsetof(struct loop_spec, silence_ns), 0, LIMIT_DURATION_NS},
+    {"delay", offsetof(struct loop_spec, delay_ns), 0, LIMIT_DURATION_NS},
+    {"checkpoint-interval", offsetof(struct loop_spec, checkpoint_interval), 1,
+     LIMIT_MAX_ITERATIONS},
+    {"max-failures", offsetof(struct loop_spec, max_failures), 1, LIMIT_MAX_ITERATIONS},
+    {"durability", offsetof(struct loop_spec, durability), 0, DURABILITY_BEST_EFFORT},
+    {"on-corrupt", offsetof(struct loop_spec, on_corrupt), 0, ON_CORRUPT_FAIL},
+    {"exclusive", offsetof(struct loop_spec, is_exclusive), 0, 1},
+    {"sandbox", offsetof(struct loop_spec, verifier_tier), 0, SANDBOX_TIER_COUNT - 1},
+    {"sandbox", offsetof(struct loop_spec, worker_tier), 0, SANDBOX_TIER_COUNT - 1},
+    {"sandbox-network", offsetof(struct loop_spec, allow_network), 0, 1},
+};
+
+int loop_spec_check(const struct loop_spec *spec, struct rondo_error *err)
+{
+    if (spec->agent_id == NULL || !is_plain_name(spec->agent_id, LIMIT_AGENT_ID_LEN)) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "'%s' is not an agent id; use up to %d letters, digits, '-', '_' and '.'",
+                         spec->agent_id == NULL ? "" : spec->agent_id, LIMIT_AGENT_ID_LEN);
+    }
+    if (spec->kind == NULL || spec->workspace == NULL || spec->workspace[0] != '/') {
+        return error_set(err, RONDO_ERR_INVALID, "the workspace must be an absolute path");
+    }
+    if (spec->prompt != NULL && strlen(spec->prompt) > LIMIT_PROMPT_BYTES) {
+        return error_set(err, RONDO_ERR_LIMIT, "the prompt is longer than %ld bytes",
+                         LIMIT_PROMPT_BYTES);
+    }
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        int64_t number;
+        memcpy(&number, (const char *)spec + ranges[i].offset, sizeof(number));
+        if (number < ranges[i].low || number > ranges[i].high) {
+            return error_set(err, RONDO_ERR_INVALID,
+                             "%s is %" PRId64 ", which is not between %" PRId64 " and %" PRId64,
+                             ranges[i].option, number, ranges[i].low, ranges[i].high);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The decisions of the loop. Everything here is a pure function of its arguments: the simulator and
+ * a resume after a crash depend on that.
+ */
+#include "loop/step.h"
+
+#include <string.h>
+
+int64_t loop_step_active_ns(const struct run_state *state, int64_t now_ns)
+{
+    int64_t since = now_ns - state->last_event_ns;
+    return state->active_ns + (state->last_event_ns != 0 && since > 0 ? since : 0);
+}
+
+int64_t loop_step_time_left_ns(const struct run_state *state, const struct loop_spec *spec,
+                               int64_t now_ns)
+{
+    if (spec->time_limit_ns == 0) {
+        return INT64_MAX;
+    }
+    int64_t left = spec->time_limit_ns - loop_step_active_ns(state, now_ns);
+    return left > 0 ? left : 0;
+}
+
+/** Whether all conditions were met when they were evaluated after the latest iteration. */
+static bool is_verified(const struct run_state *state, const struct loop_spec *spec)
+{
+    return spec->condition_count > 0 && state->verified == state->finished && state->finished > 0 &&
+           state->condition_count == spec->condition_count &&
+           run_conditions_met(state) == state->condition_count;
+}
+
+/** The final status that the run has earned, or RONDO_RUNNING; `*ret_message` says why. */
+static enum rondo_status ending(const struct run_state *state, const struct loop_spec *spec,
+                                int64_t now_ns, const char **ret_message)
+{
+    if (is_verified(state, spec)) {
+        *ret_message = "all exit conditions are met";
+        return RONDO_COMPLETED;
+    }
+    if (state->finish == FINISH_COMPLETED && spec->condition_count == 0) {
+        *ret_message = "the worker says that it is done; there are no exit conditions to verify";
+        return RONDO_COMPLETED;
+    }
+    if (state->denied != RONDO_RUNNING) {
+        *ret_message = state->denied == RONDO_ERROR ? "the body failed beyond recovery"
+                                                    : "the next iteration was denied";
+        return state->denied;
+    }
+    if (state->is_stop_requested) {
+        *ret_message = "stopped on request";
+        return RONDO_CANCELLED;
+    }
+    if (state->finish == FINISH_BLOCKED) {
+        *ret_message = "the worker says that it is blocked";
+        return RONDO_BLOCKED;
+    }
+    if (state->finish == FINISH_FAILED) {
+        *ret_message = "the worker says that it failed";
+        return RONDO_FAILED;
+    }
+    if (state->consecutive_failures >= (uint64_t)spec->max_failures) {
+        *ret_message = "too many iterations in a row failed";
+        return RONDO_FAILED;
+    }
+    if (loop_step_time_left_ns(state, spec, now_ns) == 0) {
+        *ret_message = "the time limit of the run is used up";
+        return RONDO_TIMEOUT;
+    }
+    return RONDO_RUNNING;
+}
+
+static bool is_checkpoint_stale(const struct run_state *state)
+{
+    return state->checkpoint_number == 0 || state->checkpoint_iteration != state->finished;
+}
+
+static void step_end(const struct run_state *state, enum rondo_status status, const char *message,
+                     bool can_save, struct loop_effect *ret_effect)
+{
+    if (can_save && is_checkpoint_stale(state)) {
+        ret_effect->kind = EFFECT_CHECKPOINT;
+        ret_effect->how = "final";
+        return;
+    }
+    ret_effect->kind = EFFECT_RECORD;
+    ret_effect->event = (struct journal_event){
+        .type = JOURNAL_RUN_FINISHED,
+        .status = rondo_status_name(status),
+        .iteration = (int64_t)state->finished,
+        .message = message,
+    };
+}
+
+static void step_reject_finish(const struct run_state *state, struct loop_effect *ret_effect)
+{
+    ret_effect->kind = EFFECT_RECORD;
+    ret_effect->event = (struct journal_event){
+        .type = JOURNAL_FINISH_REJECTED,
+        .iteration = (int64_t)state->finished,
+        .met = run_conditions_met(state),
+        .total = state->condition_count,
+    };
+}
+
+static bool is_checkpoint_due(const struct run_state *state, const struct loop_spec *spec)
+{
+    return state->finished - state->checkpoint_iteration >= (uint64_t)spec->checkpoint_interval;
+}
+
+/** How long to wait still before the next iteration. */
+static int64_t delay_left(const struct run_state *state, const struct loop_spec *spec,
+                          int64_t now_ns)
+{
+    if (spec->delay_ns == 0 || state->finished == 0) {
+        return 0;
+    }
+    int64_t left = state->last_finished_ns + spec->delay_ns - now_ns;
+    /* A clock that was set back must not make the wait longer than it was asked for. */
+    return left > spec->delay_ns ? spec->delay_ns : left;
+}
+
+static void step_ready(const struct run_state *state, const struct loop_spec *spec, int64_t now_ns,
+                       bool can_save, struct loop_effect *ret_effect)
+{
+    const char *message = NULL;
+    enum rondo_status status = ending(state, spec, now_ns, &message);
+    if (status != RONDO_RUNNING) {
+        step_end(state, status, message, can_save, ret_effect);
+    } else if (state->finish == FINISH_COMPLETED) {
+        step_reject_finish(state, ret_effect);
+    } else if (can_save && is_checkpoint_due(state, spec)) {
+        ret_effect->kind = EFFECT_CHECKPOINT;
+        ret_effect->how = "interval";
+    } else if (delay_left(state, spec, now_ns) > 0) {
+        ret_effect->kind = EFFECT_DELAY;
+        ret_effect->delay_ns = delay_left(state, spec, now_ns);
+    } else {
+        ret_effect->kind = EFFECT_GATE;
+    }
+}
+
+/** Whether it makes sense to run the verifiers now. */
+static bool wants_verifying(const struct run_state *state, const struct loop_spec *spec,
+                            int64_t now_ns)
+{
+    return spec->condition_count > 0 && !state->is_stop_requested &&
+           state->denied == RONDO_RUNNING && loop_step_time_left_ns(state, spec, now_ns) > 0;
+}
+
+void loop_step(const struct run_state *state, const struct loop_spec *spec, int64_t now_ns,
+               bool can_save, struct loop_effect *ret_effect)
+{
+    *ret_effect = (struct loop_effect){0};
+    switch (state->phase) {
+    case PHASE_ENDED:
+        ret_effect->kind = EFFECT_END;
+        break;
+    case PHASE_IN_BODY:
+        ret_effect->kind = EFFECT_BODY;
+        break;
+    case PHASE_BODY_DONE:
+    case PHASE_IN_VERIFYING:
+        if (wants_verifying(state, spec, now_ns)) {
+            ret_effect->kind = EFFECT_VERIFY;
+            break;
+        }
+        step_ready(state, spec, now_ns, can_save, ret_effect);
+        break;
+    case PHASE_READY:
+        step_ready(state, spec, now_ns, can_save, ret_effect);
+        break;
+    }
+}
+
+struct gate_request loop_step_request(const struct run_state *state, const struct loop_spec *spec,
+                                      const char *run_id, int64_t now_ns)
+{
+    return (struct gate_request){
+        .run_id = run_id,
+        .agent_id = spec->agent_id,
+        .completed_iterations = state->finished,
+        .elapsed_ns = loop_step_active_ns(state, now_ns),
+        .tokens = state->tokens,
+        .cost_micro = state->cost_micro,
+        .consecutive_failures = state->consecutive_failures,
+        .conditions_met = run_conditions_met(state),
+        .conditions_total = (uint32_t)spec->condition_count,
+    };
+}
+
+struct journal_event loop_step_gate(const struct run_state *state,
+                                    const struct gate_decision *decision)
+{
+    int64_t next = (int64_t)state->finished + 1;
+    if (decision->is_allowed) {
+        bool is_again = state->iteration == (uint64_t)next;
+        return (struct journal_event){
+            .type = JOURNAL_ITERATION_STARTED,
+            .iteration = next,
+            .attempt = is_again ? (int64_t)state->attempt + 1 : 1,
+            .limit = (int64_t)decision->iteration_limit,
+        };
+    }
+    return (struct journal_event){
+        .type = JOURNAL_GATE_DENIED,
+        .iteration = next,
+        .status = rondo_status_name(decision->status),
+        .policy = decision->policy,
+        .limit_name = decision->limit_name,
+        .limit = decision->limit,
+        .value = decision->value,
+        .message = decision->message,
+    };
+}

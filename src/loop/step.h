@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The step: from the state of a run to the one thing that happens next. Together with run_fold
+ * (journal/state.h) this is the whole logic of the loop. It has no I/O, no clock and no randomness;
+ * time comes in as an argument. The driver (loop/driver.h) performs effects and records their
+ * results as events, which are folded into the state; then the step is asked again.
+ */
+#pragma once
+
+#include "journal/state.h"
+#include "loop/gate.h"
+#include "loop/spec.h"
+
+enum loop_effect_kind {
+    EFFECT_RECORD,     /**< append `event` to the journal */
+    EFFECT_CHECKPOINT, /**< save a checkpoint in the same transaction; `how` says why */
+    EFFECT_VERIFY,     /**< evaluate every exit condition */
+    EFFECT_DELAY,      /**< wait for `delay_ns`, or until the run is asked to stop */
+    EFFECT_GATE,       /**< ask the gate for the next iteration, then loop_step_gate */
+    EFFECT_BODY,       /**< an iteration was begun: run its body */
+    EFFECT_END,        /**< the run has a final status */
+};
+
+struct loop_effect {
+    enum loop_effect_kind kind;
+    struct journal_event event; /**< EFFECT_RECORD; time and seq are the driver's to set */
+    const char *how;            /**< EFFECT_CHECKPOINT: "interval" or "final" */
+    int64_t delay_ns;           /**< EFFECT_DELAY */
+};
+
+/**
+ * What comes next.
+ * @param now_ns   wall clock
+ * @param can_save false while the store fails and the run goes on without checkpoints
+ * @param ret_effect texts in it are static, or point into `state`
+ */
+void loop_step(const struct run_state *state, const struct loop_spec *spec, int64_t now_ns,
+               bool can_save, struct loop_effect *ret_effect);
+
+/** What a gate is told about a run. Texts are borrowed. */
+struct gate_request loop_step_request(const struct run_state *state, const struct loop_spec *spec,
+                                      const char *run_id, int64_t now_ns);
+
+/**
+ * The event that follows from a gate's answer: iteration.started or gate.denied.
+ * Texts in it point into `decision`.
+ */
+struct journal_event loop_step_gate(const struct run_state *state,
+                                    const struct gate_decision *decision);
+
+/** Time that the run has been active, up to `now_ns`. */
+int64_t loop_step_active_ns(const struct run_state *state, int64_t now_ns);
+
+/** Time left until the run's time limit; INT64_MAX when it has none; never negative. */
+int64_t loop_step_time_left_ns(const struct run_state *state, const struct loop_spec *spec,
+                               int64_t now_ns);

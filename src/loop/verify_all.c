@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A round of verification. Up to LIMIT_PARALLEL_VERIFIERS short-lived threads take conditions from
+ * a common index and leave results in a list; the calling thread hands them on, so that whoever
+ * receives results needs no lock. Every thread is joined before the round returns.
+ */
+#include "loop/verify.h"
+
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/** A verifier's thread only waits for a process. */
+#define VERIFY_STACK_BYTES (256 * 1024)
+
+struct finished {
+    size_t index;
+    struct verify_result result;
+};
+
+struct round {
+    const struct verifier *verifier;
+    const struct loop_condition *conditions;
+    size_t count;
+    int64_t time_left_ns;
+    struct cancel *cancel;
+
+    pthread_mutex_t lock; /* guards the next three */
+    pthread_cond_t changed;
+    size_t next;
+    size_t finished_count;
+    struct finished *finished;
+};
+
+static void evaluate_one(struct round *round, size_t index, struct verify_result *ret_result)
+{
+    const struct loop_condition *condition = &round->conditions[index];
+    int64_t timeout_ns =
+        condition->timeout_ns < round->time_left_ns ? condition->timeout_ns : round->time_left_ns;
+    *ret_result = (struct verify_result){.exit_code = -1};
+    if (cancel_is_set(round->cancel)) {
+        ret_result->reason = RONDO_REASON_CANCELLED;
+        snprintf(ret_result->message, sizeof(ret_result->message), "the run was stopped");
+        return;
+    }
+    round->verifier->evaluate(round->verifier, condition, timeout_ns, round->cancel, ret_result);
+}
+
+static void *round_worker(void *argument)
+{
+    struct round *round = argument;
+    pthread_mutex_lock(&round->lock);
+    while (round->next < round->count) {
+        size_t index = round->next++;
+        pthread_mutex_unlock(&round->lock);
+        struct finished finished = {.index = index};
+        evaluate_one(round, index, &finished.result);
+        pthread_mutex_lock(&round->lock);
+        round->finished[round->finished_count++] = finished;
+        pthread_cond_signal(&round->changed);
+    }
+    pthread_mutex_unlock(&round->lock);
+    return NULL;
+}
+
+static size_t start_workers(struct round *round, pthread_t *threads)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, VERIFY_STACK_BYTES);
+    size_t wanted =
+        round->count < LIMIT_PARALLEL_VERIFIERS ? round->count : LIMIT_PARALLEL_VERIFIERS;
+    size_t started = 0;
+    while (started < wanted &&
+           pthread_create(&threads[started], &attributes, round_worker, round) == 0) {
+        started++;
+    }
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+static struct finished wait_for(struct round *round, size_t handed_on)
+{
+    pthread_mutex_lock(&round->lock);
+    while (round->finished_count <= handed_on) {
+        pthread_cond_wait(&round->changed, &round->lock);
+    }
+    struct finished finished = round->finished[handed_on];
+    pthread_mutex_unlock(&round->lock);
+    return finished;
+}
+
+void verify_all(const struct verifier *verifier, const struct loop_condition *conditions,
+                size_t count, int64_t time_left_ns, struct cancel *cancel,
+                void (*on_result)(void *context, size_t index, struct verify_result *result,
+                                  size_t still_running),
+                void *context)
+{
+    struct round round = {
+        .verifier = verifier,
+        .conditions = conditions,
+        .count = count,
+        .time_left_ns = time_left_ns,
+        .cancel = cancel,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .changed = PTHREAD_COND_INITIALIZER,
+        .finished = memory_new_zero(count, sizeof(struct finished)),
+    };
+    pthread_t threads[LIMIT_PARALLEL_VERIFIERS];
+    size_t started = 0;
+    if (verifier->is_concurrent && count > 1) {
+        started = start_workers(&round, threads);
+    }
+    if (started == 0) {
+        round_worker(&round); /* One condition, or no thread to be had: in order, right here. */
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct finished finished = wait_for(&round, i);
+        on_result(context, finished.index, &finished.result, count - i - 1);
+        verify_result_fini(&finished.result);
+    }
+    for (size_t i = 0; i < started; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    free(round.finished);
+}

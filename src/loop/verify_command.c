@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A condition checked by a command. No state; any number of threads. */
+#include "loop/verify.h"
+
+#include "os/environment.h"
+#include "os/spawn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void verify_result_fini(struct verify_result *result)
+{
+    free(result->output);
+    *result = (struct verify_result){0};
+}
+
+static const struct {
+    enum rondo_condition_reason reason;
+} reason_of_end[] = {
+    [SPAWN_EXITED] = {RONDO_REASON_FAILED},       [SPAWN_SIGNALLED] = {RONDO_REASON_CRASHED},
+    [SPAWN_TIMED_OUT] = {RONDO_REASON_TIMED_OUT}, [SPAWN_CANCELLED] = {RONDO_REASON_CANCELLED},
+    [SPAWN_NOT_STARTED] = {RONDO_REASON_NOT_RUN},
+};
+
+static void take_result(struct spawn_result *spawned, struct verify_result *ret_result)
+{
+    bool is_met = spawned->end == SPAWN_EXITED && spawned->exit_code == 0;
+    ret_result->status = is_met ? RONDO_MET : RONDO_NOT_MET;
+    ret_result->reason = is_met ? RONDO_REASON_PASSED : reason_of_end[spawned->end].reason;
+    ret_result->exit_code = spawned->end == SPAWN_EXITED ? spawned->exit_code : -1;
+    ret_result->signal = spawned->end == SPAWN_SIGNALLED ? spawned->signal : 0;
+    ret_result->duration_ns = spawned->duration_ns;
+    ret_result->output = spawned->output;
+    ret_result->output_len = spawned->output_len;
+    ret_result->output_total = spawned->output_total;
+    spawned->output = NULL;
+    snprintf(ret_result->message, sizeof(ret_result->message), "%s", spawned->reason);
+}
+
+static void evaluate_command(const struct verifier *verifier,
+                             const struct loop_condition *condition, int64_t timeout_ns,
+                             struct cancel *cancel, struct verify_result *ret_result)
+{
+    const struct verify_command_context *context = verifier->context;
+    const struct loop_spec *spec = context->spec;
+    const char *const argv[] = {"sh", "-c", condition->command, NULL};
+    struct sandbox_policy policy = {
+        .tier = (enum sandbox_tier)spec->verifier_tier,
+        .workspace = spec->workspace,
+        .allow_network = spec->allow_network != 0,
+        .read_paths = (const char *const *)spec->read_paths,
+        .write_paths = (const char *const *)spec->write_paths,
+        .hide_paths = context->hide_paths,
+        .env_names = (const char *const *)spec->env_names,
+    };
+    char **envp = environment_reduced(policy.env_names, NULL);
+    struct spawn_request request = {
+        .argv = argv,
+        .envp = (const char *const *)envp,
+        .directory = spec->workspace,
+        .total_ns = timeout_ns,
+        .output_keep = LIMIT_VERIFIER_OUTPUT_BYTES,
+        .cancel = cancel,
+        .sandbox = policy.tier == SANDBOX_NONE ? NULL : &policy,
+        .supervisor = context->supervisor,
+    };
+    struct spawn_result spawned = {0};
+    struct rondo_error error;
+    if (spawn_run(&request, &spawned, &error) < 0) {
+        ret_result->reason = RONDO_REASON_NOT_RUN;
+        ret_result->exit_code = -1;
+        snprintf(ret_result->message, sizeof(ret_result->message), "%.255s", error.message);
+    } else {
+        take_result(&spawned, ret_result);
+    }
+    spawn_result_fini(&spawned);
+    environment_free(envp);
+}
+
+struct verifier verify_by_command(const struct verify_command_context *context)
+{
+    return (struct verifier){
+        .evaluate = evaluate_command, .context = context, .is_concurrent = true};
+}

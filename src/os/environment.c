@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Building environments. Reads the process's environment, never changes it. */
+#include "os/environment.h"
+
+#include "base/memory.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+/* A name that ends with * stands for all with that beginning. No secret belongs here. */
+static const char *const allowed[] = {
+    "PATH", "LANG", "LANGUAGE", "LC_*", "TZ", "USER", "LOGNAME", "HOME", "SHELL",
+};
+
+/* Programs should neither colour their output nor ask questions. */
+static const char *const fixed[] = {"TERM=dumb", "NO_COLOR=1", "CI=1"};
+
+static bool has_name(const char *variable, const char *name)
+{
+    size_t len = strlen(name);
+    if (len > 0 && name[len - 1] == '*') {
+        return strncmp(variable, name, len - 1) == 0;
+    }
+    return strncmp(variable, name, len) == 0 && variable[len] == '=';
+}
+
+static size_t count_list(const char *const *list)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/** Set a variable, replacing one of the same name. */
+static void put(char **environment, size_t *count, const char *variable)
+{
+    size_t name_len = strcspn(variable, "=") + 1;
+    for (size_t i = 0; i < *count; i++) {
+        if (strncmp(environment[i], variable, name_len) == 0) {
+            free(environment[i]);
+            environment[i] = memory_dup_string(variable);
+            return;
+        }
+    }
+    environment[(*count)++] = memory_dup_string(variable);
+}
+
+static void put_list(char **environment, size_t *count, const char *const *list)
+{
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
+        put(environment, count, list[i]);
+    }
+}
+
+static bool is_wanted(const char *variable, const char *const *names)
+{
+    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
+        if (has_name(variable, allowed[i])) {
+            return true;
+        }
+    }
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
+        if (has_name(variable, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+char **environment_reduced(const char *const *names, const char *const *extra)
+{
+    size_t room = count_list((const char *const *)environ) + count_list(extra) + 4;
+    char **environment = memory_new_zero(room, sizeof(*environment));
+    size_t count = 0;
+    for (size_t i = 0; environ[i] != NULL; i++) {
+        if (is_wanted(environ[i], names)) {
+            put(environment, &count, environ[i]);
+        }
+    }
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+        put(environment, &count, fixed[i]);
+    }
+    put_list(environment, &count, extra);
+    return environment;
+}
+
+char **environment_with(const char *const *extra)
+{
+    size_t room = count_list((const char *const *)environ) + count_list(extra) + 1;
+    char **environment = memory_new_zero(room, sizeof(*environment));
+    size_t count = 0;
+    put_list(environment, &count, (const char *const *)environ);
+    put_list(environment, &count, extra);
+    return environment;
+}
+
+void environment_free(char **environment)
+{
+    for (size_t i = 0; environment != NULL && environment[i] != NULL; i++) {
+        free(environment[i]);
+    }
+    free(environment);
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Environments for children: the user's own, or reduced to an allow list. */
+#pragma once
+
+#include <stddef.h>
+
+/**
+ * The allow list's variables that this process has (PATH, LANG, LC_*, TZ, USER, LOGNAME, HOME,
+ * ...), the named ones, then `extra`; plus TERM=dumb, NO_COLOR=1 and CI=1.
+ * @param names NULL-terminated list of further variables to pass, or NULL
+ * @param extra NULL-terminated list of "NAME=value" that win over all, or NULL
+ * @return NULL-terminated, owned; environment_free()
+ */
+char **environment_reduced(const char *const *names, const char *const *extra);
+
+/** This process's whole environment with `extra` laid over it. Owned; environment_free(). */
+char **environment_with(const char *const *extra);
+
+void environment_free(char **environment);
