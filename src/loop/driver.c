@@ -236,10 +236,32 @@ static int end_run(struct loop *loop, struct rondo_error *err)
     int r = loop_flush(loop, FLUSH_RELEASE, err);
     runtime_unregister(loop->runtime, loop->run_id);
     loop->is_registered = false;
+    loop->is_over = true;
     return r < 0 ? r : LOOP_ENDED;
 }
 
-int loop_next(struct loop *loop, struct rondo_error *err)
+/**
+ * The store failed for good: try to leave the status `error` and a final checkpoint behind. When
+ * that fails too, the caller gets the store's error and the run stays where it was last committed.
+ */
+static int fail_run(struct loop *loop, int code, struct rondo_error *err)
+{
+    if (!loop_is_store_failure(code) || loop->state.phase == PHASE_ENDED) {
+        return code;
+    }
+    struct journal_event event = {
+        .type = JOURNAL_RUN_FINISHED,
+        .status = rondo_status_name(RONDO_ERROR),
+        .iteration = (int64_t)loop->state.finished,
+        .message = err->message,
+    };
+    loop_prepare_checkpoint(loop, "final");
+    loop_record(loop, &event);
+    struct rondo_error again = {0};
+    return end_run(loop, &again) < 0 ? code : LOOP_ENDED;
+}
+
+static int advance(struct loop *loop, struct rondo_error *err)
 {
     int r = take_mail(loop, err);
     if (r < 0) {
@@ -280,6 +302,17 @@ int loop_next(struct loop *loop, struct rondo_error *err)
             return r;
         }
     }
+}
+
+int loop_next(struct loop *loop, struct rondo_error *err)
+{
+    if (loop->is_over) {
+        return LOOP_ENDED;
+    }
+    struct rondo_error own_error = {0};
+    err = err == NULL ? &own_error : err;
+    int r = advance(loop, err);
+    return r < 0 ? fail_run(loop, r, err) : r;
 }
 
 void loop_report(struct loop *loop, const struct loop_body_result *result)

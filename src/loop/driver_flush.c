@@ -22,7 +22,7 @@
 /** Old checkpoints are pruned once in so many. */
 #define PRUNE_EVERY 32
 
-static bool is_retriable(int code)
+bool loop_is_store_failure(int code)
 {
     return code == RONDO_ERR_IO || code == RONDO_ERR_FULL || code == RONDO_ERR_BUSY ||
            code == RONDO_ERR_TIMEOUT;
@@ -145,7 +145,7 @@ static int commit_leading(struct loop *loop, size_t count, bool is_release, int 
             return 0;
         }
         loop->storage_failures++;
-        if (!is_retriable(r)) {
+        if (!loop_is_store_failure(r)) {
             return r;
         }
         if (i + 1 < tries) {
@@ -158,7 +158,7 @@ static int commit_leading(struct loop *loop, size_t count, bool is_release, int 
 
 static int degrade(struct loop *loop, int r, struct rondo_error *err)
 {
-    if (loop->spec.durability != DURABILITY_BEST_EFFORT || !is_retriable(r)) {
+    if (loop->spec.durability != DURABILITY_BEST_EFFORT || !loop_is_store_failure(r)) {
         return r;
     }
     if (loop->pending_count > LIMIT_PENDING_EVENTS || loop->pending_bytes > LIMIT_PENDING_BYTES) {
@@ -236,16 +236,10 @@ void loop_record(struct loop *loop, const struct journal_event *event)
     (void)r;
 }
 
-int loop_record_checkpoint(struct loop *loop, const char *how, struct rondo_error *err)
+void loop_prepare_checkpoint(struct loop *loop, const char *how)
 {
     if (loop->checkpoint != NULL) {
-        int r = loop_flush(loop, FLUSH_NORMAL, err);
-        if (r < 0) {
-            return r;
-        }
-    }
-    if (loop->checkpoint != NULL) {
-        return 0; /* The store is failing and one checkpoint waits for it already. */
+        return; /* One waits for the failing store already. */
     }
     struct run_state after = loop->state;
     struct journal_event event = {
@@ -266,5 +260,13 @@ int loop_record_checkpoint(struct loop *loop, const char *how, struct rondo_erro
     event.sha256 = sha256;
     loop->checkpoint_at = loop->pending_count;
     loop_record(loop, &event);
-    return 0;
+}
+
+int loop_record_checkpoint(struct loop *loop, const char *how, struct rondo_error *err)
+{
+    int r = loop->checkpoint == NULL ? 0 : loop_flush(loop, FLUSH_NORMAL, err);
+    if (r == 0) {
+        loop_prepare_checkpoint(loop, how);
+    }
+    return r;
 }

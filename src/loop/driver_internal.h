@@ -35,6 +35,7 @@ struct loop {
     struct checkpoint_record *checkpoint; /* to be committed with pending[checkpoint_at] */
     size_t checkpoint_at;
 
+    bool is_over;    /* ended, committed and given up */
     bool is_in_body; /* loop_next handed a body out */
     int64_t body_started_ns;
     struct loop_body_result body;
@@ -60,6 +61,12 @@ int loop_new(const struct loop_parts *parts, struct loop_spec *spec, struct loop
 
 /** Record an event: it gets its time and seq, is folded at once, and waits for the next flush. */
 void loop_record(struct loop *loop, const struct journal_event *event);
+
+/** Whether an error of the store may go away by itself, so that trying again makes sense. */
+bool loop_is_store_failure(int code);
+
+/** Like loop_record_checkpoint, without flushing: does nothing when a checkpoint waits already. */
+void loop_prepare_checkpoint(struct loop *loop, const char *how);
 
 /** Record checkpoint.saved and make the checkpoint ready for the next flush. */
 int loop_record_checkpoint(struct loop *loop, const char *how, struct rondo_error *err);

@@ -318,6 +318,20 @@ static void record_interrupted(struct loop *loop)
     loop_record(loop, &event);
 }
 
+static bool skip_letter(const struct store_letter *letter, void *context)
+{
+    struct loop *loop = context;
+    loop->mail_taken = letter->id;
+    return true;
+}
+
+/** Letters to a former owner are not meant for this one: a stop of yesterday must not count. */
+static int skip_old_mail(struct loop *loop, struct rondo_error *err)
+{
+    struct store *store = runtime_store(loop->runtime);
+    return store->ops->read_mail(store, loop->run_id, NULL, skip_letter, loop, err);
+}
+
 static int change_spec(struct loop *loop, loop_change_fn *change, void *context,
                        struct rondo_error *err)
 {
@@ -370,6 +384,9 @@ static int resume_claimed(struct resuming *resuming, loop_change_fn *change, voi
     }
     if (r == 0) {
         r = loop_load_feedback(loop, resuming->err);
+    }
+    if (r == 0) {
+        r = skip_old_mail(loop, resuming->err);
     }
     if (r < 0) {
         return r;
