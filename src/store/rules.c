@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The rules that all back ends share. Pure functions; any thread. */
+#include "store/rules.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+/** Bytes of an event's type or a letter's kind, without the NUL. */
+#define TYPE_LEN_MAX 63
+
+static int check_text(const char *what, const char *text, size_t max_len, struct rondo_error *err)
+{
+    if (text == NULL || text[0] == '\0') {
+        return error_set(err, RONDO_ERR_INVALID, "%s is missing", what);
+    }
+    if (strnlen(text, max_len + 1) > max_len) {
+        return error_set(err, RONDO_ERR_LIMIT, "%s is longer than %zu bytes", what, max_len);
+    }
+    return 0;
+}
+
+static int check_size(const char *what, size_t size, size_t limit, struct rondo_error *err)
+{
+    if (size > limit) {
+        return error_set(err, RONDO_ERR_LIMIT, "%s has %zu bytes, more than the limit of %zu", what,
+                         size, limit);
+    }
+    return 0;
+}
+
+static int check_lease(int64_t lease_ns, int64_t low, struct rondo_error *err)
+{
+    if (lease_ns < low || lease_ns > LIMIT_DURATION_NS) {
+        return error_set(err, RONDO_ERR_INVALID, "a lease of %lld ns is out of range",
+                         (long long)lease_ns);
+    }
+    return 0;
+}
+
+static int check_events(const struct store_event *events, size_t count, struct rondo_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        int rc = check_text("an event's type", events[i].type, TYPE_LEN_MAX, err);
+        if (rc == 0 && events[i].data == NULL) {
+            rc = error_set(err, RONDO_ERR_INVALID, "an event's data is missing");
+        }
+        if (rc == 0) {
+            rc = check_size("an event's data", events[i].data_len, LIMIT_EVENT_BYTES, err);
+        }
+        if (rc < 0) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+int rules_check_claim(const struct store_claim *claim, struct rondo_error *err)
+{
+    int rc = check_text("the owner", claim->owner, STORE_OWNER_SIZE - 1, err);
+    return rc < 0 ? rc : check_lease(claim->lease_ns, 1, err);
+}
+
+int rules_check_new_run(const struct store_run *run, const struct store_event *first,
+                        size_t first_count, struct rondo_error *err)
+{
+    int rc = check_text("the run id", run->id, ID_SIZE - 1, err);
+    if (rc == 0) {
+        rc = check_text("the agent id", run->agent_id, LIMIT_AGENT_ID_LEN, err);
+    }
+    return rc < 0 ? rc : check_events(first, first_count, err);
+}
+
+int rules_check_letter(const char *kind, const char *data, struct rondo_error *err)
+{
+    int rc = check_text("a letter's kind", kind, TYPE_LEN_MAX, err);
+    if (rc == 0 && data == NULL) {
+        rc = error_set(err, RONDO_ERR_INVALID, "a letter's data is missing");
+    }
+    return rc < 0 ? rc : check_size("a letter's data", strlen(data), LIMIT_EVENT_BYTES, err);
+}
+
+static int check_checkpoint(const struct store_checkpoint *checkpoint, struct rondo_error *err)
+{
+    if (checkpoint->number == 0 || checkpoint->number > INT64_MAX) {
+        return error_set(err, RONDO_ERR_INVALID, "checkpoints are numbered from 1");
+    }
+    int rc = check_size("an agent state", checkpoint->state_len, LIMIT_STATE_BYTES, err);
+    if (rc == 0 && checkpoint->custom_data != NULL) {
+        rc = check_size("custom data", strlen(checkpoint->custom_data), LIMIT_CUSTOM_DATA_BYTES,
+                        err);
+    }
+    return rc;
+}
+
+int rules_check_batch(const struct store_batch *batch, struct rondo_error *err)
+{
+    int rc = check_text("the run id", batch->run_id, ID_SIZE - 1, err);
+    if (rc == 0) {
+        rc = check_lease(batch->lease_ns, 0, err);
+    }
+    if (rc == 0) {
+        rc = check_events(batch->events, batch->event_count, err);
+    }
+    if (rc == 0 && batch->event_count > 0 &&
+        (batch->first_seq == 0 || batch->first_seq > (uint64_t)INT64_MAX - batch->event_count)) {
+        rc = error_set(err, RONDO_ERR_INVALID, "events are numbered from 1");
+    }
+    if (rc == 0 && batch->checkpoint != NULL) {
+        rc = check_checkpoint(batch->checkpoint, err);
+    }
+    return rc;
+}
+
+static int decide_by_seq(const struct rules_row *row, const struct store_batch *batch,
+                         enum store_commit_outcome *ret_outcome, struct rondo_error *err)
+{
+    if (batch->event_count == 0 || row->last_seq == batch->first_seq - 1) {
+        *ret_outcome = STORE_COMMITTED;
+        return 0;
+    }
+    if (row->last_seq >= batch->first_seq + batch->event_count - 1) {
+        *ret_outcome = STORE_ALREADY_COMMITTED;
+        return 0;
+    }
+    return error_set(
+        err, RONDO_ERR_STATE, "run %s has %llu events, so a batch cannot begin with number %llu",
+        batch->run_id, (unsigned long long)row->last_seq, (unsigned long long)batch->first_seq);
+}
+
+int rules_decide(const struct rules_row *row, const struct store_batch *batch,
+                 enum store_commit_outcome *ret_outcome, struct rondo_error *err)
+{
+    if (row->epoch != batch->epoch) {
+        *ret_outcome = STORE_FENCED;
+        return 0;
+    }
+    enum store_commit_outcome outcome;
+    int rc = decide_by_seq(row, batch, &outcome, err);
+    if (rc < 0) {
+        return rc;
+    }
+    /* A run that was given up, or whose lease was ended by others, cannot be held again without a
+     * claim: nobody would notice two owners. Handing in the last batch again stays possible. */
+    if (outcome == STORE_COMMITTED && !row->is_owned && batch->lease_ns > 0) {
+        outcome = STORE_FENCED;
+    }
+    if (outcome == STORE_COMMITTED && rules_stores_checkpoint(row, batch) &&
+        batch->checkpoint->number != row->last_checkpoint + 1) {
+        return error_set(err, RONDO_ERR_STATE,
+                         "checkpoint %llu of run %s cannot follow number %llu",
+                         (unsigned long long)batch->checkpoint->number, batch->run_id,
+                         (unsigned long long)row->last_checkpoint);
+    }
+    *ret_outcome = outcome;
+    return 0;
+}
+
+bool rules_stores_checkpoint(const struct rules_row *row, const struct store_batch *batch)
+{
+    /* A batch without events is applied as often as it is handed in; its checkpoint only once. */
+    return batch->checkpoint != NULL &&
+           !(batch->event_count == 0 && batch->checkpoint->number == row->last_checkpoint);
+}
+
+struct store_run rules_new_run(const struct store_run *run, size_t first_count, int64_t now_ns)
+{
+    struct store_run created = {
+        .is_exclusive = run->is_exclusive,
+        .summary = run->summary,
+        .last_seq = first_count,
+        .created_ns = now_ns,
+        .updated_ns = now_ns,
+        .ended_ns = rules_ended_ns(run->summary.status, 0, now_ns),
+    };
+    memcpy(created.id, run->id, sizeof(created.id));
+    memcpy(created.agent_id, run->agent_id, sizeof(created.agent_id));
+    return created;
+}
+
+bool rules_is_held(const struct store_run *run, int64_t now_ns)
+{
+    return run->owner[0] != '\0' && run->lease_until_ns > now_ns;
+}
+
+int64_t rules_ended_ns(enum rondo_status status, int64_t ended_before_ns, int64_t now_ns)
+{
+    if (status == RONDO_RUNNING) {
+        return 0;
+    }
+    return ended_before_ns != 0 ? ended_before_ns : now_ns;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The rules of store.h that do not depend on where the data lies: which input is refused, and what
+ * a batch means for the row that it meets. Every back end asks here, so that they cannot disagree.
+ * Pure functions; any thread.
+ */
+#pragma once
+
+#include "store/store.h"
+
+/** What a batch has to know of the run that it changes. */
+struct rules_row {
+    uint64_t epoch;
+    uint64_t last_seq;
+    uint64_t last_checkpoint; /**< highest number that was ever stored; 0 = none */
+    bool is_owned;            /**< somebody holds it, whether the lease has run out or not */
+};
+
+/** Refuse a claim without an owner, with one that does not fit, or with a lease out of range. */
+int rules_check_claim(const struct store_claim *claim, struct rondo_error *err);
+
+/** Refuse an id, agent id or event that does not fit its limit. */
+int rules_check_new_run(const struct store_run *run, const struct store_event *first,
+                        size_t first_count, struct rondo_error *err);
+
+/** Refuse a letter that does not fit its limits. */
+int rules_check_letter(const char *kind, const char *data, struct rondo_error *err);
+
+/** Refuse a batch whose content does not fit the limits or makes no sense by itself. */
+int rules_check_batch(const struct store_batch *batch, struct rondo_error *err);
+
+/**
+ * Decide what to do with a batch (promises 2, 3 and 4).
+ * @param ret_outcome STORE_COMMITTED means: apply it now
+ * @return 0, or RONDO_ERR_STATE when the batch does not continue what the row says
+ */
+int rules_decide(const struct rules_row *row, const struct store_batch *batch,
+                 enum store_commit_outcome *ret_outcome, struct rondo_error *err);
+
+/** Whether the checkpoint of a batch that is applied has still to be stored. */
+bool rules_stores_checkpoint(const struct rules_row *row, const struct store_batch *batch);
+
+/**
+ * The row of a run that is created now, before its creator's claim: what the caller may choose is
+ * taken from `run`.
+ */
+struct store_run rules_new_run(const struct store_run *run, size_t first_count, int64_t now_ns);
+
+/** Whether somebody holds the run at this time. */
+bool rules_is_held(const struct store_run *run, int64_t now_ns);
+
+/** The time at which a run with `status` ended: that of its first final status, 0 while running. */
+int64_t rules_ended_ns(enum rondo_status status, int64_t ended_before_ns, int64_t now_ns);

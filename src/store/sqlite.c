@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Opening and closing of the SQLite back end, and its table of operations. The file is made with
+ * mode 0600 before SQLite sees it; SQLite gives the log and the shared memory file the same mode.
+ */
+#include "store/sqlite.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "os/file.h"
+#include "store/sqlite_schema.h"
+#include "store/sqlite_store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/** Default of store_sqlite_options.busy_timeout_ns. */
+#define BUSY_TIMEOUT_NS (10 * NS_PER_S)
+/** Pause between two tries to open a store that another process is just creating. */
+#define OPEN_PAUSE_NS (5 * NS_PER_MS)
+
+static void close_store(struct store *base)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    sqlite_connection_close(&store->reader);
+    sqlite_connection_close(&store->writer);
+    pthread_mutex_destroy(&store->reader.mutex);
+    pthread_mutex_destroy(&store->writer.mutex);
+    free(store->path);
+    free(store);
+}
+
+static const struct store_ops sqlite_ops = {
+    .name = "sqlite",
+    .close = close_store,
+    .create_run = sqlite_create_run,
+    .claim_run = sqlite_claim_run,
+    .expire_lease = sqlite_expire_lease,
+    .renew_leases = sqlite_renew_leases,
+    .commit = sqlite_commit,
+    .get_run = sqlite_get_run,
+    .list_runs = sqlite_list_runs,
+    .read_events = sqlite_read_events,
+    .list_checkpoints = sqlite_list_checkpoints,
+    .get_checkpoint = sqlite_get_checkpoint,
+    .post = sqlite_post,
+    .read_mail = sqlite_read_mail,
+    .last_position = sqlite_last_position,
+    .gc = sqlite_gc,
+    .health = sqlite_health,
+};
+
+static int make_parent(const char *path, struct rondo_error *err)
+{
+    auto_free char *folder = memory_dup_string(path);
+    char *slash = strrchr(folder, '/');
+    if (slash == NULL || slash == folder) {
+        return 0;
+    }
+    *slash = '\0';
+    return file_make_folder(folder, err);
+}
+
+/** Make an empty private file, unless there is one. */
+static int create_file(const char *path, struct rondo_error *err)
+{
+    int rc = make_parent(path, err);
+    if (rc < 0) {
+        return rc;
+    }
+    /* O_EXCL, because closing a descriptor of a file that is open already would drop the locks
+     * that SQLite holds on it in this process. */
+    auto_close int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return errno == EEXIST
+                   ? 0
+                   : error_set_errno(err, RONDO_ERR_IO, errno, "cannot create the store %s", path);
+    }
+    if (fchmod(fd, 0600) != 0) {
+        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot make the store %s private", path);
+    }
+    return 0;
+}
+
+/** See that there is a regular file at the path. */
+static int find_file(const struct store_sqlite_options *options, struct rondo_error *err)
+{
+    struct stat status;
+    if (stat(options->path, &status) != 0) {
+        if (errno == ENOENT && options->may_create) {
+            return create_file(options->path, err);
+        }
+        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open the store %s", options->path);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return error_set(err, RONDO_ERR_INVALID, "%s is not a regular file", options->path);
+    }
+    if (status.st_size == 0 && !options->may_create) {
+        return error_set(err, RONDO_ERR_NOT_FOUND, "%s is empty: no store was created there yet",
+                         options->path);
+    }
+    return 0;
+}
+
+/** Switch to write-ahead logging. @return 0, or a SQLite code */
+static int use_wal(sqlite3 *db, bool *ret_is_wal)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA journal_mode = WAL", -1, &statement, NULL);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(statement);
+    }
+    if (rc == SQLITE_ROW) {
+        *ret_is_wal = strcmp(sqlite_column_string(statement, 0), "wal") == 0;
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(statement);
+    return rc;
+}
+
+/** Check the file's identity before anything is changed in it, then bring it up to date. */
+static int prepare_file(struct sqlite_store *store, struct rondo_error *err)
+{
+    int rc = sqlite_connection_open(&store->writer, err);
+    if (rc < 0) {
+        return rc;
+    }
+    sqlite3 *db = store->writer.db;
+    uint32_t version = 0;
+    bool is_wal = true;
+    rc = sqlite_schema_identify(db, store->path, &version, err);
+    if (rc == 0) {
+        rc = use_wal(db, &is_wal);
+    }
+    if (rc == 0 && !is_wal) {
+        rc = error_set(err, RONDO_ERR_UNSUPPORTED,
+                       "the file system of %s has no shared memory files; put the store on a "
+                       "local disk",
+                       store->path);
+    }
+    if (rc == 0 && version < sqlite_schema_newest()) {
+        rc = sqlite_schema_migrate(db, store->path, sqlite_schema_newest(), err);
+    }
+    if (rc > 0) {
+        rc = sqlite_fail_code(&store->writer, rc, "open the store", err);
+    }
+    /* The first write opens it again and settles what is in the log; a reader never needs it. */
+    sqlite_connection_close(&store->writer);
+    return rc;
+}
+
+/** SQLite does not wait on every path while another process turns the same file into a store. */
+static int prepare_with_patience(struct sqlite_store *store, int64_t patience_ns,
+                                 struct rondo_error *err)
+{
+    const struct clock *clock = clock_system();
+    int64_t deadline = clock_monotonic(clock) + patience_ns;
+    int rc = prepare_file(store, err);
+    while (rc == RONDO_ERR_BUSY && clock_monotonic(clock) < deadline) {
+        clock_sleep(clock, OPEN_PAUSE_NS, NULL);
+        rc = prepare_file(store, err);
+    }
+    return rc;
+}
+
+static void init_connection(struct sqlite_store *store, struct sqlite_connection *connection)
+{
+    connection->store = store;
+    int rc = pthread_mutex_init(&connection->mutex, NULL);
+    assert(rc == 0);
+}
+
+int store_sqlite_open(const struct store_sqlite_options *options, struct store **ret_store,
+                      struct rondo_error *err)
+{
+    int rc = find_file(options, err);
+    if (rc < 0) {
+        return rc;
+    }
+    char *path = realpath(options->path, NULL);
+    if (path == NULL) {
+        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open the store %s", options->path);
+    }
+    int64_t patience_ns = options->busy_timeout_ns > 0 ? options->busy_timeout_ns : BUSY_TIMEOUT_NS;
+    struct sqlite_store *store = memory_new_zero(1, sizeof(*store));
+    store->base.ops = &sqlite_ops;
+    store->path = path;
+    store->clock = options->clock != NULL ? options->clock : clock_system();
+    store->busy_timeout_ms = (int)((patience_ns + NS_PER_MS - 1) / NS_PER_MS);
+    store->reader.is_reader = true;
+    init_connection(store, &store->writer);
+    init_connection(store, &store->reader);
+    rc = prepare_with_patience(store, patience_ns, err);
+    if (rc < 0) {
+        close_store(&store->base);
+        return rc;
+    }
+    *ret_store = &store->base;
+    return 0;
+}

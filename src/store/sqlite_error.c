@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/* SQLite's result codes as Rondo's, with messages that name the file and say what to do. */
+#include "base/error.h"
+#include "store/sqlite_store.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool is_failed_fsync(int sqlite_code)
+{
+    return sqlite_code == SQLITE_IOERR_FSYNC || sqlite_code == SQLITE_IOERR_DIR_FSYNC;
+}
+
+static bool is_out_of_space(int sqlite_code, int os_errno)
+{
+    /* SQLite gives SQLITE_FULL only for a write; for the shared memory file, or when a quota is
+     * used up, it gives an I/O error. */
+    bool is_io = (sqlite_code & 0xff) == SQLITE_IOERR || (sqlite_code & 0xff) == SQLITE_CANTOPEN;
+    return (sqlite_code & 0xff) == SQLITE_FULL ||
+           (is_io && (os_errno == ENOSPC || os_errno == EDQUOT));
+}
+
+static int set_fsync_error(const char *path, const char *doing, struct rondo_error *err)
+{
+    return error_set(err, RONDO_ERR_IO,
+                     "cannot %s: an fsync of %s failed, so its last writes may be lost; nothing "
+                     "more is written by this process: check the disk, then resume",
+                     doing, path);
+}
+
+/** `detail` is SQLite's own text for the code. */
+static int set_error(const char *path, int sqlite_code, const char *detail, const char *doing,
+                     struct rondo_error *err)
+{
+    switch (sqlite_code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+        return error_set(err, RONDO_ERR_BUSY,
+                         "cannot %s: another process kept %s locked for too long; try again", doing,
+                         path);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return error_set(err, RONDO_ERR_CORRUPT,
+                         "cannot %s: %s is damaged or not a Rondo store (%s); keep a copy and "
+                         "restore a backup",
+                         doing, path, detail);
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return error_set(err, RONDO_ERR_IO,
+                         "cannot %s: %s cannot be opened for writing (%s); check its owner, its "
+                         "mode and that of its folder, and whether the disk is mounted read-only",
+                         doing, path, detail);
+    case SQLITE_TOOBIG:
+        return error_set(err, RONDO_ERR_LIMIT, "cannot %s: too large for %s", doing, path);
+    default:
+        return error_set(err, RONDO_ERR_IO, "cannot %s: %s: %s (SQLite code %d)", doing, path,
+                         detail, sqlite_code);
+    }
+}
+
+int sqlite_fail_code(struct sqlite_connection *connection, int sqlite_code, const char *doing,
+                     struct rondo_error *err)
+{
+    const char *path = connection->store->path;
+    int os_errno = connection->db != NULL ? sqlite3_system_errno(connection->db) : 0;
+    connection->is_suspect = true;
+    if (is_failed_fsync(sqlite_code)) {
+        atomic_store(&connection->store->is_poisoned, true);
+        return set_fsync_error(path, doing, err);
+    }
+    if (is_out_of_space(sqlite_code, os_errno)) {
+        return error_set(err, RONDO_ERR_FULL,
+                         "cannot %s: no space is left for %s; free some space and try again", doing,
+                         path);
+    }
+    int code = set_error(path, sqlite_code, sqlite3_errstr(sqlite_code), doing, err);
+    if (err != NULL && code == RONDO_ERR_IO) {
+        err->os_errno = os_errno;
+    }
+    return code;
+}
+
+int sqlite_fail(struct sqlite_connection *connection, const char *doing, struct rondo_error *err)
+{
+    return sqlite_fail_code(connection, sqlite3_extended_errcode(connection->db), doing, err);
+}
+
+int sqlite_refuse_poisoned(const struct sqlite_store *store, struct rondo_error *err)
+{
+    return set_fsync_error(store->path, "write", err);
+}

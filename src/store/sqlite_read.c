@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reading. Each operation is one statement on the reading connection, thus one consistent snapshot.
+ *
+ * Threads: sqlite_read_begin holds the reader's mutex until sqlite_read_end, callbacks included.
+ */
+#include "base/error.h"
+#include "store/sqlite_store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/** SQLite's LIMIT for "no limit" is negative. */
+static int64_t row_limit(uint32_t limit)
+{
+    return limit == 0 ? -1 : (int64_t)limit;
+}
+
+int sqlite_get_run(struct store *base, const char *run_id, struct store_run *ret_run,
+                   struct rondo_error *err)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    sqlite3_stmt *statement;
+    int rc = sqlite_read_begin(store, SQL_RUN_BY_ID, &statement, err);
+    if (rc < 0) {
+        return rc;
+    }
+    sqlite_bind_string(statement, 1, run_id);
+    rc = sqlite_step_row(&store->reader, statement, "read a run", err);
+    if (rc == 1) {
+        int64_t key;
+        sqlite_read_run(statement, ret_run, &key);
+    }
+    sqlite_read_end(store, statement);
+    if (rc == 0) {
+        return error_set(err, RONDO_ERR_NOT_FOUND, "there is no run %s", run_id);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+/** Bind the range of ids that begin with the prefix: '~' is behind every character of an id. */
+static void bind_id_range(sqlite3_stmt *statement, const char *prefix, char *end, size_t end_size)
+{
+    snprintf(end, end_size, "%s~", prefix);
+    sqlite_bind_string(statement, 4, prefix);
+    sqlite_bind_string(statement, 5, end);
+}
+
+int sqlite_list_runs(struct store *base, const struct store_run_query *query, store_run_fn *fn,
+                     void *context, struct rondo_error *err)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    bool has_prefix = query->id_prefix != NULL && query->id_prefix[0] != '\0';
+    if (has_prefix && strnlen(query->id_prefix, ID_SIZE) >= ID_SIZE) {
+        return 0; /* No id is that long. */
+    }
+    enum sqlite_sql which = has_prefix                ? SQL_RUN_LIST_PREFIX
+                            : query->agent_id != NULL ? SQL_RUN_LIST_AGENT
+                                                      : SQL_RUN_LIST;
+    sqlite3_stmt *statement;
+    int rc = sqlite_read_begin(store, which, &statement, err);
+    if (rc < 0) {
+        return rc;
+    }
+    char end[ID_SIZE + 1];
+    sqlite_bind_string(statement, 1, query->agent_id);
+    sqlite_bind_number(statement, 2, query->only_running);
+    sqlite_bind_number(statement, 3, row_limit(query->limit));
+    if (has_prefix) {
+        bind_id_range(statement, query->id_prefix, end, sizeof(end));
+    }
+    while ((rc = sqlite_step_row(&store->reader, statement, "list runs", err)) == 1) {
+        struct store_run run;
+        int64_t key;
+        sqlite_read_run(statement, &run, &key);
+        if (!fn(&run, context)) {
+            rc = 0;
+            break;
+        }
+    }
+    sqlite_read_end(store, statement);
+    return rc;
+}
+
+static bool give_event(sqlite3_stmt *statement, store_event_fn *fn, void *context)
+{
+    const struct store_event event = {
+        .position = (uint64_t)sqlite3_column_int64(statement, 0),
+        .run_id = sqlite_column_string(statement, 1),
+        .seq = (uint64_t)sqlite3_column_int64(statement, 2),
+        .time_ns = sqlite3_column_int64(statement, 3),
+        .type = sqlite_column_string(statement, 4),
+        .data = sqlite_column_string(statement, 5),
+        .data_len = (size_t)sqlite3_column_bytes(statement, 5),
+    };
+    return fn(&event, context);
+}
+
+int sqlite_read_events(struct store *base, const char *run_id, uint64_t after, uint32_t limit,
+                       store_event_fn *fn, void *context, struct rondo_error *err)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    sqlite3_stmt *statement;
+    enum sqlite_sql which = run_id != NULL ? SQL_EVENT_READ_RUN : SQL_EVENT_READ_ALL;
+    int rc = sqlite_read_begin(store, which, &statement, err);
+    if (rc < 0) {
+        return rc;
+    }
+    int index = 1;
+    if (run_id != NULL) {
+        sqlite_bind_string(statement, index++, run_id);
+    }
+    sqlite_bind_unsigned(statement, index++, after);
+    sqlite_bind_number(statement, index, row_limit(limit));
+    while ((rc = sqlite_step_row(&store->reader, statement, "read events", err)) == 1) {
+        if (!give_event(statement, fn, context)) {
+            rc = 0;
+            break;
+        }
+    }
+    sqlite_read_end(store, statement);
+    return rc;
+}
+
+static const char *column_or_null(sqlite3_stmt *statement, int column)
+{
+    return (const char *)sqlite3_column_text(statement, column);
+}
+
+/** @param is_whole the row has fold and state as well */
+static bool give_checkpoint(sqlite3_stmt *statement, bool is_whole, store_checkpoint_fn *fn,
+                            void *context)
+{
+    struct store_checkpoint checkpoint = {
+        .number = (uint64_t)sqlite3_column_int64(statement, 0),
+        .seq = (uint64_t)sqlite3_column_int64(statement, 1),
+        .iteration = (uint64_t)sqlite3_column_int64(statement, 2),
+        .time_ns = sqlite3_column_int64(statement, 3),
+        .format = (uint32_t)sqlite3_column_int64(statement, 4),
+        .state_size = (uint64_t)sqlite3_column_int64(statement, 5),
+        .is_packed = sqlite3_column_int(statement, 6) != 0,
+        .conditions = column_or_null(statement, 8),
+        .custom_data = column_or_null(statement, 9),
+    };
+    const void *digest = sqlite3_column_blob(statement, 7);
+    if (sqlite3_column_bytes(statement, 7) == (int)sizeof(checkpoint.sha256)) {
+        memcpy(checkpoint.sha256, digest, sizeof(checkpoint.sha256));
+    }
+    if (is_whole) {
+        checkpoint.fold = column_or_null(statement, 10);
+        checkpoint.state = sqlite3_column_blob(statement, 11);
+        checkpoint.state_len = (size_t)sqlite3_column_bytes(statement, 11);
+    }
+    return fn(&checkpoint, context);
+}
+
+int sqlite_list_checkpoints(struct store *base, const char *run_id, store_checkpoint_fn *fn,
+                            void *context, struct rondo_error *err)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    sqlite3_stmt *statement;
+    int rc = sqlite_read_begin(store, SQL_CHECKPOINT_LIST, &statement, err);
+    if (rc < 0) {
+        return rc;
+    }
+    sqlite_bind_string(statement, 1, run_id);
+    while ((rc = sqlite_step_row(&store->reader, statement, "list checkpoints", err)) == 1) {
+        if (!give_checkpoint(statement, false, fn, context)) {
+            rc = 0;
+            break;
+        }
+    }
+    sqlite_read_end(store, statement);
+    return rc;
+}
+
+int sqlite_get_checkpoint(struct store *base, const char *run_id, uint64_t number,
+                          store_checkpoint_fn *fn, void *context, struct rondo_error *err)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    sqlite3_stmt *statement;
+    enum sqlite_sql which = number == 0 ? SQL_CHECKPOINT_NEWEST : SQL_CHECKPOINT_GET;
+    int rc = sqlite_read_begin(store, which, &statement, err);
+    if (rc < 0) {
+        return rc;
+    }
+    sqlite_bind_string(statement, 1, run_id);
+    if (number != 0) {
+        sqlite_bind_unsigned(statement, 2, number);
+    }
+    rc = sqlite_step_row(&store->reader, statement, "read a checkpoint", err);
+    if (rc == 1) {
+        give_checkpoint(statement, true, fn, context);
+    }
+    sqlite_read_end(store, statement);
+    if (rc == 0) {
+        return error_set(err, RONDO_ERR_NOT_FOUND, "run %s has no such checkpoint", run_id);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+int sqlite_read_mail(struct store *base, const char *run_id, const char *owner, store_letter_fn *fn,
+                     void *context, struct rondo_error *err)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    sqlite3_stmt *statement;
+    enum sqlite_sql which = run_id != NULL ? SQL_LETTER_READ_RUN : SQL_LETTER_READ_OWNER;
+    int rc = sqlite_read_begin(store, which, &statement, err);
+    if (rc < 0) {
+        return rc;
+    }
+    sqlite_bind_string(statement, 1, run_id != NULL ? run_id : owner);
+    while ((rc = sqlite_step_row(&store->reader, statement, "read mail", err)) == 1) {
+        const struct store_letter letter = {
+            .run_id = sqlite_column_string(statement, 0),
+            .id = (uint64_t)sqlite3_column_int64(statement, 1),
+            .time_ns = sqlite3_column_int64(statement, 2),
+            .kind = sqlite_column_string(statement, 3),
+            .data = sqlite_column_string(statement, 4),
+        };
+        if (!fn(&letter, context)) {
+            rc = 0;
+            break;
+        }
+    }
+    sqlite_read_end(store, statement);
+    return rc;
+}
+
+int sqlite_last_position(struct store *base, uint64_t *ret_position, struct rondo_error *err)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    sqlite3_stmt *statement;
+    int rc = sqlite_read_begin(store, SQL_EVENT_LAST_POSITION, &statement, err);
+    if (rc < 0) {
+        return rc;
+    }
+    rc = sqlite_step_row(&store->reader, statement, "read the last position", err);
+    if (rc == 1) {
+        *ret_position = (uint64_t)sqlite3_column_int64(statement, 0);
+    }
+    sqlite_read_end(store, statement);
+    return rc < 0 ? rc : 0;
+}

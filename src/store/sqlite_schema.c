@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The schema as a list of migrations: entry i brings a file from version i to i + 1. An entry never
+ * changes once it is released; each has a test that starts from the version before it.
+ *
+ * The layout keeps the commit of an iteration small: it appends to `events`, adds one entry to
+ * `events_by_run`, and rewrites one short row in `runs` whose indexes cover only columns that such
+ * a commit leaves alone.
+ */
+#include "store/sqlite_schema.h"
+
+#include "base/error.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+
+static const char *const migrations[] = {
+    /* 0 -> 1. Run keys are integers, because they stand in every row. Positions are never used
+     * again although there is no AUTOINCREMENT: gc keeps a row of run 0 at the highest one. Letters
+     * need AUTOINCREMENT, because a batch that is handed in again deletes by id. */
+    "CREATE TABLE runs ("
+    "  key INTEGER PRIMARY KEY,"
+    "  id TEXT NOT NULL UNIQUE,"
+    "  agent_id TEXT NOT NULL,"
+    "  is_exclusive INTEGER NOT NULL,"
+    "  owner TEXT NOT NULL,"
+    "  epoch INTEGER NOT NULL,"
+    "  lease_until_ns INTEGER NOT NULL,"
+    "  alive_ns INTEGER NOT NULL,"
+    "  created_ns INTEGER NOT NULL,"
+    "  updated_ns INTEGER NOT NULL,"
+    "  ended_ns INTEGER NOT NULL,"
+    "  status INTEGER NOT NULL,"
+    "  iteration INTEGER NOT NULL,"
+    "  iteration_limit INTEGER NOT NULL,"
+    "  conditions_met INTEGER NOT NULL,"
+    "  conditions_total INTEGER NOT NULL,"
+    "  tokens INTEGER NOT NULL,"
+    "  cost_micro INTEGER NOT NULL,"
+    "  last_seq INTEGER NOT NULL,"
+    "  last_checkpoint INTEGER NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX runs_by_agent ON runs(agent_id);"
+    "CREATE INDEX runs_owned_by_agent ON runs(agent_id) WHERE owner <> '';"
+    "CREATE INDEX runs_owned_by_owner ON runs(owner) WHERE owner <> '';"
+    "CREATE TABLE events ("
+    "  position INTEGER PRIMARY KEY,"
+    "  run INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  time_ns INTEGER NOT NULL,"
+    "  type TEXT NOT NULL,"
+    "  data TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE UNIQUE INDEX events_by_run ON events(run, seq);"
+    "CREATE TABLE checkpoints ("
+    "  run INTEGER NOT NULL,"
+    "  number INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  iteration INTEGER NOT NULL,"
+    "  time_ns INTEGER NOT NULL,"
+    "  format INTEGER NOT NULL,"
+    "  state_size INTEGER NOT NULL,"
+    "  is_packed INTEGER NOT NULL,"
+    "  sha256 BLOB NOT NULL,"
+    "  conditions TEXT,"
+    "  custom_data TEXT,"
+    "  fold TEXT,"
+    "  state BLOB,"
+    "  PRIMARY KEY (run, number)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE letters ("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  run INTEGER NOT NULL,"
+    "  time_ns INTEGER NOT NULL,"
+    "  kind TEXT NOT NULL,"
+    "  data TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX letters_by_run ON letters(run);",
+};
+
+uint32_t sqlite_schema_newest(void)
+{
+    return sizeof(migrations) / sizeof(migrations[0]);
+}
+
+/** Run a statement without parameters that gives one number. */
+static int query_number(sqlite3 *db, const char *sql, int64_t *ret_number)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(statement);
+    }
+    if (rc == SQLITE_ROW) {
+        *ret_number = sqlite3_column_int64(statement, 0);
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(statement);
+    return rc;
+}
+
+int sqlite_schema_identify(sqlite3 *db, const char *path, uint32_t *ret_version,
+                           struct rondo_error *err)
+{
+    int64_t application = 0;
+    int64_t version = 0;
+    int64_t objects = 0;
+    int rc = query_number(db, "PRAGMA application_id", &application);
+    if (rc == SQLITE_OK) {
+        rc = query_number(db, "PRAGMA user_version", &version);
+    }
+    if (rc == SQLITE_OK) {
+        rc = query_number(db, "SELECT count(*) FROM sqlite_schema", &objects);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    bool is_empty = application == 0 && version == 0 && objects == 0;
+    if (!is_empty && application != SQLITE_SCHEMA_APPLICATION_ID) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "%s is a database of another program, not a Rondo store; it was left as "
+                         "it is",
+                         path);
+    }
+    if (version < 0 || version > sqlite_schema_newest()) {
+        return error_set(err, RONDO_ERR_VERSION,
+                         "%s has schema version %lld, but this program knows versions up to %u; "
+                         "use a newer Rondo",
+                         path, (long long)version, sqlite_schema_newest());
+    }
+    *ret_version = (uint32_t)version;
+    return 0;
+}
+
+static int apply_migrations(sqlite3 *db, uint32_t from, uint32_t target)
+{
+    int rc = SQLITE_OK;
+    for (uint32_t version = from; rc == SQLITE_OK && version < target; version++) {
+        rc = sqlite3_exec(db, migrations[version], NULL, NULL, NULL);
+    }
+    /* A PRAGMA takes no bound parameters; both numbers are this program's own. */
+    char sql[96];
+    snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %u",
+             SQLITE_SCHEMA_APPLICATION_ID, target);
+    return rc == SQLITE_OK ? sqlite3_exec(db, sql, NULL, NULL, NULL) : rc;
+}
+
+int sqlite_schema_migrate(sqlite3 *db, const char *path, uint32_t target, struct rondo_error *err)
+{
+    int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    /* Another process may have migrated the file since the caller looked at it. */
+    uint32_t version = 0;
+    rc = sqlite_schema_identify(db, path, &version, err);
+    if (rc == 0 && version < target) {
+        rc = apply_migrations(db, version, target);
+    }
+    if (rc == 0) {
+        rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    }
+    if (rc != 0) {
+        int code = rc > 0 ? sqlite3_extended_errcode(db) : rc;
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        return code;
+    }
+    return 0;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The table of SQL statements. Read-only data; any thread. */
+#include "store/sqlite_statements.h"
+
+/* Order of the columns that sqlite_read_run() expects. */
+#define RUN_COLUMNS                                                                    \
+    "id, agent_id, is_exclusive, owner, epoch, lease_until_ns, alive_ns, created_ns, " \
+    "updated_ns, ended_ns, status, iteration, iteration_limit, conditions_met, "       \
+    "conditions_total, tokens, cost_micro, last_seq, key "
+
+/* Order of the columns that the checkpoint reader expects; fold and state follow. */
+#define CHECKPOINT_COLUMNS                                                           \
+    "c.number, c.seq, c.iteration, c.time_ns, c.format, c.state_size, c.is_packed, " \
+    "c.sha256, c.conditions, c.custom_data"
+
+#define EVENT_COLUMNS  "e.position, r.id, e.seq, e.time_ns, e.type, e.data"
+#define LETTER_COLUMNS "r.id, l.id, l.time_ns, l.kind, l.data"
+
+#define OTHER_OWNED "agent_id = ?1 AND owner <> '' AND key <> ?2 AND (is_exclusive OR ?3)"
+#define GARBAGE     "ended_ns > 0 AND ended_ns < ?1 AND (owner = '' OR lease_until_ns <= ?2)"
+
+/* CROSS JOIN fixes the order of the loops, so that reading never sorts. */
+const char *const sqlite_statements[SQL_COUNT] = {
+    [SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [SQL_COMMIT] = "COMMIT",
+    [SQL_ROLLBACK] = "ROLLBACK",
+
+    [SQL_RUN_BY_ID] = "SELECT " RUN_COLUMNS "FROM runs WHERE id = ?1",
+    [SQL_RUN_FOR_COMMIT] =
+        "SELECT key, epoch, last_seq, last_checkpoint, owner <> '', ended_ns,"
+        " EXISTS (SELECT 1 FROM letters WHERE run = key AND id > ?2) FROM runs WHERE id = ?1",
+    [SQL_RUN_OTHER_OWNED] = "SELECT " RUN_COLUMNS "FROM runs WHERE " OTHER_OWNED
+                            " ORDER BY lease_until_ns DESC LIMIT 1",
+    [SQL_RUN_EVICT] =
+        "UPDATE runs SET owner = '', lease_until_ns = 0, epoch = epoch + 1 WHERE " OTHER_OWNED,
+    [SQL_RUN_INSERT] =
+        "INSERT INTO runs (id, agent_id, is_exclusive, owner, epoch, lease_until_ns, alive_ns,"
+        " created_ns, updated_ns, ended_ns, status, iteration, iteration_limit, conditions_met,"
+        " conditions_total, tokens, cost_micro, last_seq, last_checkpoint) "
+        "VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0)",
+    [SQL_RUN_CLAIM] = "UPDATE runs SET owner = ?2, lease_until_ns = ?3, alive_ns = ?4,"
+                      " epoch = epoch + 1 WHERE key = ?1",
+    [SQL_RUN_EXPIRE] =
+        "UPDATE runs SET owner = '', lease_until_ns = 0 WHERE id = ?1 AND epoch = ?2",
+    [SQL_RUN_RENEW] = "UPDATE runs SET lease_until_ns = ?2, alive_ns = ?3"
+                      " WHERE owner = ?1 AND owner <> ''",
+    [SQL_RUN_UPDATE] =
+        "UPDATE runs SET lease_until_ns = ?2, alive_ns = ?3, updated_ns = ?3, ended_ns = ?4,"
+        " status = ?5, iteration = ?6, iteration_limit = ?7, conditions_met = ?8,"
+        " conditions_total = ?9, tokens = ?10, cost_micro = ?11, last_seq = ?12,"
+        " last_checkpoint = ?13 WHERE key = ?1",
+    [SQL_RUN_GIVE_UP] = "UPDATE runs SET owner = '' WHERE key = ?1",
+    [SQL_RUN_LIST] = "SELECT " RUN_COLUMNS "FROM runs WHERE (?1 IS NULL OR agent_id = ?1)"
+                     " AND (NOT ?2 OR status = 0) ORDER BY key DESC LIMIT ?3",
+    [SQL_RUN_LIST_PREFIX] =
+        "SELECT " RUN_COLUMNS "FROM runs WHERE (?1 IS NULL OR agent_id = ?1)"
+        " AND (NOT ?2 OR status = 0) AND id >= ?4 AND id < ?5 ORDER BY key DESC LIMIT ?3",
+    [SQL_RUN_LIST_AGENT] = "SELECT " RUN_COLUMNS "FROM runs WHERE agent_id = ?1"
+                           " AND (NOT ?2 OR status = 0) ORDER BY key DESC LIMIT ?3",
+
+    [SQL_EVENT_INSERT] =
+        "INSERT INTO events (run, seq, time_ns, type, data) VALUES (?1, ?2, ?3, ?4, ?5)",
+    [SQL_EVENT_POSITION] = "SELECT position FROM events WHERE run = ?1 AND seq = ?2",
+    [SQL_EVENT_LAST_POSITION] = "SELECT max(position) FROM events",
+    [SQL_EVENT_READ_RUN] = "SELECT " EVENT_COLUMNS " FROM runs r CROSS JOIN events e"
+                           " WHERE r.id = ?1 AND e.run = r.key AND e.seq > ?2"
+                           " ORDER BY e.seq LIMIT ?3",
+    [SQL_EVENT_READ_ALL] = "SELECT " EVENT_COLUMNS " FROM events e CROSS JOIN runs r"
+                           " WHERE e.position > ?1 AND r.key = e.run"
+                           " ORDER BY e.position LIMIT ?2",
+
+    [SQL_CHECKPOINT_INSERT] =
+        "INSERT INTO checkpoints (run, number, seq, iteration, time_ns, format, state_size,"
+        " is_packed, sha256, conditions, custom_data, fold, state)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    [SQL_CHECKPOINT_PRUNE] = "DELETE FROM checkpoints WHERE run = ?1 AND number <= ?2",
+    [SQL_CHECKPOINT_LIST] = "SELECT " CHECKPOINT_COLUMNS " FROM runs r CROSS JOIN checkpoints c"
+                            " WHERE r.id = ?1 AND c.run = r.key ORDER BY c.number DESC",
+    [SQL_CHECKPOINT_GET] =
+        "SELECT " CHECKPOINT_COLUMNS ", c.fold, c.state FROM runs r CROSS JOIN checkpoints c"
+        " WHERE r.id = ?1 AND c.run = r.key AND c.number = ?2",
+    [SQL_CHECKPOINT_NEWEST] =
+        "SELECT " CHECKPOINT_COLUMNS ", c.fold, c.state FROM runs r CROSS JOIN checkpoints c"
+        " WHERE r.id = ?1 AND c.run = r.key ORDER BY c.number DESC LIMIT 1",
+
+    [SQL_LETTER_INSERT] = "INSERT INTO letters (run, time_ns, kind, data)"
+                          " SELECT key, ?2, ?3, ?4 FROM runs WHERE id = ?1",
+    [SQL_LETTER_DELETE] = "DELETE FROM letters WHERE run = ?1 AND id <= ?2",
+    [SQL_LETTER_READ_RUN] = "SELECT " LETTER_COLUMNS " FROM runs r CROSS JOIN letters l"
+                            " WHERE r.id = ?1 AND l.run = r.key ORDER BY l.id",
+    [SQL_LETTER_READ_OWNER] = "SELECT " LETTER_COLUMNS " FROM letters l CROSS JOIN runs r"
+                              " WHERE r.key = l.run AND r.owner = ?1 AND ?1 <> '' ORDER BY l.id",
+
+    [SQL_GC_COUNT] = "SELECT count(*), total(last_seq), (SELECT count(*) FROM checkpoints"
+                     " WHERE run IN (SELECT key FROM runs WHERE " GARBAGE "))"
+                     " FROM runs WHERE " GARBAGE,
+    [SQL_GC_NEXT] = "SELECT key FROM runs WHERE key > ?3 AND " GARBAGE " ORDER BY key LIMIT 1",
+    [SQL_GC_EVENTS] = "DELETE FROM events WHERE run = ?1",
+    [SQL_GC_CHECKPOINTS] = "DELETE FROM checkpoints WHERE run = ?1",
+    [SQL_GC_LETTERS] = "DELETE FROM letters WHERE run = ?1",
+    [SQL_GC_RUN] = "DELETE FROM runs WHERE key = ?1",
+    [SQL_GC_KEEP_POSITION] =
+        "INSERT OR IGNORE INTO events (position, run, seq, time_ns, type, data)"
+        " VALUES (?1, 0, ?1, 0, '', '')",
+    [SQL_GC_DROP_POSITION] =
+        "DELETE FROM events WHERE run = 0 AND position < (SELECT max(position) FROM events)",
+
+    [SQL_HEALTH_COUNTS] = "SELECT (SELECT count(*) FROM runs),"
+                          " (SELECT count(*) FROM events WHERE run <> 0)",
+    [SQL_HEALTH_CHECK] = "PRAGMA integrity_check(1)",
+    [SQL_HEALTH_SCHEMA] = "PRAGMA user_version",
+};
