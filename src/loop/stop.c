@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A stop is a letter in the run's mailbox. Where no living process will read it, this one claims
+ * the run and reads it itself, so that who asked is journalled the same way in both cases.
+ */
+#include "loop/stop.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "loop/owner.h"
+
+static int post_stop(struct store *store, const char *run_id, const char *by,
+                     struct rondo_error *err)
+{
+    auto_buf struct buf data = {0};
+    struct json_writer writer = json_writer(&data);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "by", by);
+    json_end_object(&writer);
+    return store->ops->post(store, run_id, "stop", buf_string(&data), err);
+}
+
+static bool is_executed(struct runtime *runtime, const struct store_run *run)
+{
+    return run->owner[0] != '\0' && !owner_is_dead(run->owner) &&
+           run->lease_until_ns > clock_now(runtime_clock(runtime));
+}
+
+/** Nobody executes the run: take it just long enough to end it. */
+static int end_here(const struct loop_parts *parts, const char *run_id, struct rondo_error *err)
+{
+    struct loop *loop = NULL;
+    struct loop_opening opening;
+    int r = loop_resume(parts, run_id, NULL, NULL, -1, &loop, &opening, err);
+    if (r < 0) {
+        return r;
+    }
+    if (opening.is_held) {
+        return LOOP_STOP_POSTED; /* Somebody was faster, and will find the letter. */
+    }
+    loop_stop(loop, CANCEL_GRACEFUL);
+    r = loop_next(loop, err);
+    if (r == LOOP_BODY) {
+        r = error_set(err, RONDO_ERR_STATE, "the run went on although it was asked to stop");
+    }
+    loop_free(loop);
+    return r < 0 ? r : LOOP_STOP_ENDED;
+}
+
+int loop_stop_run(const struct loop_parts *parts, const char *run_id, const char *by,
+                  struct rondo_error *err)
+{
+    struct store *store = runtime_store(parts->runtime);
+    struct store_run run;
+    int r = store->ops->get_run(store, run_id, &run, err);
+    if (r < 0) {
+        return r;
+    }
+    bool executed = is_executed(parts->runtime, &run);
+    if (run.summary.status != RONDO_RUNNING && !executed) {
+        return error_set(err, RONDO_ERR_STATE, "run %s has ended already: %s", run_id,
+                         rondo_status_name(run.summary.status));
+    }
+    r = post_stop(store, run_id, by, err);
+    if (r < 0) {
+        return r;
+    }
+    return executed ? LOOP_STOP_POSTED : end_here(parts, run_id, err);
+}
