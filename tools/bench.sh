@@ -1,0 +1,10 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds with optimisation in a folder of its own and runs the benchmarks, one after the other.
+#
+#   tools/bench.sh BUILD
+set -eu
+cd "$(dirname "$0")/.."
+folder=$1-bench
+tools/build.sh "$folder" -Dbuildtype=release
+exec meson test -C "$folder" --no-rebuild --benchmark --num-processes 1 --verbose

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that every file includes only its own layer and the ones below it.
+
+    tools/check-layers.py [--stamp FILE] [ROOT]
+
+The order of the layers is the architecture; it stands here once. A file of src/<layer>/ may include
+"<layer>/..." of its own layer and of those before it in the list, and the public types. Includes in
+quotes always carry the layer, so "buf.h" alone is an error too. Exit code 1 and one line for each
+violation, else 0.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+LAYERS = [
+    "base", "os", "net", "store", "journal", "policy", "role", "model", "gateway", "memory",
+    "handoff", "loop", "orchestrator", "source", "telemetry", "server", "api", "cli",
+]
+# Public headers that describe words of the whole project; they are below every layer.
+PUBLIC_TYPES = {"rondo/error.h", "rondo/types.h"}
+# The public API proper: its implementation and the command line may use it.
+PUBLIC_API_FROM = LAYERS.index("api")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+
+
+def includes(path):
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1)
+
+
+def problem_of(layer, included):
+    """Why a file of `layer` may not include `included`, or None."""
+    if "/" not in included:
+        return f'"{included}" does not name its layer'
+    target = included.split("/", 1)[0]
+    if target == "rondo":
+        if included in PUBLIC_TYPES or LAYERS.index(layer) >= PUBLIC_API_FROM:
+            return None
+        return f'layer {layer} may use only {" and ".join(sorted(PUBLIC_TYPES))} of the public API'
+    if target not in LAYERS:
+        return f'"{target}" is not a layer'
+    if LAYERS.index(target) > LAYERS.index(layer):
+        return f"layer {layer} is below {target}"
+    return None
+
+
+def check_sources(root):
+    problems = []
+    for path in sorted((root / "src").rglob("*.[ch]")):
+        relative = path.relative_to(root)
+        layer = relative.parts[1]
+        if len(relative.parts) < 3 or layer not in LAYERS:
+            problems.append(f"{relative}:1: not in the folder of a layer")
+            continue
+        for number, included in includes(path):
+            reason = problem_of(layer, included)
+            if reason is None and not any(
+                (root / folder / included).is_file() for folder in ("src", "include")
+            ):
+                reason = "no such file"
+            if reason is not None:
+                problems.append(f'{relative}:{number}: #include "{included}": {reason}')
+    return problems
+
+
+def check_public(root):
+    problems = []
+    for path in sorted((root / "include").rglob("*.h")):
+        for number, included in includes(path):
+            if not included.startswith("rondo/"):
+                problems.append(
+                    f'{path.relative_to(root)}:{number}: #include "{included}": '
+                    "a public header includes public headers only"
+                )
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--stamp", help="file to touch when all is well")
+    default = pathlib.Path(__file__).resolve().parent.parent
+    parser.add_argument("root", nargs="?", type=pathlib.Path, default=default)
+    arguments = parser.parse_args()
+    problems = check_sources(arguments.root) + check_public(arguments.root)
+    for problem in problems:
+        print(problem)
+    if problems:
+        return 1
+    if arguments.stamp:
+        pathlib.Path(arguments.stamp).touch()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

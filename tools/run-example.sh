@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The example job: a loop repairs a broken C program until its tests pass, its build succeeds and
+# its linter is clean.
+#
+#   tools/run-example.sh BUILD FOLDER
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+rondo=$root/$1/src/cli/rondo
+folder=$2
+
+rm -rf "$folder"
+mkdir -p "$folder"
+"$root/examples/repair/prepare.sh" "$folder"
+cd "$folder"
+shown=${PWD#"$root"/}
+
+status=0
+"$rondo" loop --agent repair \
+    --until all_tests_pass --until build_succeeds --until linting_clean \
+    --max-iterations 60 -- ./repair-worker || status=$?
+
+cat <<END
+
+That was the example job in $shown (exit code $status). What to type next:
+
+    cd $shown
+    PATH=$(dirname "$rondo"):\$PATH
+    git diff 2>/dev/null || diff -ru $root/examples/repair/project/src src   # what was repaired
+    rondo show last           # the run, its iterations and its exit conditions
+    rondo logs last           # every event of its journal; -f follows a running one
+    rondo checkpoints last    # the states that a resume would go on from
+
+To see it survive a kill -9: start it again, kill it half-way from another terminal, and resume.
+
+    make run &
+    sleep 5; kill -9 \$(pgrep -n -x rondo)
+    cd $shown && rondo resume last
+END
+exit "$status"

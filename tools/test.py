@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs everything that must hold and counts it.
+
+    tools/test.py [--build FOLDER] [--only STAGE]...
+
+The stages are the rows of STAGES below. Each case is counted by itself: a cmocka case, a scenario, a
+code block, a check. Skipped ones are listed with their reason. The very last line is
+`N passed, N failed`; the exit code is 1 if anything failed or nothing ran.
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from testlib import acceptance, meson
+from testlib.report import ROOT, Report, run
+
+# Scripts that say by their exit code whether something holds.
+CHECKS = [
+    ("layers: each file includes its own layer and lower ones", ["tools/check-layers.py"]),
+    ("sizes: files up to 800 lines, functions up to 60", ["tools/check-sizes.py"]),
+    ("format: clang-format has nothing to change", ["tools/check-format.sh"]),
+    ("headers: public headers compile alone as C17 and C++17", ["tools/check-headers.sh"]),
+    ("scripts: shellcheck has no finding", ["tools/check-scripts.sh"]),
+    ("portable: no file depends on the author's machine", ["tools/check-portable.py"]),
+    ("docs: the generated pages are those of the binary", ["tools/docs.sh", "--check", "{build}"]),
+]
+
+
+def stage_build(report, arguments):
+    groups = ["build", "test", "acceptance"]
+    for name, command in [
+        ("setup: Debian packages are there", ["tools/setup.sh", *groups]),
+        ("build: everything compiles and links", ["tools/build.sh", arguments.build]),
+    ]:
+        if not report.check(name, command):
+            return False
+    return True
+
+
+def stage_checks(report, arguments):
+    for name, command in CHECKS:
+        report.check(name, [part.format(build=arguments.build) for part in command])
+
+
+def stage_tools(report, _arguments):
+    """The tests of the checkers themselves."""
+    suite = unittest.defaultTestLoader.discover(str(ROOT / "tests/lint"))
+    result = unittest.TestResult()
+    suite.run(result)
+    bad = result.failures + result.errors
+    report.passed("tools", result.testsRun - len(bad) - len(result.skipped))
+    for test, text in bad:
+        report.failed(f"tools: {test}", text)
+    for test, reason in result.skipped:
+        report.skipped(f"tools: {test}", reason)
+
+
+def stage_meson(report, arguments):
+    meson.test(report, arguments.build, "main", no_suites=["long", "bench"])
+
+
+def stage_docs(report, arguments):
+    out = run(["tests/docs/check-readme.py", "--build", arguments.build])
+    report.lines("docs", out)
+
+
+def stage_acceptance(report, arguments):
+    acceptance.test(report, arguments.build)
+
+
+def sanitized(report, arguments, name, compiler, sanitizer, suites, environment):
+    folder = f"{arguments.build}-{name}"
+    options = [
+        f"-Db_sanitize={sanitizer}",
+        "-Db_lundef=false",
+        "-Dwerror=true",
+        "-Dbuildtype=debugoptimized",
+    ]
+    command = ["env", f"CC={compiler}", "tools/build.sh", folder, *options]
+    if report.check(f"{name}: builds with {compiler} -Werror, -fsanitize={sanitizer}", command):
+        meson.test(report, folder, name, suites=suites, timeout_factor=5, environment=environment)
+
+
+def stage_address(report, arguments):
+    environment = {
+        "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+        "RONDO_SIM_SEEDS": "500",
+    }
+    suites = ["unit", "sim", "fuzz"]
+    sanitized(report, arguments, "address", "clang", "address,undefined", suites, environment)
+
+
+def stage_thread(report, arguments):
+    environment = {
+        "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+        "RONDO_SIM_SEEDS": "200",
+        "RONDO_LOOPS": "200",
+    }
+    suites = ["thread"]
+    sanitized(report, arguments, "thread", "gcc", "thread", suites, environment)
+
+
+def compiled(report, arguments, compiler):
+    command = ["env", f"CC={compiler}", "tools/build.sh", f"{arguments.build}-{compiler}"]
+    report.check(f"compilers: {compiler} -Werror", [*command, "-Dwerror=true"])
+
+
+def stage_gcc(report, arguments):
+    compiled(report, arguments, "gcc")
+
+
+def stage_clang(report, arguments):
+    compiled(report, arguments, "clang")
+
+
+# Name, function, whether it belongs to `make test`.
+STAGES = [
+    ("build", stage_build, True),
+    ("checks", stage_checks, True),
+    ("tools", stage_tools, True),
+    ("meson", stage_meson, True),
+    ("docs", stage_docs, True),
+    ("acceptance", stage_acceptance, True),
+    ("address", stage_address, True),
+    ("thread", stage_thread, True),
+    ("gcc", stage_gcc, True),
+    ("clang", stage_clang, False),  # `address` compiles everything with clang -Werror already
+]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--only", action="append", choices=[name for name, _, _ in STAGES])
+    arguments = parser.parse_args()
+    os.chdir(ROOT)
+    report = Report()
+    for name, function, is_default in STAGES:
+        if not (name in arguments.only if arguments.only else is_default):
+            continue
+        begin = time.monotonic()
+        goes_on = function(report, arguments)
+        report.stage(name, time.monotonic() - begin)
+        if goes_on is False:
+            break
+    return report.finish()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except subprocess.SubprocessError as error:
+        print(error, file=sys.stderr)
+        print("0 passed, 1 failed")
+        sys.exit(1)

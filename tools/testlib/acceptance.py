@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running the feature files with cucumber-js and counting their scenarios."""
+
+import base64
+import json
+import os
+
+from .report import ROOT, run
+
+FOLDER = ROOT / "tests/acceptance"
+
+
+def test(report, build):
+    setup = run(["tools/node.sh", build])
+    if setup.returncode != 0:
+        reason = "cucumber-js could not be installed: npm or its registry is not reachable"
+        if os.environ.get("CI"):
+            report.failed(f"acceptance: {reason}", setup.stdout)
+        else:
+            report.skipped("acceptance: all scenarios", reason)
+        return
+    node = setup.stdout.strip().splitlines()[-1]
+    log = ROOT / build / "acceptance.json"
+    log.parent.mkdir(exist_ok=True)
+    log.unlink(missing_ok=True)
+    environment = dict(os.environ, RONDO_BUILD=str(ROOT / build))
+    environment.setdefault("RONDO_BIN", str(ROOT / build / "src/cli/rondo"))
+    program = "tests/acceptance/node_modules/@cucumber/cucumber/bin/cucumber.js"
+    command = [node, str(ROOT / program), "--format", f"json:{log}"]
+    result = run(["env", "-C", str(FOLDER), *command], environment)
+    if not log.exists() or log.stat().st_size == 0:
+        report.failed("acceptance: cucumber-js wrote no results", result.stdout)
+        return
+    for feature in json.loads(log.read_text()):
+        for scenario in feature["elements"]:
+            count(report, feature["name"], scenario)
+
+
+def logged(scenario):
+    """Texts that the steps logged, which say why a scenario was skipped."""
+    for step in scenario["steps"]:
+        for attachment in step.get("embeddings", []):
+            if attachment["mime_type"] == "text/x.cucumber.log+plain":
+                yield base64.b64decode(attachment["data"]).decode(errors="replace")
+
+
+def count(report, feature, scenario):
+    name = f"acceptance: {feature}: {scenario['name']}"
+    results = [(step, step["result"]) for step in scenario["steps"]]
+    statuses = {result["status"] for _, result in results}
+    if statuses <= {"passed"}:
+        report.passed(name)
+    elif statuses <= {"passed", "skipped"}:
+        report.skipped(name, "; ".join(logged(scenario)))
+    else:
+        bad = [(s, r) for s, r in results if r["status"] not in ("passed", "skipped")]
+        step, outcome = bad[0]
+        text = f"{step['keyword']}{step.get('name', '')}: {outcome['status']}\n"
+        report.failed(name, text + outcome.get("error_message", ""))
