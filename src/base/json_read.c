@@ -3,6 +3,7 @@
 #include "base/json.h"
 
 #include "base/error.h"
+#include "base/json_check.h"
 #include "base/limits.h"
 
 #include <json-c/json.h>
@@ -14,7 +15,11 @@ int json_parse(const char *text, size_t len, struct json_object **ret_value,
     if (len > INT_MAX) {
         return error_set(err, RONDO_ERR_LIMIT, "JSON text of %zu bytes is too long", len);
     }
-    struct json_tokener *tokener = json_tokener_new_ex(LIMIT_JSON_DEPTH);
+    size_t fault = 0;
+    if (!json_is_valid(text, len, &fault)) {
+        return error_set(err, RONDO_ERR_INVALID, "not valid JSON at byte %zu", fault);
+    }
+    struct json_tokener *tokener = json_tokener_new_ex(LIMIT_JSON_DEPTH + 1);
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     /* json-c only knows that a bare number has ended when it sees a byte behind it. */
     struct json_object *value = json_tokener_parse_ex(tokener, text, (int)len);

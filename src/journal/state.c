@@ -41,6 +41,16 @@ uint32_t run_conditions_met(const struct run_state *state)
     return met;
 }
 
+/** Sum that stays at its largest value instead of wrapping: a limit must never come undone. */
+static int64_t add_saturating(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum)) {
+        return b > 0 ? INT64_MAX : INT64_MIN;
+    }
+    return sum;
+}
+
 /**
  * Count the time since the event before. A claim begins a new stretch: of the time before it only
  * the part counts in which the former owner was alive.
@@ -49,7 +59,8 @@ static void fold_time(struct run_state *state, const struct journal_event *event
 {
     int64_t until = event->type == JOURNAL_RUN_CLAIMED ? event->alive_ns : event->time_ns;
     if (state->last_event_ns != 0 && until > state->last_event_ns) {
-        state->active_ns += until - state->last_event_ns;
+        state->active_ns =
+            add_saturating(state->active_ns, add_saturating(until, -state->last_event_ns));
     }
     state->last_event_ns = event->time_ns;
 }
@@ -80,8 +91,8 @@ static void fold_finished(struct run_state *state, const struct journal_event *e
 {
     state->phase = PHASE_BODY_DONE;
     state->finished = (uint64_t)event->iteration;
-    state->tokens += event->tokens;
-    state->cost_micro += event->cost_micro;
+    state->tokens = add_saturating(state->tokens, event->tokens);
+    state->cost_micro = add_saturating(state->cost_micro, event->cost_micro);
     state->last_finished_ns = event->time_ns;
     const char *outcome = event->outcome == NULL ? "" : event->outcome;
     bool is_ok = strcmp(outcome, "ok") == 0;

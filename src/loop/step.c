@@ -9,8 +9,13 @@
 
 int64_t loop_step_active_ns(const struct run_state *state, int64_t now_ns)
 {
-    int64_t since = now_ns - state->last_event_ns;
-    return state->active_ns + (state->last_event_ns != 0 && since > 0 ? since : 0);
+    int64_t active_ns = 0;
+    if (state->last_event_ns == 0 || now_ns <= state->last_event_ns) {
+        return state->active_ns;
+    }
+    bool is_too_large = __builtin_sub_overflow(now_ns, state->last_event_ns, &active_ns) ||
+                        __builtin_add_overflow(active_ns, state->active_ns, &active_ns);
+    return is_too_large ? INT64_MAX : active_ns;
 }
 
 int64_t loop_step_time_left_ns(const struct run_state *state, const struct loop_spec *spec,
