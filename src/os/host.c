@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Facts about processes from proc(5). No state; any thread. */
+#include "os/host.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "os/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PROC_FILE_BYTES 65536
+
+static void read_boot_id(char boot_id[37])
+{
+    auto_buf struct buf content = {0};
+    boot_id[0] = '\0';
+    if (file_read("/proc/sys/kernel/random/boot_id", PROC_FILE_BYTES, &content, NULL) == 0) {
+        snprintf(boot_id, 37, "%.36s", buf_string(&content));
+    }
+}
+
+static uint64_t read_pid_space(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+/**
+ * State letter and start time of a process. The name in field 2 may hold blanks and brackets, so
+ * counting starts behind its last bracket.
+ */
+static bool read_stat(int64_t pid, char *ret_state, uint64_t *ret_started)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%" PRId64 "/stat", pid);
+    auto_buf struct buf content = {0};
+    if (file_read(path, PROC_FILE_BYTES, &content, NULL) != 0) {
+        return false;
+    }
+    const char *fields = strrchr(buf_string(&content), ')');
+    return fields != NULL &&
+           sscanf(fields,
+                  ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                  "%*s %*s %" SCNu64,
+                  ret_state, ret_started) == 2;
+}
+
+void host_describe_self(struct host_process *ret_process)
+{
+    *ret_process = (struct host_process){.pid = getpid(), .pid_space = read_pid_space()};
+    if (gethostname(ret_process->host, sizeof(ret_process->host) - 1) != 0) {
+        ret_process->host[0] = '\0';
+    }
+    read_boot_id(ret_process->boot_id);
+    char state;
+    if (!read_stat(ret_process->pid, &state, &ret_process->started)) {
+        ret_process->started = 0;
+    }
+}
+
+static bool is_same_space(const struct host_process *process)
+{
+    char boot_id[37];
+    read_boot_id(boot_id);
+    return boot_id[0] != '\0' && strcmp(boot_id, process->boot_id) == 0 &&
+           process->pid_space != 0 && process->pid_space == read_pid_space();
+}
+
+bool host_is_dead(const struct host_process *process)
+{
+    if (process->pid <= 0 || process->pid > INT32_MAX || !is_same_space(process)) {
+        return false;
+    }
+    if (kill((pid_t)process->pid, 0) != 0 && errno == ESRCH) {
+        return true;
+    }
+    /* The process may be hidden from us (mount option hidepid); then nothing is certain. */
+    char state;
+    uint64_t started;
+    if (process->started == 0 || !read_stat(process->pid, &state, &started)) {
+        return false;
+    }
+    return started != process->started || state == 'Z' || state == 'X';
+}
+
+/** A line such as "VmRSS:     1234 kB" of this process's status, in bytes. */
+static uint64_t read_status_bytes(const char *label)
+{
+    auto_buf struct buf content = {0};
+    if (file_read("/proc/self/status", PROC_FILE_BYTES, &content, NULL) != 0) {
+        return 0;
+    }
+    const char *line = strstr(buf_string(&content), label);
+    uint64_t kib = 0;
+    if (line == NULL || sscanf(line + strlen(label), " %" SCNu64, &kib) != 1) {
+        return 0;
+    }
+    return kib * 1024;
+}
+
+uint64_t host_memory_now(void)
+{
+    return read_status_bytes("\nVmRSS:");
+}
+
+uint64_t host_memory_peak(void)
+{
+    return read_status_bytes("\nVmHWM:");
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Finding the program that a command names, in the environment of the command and not in ours. */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Value of a variable in a NULL-terminated environment; NULL when it is not set. Any thread. */
+const char *program_environment_get(const char *const *envp, const char *name);
+
+/**
+ * Search a program in the PATH of `envp` (without one: /usr/bin and /bin). A name with a slash is
+ * taken as it stands, relative to `directory`. Empty and relative parts of PATH are skipped, for
+ * they would let a file in the workspace pass for a system program. Any thread.
+ * @param ret_path   the program's path
+ * @param ret_reason why not, for people; untouched when found
+ * @return whether an executable regular file was found
+ */
+bool program_find(const char *name, const char *const *envp, const char *directory,
+                  char ret_path[PATH_MAX], char ret_reason[256]);

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Running a command: what really starts (sandbox around the command, supervisor around both), the
+ * descriptors, the start, the watching, and the verdict. Never forks, never runs a shell by itself,
+ * and never runs a command with less protection than was asked for. No state; any thread.
+ */
+#include "os/spawn.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "os/program.h"
+#include "os/sandbox_plan.h"
+#include "os/spawn_child.h"
+#include "os/spawn_watch.h"
+#include "os/supervise.h"
+#include "os/supervise_wire.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CARRIED_MAX 8
+
+/* Everything that one spawn_run owns or has decided. */
+struct job {
+    const struct spawn_request *request;
+    struct spawn_result result;
+    struct output_tail tail;
+    struct sandbox_plan *plan;
+    char program[PATH_MAX];
+    const char **supervised_argv; /* owned array of borrowed strings */
+    char carried_option[32];
+    int output[2];   /* pipe: ours, the child's */
+    int lifeline[2]; /* socket: ours, the supervisor's */
+    int pidfd;
+    struct child_setup setup;
+    int carried[CARRIED_MAX];
+};
+
+static int not_started(struct job *job, const char *reason)
+{
+    job->result.end = SPAWN_NOT_STARTED;
+    snprintf(job->result.reason, sizeof(job->result.reason), "%s", reason);
+    return 0;
+}
+
+static bool is_refused(const struct job *job)
+{
+    return job->result.end == SPAWN_NOT_STARTED;
+}
+
+static void close_slot(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+static void job_fini(struct job *job)
+{
+    close_slot(&job->output[0]);
+    close_slot(&job->output[1]);
+    close_slot(&job->lifeline[0]);
+    close_slot(&job->lifeline[1]);
+    close_slot(&job->pidfd);
+    sandbox_plan_free(job->plan);
+    free(job->supervised_argv);
+    buf_fini(&job->tail.buf);
+    spawn_result_fini(&job->result);
+}
+
+/* --- what to start --- */
+
+/** The command as it is: found in the PATH that it will have itself. */
+static int plan_bare(struct job *job)
+{
+    const struct spawn_request *request = job->request;
+    char reason[256];
+    if (!program_find(request->argv[0], request->envp, request->directory, job->program, reason)) {
+        return not_started(job, reason);
+    }
+    job->setup.program = job->program;
+    job->setup.argv = request->argv;
+    job->setup.envp = request->envp;
+    return 0;
+}
+
+static int plan_sandboxed(struct job *job, struct rondo_error *err)
+{
+    char reason[256];
+    int code = sandbox_plan_make(job->request, &job->plan, reason, err);
+    if (code != 0) {
+        return code;
+    }
+    if (job->plan == NULL) {
+        return not_started(job, reason);
+    }
+    job->setup.program = sandbox_plan_program(job->plan);
+    job->setup.argv = sandbox_plan_argv(job->plan);
+    job->setup.envp = sandbox_plan_envp(job->plan);
+    const int *carried = sandbox_plan_carried(job->plan, &job->setup.carried_count);
+    assert(job->setup.carried_count < CARRIED_MAX);
+    memcpy(job->carried, carried, job->setup.carried_count * sizeof(*carried));
+    return 0;
+}
+
+static size_t count_list(const char *const *list)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/** supervisor __supervise watch CARRIED LOCK GROUP... -- PROGRAM ARGV... */
+static void wrap_in_supervisor(struct job *job)
+{
+    const struct spawn_request *request = job->request;
+    const char *const *groups = job->plan == NULL ? NULL : sandbox_plan_groups(job->plan);
+    size_t group_count = count_list(groups);
+    size_t argument_count = count_list(job->setup.argv);
+    const char **argv = memory_new_zero(8 + group_count + argument_count, sizeof(*argv));
+    size_t n = 0;
+    snprintf(job->carried_option, sizeof(job->carried_option), "%zu", job->setup.carried_count);
+    argv[n++] = request->supervisor;
+    argv[n++] = SUPERVISE_ARGUMENT;
+    argv[n++] = SUPERVISE_JOB_WATCH;
+    argv[n++] = job->carried_option;
+    argv[n++] = request->lock_path == NULL ? "" : request->lock_path;
+    for (size_t i = 0; i < group_count; i++) {
+        argv[n++] = groups[i];
+    }
+    argv[n++] = "--";
+    argv[n++] = job->setup.program;
+    memcpy(argv + n, job->setup.argv, argument_count * sizeof(*argv));
+    job->supervised_argv = argv;
+    job->setup.argv = argv;
+    job->setup.program = request->supervisor;
+}
+
+static int decide_what_to_start(struct job *job, struct rondo_error *err)
+{
+    const struct sandbox_policy *policy = job->request->sandbox;
+    bool is_sandboxed = policy != NULL && policy->tier != SANDBOX_NONE;
+    int code = is_sandboxed ? plan_sandboxed(job, err) : plan_bare(job);
+    if (code == 0 && !is_refused(job) && job->request->supervisor != NULL) {
+        wrap_in_supervisor(job);
+    }
+    return code;
+}
+
+/* --- descriptors --- */
+
+static int open_output(struct job *job, struct rondo_error *err)
+{
+    if (pipe2(job->output, O_CLOEXEC) != 0) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot make a pipe for the output");
+    }
+    if (fcntl(job->output[0], F_SETFL, O_NONBLOCK) != 0) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot set up the output's pipe");
+    }
+    int code = child_raise_fd(&job->output[1], err);
+    job->setup.output_fd = job->output[1];
+    return code;
+}
+
+static int open_lifeline(struct job *job, struct rondo_error *err)
+{
+    if (job->request->supervisor == NULL) {
+        return 0;
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, job->lifeline) != 0) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot make a lifeline");
+    }
+    int code = child_raise_fd(&job->lifeline[1], err);
+    memmove(job->carried + 1, job->carried, job->setup.carried_count * sizeof(*job->carried));
+    job->carried[0] = job->lifeline[1];
+    job->setup.carried_count++;
+    return code;
+}
+
+static int open_descriptors(struct job *job, struct rondo_error *err)
+{
+    int code = open_output(job, err);
+    if (code == 0) {
+        code = open_lifeline(job, err);
+    }
+    job->setup.carried = job->carried;
+    job->setup.directory = job->request->directory;
+    return code;
+}
+
+/* --- running --- */
+
+static int start_failed(struct job *job, int os_errno, struct rondo_error *err)
+{
+    if (os_errno == EAGAIN || os_errno == ENOMEM || os_errno == EMFILE || os_errno == ENFILE) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, os_errno, "cannot start a process");
+    }
+    char reason[256];
+    const char *directory = job->request->directory;
+    bool lacks_directory = directory != NULL && access(directory, X_OK) != 0;
+    snprintf(reason, sizeof(reason), "%s: %s", lacks_directory ? directory : job->setup.program,
+             strerrordesc_np(os_errno));
+    return not_started(job, reason);
+}
+
+/** Take the verdict of the supervisor in place of what its own end looks like. */
+static void ask_supervisor(struct job *job)
+{
+    struct spawn_result *result = &job->result;
+    bool was_ended_by_us = result->end == SPAWN_TIMED_OUT || result->end == SPAWN_CANCELLED;
+    struct supervise_status status;
+    ssize_t got = recv(job->lifeline[0], &status, sizeof(status), MSG_DONTWAIT);
+    if (got != (ssize_t)sizeof(status)) {
+        result->end = was_ended_by_us ? result->end : SPAWN_SIGNALLED;
+        if (!was_ended_by_us) {
+            snprintf(result->reason, sizeof(result->reason), "its supervisor was killed");
+        }
+        return;
+    }
+    result->exit_code = status.outcome == SUPERVISE_EXITED ? status.value : 0;
+    result->signal = status.outcome == SUPERVISE_SIGNALLED ? status.value : 0;
+    if (status.survivors != 0) {
+        snprintf(result->reason, sizeof(result->reason), "some of its processes cannot be killed");
+    }
+    if (status.outcome == SUPERVISE_NOT_STARTED) {
+        status.reason[sizeof(status.reason) - 1] = '\0';
+        not_started(job, status.reason);
+    } else if (!was_ended_by_us) {
+        result->end = status.outcome == SUPERVISE_EXITED ? SPAWN_EXITED : SPAWN_SIGNALLED;
+    }
+}
+
+/** Find out whether the sandbox let the command run at all. */
+static void ask_sandbox(struct job *job)
+{
+    char reason[256];
+    if (job->plan != NULL && job->result.end == SPAWN_EXITED &&
+        !sandbox_plan_has_run(job->plan, job->result.output, reason)) {
+        not_started(job, reason);
+    }
+}
+
+static void conclude(struct job *job, int64_t started_ns)
+{
+    struct spawn_result *result = &job->result;
+    result->output_total = job->tail.total;
+    result->output = output_tail_steal(&job->tail, &result->output_len);
+    if (job->request->supervisor != NULL) {
+        ask_supervisor(job);
+    }
+    ask_sandbox(job);
+    if (result->end == SPAWN_SIGNALLED && result->reason[0] == '\0') {
+        const char *name = sigdescr_np(result->signal);
+        snprintf(result->reason, sizeof(result->reason), "ended by signal %d (%s)", result->signal,
+                 name == NULL ? "unknown" : name);
+    }
+    result->duration_ns = clock_monotonic(clock_system()) - started_ns;
+}
+
+static int watch(struct job *job, pid_t pid, struct rondo_error *err)
+{
+    close_slot(&job->output[1]);
+    close_slot(&job->lifeline[1]);
+    if (job->plan != NULL) {
+        sandbox_plan_started(job->plan);
+    }
+    job->pidfd = pidfd_open(pid, 0);
+    if (job->pidfd < 0) {
+        int code = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot watch a process");
+        child_abandon(pid);
+        return code;
+    }
+    struct watch_child child = {
+        .pid = pid,
+        .pidfd = job->pidfd,
+        .output_fd = job->output[0],
+        .lifeline_fd = job->lifeline[0],
+        .plan = job->plan,
+    };
+    return spawn_watch(job->request, &child, &job->tail, &job->result, err);
+}
+
+static int run(struct job *job, struct rondo_error *err)
+{
+    int64_t started_ns = clock_monotonic(clock_system());
+    int code = decide_what_to_start(job, err);
+    if (code != 0 || is_refused(job)) {
+        return code;
+    }
+    code = open_descriptors(job, err);
+    if (code != 0) {
+        return code;
+    }
+    pid_t pid;
+    int os_errno = child_start(&job->setup, &pid);
+    if (os_errno != 0) {
+        return start_failed(job, os_errno, err);
+    }
+    code = watch(job, pid, err);
+    if (code == 0) {
+        conclude(job, started_ns);
+    }
+    return code;
+}
+
+int spawn_run(const struct spawn_request *request, struct spawn_result *ret_result,
+              struct rondo_error *err)
+{
+    struct job job = {
+        .request = request,
+        .tail = {.keep = request->output_keep},
+        .output = {-1, -1},
+        .lifeline = {-1, -1},
+        .pidfd = -1,
+    };
+    int code = run(&job, err);
+    if (code == 0) {
+        if (job.result.output == NULL) {
+            job.result.output = memory_dup_string("");
+        }
+        *ret_result = job.result;
+        job.result = (struct spawn_result){0};
+    }
+    job_fini(&job);
+    return code;
+}
+
+void spawn_result_fini(struct spawn_result *result)
+{
+    free(result->output);
+    *result = (struct spawn_result){0};
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The supervisor's process. It has one thread and one child, the command, which it watches until
+ * the command ends, or the caller orders its end, or the caller's end of the lifeline closes. In
+ * each case nothing that descends from the command is left when it ends itself. Reparented
+ * descendants come to it because it is a child subreaper, so that none can hide.
+ */
+#include "os/supervise.h"
+
+#include "base/clock.h"
+#include "os/process_tree.h"
+#include "os/sandbox_confine.h"
+#include "os/spawn.h"
+#include "os/spawn_child.h"
+#include "os/supervise_wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define LIFELINE_FD (CHILD_FIRST_CARRIED)
+#define CARRIED_MAX 8
+/* flock(2) cannot be waited for together with a descriptor, so it is tried this often. */
+#define LOCK_LOOK_NS (20 * NS_PER_MS)
+/* How often remains are looked for again while they do not end. */
+#define REMAINS_LOOK_MS 10
+
+struct supervisor {
+    const char *lock_path;
+    char **groups; /* control groups to remove; group_count of them */
+    size_t group_count;
+    const char *program;
+    char **argv;
+    int carried[CARRIED_MAX];
+    size_t carried_count;
+    int children_fd; /* signalfd of SIGCHLD */
+    pid_t command;
+    bool has_ended;    /* the command is reaped */
+    bool is_abandoned; /* the caller is gone */
+    bool must_kill;
+    struct supervise_status status;
+};
+
+static int64_t now_ns(void)
+{
+    return clock_monotonic(clock_system());
+}
+
+static void refuse(struct supervisor *self, const char *what, const char *why)
+{
+    self->status.outcome = SUPERVISE_NOT_STARTED;
+    snprintf(self->status.reason, sizeof(self->status.reason), "%.120s: %.100s", what, why);
+}
+
+/* --- arguments --- */
+
+static bool parse_arguments(struct supervisor *self, int argc, char **argv)
+{
+    int i = 3;
+    if (argc < 8) {
+        return false;
+    }
+    self->carried_count = (size_t)strtoul(argv[i++], NULL, 10);
+    self->lock_path = argv[i++];
+    self->groups = argv + i;
+    while (i < argc && strcmp(argv[i], "--") != 0) {
+        self->group_count++;
+        i++;
+    }
+    if (self->carried_count >= CARRIED_MAX || i + 2 >= argc) {
+        return false;
+    }
+    self->program = argv[i + 1];
+    self->argv = argv + i + 2;
+    return true;
+}
+
+/* --- signals --- */
+
+/** What ends a process group must not end the supervisor before its work is done. */
+static void ignore_signals(void)
+{
+    static const int ignored[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGPIPE,
+                                  SIGUSR1, SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU};
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
+        signal(ignored[i], SIG_IGN);
+    }
+}
+
+static bool set_up(struct supervisor *self)
+{
+    ignore_signals();
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &children, NULL);
+    self->children_fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (self->children_fd < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 ||
+        fcntl(LIFELINE_FD, F_SETFD, FD_CLOEXEC) != 0) {
+        refuse(self, "cannot set up the supervisor", strerror(errno));
+        return false;
+    }
+    for (size_t i = 0; i < self->carried_count; i++) {
+        self->carried[i] = fcntl(LIFELINE_FD + 1 + (int)i, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD);
+        close(LIFELINE_FD + 1 + (int)i);
+    }
+    return true;
+}
+
+/* --- the lifeline --- */
+
+static void take_order(struct supervisor *self)
+{
+    char order;
+    ssize_t got = recv(LIFELINE_FD, &order, 1, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (got <= 0) {
+        self->is_abandoned = true;
+        self->must_kill = true;
+    } else if (order == SUPERVISE_KILL) {
+        self->must_kill = true;
+    } else if (order == SUPERVISE_TERMINATE && self->command > 0 && !self->has_ended) {
+        kill(-self->command, SIGTERM);
+    }
+}
+
+/** Wait for an order or a child's end. */
+static void wait_for_event(struct supervisor *self, int timeout_ms)
+{
+    struct pollfd slots[] = {
+        {.fd = self->is_abandoned ? -1 : LIFELINE_FD, .events = POLLIN},
+        {.fd = self->children_fd, .events = POLLIN},
+    };
+    if (poll(slots, 2, timeout_ms) <= 0) {
+        return;
+    }
+    if (slots[0].revents != 0) {
+        take_order(self);
+    }
+    struct signalfd_siginfo info;
+    while (read(self->children_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+    }
+}
+
+/* --- the lock --- */
+
+static bool take_lock(struct supervisor *self)
+{
+    if (self->lock_path[0] == '\0') {
+        return true;
+    }
+    int fd = open(self->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        refuse(self, self->lock_path, strerror(errno));
+        return false;
+    }
+    int64_t deadline_ns = now_ns() + SPAWN_LOCK_WAIT_NS;
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR) {
+            refuse(self, self->lock_path, strerror(errno));
+            return false;
+        }
+        if (self->must_kill || now_ns() >= deadline_ns) {
+            refuse(self, self->lock_path, "processes of a former command still live");
+            return false;
+        }
+        wait_for_event(self, (int)(LOCK_LOOK_NS / NS_PER_MS));
+    }
+    return true; /* The descriptor stays open until this process ends: it is the lock. */
+}
+
+/* --- the command --- */
+
+static bool start_command(struct supervisor *self)
+{
+    wait_for_event(self, 0);
+    if (self->must_kill) {
+        refuse(self, self->program, "the caller has gone");
+        return false;
+    }
+    int output_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD);
+    const struct child_setup setup = {
+        .program = self->program,
+        .argv = (const char *const *)self->argv,
+        .envp = (const char *const *)environ,
+        .output_fd = output_fd,
+        .carried = self->carried,
+        .carried_count = self->carried_count,
+    };
+    int os_errno = output_fd < 0 ? errno : child_start(&setup, &self->command);
+    if (os_errno != 0) {
+        refuse(self, self->program, strerror(os_errno));
+        return false;
+    }
+    close(output_fd);
+    for (size_t i = 0; i < self->carried_count; i++) {
+        close(self->carried[i]);
+    }
+    return true;
+}
+
+static void note_end(struct supervisor *self, int wait_status)
+{
+    self->has_ended = true;
+    bool has_exited = WIFEXITED(wait_status);
+    self->status.outcome = has_exited ? SUPERVISE_EXITED : SUPERVISE_SIGNALLED;
+    self->status.value = has_exited ? WEXITSTATUS(wait_status) : WTERMSIG(wait_status);
+}
+
+/** Reap whoever ended. @return whether any child is left. */
+static bool reap(struct supervisor *self)
+{
+    for (;;) {
+        int wait_status;
+        pid_t pid = waitpid(-1, &wait_status, WNOHANG);
+        if (pid == self->command && pid > 0) {
+            note_end(self, wait_status);
+        } else if (pid == 0) {
+            return true;
+        } else if (pid < 0 && errno != EINTR) {
+            return false;
+        }
+    }
+}
+
+/**
+ * Kill until nothing is left. While the caller waits, this ends at a limit: there are processes
+ * that cannot be killed (those of another user, those stuck in the kernel). Without a caller it
+ * goes on, so that the lock says the truth.
+ */
+static void kill_remains(struct supervisor *self)
+{
+    int64_t deadline_ns = now_ns() + SUPERVISE_KILL_WAIT_NS;
+    int wait_ms = REMAINS_LOOK_MS;
+    while (reap(self)) {
+        if (!self->is_abandoned && now_ns() >= deadline_ns) {
+            self->status.survivors = 1;
+            return;
+        }
+        process_tree_kill(getpid());
+        wait_for_event(self, wait_ms);
+        wait_ms = wait_ms < 1000 ? wait_ms * 2 : 1000;
+    }
+}
+
+static void watch_command(struct supervisor *self)
+{
+    while (!self->has_ended && !self->must_kill) {
+        wait_for_event(self, -1);
+        reap(self);
+    }
+    kill_remains(self);
+}
+
+static int supervise_watch(int argc, char **argv)
+{
+    struct supervisor self = {.children_fd = -1};
+    if (!parse_arguments(&self, argc, argv)) {
+        fprintf(stderr, "rondo: %s is for Rondo's own use\n", SUPERVISE_ARGUMENT);
+        return 2;
+    }
+    if (set_up(&self) && take_lock(&self) && start_command(&self)) {
+        watch_command(&self);
+    }
+    for (size_t i = 0; i < self.group_count; i++) {
+        rmdir(self.groups[i]);
+    }
+    (void)send(LIFELINE_FD, &self.status, sizeof(self.status), MSG_NOSIGNAL);
+    return 0;
+}
+
+int supervise_main(int argc, char **argv)
+{
+    if (argc > 2 && strcmp(argv[2], SUPERVISE_JOB_CONFINE) == 0) {
+        return sandbox_confine(argc, argv);
+    }
+    return supervise_watch(argc, argv);
+}
