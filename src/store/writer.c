@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Group commit without a thread of its own. Requests stand in a queue, first come first served. The
+ * thread that finds nobody in the lead takes it; when its transaction is through, it makes the
+ * owner of the oldest waiting request the next leader. While one fsync runs the next group gathers
+ * by itself, so nobody ever waits in order to be joined by others.
+ *
+ * Threads: everything in struct writer is behind its mutex, which is never held during a commit or
+ * a read. A request lives on its owner's stack and must not be touched after its semaphore was
+ * posted. Lock order: the writer's mutex is taken last and calls nothing.
+ */
+#include "store/writer.h"
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <utlist.h>
+
+/** Batches in one transaction. */
+#define GROUP_MAX 256
+/** Bytes after which a group takes no further batch: large states must not delay all others. */
+#define GROUP_BYTES (8 * LIMIT_MIB)
+/** Slots of the set of runs in a group: a power of two above twice GROUP_MAX. */
+#define SEEN_SLOTS 1024
+/** How often other processes' commits are looked for: at first, and when nothing happens. */
+#define POLL_MIN_NS (10 * NS_PER_MS)
+#define POLL_MAX_NS (50 * NS_PER_MS)
+
+/** One thread's wish to commit. */
+struct request {
+    const struct store_batch *batch;
+    struct store_commit_result result;
+    struct rondo_error *err; /**< the caller's; may be NULL */
+    int code;
+    uint64_t run_hash; /**< never 0 */
+    size_t bytes;
+    bool is_leader; /**< woken to lead, not because it is done */
+    sem_t wakeup;
+    struct request *prev, *next;
+};
+
+/** One thread in writer_wait. */
+struct watcher {
+    int event_fd; /**< -1 when the process has no descriptor left: then it only polls */
+    struct watcher *prev, *next;
+};
+
+struct writer {
+    struct store *store;
+    pthread_mutex_t mutex;
+    struct request *queue; /**< empty while nobody leads */
+    bool is_led;
+    struct watcher *watchers;
+    uint64_t known_position; /**< highest one that this process knows to be committed */
+    int64_t polled_ns;       /**< when the store was asked last (monotonic) */
+    struct writer_counters counters;
+};
+
+/** What one transaction carries. */
+struct group {
+    size_t count;
+    struct request *requests[GROUP_MAX];
+    const struct store_batch *batches[GROUP_MAX];
+    struct store_commit_result results[GROUP_MAX];
+};
+
+struct writer *writer_new(struct store *store)
+{
+    struct writer *writer = memory_new_zero(1, sizeof(*writer));
+    writer->store = store;
+    int rc = pthread_mutex_init(&writer->mutex, NULL);
+    assert(rc == 0);
+    return writer;
+}
+
+void writer_free(struct writer *writer)
+{
+    if (writer == NULL) {
+        return;
+    }
+    assert(writer->queue == NULL && !writer->is_led && writer->watchers == NULL);
+    pthread_mutex_destroy(&writer->mutex);
+    free(writer);
+}
+
+struct store *writer_store(struct writer *writer)
+{
+    return writer->store;
+}
+
+struct writer_counters writer_counters(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->mutex);
+    struct writer_counters counters = writer->counters;
+    pthread_mutex_unlock(&writer->mutex);
+    return counters;
+}
+
+/** FNV-1a. Two runs with the same hash never share a group, which costs nothing but time. */
+static uint64_t hash_run(const char *run_id)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (const char *at = run_id; *at != '\0'; at++) {
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
+    }
+    return hash | 1;
+}
+
+static size_t size_of_batch(const struct store_batch *batch)
+{
+    size_t size = batch->checkpoint != NULL ? batch->checkpoint->state_len : 0;
+    for (size_t i = 0; i < batch->event_count; i++) {
+        size += batch->events[i].data_len;
+    }
+    return size;
+}
+
+/** Add a hash to the set. @return whether it was new */
+static bool add_seen(uint64_t *seen, uint64_t hash)
+{
+    size_t slot = hash % SEEN_SLOTS;
+    while (seen[slot] != 0) {
+        if (seen[slot] == hash) {
+            return false;
+        }
+        slot = (slot + 1) % SEEN_SLOTS;
+    }
+    seen[slot] = hash;
+    return true;
+}
+
+/** Move requests from the queue to a group; a run's second request waits for the next group. */
+static void take_group(struct writer *writer, struct group *group)
+{
+    uint64_t seen[SEEN_SLOTS] = {0};
+    size_t bytes = 0;
+    group->count = 0;
+    struct request *request, *next;
+    DL_FOREACH_SAFE(writer->queue, request, next)
+    {
+        if (group->count == GROUP_MAX || bytes >= GROUP_BYTES) {
+            break;
+        }
+        if (add_seen(seen, request->run_hash)) {
+            DL_DELETE(writer->queue, request);
+            group->requests[group->count] = request;
+            group->batches[group->count] = request->batch;
+            group->count++;
+            bytes += request->bytes;
+        }
+    }
+}
+
+/** Whether an error speaks about one batch rather than about the store. */
+static bool is_refusal(int code)
+{
+    return code == RONDO_ERR_INVALID || code == RONDO_ERR_NOT_FOUND || code == RONDO_ERR_STATE ||
+           code == RONDO_ERR_LIMIT;
+}
+
+static void set_outcome(struct request *request, int code, const struct store_commit_result *result,
+                        const struct rondo_error *err)
+{
+    request->code = code;
+    if (code == 0) {
+        request->result = *result;
+    } else if (request->err != NULL) {
+        *request->err = *err;
+    }
+}
+
+/** @return the number of transactions that were committed */
+static uint64_t commit_each_alone(struct writer *writer, struct group *group)
+{
+    const struct store_ops *ops = writer->store->ops;
+    uint64_t transactions = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        struct rondo_error err = {0};
+        int rc = ops->commit(writer->store, &group->batches[i], 1, &group->results[i], &err);
+        set_outcome(group->requests[i], rc, &group->results[i], &err);
+        transactions += rc == 0;
+    }
+    return transactions;
+}
+
+/** Commit the group, without any lock held. @return the number of transactions */
+static uint64_t commit_group(struct writer *writer, struct group *group)
+{
+    struct rondo_error err = {0};
+    int rc = writer->store->ops->commit(writer->store, group->batches, group->count, group->results,
+                                        &err);
+    if (is_refusal(rc) && group->count > 1) {
+        return commit_each_alone(writer, group);
+    }
+    for (size_t i = 0; i < group->count; i++) {
+        set_outcome(group->requests[i], rc, &group->results[i], &err);
+    }
+    return rc == 0;
+}
+
+/** Wake everybody in writer_wait. The mutex is held, so that no watcher goes away meanwhile. */
+static void notify_watchers(struct writer *writer)
+{
+    struct watcher *watcher;
+    DL_FOREACH(writer->watchers, watcher)
+    {
+        eventfd_write(watcher->event_fd, 1);
+    }
+}
+
+static void raise_position(struct writer *writer, uint64_t position)
+{
+    if (position > writer->known_position) {
+        writer->known_position = position;
+        notify_watchers(writer);
+    }
+}
+
+/** Count what was committed, and tell the readers. The mutex is held. */
+static void record_group(struct writer *writer, const struct group *group, uint64_t transactions)
+{
+    uint64_t position = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        const struct request *request = group->requests[i];
+        if (request->code == 0 && request->result.outcome != STORE_FENCED) {
+            writer->counters.batches++;
+            writer->counters.events += request->batch->event_count;
+            if (request->result.position > position) {
+                position = request->result.position;
+            }
+        }
+    }
+    writer->counters.transactions += transactions;
+    raise_position(writer, position);
+}
+
+/** Give the lead to the oldest waiting request, or lay it down. The mutex is held. */
+static struct request *choose_leader(struct writer *writer)
+{
+    struct request *leader = writer->queue;
+    if (leader != NULL) {
+        leader->is_leader = true;
+    } else {
+        writer->is_led = false;
+    }
+    return leader;
+}
+
+/** Commit everything that waits, the leader's own request first. */
+static void lead(struct writer *writer, const struct request *own)
+{
+    struct group group;
+    pthread_mutex_lock(&writer->mutex);
+    take_group(writer, &group);
+    pthread_mutex_unlock(&writer->mutex);
+    assert(group.count > 0 && group.requests[0] == own);
+
+    uint64_t transactions = commit_group(writer, &group);
+
+    pthread_mutex_lock(&writer->mutex);
+    record_group(writer, &group, transactions);
+    struct request *next_leader = choose_leader(writer);
+    pthread_mutex_unlock(&writer->mutex);
+    /* The next leader goes first: the disk is what everybody waits for. */
+    if (next_leader != NULL) {
+        sem_post(&next_leader->wakeup);
+    }
+    for (size_t i = 1; i < group.count; i++) {
+        sem_post(&group.requests[i]->wakeup);
+    }
+}
+
+static void wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0) {
+        assert(errno == EINTR);
+    }
+}
+
+int writer_commit(struct writer *writer, const struct store_batch *batch,
+                  struct store_commit_result *ret_result, struct rondo_error *err)
+{
+    struct request request = {
+        .batch = batch,
+        .err = err,
+        .run_hash = hash_run(batch->run_id),
+        .bytes = size_of_batch(batch),
+    };
+    int rc = sem_init(&request.wakeup, 0, 0);
+    assert(rc == 0);
+
+    pthread_mutex_lock(&writer->mutex);
+    bool is_first = !writer->is_led;
+    writer->is_led = true;
+    DL_APPEND(writer->queue, &request);
+    pthread_mutex_unlock(&writer->mutex);
+
+    if (!is_first) {
+        wait_for(&request.wakeup);
+    }
+    if (is_first || request.is_leader) {
+        lead(writer, &request);
+    }
+    sem_destroy(&request.wakeup);
+    if (request.code == 0) {
+        *ret_result = request.result;
+    }
+    return request.code;
+}
+
+/** Whether it is this thread's turn to ask the store; others use the answer. */
+static bool may_poll(struct writer *writer)
+{
+    int64_t now_ns = clock_monotonic(clock_system());
+    bool is_due = writer->polled_ns == 0 || now_ns - writer->polled_ns >= POLL_MIN_NS;
+    if (is_due) {
+        writer->polled_ns = now_ns;
+    }
+    return is_due;
+}
+
+/** Whether something behind `after` is known to be committed; asks the store if that is due. */
+static bool has_news(struct writer *writer, uint64_t after)
+{
+    pthread_mutex_lock(&writer->mutex);
+    bool is_new = writer->known_position > after;
+    bool is_due = !is_new && may_poll(writer);
+    pthread_mutex_unlock(&writer->mutex);
+    uint64_t position = 0;
+    if (!is_due || writer->store->ops->last_position(writer->store, &position, NULL) < 0) {
+        return is_new;
+    }
+    pthread_mutex_lock(&writer->mutex);
+    raise_position(writer, position);
+    is_new = writer->known_position > after;
+    pthread_mutex_unlock(&writer->mutex);
+    return is_new;
+}
+
+static void begin_watch(struct writer *writer, struct watcher *watcher)
+{
+    watcher->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_lock(&writer->mutex);
+    DL_APPEND(writer->watchers, watcher);
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+static void end_watch(struct writer *writer, struct watcher *watcher)
+{
+    pthread_mutex_lock(&writer->mutex);
+    DL_DELETE(writer->watchers, watcher);
+    pthread_mutex_unlock(&writer->mutex);
+    if (watcher->event_fd >= 0) {
+        close(watcher->event_fd);
+    }
+}
+
+/** Sleep until a commit in this process, a cancellation, or the end of the interval. */
+static void sleep_watching(const struct watcher *watcher, const struct cancel *cancel,
+                           int64_t interval_ns)
+{
+    struct pollfd fds[] = {
+        {.fd = watcher->event_fd, .events = POLLIN},
+        {.fd = cancel != NULL ? cancel->event_fd : -1, .events = POLLIN},
+    };
+    struct timespec timeout = {
+        .tv_sec = interval_ns / NS_PER_S,
+        .tv_nsec = interval_ns % NS_PER_S,
+    };
+    ppoll(fds, sizeof(fds) / sizeof(fds[0]), &timeout, NULL);
+    eventfd_t ignored;
+    eventfd_read(watcher->event_fd, &ignored);
+}
+
+static int64_t at_most(int64_t number, int64_t limit)
+{
+    return number < limit ? number : limit;
+}
+
+bool writer_wait(struct writer *writer, uint64_t after, int64_t timeout_ns, struct cancel *cancel)
+{
+    const struct clock *clock = clock_system();
+    int64_t begun_ns = clock_monotonic(clock);
+    int64_t interval_ns = POLL_MIN_NS;
+    struct watcher watcher = {0};
+    begin_watch(writer, &watcher);
+    bool is_new = has_news(writer, after);
+    while (!is_new && !cancel_is_set(cancel)) {
+        int64_t left_ns = timeout_ns - (clock_monotonic(clock) - begun_ns);
+        if (left_ns <= 0) {
+            break;
+        }
+        sleep_watching(&watcher, cancel, at_most(left_ns, interval_ns));
+        interval_ns = at_most(interval_ns * 3 / 2, POLL_MAX_NS);
+        is_new = has_news(writer, after);
+    }
+    end_watch(writer, &watcher);
+    return is_new;
+}
