@@ -65,11 +65,18 @@ static void fold_time(struct run_state *state, const struct journal_event *event
     state->last_event_ns = event->time_ns;
 }
 
+/** A run that ended before its last iteration was verified is verified first when it goes on. */
+static enum run_phase phase_of_reopened(const struct run_state *state)
+{
+    bool is_verified = state->verified == state->finished;
+    return state->iteration == state->finished && !is_verified ? PHASE_BODY_DONE : PHASE_READY;
+}
+
 static void fold_claimed(struct run_state *state, const struct journal_event *event)
 {
     state->epoch = (uint64_t)event->epoch;
     if (state->phase == PHASE_ENDED) {
-        state->phase = PHASE_READY;
+        state->phase = phase_of_reopened(state);
         state->status = RONDO_RUNNING;
         state->finish = FINISH_NONE;
         state->consecutive_failures = 0;
@@ -123,11 +130,13 @@ static struct run_condition *find_condition(struct run_state *state, const char 
 
 /**
  * A whole round forgets every earlier status: a stale "met" never counts. An evaluation on demand
- * names its one condition and leaves the phase alone, because it happens inside a body.
+ * names its one condition and leaves the phase alone, because it happens inside a body; what it
+ * finds cannot complete a round that was over before.
  */
 static void fold_verification_started(struct run_state *state, const struct journal_event *event)
 {
     if (event->name != NULL) {
+        state->verified = 0;
         struct run_condition *condition = find_condition(state, event->name);
         if (condition != NULL) {
             condition->status = RONDO_NOT_MET;

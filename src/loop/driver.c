@@ -68,7 +68,7 @@ static void record_body(struct loop *loop)
 
 static void record_stop(struct loop *loop, const char *by)
 {
-    if (loop->state.is_stop_requested) {
+    if (loop->state.is_stop_requested || loop->state.phase == PHASE_ENDED) {
         return;
     }
     struct journal_event event = {.type = JOURNAL_STOP_REQUESTED, .by = by};
@@ -87,22 +87,21 @@ static bool take_letter(const struct store_letter *letter, void *context)
     return true;
 }
 
-/** Read letters when some may wait, and turn a cancelled token into a recorded request. */
-static int take_mail(struct loop *loop, struct rondo_error *err)
+/**
+ * Read letters when some may wait, and turn a cancelled token into a recorded request. A store that
+ * cannot be read is no reason to stop: the letters wait for the next boundary.
+ */
+static void take_mail(struct loop *loop)
 {
     bool is_cancelled = cancel_is_set(&loop->cancel);
     if (loop->has_mail || (is_cancelled && !loop->state.is_stop_requested)) {
         struct store *store = runtime_store(loop->runtime);
-        int r = store->ops->read_mail(store, loop->run_id, NULL, take_letter, loop, err);
-        if (r < 0 && !loop->is_degraded) {
-            return r;
-        }
-        loop->has_mail = false;
+        int r = store->ops->read_mail(store, loop->run_id, NULL, take_letter, loop, NULL);
+        loop->has_mail = r < 0;
     }
     if (is_cancelled) {
         record_stop(loop, "signal");
     }
-    return 0;
 }
 
 static void ask_gate(struct loop *loop)
@@ -119,80 +118,6 @@ static void ask_gate(struct loop *loop)
     }
 }
 
-struct round_context {
-    struct loop *loop;
-    int result;
-    struct rondo_error *err;
-};
-
-static void record_evaluated(struct loop *loop, const char *name,
-                             const struct verify_result *result)
-{
-    struct journal_event event = {
-        .type = JOURNAL_CONDITION_EVALUATED,
-        .iteration = (int64_t)loop->state.iteration,
-        .name = name,
-        .status = rondo_condition_status_name(result->status),
-        .reason = rondo_condition_reason_name(result->reason),
-        .exit_code = result->exit_code,
-        .signal = result->signal,
-        .duration_ns = result->duration_ns,
-        .message = result->message[0] == '\0' ? NULL : result->message,
-        .output_bytes = (int64_t)result->output_total,
-        .output = result->output_len > 0 ? result->output : NULL,
-        .output_len = result->output_len,
-    };
-    loop_record(loop, &event);
-    loop_feedback_add(loop, &event);
-}
-
-/** The last result of a round is committed together with what follows from it. */
-static void on_verified(void *context, size_t index, struct verify_result *result,
-                        size_t still_running)
-{
-    struct round_context *round = context;
-    struct loop *loop = round->loop;
-    record_evaluated(loop, loop->spec.conditions[index].name, result);
-    if (still_running > 0 && round->result == 0) {
-        round->result = loop_flush(loop, FLUSH_NORMAL, round->err);
-        if (round->result < 0) {
-            cancel_set(&loop->cancel, CANCEL_NOW); /* Nothing of this round can be used. */
-        }
-    }
-}
-
-static int verify_conditions(struct loop *loop, struct rondo_error *err)
-{
-    struct journal_event started = {
-        .type = JOURNAL_VERIFICATION_STARTED,
-        .iteration = (int64_t)loop->state.finished,
-        .total = (int64_t)loop->spec.condition_count,
-    };
-    loop_record(loop, &started);
-    int r = loop_flush(loop, FLUSH_NORMAL, err);
-    if (r < 0) {
-        return r;
-    }
-    loop_feedback_begin(loop);
-    struct round_context round = {.loop = loop, .err = err};
-    int64_t left_ns =
-        loop_step_time_left_ns(&loop->state, &loop->spec, clock_now(runtime_clock(loop->runtime)));
-    verify_all(&loop->verifier, loop->spec.conditions, loop->spec.condition_count, left_ns,
-               &loop->cancel, on_verified, &round);
-    loop_feedback_end(loop);
-    if (round.result < 0) {
-        return round.result;
-    }
-    struct journal_event finished = {
-        .type = JOURNAL_VERIFICATION_FINISHED,
-        .iteration = (int64_t)loop->state.finished,
-        .met = run_conditions_met(&loop->state),
-        .total = (int64_t)loop->spec.condition_count,
-    };
-    loop_record(loop, &finished);
-    return 0;
-}
-
 static int wait_between(struct loop *loop, int64_t delay_ns, struct rondo_error *err)
 {
     int r = loop_flush(loop, FLUSH_NORMAL, err);
@@ -200,14 +125,13 @@ static int wait_between(struct loop *loop, int64_t delay_ns, struct rondo_error 
         return r;
     }
     clock_sleep(runtime_clock(loop->runtime), delay_ns, &loop->cancel);
-    return take_mail(loop, err);
+    return 0;
 }
 
 static int record_decided(struct loop *loop, const struct journal_event *event,
                           struct rondo_error *err)
 {
-    bool is_end = event->type == JOURNAL_RUN_FINISHED;
-    if (is_end && loop->is_degraded) {
+    if (event->type == JOURNAL_RUN_FINISHED && loop->is_degraded) {
         int r = loop_flush(loop, FLUSH_HARD, err);
         if (r < 0) {
             return r;
@@ -215,6 +139,7 @@ static int record_decided(struct loop *loop, const struct journal_event *event,
         if (!loop->is_degraded) {
             return 0; /* It works again: the step may want its final checkpoint after all. */
         }
+        loop_record_degraded(loop);
     }
     loop_record(loop, event);
     return 0;
@@ -234,39 +159,76 @@ static int begin_body(struct loop *loop, struct rondo_error *err)
 static int end_run(struct loop *loop, struct rondo_error *err)
 {
     int r = loop_flush(loop, FLUSH_RELEASE, err);
+    if (r < 0) {
+        return r;
+    }
     runtime_unregister(loop->runtime, loop->run_id);
     loop->is_registered = false;
     loop->is_over = true;
-    return r < 0 ? r : LOOP_ENDED;
+    return LOOP_ENDED;
 }
 
-/**
- * The store failed for good: try to leave the status `error` and a final checkpoint behind. When
- * that fails too, the caller gets the store's error and the run stays where it was last committed.
- */
-static int fail_run(struct loop *loop, int code, struct rondo_error *err)
+/** Try to leave the status `error` and a final checkpoint in a store that failed for good. */
+static int end_with_error(struct loop *loop, const char *message)
 {
-    if (!loop_is_store_failure(code) || loop->state.phase == PHASE_ENDED) {
-        return code;
-    }
     struct journal_event event = {
         .type = JOURNAL_RUN_FINISHED,
         .status = rondo_status_name(RONDO_ERROR),
         .iteration = (int64_t)loop->state.finished,
-        .message = err->message,
+        .message = message,
     };
     loop_prepare_checkpoint(loop, "final");
     loop_record(loop, &event);
-    struct rondo_error again = {0};
-    return end_run(loop, &again) < 0 ? code : LOOP_ENDED;
+    return end_run(loop, NULL);
 }
 
+/**
+ * This process cannot go on. When even the status cannot be stored, the caller gets the error that
+ * began it, and the run stays where it was last committed: nothing tells of what is not there.
+ */
+static int fail_run(struct loop *loop, int code, struct rondo_error *err)
+{
+    struct run_state before = loop->state;
+    if (loop_is_store_failure(code) && before.phase != PHASE_ENDED &&
+        end_with_error(loop, err->message) == LOOP_ENDED) {
+        return LOOP_ENDED;
+    }
+    loop->state = before;
+    if (before.phase == PHASE_ENDED) {
+        loop->state.phase = PHASE_READY; /* the end that could not be committed */
+        loop->state.status = RONDO_RUNNING;
+    }
+    loop->broken = *err;
+    loop->broken.code = code;
+    return code;
+}
+
+static int perform(struct loop *loop, const struct loop_effect *effect, struct rondo_error *err)
+{
+    switch (effect->kind) {
+    case EFFECT_RECORD:
+        return record_decided(loop, &effect->event, err);
+    case EFFECT_CHECKPOINT:
+        return loop_record_checkpoint(loop, effect->how, err);
+    case EFFECT_VERIFY:
+        return loop_verify(loop, err);
+    case EFFECT_DELAY:
+        return wait_between(loop, effect->delay_ns, err);
+    case EFFECT_GATE:
+        ask_gate(loop);
+        return 0;
+    case EFFECT_BODY:
+        return begin_body(loop, err);
+    case EFFECT_END:
+        return end_run(loop, err);
+    }
+    return 0;
+}
+
+/** @return enum loop_turn or a negative code. */
 static int advance(struct loop *loop, struct rondo_error *err)
 {
-    int r = take_mail(loop, err);
-    if (r < 0) {
-        return r;
-    }
+    take_mail(loop);
     if (loop->is_in_body) {
         record_body(loop);
     }
@@ -274,33 +236,11 @@ static int advance(struct loop *loop, struct rondo_error *err)
         struct loop_effect effect;
         loop_step(&loop->state, &loop->spec, clock_now(runtime_clock(loop->runtime)),
                   !loop->is_degraded, &effect);
-        switch (effect.kind) {
-        case EFFECT_RECORD:
-            r = record_decided(loop, &effect.event, err);
-            break;
-        case EFFECT_CHECKPOINT:
-            r = loop_record_checkpoint(loop, effect.how, err);
-            break;
-        case EFFECT_VERIFY:
-            r = verify_conditions(loop, err);
-            break;
-        case EFFECT_DELAY:
-            r = wait_between(loop, effect.delay_ns, err);
-            break;
-        case EFFECT_GATE:
-            ask_gate(loop);
-            break;
-        case EFFECT_BODY:
-            return begin_body(loop, err);
-        case EFFECT_END:
-            return end_run(loop, err);
-        }
-        if (r == 0) {
-            r = take_mail(loop, err);
-        }
-        if (r < 0) {
+        int r = perform(loop, &effect, err);
+        if (r < 0 || effect.kind == EFFECT_BODY || effect.kind == EFFECT_END) {
             return r;
         }
+        take_mail(loop);
     }
 }
 
@@ -309,10 +249,21 @@ int loop_next(struct loop *loop, struct rondo_error *err)
     if (loop->is_over) {
         return LOOP_ENDED;
     }
+    if (loop->broken.code < 0) {
+        return error_set(err, loop->broken.code, "%s", loop->broken.message);
+    }
     struct rondo_error own_error = {0};
     err = err == NULL ? &own_error : err;
+    loop->is_begun = true;
+    loop_record_options(loop);
     int r = advance(loop, err);
     return r < 0 ? fail_run(loop, r, err) : r;
+}
+
+/** A body's words are bounded, because an event is. */
+static char *dup_cut(const char *text)
+{
+    return text == NULL ? NULL : memory_dup_bytes(text, strnlen(text, LIMIT_SUMMARY_BYTES));
 }
 
 void loop_report(struct loop *loop, const struct loop_body_result *result)
@@ -322,14 +273,28 @@ void loop_report(struct loop *loop, const struct loop_body_result *result)
     if (result->output_len > 0) {
         buf_append(&loop->body_output, result->output, result->output_len);
     }
+    loop->body.tokens = result->tokens > 0 ? result->tokens : 0;
+    loop->body.cost_micro = result->cost_micro > 0 ? result->cost_micro : 0;
     free(loop->body_summary);
-    loop->body_summary = memory_dup_string(result->summary);
+    loop->body_summary = dup_cut(result->summary);
     free(loop->body_message);
-    loop->body_message = memory_dup_string(result->message);
+    loop->body_message = dup_cut(result->message);
     if (result->custom_data != NULL) {
         free(loop->custom_data);
         loop->custom_data = memory_dup_string(result->custom_data);
     }
+}
+
+/**
+ * JSON from the caller becomes a member of an event, one level deeper, so it must be readable
+ * there: what could be written and not read again would make the run impossible to resume.
+ */
+static int check_as_member(const char *json, struct rondo_error *err)
+{
+    auto_buf struct buf wrapped = {0};
+    buf_printf(&wrapped, "{\"value\":%s}", json);
+    auto_json struct json_object *root = NULL;
+    return json_parse(wrapped.data, wrapped.len, &root, err);
 }
 
 /** Parts of the public API that take JSON from the caller check it here. */
@@ -345,6 +310,9 @@ static int check_json_object(const char *json, size_t limit, const char *what,
     int r = json_parse(json, len, &root, err);
     if (r == 0 && !json_object_is_type(root, json_type_object)) {
         r = error_set(err, RONDO_ERR_INVALID, "not a JSON object");
+    }
+    if (r == 0) {
+        r = check_as_member(json, err);
     }
     if (r < 0) {
         error_prefix(err, "%s", what);
@@ -365,45 +333,12 @@ int loop_note(struct loop *loop, const char *name, const char *attributes, struc
             return r;
         }
     }
-    struct journal_event event = {.type = JOURNAL_NOTE, .name = name, .attributes = attributes};
-    loop_record(loop, &event);
-    return 0;
-}
-
-int loop_evaluate(struct loop *loop, const char *name, struct verify_result *ret_result,
-                  struct rondo_error *err)
-{
-    const struct loop_condition *condition = NULL;
-    for (size_t i = 0; i < loop->spec.condition_count; i++) {
-        if (strcmp(loop->spec.conditions[i].name, name) == 0) {
-            condition = &loop->spec.conditions[i];
-        }
+    int r = loop_can_record(loop, err);
+    if (r == 0) {
+        struct journal_event event = {.type = JOURNAL_NOTE, .name = name, .attributes = attributes};
+        loop_record(loop, &event);
     }
-    if (condition == NULL) {
-        return error_set(err, RONDO_ERR_NOT_FOUND, "the run has no exit condition '%s'", name);
-    }
-    struct journal_event started = {
-        .type = JOURNAL_VERIFICATION_STARTED,
-        .iteration = (int64_t)loop->state.iteration,
-        .total = 1,
-        .name = condition->name,
-    };
-    loop_record(loop, &started);
-    int r = loop_flush(loop, FLUSH_NORMAL, err);
-    if (r < 0) {
-        return r;
-    }
-    struct verify_result result = {.exit_code = -1};
-    loop->verifier.evaluate(&loop->verifier, condition, condition->timeout_ns, &loop->cancel,
-                            &result);
-    record_evaluated(loop, condition->name, &result);
-    r = loop_flush(loop, FLUSH_NORMAL, err);
-    if (r < 0) {
-        verify_result_fini(&result);
-        return r;
-    }
-    *ret_result = result;
-    return 0;
+    return r;
 }
 
 int loop_save_checkpoint(struct loop *loop, const char *custom_data, struct rondo_error *err)
@@ -416,6 +351,16 @@ int loop_save_checkpoint(struct loop *loop, const char *custom_data, struct rond
         free(loop->custom_data);
         loop->custom_data = memory_dup_string(custom_data);
     }
-    int r = loop_record_checkpoint(loop, "demand", err);
-    return r < 0 ? r : loop_flush(loop, FLUSH_NORMAL, err);
+    int r = loop_can_record(loop, err);
+    if (r == 0) {
+        r = loop_record_checkpoint(loop, "demand", err);
+    }
+    if (r == 0) {
+        r = loop_flush(loop, FLUSH_NORMAL, err);
+    }
+    if (r == 0 && loop->is_degraded) {
+        r = error_set(err, RONDO_ERR_IO, "no checkpoint was saved, because the store fails: %s",
+                      loop->degraded_message);
+    }
+    return r;
 }

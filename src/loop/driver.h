@@ -106,11 +106,31 @@ void loop_report(struct loop *loop, const struct loop_body_result *result);
  */
 int loop_note(struct loop *loop, const char *name, const char *attributes, struct rondo_error *err);
 
-/** Evaluate one condition now, inside a body. RONDO_ERR_NOT_FOUND for an unknown name. */
-int loop_evaluate(struct loop *loop, const char *name, struct verify_result *ret_result,
+/**
+ * Evaluate one condition now, inside a body. RONDO_ERR_NOT_FOUND for an unknown name.
+ * @param ret_result borrowed, as from loop_result
+ */
+int loop_evaluate(struct loop *loop, const char *name, const struct verify_result **ret_result,
                   struct rondo_error *err);
 
-/** Save a checkpoint now. @param custom_data JSON or NULL (keeps the former) */
+/** Evaluate all conditions now, one after the other, inside a body. */
+int loop_evaluate_all(struct loop *loop, struct rondo_error *err);
+
+/**
+ * The last result of a condition in this process; reason RONDO_REASON_NOT_EVALUATED when there is
+ * none. Borrowed until the condition is evaluated again.
+ */
+const struct verify_result *loop_result(const struct loop *loop, size_t index);
+
+/** Add a condition before the first loop_next, RONDO_ERR_STATE afterwards. Texts are copied. */
+int loop_add_condition(struct loop *loop, const char *name, const char *command, const char *origin,
+                       int64_t timeout_ns, struct rondo_error *err);
+
+/**
+ * Save a checkpoint now; durable when 0 is returned. While the run goes on in spite of a failing
+ * store the answer is RONDO_ERR_IO.
+ * @param custom_data JSON or NULL (keeps the former)
+ */
 int loop_save_checkpoint(struct loop *loop, const char *custom_data, struct rondo_error *err);
 
 /** The agent's opaque state, as the next checkpoint will store it. Borrowed. */
@@ -143,8 +163,16 @@ bool loop_is_degraded(const struct loop *loop);
 uint64_t loop_storage_failures(const struct loop *loop);
 
 /**
- * Release the loop without writing anything. A run that has not ended stays claimed until its lease
- * ends or another process sees that this one is dead: call loop_park first where that matters.
+ * The options that a run was created with.
+ * @param ret_spec loop_spec_fini()
+ */
+int loop_recorded_spec(struct store *store, const char *run_id, struct loop_spec *ret_spec,
+                       struct rondo_error *err);
+
+/**
+ * Release the loop without writing to its run. One that has not ended stays claimed until the
+ * runtime's keeper has given it up, its lease ends, or another process sees that this one is dead:
+ * call loop_park first where that matters. NULL is allowed.
  */
 void loop_free(struct loop *loop);
 

@@ -17,11 +17,11 @@ const char *loop_feedback(struct loop *loop)
     return loop->feedback.len == 0 ? empty_feedback : buf_string(&loop->feedback);
 }
 
-void loop_feedback_begin(struct loop *loop)
+void loop_feedback_begin(struct loop *loop, uint64_t iteration)
 {
     buf_clear(&loop->feedback);
     buf_printf(&loop->feedback, "{\"iteration\":%llu,\"conditions\":[",
-               (unsigned long long)loop->state.finished);
+               (unsigned long long)iteration);
 }
 
 void loop_feedback_add(struct loop *loop, const struct journal_event *event)
@@ -57,13 +57,24 @@ void loop_feedback_end(struct loop *loop)
     buf_append_string(&loop->feedback, "]}");
 }
 
+/** Called from the start of a round on; the round ends with its own event, or unfinished. */
 static bool add_from_journal(const struct journal_entry *entry, void *context)
 {
     struct loop *loop = context;
-    if (entry->is_known && entry->event.type == JOURNAL_CONDITION_EVALUATED) {
-        loop_feedback_add(loop, &entry->event);
+    const struct journal_event *event = &entry->event;
+    if (!entry->is_known) {
+        return true;
     }
-    return !(entry->is_known && entry->event.type == JOURNAL_VERIFICATION_FINISHED);
+    if (event->type == JOURNAL_VERIFICATION_STARTED) {
+        if (event->name != NULL) {
+            return false;
+        }
+        loop_feedback_begin(loop, (uint64_t)event->iteration);
+    }
+    if (event->type == JOURNAL_CONDITION_EVALUATED) {
+        loop_feedback_add(loop, event);
+    }
+    return event->type != JOURNAL_VERIFICATION_FINISHED;
 }
 
 int loop_load_feedback(struct loop *loop, struct rondo_error *err)
@@ -71,9 +82,8 @@ int loop_load_feedback(struct loop *loop, struct rondo_error *err)
     if (loop->state.round_seq == 0) {
         return 0;
     }
-    loop_feedback_begin(loop);
-    int r = journal_visit(runtime_store(loop->runtime), loop->run_id, loop->state.round_seq,
-                          LIMIT_CONDITIONS + 1, add_from_journal, loop, err);
+    int r = journal_visit(runtime_store(loop->runtime), loop->run_id, loop->state.round_seq - 1, 0,
+                          add_from_journal, loop, err);
     loop_feedback_end(loop);
     return r;
 }

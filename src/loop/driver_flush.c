@@ -76,9 +76,9 @@ static int try_commit(struct loop *loop, size_t count, bool is_release,
         .events = events,
         .event_count = count,
         .checkpoint = checkpoint,
-        .summary = summarize(loop),
+        .summary = loop->tried_summary,
         .lease_ns = is_release ? 0 : runtime_lease_ns(loop->runtime),
-        .mail_taken = loop->mail_taken,
+        .mail_taken = loop->tried_mail,
         .keep_checkpoints = is_pruning ? LIMIT_CHECKPOINTS_KEPT : 0,
     };
     int r = writer_commit(runtime_writer(loop->runtime), &batch, ret_result, err);
@@ -125,14 +125,24 @@ static void pause_after(struct loop *loop, int failures)
     clock_sleep(runtime_clock(loop->runtime), pause_ns, NULL);
 }
 
+/** What is handed in again after a failure must say the same, whatever was recorded since. */
+static void freeze(struct loop *loop, size_t count)
+{
+    if (loop->tried_count == 0) {
+        loop->tried_count = count;
+        loop->tried_summary = summarize(loop);
+        loop->tried_mail = loop->mail_taken;
+    }
+}
+
 /** Commit the first `count` events, trying again while that can help. */
 static int commit_leading(struct loop *loop, size_t count, bool is_release, int tries,
-                          struct rondo_error *err)
+                          enum store_commit_outcome *ret_outcome, struct rondo_error *err)
 {
     int r = 0;
+    freeze(loop, count);
     for (int i = 0; i < tries; i++) {
         struct store_commit_result result = {0};
-        loop->tried_count = count;
         r = try_commit(loop, count, is_release, &result, err);
         if (r == 0 && result.outcome == STORE_FENCED) {
             return error_set(err, RONDO_ERR_FENCED,
@@ -142,6 +152,7 @@ static int commit_leading(struct loop *loop, size_t count, bool is_release, int 
         if (r == 0) {
             drop_committed(loop, count);
             loop->has_mail = result.has_mail;
+            *ret_outcome = result.outcome;
             return 0;
         }
         loop->storage_failures++;
@@ -176,9 +187,8 @@ static int degrade(struct loop *loop, int r, struct rondo_error *err)
     return 0;
 }
 
-static void recover(struct loop *loop)
+void loop_record_degraded(struct loop *loop)
 {
-    loop->is_degraded = false;
     struct journal_event event = {
         .type = JOURNAL_STORAGE_DEGRADED,
         .failures = (int64_t)loop->degraded_failures,
@@ -188,26 +198,64 @@ static void recover(struct loop *loop)
     loop_record(loop, &event);
 }
 
+static int flush_all(struct loop *loop, int tries, struct rondo_error *err)
+{
+    while (loop->pending_count > 0) {
+        size_t count = loop->tried_count > 0 ? loop->tried_count : loop->pending_count;
+        enum store_commit_outcome outcome;
+        int r = commit_leading(loop, count, false, tries, &outcome, err);
+        if (r < 0) {
+            return degrade(loop, r, err);
+        }
+        if (loop->pending_count == 0 && loop->is_degraded) {
+            loop->is_degraded = false;
+            loop_record_degraded(loop);
+        }
+    }
+    return 0;
+}
+
+/**
+ * Commit what waits and give the run up with the last batch. A batch that had gone through before
+ * was not a release then, so another one without events has to follow; by that time the run may
+ * have a new owner, which is as good.
+ */
+static int flush_and_release(struct loop *loop, struct rondo_error *err)
+{
+    bool is_released = false;
+    while (!is_released) {
+        bool is_empty = loop->pending_count == 0;
+        size_t count = loop->tried_count > 0 ? loop->tried_count : loop->pending_count;
+        bool is_last = count == loop->pending_count;
+        enum store_commit_outcome outcome;
+        int r = commit_leading(loop, count, is_last, FLUSH_TRIES, &outcome, err);
+        if (r < 0) {
+            return r == RONDO_ERR_FENCED && is_empty ? 0 : r;
+        }
+        is_released = is_last && (is_empty || outcome == STORE_COMMITTED);
+    }
+    return 0;
+}
+
 int loop_flush(struct loop *loop, enum flush_mode mode, struct rondo_error *err)
 {
     struct rondo_error own_error = {0};
     err = err == NULL ? &own_error : err;
-    bool is_release = mode == FLUSH_RELEASE;
+    if (mode == FLUSH_RELEASE) {
+        return flush_and_release(loop, err);
+    }
     /* While the store is down each boundary tries once; the end of the run tries hard again. */
     int tries = loop->is_degraded && mode == FLUSH_NORMAL ? 1 : FLUSH_TRIES;
-    bool is_done = loop->pending_count == 0 && !is_release;
-    while (!is_done) {
-        size_t count = loop->tried_count > 0 ? loop->tried_count : loop->pending_count;
-        bool is_last = count == loop->pending_count;
-        int r = commit_leading(loop, count, is_release && is_last, tries, err);
-        if (r < 0) {
-            return is_release ? r : degrade(loop, r, err);
-        }
-        is_done = is_last;
-        if (is_last && loop->is_degraded && !is_release) {
-            recover(loop);
-            is_done = false;
-        }
+    return flush_all(loop, tries, err);
+}
+
+int loop_can_record(const struct loop *loop, struct rondo_error *err)
+{
+    if (loop->broken.code < 0) {
+        return error_set(err, loop->broken.code, "%s", loop->broken.message);
+    }
+    if (loop->is_over) {
+        return error_set(err, RONDO_ERR_STATE, "the run has ended");
     }
     return 0;
 }

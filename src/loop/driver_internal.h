@@ -31,12 +31,18 @@ struct loop {
     size_t pending_count;
     size_t pending_room;
     size_t pending_bytes;
-    size_t tried_count; /* leading events of a commit whose outcome is unknown: must not change */
+    size_t tried_count; /* leading events of a commit whose outcome is unknown: must not change, */
+    struct store_summary tried_summary; /* nor what belongs to them */
+    uint64_t tried_mail;
     struct checkpoint_record *checkpoint; /* to be committed with pending[checkpoint_at] */
     size_t checkpoint_at;
 
-    bool is_over;    /* ended, committed and given up */
-    bool is_in_body; /* loop_next handed a body out */
+    bool is_begun;                 /* loop_next was called */
+    bool is_over;                  /* ended or parked, committed and given up */
+    bool has_new_options;          /* the spec was changed and not recorded yet */
+    struct rondo_error broken;     /* why this process cannot go on; code 0 = it can */
+    struct verify_result *results; /* last ones by condition; NULL before the first */
+    bool is_in_body;               /* loop_next handed a body out */
     int64_t body_started_ns;
     struct loop_body_result body;
     struct buf body_output;
@@ -91,7 +97,19 @@ int loop_create(struct loop *loop, const struct store_run *row,
 /** Rebuild the feedback from the journal's last round of verification, on resume. */
 int loop_load_feedback(struct loop *loop, struct rondo_error *err);
 
-/** Begin a new feedback document, add to it, end it. */
-void loop_feedback_begin(struct loop *loop);
+/** Evaluate every condition as one round. */
+int loop_verify(struct loop *loop, struct rondo_error *err);
+
+/** Record the spec as the options in force, if it was changed since it was recorded last. */
+void loop_record_options(struct loop *loop);
+
+/** Record how long the store has failed so far. */
+void loop_record_degraded(struct loop *loop);
+
+/** Whether the run can take further events: 0, RONDO_ERR_STATE after its end, or what broke it. */
+int loop_can_record(const struct loop *loop, struct rondo_error *err);
+
+/** Begin a new feedback document, add to it, end it. @param iteration the one that was verified */
+void loop_feedback_begin(struct loop *loop, uint64_t iteration);
 void loop_feedback_add(struct loop *loop, const struct journal_event *event);
 void loop_feedback_end(struct loop *loop);

@@ -48,8 +48,12 @@ void loop_free(struct loop *loop)
         return;
     }
     if (loop->is_registered) {
-        runtime_unregister(loop->runtime, loop->run_id);
+        runtime_abandon(loop->runtime, loop->run_id, loop->state.epoch);
     }
+    for (size_t i = 0; i < LIMIT_CONDITIONS && loop->results != NULL; i++) {
+        verify_result_fini(&loop->results[i]);
+    }
+    free(loop->results);
     for (size_t i = 0; i < loop->pending_count; i++) {
         free(loop->pending[i].data);
     }
@@ -137,6 +141,9 @@ int loop_start(const struct loop_parts *parts, const struct loop_spec *spec, str
     }
     if (r == 0) {
         r = register_loop(loop, err);
+        if (r < 0) {
+            runtime_abandon(loop->runtime, loop->run_id, FIRST_EPOCH);
+        }
     }
     if (r < 0) {
         loop_free(loop);
@@ -152,46 +159,84 @@ struct resuming {
     struct store_claim_result claim;
     struct rondo_error *err;
     int result;
-    uint64_t spec_seq;
     uint64_t corrupt[8]; /* numbers of damaged checkpoints, newest first */
     char corrupt_messages[8][RONDO_ERROR_MESSAGE_SIZE];
     uint32_t corrupt_count;
 };
 
+/** What reading the options from the journal gives. */
+struct spec_reading {
+    struct loop_spec spec;
+    bool is_found;
+    struct rondo_error *err;
+    int result;
+};
+
 static bool read_spec(const struct journal_entry *entry, void *context)
 {
-    struct resuming *resuming = context;
+    struct spec_reading *reading = context;
+    reading->is_found = true;
     const char *spec = entry->is_known ? entry->event.spec : NULL;
     if (spec == NULL) {
-        resuming->result = error_set(resuming->err, RONDO_ERR_CORRUPT,
-                                     "event %" PRIu64 " of the journal does not hold the options",
-                                     entry->event.seq);
+        reading->result = error_set(reading->err, RONDO_ERR_CORRUPT,
+                                    "event %" PRIu64 " of the journal does not hold the options",
+                                    entry->event.seq);
         return false;
     }
     if (entry->event.type == JOURNAL_RUN_CREATED && entry->event.format > JOURNAL_FORMAT) {
-        resuming->result =
-            error_set(resuming->err, RONDO_ERR_VERSION,
+        reading->result =
+            error_set(reading->err, RONDO_ERR_VERSION,
                       "the run was made by a newer Rondo (%s); use that one to resume it",
                       entry->event.version == NULL ? "?" : entry->event.version);
         return false;
     }
-    struct loop_spec decoded;
-    resuming->result = loop_spec_decode(spec, strlen(spec), &decoded, resuming->err);
-    if (resuming->result == 0) {
-        loop_spec_fini(&resuming->loop->spec);
-        resuming->loop->spec = decoded;
-    }
+    reading->result = loop_spec_decode(spec, strlen(spec), &reading->spec, reading->err);
     return false;
 }
 
-static int load_spec(struct resuming *resuming, uint64_t seq)
+/** The options in event `seq` of the run. */
+static int load_spec(struct store *store, const char *run_id, uint64_t seq,
+                     struct loop_spec *ret_spec, struct rondo_error *err)
 {
-    struct loop *loop = resuming->loop;
-    resuming->result = error_set(resuming->err, RONDO_ERR_CORRUPT,
-                                 "the journal of the run has no event %" PRIu64, seq);
-    int r = journal_visit(runtime_store(loop->runtime), loop->run_id, seq - 1, 1, read_spec,
-                          resuming, resuming->err);
-    return r < 0 ? r : resuming->result;
+    struct spec_reading reading = {.err = err};
+    int r = journal_visit(store, run_id, seq - 1, 1, read_spec, &reading, err);
+    if (r == 0 && !reading.is_found) {
+        r = error_set(err, RONDO_ERR_CORRUPT, "the journal of run %s has no event %" PRIu64, run_id,
+                      seq);
+    }
+    if (r == 0) {
+        r = reading.result;
+    }
+    if (r == 0) {
+        *ret_spec = reading.spec;
+    }
+    return r;
+}
+
+int loop_recorded_spec(struct store *store, const char *run_id, struct loop_spec *ret_spec,
+                       struct rondo_error *err)
+{
+    return load_spec(store, run_id, 1, ret_spec, err);
+}
+
+static int use_spec(struct loop *loop, uint64_t seq, struct rondo_error *err)
+{
+    struct loop_spec spec;
+    int r = load_spec(runtime_store(loop->runtime), loop->run_id, seq, &spec, err);
+    if (r == 0) {
+        loop_spec_fini(&loop->spec);
+        loop->spec = spec;
+    }
+    return r;
+}
+
+/** Custom data that an iteration left is that of the run, until the next one replaces it. */
+static void take_custom_data(struct loop *loop, const struct journal_event *event)
+{
+    if (event->type == JOURNAL_ITERATION_FINISHED && event->custom_data != NULL) {
+        free(loop->custom_data);
+        loop->custom_data = memory_dup_string(event->custom_data);
+    }
 }
 
 static bool fold_entry(const struct journal_entry *entry, void *context)
@@ -200,6 +245,7 @@ static bool fold_entry(const struct journal_entry *entry, void *context)
     struct run_state *state = &resuming->loop->state;
     if (entry->is_known) {
         resuming->result = run_fold(state, &entry->event, resuming->err);
+        take_custom_data(resuming->loop, &entry->event);
     } else {
         state->seq = entry->event.seq; /* Of a newer version: it means nothing to this one. */
     }
@@ -270,8 +316,7 @@ static int find_checkpoint(struct resuming *resuming, struct checkpoint *ret_che
     return r == RONDO_ERR_NOT_FOUND ? 0 : r;
 }
 
-static int rebuild_state(struct resuming *resuming, enum loop_on_corrupt on_corrupt,
-                         struct loop_opening *opening)
+static int rebuild_state(struct resuming *resuming, struct loop_opening *opening)
 {
     struct loop *loop = resuming->loop;
     struct checkpoint checkpoint;
@@ -280,16 +325,23 @@ static int rebuild_state(struct resuming *resuming, enum loop_on_corrupt on_corr
         return r;
     }
     loop->state = checkpoint.state;
-    bool is_fresh = resuming->corrupt_count > 0 && on_corrupt == ON_CORRUPT_FRESH;
-    if (checkpoint.number > 0 && !is_fresh) {
-        loop->agent_state = checkpoint.agent_state;
-        checkpoint.agent_state = (struct buf){0};
-        loop->custom_data = steal_pointer(&checkpoint.custom_data);
-        opening->from_checkpoint = checkpoint.number;
-    }
+    loop->agent_state = checkpoint.agent_state;
+    checkpoint.agent_state = (struct buf){0};
+    loop->custom_data = steal_pointer(&checkpoint.custom_data);
+    opening->from_checkpoint = checkpoint.number;
     opening->corrupt_count = resuming->corrupt_count;
     checkpoint_fini(&checkpoint);
-    return replay_tail(resuming);
+    r = replay_tail(resuming);
+    return r < 0 ? r : use_spec(loop, loop->state.spec_seq, resuming->err);
+}
+
+/** Go on with an agent that remembers nothing. */
+static void forget_agent_state(struct loop *loop, struct loop_opening *opening)
+{
+    buf_fini(&loop->agent_state);
+    free(loop->custom_data);
+    loop->custom_data = NULL;
+    opening->from_checkpoint = 0;
 }
 
 static void record_corrupt(struct resuming *resuming)
@@ -304,7 +356,7 @@ static void record_corrupt(struct resuming *resuming)
     }
 }
 
-static void record_interrupted(struct loop *loop)
+static void record_interrupted(struct loop *loop, const char *reason)
 {
     if (loop->state.phase != PHASE_IN_BODY) {
         return;
@@ -313,7 +365,7 @@ static void record_interrupted(struct loop *loop)
         .type = JOURNAL_ITERATION_INTERRUPTED,
         .iteration = (int64_t)loop->state.iteration,
         .attempt = (int64_t)loop->state.attempt,
-        .reason = "the process that ran it is gone",
+        .reason = reason,
     };
     loop_record(loop, &event);
 }
@@ -362,45 +414,59 @@ static const char *how_resumed(const struct store_run *before, const struct run_
     return before->owner[0] == '\0' ? "resume" : "takeover";
 }
 
+/** Refuse to go on with damaged checkpoints, leaving a run that had not ended as it was found. */
+static int refuse_corrupt(struct resuming *resuming, bool had_ended)
+{
+    if (!had_ended) {
+        loop_flush(resuming->loop, FLUSH_NORMAL, NULL);
+    }
+    return error_set(resuming->err, RONDO_ERR_CORRUPT,
+                     "%s; resume with --on-corrupt previous or fresh",
+                     resuming->corrupt_messages[0]);
+}
+
+static int rebuild(struct resuming *resuming, struct loop_opening *opening)
+{
+    struct loop *loop = resuming->loop;
+    if (resuming->claim.run.last_seq == 0) {
+        return error_set(resuming->err, RONDO_ERR_STATE,
+                         "run %s was cut off before its first event; start it again", loop->run_id);
+    }
+    struct loop_spec first; /* tells first of all whether this version understands the journal */
+    int r = loop_recorded_spec(runtime_store(loop->runtime), loop->run_id, &first, resuming->err);
+    if (r < 0) {
+        return r;
+    }
+    loop_spec_fini(&first);
+    r = rebuild_state(resuming, opening);
+    if (r == 0) {
+        r = loop_load_feedback(loop, resuming->err);
+    }
+    return r < 0 ? r : skip_old_mail(loop, resuming->err);
+}
+
 /** The run is claimed: rebuild it and record the claim. */
 static int resume_claimed(struct resuming *resuming, loop_change_fn *change, void *change_context,
                           int on_corrupt, struct loop_opening *opening)
 {
     struct loop *loop = resuming->loop;
     const struct store_run *before = &resuming->claim.run;
-    if (before->last_seq == 0) {
-        return error_set(resuming->err, RONDO_ERR_STATE,
-                         "run %s was cut off before its first event; start it again", loop->run_id);
-    }
-    int r = load_spec(resuming, 1);
+    int r = rebuild(resuming, opening);
     if (r < 0) {
         return r;
     }
-    enum loop_on_corrupt policy =
-        (enum loop_on_corrupt)(on_corrupt < 0 ? loop->spec.on_corrupt : on_corrupt);
-    r = rebuild_state(resuming, policy, opening);
-    if (r == 0 && loop->state.spec_seq > 1) {
-        r = load_spec(resuming, loop->state.spec_seq);
+    int64_t policy = on_corrupt < 0 ? loop->spec.on_corrupt : on_corrupt;
+    if (resuming->corrupt_count > 0 && policy == ON_CORRUPT_FRESH) {
+        forget_agent_state(loop, opening);
     }
-    if (r == 0) {
-        r = loop_load_feedback(loop, resuming->err);
-    }
-    if (r == 0) {
-        r = skip_old_mail(loop, resuming->err);
-    }
-    if (r < 0) {
-        return r;
-    }
+    bool had_ended = loop->state.phase == PHASE_ENDED;
     const char *how = how_resumed(before, &loop->state);
     snprintf(opening->how, sizeof(opening->how), "%s", how);
     record_claimed(loop, resuming->claim.epoch, how, before->alive_ns, opening->from_checkpoint);
     record_corrupt(resuming);
-    record_interrupted(loop);
+    record_interrupted(loop, "the process that ran it is gone");
     if (resuming->corrupt_count > 0 && policy == ON_CORRUPT_FAIL) {
-        loop_flush(loop, FLUSH_NORMAL, NULL);
-        return error_set(resuming->err, RONDO_ERR_CORRUPT,
-                         "%s; resume with --on-corrupt previous or fresh",
-                         resuming->corrupt_messages[0]);
+        return refuse_corrupt(resuming, had_ended);
     }
     return change_spec(loop, change, change_context, resuming->err);
 }
@@ -449,8 +515,7 @@ int loop_resume(const struct loop_parts *parts, const char *run_id, loop_change_
         r = register_loop(loop, err);
     }
     if (r < 0) {
-        struct store *store = runtime_store(loop->runtime);
-        store->ops->expire_lease(store, run_id, resuming->claim.epoch, NULL);
+        runtime_abandon(loop->runtime, loop->run_id, resuming->claim.epoch);
         loop_free(loop);
         return r;
     }
@@ -460,12 +525,22 @@ int loop_resume(const struct loop_parts *parts, const char *run_id, loop_change_
 
 int loop_park(struct loop *loop, struct rondo_error *err)
 {
+    int r = loop_can_record(loop, err);
+    if (r < 0) {
+        return r;
+    }
     if (loop->is_in_body) {
-        record_interrupted(loop);
+        record_interrupted(loop, "the run was parked");
         loop->is_in_body = false;
     }
-    int r = loop_flush(loop, FLUSH_RELEASE, err);
-    runtime_unregister(loop->runtime, loop->run_id);
-    loop->is_registered = false;
+    if (loop->is_degraded) {
+        loop_record_degraded(loop);
+    }
+    r = loop_flush(loop, FLUSH_RELEASE, err);
+    if (r == 0) {
+        runtime_unregister(loop->runtime, loop->run_id);
+        loop->is_registered = false;
+        loop->is_over = true;
+    }
     return r;
 }

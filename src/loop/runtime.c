@@ -20,10 +20,14 @@
 /** Dead holders that one claim may clear out of the way. */
 #define CLAIM_TRIES 16
 
+/** Times that a claim is tried when the store fails, and the first pause, doubled each time. */
+#define CLAIM_FAILURES 4
+#define CLAIM_PAUSE_NS (20 * NS_PER_MS)
+
 struct entry {
     char run_id[ID_SIZE];
     uint64_t epoch;
-    struct cancel *cancel;
+    struct cancel *cancel; /* NULL for abandoned runs */
     UT_hash_handle hh;
 };
 
@@ -38,8 +42,9 @@ struct runtime {
     char **hide_paths;
     bool has_keeper;
 
-    pthread_mutex_t lock; /* guards the next three */
-    struct entry *entries;
+    pthread_mutex_t lock;    /* guards the next four */
+    struct entry *entries;   /* loops that run here */
+    struct entry *abandoned; /* runs whose leases are to be ended */
     bool is_keeper_running;
     pthread_t keeper;
 
@@ -88,6 +93,16 @@ int runtime_new(const struct runtime_options *options, struct runtime **ret_runt
     return 0;
 }
 
+static void free_entries(struct entry **entries)
+{
+    struct entry *entry, *next;
+    HASH_ITER(hh, *entries, entry, next)
+    {
+        HASH_DEL(*entries, entry);
+        free(entry);
+    }
+}
+
 void runtime_free(struct runtime *runtime)
 {
     if (runtime == NULL) {
@@ -97,12 +112,8 @@ void runtime_free(struct runtime *runtime)
         cancel_set(&runtime->keeper_stop, CANCEL_GRACEFUL);
         pthread_join(runtime->keeper, NULL);
     }
-    struct entry *entry, *next;
-    HASH_ITER(hh, runtime->entries, entry, next)
-    {
-        HASH_DEL(runtime->entries, entry);
-        free(entry);
-    }
+    free_entries(&runtime->entries);
+    free_entries(&runtime->abandoned);
     cancel_fini(&runtime->keeper_stop);
     pthread_mutex_destroy(&runtime->lock);
     writer_free(runtime->writer);
@@ -181,6 +192,35 @@ static int start_keeper(struct runtime *runtime, struct rondo_error *err)
     return 0;
 }
 
+/** Called with the lock held. */
+static void add_entry(struct entry **entries, const char *run_id, uint64_t epoch,
+                      struct cancel *cancel)
+{
+    struct entry *entry = memory_new_zero(1, sizeof(*entry));
+    memcpy(entry->run_id, run_id, sizeof(entry->run_id));
+    entry->epoch = epoch;
+    entry->cancel = cancel;
+    HASH_ADD_STR(*entries, run_id, entry);
+}
+
+/** Called with the lock held. */
+static void drop_entry(struct entry **entries, const char *run_id)
+{
+    struct entry *entry = NULL;
+    HASH_FIND_STR(*entries, run_id, entry);
+    if (entry != NULL) {
+        HASH_DEL(*entries, entry);
+        free(entry);
+    }
+}
+
+static void forget_abandoned(struct runtime *runtime, const char *run_id)
+{
+    pthread_mutex_lock(&runtime->lock);
+    drop_entry(&runtime->abandoned, run_id);
+    pthread_mutex_unlock(&runtime->lock);
+}
+
 int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch,
                      struct cancel *cancel, struct rondo_error *err)
 {
@@ -191,11 +231,7 @@ int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch
                       LIMIT_LOOPS_PER_PROCESS);
     }
     if (r == 0) {
-        struct entry *entry = memory_new_zero(1, sizeof(*entry));
-        memcpy(entry->run_id, run_id, sizeof(entry->run_id));
-        entry->epoch = epoch;
-        entry->cancel = cancel;
-        HASH_ADD_STR(runtime->entries, run_id, entry);
+        add_entry(&runtime->entries, run_id, epoch, cancel);
     }
     pthread_mutex_unlock(&runtime->lock);
     return r;
@@ -204,13 +240,58 @@ int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch
 void runtime_unregister(struct runtime *runtime, const char *run_id)
 {
     pthread_mutex_lock(&runtime->lock);
-    struct entry *entry = NULL;
-    HASH_FIND_STR(runtime->entries, run_id, entry);
-    if (entry != NULL) {
-        HASH_DEL(runtime->entries, entry);
-        free(entry);
+    drop_entry(&runtime->entries, run_id);
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+/** End an abandoned run's lease if it is still ours. @return whether nothing is left to do */
+static bool end_lease(struct runtime *runtime, const struct entry *entry)
+{
+    struct store *store = runtime->store;
+    uint64_t epoch = entry->epoch;
+    if (epoch == 0) {
+        struct store_run run;
+        int r = store->ops->get_run(store, entry->run_id, &run, NULL);
+        if (r < 0) {
+            return r == RONDO_ERR_NOT_FOUND;
+        }
+        if (strcmp(run.owner, runtime->owner) != 0) {
+            return true;
+        }
+        epoch = run.epoch;
+    }
+    return store->ops->expire_lease(store, entry->run_id, epoch, NULL) == 0;
+}
+
+void runtime_abandon(struct runtime *runtime, const char *run_id, uint64_t epoch)
+{
+    pthread_mutex_lock(&runtime->lock);
+    drop_entry(&runtime->entries, run_id);
+    drop_entry(&runtime->abandoned, run_id);
+    add_entry(&runtime->abandoned, run_id, epoch, NULL);
+    int r = start_keeper(runtime, NULL);
+    (void)r; /* Without a thread the lease ends with the process. */
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+/** A copy of one abandoned entry: the lock is not held while the store is asked. */
+static bool next_abandoned(struct runtime *runtime, struct entry *ret_entry)
+{
+    pthread_mutex_lock(&runtime->lock);
+    bool is_there = runtime->abandoned != NULL;
+    if (is_there) {
+        *ret_entry = *runtime->abandoned;
     }
     pthread_mutex_unlock(&runtime->lock);
+    return is_there;
+}
+
+static void end_abandoned(struct runtime *runtime)
+{
+    struct entry entry;
+    while (next_abandoned(runtime, &entry) && end_lease(runtime, &entry)) {
+        forget_abandoned(runtime, entry.run_id);
+    }
 }
 
 static bool deliver(const struct store_letter *letter, void *context)
@@ -219,7 +300,7 @@ static bool deliver(const struct store_letter *letter, void *context)
     pthread_mutex_lock(&runtime->lock);
     struct entry *entry = NULL;
     HASH_FIND_STR(runtime->entries, letter->run_id, entry);
-    if (entry != NULL) {
+    if (entry != NULL && strcmp(letter->kind, "stop") == 0) {
         cancel_set(entry->cancel, CANCEL_GRACEFUL);
     }
     pthread_mutex_unlock(&runtime->lock);
@@ -279,7 +360,77 @@ void runtime_tick(struct runtime *runtime)
             look_for_lost_runs(runtime);
         }
     }
+    end_abandoned(runtime);
     store->ops->read_mail(store, NULL, runtime->owner, deliver, runtime, NULL);
+}
+
+/** One claim as it is tried. */
+struct claiming {
+    struct runtime *runtime;
+    const char *run_id;
+    const struct store_run *new_run; /* NULL = claim an existing one */
+    const struct store_event *first;
+    size_t first_count;
+    int failures; /* tries whose outcome is unknown: one of them may have taken effect */
+};
+
+/** A creation whose answer was lost is there on the second try. */
+static int recognise_created(const struct claiming *claiming, struct store_claim_result *ret_result,
+                             struct rondo_error *err)
+{
+    struct store *store = claiming->runtime->store;
+    struct store_run run;
+    int r = store->ops->get_run(store, claiming->run_id, &run, err);
+    if (r == 0 && strcmp(run.owner, claiming->runtime->owner) != 0) {
+        r = error_set(err, RONDO_ERR_INVALID, "there is a run %s already", claiming->run_id);
+    }
+    if (r == 0) {
+        *ret_result =
+            (struct store_claim_result){.outcome = STORE_CLAIMED, .epoch = run.epoch, .run = run};
+    }
+    return r;
+}
+
+static int ask_store(const struct claiming *claiming, struct store_claim_result *ret_result,
+                     struct rondo_error *err)
+{
+    struct runtime *runtime = claiming->runtime;
+    struct store *store = runtime->store;
+    struct store_claim claim = {.owner = runtime->owner, .lease_ns = runtime->lease_ns};
+    if (claiming->new_run == NULL) {
+        return store->ops->claim_run(store, claiming->run_id, &claim, ret_result, err);
+    }
+    int r = store->ops->create_run(store, claiming->new_run, claiming->first, claiming->first_count,
+                                   &claim, ret_result, err);
+    return r == RONDO_ERR_INVALID && claiming->failures > 0
+               ? recognise_created(claiming, ret_result, err)
+               : r;
+}
+
+/** Whether the holder is no living loop: a dead process, or this one without knowing it. */
+static bool may_take_over(const struct claiming *claiming, const struct store_run *holder)
+{
+    struct runtime *runtime = claiming->runtime;
+    if (strcmp(holder->owner, runtime->owner) != 0) {
+        return owner_is_dead(holder->owner);
+    }
+    struct entry *entry = NULL;
+    pthread_mutex_lock(&runtime->lock);
+    HASH_FIND_STR(runtime->abandoned, holder->id, entry);
+    bool is_abandoned = entry != NULL && (entry->epoch == holder->epoch || entry->epoch == 0);
+    pthread_mutex_unlock(&runtime->lock);
+    return is_abandoned || (claiming->failures > 0 && strcmp(holder->id, claiming->run_id) == 0);
+}
+
+static bool should_ask_again(struct claiming *claiming, int r)
+{
+    bool may_pass =
+        r == RONDO_ERR_IO || r == RONDO_ERR_FULL || r == RONDO_ERR_BUSY || r == RONDO_ERR_TIMEOUT;
+    if (!may_pass || ++claiming->failures >= CLAIM_FAILURES) {
+        return false;
+    }
+    clock_sleep(claiming->runtime->clock, CLAIM_PAUSE_NS << claiming->failures, NULL);
+    return true;
 }
 
 int runtime_claim(struct runtime *runtime, const char *run_id, const struct store_run *new_run,
@@ -287,17 +438,28 @@ int runtime_claim(struct runtime *runtime, const char *run_id, const struct stor
                   struct store_claim_result *ret_result, struct rondo_error *err)
 {
     struct store *store = runtime->store;
-    struct store_claim claim = {.owner = runtime->owner, .lease_ns = runtime->lease_ns};
+    struct claiming claiming = {.runtime = runtime,
+                                .run_id = run_id,
+                                .new_run = new_run,
+                                .first = first,
+                                .first_count = first_count};
     for (int i = 0; i < CLAIM_TRIES; i++) {
-        int r = new_run != NULL ? store->ops->create_run(store, new_run, first, first_count, &claim,
-                                                         ret_result, err)
-                                : store->ops->claim_run(store, run_id, &claim, ret_result, err);
-        if (r < 0 || ret_result->outcome == STORE_CLAIMED ||
-            !owner_is_dead(ret_result->holder.owner)) {
-            return r;
+        int r = ask_store(&claiming, ret_result, err);
+        if (r == 0 && ret_result->outcome == STORE_CLAIMED) {
+            forget_abandoned(runtime, run_id);
+            return 0;
         }
-        r = store->ops->expire_lease(store, ret_result->holder.id, ret_result->holder.epoch, err);
-        if (r < 0) {
+        if (r == 0 && !may_take_over(&claiming, &ret_result->holder)) {
+            return 0;
+        }
+        if (r == 0) {
+            r = store->ops->expire_lease(store, ret_result->holder.id, ret_result->holder.epoch,
+                                         err);
+        }
+        if (r < 0 && !should_ask_again(&claiming, r)) {
+            if (claiming.failures > 0) {
+                runtime_abandon(runtime, run_id, 0); /* One of the tries may have taken effect. */
+            }
             return r;
         }
     }

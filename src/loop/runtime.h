@@ -54,11 +54,22 @@ int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch
 /** The loop ended or was given up. Unknown runs are ignored. Any thread. */
 void runtime_unregister(struct runtime *runtime, const char *run_id);
 
-/** One round of the keeper: renew leases when it is time, deliver letters. One thread at a time. */
+/**
+ * A loop is dropped without having given its run up. The keeper ends the lease as soon as the store
+ * lets it; otherwise this process, being alive, would hold the run for ever.
+ * @param epoch of the claim; 0 = unknown, because the claim's own answer was lost
+ */
+void runtime_abandon(struct runtime *runtime, const char *run_id, uint64_t epoch);
+
+/**
+ * One round of the keeper: renew leases when it is time, end those of abandoned runs, deliver
+ * letters. One thread at a time.
+ */
 void runtime_tick(struct runtime *runtime);
 
 /**
- * Claim a run, taking it over at once from a holder that is certainly dead.
+ * Claim a run, taking it over at once from a holder that is certainly dead. A store that fails for
+ * a moment is asked again.
  * STORE_HELD in the result means that a living process is in the way: see its holder.
  * @param run_id the run; with `new_run` not NULL a run is created instead, with `first` events
  */

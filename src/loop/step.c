@@ -28,11 +28,14 @@ int64_t loop_step_time_left_ns(const struct run_state *state, const struct loop_
     return left > 0 ? left : 0;
 }
 
-/** Whether all conditions were met when they were evaluated after the latest iteration. */
+/**
+ * Whether all conditions were met when they were evaluated after the latest iteration. One that was
+ * begun and cut off since then may have changed anything.
+ */
 static bool is_verified(const struct run_state *state, const struct loop_spec *spec)
 {
     return spec->condition_count > 0 && state->verified == state->finished && state->finished > 0 &&
-           state->condition_count == spec->condition_count &&
+           state->iteration == state->finished && state->condition_count == spec->condition_count &&
            run_conditions_met(state) == state->condition_count;
 }
 
@@ -122,8 +125,8 @@ static int64_t delay_left(const struct run_state *state, const struct loop_spec 
         return 0;
     }
     int64_t left = state->last_finished_ns + spec->delay_ns - now_ns;
-    /* A clock that was set back must not make the wait longer than it was asked for. */
-    return left > spec->delay_ns ? spec->delay_ns : left;
+    /* A clock that was set back tells nothing; waiting for it could take for ever. */
+    return left > spec->delay_ns ? 0 : left;
 }
 
 static void step_ready(const struct run_state *state, const struct loop_spec *spec, int64_t now_ns,

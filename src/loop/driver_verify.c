@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Evaluating exit conditions: the round that the step asks for, and single evaluations that a body
+ * asks for. Intent and result of each stand in the journal; the latest results are kept for the
+ * caller, with their output.
+ */
+#include "loop/driver_internal.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "loop/step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct round_context {
+    struct loop *loop;
+    int result;
+    struct rondo_error *err;
+};
+
+/** Keep the result for loop_result, taking its output over. */
+static void keep_result(struct loop *loop, size_t index, struct verify_result *result)
+{
+    if (loop->results == NULL) {
+        loop->results = memory_new_zero(LIMIT_CONDITIONS, sizeof(*loop->results));
+    }
+    verify_result_fini(&loop->results[index]);
+    loop->results[index] = *result;
+    result->output = NULL;
+    result->output_len = 0;
+}
+
+static void record_evaluated(struct loop *loop, size_t index, struct verify_result *result)
+{
+    struct journal_event event = {
+        .type = JOURNAL_CONDITION_EVALUATED,
+        .iteration = (int64_t)loop->state.iteration,
+        .name = loop->spec.conditions[index].name,
+        .status = rondo_condition_status_name(result->status),
+        .reason = rondo_condition_reason_name(result->reason),
+        .exit_code = result->exit_code,
+        .signal = result->signal,
+        .duration_ns = result->duration_ns,
+        .message = result->message[0] == '\0' ? NULL : result->message,
+        .output_bytes = (int64_t)result->output_total,
+        .output = result->output_len > 0 ? result->output : NULL,
+        .output_len = result->output_len,
+    };
+    loop_record(loop, &event);
+    loop_feedback_add(loop, &event);
+    keep_result(loop, index, result);
+}
+
+/** The last result of a round is committed together with what follows from it. */
+static void on_verified(void *context, size_t index, struct verify_result *result,
+                        size_t still_running)
+{
+    struct round_context *round = context;
+    struct loop *loop = round->loop;
+    record_evaluated(loop, index, result);
+    if (still_running > 0 && round->result == 0) {
+        round->result = loop_flush(loop, FLUSH_NORMAL, round->err);
+        if (round->result < 0) {
+            cancel_set(&loop->cancel, CANCEL_NOW); /* Nothing of this round can be used. */
+        }
+    }
+}
+
+int loop_verify(struct loop *loop, struct rondo_error *err)
+{
+    struct journal_event started = {
+        .type = JOURNAL_VERIFICATION_STARTED,
+        .iteration = (int64_t)loop->state.finished,
+        .total = (int64_t)loop->spec.condition_count,
+    };
+    loop_record(loop, &started);
+    int r = loop_flush(loop, FLUSH_NORMAL, err);
+    if (r < 0) {
+        return r;
+    }
+    loop_feedback_begin(loop, loop->state.finished);
+    struct round_context round = {.loop = loop, .err = err};
+    int64_t left_ns =
+        loop_step_time_left_ns(&loop->state, &loop->spec, clock_now(runtime_clock(loop->runtime)));
+    verify_all(&loop->verifier, loop->spec.conditions, loop->spec.condition_count, left_ns,
+               &loop->cancel, on_verified, &round);
+    loop_feedback_end(loop);
+    if (round.result < 0) {
+        return round.result;
+    }
+    struct journal_event finished = {
+        .type = JOURNAL_VERIFICATION_FINISHED,
+        .iteration = (int64_t)loop->state.finished,
+        .met = run_conditions_met(&loop->state),
+        .total = (int64_t)loop->spec.condition_count,
+    };
+    loop_record(loop, &finished);
+    return 0;
+}
+
+static void record_intent(struct loop *loop, const char *name)
+{
+    struct journal_event started = {
+        .type = JOURNAL_VERIFICATION_STARTED,
+        .iteration = (int64_t)loop->state.iteration,
+        .total = 1,
+        .name = name,
+    };
+    loop_record(loop, &started);
+}
+
+static int find_condition(const struct loop *loop, const char *name, size_t *ret_index)
+{
+    for (size_t i = 0; i < loop->spec.condition_count; i++) {
+        if (strcmp(loop->spec.conditions[i].name, name) == 0) {
+            *ret_index = i;
+            return 0;
+        }
+    }
+    return RONDO_ERR_NOT_FOUND;
+}
+
+/** Evaluate `count` conditions from `first` on, each as one asked for by the caller. */
+static int evaluate_on_demand(struct loop *loop, size_t first, size_t count,
+                              struct rondo_error *err)
+{
+    int r = loop_can_record(loop, err);
+    if (r < 0) {
+        return r;
+    }
+    loop_record_options(loop);
+    for (size_t i = 0; i < count; i++) {
+        record_intent(loop, loop->spec.conditions[first + i].name);
+    }
+    r = loop_flush(loop, FLUSH_NORMAL, err);
+    for (size_t i = 0; i < count && r == 0; i++) {
+        struct verify_result result = {.exit_code = -1};
+        const struct loop_condition *condition = &loop->spec.conditions[first + i];
+        loop->verifier.evaluate(&loop->verifier, condition, condition->timeout_ns, &loop->cancel,
+                                &result);
+        record_evaluated(loop, first + i, &result);
+        verify_result_fini(&result);
+        r = loop_flush(loop, FLUSH_NORMAL, err);
+    }
+    return r;
+}
+
+int loop_evaluate(struct loop *loop, const char *name, const struct verify_result **ret_result,
+                  struct rondo_error *err)
+{
+    size_t index = 0;
+    if (find_condition(loop, name, &index) < 0) {
+        return error_set(err, RONDO_ERR_NOT_FOUND, "the run has no exit condition '%s'", name);
+    }
+    int r = evaluate_on_demand(loop, index, 1, err);
+    if (r == 0) {
+        *ret_result = &loop->results[index];
+    }
+    return r;
+}
+
+int loop_evaluate_all(struct loop *loop, struct rondo_error *err)
+{
+    return evaluate_on_demand(loop, 0, loop->spec.condition_count, err);
+}
+
+const struct verify_result *loop_result(const struct loop *loop, size_t index)
+{
+    static const struct verify_result none = {.exit_code = -1};
+    if (loop->results == NULL || index >= loop->spec.condition_count ||
+        loop->results[index].reason == RONDO_REASON_NOT_EVALUATED) {
+        return &none;
+    }
+    return &loop->results[index];
+}
+
+int loop_add_condition(struct loop *loop, const char *name, const char *command, const char *origin,
+                       int64_t timeout_ns, struct rondo_error *err)
+{
+    if (loop->is_begun) {
+        return error_set(err, RONDO_ERR_STATE, "the loop has begun; its conditions are fixed");
+    }
+    int r = loop_spec_add_condition(&loop->spec, name, command, origin, timeout_ns, err);
+    loop->has_new_options = loop->has_new_options || r == 0;
+    return r;
+}
+
+void loop_record_options(struct loop *loop)
+{
+    if (!loop->has_new_options) {
+        return;
+    }
+    loop->has_new_options = false;
+    auto_buf struct buf spec = {0};
+    loop_spec_encode(&loop->spec, &spec);
+    struct journal_event event = {.type = JOURNAL_RUN_OPTIONS, .spec = buf_string(&spec)};
+    loop_record(loop, &event);
+}
