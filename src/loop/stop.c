@@ -27,8 +27,12 @@ static bool is_executed(struct runtime *runtime, const struct store_run *run)
            run->lease_until_ns > clock_now(runtime_clock(runtime));
 }
 
-/** Nobody executes the run: take it just long enough to end it. */
-static int end_here(const struct loop_parts *parts, const char *run_id, struct rondo_error *err)
+/**
+ * Nobody executes the run: take it just long enough to end it. The letter is posted after the
+ * claim, which drops older ones.
+ */
+static int end_here(const struct loop_parts *parts, const char *run_id, const char *by,
+                    struct rondo_error *err)
 {
     struct loop *loop = NULL;
     struct loop_opening opening;
@@ -36,8 +40,10 @@ static int end_here(const struct loop_parts *parts, const char *run_id, struct r
     if (r < 0) {
         return r;
     }
-    if (opening.is_held) {
-        return LOOP_STOP_POSTED; /* Somebody was faster, and will find the letter. */
+    r = post_stop(runtime_store(parts->runtime), run_id, by, err);
+    if (opening.is_held || r < 0) {
+        loop_free(loop); /* Held: somebody was faster, and will find the letter. */
+        return r < 0 ? r : LOOP_STOP_POSTED;
     }
     loop_stop(loop, CANCEL_GRACEFUL);
     r = loop_next(loop, err);
@@ -62,9 +68,9 @@ int loop_stop_run(const struct loop_parts *parts, const char *run_id, const char
         return error_set(err, RONDO_ERR_STATE, "run %s has ended already: %s", run_id,
                          rondo_status_name(run.summary.status));
     }
-    r = post_stop(store, run_id, by, err);
-    if (r < 0) {
-        return r;
+    if (!executed) {
+        return end_here(parts, run_id, by, err);
     }
-    return executed ? LOOP_STOP_POSTED : end_here(parts, run_id, err);
+    r = post_stop(store, run_id, by, err);
+    return r < 0 ? r : LOOP_STOP_POSTED;
 }
