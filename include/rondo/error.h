@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include "rondo/export.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -47,7 +49,7 @@ struct rondo_error {
  * @param code any value; unknown ones give "RONDO_ERR_UNKNOWN"
  * @return a static string; any thread
  */
-const char *rondo_code_name(int code);
+RONDO_API const char *rondo_code_name(int code);
 
 #ifdef __cplusplus
 }

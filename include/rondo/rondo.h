@@ -33,6 +33,7 @@
 #pragma once
 
 #include "rondo/error.h"
+#include "rondo/export.h"
 #include "rondo/types.h"
 
 #ifdef __cplusplus
@@ -44,7 +45,7 @@ struct rondo_loop;
 struct rondo_subscription;
 
 /** Version of the library, "major.minor.patch". Static. */
-const char *rondo_version(void);
+RONDO_API const char *rondo_version(void);
 
 /* ---- The store ------------------------------------------------------------------------------ */
 
@@ -64,13 +65,13 @@ struct rondo_options {
  * Open a store, creating it where needed (mode 0600).
  * @return NULL on failure, with `err` filled
  */
-struct rondo *rondo_open(const struct rondo_options *options, struct rondo_error *err);
+RONDO_API struct rondo *rondo_open(const struct rondo_options *options, struct rondo_error *err);
 
 /** Close; all loops and subscriptions of it must have been freed. NULL is allowed. */
-void rondo_close(struct rondo *rondo);
+RONDO_API void rondo_close(struct rondo *rondo);
 
 /** File of the store in use. */
-const char *rondo_store_path(const struct rondo *rondo);
+RONDO_API const char *rondo_store_path(const struct rondo *rondo);
 
 /* ---- Loops ---------------------------------------------------------------------------------- */
 
@@ -126,8 +127,9 @@ struct rondo_loop_options {
  * @return NULL on failure. RONDO_ERR_BUSY: the agent is exclusive and executes already; the message
  *         says where. RONDO_ERR_NOT_FOUND: no command could be found for a standard condition.
  */
-struct rondo_loop *rondo_loop_start(struct rondo *rondo, const struct rondo_loop_options *options,
-                                    struct rondo_error *err);
+RONDO_API struct rondo_loop *rondo_loop_start(struct rondo *rondo,
+                                              const struct rondo_loop_options *options,
+                                              struct rondo_error *err);
 
 /**
  * Resume a run: newest valid checkpoint plus the journal's tail.
@@ -137,9 +139,9 @@ struct rondo_loop *rondo_loop_start(struct rondo *rondo, const struct rondo_loop
  * @return NULL on failure. RONDO_ERR_BUSY: a living process executes it. RONDO_ERR_STATE: it is
  *         completed. RONDO_ERR_CORRUPT: as on_corrupt says.
  */
-struct rondo_loop *rondo_loop_resume(struct rondo *rondo, const char *run_id,
-                                     const struct rondo_loop_options *options,
-                                     struct rondo_error *err);
+RONDO_API struct rondo_loop *rondo_loop_resume(struct rondo *rondo, const char *run_id,
+                                               const struct rondo_loop_options *options,
+                                               struct rondo_error *err);
 
 /** Answer of rondo_loop_next. */
 enum rondo_turn {
@@ -150,42 +152,42 @@ enum rondo_turn {
 };
 
 /** End the iteration before, decide, and begin the next one. Blocks while verifiers run. */
-enum rondo_turn rondo_loop_next(struct rondo_loop *loop);
+RONDO_API enum rondo_turn rondo_loop_next(struct rondo_loop *loop);
 
 /**
  * Release a loop. One that has not ended is stopped first, as by rondo_loop_stop: it saves a final
  * checkpoint and gets the status cancelled, and can be resumed. NULL is allowed.
  */
-void rondo_loop_free(struct rondo_loop *loop);
+RONDO_API void rondo_loop_free(struct rondo_loop *loop);
 
 /* ---- Inside an iteration -------------------------------------------------------------------- */
 
 /** The iteration failed; counts towards max_failures. @param message for people */
-void rondo_loop_fail(struct rondo_loop *loop, const char *message);
+RONDO_API void rondo_loop_fail(struct rondo_loop *loop, const char *message);
 
 /** The body met an error that it cannot recover from: the run will end with status error. */
-void rondo_loop_abort(struct rondo_loop *loop, const char *message);
+RONDO_API void rondo_loop_abort(struct rondo_loop *loop, const char *message);
 
 /** Add to the tokens and money that this iteration has used. */
-void rondo_loop_use(struct rondo_loop *loop, int64_t tokens, int64_t cost_micro);
+RONDO_API void rondo_loop_use(struct rondo_loop *loop, int64_t tokens, int64_t cost_micro);
 
 /**
  * Ask to finish. RONDO_COMPLETED is accepted only if all exit conditions are met at the next
  * rondo_loop_next; otherwise the loop goes on. RONDO_BLOCKED and RONDO_FAILED end it.
  * @return 0 or RONDO_ERR_INVALID for another status
  */
-int rondo_loop_finish(struct rondo_loop *loop, enum rondo_status status, const char *summary,
-                      struct rondo_error *err);
+RONDO_API int rondo_loop_finish(struct rondo_loop *loop, enum rondo_status status,
+                                const char *summary, struct rondo_error *err);
 
 /** Write something into the journal. @param attributes_json JSON object up to 64 KiB, or NULL */
-int rondo_loop_note(struct rondo_loop *loop, const char *name, const char *attributes_json,
-                    struct rondo_error *err);
+RONDO_API int rondo_loop_note(struct rondo_loop *loop, const char *name,
+                              const char *attributes_json, struct rondo_error *err);
 
 /** Whether the loop was asked to stop: a long body should return soon. */
-bool rondo_loop_should_stop(const struct rondo_loop *loop);
+RONDO_API bool rondo_loop_should_stop(const struct rondo_loop *loop);
 
 /** Ask the loop to stop at its next boundary. Any thread; async-signal-safe. */
-void rondo_loop_stop(struct rondo_loop *loop);
+RONDO_API void rondo_loop_stop(struct rondo_loop *loop);
 
 /* ---- Exit conditions ------------------------------------------------------------------------ */
 
@@ -201,19 +203,21 @@ struct rondo_condition_state {
 };
 
 /** Add a condition before the first rondo_loop_next. RONDO_ERR_STATE afterwards. */
-int rondo_loop_add_condition(struct rondo_loop *loop, const struct rondo_condition *condition,
-                             struct rondo_error *err);
-size_t rondo_loop_condition_count(const struct rondo_loop *loop);
+RONDO_API int rondo_loop_add_condition(struct rondo_loop *loop,
+                                       const struct rondo_condition *condition,
+                                       struct rondo_error *err);
+RONDO_API size_t rondo_loop_condition_count(const struct rondo_loop *loop);
 /** @param index below rondo_loop_condition_count(); @return 0 or RONDO_ERR_NOT_FOUND */
-int rondo_loop_condition(const struct rondo_loop *loop, size_t index,
-                         struct rondo_condition_state *ret_state);
+RONDO_API int rondo_loop_condition(const struct rondo_loop *loop, size_t index,
+                                   struct rondo_condition_state *ret_state);
 /** Evaluate one condition now by running its verifier. Blocks. */
-int rondo_loop_evaluate(struct rondo_loop *loop, const char *name,
-                        struct rondo_condition_state *ret_state, struct rondo_error *err);
+RONDO_API int rondo_loop_evaluate(struct rondo_loop *loop, const char *name,
+                                  struct rondo_condition_state *ret_state, struct rondo_error *err);
 /** Evaluate all conditions now. @param ret_all_met false also when there are none */
-int rondo_loop_evaluate_all(struct rondo_loop *loop, bool *ret_all_met, struct rondo_error *err);
+RONDO_API int rondo_loop_evaluate_all(struct rondo_loop *loop, bool *ret_all_met,
+                                      struct rondo_error *err);
 /** Whether all conditions were met when they were last evaluated; false when there are none. */
-bool rondo_loop_all_met(const struct rondo_loop *loop);
+RONDO_API bool rondo_loop_all_met(const struct rondo_loop *loop);
 
 /* ---- Checkpoints ---------------------------------------------------------------------------- */
 
@@ -229,36 +233,37 @@ struct rondo_checkpoint {
 };
 
 /** Replace the agent's state (up to 64 MiB); the next checkpoint stores it. */
-int rondo_loop_set_state(struct rondo_loop *loop, const void *state, size_t len,
-                         struct rondo_error *err);
+RONDO_API int rondo_loop_set_state(struct rondo_loop *loop, const void *state, size_t len,
+                                   struct rondo_error *err);
 /** The agent's state: what was set last, or what the resumed checkpoint held. */
-const void *rondo_loop_state(const struct rondo_loop *loop, size_t *ret_len);
+RONDO_API const void *rondo_loop_state(const struct rondo_loop *loop, size_t *ret_len);
 
 /** Save a checkpoint now, durable on return. @param custom_data_json JSON object or NULL */
-int rondo_loop_save_checkpoint(struct rondo_loop *loop, const char *custom_data_json,
-                               struct rondo_error *err);
+RONDO_API int rondo_loop_save_checkpoint(struct rondo_loop *loop, const char *custom_data_json,
+                                         struct rondo_error *err);
 /**
  * Load a checkpoint of the loop's run, verified by its digest.
  * @param number 0 = the newest
  * @return NULL with RONDO_ERR_NOT_FOUND or RONDO_ERR_CORRUPT; else rondo_checkpoint_free() it
  */
-struct rondo_checkpoint *rondo_loop_load_checkpoint(struct rondo_loop *loop, uint64_t number,
-                                                    struct rondo_error *err);
+RONDO_API struct rondo_checkpoint *rondo_loop_load_checkpoint(struct rondo_loop *loop,
+                                                              uint64_t number,
+                                                              struct rondo_error *err);
 /** The same for any run of a store. @param run_id id, unique prefix, or "last" */
-struct rondo_checkpoint *rondo_load_checkpoint(struct rondo *rondo, const char *run_id,
-                                               uint64_t number, struct rondo_error *err);
-void rondo_checkpoint_free(struct rondo_checkpoint *checkpoint);
+RONDO_API struct rondo_checkpoint *rondo_load_checkpoint(struct rondo *rondo, const char *run_id,
+                                                         uint64_t number, struct rondo_error *err);
+RONDO_API void rondo_checkpoint_free(struct rondo_checkpoint *checkpoint);
 
 /* ---- Status --------------------------------------------------------------------------------- */
 
-const char *rondo_loop_run_id(const struct rondo_loop *loop);
+RONDO_API const char *rondo_loop_run_id(const struct rondo_loop *loop);
 /** Number of the present iteration, from 1; 0 before the first. */
-uint64_t rondo_loop_iteration(const struct rondo_loop *loop);
-enum rondo_status rondo_loop_status(const struct rondo_loop *loop);
+RONDO_API uint64_t rondo_loop_iteration(const struct rondo_loop *loop);
+RONDO_API enum rondo_status rondo_loop_status(const struct rondo_loop *loop);
 /** rondo_status_name of it. */
-const char *rondo_loop_status_name(const struct rondo_loop *loop);
+RONDO_API const char *rondo_loop_status_name(const struct rondo_loop *loop);
 /** Why the last rondo_loop_next returned RONDO_BROKEN. Borrowed; message "" when all is well. */
-const struct rondo_error *rondo_loop_error(const struct rondo_loop *loop);
+RONDO_API const struct rondo_error *rondo_loop_error(const struct rondo_loop *loop);
 
 /** What denied the next iteration. */
 struct rondo_violation {
@@ -271,7 +276,8 @@ struct rondo_violation {
 };
 
 /** Details after RONDO_POLICY_VIOLATED; false otherwise. */
-bool rondo_loop_violation(const struct rondo_loop *loop, struct rondo_violation *ret_violation);
+RONDO_API bool rondo_loop_violation(const struct rondo_loop *loop,
+                                    struct rondo_violation *ret_violation);
 
 /* ---- Runs and events ------------------------------------------------------------------------ */
 
@@ -279,7 +285,7 @@ bool rondo_loop_violation(const struct rondo_loop *loop, struct rondo_violation 
  * Ask a run to stop, whoever executes it. One that nobody executes is ended here and now.
  * @param run_id id, unique prefix, or "last"
  */
-int rondo_stop_run(struct rondo *rondo, const char *run_id, struct rondo_error *err);
+RONDO_API int rondo_stop_run(struct rondo *rondo, const char *run_id, struct rondo_error *err);
 
 /** One committed event. Borrowed until the next call on the subscription. */
 struct rondo_event {
@@ -297,16 +303,17 @@ struct rondo_event {
  * @param after  last seq (one run) or position (all runs) that you have seen; 0 = from the start
  * @return never NULL; rondo_subscription_free()
  */
-struct rondo_subscription *rondo_subscribe(struct rondo *rondo, const char *run_id, uint64_t after);
+RONDO_API struct rondo_subscription *rondo_subscribe(struct rondo *rondo, const char *run_id,
+                                                     uint64_t after);
 
 /**
  * The next event.
  * @param timeout_ns how long to wait for one; 0 = do not wait
  * @return 1 with `*ret_event`, 0 when none came in time, or a negative code
  */
-int rondo_subscription_next(struct rondo_subscription *subscription, int64_t timeout_ns,
-                            struct rondo_event *ret_event, struct rondo_error *err);
-void rondo_subscription_free(struct rondo_subscription *subscription);
+RONDO_API int rondo_subscription_next(struct rondo_subscription *subscription, int64_t timeout_ns,
+                                      struct rondo_event *ret_event, struct rondo_error *err);
+RONDO_API void rondo_subscription_free(struct rondo_subscription *subscription);
 
 #ifdef __cplusplus
 }

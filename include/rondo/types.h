@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "rondo/export.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,16 +50,16 @@ enum rondo_condition_reason {
 };
 
 /** Text form of a status ("max_iterations"); "unknown" for other values. Static; any thread. */
-const char *rondo_status_name(enum rondo_status status);
+RONDO_API const char *rondo_status_name(enum rondo_status status);
 
 /** Process exit code that the command line uses for a final status. Any thread. */
-int rondo_status_exit_code(enum rondo_status status);
+RONDO_API int rondo_status_exit_code(enum rondo_status status);
 
 /** Text form of a condition status: "met" or "not_met". Static; any thread. */
-const char *rondo_condition_status_name(enum rondo_condition_status status);
+RONDO_API const char *rondo_condition_status_name(enum rondo_condition_status status);
 
 /** Text form of a reason ("timed_out"); "unknown" for other values. Static; any thread. */
-const char *rondo_condition_reason_name(enum rondo_condition_reason reason);
+RONDO_API const char *rondo_condition_reason_name(enum rondo_condition_reason reason);
 
 #ifdef __cplusplus
 }
