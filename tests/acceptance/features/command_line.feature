@@ -1,0 +1,141 @@
+Feature: The command line as a newcomer meets it
+
+  Background:
+    Given a worker
+      """
+      echo "working on $RONDO_ITERATION"
+      """
+
+  Scenario: Help names the commands
+    When I run `rondo --help`
+    Then the exit code is 0
+    And stdout mentions "loop"
+    And stdout mentions "resume"
+    And stdout mentions "doctor"
+
+  Scenario Outline: Every command has help: <command>
+    When I run `rondo <command> --help`
+    Then the exit code is 0
+    And stdout mentions "Usage"
+
+    Examples:
+      | command     |
+      | loop        |
+      | resume      |
+      | runs        |
+      | show        |
+      | logs        |
+      | checkpoints |
+      | stop        |
+      | gc          |
+      | doctor      |
+      | version     |
+
+  Scenario: The version
+    When I run `rondo version`
+    Then the exit code is 0
+    And stdout mentions "0.1"
+
+  Scenario Outline: A wrong call is an error that says what to do: <call>
+    When I run `<call>`
+    Then the exit code is 2
+    And stderr mentions "<hint>"
+
+    Examples:
+      | call                                         | hint           |
+      | rondo frobnicate                             | frobnicate     |
+      | rondo loop                                   | COMMAND        |
+      | rondo loop --no-such-option -- ./worker.sh   | no-such-option |
+      | rondo loop --max-iterations 0 -- ./worker.sh | max-iterations |
+      | rondo loop --delay soon -- ./worker.sh       | soon           |
+      | rondo loop --agent 'a b' -- ./worker.sh      | a b            |
+
+  Scenario: A run that does not exist
+    When I run `rondo loop --max-iterations 1 -- ./worker.sh`
+    And I run `rondo show 0123456789ab`
+    Then the exit code is 1 or 2
+    And stderr mentions "0123456789ab"
+
+  Scenario: Piped, progress is plain lines
+    When I run `rondo loop --max-iterations 2 --until never=false -- ./worker.sh`
+    Then stderr or stdout mentions "working on 2"
+    And there are no terminal control sequences
+    And stderr or stdout mentions "max_iterations"
+
+  Scenario: With --json stdout is one JSON object a line, without gaps
+    When I run `rondo loop --max-iterations 3 --until never=false --json -- ./worker.sh`
+    Then the exit code is 5
+    And every line of stdout is a JSON object
+    And the events in stdout are numbered from 1 without gap
+    And the last line of stdout has the status "max_iterations" and exit code 5
+
+  Scenario: Lists and details of runs
+    When I run `rondo loop --agent a --max-iterations 2 -- ./worker.sh`
+    And I run `rondo loop --agent b --until ok=true -- ./worker.sh`
+    And I run `rondo runs --json`
+    Then stdout lists the agents "b", "a" with the statuses "completed", "max_iterations"
+    When I run `rondo runs`
+    Then stdout mentions "max_iterations"
+    When I run `rondo show last`
+    Then stdout mentions "completed"
+    And stdout mentions "ok"
+    When I run `rondo show` with a unique prefix of the first run's id
+    Then stdout mentions "max_iterations"
+    When I run `rondo logs last`
+    Then stdout mentions "run.finished" or "finished"
+    When I run `rondo checkpoints last`
+    Then the exit code is 0
+
+  Scenario: Following a run's journal shows it live and ends with it
+    Given a worker that stops to wait in iteration 2
+      """
+      true
+      """
+    When I start `rondo loop --max-iterations 3 -- ./worker.sh`
+    And iteration 2 is being worked on
+    And I follow `rondo logs -f --json last`
+    Then what I follow comes to an event "iteration.started" with iteration 2
+    When the worker may go on
+    Then what I follow comes to an event "run.finished" and ends
+    And what I followed is numbered from 1 without gap
+
+  Scenario: Old runs are removed on request only
+    When I run `rondo loop --max-iterations 1 -- ./worker.sh`
+    And I run `rondo gc --older-than 0s --dry-run`
+    Then the exit code is 0
+    When I run `rondo runs --json`
+    Then stdout lists 1 run
+    When I run `rondo gc --older-than 0s`
+    And I run `rondo runs --json`
+    Then stdout lists 0 runs
+
+  Scenario: doctor says what this machine offers
+    When I run `rondo doctor`
+    Then stdout mentions "namespace"
+    And stdout mentions "store"
+    When I run `rondo doctor --json`
+    Then every line of stdout is a JSON object
+
+  Scenario: The store is in the working directory, private, and not for git
+    Given the project is a git repository
+    When I run `rondo loop --max-iterations 1 -- ./worker.sh`
+    Then the file ".rondo/rondo.db" has the mode 600
+    When I run `git add -A && git ls-files`
+    Then stdout mentions "worker.sh"
+    And stdout does not mention ".rondo"
+
+  Scenario: A store of a parent folder is used
+    When I run `rondo loop --max-iterations 1 -- ./worker.sh`
+    And I run `mkdir -p deep/down && cd deep/down && rondo loop --max-iterations 1 -- true`
+    Then the file "deep/down/.rondo" does not exist
+    When I run `rondo runs --json`
+    Then stdout lists 2 runs
+
+  Scenario: RONDO_STORE says where the store is
+    When I run `RONDO_STORE=$PWD/elsewhere.db rondo loop --max-iterations 1 -- ./worker.sh`
+    Then the file ".rondo" does not exist
+    And the file "elsewhere.db" has the mode 600
+
+  Scenario: No colours and no control sequences with NO_COLOR
+    When I run `NO_COLOR=1 rondo loop --max-iterations 1 -- ./worker.sh`
+    Then there are no terminal control sequences

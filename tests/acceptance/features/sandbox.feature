@@ -1,0 +1,71 @@
+Feature: Verifiers run in a sandbox
+  A verifier executes what an agent has just written. It may change the workspace
+  and nothing else.
+
+  Background:
+    Given a worker
+      """
+      true
+      """
+
+  Scenario: Writing inside the workspace works
+    When I run `rondo loop --max-iterations 1 --until 'check=echo x >inside' -- ./worker.sh`
+    Then the exit code is 0
+    And the file "inside" has the line "x"
+
+  Scenario Outline: What a verifier may not do: <what>
+    Given a secret file in the home folder
+    And a symbolic link "link" to the folder above the workspace
+    When I run `rondo loop --max-iterations 1 --until 'check=<command>' -- ./worker.sh`
+    Then the exit code is 5
+    And condition "check" ended as "not_met" with reason "failed"
+    And nothing outside the workspace has changed
+
+    Examples:
+      | what                         | command                                                        |
+      | write beside the workspace   | echo x >../outside                                             |
+      | write through a symlink      | echo x >link/outside                                           |
+      | write to the system          | echo x >/usr/rondo-was-here                                    |
+      | read a secret of the home    | cat "$SECRET_PATH"                                             |
+      | read the secret by its path  | cat ../home/.ssh/id_ed25519                                    |
+      | see an environment secret    | test -n "$API_TOKEN"                                           |
+      | reach the network            | bash -c "exec 3<>/dev/tcp/$LISTENER"                           |
+      | see the runtime's processes  | grep -lq rondo-outside-marker /proc/[0-9]*/cmdline             |
+      | kill a process outside       | kill -0 $OUTSIDE_PID                                           |
+      | change the run's own store   | echo x >>.rondo/rondo.db && grep -q . .rondo/rondo.db          |
+      | read the runtime's store     | head -c 16 .rondo/rondo.db \| grep -q SQLite                   |
+      | gain privileges              | mount -t tmpfs none /mnt                                       |
+
+  Scenario: /tmp is private
+    When I run `rondo loop --max-iterations 1 --until 'check=echo x >/tmp/rondo-private-$$ && ls /tmp | wc -l | grep -qx 1' -- ./worker.sh`
+    Then the exit code is 0
+
+  Scenario: A fork bomb ends at the process limit and at the deadline
+    When I run `rondo loop --max-iterations 1 --verify-timeout 2s --until 'check=f() { f | f & }; f; sleep 90' -- ./worker.sh`
+    Then the exit code is 5
+    And soon no process of "sleep 90" is left
+    And the journal has an event "condition.evaluated" with
+      | name   | check   |
+      | status | not_met |
+
+  Scenario: A verifier cannot outlive its evaluation
+    When I run `rondo loop --max-iterations 1 --until 'check=(setsid sleep 94 &) ; true' -- ./worker.sh`
+    Then the exit code is 0
+    And soon no process of "sleep 94" is left
+
+  Scenario: Without a sandbox only when it is asked for
+    When I run `rondo loop --max-iterations 1 --sandbox none --until 'check=echo x >../outside' -- ./worker.sh`
+    Then the exit code is 0
+    And the file "../outside" has the line "x"
+
+  Scenario: A tier that is missing is not replaced by a weaker one
+    Given a machine without bubblewrap
+    When I run `rondo loop --max-iterations 1 --until 'check=touch ran' -- ./worker.sh`
+    Then the exit code is 5
+    And condition "check" ended as "not_met" with reason "not_run"
+    And the file "ran" does not exist
+
+  Scenario: The network can be allowed
+    Given a listener on the machine
+    When I run `rondo loop --max-iterations 1 --sandbox-network --until 'check=bash -c "exec 3<>/dev/tcp/$LISTENER"' --sandbox-env LISTENER -- ./worker.sh`
+    Then the exit code is 0

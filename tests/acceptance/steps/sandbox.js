@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps about what a sandboxed command can reach.
+'use strict';
+
+const { Given, Then } = require('@cucumber/cucumber');
+const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const net = require('node:net');
+const path = require('node:path');
+
+Given('a secret file in the home folder', async function () {
+  this.write(path.join(this.home, '.ssh/id_ed25519'), 'a private key\n', 0o600);
+  const server = net.createServer((socket) => socket.destroy());
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  this.cleanups.push(() => new Promise((resolve) => server.close(resolve)));
+  const outside = this.start('sh -c "sleep 300; : rondo-outside-marker"', 'outside');
+  // The values stand in the command lines: the sandbox passes no variable on.
+  this.values = {
+    $SECRET_PATH: path.join(this.home, '.ssh/id_ed25519'),
+    $LISTENER: `127.0.0.1/${server.address().port}`,
+    $OUTSIDE_PID: String(outside.pid),
+  };
+  this.env.API_TOKEN = 'a token';
+  const run = this.run;
+  this.run = (line, ...rest) => {
+    const filled = Object.entries(this.values).reduce((text, [name, value]) => text.replaceAll(name, value), line);
+    return run.call(this, filled, ...rest);
+  };
+});
+
+Given('a listener on the machine', async function () {
+  const server = net.createServer((socket) => socket.destroy());
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  this.cleanups.push(() => new Promise((resolve) => server.close(resolve)));
+  this.env.LISTENER = `127.0.0.1/${server.address().port}`;
+});
+
+Given('a symbolic link {string} to the folder above the workspace', function (name) {
+  fs.symlinkSync('..', this.path(name));
+});
+
+Then('nothing outside the workspace has changed', function () {
+  assert.deepEqual(fs.readdirSync(this.top).sort(), ['home', 'project']);
+  assert.ok(!fs.existsSync('/usr/rondo-was-here'));
+  process.kill(this.outside.pid, 0);
+});
+
+// A PATH with links to everything but bwrap.
+Given('a machine without bubblewrap', function () {
+  const folder = path.join(this.top, 'bin');
+  fs.mkdirSync(folder);
+  for (const source of ['/bin', '/usr/bin', ...this.env.PATH.split(':').slice(0, 1)]) {
+    for (const name of fs.readdirSync(source)) {
+      if (name !== 'bwrap' && !fs.existsSync(path.join(folder, name))) {
+        try {
+          fs.symlinkSync(path.join(source, name), path.join(folder, name));
+        } catch {
+          // A dangling name of another folder is there already.
+        }
+      }
+    }
+  }
+  this.env.PATH = folder;
+});

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scenario has: a fresh folder with a project and a home in it, the processes that it
+// started, and the result of the last command. Nothing of the user's own settings is seen.
+'use strict';
+
+const { After, Before, setDefaultTimeout, setWorldConstructor, World } = require('@cucumber/cucumber');
+const { spawn, spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+
+const root = path.resolve(__dirname, '../../..');
+const build = process.env.RONDO_BUILD || path.join(root, 'build');
+const binary = process.env.RONDO_BIN || path.join(build, 'src/cli/rondo');
+
+// The longest that a step waits for something that must happen; far more than it ever takes.
+const patience = 30000;
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+setDefaultTimeout(120000);
+
+class Scenario extends World {
+  constructor(options) {
+    super(options);
+    this.root = root;
+    this.build = build;
+    this.children = [];
+    this.cleanups = [];
+    this.top = fs.mkdtempSync(path.join(os.tmpdir(), 'rondo-acceptance-'));
+    this.project = path.join(this.top, 'project');
+    this.home = path.join(this.top, 'home');
+    fs.mkdirSync(this.project);
+    fs.mkdirSync(this.home);
+    this.env = {
+      PATH: `${path.dirname(binary)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+      HOME: this.home,
+      LANG: 'C.UTF-8',
+      TERM: 'dumb',
+      MARK: path.basename(this.top),
+    };
+  }
+
+  path(name) {
+    return path.resolve(this.project, name);
+  }
+
+  write(name, text, mode) {
+    fs.mkdirSync(path.dirname(this.path(name)), { recursive: true });
+    fs.writeFileSync(this.path(name), text);
+    if (mode !== undefined) fs.chmodSync(this.path(name), mode);
+  }
+
+  read(name) {
+    return fs.readFileSync(this.path(name), 'utf8');
+  }
+
+  // Start a shell line in the project; `exec` makes a single command the process itself.
+  start(line, name = 'it') {
+    const text = /[|;&<>]/.test(line.replace(/'[^']*'/g, '')) ? line : `exec ${line}`;
+    const child = spawn('sh', ['-c', text], {
+      cwd: this.project, env: this.env, stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const result = { line, pid: child.pid, child, stdout: '', stderr: '', begun: Date.now() };
+    child.stdout.setEncoding('utf8').on('data', (text_) => { result.stdout += text_; });
+    child.stderr.setEncoding('utf8').on('data', (text_) => { result.stderr += text_; });
+    result.ended = new Promise((resolve) => {
+      child.on('close', (code, signal) => {
+        Object.assign(result, { code, signal, end: Date.now() });
+        resolve(result);
+      });
+    });
+    this.children.push(result);
+    this[name] = result;
+    return result;
+  }
+
+  async run(line, timeout = 100000) {
+    const result = this.start(line, 'last');
+    const timer = setTimeout(() => result.child.kill('SIGKILL'), timeout);
+    await result.ended;
+    clearTimeout(timer);
+    return result;
+  }
+
+  // Run rondo with arguments, apart from the scenario's own commands.
+  ask(...words) {
+    const result = spawnSync(binary, words, {
+      cwd: this.project, env: this.env, encoding: 'utf8', maxBuffer: 1 << 28,
+    });
+    return { code: result.status, stdout: result.stdout, stderr: result.stderr };
+  }
+
+  async until(what, condition, limit = patience) {
+    const deadline = Date.now() + limit;
+    for (;;) {
+      const value = await condition();
+      if (value) return value;
+      if (Date.now() > deadline) throw new Error(`waited ${limit} ms in vain: ${what}`);
+      await pause(20);
+    }
+  }
+
+  async hasEnded(result, limit = patience) {
+    let isEnded = false;
+    result.ended.then(() => { isEnded = true; });
+    await this.until(`the end of ${result.line}\n${result.stderr}`, () => isEnded, limit);
+    return result;
+  }
+
+  // Command lines of living processes of this scenario that contain `text`. Each of them inherits
+  // the variable MARK, by which other scenarios' processes are told apart.
+  processes(text) {
+    return fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((pid) => {
+      try {
+        const words = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        const isZombie = /^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
+        if (isZombie || !words.includes(text) || words.includes('rondo')) return false;
+        const folder = fs.readlinkSync(`/proc/${pid}/cwd`);
+        return folder.startsWith(this.top);
+      } catch {
+        return false;
+      }
+    });
+  }
+}
+
+setWorldConstructor(Scenario);
+
+Before(function () {
+  if (!fs.existsSync(binary)) throw new Error(`there is no ${binary}: build first`);
+});
+
+After(async function () {
+  for (const { child, code, signal } of this.children) {
+    if (code === undefined && signal === undefined) {
+      child.kill('SIGCONT');
+      child.kill('SIGKILL');
+    }
+  }
+  await Promise.all(this.children.map(({ ended }) => ended));
+  for (const cleanup of this.cleanups.reverse()) await cleanup();
+  fs.rmSync(this.top, { recursive: true, force: true, maxRetries: 5 });
+});
+
+module.exports = { binary, build, pause, patience, root };
