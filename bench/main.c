@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The benchmark: runs the figures (all, or the ones named) and prints each beside its floor.
+ *
+ *   rondo_bench --folder EMPTY --programs FOLDER [--cli RONDO] [--quick] [--json] [FIGURE...]
+ *
+ * bench/run gives the folders. A goal that is missed is said in the report and is no failure: the
+ * exit code tells whether the figures could be measured.
+ */
+#include "measure.h"
+
+#include <getopt.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    void (*measure)(struct bench *bench);
+} figures[] = {
+    {"iteration", figure_iteration}, {"group", figure_group_commit},
+    {"start", figure_start},         {"memory", figure_memory},
+    {"history", figure_history},     {"checkpoint", figure_checkpoint},
+    {"spawn", figure_spawn},
+};
+#define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
+
+static bool is_wanted(const char *name, char *const *wanted)
+{
+    if (wanted[0] == NULL) {
+        return true;
+    }
+    for (size_t i = 0; wanted[i] != NULL; i++) {
+        if (strcmp(wanted[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void usage(void)
+{
+    fputs("usage: bench/run [--quick] [--json] [FIGURE...]\nfigures:", stderr);
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        fprintf(stderr, " %s", figures[i].name);
+    }
+    fputc('\n', stderr);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"folder", required_argument, NULL, 'f'}, {"programs", required_argument, NULL, 'p'},
+        {"cli", required_argument, NULL, 'c'},    {"quick", no_argument, NULL, 'q'},
+        {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0},
+    };
+    static struct bench bench;
+    bool is_json = false;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 'f') {
+            bench.folder = optarg;
+        } else if (option == 'p') {
+            bench.programs = optarg;
+        } else if (option == 'c') {
+            bench.cli = optarg;
+        } else if (option == 'q') {
+            bench.is_quick = true;
+        } else if (option == 'j') {
+            is_json = true;
+        } else {
+            usage();
+            return 2;
+        }
+    }
+    if (bench.folder == NULL || bench.programs == NULL) {
+        usage();
+        return 2;
+    }
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        if (is_wanted(figures[i].name, argv + optind)) {
+            fprintf(stderr, "measuring: %s\n", figures[i].name);
+            figures[i].measure(&bench);
+        }
+    }
+    (is_json ? report_json : report_text)(&bench, stdout);
+    return 0;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Measuring: samples, their median and spread, and rows of the report. A row compares a figure with
+ * its floor, both measured in the same run and in turns (A B A B ...), so that what disturbs the
+ * machine disturbs both. Values are in the row's unit; times are taken from CLOCK_MONOTONIC.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/** A growing list of measured values. Zeroed = empty; samples_fini(). */
+struct samples {
+    double *values;
+    size_t count;
+    size_t room;
+};
+
+void samples_add(struct samples *samples, double value);
+void samples_fini(struct samples *samples);
+
+/** Median and range of a list; all 0 when it is empty. */
+struct spread {
+    double median;
+    double low;
+    double high;
+};
+struct spread samples_spread(const struct samples *samples);
+
+/** CLOCK_MONOTONIC in microseconds. */
+double now_us(void);
+
+/** What a goal is compared with. */
+enum goal {
+    GOAL_NONE,       /**< for information */
+    GOAL_RATIO_MAX,  /**< figure / floor is at most the goal */
+    GOAL_RATIO_MIN,  /**< figure / floor is at least the goal */
+    GOAL_EXCESS_MAX, /**< figure - floor is at most the goal */
+    GOAL_FIGURE_MAX, /**< the figure itself is at most the goal */
+};
+
+/** One line of the report. Texts are static. */
+struct row {
+    const char *name;
+    const char *floor_name;
+    const char *unit;
+    struct spread figure;
+    struct spread floor;
+    enum goal goal_kind;
+    double goal;
+};
+
+/** Names of figures for selection on the command line, and whether to be quick. */
+struct bench {
+    const char *folder;   /**< empty, on the disk to be measured; removed at the end */
+    const char *programs; /**< folder of the helper programs */
+    const char *cli;      /**< the rondo binary, or NULL */
+    bool is_quick;        /**< fewer rounds, for a look */
+    struct row rows[64];
+    size_t row_count;
+};
+
+/** Rounds to measure: `full`, or a fifth of it when quick (at least 3). */
+size_t bench_rounds(const struct bench *bench, size_t full);
+
+/** Add a row from samples, which are released. */
+void bench_row(struct bench *bench, const struct row *head, struct samples *figure,
+               struct samples *floor);
+
+/** Print a message and exit: a benchmark that cannot run has no figure. */
+_Noreturn void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** A path in the bench's folder; static, valid until the eighth call after. */
+const char *bench_path(const struct bench *bench, const char *name);
+
+/** Remove a store's files. */
+void bench_remove_store(const char *path);
+
+/** Run a program to its end, output to /dev/null; returns its duration. Dies unless it exits 0. */
+double bench_spawn_us(const char *const *argv);
+
+/** Run a program and read the number that it prints. */
+double bench_spawn_number(const char *const *argv);
+
+/* The figures, in order of the report. */
+void figure_iteration(struct bench *bench);
+void figure_group_commit(struct bench *bench);
+void figure_start(struct bench *bench);
+void figure_memory(struct bench *bench);
+void figure_history(struct bench *bench);
+void figure_checkpoint(struct bench *bench);
+void figure_spawn(struct bench *bench);
+
+/** Whether a row meets its goal; true without one. */
+bool row_is_met(const struct row *row);
+/** What the goal is compared with: a ratio, an excess or the figure. */
+double row_score(const struct row *row);
+
+void report_text(const struct bench *bench, FILE *out);
+void report_json(const struct bench *bench, FILE *out);
