@@ -128,6 +128,9 @@ static int delete_run(struct sqlite_store *store, int64_t key, struct store_gc_r
         rc = delete_rows(store, SQL_GC_EVENTS, key, &events, err);
     }
     if (rc == 0) {
+        rc = delete_rows(store, SQL_GC_MARKS, key, &ignored, err);
+    }
+    if (rc == 0) {
         rc = delete_rows(store, SQL_GC_CHECKPOINTS, key, &checkpoints, err);
     }
     if (rc == 0) {

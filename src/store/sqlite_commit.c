@@ -14,11 +14,17 @@
 
 #include <string.h>
 
+/** A run's reader walks at most about so many events to find the one to begin with. */
+#define MARK_INTERVAL 64
+/** Odd, so that neighbouring keys get marks that are far apart. */
+#define MARK_SHIFT 27
+
 /** What SQL_RUN_FOR_COMMIT gives. */
 struct run_state {
     int64_t key;
     struct rules_row row;
     int64_t ended_ns;
+    uint64_t last_position;
     bool has_mail; /**< behind the mail that the batch has taken */
 };
 
@@ -41,7 +47,8 @@ static int read_state(struct sqlite_connection *writer, const struct store_batch
                     .last_checkpoint = (uint64_t)sqlite3_column_int64(statement, 3),
                     .is_owned = sqlite3_column_int(statement, 4) != 0},
             .ended_ns = sqlite3_column_int64(statement, 5),
-            .has_mail = sqlite3_column_int(statement, 6) != 0,
+            .last_position = (uint64_t)sqlite3_column_int64(statement, 6),
+            .has_mail = sqlite3_column_int(statement, 7) != 0,
         };
     }
     sqlite3_reset(statement);
@@ -51,22 +58,45 @@ static int read_state(struct sqlite_connection *writer, const struct store_batch
     return rc < 0 ? rc : 0;
 }
 
-int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, uint64_t first_seq,
-                         const struct store_event *events, size_t count, uint64_t *ret_position,
+static int insert_mark(struct sqlite_connection *connection, int64_t run_key, uint64_t seq,
+                       uint64_t position, struct rondo_error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = sqlite_statement(connection, SQL_MARK_INSERT, &statement, err);
+    if (rc < 0) {
+        return rc;
+    }
+    sqlite_bind_number(statement, 1, run_key);
+    sqlite_bind_unsigned(statement, 2, seq);
+    sqlite_bind_unsigned(statement, 3, position);
+    return sqlite_run(connection, statement, "mark an event", err);
+}
+
+/** The run's key shifts its marks, so that loops that began together do not mark together. */
+static bool is_marked(int64_t run_key, uint64_t seq)
+{
+    return ((uint64_t)run_key * MARK_SHIFT + seq) % MARK_INTERVAL == 0;
+}
+
+int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, uint64_t seq,
+                         const struct store_event *events, size_t count, uint64_t *last_position,
                          struct rondo_error *err)
 {
     sqlite3_stmt *statement;
     int rc = sqlite_statement(connection, SQL_EVENT_INSERT, &statement, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
+        seq++;
         sqlite_bind_number(statement, 1, run_key);
-        sqlite_bind_unsigned(statement, 2, first_seq + i);
-        sqlite_bind_number(statement, 3, events[i].time_ns);
-        sqlite_bind_string(statement, 4, events[i].type);
-        sqlite_bind_string_len(statement, 5, events[i].data, events[i].data_len);
+        sqlite_bind_unsigned(statement, 2, *last_position);
+        sqlite_bind_unsigned(statement, 3, seq);
+        sqlite_bind_number(statement, 4, events[i].time_ns);
+        sqlite_bind_string(statement, 5, events[i].type);
+        sqlite_bind_string_len(statement, 6, events[i].data, events[i].data_len);
         rc = sqlite_run(connection, statement, "append an event", err);
-    }
-    if (rc == 0 && count > 0) {
-        *ret_position = (uint64_t)sqlite3_last_insert_rowid(connection->db);
+        *last_position = (uint64_t)sqlite3_last_insert_rowid(connection->db);
+        if (rc == 0 && is_marked(run_key, seq)) {
+            rc = insert_mark(connection, run_key, seq, *last_position, err);
+        }
     }
     return rc;
 }
@@ -130,8 +160,8 @@ static int store_checkpoint(struct sqlite_connection *writer, const struct run_s
 }
 
 static int update_run(struct sqlite_connection *writer, const struct run_state *state,
-                      const struct store_batch *batch, uint64_t newest_checkpoint, int64_t now_ns,
-                      struct rondo_error *err)
+                      const struct store_batch *batch, uint64_t last_position,
+                      uint64_t newest_checkpoint, int64_t now_ns, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
     int rc = sqlite_statement(writer, SQL_RUN_UPDATE, &statement, err);
@@ -151,7 +181,8 @@ static int update_run(struct sqlite_connection *writer, const struct run_state *
     sqlite_bind_number(statement, 10, summary->tokens);
     sqlite_bind_number(statement, 11, summary->cost_micro);
     sqlite_bind_unsigned(statement, 12, state->row.last_seq + batch->event_count);
-    sqlite_bind_unsigned(statement, 13, newest_checkpoint);
+    sqlite_bind_unsigned(statement, 13, last_position);
+    sqlite_bind_unsigned(statement, 14, newest_checkpoint);
     rc = sqlite_run(writer, statement, "update a run", err);
     if (rc == 0 && batch->lease_ns == 0) {
         rc = run_for_key(writer, SQL_RUN_GIVE_UP, state->key, 0, "give a run up", err);
@@ -168,8 +199,9 @@ static int apply_batch(struct sqlite_store *store, const struct run_state *state
     if (batch->checkpoint != NULL) {
         newest = batch->checkpoint->number;
     }
-    int rc = sqlite_insert_events(writer, state->key, batch->first_seq, batch->events,
-                                  batch->event_count, ret_position, err);
+    uint64_t position = state->last_position;
+    int rc = sqlite_insert_events(writer, state->key, state->row.last_seq, batch->events,
+                                  batch->event_count, &position, err);
     if (rc == 0) {
         rc = store_checkpoint(writer, state, batch, newest, err);
     }
@@ -178,21 +210,24 @@ static int apply_batch(struct sqlite_store *store, const struct run_state *state
                          err);
     }
     if (rc == 0) {
-        rc = update_run(writer, state, batch, newest, clock_now(store->clock), err);
+        rc = update_run(writer, state, batch, position, newest, clock_now(store->clock), err);
     }
+    *ret_position = batch->event_count > 0 ? position : 0;
     return rc;
 }
 
-static int read_position(struct sqlite_connection *writer, int64_t run_key, uint64_t seq,
+/** Find the position of an event that was committed before. */
+static int read_position(struct sqlite_connection *writer, const char *run_id, uint64_t seq,
                          uint64_t *ret_position, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_EVENT_POSITION, &statement, err);
+    int rc = sqlite_statement(writer, SQL_EVENT_READ_RUN, &statement, err);
     if (rc < 0) {
         return rc;
     }
-    sqlite_bind_number(statement, 1, run_key);
-    sqlite_bind_unsigned(statement, 2, seq);
+    sqlite_bind_string(statement, 1, run_id);
+    sqlite_bind_unsigned(statement, 2, seq - 1);
+    sqlite_bind_number(statement, 3, 1);
     rc = sqlite_step_row(writer, statement, "read an event", err);
     if (rc == 1) {
         *ret_position = (uint64_t)sqlite3_column_int64(statement, 0);
@@ -224,7 +259,7 @@ static int commit_batch(struct sqlite_store *store, const struct store_batch *ba
         result.has_mail = state.has_mail;
         break;
     case STORE_ALREADY_COMMITTED:
-        rc = read_position(writer, state.key, batch->first_seq + batch->event_count - 1,
+        rc = read_position(writer, batch->run_id, batch->first_seq + batch->event_count - 1,
                            &result.position, err);
         result.has_mail = state.has_mail;
         break;

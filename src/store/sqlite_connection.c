@@ -175,7 +175,7 @@ const char *sqlite_column_string(sqlite3_stmt *statement, int column)
 static int run_simple(struct sqlite_connection *connection, enum sqlite_sql which,
                       const char *doing, struct rondo_error *err)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int rc = sqlite_statement(connection, which, &statement, err);
     return rc < 0 ? rc : sqlite_run(connection, statement, doing, err);
 }

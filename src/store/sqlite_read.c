@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading. Each operation is one statement on the reading connection, thus one consistent snapshot.
+ * Reading. Each operation but the reading of one run's events is one statement on the reading
+ * connection, thus one consistent snapshot.
  *
  * Threads: sqlite_read_begin holds the reader's mutex until sqlite_read_end, callbacks included.
  */
@@ -96,30 +97,95 @@ static bool give_event(sqlite3_stmt *statement, store_event_fn *fn, void *contex
     return fn(&event, context);
 }
 
-int sqlite_read_events(struct store *base, const char *run_id, uint64_t after, uint32_t limit,
-                       store_event_fn *fn, void *context, struct rondo_error *err)
+/** Where reading stands. */
+struct event_reader {
+    struct sqlite_store *store;
+    store_event_fn *fn;
+    void *context;
+    uint64_t after; /**< seq, or position, of the last event that was given */
+    int64_t left;   /**< events that may still be given; negative = any number */
+    bool is_stopped;
+};
+
+/** Give all rows of a statement. @return the number of them, or a negative code */
+static int64_t give_rows(struct event_reader *reader, sqlite3_stmt *statement, bool is_one_run,
+                         struct rondo_error *err)
 {
-    struct sqlite_store *store = (struct sqlite_store *)base;
+    int64_t given = 0;
+    int rc = 0;
+    while (!reader->is_stopped &&
+           (rc = sqlite_step_row(&reader->store->reader, statement, "read events", err)) == 1) {
+        uint64_t seq = (uint64_t)sqlite3_column_int64(statement, 2);
+        if (is_one_run && seq != reader->after + 1) {
+            return error_set(err, RONDO_ERR_CORRUPT,
+                             "%s is damaged: event %llu of a run is missing", reader->store->path,
+                             (unsigned long long)reader->after + 1);
+        }
+        reader->after = is_one_run ? seq : (uint64_t)sqlite3_column_int64(statement, 0);
+        reader->is_stopped = !give_event(statement, reader->fn, reader->context);
+        given++;
+    }
+    return rc < 0 ? rc : given;
+}
+
+/** Read the run's events up to the next mark. @return as give_rows */
+static int64_t read_stretch(struct event_reader *reader, const char *run_id,
+                            struct rondo_error *err)
+{
     sqlite3_stmt *statement;
-    enum sqlite_sql which = run_id != NULL ? SQL_EVENT_READ_RUN : SQL_EVENT_READ_ALL;
-    int rc = sqlite_read_begin(store, which, &statement, err);
+    int rc = sqlite_read_begin(reader->store, SQL_EVENT_READ_RUN, &statement, err);
     if (rc < 0) {
         return rc;
     }
-    int index = 1;
-    if (run_id != NULL) {
-        sqlite_bind_string(statement, index++, run_id);
-    }
-    sqlite_bind_unsigned(statement, index++, after);
-    sqlite_bind_number(statement, index, row_limit(limit));
-    while ((rc = sqlite_step_row(&store->reader, statement, "read events", err)) == 1) {
-        if (!give_event(statement, fn, context)) {
-            rc = 0;
-            break;
+    sqlite_bind_string(statement, 1, run_id);
+    sqlite_bind_unsigned(statement, 2, reader->after);
+    sqlite_bind_number(statement, 3, reader->left);
+    int64_t given = give_rows(reader, statement, true, err);
+    sqlite_read_end(reader->store, statement);
+    return given;
+}
+
+/** Events are never changed, so that reading in several snapshots gives a consistent journal. */
+static int64_t read_one_run(struct event_reader *reader, const char *run_id,
+                            struct rondo_error *err)
+{
+    int64_t given = 1;
+    while (given > 0 && !reader->is_stopped && reader->left != 0 && reader->after < INT64_MAX) {
+        given = read_stretch(reader, run_id, err);
+        if (reader->left > 0 && given > 0) {
+            reader->left -= given;
         }
     }
-    sqlite_read_end(store, statement);
-    return rc;
+    return given;
+}
+
+static int64_t read_all_runs(struct event_reader *reader, struct rondo_error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = sqlite_read_begin(reader->store, SQL_EVENT_READ_ALL, &statement, err);
+    if (rc < 0) {
+        return rc;
+    }
+    sqlite_bind_unsigned(statement, 1, reader->after);
+    sqlite_bind_number(statement, 2, reader->left);
+    int64_t given = give_rows(reader, statement, false, err);
+    sqlite_read_end(reader->store, statement);
+    return given;
+}
+
+int sqlite_read_events(struct store *base, const char *run_id, uint64_t after, uint32_t limit,
+                       store_event_fn *fn, void *context, struct rondo_error *err)
+{
+    struct event_reader reader = {
+        .store = (struct sqlite_store *)base,
+        .fn = fn,
+        .context = context,
+        .after = after,
+        .left = row_limit(limit),
+    };
+    int64_t given =
+        run_id != NULL ? read_one_run(&reader, run_id, err) : read_all_runs(&reader, err);
+    return given < 0 ? (int)given : 0;
 }
 
 static const char *column_or_null(sqlite3_stmt *statement, int column)

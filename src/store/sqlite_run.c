@@ -138,6 +138,25 @@ static int insert_run(struct sqlite_connection *writer, const struct store_run *
     return sqlite_run(writer, statement, "create a run", err);
 }
 
+/** Append the first events of the run that was inserted last. */
+static int insert_first_events(struct sqlite_connection *writer, const struct store_event *first,
+                               size_t count, struct rondo_error *err)
+{
+    int64_t key = sqlite3_last_insert_rowid(writer->db);
+    uint64_t position = 0;
+    int rc = sqlite_insert_events(writer, key, 0, first, count, &position, err);
+    sqlite3_stmt *statement;
+    if (rc == 0) {
+        rc = sqlite_statement(writer, SQL_RUN_SET_LAST, &statement, err);
+    }
+    if (rc < 0) {
+        return rc;
+    }
+    sqlite_bind_number(statement, 1, key);
+    sqlite_bind_unsigned(statement, 2, position);
+    return sqlite_run(writer, statement, "create a run", err);
+}
+
 /** Create the run inside a transaction. `run` is complete but for the claim. */
 static int create_in_transaction(struct sqlite_connection *writer, const struct store_run *run,
                                  const struct store_event *first, const struct store_claim *claim,
@@ -157,10 +176,8 @@ static int create_in_transaction(struct sqlite_connection *writer, const struct 
         return rc < 0 ? rc : 0;
     }
     rc = insert_run(writer, run, claim, err);
-    if (rc == 0) {
-        uint64_t position;
-        rc = sqlite_insert_events(writer, sqlite3_last_insert_rowid(writer->db), 1, first,
-                                  (size_t)run->last_seq, &position, err);
+    if (rc == 0 && run->last_seq > 0) {
+        rc = insert_first_events(writer, first, (size_t)run->last_seq, err);
     }
     result->outcome = STORE_CLAIMED;
     result->epoch = 1;

@@ -3,9 +3,12 @@
  * The schema as a list of migrations: entry i brings a file from version i to i + 1. An entry never
  * changes once it is released; each has a test that starts from the version before it.
  *
- * The layout keeps the commit of an iteration small: it appends to `events`, adds one entry to
- * `events_by_run`, and rewrites one short row in `runs` whose indexes cover only columns that such
- * a commit leaves alone.
+ * The layout keeps the commit of an iteration small: it appends to `events` and rewrites one short
+ * row in `runs`, whose indexes cover only columns that such a commit leaves alone. There is no
+ * index of events by run: with a hundred loops in one transaction it would dirty a hundred pages,
+ * more than everything else together. Instead each event knows the position of the run's event
+ * before it, the run's row that of the last one, and `marks` that of about every 64th, so that
+ * reading can begin anywhere: from the next mark backwards.
  */
 #include "store/sqlite_schema.h"
 
@@ -38,6 +41,7 @@ static const char *const migrations[] = {
     "  tokens INTEGER NOT NULL,"
     "  cost_micro INTEGER NOT NULL,"
     "  last_seq INTEGER NOT NULL,"
+    "  last_position INTEGER NOT NULL,"
     "  last_checkpoint INTEGER NOT NULL"
     ") STRICT;"
     "CREATE INDEX runs_by_agent ON runs(agent_id);"
@@ -46,12 +50,18 @@ static const char *const migrations[] = {
     "CREATE TABLE events ("
     "  position INTEGER PRIMARY KEY,"
     "  run INTEGER NOT NULL,"
+    "  previous INTEGER NOT NULL,"
     "  seq INTEGER NOT NULL,"
     "  time_ns INTEGER NOT NULL,"
     "  type TEXT NOT NULL,"
     "  data TEXT NOT NULL"
     ") STRICT;"
-    "CREATE UNIQUE INDEX events_by_run ON events(run, seq);"
+    "CREATE TABLE marks ("
+    "  run INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  position INTEGER NOT NULL,"
+    "  PRIMARY KEY (run, seq)"
+    ") STRICT, WITHOUT ROWID;"
     "CREATE TABLE checkpoints ("
     "  run INTEGER NOT NULL,"
     "  number INTEGER NOT NULL,"

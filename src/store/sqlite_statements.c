@@ -13,7 +13,6 @@
     "c.number, c.seq, c.iteration, c.time_ns, c.format, c.state_size, c.is_packed, " \
     "c.sha256, c.conditions, c.custom_data"
 
-#define EVENT_COLUMNS  "e.position, r.id, e.seq, e.time_ns, e.type, e.data"
 #define LETTER_COLUMNS "r.id, l.id, l.time_ns, l.kind, l.data"
 
 #define OTHER_OWNED "agent_id = ?1 AND owner <> '' AND key <> ?2 AND (is_exclusive OR ?3)"
@@ -27,7 +26,7 @@ const char *const sqlite_statements[SQL_COUNT] = {
 
     [SQL_RUN_BY_ID] = "SELECT " RUN_COLUMNS "FROM runs WHERE id = ?1",
     [SQL_RUN_FOR_COMMIT] =
-        "SELECT key, epoch, last_seq, last_checkpoint, owner <> '', ended_ns,"
+        "SELECT key, epoch, last_seq, last_checkpoint, owner <> '', ended_ns, last_position,"
         " EXISTS (SELECT 1 FROM letters WHERE run = key AND id > ?2) FROM runs WHERE id = ?1",
     [SQL_RUN_OTHER_OWNED] = "SELECT " RUN_COLUMNS "FROM runs WHERE " OTHER_OWNED
                             " ORDER BY lease_until_ns DESC LIMIT 1",
@@ -36,8 +35,9 @@ const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_RUN_INSERT] =
         "INSERT INTO runs (id, agent_id, is_exclusive, owner, epoch, lease_until_ns, alive_ns,"
         " created_ns, updated_ns, ended_ns, status, iteration, iteration_limit, conditions_met,"
-        " conditions_total, tokens, cost_micro, last_seq, last_checkpoint) "
-        "VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0)",
+        " conditions_total, tokens, cost_micro, last_seq, last_position, last_checkpoint) "
+        "VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0, "
+        "0)",
     [SQL_RUN_CLAIM] = "UPDATE runs SET owner = ?2, lease_until_ns = ?3, alive_ns = ?4,"
                       " epoch = epoch + 1 WHERE key = ?1",
     [SQL_RUN_EXPIRE] =
@@ -48,7 +48,8 @@ const char *const sqlite_statements[SQL_COUNT] = {
         "UPDATE runs SET lease_until_ns = ?2, alive_ns = ?3, updated_ns = ?3, ended_ns = ?4,"
         " status = ?5, iteration = ?6, iteration_limit = ?7, conditions_met = ?8,"
         " conditions_total = ?9, tokens = ?10, cost_micro = ?11, last_seq = ?12,"
-        " last_checkpoint = ?13 WHERE key = ?1",
+        " last_position = ?13, last_checkpoint = ?14 WHERE key = ?1",
+    [SQL_RUN_SET_LAST] = "UPDATE runs SET last_position = ?2 WHERE key = ?1",
     [SQL_RUN_GIVE_UP] = "UPDATE runs SET owner = '' WHERE key = ?1",
     [SQL_RUN_LIST] = "SELECT " RUN_COLUMNS "FROM runs WHERE (?1 IS NULL OR agent_id = ?1)"
                      " AND (NOT ?2 OR status = 0) ORDER BY key DESC LIMIT ?3",
@@ -58,16 +59,25 @@ const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_RUN_LIST_AGENT] = "SELECT " RUN_COLUMNS "FROM runs WHERE agent_id = ?1"
                            " AND (NOT ?2 OR status = 0) ORDER BY key DESC LIMIT ?3",
 
-    [SQL_EVENT_INSERT] =
-        "INSERT INTO events (run, seq, time_ns, type, data) VALUES (?1, ?2, ?3, ?4, ?5)",
-    [SQL_EVENT_POSITION] = "SELECT position FROM events WHERE run = ?1 AND seq = ?2",
+    [SQL_EVENT_INSERT] = "INSERT INTO events (run, previous, seq, time_ns, type, data)"
+                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [SQL_EVENT_LAST_POSITION] = "SELECT max(position) FROM events",
-    [SQL_EVENT_READ_RUN] = "SELECT " EVENT_COLUMNS " FROM runs r CROSS JOIN events e"
-                           " WHERE r.id = ?1 AND e.run = r.key AND e.seq > ?2"
-                           " ORDER BY e.seq LIMIT ?3",
-    [SQL_EVENT_READ_ALL] = "SELECT " EVENT_COLUMNS " FROM events e CROSS JOIN runs r"
+    [SQL_EVENT_READ_RUN] =
+        "WITH RECURSIVE chain (position, previous, seq) AS ("
+        " SELECT position, previous, seq FROM events WHERE position = ("
+        "  SELECT coalesce((SELECT m.position FROM marks m WHERE m.run = r.key AND m.seq > ?2"
+        "                   ORDER BY m.seq LIMIT 1), r.last_position)"
+        "  FROM runs r WHERE r.id = ?1 AND r.last_seq > ?2)"
+        " UNION ALL"
+        " SELECT e.position, e.previous, e.seq FROM chain c CROSS JOIN events e"
+        "  WHERE c.seq > ?2 + 1 AND e.position = c.previous) "
+        "SELECT e.position, ?1, e.seq, e.time_ns, e.type, e.data FROM chain c CROSS JOIN events e"
+        " WHERE e.position = c.position ORDER BY c.seq LIMIT ?3",
+    [SQL_EVENT_READ_ALL] = "SELECT e.position, r.id, e.seq, e.time_ns, e.type, e.data"
+                           " FROM events e CROSS JOIN runs r"
                            " WHERE e.position > ?1 AND r.key = e.run"
                            " ORDER BY e.position LIMIT ?2",
+    [SQL_MARK_INSERT] = "INSERT INTO marks (run, seq, position) VALUES (?1, ?2, ?3)",
 
     [SQL_CHECKPOINT_INSERT] =
         "INSERT INTO checkpoints (run, number, seq, iteration, time_ns, format, state_size,"
@@ -95,13 +105,19 @@ const char *const sqlite_statements[SQL_COUNT] = {
                      " WHERE run IN (SELECT key FROM runs WHERE " GARBAGE "))"
                      " FROM runs WHERE " GARBAGE,
     [SQL_GC_NEXT] = "SELECT key FROM runs WHERE key > ?3 AND " GARBAGE " ORDER BY key LIMIT 1",
-    [SQL_GC_EVENTS] = "DELETE FROM events WHERE run = ?1",
+    [SQL_GC_EVENTS] = "DELETE FROM events WHERE position IN ("
+                      "WITH RECURSIVE chain (position) AS ("
+                      " SELECT last_position FROM runs WHERE key = ?1"
+                      " UNION ALL"
+                      " SELECT e.previous FROM chain c CROSS JOIN events e"
+                      "  WHERE e.position = c.position) SELECT position FROM chain)",
+    [SQL_GC_MARKS] = "DELETE FROM marks WHERE run = ?1",
     [SQL_GC_CHECKPOINTS] = "DELETE FROM checkpoints WHERE run = ?1",
     [SQL_GC_LETTERS] = "DELETE FROM letters WHERE run = ?1",
     [SQL_GC_RUN] = "DELETE FROM runs WHERE key = ?1",
     [SQL_GC_KEEP_POSITION] =
-        "INSERT OR IGNORE INTO events (position, run, seq, time_ns, type, data)"
-        " VALUES (?1, 0, ?1, 0, '', '')",
+        "INSERT OR IGNORE INTO events (position, run, previous, seq, time_ns, type, data)"
+        " VALUES (?1, 0, 0, 0, 0, '', '')",
     [SQL_GC_DROP_POSITION] =
         "DELETE FROM events WHERE run = 0 AND position < (SELECT max(position) FROM events)",
 

@@ -11,21 +11,22 @@ enum sqlite_sql {
     SQL_RUN_FOR_COMMIT,  /**< ?1 id, ?2 mail that is taken: see struct run_state */
     SQL_RUN_OTHER_OWNED, /**< ?1 agent, ?2 own key, ?3 is exclusive: the one held longest */
     SQL_RUN_EVICT,       /**< parameters as above */
-    SQL_RUN_INSERT,      /**< ?1 id ... ?17, see insert_run */
+    SQL_RUN_INSERT,      /**< ?1 id ... ?15, see insert_run */
     SQL_RUN_CLAIM,       /**< ?1 key, ?2 owner, ?3 lease end, ?4 now */
     SQL_RUN_EXPIRE,      /**< ?1 id, ?2 epoch */
     SQL_RUN_RENEW,       /**< ?1 owner, ?2 lease end, ?3 now */
-    SQL_RUN_UPDATE,      /**< ?1 key, ?2 ... ?13, see update_run */
+    SQL_RUN_UPDATE,      /**< ?1 key, ?2 ... ?14, see update_run */
+    SQL_RUN_SET_LAST,    /**< ?1 key, ?2 last position */
     SQL_RUN_GIVE_UP,     /**< ?1 key */
     SQL_RUN_LIST,        /**< ?1 agent or NULL, ?2 only running, ?3 limit */
     SQL_RUN_LIST_PREFIX, /**< as above, ?4 lowest id, ?5 end of the range of ids */
     SQL_RUN_LIST_AGENT,  /**< ?1 agent, ?2 only running, ?3 limit */
 
-    SQL_EVENT_INSERT,        /**< ?1 run, ?2 seq, ?3 time, ?4 type, ?5 data */
-    SQL_EVENT_POSITION,      /**< ?1 run, ?2 seq */
+    SQL_EVENT_INSERT,        /**< ?1 run, ?2 previous, ?3 seq, ?4 time, ?5 type, ?6 data */
     SQL_EVENT_LAST_POSITION, /**< no parameters */
-    SQL_EVENT_READ_RUN,      /**< ?1 id, ?2 after, ?3 limit */
+    SQL_EVENT_READ_RUN,      /**< ?1 id, ?2 after, ?3 limit: events up to the next mark */
     SQL_EVENT_READ_ALL,      /**< ?1 after, ?2 limit */
+    SQL_MARK_INSERT,         /**< ?1 run, ?2 seq, ?3 position */
 
     SQL_CHECKPOINT_INSERT, /**< ?1 run, ?2 number, ... ?13 state */
     SQL_CHECKPOINT_PRUNE,  /**< ?1 run, ?2 highest number to delete */
@@ -41,6 +42,7 @@ enum sqlite_sql {
     SQL_GC_COUNT,         /**< ?1 ended before, ?2 now */
     SQL_GC_NEXT,          /**< ?1 ended before, ?2 now, ?3 key to start after */
     SQL_GC_EVENTS,        /**< ?1 run */
+    SQL_GC_MARKS,         /**< ?1 run */
     SQL_GC_CHECKPOINTS,   /**< ?1 run */
     SQL_GC_LETTERS,       /**< ?1 run */
     SQL_GC_RUN,           /**< ?1 run */

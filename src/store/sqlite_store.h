@@ -103,9 +103,13 @@ void sqlite_read_end(struct sqlite_store *store, sqlite3_stmt *statement);
 /** Fill a run from a row with the columns of RUN_COLUMNS. */
 void sqlite_read_run(sqlite3_stmt *statement, struct store_run *ret_run, int64_t *ret_key);
 
-/** Append events from `first_seq`. @param ret_position of the last one; untouched when none */
-int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, uint64_t first_seq,
-                         const struct store_event *events, size_t count, uint64_t *ret_position,
+/**
+ * Append events to a run.
+ * @param seq           of the run's last event, 0 when it has none
+ * @param last_position of that event; set to that of the last new one
+ */
+int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, uint64_t seq,
+                         const struct store_event *events, size_t count, uint64_t *last_position,
                          struct rondo_error *err);
 
 /* The operations, by file; see struct store_ops. */
