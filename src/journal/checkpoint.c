@@ -62,7 +62,7 @@ void checkpoint_record_init(struct checkpoint_record *record, const char *run_id
     record->stored = (struct store_checkpoint){
         .number = state->checkpoint_number,
         .seq = state->seq,
-        .iteration = state->finished,
+        .iteration = run_current_iteration(state),
         .time_ns = time_ns,
         .format = CHECKPOINT_FORMAT,
         .state = record->agent_state.data,

@@ -18,7 +18,7 @@
 /** A checkpoint in memory, verified. Owns its buffers; checkpoint_fini(). */
 struct checkpoint {
     uint64_t number;
-    uint64_t iteration; /**< last iteration with a result when it was taken */
+    uint64_t iteration; /**< the one that was being worked on, else the last with a result */
     int64_t time_ns;
     unsigned char sha256[32];
     struct run_state state;

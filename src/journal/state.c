@@ -32,6 +32,11 @@ bool run_finish_from_name(const char *name, enum run_finish *ret_finish)
     return false;
 }
 
+uint64_t run_current_iteration(const struct run_state *state)
+{
+    return state->phase == PHASE_IN_BODY ? state->iteration : state->finished;
+}
+
 uint32_t run_conditions_met(const struct run_state *state)
 {
     uint32_t met = 0;

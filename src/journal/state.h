@@ -68,6 +68,9 @@ struct run_state {
 /** Apply one event. Events must come in order of seq; an out-of-order one is RONDO_ERR_CORRUPT. */
 int run_fold(struct run_state *state, const struct journal_event *event, struct rondo_error *err);
 
+/** The iteration that is being worked on; between iterations, the last one with a result. */
+uint64_t run_current_iteration(const struct run_state *state);
+
 /** Number of conditions that are met now. */
 uint32_t run_conditions_met(const struct run_state *state);
 

@@ -60,6 +60,11 @@ static void record_body(struct loop *loop)
     }
     loop->body = (struct loop_body_result){0};
     buf_clear(&loop->body_output);
+}
+
+/** The words of a body live on behind it: the end of the run repeats them. */
+static void forget_body_texts(struct loop *loop)
+{
     free(loop->body_summary);
     loop->body_summary = NULL;
     free(loop->body_message);
@@ -128,6 +133,19 @@ static int wait_between(struct loop *loop, int64_t delay_ns, struct rondo_error 
     return 0;
 }
 
+/** The end of the run in the words of whoever caused it: the gate, or the body. */
+static struct journal_event worded_end(const struct loop *loop, const struct journal_event *event)
+{
+    struct journal_event worded = *event;
+    worded.summary = loop->body_summary;
+    if (loop->has_violation) {
+        worded.message = loop->violation.message;
+    } else if (loop->state.denied == RONDO_ERROR && loop->body_message != NULL) {
+        worded.message = loop->body_message;
+    }
+    return worded;
+}
+
 static int record_decided(struct loop *loop, const struct journal_event *event,
                           struct rondo_error *err)
 {
@@ -141,7 +159,9 @@ static int record_decided(struct loop *loop, const struct journal_event *event,
         }
         loop_record_degraded(loop);
     }
-    loop_record(loop, event);
+    struct journal_event worded =
+        event->type == JOURNAL_RUN_FINISHED ? worded_end(loop, event) : *event;
+    loop_record(loop, &worded);
     return 0;
 }
 
@@ -151,6 +171,7 @@ static int begin_body(struct loop *loop, struct rondo_error *err)
     if (r < 0) {
         return r;
     }
+    forget_body_texts(loop);
     loop->is_in_body = true;
     loop->body_started_ns = clock_monotonic(runtime_clock(loop->runtime));
     return LOOP_BODY;

@@ -295,7 +295,7 @@ void loop_prepare_checkpoint(struct loop *loop, const char *how)
         .seq = after.seq + 1,
         .time_ns = clock_now(runtime_clock(loop->runtime)),
         .number = (int64_t)loop->state.checkpoint_number + 1,
-        .iteration = (int64_t)loop->state.finished,
+        .iteration = (int64_t)run_current_iteration(&loop->state),
         .bytes = (int64_t)loop->agent_state.len,
         .how = how,
     };
