@@ -200,6 +200,9 @@ static int load_spec(struct store *store, const char *run_id, uint64_t seq,
 {
     struct spec_reading reading = {.err = err};
     int r = journal_visit(store, run_id, seq - 1, 1, read_spec, &reading, err);
+    if (r < 0 && reading.is_found && reading.result == 0) {
+        loop_spec_fini(&reading.spec); /* The store failed behind the event. */
+    }
     if (r == 0 && !reading.is_found) {
         r = error_set(err, RONDO_ERR_CORRUPT, "the journal of run %s has no event %" PRIu64, run_id,
                       seq);

@@ -414,12 +414,16 @@ static bool may_take_over(const struct claiming *claiming, const struct store_ru
     if (strcmp(holder->owner, runtime->owner) != 0) {
         return owner_is_dead(holder->owner);
     }
-    struct entry *entry = NULL;
+    struct entry *abandoned = NULL;
+    struct entry *running = NULL;
     pthread_mutex_lock(&runtime->lock);
-    HASH_FIND_STR(runtime->abandoned, holder->id, entry);
-    bool is_abandoned = entry != NULL && (entry->epoch == holder->epoch || entry->epoch == 0);
+    HASH_FIND_STR(runtime->entries, holder->id, running);
+    HASH_FIND_STR(runtime->abandoned, holder->id, abandoned);
+    bool is_abandoned =
+        abandoned != NULL && (abandoned->epoch == holder->epoch || abandoned->epoch == 0);
     pthread_mutex_unlock(&runtime->lock);
-    return is_abandoned || (claiming->failures > 0 && strcmp(holder->id, claiming->run_id) == 0);
+    bool may_be_ours = claiming->failures > 0 && strcmp(holder->id, claiming->run_id) == 0;
+    return running == NULL && (is_abandoned || may_be_ours);
 }
 
 static bool should_ask_again(struct claiming *claiming, int r)
