@@ -7,4 +7,4 @@ set -eu
 cd "$(dirname "$0")/.."
 folder=$1-bench
 tools/build.sh "$folder" -Dbuildtype=release
-exec meson test -C "$folder" --no-rebuild --benchmark --num-processes 1 --verbose
+exec bench/run "$folder"

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the code blocks of the README and of docs/, and prints one TAP line for each.
+
+    tests/docs/check-readme.py --build FOLDER [PAGE...]
+
+A page gets a scratch folder of its own; its blocks run there one after the other, so a later block
+finds what an earlier one has made. By the language of the block:
+
+    sh        a script, run with `sh -eu`. `sh exit=5` expects that exit code.
+    console   lines with a `$ ` are commands; the others must be their output, in that order. `…`
+              stands for any text, also for any number of lines when it is alone on its line.
+    json      must be JSON
+    make      one make command a line: the target must exist (they are too long to run here)
+    text      is not checked
+
+An HTML comment `<!-- before: SCRIPT -->` runs SCRIPT first. Other languages, and indented blocks, are an
+error, but for C in docs/library.md, which has its own test.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SECONDS = 120
+TOKEN = re.compile(
+    r"^<!-- before: (?P<before>.*?)-->$|^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
+    re.M | re.S,
+)
+
+
+class Failure(Exception):
+    pass
+
+
+def shell(script, folder, environment, expected=0):
+    result = subprocess.run(
+        ["sh", "-euc", script], cwd=folder, env=environment, timeout=SECONDS, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    if expected is not None and result.returncode != expected:
+        raise Failure(f"exit code {result.returncode}, not {expected}:\n{script}{result.stdout}")
+    return result.stdout
+
+
+def line_pattern(line):
+    return ".*".join(re.escape(part) for part in re.sub(r" +", " ", line.strip()).split("…"))
+
+
+def output_pattern(lines):
+    parts = []
+    for line in lines:
+        parts.append(r"(?:[^\n]*\n)*?" if line.strip() == "…" else line_pattern(line) + r"\n")
+    return "".join(parts)
+
+
+def check_console(text, folder, environment):
+    for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
+        shown = shell(command, folder, environment, expected=None)
+        plain = "".join(re.sub(r" +", " ", line.strip()) + "\n" for line in shown.splitlines())
+        if not re.fullmatch(output_pattern(output.splitlines()), plain):
+            raise Failure(f"{command}\nprints\n{shown}\nnot\n{output}")
+
+
+def check_sh(text, options, folder, environment):
+    match = re.search(r"exit=(\d+)", options)
+    shell(text, folder, environment, int(match.group(1)) if match else 0)
+
+
+def check_make(text):
+    for line in text.splitlines():
+        words = line.split("#")[0].split()
+        if words:
+            result = subprocess.run(
+                [words[0], "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True
+            )
+            if result.returncode != 0:
+                raise Failure(f"{line}\n{result.stderr}")
+
+
+def check_block(language, text, folder, environment):
+    name, _, options = language.partition(" ")
+    if name == "sh":
+        check_sh(text, options, folder, environment)
+    elif name == "console":
+        check_console(text, folder, environment)
+    elif name == "json":
+        json.loads(text)
+    elif name == "make":
+        check_make(text)
+    elif name != "text":
+        raise Failure(f"nothing is known about blocks of '{language}'")
+
+
+class Tap:
+    def __init__(self):
+        self.count = 0
+        self.failed = 0
+
+    def result(self, name, problem=None):
+        self.count += 1
+        self.failed += problem is not None
+        print(f"{'ok' if problem is None else 'not ok'} {self.count} - {name}")
+        for line in (problem or "").splitlines():
+            print(f"# {line}")
+        sys.stdout.flush()
+
+
+def environment_for(build, scratch):
+    home = scratch / "home"
+    home.mkdir()
+    path = f"{(ROOT / build / 'src/cli').resolve()}:{os.environ['PATH']}"
+    return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb", "ROOT": str(ROOT)}
+
+
+def check_page(page, build, tap):
+    text = page.read_text()
+    name = page.relative_to(ROOT) if page.is_relative_to(ROOT) else page
+    if re.search(r"^\n {4}[^ -]", re.sub(TOKEN, "", text), re.M):
+        tap.result(f"{name}: code stands in fenced blocks", "there is an indented block")
+    with tempfile.TemporaryDirectory(prefix="rondo-docs-") as top:
+        scratch = pathlib.Path(top)
+        folder = scratch / "work"
+        folder.mkdir()
+        environment = environment_for(build, scratch)
+        for match in TOKEN.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            try:
+                if match.group("before") is not None:
+                    shell(match.group("before"), folder, environment)
+                    continue
+                if page.name == "library.md" and match.group("language").startswith("c"):
+                    continue
+                check_block(match.group("language"), match.group("text"), folder, environment)
+                tap.result(f"{name}:{line}")
+            except (Failure, ValueError, subprocess.TimeoutExpired) as failure:
+                tap.result(f"{name}:{line}", str(failure))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default="build")
+    parser.add_argument("pages", nargs="*", type=pathlib.Path)
+    arguments = parser.parse_args()
+    pages = [page.resolve() for page in arguments.pages]
+    default = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    tap = Tap()
+    for page in pages or default:
+        check_page(page, arguments.build, tap)
+    print(f"1..{tap.count}")
+    return 1 if tap.failed or tap.count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
