@@ -72,21 +72,28 @@ static bool is_wanted(const char *variable, const char *const *names)
     return false;
 }
 
-char **environment_reduced(const char *const *names, const char *const *extra)
+char **environment_select(const char *const *source, const char *const *names,
+                          const char *const *extra)
 {
-    size_t room = count_list((const char *const *)environ) + count_list(extra) + 4;
+    size_t fixed_count = sizeof(fixed) / sizeof(fixed[0]);
+    size_t room = count_list(source) + count_list(extra) + fixed_count + 1;
     char **environment = memory_new_zero(room, sizeof(*environment));
     size_t count = 0;
-    for (size_t i = 0; environ[i] != NULL; i++) {
-        if (is_wanted(environ[i], names)) {
-            put(environment, &count, environ[i]);
+    for (size_t i = 0; source != NULL && source[i] != NULL; i++) {
+        if (is_wanted(source[i], names)) {
+            put(environment, &count, source[i]);
         }
     }
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+    for (size_t i = 0; i < fixed_count; i++) {
         put(environment, &count, fixed[i]);
     }
     put_list(environment, &count, extra);
     return environment;
+}
+
+char **environment_reduced(const char *const *names, const char *const *extra)
+{
+    return environment_select((const char *const *)environ, names, extra);
 }
 
 char **environment_with(const char *const *extra)

@@ -13,6 +13,10 @@
  */
 char **environment_reduced(const char *const *names, const char *const *extra);
 
+/** The same from another environment than this process's. Any thread. */
+char **environment_select(const char *const *source, const char *const *names,
+                          const char *const *extra);
+
 /** This process's whole environment with `extra` laid over it. Owned; environment_free(). */
 char **environment_with(const char *const *extra);
 

@@ -1,7 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Becoming the command. The order matters: join the groups and read the files that the rules will
+ * forbid, then limits, then Landlock, then seccomp, then execve. One thread, in a process of its
+ * own, so it may leak what execve or the exit releases.
+ */
 #include "os/sandbox_confine.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "os/sandbox_filter.h"
+#include "os/sandbox_landlock.h"
+#include "os/sandbox_limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* As a shell reports a command that could not be executed. */
+#define EXIT_NOT_EXECUTED 126
+
+struct confinement {
+    struct buf orders;
+    struct sandbox_policy policy;
+    struct sandbox_limits limits;
+    const char **envp;
+    size_t env_count;
+    size_t group_count;
+    int ruleset_fd;
+};
+
+static int read_orders(struct buf *orders, struct rondo_error *err)
+{
+    char chunk[4096];
+    ssize_t got;
+    while ((got = read(CONFINE_ORDERS_FD, chunk, sizeof(chunk))) > 0) {
+        buf_append(orders, chunk, (size_t)got);
+    }
+    if (got < 0 || orders->len == 0 || orders->data[orders->len - 1] != '\0') {
+        return error_set(err, RONDO_ERR_INVALID, "the sandbox's orders cannot be read");
+    }
+    return 0;
+}
+
+typedef int (*order_function)(struct confinement *self, const char *order, struct rondo_error *err);
+
+static int for_each_order(struct confinement *self, order_function function,
+                          struct rondo_error *err)
+{
+    int code = 0;
+    const char *end = self->orders.data + self->orders.len;
+    for (const char *order = self->orders.data; code == 0 && order < end;
+         order += strlen(order) + 1) {
+        code = function(self, order, err);
+    }
+    return code;
+}
+
+static int take_limits(struct confinement *self, const char *text, struct rondo_error *err)
+{
+    if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &self->limits.processes,
+               &self->limits.file_size_bytes, &self->limits.open_files) != 3) {
+        return error_set(err, RONDO_ERR_INVALID, "the sandbox's limits cannot be read");
+    }
+    return 0;
+}
+
+static int join_group(struct confinement *self, const char *folder, struct rondo_error *err)
+{
+    self->group_count++;
+    if (sandbox_group_join(folder, 0) != 0) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot join %s", folder);
+    }
+    return 0;
+}
+
+/** First pass: everything but the rules. */
+static int prepare_by_order(struct confinement *self, const char *order, struct rondo_error *err)
+{
+    switch (order[0]) {
+    case CONFINE_NETWORK:
+        self->policy.allow_network = true;
+        return 0;
+    case CONFINE_GROUP:
+        return join_group(self, order + 1, err);
+    case CONFINE_LIMITS:
+        return take_limits(self, order + 1, err);
+    case CONFINE_ENVIRONMENT:
+        self->envp = memory_resize(self->envp, self->env_count + 2, sizeof(*self->envp));
+        self->envp[self->env_count++] = order + 1;
+        self->envp[self->env_count] = NULL;
+        return 0;
+    case CONFINE_READ:
+    case CONFINE_WRITE:
+    case CONFINE_LIST:
+    case CONFINE_DEVICE:
+        return 0;
+    default:
+        return error_set(err, RONDO_ERR_INVALID, "the sandbox got an order '%c'", order[0]);
+    }
+}
+
+/** Second pass: the rules. */
+static int allow_by_order(struct confinement *self, const char *order, struct rondo_error *err)
+{
+    static const struct {
+        char letter;
+        enum landlock_access access;
+    } table[] = {
+        {CONFINE_READ, LANDLOCK_READ},
+        {CONFINE_WRITE, LANDLOCK_WRITE},
+        {CONFINE_LIST, LANDLOCK_LIST},
+        {CONFINE_DEVICE, LANDLOCK_DEVICE},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (table[i].letter == order[0]) {
+            return landlock_allow(self->ruleset_fd, order + 1, table[i].access, err);
+        }
+    }
+    return 0;
+}
+
+static int restrict_self(struct confinement *self, struct rondo_error *err)
+{
+    int code = read_orders(&self->orders, err);
+    if (code == 0) {
+        code = for_each_order(self, prepare_by_order, err);
+    }
+    /* A control group counts exactly; the user's own count is for where there is none. */
+    if (code == 0 && sandbox_limits_apply(&self->limits, 0, true) != 0) {
+        code = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot limit the sandbox");
+    }
+    if (code == 0) {
+        code = landlock_begin(!self->policy.allow_network, &self->ruleset_fd, err);
+    }
+    if (code == 0) {
+        code = for_each_order(self, allow_by_order, err);
+    }
+    if (code == 0) {
+        code = landlock_enforce(self->ruleset_fd, err);
+    }
+    return code == 0 ? sandbox_filter_load(&self->policy, err) : code;
+}
+
+static int report_failure(const struct rondo_error *error)
+{
+    size_t len = strlen(error->message);
+    return write(CONFINE_REPORT_FD, error->message, len) == (ssize_t)len ? EXIT_NOT_EXECUTED : 1;
+}
+
 int sandbox_confine(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
-    return 127;
+    struct rondo_error error = {0};
+    struct confinement self = {.policy.tier = SANDBOX_LANDLOCK, .ruleset_fd = -1};
+    static const char *const no_environment[] = {NULL};
+    fcntl(CONFINE_ORDERS_FD, F_SETFD, FD_CLOEXEC);
+    fcntl(CONFINE_REPORT_FD, F_SETFD, FD_CLOEXEC);
+    if (argc < 5) {
+        return EXIT_NOT_EXECUTED;
+    }
+    if (restrict_self(&self, &error) == 0) {
+        const char *const *envp = self.envp == NULL ? no_environment : self.envp;
+        execve(argv[3], argv + 4, (char *const *)envp);
+        error_set_errno(&error, RONDO_ERR_SYSTEM, errno, "%s", argv[3]);
+    }
+    return report_failure(&error);
 }

@@ -48,6 +48,8 @@ struct job {
 static int not_started(struct job *job, const char *reason)
 {
     job->result.end = SPAWN_NOT_STARTED;
+    job->result.exit_code = 0;
+    job->result.signal = 0;
     snprintf(job->result.reason, sizeof(job->result.reason), "%s", reason);
     return 0;
 }

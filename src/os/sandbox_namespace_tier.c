@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The namespace tier: bubblewrap sets up the namespaces, mounts and the seccomp filter. All options
+ * and the command's environment reach it in a memory file, so that no other user sees them and no
+ * variable of the command (LD_LIBRARY_PATH, for instance) touches bubblewrap itself. It holds the
+ * command back until this process has put the limits on the first process inside: set there, the
+ * number of processes counts inside of the user namespace only.
+ *
+ * --disable-userns is not used: the filter denies every call that makes a namespace, and older
+ * versions of bubblewrap lack the option.
+ */
+#include "os/sandbox_plan_internal.h"
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "os/environment.h"
+#include "os/program.h"
+#include "os/sandbox_filter.h"
+#include "os/spawn_child.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HOME_INSIDE "/tmp/home"
+
+static void put_option(struct buf *options, const char *name, const char *first, const char *second)
+{
+    sandbox_plan_put(options, name);
+    if (first != NULL) {
+        sandbox_plan_put(options, first);
+    }
+    if (second != NULL) {
+        sandbox_plan_put(options, second);
+    }
+}
+
+static void put_isolation(struct buf *options, const struct sandbox_policy *policy)
+{
+    put_option(options, "--unshare-all", NULL, NULL);
+    put_option(options, "--unshare-user", NULL, NULL);
+    if (policy->allow_network) {
+        put_option(options, "--share-net", NULL, NULL);
+    }
+    put_option(options, "--die-with-parent", NULL, NULL);
+    put_option(options, "--new-session", NULL, NULL);
+    put_option(options, "--cap-drop", "ALL", NULL);
+    put_option(options, "--hostname", "sandbox", NULL);
+}
+
+/* --- mounts --- */
+
+static void put_system_path(struct buf *options, const char *path)
+{
+    char target[PATH_MAX];
+    ssize_t len = readlink(path, target, sizeof(target) - 1);
+    if (len > 0) {
+        target[len] = '\0';
+        put_option(options, "--symlink", target, path);
+    } else {
+        put_option(options, "--ro-bind", path, path);
+    }
+}
+
+static void put_rule(struct buf *options, const struct path_rule *rule)
+{
+    switch (rule->access) {
+    case PATH_SYSTEM:
+        put_system_path(options, rule->path);
+        break;
+    case PATH_PRIVATE:
+        put_option(options, "--tmpfs", rule->path, NULL);
+        break;
+    case PATH_READ:
+    case PATH_PROTECTED:
+        put_option(options, "--ro-bind", rule->path, rule->path);
+        break;
+    case PATH_WRITE:
+        put_option(options, "--bind", rule->path, rule->path);
+        break;
+    case PATH_EMPTY:
+        if (rule->is_folder) {
+            put_option(options, "--tmpfs", rule->path, NULL);
+        } else {
+            put_option(options, "--dev-bind", "/dev/null", rule->path);
+        }
+        break;
+    }
+}
+
+/** Empty folders become read-only last, because something may be mounted below them. */
+static void put_mounts(struct buf *options, const struct path_list *paths)
+{
+    put_option(options, "--proc", "/proc", NULL);
+    put_option(options, "--dev", "/dev", NULL);
+    for (size_t i = 0; i < paths->count; i++) {
+        put_rule(options, &paths->rules[i]);
+        if (strcmp(paths->rules[i].path, "/tmp") == 0) {
+            put_option(options, "--dir", HOME_INSIDE, NULL);
+        }
+    }
+    if (paths->alias != NULL) {
+        auto_free char *canonical = realpath(paths->alias, NULL);
+        put_option(options, "--symlink", canonical, paths->alias);
+    }
+    for (size_t i = 0; i < paths->count; i++) {
+        if (paths->rules[i].access == PATH_EMPTY && paths->rules[i].is_folder) {
+            put_option(options, "--remount-ro", paths->rules[i].path, NULL);
+        }
+    }
+    put_option(options, "--remount-ro", "/", NULL);
+}
+
+/* --- the command --- */
+
+static void put_environment(struct buf *options, const struct spawn_request *request)
+{
+    static const char *const fixed[] = {"HOME=" HOME_INSIDE, "TMPDIR=/tmp", NULL};
+    char **environment = environment_select(request->envp, request->sandbox->env_names, fixed);
+    put_option(options, "--clearenv", NULL, NULL);
+    for (size_t i = 0; environment[i] != NULL; i++) {
+        char *equals = strchr(environment[i], '=');
+        *equals = '\0';
+        put_option(options, "--setenv", environment[i], equals + 1);
+    }
+    environment_free(environment);
+}
+
+static void put_directory(struct buf *options, const struct spawn_request *request)
+{
+    const char *directory =
+        request->directory != NULL ? request->directory : request->sandbox->workspace;
+    if (directory != NULL) {
+        auto_free char *canonical = realpath(directory, NULL);
+        put_option(options, "--chdir", canonical == NULL ? directory : canonical, NULL);
+    }
+}
+
+/* --- descriptors --- */
+
+/* In the order in which fill() carries them. */
+enum { SLOT_OPTIONS, SLOT_FILTER, SLOT_STATUS, SLOT_RELEASE };
+
+static void put_descriptor(struct buf *options, const char *name, int slot)
+{
+    char number[16];
+    snprintf(number, sizeof(number), "%d", CHILD_FIRST_CARRIED + slot);
+    put_option(options, name, number, NULL);
+}
+
+static bool carry_filter(struct sandbox_plan *plan)
+{
+    int fd = memfd_create("seccomp", MFD_CLOEXEC);
+    if (fd >= 0 && (sandbox_filter_write(plan->request->sandbox, fd, NULL) != 0 ||
+                    lseek(fd, 0, SEEK_SET) != 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return sandbox_plan_carry(plan, fd);
+}
+
+static bool carry_release(struct sandbox_plan *plan)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        return false;
+    }
+    plan->release_fd = ends[1];
+    return sandbox_plan_carry(plan, ends[0]);
+}
+
+static bool carry_all(struct sandbox_plan *plan, const struct buf *options)
+{
+    return sandbox_plan_carry_bytes(plan, "options", options->data, options->len) &&
+           carry_filter(plan) && sandbox_plan_carry_status(plan) && carry_release(plan);
+}
+
+/** A program from a folder that commands can write to could be anything. */
+static bool is_trusted(const struct sandbox_plan *plan)
+{
+    auto_free char *canonical = realpath(plan->program, NULL);
+    for (size_t i = 0; canonical != NULL && i < plan->paths.count; i++) {
+        const struct path_rule *rule = &plan->paths.rules[i];
+        if (rule->access == PATH_WRITE && sandbox_path_is_below(canonical, rule->path)) {
+            return false;
+        }
+    }
+    return canonical != NULL;
+}
+
+static bool find_bubblewrap(struct sandbox_plan *plan, char ret_reason[256])
+{
+    char reason[256];
+    if (!program_find("bwrap", plan->envp, "/", plan->program, reason)) {
+        snprintf(ret_reason, 256, "the namespace sandbox needs bubblewrap: %.200s", reason);
+        return false;
+    }
+    if (!is_trusted(plan)) {
+        snprintf(ret_reason, 256, "the bwrap in PATH stands in a folder that commands can change");
+        return false;
+    }
+    return true;
+}
+
+static bool namespace_fill(struct sandbox_plan *plan, char ret_reason[256])
+{
+    if (!find_bubblewrap(plan, ret_reason)) {
+        return false;
+    }
+    auto_buf struct buf options = {0};
+    put_isolation(&options, plan->request->sandbox);
+    put_mounts(&options, &plan->paths);
+    put_environment(&options, plan->request);
+    put_directory(&options, plan->request);
+    put_descriptor(&options, "--seccomp", SLOT_FILTER);
+    put_descriptor(&options, "--json-status-fd", SLOT_STATUS);
+    put_descriptor(&options, "--block-fd", SLOT_RELEASE);
+    if (!carry_all(plan, &options)) {
+        snprintf(ret_reason, 256, "cannot prepare the sandbox: %s", strerrordesc_np(errno));
+        return false;
+    }
+    static_assert(CHILD_FIRST_CARRIED + SLOT_OPTIONS == 3, "the number stands in a string below");
+    static const char *const head[] = {"bwrap", "--args", "3", "--", NULL};
+    sandbox_plan_set_argv(plan, head);
+    return true;
+}
+
+/* --- running --- */
+
+/** Put the limits on the process that waits inside. */
+static bool limit_inner(struct sandbox_plan *plan)
+{
+    plan->inner_pidfd = pidfd_open(plan->inner, 0);
+    if (plan->inner_pidfd < 0 || sandbox_limits_apply(&plan->limits, plan->inner, false) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < plan->group.count; i++) {
+        if (sandbox_group_join(plan->group.folders[i], plan->inner) != 0) {
+            return false;
+        }
+    }
+    return send(plan->release_fd, "", 1, MSG_NOSIGNAL) == 1;
+}
+
+static void namespace_advance(struct sandbox_plan *plan)
+{
+    static const char key[] = "\"child-pid\": ";
+    const char *text = buf_string(&plan->status);
+    const char *found = strstr(text, key);
+    if (plan->inner > 0 || found == NULL || strchr(found, '\n') == NULL) {
+        return;
+    }
+    plan->inner = (pid_t)strtol(found + strlen(key), NULL, 10);
+    if (plan->inner > 0 && !limit_inner(plan)) {
+        /* Closing the socket would let the command go, so the process is killed first. */
+        snprintf(plan->failure, sizeof(plan->failure), "cannot limit the sandbox: %s",
+                 strerrordesc_np(errno));
+        kill(plan->inner, SIGKILL);
+    }
+    close(plan->release_fd);
+    plan->release_fd = -1;
+}
+
+/** bubblewrap's own complaint is the last line of the output that begins with its name. */
+static void find_complaint(const char *output, char ret_reason[256])
+{
+    const char *best = NULL;
+    for (const char *at = strstr(output, "bwrap: "); at != NULL; at = strstr(at + 1, "bwrap: ")) {
+        best = at;
+    }
+    if (best == NULL) {
+        snprintf(ret_reason, 256, "the sandbox ended before the command began");
+        return;
+    }
+    snprintf(ret_reason, 256, "%.*s", (int)strcspn(best, "\n"), best);
+}
+
+static bool namespace_has_run(struct sandbox_plan *plan, const char *output, char ret_reason[256])
+{
+    /* bubblewrap writes this only for a command whose execve succeeded. */
+    if (strstr(buf_string(&plan->status), "\"exit-code\"") != NULL) {
+        return true;
+    }
+    find_complaint(output, ret_reason);
+    return false;
+}
+
+const struct tier_ops sandbox_namespace_ops = {
+    .fill = namespace_fill,
+    .advance = namespace_advance,
+    .has_run = namespace_has_run,
+};
