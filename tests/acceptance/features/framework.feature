@@ -60,7 +60,7 @@ Feature: An agent of one's own on top of librondo
     And the program runs with "save 2"
     Then its output has the line "saved in iteration 2"
     And the journal has an event "checkpoint.saved" with
-      | iteration | 1      |
+      | iteration | 2      |
       | how       | demand |
     And the checkpoint of that event holds the state "state of iteration 2"
 
