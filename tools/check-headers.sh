@@ -11,7 +11,7 @@ for header in include/rondo/*.h; do
         [ "$language" = c ] || standard=c++17
         compiler=${CC:-gcc}
         [ "$language" = c ] || compiler=${CXX:-g++}
-        if ! printf '#include "%s"\n#include "%s"\n' "$name" "$name" |
+        if ! printf '#include "%s"\n#include "%s"\nstruct not_empty;\n' "$name" "$name" |
             "$compiler" -x "$language" "-std=$standard" -Wall -Wextra -Wpedantic -Wundef -Werror \
                 -Iinclude -fsyntax-only -; then
             echo "$header does not compile alone as $standard"

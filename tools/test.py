@@ -12,6 +12,7 @@ code block, a check. Skipped ones are listed with their reason. The very last li
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -63,7 +64,7 @@ def stage_tools(report, _arguments):
 
 
 def stage_meson(report, arguments):
-    meson.test(report, arguments.build, "main", no_suites=["long", "bench"])
+    meson.test(report, arguments.build, "main", lambda _, suites: "long" not in suites)
 
 
 def stage_docs(report, arguments):
@@ -75,7 +76,7 @@ def stage_acceptance(report, arguments):
     acceptance.test(report, arguments.build)
 
 
-def sanitized(report, arguments, name, compiler, sanitizer, suites, environment):
+def sanitized(report, arguments, name, compiler, sanitizer, is_wanted, environment):
     folder = f"{arguments.build}-{name}"
     options = [
         f"-Db_sanitize={sanitizer}",
@@ -85,7 +86,7 @@ def sanitized(report, arguments, name, compiler, sanitizer, suites, environment)
     ]
     command = ["env", f"CC={compiler}", "tools/build.sh", folder, *options]
     if report.check(f"{name}: builds with {compiler} -Werror, -fsanitize={sanitizer}", command):
-        meson.test(report, folder, name, suites=suites, timeout_factor=5, environment=environment)
+        meson.test(report, folder, name, is_wanted, timeout_factor=5, environment=environment)
 
 
 def stage_address(report, arguments):
@@ -94,8 +95,11 @@ def stage_address(report, arguments):
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
         "RONDO_SIM_SEEDS": "500",
     }
-    suites = ["unit", "sim", "fuzz"]
-    sanitized(report, arguments, "address", "clang", "address,undefined", suites, environment)
+    wanted = {"unit", "sim", "fuzz"}
+    sanitized(
+        report, arguments, "address", "clang", "address,undefined",
+        lambda _, suites: suites & wanted and "long" not in suites, environment,
+    )  # fmt: skip
 
 
 def stage_thread(report, arguments):
@@ -104,8 +108,13 @@ def stage_thread(report, arguments):
         "RONDO_SIM_SEEDS": "200",
         "RONDO_LOOPS": "200",
     }
-    suites = ["thread"]
-    sanitized(report, arguments, "thread", "gcc", "thread", suites, environment)
+    # Tests of what several threads use, and those that say by their suite that they want this.
+    names = re.compile(r"^(base/cancel|store/(writer|contract)|loop/(runtime|verify)|api/)")
+    sanitized(
+        report, arguments, "thread", "gcc", "thread",
+        lambda name, suites: "long" not in suites and ("thread" in suites or names.match(name)),
+        environment,
+    )  # fmt: skip
 
 
 def compiled(report, arguments, compiler):
