@@ -48,6 +48,19 @@ void buf_append(struct buf *buf, const void *bytes, size_t len)
     buf->data[buf->len] = '\0';
 }
 
+char *buf_room(struct buf *buf, size_t len)
+{
+    reserve(buf, len);
+    return buf->data + buf->len;
+}
+
+void buf_grown(struct buf *buf, size_t len)
+{
+    assert(buf->len + len < buf->size);
+    buf->len += len;
+    buf->data[buf->len] = '\0';
+}
+
 void buf_append_string(struct buf *buf, const char *text)
 {
     buf_append(buf, text, strlen(text));

@@ -17,6 +17,13 @@ void buf_fini(struct buf *buf);
 void buf_clear(struct buf *buf);
 /** Append bytes. */
 void buf_append(struct buf *buf, const void *bytes, size_t len);
+/**
+ * Make room for `len` more bytes behind the content, to be written there and then taken in with
+ * buf_grown. @return where to write
+ */
+char *buf_room(struct buf *buf, size_t len);
+/** Take in bytes that were written into the room; `len` is at most what was asked for. */
+void buf_grown(struct buf *buf, size_t len);
 /** Append a string. */
 void buf_append_string(struct buf *buf, const char *text);
 /** Append formatted text. */
