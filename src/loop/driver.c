@@ -183,7 +183,7 @@ static int end_run(struct loop *loop, struct rondo_error *err)
     if (r < 0) {
         return r;
     }
-    runtime_unregister(loop->runtime, loop->run_id);
+    runtime_unregister(loop->runtime, loop->run_id, loop->state.epoch);
     loop->is_registered = false;
     loop->is_over = true;
     return LOOP_ENDED;

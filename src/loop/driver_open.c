@@ -541,7 +541,7 @@ int loop_park(struct loop *loop, struct rondo_error *err)
     }
     r = loop_flush(loop, FLUSH_RELEASE, err);
     if (r == 0) {
-        runtime_unregister(loop->runtime, loop->run_id);
+        runtime_unregister(loop->runtime, loop->run_id, loop->state.epoch);
         loop->is_registered = false;
         loop->is_over = true;
     }

@@ -203,12 +203,12 @@ static void add_entry(struct entry **entries, const char *run_id, uint64_t epoch
     HASH_ADD_STR(*entries, run_id, entry);
 }
 
-/** Called with the lock held. */
-static void drop_entry(struct entry **entries, const char *run_id)
+/** Called with the lock held. @param epoch 0 = whichever */
+static void drop_entry(struct entry **entries, const char *run_id, uint64_t epoch)
 {
     struct entry *entry = NULL;
     HASH_FIND_STR(*entries, run_id, entry);
-    if (entry != NULL) {
+    if (entry != NULL && (epoch == 0 || entry->epoch == epoch)) {
         HASH_DEL(*entries, entry);
         free(entry);
     }
@@ -217,14 +217,26 @@ static void drop_entry(struct entry **entries, const char *run_id)
 static void forget_abandoned(struct runtime *runtime, const char *run_id)
 {
     pthread_mutex_lock(&runtime->lock);
-    drop_entry(&runtime->abandoned, run_id);
+    drop_entry(&runtime->abandoned, run_id, 0);
     pthread_mutex_unlock(&runtime->lock);
+}
+
+/** Called with the lock held: an older loop of the run can do nothing any more. */
+static void end_predecessor(struct runtime *runtime, const char *run_id)
+{
+    struct entry *entry = NULL;
+    HASH_FIND_STR(runtime->entries, run_id, entry);
+    if (entry != NULL) {
+        cancel_set(entry->cancel, CANCEL_NOW);
+        drop_entry(&runtime->entries, run_id, 0);
+    }
 }
 
 int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch,
                      struct cancel *cancel, struct rondo_error *err)
 {
     pthread_mutex_lock(&runtime->lock);
+    end_predecessor(runtime, run_id);
     int r = start_keeper(runtime, err);
     if (r == 0 && HASH_COUNT(runtime->entries) >= LIMIT_LOOPS_PER_PROCESS) {
         r = error_set(err, RONDO_ERR_LIMIT, "%d loops run in this process already",
@@ -237,11 +249,20 @@ int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch
     return r;
 }
 
-void runtime_unregister(struct runtime *runtime, const char *run_id)
+void runtime_unregister(struct runtime *runtime, const char *run_id, uint64_t epoch)
 {
     pthread_mutex_lock(&runtime->lock);
-    drop_entry(&runtime->entries, run_id);
+    drop_entry(&runtime->entries, run_id, epoch);
     pthread_mutex_unlock(&runtime->lock);
+}
+
+static bool is_running_here(struct runtime *runtime, const char *run_id)
+{
+    struct entry *entry = NULL;
+    pthread_mutex_lock(&runtime->lock);
+    HASH_FIND_STR(runtime->entries, run_id, entry);
+    pthread_mutex_unlock(&runtime->lock);
+    return entry != NULL;
 }
 
 /** End an abandoned run's lease if it is still ours. @return whether nothing is left to do */
@@ -255,7 +276,7 @@ static bool end_lease(struct runtime *runtime, const struct entry *entry)
         if (r < 0) {
             return r == RONDO_ERR_NOT_FOUND;
         }
-        if (strcmp(run.owner, runtime->owner) != 0) {
+        if (strcmp(run.owner, runtime->owner) != 0 || is_running_here(runtime, run.id)) {
             return true;
         }
         epoch = run.epoch;
@@ -266,8 +287,10 @@ static bool end_lease(struct runtime *runtime, const struct entry *entry)
 void runtime_abandon(struct runtime *runtime, const char *run_id, uint64_t epoch)
 {
     pthread_mutex_lock(&runtime->lock);
-    drop_entry(&runtime->entries, run_id);
-    drop_entry(&runtime->abandoned, run_id);
+    if (epoch != 0) {
+        drop_entry(&runtime->entries, run_id, epoch);
+    }
+    drop_entry(&runtime->abandoned, run_id, 0);
     add_entry(&runtime->abandoned, run_id, epoch, NULL);
     int r = start_keeper(runtime, NULL);
     (void)r; /* Without a thread the lease ends with the process. */
@@ -414,16 +437,17 @@ static bool may_take_over(const struct claiming *claiming, const struct store_ru
     if (strcmp(holder->owner, runtime->owner) != 0) {
         return owner_is_dead(holder->owner);
     }
+    if (is_running_here(runtime, holder->id)) {
+        return false;
+    }
     struct entry *abandoned = NULL;
-    struct entry *running = NULL;
     pthread_mutex_lock(&runtime->lock);
-    HASH_FIND_STR(runtime->entries, holder->id, running);
     HASH_FIND_STR(runtime->abandoned, holder->id, abandoned);
     bool is_abandoned =
         abandoned != NULL && (abandoned->epoch == holder->epoch || abandoned->epoch == 0);
     pthread_mutex_unlock(&runtime->lock);
     bool may_be_ours = claiming->failures > 0 && strcmp(holder->id, claiming->run_id) == 0;
-    return running == NULL && (is_abandoned || may_be_ours);
+    return is_abandoned || may_be_ours;
 }
 
 static bool should_ask_again(struct claiming *claiming, int r)

@@ -45,14 +45,15 @@ const char *runtime_supervisor(struct runtime *runtime);
 const char *const *runtime_hide_paths(struct runtime *runtime);
 
 /**
- * Make a running loop known to the keeper. Starts the keeper's thread at the first one.
+ * Make a running loop known to the keeper. Starts the keeper's thread at the first one. A loop of
+ * the same run that is known already has lost it: the claim went to the new one.
  * @param cancel set by the keeper when a letter waits or the lease was lost; the loop's own
  * @return RONDO_ERR_LIMIT when LIMIT_LOOPS_PER_PROCESS loops run already. Any thread.
  */
 int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch,
                      struct cancel *cancel, struct rondo_error *err);
-/** The loop ended or was given up. Unknown runs are ignored. Any thread. */
-void runtime_unregister(struct runtime *runtime, const char *run_id);
+/** The loop ended or was given up. Unknown runs and other epochs are ignored. Any thread. */
+void runtime_unregister(struct runtime *runtime, const char *run_id, uint64_t epoch);
 
 /**
  * A loop is dropped without having given its run up. The keeper ends the lease as soon as the store

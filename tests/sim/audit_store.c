@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A decorator around the store that all owners share: what was committed goes to the model at once,
+ * and checkpoints that the world has damaged are damaged when they are read. It knows the rules of
+ * store.h by itself, so that a store which forgot one would be caught as well.
+ */
+#include "sim.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct audit_store {
+    struct store base;
+    struct store *inner;
+    struct world *world;
+};
+
+static struct audit_store *self(struct store *base)
+{
+    return (struct audit_store *)base;
+}
+
+static void audit_close(struct store *base)
+{
+    free(self(base));
+}
+
+static int audit_create_run(struct store *base, const struct store_run *run,
+                            const struct store_event *first, size_t first_count,
+                            const struct store_claim *claim, struct store_claim_result *ret_result,
+                            struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    int r = inner->ops->create_run(inner, run, first, first_count, claim, ret_result, err);
+    if (r == 0 && ret_result->outcome == STORE_CLAIMED) {
+        model_created(self(base)->world, run, first, first_count);
+    }
+    return r;
+}
+
+static int audit_claim_run(struct store *base, const char *run_id, const struct store_claim *claim,
+                           struct store_claim_result *ret_result, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    int r = inner->ops->claim_run(inner, run_id, claim, ret_result, err);
+    if (r == 0 && ret_result->outcome == STORE_CLAIMED) {
+        model_claimed(self(base)->world, run_id, ret_result);
+    }
+    return r;
+}
+
+static int audit_expire_lease(struct store *base, const char *run_id, uint64_t epoch,
+                              struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->expire_lease(inner, run_id, epoch, err);
+}
+
+static int audit_renew_leases(struct store *base, const char *owner, int64_t lease_ns,
+                              struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->renew_leases(inner, owner, lease_ns, err);
+}
+
+static int audit_commit(struct store *base, const struct store_batch *const *batches, size_t count,
+                        struct store_commit_result *ret_results, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    struct world *world = self(base)->world;
+    struct store_run before;
+    struct store_run after;
+    sim_require(count == 1, world, NULL, "one thread made a group of %zu", count);
+    inner->ops->get_run(inner, batches[0]->run_id, &before, NULL);
+    int r = inner->ops->commit(inner, batches, count, ret_results, err);
+    if (r == 0 && ret_results[0].outcome == STORE_COMMITTED) {
+        inner->ops->get_run(inner, batches[0]->run_id, &after, NULL);
+        model_committed(world, batches[0], &before, &after);
+    }
+    return r;
+}
+
+static int audit_get_run(struct store *base, const char *run_id, struct store_run *ret_run,
+                         struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->get_run(inner, run_id, ret_run, err);
+}
+
+static int audit_list_runs(struct store *base, const struct store_run_query *query,
+                           store_run_fn *fn, void *context, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->list_runs(inner, query, fn, context, err);
+}
+
+static int audit_read_events(struct store *base, const char *run_id, uint64_t after, uint32_t limit,
+                             store_event_fn *fn, void *context, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->read_events(inner, run_id, after, limit, fn, context, err);
+}
+
+static int audit_list_checkpoints(struct store *base, const char *run_id, store_checkpoint_fn *fn,
+                                  void *context, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->list_checkpoints(inner, run_id, fn, context, err);
+}
+
+struct damaging {
+    const struct sim_run *run;
+    store_checkpoint_fn *fn;
+    void *context;
+};
+
+/** Which part is hit depends on the number only, so that a damaged one stays as it is. */
+static bool hand_on_damaged(const struct store_checkpoint *checkpoint, void *context)
+{
+    struct damaging *damaging = context;
+    uint64_t number = checkpoint->number;
+    if (damaging->run == NULL || number > SIM_MAX_CHECKPOINTS ||
+        !damaging->run->is_damaged[number]) {
+        return damaging->fn(checkpoint, damaging->context);
+    }
+    struct store_checkpoint damaged = *checkpoint;
+    char *fold = memory_dup_string(checkpoint->fold);
+    char *state = memory_dup_bytes(checkpoint->state, checkpoint->state_len);
+    switch (number % 5) {
+    case 0:
+        damaged.sha256[7] ^= 1;
+        break;
+    case 1:
+        fold[strlen(fold) / 2] ^= 1;
+        break;
+    case 2:
+        damaged.iteration++;
+        break;
+    case 3:
+        damaged.conditions = "{\"all\":\"met\"}";
+        break;
+    case 4:
+        state[0] = (char)(state[0] ^ 1);
+        damaged.time_ns += checkpoint->state_len == 0;
+        break;
+    }
+    damaged.fold = fold;
+    damaged.state = state;
+    bool goes_on = damaging->fn(&damaged, damaging->context);
+    free(fold);
+    free(state);
+    return goes_on;
+}
+
+static int audit_get_checkpoint(struct store *base, const char *run_id, uint64_t number,
+                                store_checkpoint_fn *fn, void *context, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    struct damaging damaging = {
+        .run = sim_find_run(self(base)->world, run_id), .fn = fn, .context = context};
+    return inner->ops->get_checkpoint(inner, run_id, number, hand_on_damaged, &damaging, err);
+}
+
+static int audit_post(struct store *base, const char *run_id, const char *kind, const char *data,
+                      struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->post(inner, run_id, kind, data, err);
+}
+
+static int audit_read_mail(struct store *base, const char *run_id, const char *owner,
+                           store_letter_fn *fn, void *context, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->read_mail(inner, run_id, owner, fn, context, err);
+}
+
+static int audit_last_position(struct store *base, uint64_t *ret_position, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->last_position(inner, ret_position, err);
+}
+
+static int audit_gc(struct store *base, const struct store_gc_request *request,
+                    struct store_gc_result *ret_result, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->gc(inner, request, ret_result, err);
+}
+
+static int audit_health(struct store *base, struct store_health *ret_health,
+                        struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->health(inner, ret_health, err);
+}
+
+static const struct store_ops audit_ops = {
+    .name = "audit",
+    .close = audit_close,
+    .create_run = audit_create_run,
+    .claim_run = audit_claim_run,
+    .expire_lease = audit_expire_lease,
+    .renew_leases = audit_renew_leases,
+    .commit = audit_commit,
+    .get_run = audit_get_run,
+    .list_runs = audit_list_runs,
+    .read_events = audit_read_events,
+    .list_checkpoints = audit_list_checkpoints,
+    .get_checkpoint = audit_get_checkpoint,
+    .post = audit_post,
+    .read_mail = audit_read_mail,
+    .last_position = audit_last_position,
+    .gc = audit_gc,
+    .health = audit_health,
+};
+
+struct store *audit_store_new(struct world *world, struct store *inner)
+{
+    struct audit_store *store = memory_new_zero(1, sizeof(*store));
+    store->base.ops = &audit_ops;
+    store->inner = inner;
+    store->world = world;
+    return &store->base;
+}

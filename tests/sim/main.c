@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sim [--seed N] [--count N] [--verbose]: simulate seeds N, N+1, ... and say what was seen. */
+#include "sim.h"
+
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_counters(uint64_t first, uint64_t count, const struct sim_counters *counters)
+{
+    const struct {
+        const char *name;
+        uint64_t number;
+    } rows[] = {
+        {"events committed", counters->events},
+        {"bodies run", counters->bodies},
+        {"bodies run again", counters->bodies_again},
+        {"crashes", counters->crashes},
+        {"store faults", counters->store_faults},
+        {"broken loops", counters->broken},
+        {"fenced owners", counters->fenced},
+        {"take-overs", counters->takeovers},
+        {"reopened runs", counters->reopens},
+        {"storage.degraded", counters->degraded},
+        {"damaged checkpoints", counters->damaged},
+        {"refused as corrupt", counters->refused_corrupt},
+        {"rejected finishes", counters->rejected_finishes},
+    };
+    printf("seeds %llu to %llu hold\n", (unsigned long long)first,
+           (unsigned long long)(first + count - 1));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        printf("%12llu %s\n", (unsigned long long)rows[i].number, rows[i].name);
+    }
+    for (int i = RONDO_COMPLETED; i < RONDO_STATUS_COUNT; i++) {
+        printf("%12llu ended %s\n", (unsigned long long)counters->statuses[i],
+               rondo_status_name((enum rondo_status)i));
+    }
+}
+
+static int usage(void)
+{
+    fputs("usage: sim [--seed N] [--count N] [--verbose]\n", stderr);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    int64_t seed = 1;
+    int64_t count = 1;
+    bool is_verbose = false;
+    for (int i = 1; i < argc; i++) {
+        struct rondo_error err;
+        int64_t *number = strcmp(argv[i], "--seed") == 0    ? &seed
+                          : strcmp(argv[i], "--count") == 0 ? &count
+                                                            : NULL;
+        if (strcmp(argv[i], "--verbose") == 0) {
+            is_verbose = true;
+        } else if (number == NULL || i + 1 == argc ||
+                   parse_int(argv[++i], 0, INT64_MAX / 2, number, &err) < 0) {
+            return usage();
+        }
+    }
+    static struct sim_counters counters;
+    for (int64_t i = 0; i < count; i++) {
+        sim_run_seed((uint64_t)(seed + i), is_verbose, &counters);
+    }
+    print_counters((uint64_t)seed, (uint64_t)count, &counters);
+    return 0;
+}

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a journal may contain. Every event is checked when it is committed, against rules that are
+ * written down here once more and independently of run_fold and of the step.
+ */
+#include "sim.h"
+
+#include "base/digest.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/zip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct sim_run *sim_find_run(struct world *world, const char *run_id)
+{
+    for (unsigned i = 0; i < world->run_count; i++) {
+        if (strcmp(world->runs[i].id, run_id) == 0) {
+            return &world->runs[i];
+        }
+    }
+    return NULL;
+}
+
+void model_fini(struct sim_run *run)
+{
+    for (size_t i = 0; i <= run->checkpoints; i++) {
+        free(run->states[i]);
+    }
+    loop_spec_fini(&run->spec);
+    free(run->feedback);
+}
+
+#define require(condition, ...) sim_require(condition, run->world, run, __VA_ARGS__)
+
+static void take_spec(struct sim_run *run, const struct journal_event *event)
+{
+    loop_spec_fini(&run->spec);
+    struct rondo_error err;
+    require(event->spec != NULL &&
+                loop_spec_decode(event->spec, strlen(event->spec), &run->spec, &err) == 0,
+            "options that cannot be read");
+    run->is_round_met = false;
+}
+
+static void check_claimed(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
+{
+    require((uint64_t)event->epoch == epoch, "a claim of epoch %lld by epoch %llu",
+            (long long)event->epoch, (unsigned long long)epoch);
+    require(epoch > run->epoch || run->seq == 2, "epoch %llu is claimed after %llu",
+            (unsigned long long)epoch, (unsigned long long)run->epoch);
+    run->epoch = epoch;
+    if (run->is_ended) {
+        run->world->counters->reopens++;
+        run->failures_in_a_row = 0;
+        run->finish = FINISH_NONE;
+    }
+    run->world->counters->takeovers += strcmp(event->how, "takeover") == 0;
+    run->is_ended = false;
+    run->is_denied = false;
+    run->is_stopping = false;
+    run->is_broken_by_body = false;
+}
+
+static void check_started(struct sim_run *run, const struct journal_event *event)
+{
+    uint64_t n = (uint64_t)event->iteration;
+    const struct loop_spec *spec = &run->spec;
+    require(n == run->finished + 1, "iteration %llu begins after %llu were finished",
+            (unsigned long long)n, (unsigned long long)run->finished);
+    require(n <= SIM_MAX_ITERATIONS, "too many iterations for the model");
+    require(!run->is_in_body, "iteration %llu begins inside another", (unsigned long long)n);
+    require(!run->is_denied && !run->is_broken_by_body, "an iteration begins after a denial");
+    require(!run->is_stopping, "an iteration begins after a stop was requested");
+    require(!run->is_round_met, "an iteration begins though all conditions are met");
+    require(!run->is_round_open, "an iteration begins inside a round of verification");
+    require(run->finish == FINISH_NONE, "an iteration begins though the worker finished");
+    require(run->failures_in_a_row < (uint64_t)spec->max_failures, "too many failures in a row");
+    require((uint64_t)event->attempt == run->attempts[n] + 1, "attempt %lld of iteration %llu",
+            (long long)event->attempt, (unsigned long long)n);
+    if (!run->has_policy) {
+        require(spec->max_tokens == 0 || run->tokens < spec->max_tokens,
+                "an iteration begins though the budget is used up");
+        require(n <= (uint64_t)spec->max_iterations, "iteration %llu of %lld",
+                (unsigned long long)n, (long long)spec->max_iterations);
+    }
+    require(event->limit == 0 || n <= (uint64_t)event->limit, "iteration %llu of %lld",
+            (unsigned long long)n, (long long)event->limit);
+    run->attempts[n]++;
+    run->started = n;
+    run->is_in_body = true;
+}
+
+static void check_finished(struct sim_run *run, const struct journal_event *event)
+{
+    require(run->is_in_body && (uint64_t)event->iteration == run->started &&
+                run->started == run->finished + 1,
+            "iteration %lld finishes after %llu", (long long)event->iteration,
+            (unsigned long long)run->finished);
+    run->is_in_body = false;
+    run->finished = run->started;
+    run->tokens += event->tokens;
+    run->is_round_met = false;
+    bool is_ok = strcmp(event->outcome, "ok") == 0;
+    run->failures_in_a_row = is_ok ? 0 : run->failures_in_a_row + 1;
+    run->is_broken_by_body = strcmp(event->outcome, "error") == 0;
+    run->finish = FINISH_NONE;
+    if (event->finish != NULL) {
+        require(run_finish_from_name(event->finish, &run->finish), "finish %s", event->finish);
+    }
+}
+
+static void check_verification(struct sim_run *run, const struct journal_event *event)
+{
+    switch (event->type) {
+    case JOURNAL_VERIFICATION_STARTED:
+        run->is_round_met = false;
+        if (event->name != NULL) {
+            return;
+        }
+        require(!run->is_in_body, "a round inside a body");
+        run->is_round_open = true;
+        run->round_seq = event->seq;
+        run->round_met = 0;
+        run->round_total = 0;
+        break;
+    case JOURNAL_CONDITION_EVALUATED:
+        if (run->is_round_open) {
+            run->round_total++;
+            run->round_met += strcmp(event->status, "met") == 0;
+        }
+        break;
+    default:
+        require(run->is_round_open, "the end of a round that was not begun");
+        require(run->round_total == run->spec.condition_count, "a round of %u conditions",
+                run->round_total);
+        run->is_round_open = false;
+        run->is_round_met = run->round_met == run->round_total;
+        break;
+    }
+}
+
+/** Whether the journal gives the reason for a final status. */
+static bool is_earned(const struct sim_run *run, enum rondo_status status)
+{
+    switch (status) {
+    case RONDO_COMPLETED:
+        return run->spec.condition_count > 0 ? run->is_round_met && run->started == run->finished
+                                             : run->finish == FINISH_COMPLETED;
+    case RONDO_BLOCKED:
+        return run->finish == FINISH_BLOCKED;
+    case RONDO_FAILED:
+        return run->finish == FINISH_FAILED ||
+               run->failures_in_a_row >= (uint64_t)run->spec.max_failures;
+    case RONDO_MAX_ITERATIONS:
+    case RONDO_POLICY_VIOLATION:
+    case RONDO_BUDGET_EXCEEDED:
+        return run->is_denied;
+    case RONDO_TIMEOUT:
+        return run->spec.time_limit_ns > 0;
+    case RONDO_CANCELLED:
+        return run->is_stopping;
+    case RONDO_ERROR:
+        return run->is_broken_by_body || run->has_failed_store;
+    case RONDO_RUNNING:
+    case RONDO_STATUS_COUNT:
+        break;
+    }
+    return false;
+}
+
+static void check_run_finished(struct sim_run *run, const struct journal_event *event)
+{
+    enum rondo_status status = RONDO_RUNNING;
+    require(status_from_name(event->status, &status), "status %s", event->status);
+    require(is_earned(run, status), "the journal does not explain the status %s", event->status);
+    run->is_ended = true;
+    run->status = status;
+    run->is_round_open = false;
+    if (run->is_in_body) {
+        run->interruptions[run->started]++;
+        run->is_in_body = false;
+    }
+}
+
+static void check_event(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
+{
+    require(event->type == JOURNAL_RUN_CLAIMED || event->type == JOURNAL_RUN_CREATED ||
+                epoch == run->epoch,
+            "epoch %llu writes in epoch %llu", (unsigned long long)epoch,
+            (unsigned long long)run->epoch);
+    require(!run->is_ended || event->type == JOURNAL_RUN_CLAIMED, "%s behind the end",
+            journal_type_name(event->type));
+    switch (event->type) {
+    case JOURNAL_RUN_CREATED:
+        require(event->seq == 1, "created twice");
+        take_spec(run, event);
+        break;
+    case JOURNAL_RUN_OPTIONS:
+        take_spec(run, event);
+        break;
+    case JOURNAL_RUN_CLAIMED:
+        check_claimed(run, event, epoch);
+        run->is_round_open = false;
+        break;
+    case JOURNAL_STOP_REQUESTED:
+        run->is_stopping = true;
+        break;
+    case JOURNAL_GATE_DENIED:
+        run->is_denied = true;
+        break;
+    case JOURNAL_ITERATION_STARTED:
+        check_started(run, event);
+        break;
+    case JOURNAL_ITERATION_FINISHED:
+        check_finished(run, event);
+        break;
+    case JOURNAL_ITERATION_INTERRUPTED:
+        require(run->is_in_body, "an interruption outside of a body");
+        run->interruptions[run->started]++;
+        run->is_in_body = false;
+        break;
+    case JOURNAL_VERIFICATION_STARTED:
+    case JOURNAL_CONDITION_EVALUATED:
+    case JOURNAL_VERIFICATION_FINISHED:
+        check_verification(run, event);
+        break;
+    case JOURNAL_FINISH_REJECTED:
+        require(run->finish == FINISH_COMPLETED && !run->is_round_met, "a wrong rejection");
+        run->finish = FINISH_NONE;
+        run->world->counters->rejected_finishes++;
+        break;
+    case JOURNAL_STORAGE_DEGRADED:
+        require(run->spec.durability == DURABILITY_BEST_EFFORT, "degraded in strict mode");
+        run->degraded_count++;
+        run->world->counters->degraded++;
+        break;
+    case JOURNAL_RUN_FINISHED:
+        check_run_finished(run, event);
+        break;
+    case JOURNAL_CHECKPOINT_SAVED:
+    case JOURNAL_CHECKPOINT_CORRUPT:
+    case JOURNAL_NOTE:
+    case JOURNAL_TYPE_COUNT:
+        break;
+    }
+}
+
+/** A checkpoint is the fold of the journal up to its event, neither more nor less. */
+static void check_checkpoint(struct sim_run *run, const struct journal_event *event,
+                             const struct store_checkpoint *checkpoint)
+{
+    require(checkpoint != NULL, "checkpoint.saved without a checkpoint");
+    uint64_t number = (uint64_t)event->number;
+    require(number == run->checkpoints + 1 && number == checkpoint->number,
+            "checkpoint %llu follows %llu", (unsigned long long)number,
+            (unsigned long long)run->checkpoints);
+    require(number <= SIM_MAX_CHECKPOINTS, "too many checkpoints for the model");
+    uint64_t iteration = run->is_in_body ? run->started : run->finished;
+    require(checkpoint->seq == event->seq && checkpoint->iteration == iteration,
+            "checkpoint %llu is not where its event is", (unsigned long long)number);
+    char sha256[DIGEST_HEX_SIZE];
+    digest_hex(checkpoint->sha256, sha256);
+    require(strcmp(sha256, event->sha256) == 0, "the event names another digest");
+    auto_buf struct buf expected = {0};
+    run_state_encode(&run->fold, &expected);
+    require(strcmp(checkpoint->fold, buf_string(&expected)) == 0,
+            "checkpoint %llu is no fold of the journal:\n%s\n%s", (unsigned long long)number,
+            checkpoint->fold, buf_string(&expected));
+    auto_buf struct buf state = {0};
+    if (checkpoint->is_packed) {
+        zip_unpack(checkpoint->state, checkpoint->state_len, checkpoint->state_size, &state, NULL);
+    } else {
+        buf_append(&state, checkpoint->state, checkpoint->state_len);
+    }
+    run->states[number] = memory_dup_string(buf_string(&state));
+    run->checkpoints = number;
+}
+
+/** Events of one batch. @return how many of them say checkpoint.saved */
+static unsigned take_events(struct sim_run *run, uint64_t epoch, const struct store_event *events,
+                            size_t count, const struct store_checkpoint *checkpoint)
+{
+    unsigned saved = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct journal_event event;
+        struct rondo_error err = {0};
+        auto_json struct json_object *root = NULL;
+        int r =
+            journal_decode(events[i].type, events[i].data, events[i].data_len, &event, &root, &err);
+        require(r == 0, "an event that cannot be read: %s", err.message);
+        event.seq = ++run->seq;
+        event.time_ns = events[i].time_ns;
+        sim_trace(run->world, "    %llu.%llu %s %s", (unsigned long long)epoch,
+                  (unsigned long long)event.seq, events[i].type, events[i].data);
+        check_event(run, &event, epoch);
+        require(run_fold(&run->fold, &event, &err) == 0, "%s", err.message);
+        if (event.type == JOURNAL_CHECKPOINT_SAVED) {
+            check_checkpoint(run, &event, checkpoint);
+            saved++;
+        }
+        run->world->counters->events++;
+    }
+    return saved;
+}
+
+void model_created(struct world *world, const struct store_run *row,
+                   const struct store_event *events, size_t count)
+{
+    sim_require(world->run_count < SIM_RUNS, world, NULL, "too many runs for the model");
+    struct sim_run *run = &world->runs[world->run_count++];
+    memcpy(run->id, row->id, sizeof(run->id));
+    run->is_created = true;
+    run->epoch = 1;
+    sim_trace(world, "  created %s", row->id);
+    take_events(run, 1, events, count, NULL);
+}
+
+void model_claimed(struct world *world, const char *run_id, const struct store_claim_result *claim)
+{
+    struct sim_run *run = sim_find_run(world, run_id);
+    require(claim->epoch > run->epoch, "a claim gives epoch %llu after %llu",
+            (unsigned long long)claim->epoch, (unsigned long long)run->epoch);
+    require(claim->run.owner[0] == '\0' || claim->run.lease_until_ns <= world->now_ns,
+            "a running lease was taken");
+}
+
+void model_committed(struct world *world, const struct store_batch *batch,
+                     const struct store_run *before, const struct store_run *after)
+{
+    struct sim_run *run = sim_find_run(world, batch->run_id);
+    require(run != NULL, "a commit for an unknown run");
+    require(batch->epoch == before->epoch, "epoch %llu commits in epoch %llu",
+            (unsigned long long)batch->epoch, (unsigned long long)before->epoch);
+    require(batch->event_count == 0 || batch->first_seq == run->seq + 1,
+            "event %llu behind event %llu", (unsigned long long)batch->first_seq,
+            (unsigned long long)run->seq);
+    unsigned saved =
+        take_events(run, batch->epoch, batch->events, batch->event_count, batch->checkpoint);
+    require(saved == (batch->checkpoint != NULL), "%u events for a checkpoint", saved);
+    require(after->last_seq == run->seq, "the row counts %llu events of %llu",
+            (unsigned long long)after->last_seq, (unsigned long long)run->seq);
+    enum rondo_status status = run->is_ended ? run->status : RONDO_RUNNING;
+    require(after->summary.status == status, "the row says %s, the journal %s",
+            rondo_status_name(after->summary.status), rondo_status_name(status));
+    require(after->summary.iteration == run->started, "the row says iteration %llu, not %llu",
+            (unsigned long long)after->summary.iteration, (unsigned long long)run->started);
+}
+
+void model_check_loop(struct sim_run *run, const struct loop *loop)
+{
+    auto_buf struct buf expected = {0};
+    auto_buf struct buf actual = {0};
+    run_state_encode(&run->fold, &expected);
+    run_state_encode(loop_state(loop), &actual);
+    require(strcmp(buf_string(&expected), buf_string(&actual)) == 0,
+            "the loop is not the fold of its journal:\n%s\n%s", buf_string(&actual),
+            buf_string(&expected));
+}
+
+struct counting {
+    struct sim_run *run;
+    uint64_t seq;
+    uint64_t checkpoints;
+};
+
+static bool count_event(const struct store_event *event, void *context)
+{
+    struct counting *counting = context;
+    struct sim_run *run = counting->run;
+    counting->seq++;
+    require(event->seq == counting->seq, "event %llu where %llu should be",
+            (unsigned long long)event->seq, (unsigned long long)counting->seq);
+    return true;
+}
+
+static bool count_checkpoint(const struct store_checkpoint *checkpoint, void *context)
+{
+    struct counting *counting = context;
+    struct sim_run *run = counting->run;
+    require(checkpoint->number == run->checkpoints - counting->checkpoints,
+            "checkpoint %llu in the store", (unsigned long long)checkpoint->number);
+    counting->checkpoints++;
+    return true;
+}
+
+void model_check_store(struct sim_run *run)
+{
+    struct store *memory = run->world->memory;
+    struct counting counting = {.run = run};
+    memory->ops->read_events(memory, run->id, 0, 0, count_event, &counting, NULL);
+    require(counting.seq == run->seq, "%llu events of %llu", (unsigned long long)counting.seq,
+            (unsigned long long)run->seq);
+    memory->ops->list_checkpoints(memory, run->id, count_checkpoint, &counting, NULL);
+    require(counting.checkpoints == run->checkpoints, "%llu checkpoints of %llu",
+            (unsigned long long)counting.checkpoints, (unsigned long long)run->checkpoints);
+}

@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Owners and what they do: processes with a runtime of their own over the common store, each behind
+ * its own fault decorator. A process that dies inside a store call gets no answer and can do
+ * nothing more; the rest of its code still runs here, against a store that is gone for it.
+ */
+#include "sim.h"
+
+#include "base/memory.h"
+#include "store/fault.h"
+#include "store/memory_store.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define START_NS (INT64_C(1800000000) * NS_PER_S)
+
+void sim_trace(const struct world *world, const char *format, ...)
+{
+    if (!world->is_verbose) {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    printf("%10.3f ", (double)(world->now_ns - START_NS) / 1e9);
+    vprintf(format, arguments);
+    putchar('\n');
+    va_end(arguments);
+}
+
+void sim_fail(const struct world *world, const struct sim_run *run, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    fprintf(stderr, "violation in run %s: ", run == NULL ? "-" : run->id);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\nto replay: sim --seed %llu --verbose\n", (unsigned long long)world->seed);
+    va_end(arguments);
+    exit(1);
+}
+
+bool sim_chance(struct world *world, unsigned percent)
+{
+    return random_below(&world->random, 100) < percent;
+}
+
+uint64_t sim_below(struct world *world, uint64_t bound)
+{
+    return random_below(&world->random, bound);
+}
+
+static int64_t sim_now(const struct clock *clock)
+{
+    return ((const struct world *)clock->context)->now_ns;
+}
+
+static void sim_sleep(const struct clock *clock, int64_t duration_ns, struct cancel *cancel)
+{
+    if (!cancel_is_set(cancel)) {
+        ((struct world *)clock->context)->now_ns += duration_ns;
+    }
+}
+
+void world_init(struct world *world, uint64_t seed, bool is_verbose, struct sim_counters *counters)
+{
+    *world = (struct world){
+        .seed = seed,
+        .is_verbose = is_verbose,
+        .random = random_seeded(seed),
+        .now_ns = START_NS,
+        .counters = counters,
+    };
+    world->clock = (struct clock){
+        .now_ns = sim_now, .monotonic_ns = sim_now, .sleep = sim_sleep, .context = world};
+    world->lease_ns = (int64_t)(1 + sim_below(world, 30)) * NS_PER_S;
+    world->memory = store_memory_new(&world->clock);
+    world->audit = audit_store_new(world, world->memory);
+    for (unsigned i = 0; i < SIM_RUNS; i++) {
+        world->runs[i] = (struct sim_run){
+            .world = world,
+            .luck = (unsigned)sim_below(world, 70),
+            .has_policy = sim_chance(world, 50),
+            .policy_limit = 1 + sim_below(world, 12),
+        };
+    }
+    for (unsigned i = 0; i < SIM_OWNERS; i++) {
+        world->owners[i].world = world;
+        world->owners[i].index = i;
+        world_boot(&world->owners[i]);
+    }
+}
+
+void world_fini(struct world *world)
+{
+    for (unsigned i = 0; i < SIM_OWNERS; i++) {
+        world_crash(&world->owners[i]);
+    }
+    for (unsigned i = 0; i < world->run_count; i++) {
+        model_fini(&world->runs[i]);
+    }
+    store_close(world->audit);
+    store_close(world->memory);
+}
+
+/* ---- Faults --------------------------------------------------------------------------------- */
+
+static enum store_fault die(struct sim_owner *owner, const char *operation, int *ret_code)
+{
+    owner->is_crashed = true;
+    owner->met_trouble = true;
+    *ret_code = RONDO_ERR_SYSTEM;
+    bool is_after = sim_chance(owner->world, 50);
+    sim_trace(owner->world, "  owner %u dies %s %s", owner->index, is_after ? "behind" : "before",
+              operation);
+    return is_after ? STORE_FAULT_AFTER : STORE_FAULT_BEFORE;
+}
+
+static enum store_fault decide(void *context, const char *operation, uint64_t call, int *ret_code)
+{
+    (void)call;
+    struct sim_owner *owner = context;
+    struct world *world = owner->world;
+    if (owner->is_crashed) {
+        *ret_code = RONDO_ERR_SYSTEM;
+        return STORE_FAULT_BEFORE;
+    }
+    if (world->is_calm) {
+        return STORE_FAULT_NONE;
+    }
+    if (owner->crash_in > 0 && --owner->crash_in == 0) {
+        return die(owner, operation, ret_code);
+    }
+    bool is_troubled = owner->trouble_calls > 0 || world->now_ns < owner->trouble_until_ns;
+    if (!is_troubled) {
+        return STORE_FAULT_NONE;
+    }
+    owner->trouble_calls -= owner->trouble_calls > 0;
+    owner->met_trouble = true;
+    world->counters->store_faults++;
+    *ret_code = owner->trouble_code;
+    bool is_after = sim_chance(world, 30);
+    sim_trace(world, "  %s fails for owner %u (%s%s)", operation, owner->index,
+              rondo_code_name(owner->trouble_code), is_after ? ", behind" : "");
+    return is_after ? STORE_FAULT_AFTER : STORE_FAULT_BEFORE;
+}
+
+/* ---- Owners --------------------------------------------------------------------------------- */
+
+void world_boot(struct sim_owner *owner)
+{
+    struct world *world = owner->world;
+    owner->random = random_seeded(random_u64(&world->random));
+    struct store_fault_plan plan = {.decide = decide, .context = owner};
+    owner->store = store_fault_new(world->audit, &plan);
+    struct runtime_options options = {
+        .store = owner->store,
+        .clock = &world->clock,
+        .random = &owner->random,
+        .lease_ns = world->lease_ns,
+        .has_no_keeper = true,
+    };
+    struct rondo_error err;
+    sim_require(runtime_new(&options, &owner->runtime, &err) == 0, world, NULL, "%s", err.message);
+    owner->is_crashed = false;
+    owner->is_frozen = false;
+    owner->crash_in = 0;
+    owner->trouble_calls = 0;
+    owner->trouble_until_ns = 0;
+}
+
+void world_crash(struct sim_owner *owner)
+{
+    for (unsigned i = 0; i < SIM_RUNS; i++) {
+        loop_free(owner->loops[i]);
+        owner->loops[i] = NULL;
+        owner->is_in_body[i] = false;
+    }
+    runtime_free(owner->runtime);
+    owner->runtime = NULL;
+    store_close(owner->store);
+    owner->store = NULL;
+}
+
+/* ---- What a loop is made of ----------------------------------------------------------------- */
+
+static void decide_gate(const struct gate *gate, const struct gate_request *request,
+                        struct gate_decision *ret_decision)
+{
+    const struct sim_run *run = gate->context;
+    *ret_decision = (struct gate_decision){
+        .is_allowed = request->completed_iterations < run->policy_limit,
+        .status = RONDO_POLICY_VIOLATION,
+        .iteration_limit = run->policy_limit,
+        .policy = "sim",
+        .limit_name = "iterations",
+    };
+}
+
+static void evaluate(const struct verifier *verifier, const struct loop_condition *condition,
+                     int64_t timeout_ns, struct cancel *cancel, struct verify_result *ret_result)
+{
+    (void)cancel;
+    const struct sim_run *run = verifier->context;
+    struct world *world = run->world;
+    bool is_met = sim_chance(world, run->luck);
+    bool is_late = sim_chance(world, 5);
+    world->now_ns += is_late ? timeout_ns : (int64_t)sim_below(world, NS_PER_S);
+    char output[64];
+    int len = snprintf(output, sizeof(output), "%s\n\"%llu\"\x01\xff", condition->name,
+                       (unsigned long long)sim_below(world, 1000));
+    ret_result->status = is_met && !is_late ? RONDO_MET : RONDO_NOT_MET;
+    ret_result->reason = is_late  ? RONDO_REASON_TIMED_OUT
+                         : is_met ? RONDO_REASON_PASSED
+                                  : RONDO_REASON_FAILED;
+    ret_result->exit_code = is_late ? -1 : !is_met;
+    ret_result->output = memory_dup_bytes(output, (size_t)len);
+    ret_result->output_len = (size_t)len;
+    ret_result->output_total = (uint64_t)len;
+}
+
+/** Parts for a loop of run `index`, which need not exist yet. */
+struct parts {
+    struct gate gate;
+    struct verifier verifier;
+    struct loop_parts parts;
+};
+
+static void make_parts(struct sim_owner *owner, unsigned index, struct parts *parts)
+{
+    struct sim_run *run = &owner->world->runs[index];
+    parts->gate = (struct gate){.decide = decide_gate, .context = run};
+    parts->verifier = (struct verifier){.evaluate = evaluate, .context = run};
+    parts->parts = (struct loop_parts){
+        .runtime = owner->runtime,
+        .gate = run->has_policy ? &parts->gate : NULL,
+        .verifier = &parts->verifier,
+    };
+}
+
+static void random_spec(struct world *world, unsigned index, struct loop_spec *ret_spec)
+{
+    static const char *const names[SIM_CONDITIONS] = {"all_tests_pass", "build_succeeds", "mine"};
+    char agent[16];
+    snprintf(agent, sizeof(agent), "agent-%u", sim_chance(world, 30) ? 0 : index);
+    struct loop_spec spec = loop_spec_default();
+    spec.agent_id = memory_dup_string(agent);
+    spec.kind = memory_dup_string("library");
+    spec.workspace = memory_dup_string("/");
+    spec.max_iterations = 1 + (int64_t)sim_below(world, 12);
+    spec.max_failures = 1 + (int64_t)sim_below(world, 4);
+    spec.max_tokens = sim_chance(world, 30) ? 1 + (int64_t)sim_below(world, 300) : 0;
+    spec.time_limit_ns = sim_chance(world, 15) ? (int64_t)sim_below(world, 60) * NS_PER_S : 0;
+    spec.delay_ns = sim_chance(world, 20) ? (int64_t)sim_below(world, 5) * NS_PER_S : 0;
+    spec.checkpoint_interval = 1 + (int64_t)sim_below(world, 4);
+    spec.durability = sim_chance(world, 40) ? DURABILITY_BEST_EFFORT : DURABILITY_STRICT;
+    spec.on_corrupt = (int64_t)sim_below(world, 3);
+    spec.is_exclusive = sim_chance(world, 20);
+    unsigned count = (unsigned)sim_below(world, SIM_CONDITIONS + 1);
+    for (unsigned i = 0; i < count; i++) {
+        loop_spec_add_condition(&spec, names[i], "true", "given", 10 * NS_PER_S, NULL);
+    }
+    *ret_spec = spec;
+}
+
+/** After each call of an owner: was it cut short, and was an error justified? */
+static bool survived(struct sim_owner *owner, const char *doing, int r,
+                     const struct rondo_error *err, const struct sim_run *run)
+{
+    struct world *world = owner->world;
+    bool met_trouble = owner->met_trouble;
+    owner->met_trouble = false;
+    if (owner->is_crashed) {
+        world->counters->crashes++;
+        world_crash(owner);
+        world_boot(owner);
+        return false;
+    }
+    if (r < 0) {
+        sim_trace(world, "  %s: %s: %s", doing, rondo_code_name(r), err->message);
+        bool is_justified = met_trouble || r == RONDO_ERR_FENCED || r == RONDO_ERR_CORRUPT ||
+                            (r == RONDO_ERR_STATE && strcmp(doing, "resume") == 0);
+        sim_require(is_justified, world, run, "%s without a fault: %s", doing, err->message);
+        sim_require(err->code == r && err->message[0] != '\0', world, run,
+                    "%s gives %d without a message", doing, r);
+    }
+    return true;
+}
+
+void world_start_run(struct sim_owner *owner)
+{
+    struct world *world = owner->world;
+    unsigned index = world->run_count;
+    struct parts parts;
+    make_parts(owner, index, &parts);
+    struct loop_spec spec;
+    random_spec(world, index, &spec);
+    struct loop_opening opening;
+    struct loop *loop = NULL;
+    struct rondo_error err = {0};
+    sim_trace(world, "owner %u starts run %u", owner->index, index);
+    int r = loop_start(&parts.parts, &spec, &loop, &opening, &err);
+    loop_spec_fini(&spec);
+    bool is_alive = survived(owner, "start", r, &err, NULL);
+    sim_require(r < 0 || opening.is_held || world->run_count == index + 1, world, NULL,
+                "a run that was started is not there");
+    if (r == 0 && !opening.is_held) {
+        owner->loops[index] = loop;
+    }
+    if (!is_alive && r == 0 && !opening.is_held) {
+        loop_free(loop);
+        owner->loops[index] = NULL;
+    }
+}
+
+static void change_options(struct loop_spec *spec, void *context)
+{
+    struct world *world = context;
+    if (sim_chance(world, 70)) {
+        spec->max_iterations = 1 + (int64_t)sim_below(world, 20);
+    }
+    if (sim_chance(world, 20)) {
+        spec->max_tokens += 100;
+    }
+    if (sim_chance(world, 20)) {
+        loop_spec_add_condition(spec, "late", "true", "given", NS_PER_S, NULL);
+    }
+}
+
+/** The checkpoint that a resume has to find. */
+static uint64_t newest_intact(const struct sim_run *run)
+{
+    uint64_t number = run->checkpoints;
+    while (number > 0 && run->is_damaged[number]) {
+        number--;
+    }
+    return number;
+}
+
+static void check_resumed(struct sim_run *run, const struct loop *loop, int on_corrupt,
+                          const struct loop_opening *opening)
+{
+    struct world *world = run->world;
+    uint64_t expected = newest_intact(run);
+    int64_t policy = on_corrupt < 0 ? run->spec.on_corrupt : on_corrupt;
+    bool is_damaged = expected != run->checkpoints;
+    sim_require(opening->corrupt_count == run->checkpoints - expected ||
+                    (opening->corrupt_count >= 8 && is_damaged),
+                world, run, "%u damaged checkpoints were noticed", opening->corrupt_count);
+    sim_require(!is_damaged || policy != ON_CORRUPT_FAIL, world, run,
+                "a damaged checkpoint was accepted");
+    if (is_damaged && policy == ON_CORRUPT_FRESH) {
+        expected = 0;
+    }
+    sim_require(opening->from_checkpoint == expected, world, run,
+                "resumed from checkpoint %llu, not %llu",
+                (unsigned long long)opening->from_checkpoint, (unsigned long long)expected);
+    const char *state = expected == 0 ? "" : run->states[expected];
+    sim_require(strcmp(buf_string(loop_agent_state(loop)), state) == 0, world, run,
+                "resumed with another state than that of checkpoint %llu",
+                (unsigned long long)expected);
+}
+
+void world_resume(struct sim_owner *owner, unsigned index)
+{
+    struct world *world = owner->world;
+    struct sim_run *run = &world->runs[index];
+    struct parts parts;
+    make_parts(owner, index, &parts);
+    struct loop_opening opening = {0};
+    struct loop *loop = NULL;
+    struct rondo_error err = {0};
+    bool has_changes = sim_chance(world, 30);
+    int on_corrupt = world->is_calm ? ON_CORRUPT_PREVIOUS : (int)sim_below(world, 4) - 1;
+    bool was_completed = run->is_ended && run->status == RONDO_COMPLETED;
+    bool has_damage = newest_intact(run) != run->checkpoints;
+    sim_trace(world, "owner %u resumes run %u", owner->index, index);
+    int r = loop_resume(&parts.parts, run->id, has_changes ? change_options : NULL, world,
+                        on_corrupt, &loop, &opening, &err);
+    bool has_loop = r == 0 && !opening.is_held;
+    sim_require(!has_loop || !was_completed, world, run, "a completed run was resumed");
+    sim_require(r != RONDO_ERR_CORRUPT || has_damage, world, run, "%s", err.message);
+    sim_require(r != RONDO_ERR_STATE || was_completed, world, run, "%s", err.message);
+    world->counters->refused_corrupt += r == RONDO_ERR_CORRUPT;
+    if (has_loop) {
+        check_resumed(run, loop, on_corrupt, &opening);
+        sim_require(run->feedback == NULL || run->feedback_round != run->round_seq ||
+                        strcmp(loop_feedback(loop), run->feedback) == 0,
+                    world, run, "the feedback differs after a resume:\n%s\n%s", run->feedback,
+                    loop_feedback(loop));
+    }
+    if (!survived(owner, "resume", r, &err, run)) {
+        loop = has_loop ? (loop_free(loop), NULL) : NULL;
+        return;
+    }
+    if (has_loop) {
+        loop_free(owner->loops[index]); /* Its lease had run out: the new one took it over. */
+        owner->loops[index] = loop;
+        owner->is_in_body[index] = false;
+    }
+}
+
+/* ---- Turns ---------------------------------------------------------------------------------- */
+
+static void save_inside_body(struct sim_owner *owner, unsigned index)
+{
+    struct world *world = owner->world;
+    struct loop *loop = owner->loops[index];
+    struct rondo_error err = {0};
+    uint64_t before = world->runs[index].checkpoints;
+    int r = loop_save_checkpoint(loop, "{\"progress\":\"50%\"}", &err);
+    sim_require(r < 0 || world->runs[index].checkpoints > before, world, &world->runs[index],
+                "a checkpoint was promised and is not there");
+    if (r < 0 && !owner->is_crashed) {
+        sim_require(owner->met_trouble || r == RONDO_ERR_FENCED, world, &world->runs[index], "%s",
+                    err.message);
+    }
+}
+
+/** The work of an iteration: effects in the world, and whatever else a body may ask for. */
+static void do_body(struct sim_owner *owner, unsigned index)
+{
+    struct world *world = owner->world;
+    struct loop *loop = owner->loops[index];
+    struct rondo_error err = {0};
+    char state[64];
+    snprintf(state, sizeof(state), "iteration %llu of owner %u, %llu",
+             (unsigned long long)loop_state(loop)->iteration, owner->index,
+             (unsigned long long)sim_below(world, 1000));
+    loop_set_agent_state(loop, state, strlen(state), &err);
+    world->now_ns += (int64_t)sim_below(world, 3 * NS_PER_S);
+    if (sim_chance(world, 10)) {
+        loop_note(loop, "progress", "{\"percent\":50}", &err);
+    }
+    if (sim_chance(world, 10) && loop_spec(loop)->condition_count > 0) {
+        loop_evaluate_all(loop, &err);
+    }
+    if (sim_chance(world, 10)) {
+        save_inside_body(owner, index);
+    }
+}
+
+static void report(struct sim_owner *owner, unsigned index)
+{
+    struct world *world = owner->world;
+    uint64_t draw = sim_below(world, 100);
+    struct loop_body_result result = {
+        .outcome = draw < 75   ? LOOP_OK
+                   : draw < 88 ? LOOP_FAILED
+                   : draw < 92 ? LOOP_TIMED_OUT
+                   : draw < 96 ? LOOP_CRASHED
+                   : draw < 98 ? LOOP_INTERRUPTED
+                               : LOOP_UNRECOVERABLE,
+        .tokens = (int64_t)sim_below(world, 60),
+        .cost_micro = (int64_t)sim_below(world, 1000),
+        .output = "done",
+        .output_len = 4,
+        .custom_data = sim_chance(world, 20) ? "{\"found\":[1,2,3]}" : NULL,
+    };
+    if (result.outcome == LOOP_OK && sim_chance(world, 12)) {
+        result.finish = (enum run_finish)(1 + sim_below(world, 3));
+        result.summary = "enough";
+    }
+    loop_report(owner->loops[index], &result);
+}
+
+static void check_body(struct sim_owner *owner, unsigned index)
+{
+    struct world *world = owner->world;
+    struct sim_run *run = &world->runs[index];
+    struct loop *loop = owner->loops[index];
+    uint64_t n = loop_state(loop)->iteration;
+    sim_require(n <= SIM_MAX_ITERATIONS, world, run, "too many iterations for the model");
+    run->bodies[n]++;
+    world->counters->bodies++;
+    world->counters->bodies_again += run->bodies[n] > 1;
+    if (loop_is_degraded(loop)) {
+        sim_require(run->spec.durability == DURABILITY_BEST_EFFORT, world, run,
+                    "a strict run goes on without its store");
+        run->lossy++;
+        return;
+    }
+    sim_require(run->is_in_body && run->started == n && n == run->finished + 1, world, run,
+                "the body of iteration %llu runs without a recorded intent", (unsigned long long)n);
+    sim_require(run->bodies[n] <= 1 + run->interruptions[n] + run->lossy, world, run,
+                "the body of iteration %llu runs %llu times after %llu interruptions",
+                (unsigned long long)n, (unsigned long long)run->bodies[n],
+                (unsigned long long)run->interruptions[n]);
+    model_check_loop(run, loop);
+    free(run->feedback);
+    run->feedback = memory_dup_string(loop_feedback(loop));
+    run->feedback_round = run->round_seq;
+}
+
+static void check_ended(struct sim_owner *owner, unsigned index)
+{
+    struct world *world = owner->world;
+    struct sim_run *run = &world->runs[index];
+    const struct run_state *state = loop_state(owner->loops[index]);
+    sim_require(state->phase == PHASE_ENDED && run->is_ended && run->status == state->status, world,
+                run, "the loop says %s, the journal %s", rondo_status_name(state->status),
+                rondo_status_name(run->is_ended ? run->status : RONDO_RUNNING));
+    model_check_loop(run, owner->loops[index]);
+    struct store_run row;
+    world->memory->ops->get_run(world->memory, run->id, &row, NULL);
+    sim_require(row.owner[0] == '\0' || row.epoch != state->epoch, world, run,
+                "an ended run is still held");
+    world->counters->statuses[run->status]++;
+}
+
+static void drop_loop(struct sim_owner *owner, unsigned index)
+{
+    loop_free(owner->loops[index]);
+    owner->loops[index] = NULL;
+    owner->is_in_body[index] = false;
+}
+
+void world_advance(struct sim_owner *owner, unsigned index)
+{
+    struct world *world = owner->world;
+    struct sim_run *run = &world->runs[index];
+    struct loop *loop = owner->loops[index];
+    struct rondo_error err = {0};
+    struct store_run row;
+    sim_trace(world, "owner %u advances run %u", owner->index, index);
+    run->has_failed_store = false;
+    if (owner->is_in_body[index]) {
+        do_body(owner, index);
+        report(owner, index);
+        owner->is_in_body[index] = false;
+    }
+    world->memory->ops->get_run(world->memory, run->id, &row, NULL);
+    bool is_fenced = row.epoch != loop_state(loop)->epoch;
+    uint64_t seq = run->seq;
+    run->has_failed_store = true; /* whether it did is known only when the call is over */
+    int r = loop_next(loop, &err);
+    run->has_failed_store = false;
+    sim_require(r != RONDO_ERR_FENCED || is_fenced || owner->met_trouble, world, run,
+                "fenced without a claim");
+    sim_require(!is_fenced || run->seq == seq, world, run, "a former owner has committed");
+    sim_require(!is_fenced || r < 0 || loop_is_degraded(loop), world, run,
+                "a former owner goes on");
+    sim_require(r != LOOP_ENDED || run->status != RONDO_ERROR || run->is_broken_by_body ||
+                    owner->met_trouble,
+                world, run, "an error without a failure of the store");
+    if (!survived(owner, "next", r, &err, run)) {
+        return;
+    }
+    if (r == LOOP_BODY) {
+        owner->is_in_body[index] = true;
+        check_body(owner, index);
+        return;
+    }
+    if (r == LOOP_ENDED) {
+        check_ended(owner, index);
+    } else {
+        world->counters->broken++;
+        world->counters->fenced += r == RONDO_ERR_FENCED;
+        sim_require(loop_state(loop)->phase != PHASE_ENDED, world, run,
+                    "a broken loop tells of an end that is not in the journal");
+    }
+    drop_loop(owner, index);
+}
+
+void world_park(struct sim_owner *owner, unsigned index)
+{
+    struct world *world = owner->world;
+    struct rondo_error err = {0};
+    sim_trace(world, "owner %u parks run %u", owner->index, index);
+    int r = loop_park(owner->loops[index], &err);
+    if (survived(owner, "park", r, &err, &world->runs[index])) {
+        drop_loop(owner, index);
+    }
+}
