@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rondo loop: start a run and execute it to its end. */
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/report.h"
+#include "cli/run_execute.h"
+#include "cli/run_options.h"
+#include "cli/session.h"
+
+static int start_and_execute(struct session *session, const struct run_values *values)
+{
+    struct loop_parts parts = {.runtime = session->runtime};
+    struct loop *loop = NULL;
+    struct loop_opening opening;
+    struct rondo_error err = {0};
+    int r = loop_start(&parts, &values->spec, &loop, &opening, &err);
+    if (r < 0) {
+        return report_error(&err);
+    }
+    if (opening.is_held) {
+        return report_held(&opening.holder);
+    }
+    run_announce(loop, values);
+    return run_execute(session, loop, values, 0);
+}
+
+static int fail(const struct run_values *values, const struct rondo_error *err)
+{
+    int exit_code = report_error(err);
+    if (values->wants_json) {
+        report_error_json(err, exit_code);
+    }
+    return exit_code;
+}
+
+static int run_loop(struct run_values *values, struct option_set *set, const struct parsed *parsed)
+{
+    struct rondo_error err = {0};
+    int r = run_values_complete(values, set, parsed->argc, parsed->argv, &err);
+    if (r == 0) {
+        r = run_check_sandbox(&values->spec, &err);
+    }
+    struct session session;
+    struct session_options options = {
+        .store = values->store,
+        .may_create = true,
+        .needs_runtime = true,
+        .lease_ns = values->lease_ns,
+    };
+    if (r == 0) {
+        r = session_open(&options, &session, &err);
+    }
+    if (r < 0) {
+        return fail(values, &err);
+    }
+    int exit_code = start_and_execute(&session, values);
+    session_close(&session);
+    return exit_code;
+}
+
+int cmd_loop(const struct invocation *invocation)
+{
+    struct run_values values;
+    struct option_set set;
+    run_values_init(&values, loop_options, &set);
+    struct parsed parsed = command_parse_rest(invocation, &set);
+    if (!parsed.is_over && parsed.argc == 0) {
+        parsed.exit_code = command_misuse(invocation->command, "what is to be run? Give a command");
+        parsed.is_over = true;
+    }
+    int exit_code = parsed.is_over ? parsed.exit_code : run_loop(&values, &set, &parsed);
+    run_values_fini(&values, &set);
+    return exit_code;
+}

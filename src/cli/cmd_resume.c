@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rondo resume: go on with a run that was cut off or has ended without success. */
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/report.h"
+#include "cli/run_execute.h"
+#include "cli/run_options.h"
+#include "cli/session.h"
+#include "store/find.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void change_spec(struct loop_spec *spec, void *context)
+{
+    run_values_change(spec, context);
+}
+
+static int check_loop(struct loop *loop, struct rondo_error *err)
+{
+    if (loop_spec(loop)->command == NULL) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "run %s belongs to a program that uses librondo; resume it from there",
+                         loop_run_id(loop));
+    }
+    return run_check_sandbox(loop_spec(loop), err);
+}
+
+/** Nothing of this opening is committed yet, so what is stored now was there before. */
+static int execute(struct session *session, struct loop *loop, const struct loop_opening *opening,
+                   const struct run_values *values)
+{
+    struct store_run run;
+    struct rondo_error err = {0};
+    int r = session->store->ops->get_run(session->store, loop_run_id(loop), &run, &err);
+    if (r == 0) {
+        r = check_loop(loop, &err);
+    }
+    if (r < 0) {
+        loop_park(loop, NULL);
+        loop_free(loop);
+        return report_error(&err);
+    }
+    run_announce(loop, values);
+    if (opening->corrupt_count > 0) {
+        report_warning("%u damaged checkpoint%s passed over; resuming from %s",
+                       opening->corrupt_count, opening->corrupt_count == 1 ? " was" : "s were",
+                       opening->from_checkpoint > 0 ? "the newest intact one" : "an empty state");
+    }
+    if (!values->wants_quiet && !values->wants_json) {
+        fprintf(stderr, "%s at iteration %llu, from checkpoint %llu\n",
+                strcmp(opening->how, "takeover") == 0 ? "taken over" : "resumed",
+                (unsigned long long)loop_state(loop)->finished + 1,
+                (unsigned long long)opening->from_checkpoint);
+    }
+    return run_execute(session, loop, values, run.last_seq);
+}
+
+static int open_and_execute(struct session *session, const char *name,
+                            const struct run_values *values, struct option_set *set)
+{
+    struct rondo_error err = {0};
+    struct store_run run;
+    int r = store_find_run(session->store, name, NULL, &run, &err);
+    struct loop_parts parts = {.runtime = session->runtime};
+    struct loop *loop = NULL;
+    struct loop_opening opening = {0};
+    if (r == 0) {
+        r = loop_resume(&parts, run.id, change_spec, set,
+                        option_is_given(set, "on-corrupt") ? (int)values->spec.on_corrupt : -1,
+                        &loop, &opening, &err);
+    }
+    if (r < 0) {
+        int exit_code = report_error(&err);
+        if (values->wants_json) {
+            report_error_json(&err, exit_code);
+        }
+        return exit_code;
+    }
+    return opening.is_held ? report_held(&opening.holder)
+                           : execute(session, loop, &opening, values);
+}
+
+static int run_resume(const struct invocation *invocation, const char *name,
+                      const struct run_values *values, struct option_set *set)
+{
+    if (option_is_given(set, "until")) {
+        return command_misuse(invocation->command,
+                              "exit conditions are fixed for a run; start a new one with `rondo "
+                              "loop --until ...`");
+    }
+    struct session session;
+    struct rondo_error err = {0};
+    struct session_options options = {
+        .store = values->store, .needs_runtime = true, .lease_ns = values->lease_ns};
+    if (session_open(&options, &session, &err) < 0) {
+        return report_error(&err);
+    }
+    int exit_code = open_and_execute(&session, name, values, set);
+    session_close(&session);
+    return exit_code;
+}
+
+int cmd_resume(const struct invocation *invocation)
+{
+    struct run_values values;
+    struct option_set set;
+    run_values_init(&values, resume_options, &set);
+    struct parsed parsed = command_parse(invocation, &set, 1, 1);
+    int exit_code =
+        parsed.is_over ? parsed.exit_code : run_resume(invocation, parsed.argv[0], &values, &set);
+    run_values_fini(&values, &set);
+    return exit_code;
+}

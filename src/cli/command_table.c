@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The table of commands. */
+#include "cli/command.h"
+
+const struct option_row no_options[] = {{0}};
+
+const struct command commands[] = {
+    {
+        .name = "loop",
+        .synopsis = "[OPTION...] [--] COMMAND [ARG...]",
+        .help = "Run a command in a loop until its exit conditions are met",
+        .description =
+            "Starts a run: COMMAND is executed once for each iteration, then the exit conditions "
+            "are verified, each by a command of its own in a sandbox. The run ends when all are "
+            "met, when a limit denies the next iteration, or when the worker says so in its "
+            "result file. Progress is journalled as it happens; after a crash, `rondo resume` "
+            "goes on at the last checkpoint.\n\n"
+            "COMMAND finds RONDO_RUN_ID, RONDO_ITERATION, RONDO_PROMPT, RONDO_STATE_FILE (what it "
+            "leaves there it finds again), RONDO_FEEDBACK_FILE (results of the last verification) "
+            "and RONDO_RESULT_FILE in its environment.\n\n"
+            "A first Ctrl-C stops after a final checkpoint, a second one at once.",
+        .examples =
+            "rondo loop --until all_tests_pass -- ./fix.sh\tuntil the project's own tests pass\n"
+            "rondo loop -n 50 --until 'quick=make quick-check' -- ./fix.sh\twith a check of your "
+            "own and a higher limit\n"
+            "rondo loop --json -- ./fix.sh | jq .type\tfor programs",
+        .options = loop_options,
+        .completes = COMPLETE_PROGRAM,
+        .run = cmd_loop,
+    },
+    {
+        .name = "resume",
+        .synopsis = "[OPTION...] RUN",
+        .help = "Go on with a run that was cut off or ended without success",
+        .description =
+            "Goes on from the newest intact checkpoint and the journal behind it. The iteration "
+            "count, limits and budgets go on; at most the one iteration that was cut off runs "
+            "again. RUN is an id, the beginning of one, or 'last'. Options given here replace the "
+            "recorded ones; exit conditions are fixed for a run.",
+        .examples = "rondo resume last\tafter a crash\n"
+                    "rondo resume last --max-iterations 100\tafter max_iterations",
+        .options = resume_options,
+        .completes = COMPLETE_RUN,
+        .run = cmd_resume,
+    },
+    {
+        .name = "runs",
+        .synopsis = "[OPTION...]",
+        .help = "List runs",
+        .description = "Lists the runs of the store, newest first. A run that has not ended but is "
+                       "executed by nobody is shown as `interrupted`.",
+        .options = runs_options,
+        .run = cmd_runs,
+    },
+    {
+        .name = "version",
+        .synopsis = "[OPTION...]",
+        .help = "Show the version",
+        .description = "Shows the version of Rondo.",
+        .options = version_options,
+        .run = cmd_version,
+    },
+    {
+        .name = "help",
+        .synopsis = "[COMMAND]",
+        .help = "Show help on a command",
+        .description = "Lists the commands, or shows the help of one.",
+        .options = no_options,
+        .completes = COMPLETE_COMMAND,
+        .run = cmd_help,
+    },
+    {0},
+};

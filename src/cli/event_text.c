@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One function for each type of event, in a table. */
+#include "cli/event_text.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/parse.h"
+#include "base/status.h"
+#include "cli/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct telling {
+    const struct journal_event *event;
+    const struct style *style;
+    struct buf *out;
+};
+
+/** Append text of the worker's or user's after a separator; nothing when there is none. */
+static void add_words(const struct telling *telling, const char *before, const char *words)
+{
+    if (words != NULL && words[0] != '\0') {
+        buf_append_string(telling->out, before);
+        text_clean(words, strlen(words), telling->out);
+    }
+}
+
+static void add_duration(const struct telling *telling)
+{
+    char duration[FORMAT_DURATION_SIZE];
+    format_duration(telling->event->duration_ns, duration);
+    buf_printf(telling->out, " in %s", duration);
+}
+
+static void tell_created(const struct telling *telling)
+{
+    add_words(telling, "run created for agent ", telling->event->agent_id);
+}
+
+static void tell_claimed(const struct telling *telling)
+{
+    static const struct {
+        const char *how;
+        const char *text;
+    } texts[] = {
+        {"start", "started"},
+        {"resume", "resumed"},
+        {"takeover", "taken over from a process that is gone"},
+        {"reopen", "reopened"},
+    };
+    const char *how = telling->event->how == NULL ? "" : telling->event->how;
+    const char *text = "claimed";
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        text = strcmp(texts[i].how, how) == 0 ? texts[i].text : text;
+    }
+    buf_append_string(telling->out, text);
+    if (telling->event->number > 0) {
+        buf_printf(telling->out, ", from checkpoint %" PRId64, telling->event->number);
+    }
+    add_words(telling, ": ", telling->event->message);
+}
+
+static void tell_options(const struct telling *telling)
+{
+    buf_append_string(telling->out, "options changed");
+}
+
+static void tell_stop_requested(const struct telling *telling)
+{
+    add_words(telling, "asked to stop by ", telling->event->by);
+    add_words(telling, ": ", telling->event->message);
+}
+
+static void tell_denied(const struct telling *telling)
+{
+    buf_printf(telling->out, "iteration %" PRId64 " denied", telling->event->iteration);
+    add_words(telling, " by ", telling->event->policy);
+    add_words(telling, ": ", telling->event->message);
+}
+
+static void tell_started(const struct telling *telling)
+{
+    const struct journal_event *event = telling->event;
+    buf_printf(telling->out, "iteration %" PRId64, event->iteration);
+    if (event->limit > 0) {
+        buf_printf(telling->out, " of %" PRId64, event->limit);
+    }
+    if (event->attempt > 1) {
+        buf_printf(telling->out, ", attempt %" PRId64, event->attempt);
+    }
+}
+
+static void tell_finished(const struct telling *telling)
+{
+    const struct journal_event *event = telling->event;
+    buf_printf(telling->out, "iteration %" PRId64 " ", event->iteration);
+    bool is_ok = event->outcome != NULL && strcmp(event->outcome, "ok") == 0;
+    style_append(telling->style, is_ok ? COLOUR_PLAIN : COLOUR_YELLOW,
+                 event->outcome == NULL ? "finished" : event->outcome, telling->out);
+    add_duration(telling);
+    if (event->tokens > 0) {
+        buf_append_string(telling->out, ", ");
+        text_count(event->tokens, telling->out);
+        buf_append_string(telling->out, " tokens");
+    }
+    if (event->cost_micro > 0) {
+        buf_append_string(telling->out, ", cost ");
+        text_money(event->cost_micro, telling->out);
+    }
+    add_words(telling, ": ", event->message);
+    add_words(telling, "; the worker says ", event->finish);
+    add_words(telling, ": ", event->summary);
+}
+
+static void tell_interrupted(const struct telling *telling)
+{
+    buf_printf(telling->out, "iteration %" PRId64 " cut off, it runs again on resume",
+               telling->event->iteration);
+    add_words(telling, ": ", telling->event->reason);
+}
+
+static void tell_verification_started(const struct telling *telling)
+{
+    if (telling->event->name != NULL) {
+        add_words(telling, "verifying ", telling->event->name);
+    } else {
+        buf_printf(telling->out, "verifying %" PRId64 " exit condition%s", telling->event->total,
+                   telling->event->total == 1 ? "" : "s");
+    }
+}
+
+static void tell_evaluated(const struct telling *telling)
+{
+    const struct journal_event *event = telling->event;
+    bool is_met = event->status != NULL && strcmp(event->status, "met") == 0;
+    add_words(telling, "", event->name);
+    buf_append(telling->out, " ", 1);
+    style_append(telling->style, is_met ? COLOUR_GREEN : COLOUR_RED, is_met ? "met" : "not met",
+                 telling->out);
+    if (!is_met) {
+        buf_append_string(telling->out, ": ");
+        event_reason(event, telling->out);
+    }
+    if (event->duration_ns > 0) {
+        buf_append_string(telling->out, is_met ? "" : ",");
+        add_duration(telling);
+    }
+}
+
+static void tell_verified(const struct telling *telling)
+{
+    buf_printf(telling->out, "%" PRId64 " of %" PRId64 " exit conditions met", telling->event->met,
+               telling->event->total);
+}
+
+static void tell_rejected(const struct telling *telling)
+{
+    buf_printf(telling->out,
+               "the worker says completed, but only %" PRId64 " of %" PRId64
+               " exit conditions are met: the loop goes on",
+               telling->event->met, telling->event->total);
+}
+
+static void tell_checkpoint(const struct telling *telling)
+{
+    buf_printf(telling->out, "checkpoint %" PRId64 " saved, ", telling->event->number);
+    text_bytes((uint64_t)telling->event->bytes, telling->out);
+    buf_append_string(telling->out, " of state");
+}
+
+static void tell_corrupt(const struct telling *telling)
+{
+    buf_printf(telling->out, "checkpoint %" PRId64 " is damaged and was not used",
+               telling->event->number);
+    add_words(telling, ": ", telling->event->message);
+}
+
+static void tell_degraded(const struct telling *telling)
+{
+    buf_printf(telling->out, "the store failed %" PRId64 " time%s", telling->event->failures,
+               telling->event->failures == 1 ? "" : "s");
+    add_duration(telling);
+    buf_append_string(telling->out, "; the run went on without checkpoints");
+    add_words(telling, ": ", telling->event->message);
+}
+
+static void tell_note(const struct telling *telling)
+{
+    add_words(telling, "note ", telling->event->name);
+    add_words(telling, " ", telling->event->attributes);
+}
+
+static void tell_run_finished(const struct telling *telling)
+{
+    const struct journal_event *event = telling->event;
+    enum rondo_status status = RONDO_ERROR;
+    status_from_name(event->status == NULL ? "" : event->status, &status);
+    style_append(telling->style, style_of_status(status), rondo_status_name(status), telling->out);
+    buf_printf(telling->out, " after %" PRId64 " iteration%s", event->iteration,
+               event->iteration == 1 ? "" : "s");
+    add_words(telling, ": ", event->message);
+    add_words(telling, "; ", event->summary);
+}
+
+static void (*const tellers[JOURNAL_TYPE_COUNT])(const struct telling *telling) = {
+    [JOURNAL_RUN_CREATED] = tell_created,
+    [JOURNAL_RUN_CLAIMED] = tell_claimed,
+    [JOURNAL_RUN_OPTIONS] = tell_options,
+    [JOURNAL_STOP_REQUESTED] = tell_stop_requested,
+    [JOURNAL_GATE_DENIED] = tell_denied,
+    [JOURNAL_ITERATION_STARTED] = tell_started,
+    [JOURNAL_ITERATION_FINISHED] = tell_finished,
+    [JOURNAL_ITERATION_INTERRUPTED] = tell_interrupted,
+    [JOURNAL_VERIFICATION_STARTED] = tell_verification_started,
+    [JOURNAL_CONDITION_EVALUATED] = tell_evaluated,
+    [JOURNAL_VERIFICATION_FINISHED] = tell_verified,
+    [JOURNAL_FINISH_REJECTED] = tell_rejected,
+    [JOURNAL_CHECKPOINT_SAVED] = tell_checkpoint,
+    [JOURNAL_CHECKPOINT_CORRUPT] = tell_corrupt,
+    [JOURNAL_STORAGE_DEGRADED] = tell_degraded,
+    [JOURNAL_NOTE] = tell_note,
+    [JOURNAL_RUN_FINISHED] = tell_run_finished,
+};
+
+void event_text(const struct journal_entry *entry, const struct style *style, struct buf *ret_buf)
+{
+    if (!entry->is_known || tellers[entry->event.type] == NULL) {
+        text_clean(entry->type_name, strlen(entry->type_name), ret_buf);
+        buf_append_string(ret_buf, " (of a newer version)");
+        return;
+    }
+    struct telling telling = {.event = &entry->event, .style = style, .out = ret_buf};
+    tellers[entry->event.type](&telling);
+}
+
+bool event_is_warning(const struct journal_entry *entry)
+{
+    return entry->is_known && (entry->event.type == JOURNAL_CHECKPOINT_CORRUPT ||
+                               entry->event.type == JOURNAL_STORAGE_DEGRADED);
+}
+
+void event_json(const struct journal_entry *entry, struct buf *ret_buf)
+{
+    char time[CLOCK_UTC_SIZE];
+    clock_format_utc(entry->event.time_ns, time);
+    struct json_writer writer = json_writer(ret_buf);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "run_id", entry->run_id);
+    json_write_int(&writer, "seq", (int64_t)entry->event.seq);
+    json_write_string(&writer, "time", time);
+    json_write_string(&writer, "type", entry->type_name);
+    json_write_raw(&writer, "data", entry->data);
+    json_end_object(&writer);
+    buf_append(ret_buf, "\n", 1);
+}
+
+void event_reason(const struct journal_event *event, struct buf *ret_buf)
+{
+    enum rondo_condition_reason reason = RONDO_REASON_NOT_EVALUATED;
+    condition_reason_from_name(event->reason == NULL ? "" : event->reason, &reason);
+    switch (reason) {
+    case RONDO_REASON_FAILED:
+        buf_printf(ret_buf, "exit code %" PRId64, event->exit_code);
+        break;
+    case RONDO_REASON_CRASHED:
+        buf_printf(ret_buf, "crashed, signal %" PRId64, event->signal);
+        break;
+    case RONDO_REASON_TIMED_OUT:
+        buf_append_string(ret_buf, "timed out");
+        break;
+    case RONDO_REASON_NOT_RUN:
+        buf_append_string(ret_buf, "not run");
+        break;
+    case RONDO_REASON_CANCELLED:
+        buf_append_string(ret_buf, "cancelled");
+        break;
+    case RONDO_REASON_NOT_EVALUATED:
+        buf_append_string(ret_buf, "not evaluated");
+        break;
+    case RONDO_REASON_PASSED:
+    case RONDO_REASON_COUNT:
+        break;
+    }
+    if (event->message != NULL && event->message[0] != '\0') {
+        buf_append_string(ret_buf, ", ");
+        text_clean(event->message, strlen(event->message), ret_buf);
+    }
+}
+
+void event_output(const char *output, size_t len, struct buf *ret_buf)
+{
+    for (size_t at = 0; at < len;) {
+        const char *end = memchr(output + at, '\n', len - at);
+        size_t line = end == NULL ? len - at : (size_t)(end - output) - at;
+        buf_append_string(ret_buf, "    ");
+        text_clean(output + at, line, ret_buf);
+        buf_append(ret_buf, "\n", 1);
+        at += line + 1;
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The rondo program: from the first word to the command's function. */
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/report.h"
+#include "cli/signals.h"
+#include "os/supervise.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+/** Widths of characters are those of UTF-8, whatever the user's locale says. */
+static void set_locale(void)
+{
+    if (setlocale(LC_CTYPE, "C.UTF-8") == NULL) {
+        setlocale(LC_CTYPE, "");
+    }
+}
+
+/** Options that people try in place of a command. */
+static const char *alias(const char *word)
+{
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        return "version";
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        return "help";
+    }
+    return word;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], SUPERVISE_ARGUMENT) == 0) {
+        return supervise_main(argc, argv);
+    }
+    set_locale();
+    signals_ignore_pipe();
+    if (argc < 2) {
+        auto_buf struct buf text = {0};
+        command_overview(80, &text);
+        fputs(buf_string(&text), stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = alias(argv[1]);
+    const struct command *command = command_find(name);
+    if (command == NULL) {
+        return report_failure(EXIT_USAGE, "there is no command '%s'; see 'rondo help'", name);
+    }
+    struct invocation invocation = {.command = command, .argc = argc - 1, .argv = argv + 1};
+    return command->run(&invocation);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Messages on stderr. */
+#include "cli/report.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "cli/exit_codes.h"
+#include "cli/session.h"
+#include "loop/owner.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int report_error(const struct rondo_error *err)
+{
+    if (err->message[0] != '\0') {
+        fprintf(stderr, "rondo: %s\n", err->message);
+    }
+    return exit_code_of_error(err->code);
+}
+
+int report_failure(int exit_code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("rondo: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return exit_code;
+}
+
+void report_warning(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("rondo: warning: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+int report_held(const struct store_run *holder)
+{
+    char who[OWNER_DESCRIPTION_SIZE];
+    owner_describe(holder, who);
+    return report_failure(EXIT_HELD,
+                          "run %.*s of agent %s is executed by %s\n"
+                          "       follow it with `rondo logs %.*s -f`, end it with `rondo stop "
+                          "%.*s`, or wait until it has ended",
+                          SHORT_ID_LEN, holder->id, holder->agent_id, who, SHORT_ID_LEN, holder->id,
+                          SHORT_ID_LEN, holder->id);
+}
+
+void report_error_json(const struct rondo_error *err, int exit_code)
+{
+    auto_buf struct buf line = {0};
+    struct json_writer writer = json_writer(&line);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "type", "error");
+    json_write_string(&writer, "code", rondo_code_name(err->code));
+    json_write_string(&writer, "message", err->message);
+    json_write_int(&writer, "exit_code", exit_code);
+    json_end_object(&writer);
+    buf_append(&line, "\n", 1);
+    report_output(&line);
+}
+
+void report_output(const struct buf *text)
+{
+    if (text->len > 0) {
+        fwrite(text->data, 1, text->len, stdout);
+    }
+    fflush(stdout);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The loop around the loop: bodies, progress, signals, summary. */
+#include "cli/run_execute.h"
+
+#include "base/error.h"
+#include "cli/display.h"
+#include "cli/exit_codes.h"
+#include "cli/report.h"
+#include "cli/signals.h"
+#include "cli/style.h"
+#include "cli/summary.h"
+#include "cli/text.h"
+#include "loop/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int check_tier(int64_t number, const char *whose, struct rondo_error *err)
+{
+    enum sandbox_tier tier = (enum sandbox_tier)number;
+    char reason[256];
+    if (tier == SANDBOX_NONE || sandbox_is_available(tier, reason)) {
+        return 0;
+    }
+    const char *help = tier == SANDBOX_NAMESPACE
+                           ? "install bubblewrap, or choose --sandbox landlock"
+                           : "choose --sandbox namespace";
+    return error_set(err, RONDO_ERR_UNSUPPORTED,
+                     "%s cannot run: sandbox tier '%s' is not available here: %s. To go on, %s; "
+                     "--sandbox none runs everything unprotected; `rondo doctor` says more",
+                     whose, sandbox_tier_name(tier), reason, help);
+}
+
+int run_check_sandbox(const struct loop_spec *spec, struct rondo_error *err)
+{
+    int r = spec->condition_count == 0
+                ? 0
+                : check_tier(spec->verifier_tier, "the exit conditions", err);
+    return r < 0 ? r : check_tier(spec->worker_tier, "the worker", err);
+}
+
+void run_announce(const struct loop *loop, const struct run_values *values)
+{
+    if (values->wants_json || values->wants_quiet) {
+        return;
+    }
+    const struct loop_spec *spec = loop_spec(loop);
+    struct style style = style_for(stderr, values->no_colour != 0);
+    auto_buf struct buf text = {0};
+    char id[SHORT_ID_LEN + 1];
+    snprintf(id, sizeof(id), "%s", loop_run_id(loop));
+    buf_append_string(&text, "run ");
+    style_append(&style, COLOUR_BOLD, id, &text);
+    buf_printf(&text, ", agent %s, in ", spec->agent_id);
+    text_clean(spec->workspace, strlen(spec->workspace), &text);
+    buf_append_string(&text, "\n");
+    for (size_t i = 0; i < spec->condition_count; i++) {
+        const struct loop_condition *condition = &spec->conditions[i];
+        buf_printf(&text, "until %s: ", condition->name);
+        text_clean(condition->command, strlen(condition->command), &text);
+        if (strcmp(condition->origin, "given") != 0) {
+            buf_append_string(&text, "  (");
+            text_clean(condition->origin, strlen(condition->origin), &text);
+            buf_append_string(&text, ")");
+        }
+        buf_append_string(&text, "\n");
+    }
+    fwrite(text.data, 1, text.len, stderr);
+}
+
+/** Bodies until the run has ended. @return 0 or a negative code */
+static int execute_bodies(struct loop *loop, struct worker *worker, struct display *display,
+                          struct rondo_error *err)
+{
+    int turn;
+    while ((turn = loop_next(loop, err)) == LOOP_BODY) {
+        display_store_failing(display, loop_is_degraded(loop));
+        int r = worker_run(worker, err);
+        if (r < 0) {
+            struct loop_body_result failed = {.outcome = LOOP_UNRECOVERABLE,
+                                              .message = err->message};
+            loop_report(loop, &failed);
+        }
+    }
+    return turn;
+}
+
+static int print_summary(struct session *session, const char *run_id, uint64_t storage_failures,
+                         const struct run_values *values)
+{
+    struct summary summary;
+    struct rondo_error err = {0};
+    int r = summary_load(session->store, run_id, &summary, &err);
+    if (r < 0) {
+        error_prefix(&err, "the run has ended, but its result cannot be read");
+        return report_error(&err);
+    }
+    summary.storage_failures = storage_failures;
+    auto_buf struct buf text = {0};
+    if (values->wants_json) {
+        summary_json(&summary, &text);
+    } else {
+        struct style style = style_for(stdout, values->no_colour != 0);
+        summary_text(&summary, session, &style, style_columns(stdout, 100),
+                     values->wants_quiet != 0, &text);
+    }
+    report_output(&text);
+    int exit_code = rondo_status_exit_code(summary.run.summary.status);
+    summary_fini(&summary);
+    return exit_code;
+}
+
+static int report_broken(struct session *session, const char *run_id, uint64_t storage_failures,
+                         const struct run_values *values, struct rondo_error *err)
+{
+    int exit_code = exit_code_of_error(err->code);
+    auto_buf struct buf hint = {0};
+    session_hint(session, err->code == RONDO_ERR_FENCED ? "show" : "resume", run_id, &hint);
+    if (err->code == RONDO_ERR_FENCED) {
+        report_failure(exit_code,
+                       "another process has taken the run over; this one stops: %s\n"
+                       "       look at it with `%s`",
+                       err->message, buf_string(&hint));
+    } else {
+        report_failure(exit_code, "the run cannot go on: %s", err->message);
+        if (storage_failures > 0) {
+            report_failure(exit_code,
+                           "STORAGE TROUBLE: the store failed %llu times; what was committed "
+                           "before is safe",
+                           (unsigned long long)storage_failures);
+        }
+        report_failure(exit_code, "when the cause is gone, go on with `%s`", buf_string(&hint));
+    }
+    if (values->wants_json) {
+        report_error_json(err, exit_code);
+    }
+    return exit_code;
+}
+
+/** The events that are there already when execution begins, and the state that they fold to. */
+static struct display *start_display(struct session *session, struct loop *loop,
+                                     const struct run_values *values, uint64_t after)
+{
+    struct display_options options = {
+        .writer = runtime_writer(session->runtime),
+        .run_id = loop_run_id(loop),
+        .after = after,
+        .state = after > 0 ? loop_state(loop) : NULL,
+        .spec = loop_spec(loop),
+        .wants_json = values->wants_json != 0,
+        .wants_progress = !values->wants_quiet && !values->wants_json,
+        .no_colour = values->no_colour != 0,
+    };
+    return display_start(&options);
+}
+
+int run_execute(struct session *session, struct loop *loop, const struct run_values *values,
+                uint64_t after)
+{
+    char run_id[ID_SIZE];
+    memcpy(run_id, loop_run_id(loop), sizeof(run_id));
+    signals_begin(loop);
+    struct display *display = start_display(session, loop, values, after);
+    struct worker_options options = {
+        .folder = session->work_folder,
+        .on_output = display_output,
+        .on_output_context = display,
+    };
+    struct worker *worker = NULL;
+    struct rondo_error err = {0};
+    int r = worker_new(loop, &options, &worker, &err);
+    if (r == 0) {
+        r = execute_bodies(loop, worker, display, &err);
+    } else {
+        loop_park(loop, NULL);
+    }
+    worker_free(worker);
+    display_finish(display);
+    signals_end();
+    uint64_t failures = loop_storage_failures(loop);
+    loop_free(loop);
+    return r < 0 ? report_broken(session, run_id, failures, values, &err)
+                 : print_summary(session, run_id, failures, values);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Values and option tables of the commands that execute runs: loop and resume. */
+#pragma once
+
+#include "cli/option.h"
+#include "loop/spec.h"
+
+struct run_values {
+    struct loop_spec spec; /**< rows write numbers and texts straight into it */
+    char *prompt_file;
+    char **until;
+    int64_t verify_timeout_ns;
+    int64_t sandbox; /**< enum sandbox_tier */
+    char *workspace;
+    char *store;
+    int64_t lease_ns;
+    char *config;
+    int64_t wants_json;
+    int64_t wants_quiet;
+    int64_t no_colour;
+};
+
+/** Defaults. @param ret_set bound to the values, with no option given */
+void run_values_init(struct run_values *values, const struct option_row *rows,
+                     struct option_set *ret_set);
+void run_values_fini(struct run_values *values, struct option_set *set);
+
+/**
+ * Complete the spec of a new run: configuration file, prompt, workspace, sandbox, agent, command,
+ * and the exit conditions, finding commands for standard ones.
+ * @param command argv of the worker, NULL-terminated; copied
+ */
+int run_values_complete(struct run_values *values, struct option_set *set, int argc, char **command,
+                        struct rondo_error *err);
+
+/**
+ * Copy the options that a resume was given over a recorded spec.
+ * @param set of resume_options, whose values are a struct run_values
+ */
+void run_values_change(struct loop_spec *spec, const struct option_set *set);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Opening what a command works with. */
+#include "cli/session.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "loop/owner.h"
+#include "store/locate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Our own program, which stays the right one when an update replaces the file. */
+#define SELF "/proc/self/exe"
+
+/**
+ * Sandboxed commands must not reach the store. In a .rondo folder that is the folder; elsewhere the
+ * folder is the user's and only the database's own files are hidden.
+ */
+static void hide_store(const char *store_path, struct buf hide[3])
+{
+    const char *name = strrchr(store_path, '/');
+    size_t folder_len = (size_t)(name - store_path);
+    size_t own_len = strlen("/" STORE_FOLDER_NAME);
+    if (folder_len >= own_len && strncmp(name - own_len, "/" STORE_FOLDER_NAME, own_len) == 0) {
+        buf_append(&hide[0], store_path, folder_len);
+        return;
+    }
+    static const char *const endings[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < 3; i++) {
+        buf_printf(&hide[i], "%s%s", store_path, endings[i]);
+    }
+}
+
+static char *work_folder_of(const char *store_path)
+{
+    const char *name = strrchr(store_path, '/');
+    struct buf path = {0};
+    if (strcmp(name + 1, STORE_FILE_NAME) == 0) {
+        buf_append(&path, store_path, (size_t)(name - store_path));
+        buf_append_string(&path, "/work");
+    } else {
+        buf_printf(&path, "%s.work", store_path);
+    }
+    return buf_steal(&path);
+}
+
+static int make_runtime(const struct session_options *options, struct session *session,
+                        struct rondo_error *err)
+{
+    struct buf hide[3] = {{0}, {0}, {0}};
+    hide_store(session->store_path, hide);
+    const char *paths[4] = {hide[0].data, hide[1].data, hide[2].data, NULL};
+    struct runtime_options runtime = {
+        .store = session->store,
+        .lease_ns = options->lease_ns,
+        .supervisor = SELF,
+        .hide_paths = paths,
+    };
+    int r = runtime_new(&runtime, &session->runtime, err);
+    for (size_t i = 0; i < 3; i++) {
+        buf_fini(&hide[i]);
+    }
+    return r;
+}
+
+int session_open(const struct session_options *options, struct session *ret_session,
+                 struct rondo_error *err)
+{
+    struct session session = {0};
+    int r = store_open_default(options->store, options->may_create, &session.store,
+                               &session.store_path, err);
+    if (r < 0) {
+        return r;
+    }
+    session.store_option = memory_dup_string(options->store);
+    session.work_folder = work_folder_of(session.store_path);
+    if (options->needs_runtime) {
+        r = make_runtime(options, &session, err);
+    }
+    if (r < 0) {
+        session_close(&session);
+        return r;
+    }
+    *ret_session = session;
+    return 0;
+}
+
+void session_close(struct session *session)
+{
+    runtime_free(session->runtime);
+    store_close(session->store);
+    free(session->store_path);
+    free(session->store_option);
+    free(session->work_folder);
+    *session = (struct session){0};
+}
+
+void session_hint(const struct session *session, const char *verb, const char *run_id,
+                  struct buf *ret_buf)
+{
+    buf_printf(ret_buf, "rondo %s %.*s", verb, SHORT_ID_LEN, run_id);
+    if (session->store_option != NULL) {
+        buf_printf(ret_buf, " --store %s", session->store_option);
+    }
+}
+
+bool session_is_interrupted(const struct store_run *run)
+{
+    if (run->summary.status != RONDO_RUNNING) {
+        return false;
+    }
+    return run->owner[0] == '\0' || run->lease_until_ns <= clock_now(clock_system()) ||
+           owner_is_dead(run->owner);
+}
+
+const char *session_status(const struct store_run *run)
+{
+    return session_is_interrupted(run) ? "interrupted" : rondo_status_name(run->summary.status);
+}

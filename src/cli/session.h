@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a command works with: the store, and for those that execute runs a runtime around it. */
+#pragma once
+
+#include "base/buf.h"
+#include "loop/runtime.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+
+struct session {
+    struct store *store;
+    char *store_path;
+    char *store_option; /**< as given with --store, or NULL */
+    char *work_folder;  /**< where workers' hand-over files go */
+    struct runtime *runtime;
+};
+
+struct session_options {
+    const char *store; /**< --store or NULL */
+    bool may_create;
+    bool needs_runtime;
+    int64_t lease_ns; /**< 0 = default */
+};
+
+/** Open. On failure nothing is left to close. */
+int session_open(const struct session_options *options, struct session *ret_session,
+                 struct rondo_error *err);
+void session_close(struct session *session);
+
+/** Append the shell command that goes on with a run: "rondo VERB ID" plus --store where it is
+ * needed. */
+void session_hint(const struct session *session, const char *verb, const char *run_id,
+                  struct buf *ret_buf);
+
+/** Characters of a run id that people see: a time in ms, unique but for runs of the same ms. */
+#define SHORT_ID_LEN 13
+
+/** Whether a run without final status is not executed by anybody that is alive. */
+bool session_is_interrupted(const struct store_run *run);
+
+/** "completed", ..., or "interrupted" for a run that nobody executes though it has not ended. */
+const char *session_status(const struct store_run *run);

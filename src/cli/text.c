@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Cleaning, measuring, cutting and wrapping text. */
+#include "cli/text.h"
+
+#include "base/clock.h"
+#include "base/parse.h"
+#include "base/utf8.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+#define REPLACEMENT "\xef\xbf\xbd"
+#define ELLIPSIS    "\xe2\x80\xa6"
+
+/** Length of the escape sequence at `text` (ECMA-48), which begins with ESC. */
+static size_t escape_len(const char *text, size_t len)
+{
+    if (len < 2) {
+        return 1;
+    }
+    size_t at = 2;
+    if (text[1] == '[') { /* CSI: parameters up to a final byte */
+        while (at < len && (text[at] < 0x40 || text[at] > 0x7e)) {
+            at++;
+        }
+        return at < len ? at + 1 : len;
+    }
+    if (text[1] == ']' || text[1] == 'P' || text[1] == '_' || text[1] == '^') { /* strings */
+        while (at < len && text[at] != '\a' && text[at] != '\033') {
+            at++;
+        }
+        bool is_st = at + 1 < len && text[at] == '\033' && text[at + 1] == '\\';
+        return at < len ? at + (is_st ? 2 : 1) : len;
+    }
+    return 2;
+}
+
+/** C1 control characters (U+0080 to U+009F) control terminals like their ESC forms. */
+static bool is_c1(const char *text, size_t sequence)
+{
+    return sequence == 2 && (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] < 0xa0;
+}
+
+void text_clean(const char *text, size_t len, struct buf *ret_buf)
+{
+    for (size_t at = 0; at < len;) {
+        unsigned char c = (unsigned char)text[at];
+        size_t sequence = utf8_sequence_len(text + at, len - at);
+        if (c == '\033') {
+            at += escape_len(text + at, len - at);
+        } else if (sequence == 0) {
+            buf_append_string(ret_buf, REPLACEMENT);
+            at++;
+        } else if (c < 0x20 || c == 0x7f || is_c1(text + at, sequence)) {
+            if (c == '\t' || c == '\n') {
+                buf_append(ret_buf, " ", 1);
+            }
+            at += sequence;
+        } else {
+            buf_append(ret_buf, text + at, sequence);
+            at += sequence;
+        }
+    }
+}
+
+static unsigned long decode(const char *text, size_t sequence)
+{
+    unsigned long point = (unsigned char)text[0];
+    if (sequence > 1) {
+        point &= 0xffUL >> (sequence + 1);
+    }
+    for (size_t i = 1; i < sequence; i++) {
+        point = point << 6 | ((unsigned char)text[i] & 0x3f);
+    }
+    return point;
+}
+
+/** Next piece of a text: a character or a whole colour sequence, and its width. */
+static size_t next_piece(const char *text, size_t len, size_t *ret_width)
+{
+    *ret_width = 0;
+    if (text[0] == '\033') {
+        return escape_len(text, len);
+    }
+    size_t sequence = utf8_sequence_len(text, len);
+    if (sequence == 0) {
+        *ret_width = 1;
+        return 1;
+    }
+    int width = wcwidth((wchar_t)decode(text, sequence));
+    *ret_width = width >= 0 ? (size_t)width : (unsigned char)text[0] < 0x20 ? 0 : 1;
+    return sequence;
+}
+
+size_t text_width(const char *text)
+{
+    size_t columns = 0;
+    for (size_t at = 0, len = strlen(text); at < len;) {
+        size_t width;
+        at += next_piece(text + at, len - at, &width);
+        columns += width;
+    }
+    return columns;
+}
+
+void text_fit(const char *text, size_t columns, struct buf *ret_buf)
+{
+    if (text_width(text) <= columns) {
+        buf_append_string(ret_buf, text);
+        return;
+    }
+    size_t used = 0;
+    bool is_full = columns == 0;
+    for (size_t at = 0, len = strlen(text); at < len;) {
+        size_t width;
+        size_t piece = next_piece(text + at, len - at, &width);
+        bool is_colour = text[at] == '\033';
+        if (!is_full && !is_colour && used + width > columns - 1) {
+            buf_append_string(ret_buf, ELLIPSIS);
+            is_full = true;
+        }
+        if (is_colour || !is_full) {
+            buf_append(ret_buf, text + at, piece);
+            used += width;
+        }
+        at += piece;
+    }
+}
+
+void text_pad(const char *text, size_t columns, struct buf *ret_buf)
+{
+    buf_append_string(ret_buf, text);
+    for (size_t width = text_width(text); width < columns; width++) {
+        buf_append(ret_buf, " ", 1);
+    }
+}
+
+static void begin_line(size_t indent, struct buf *ret_buf)
+{
+    buf_printf(ret_buf, "\n%*s", (int)indent, "");
+}
+
+void text_wrap(const char *text, size_t indent, size_t columns, size_t first, struct buf *ret_buf)
+{
+    size_t used = first;
+    bool is_line_empty = true;
+    for (const char *at = text; *at != '\0';) {
+        size_t len = strcspn(at, " \n");
+        char word[256];
+        snprintf(word, sizeof(word), "%.*s", (int)len, at);
+        size_t width = text_width(word);
+        if (!is_line_empty && used + 1 + width > columns) {
+            begin_line(indent, ret_buf);
+            used = indent;
+            is_line_empty = true;
+        }
+        if (!is_line_empty && len > 0) {
+            buf_append(ret_buf, " ", 1);
+            used++;
+        }
+        buf_append(ret_buf, at, len);
+        used += width;
+        is_line_empty = is_line_empty && len == 0;
+        at += len;
+        if (*at == '\n') {
+            begin_line(at[1] == '\n' || at[1] == '\0' ? 0 : indent, ret_buf);
+            used = indent;
+            is_line_empty = true;
+        }
+        at += *at != '\0';
+    }
+}
+
+void text_bytes(uint64_t bytes, struct buf *ret_buf)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) {
+        buf_printf(ret_buf, "%" PRIu64 " B", bytes);
+        return;
+    }
+    double size = (double)bytes / 1024;
+    size_t unit = 0;
+    while (size >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        size /= 1024;
+        unit++;
+    }
+    buf_printf(ret_buf, "%.1f %s", size, units[unit]);
+}
+
+void text_count(int64_t number, struct buf *ret_buf)
+{
+    char digits[24];
+    snprintf(digits, sizeof(digits), "%" PRId64, number);
+    size_t len = strlen(digits);
+    for (size_t i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0 && digits[i - 1] != '-') {
+            buf_append(ret_buf, ",", 1);
+        }
+        buf_append(ret_buf, &digits[i], 1);
+    }
+}
+
+void text_money(int64_t micro, struct buf *ret_buf)
+{
+    char text[40];
+    snprintf(text, sizeof(text), "%" PRId64 ".%06" PRId64, micro / 1000000, micro % 1000000);
+    size_t len = strlen(text);
+    while (text[len - 1] == '0' && text[len - 3] != '.') {
+        text[--len] = '\0'; /* Two decimals stay. */
+    }
+    buf_append_string(ret_buf, text);
+}
+
+void text_age(int64_t ns, struct buf *ret_buf)
+{
+    static const struct {
+        int64_t seconds;
+        const char *unit;
+    } units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+    int64_t seconds = ns / NS_PER_S;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (seconds >= units[i].seconds) {
+            buf_printf(ret_buf, "%" PRId64 " %s ago", seconds / units[i].seconds, units[i].unit);
+            return;
+        }
+    }
+    buf_append_string(ret_buf, "now");
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Text for terminals: cleaned of what could move the cursor, measured and cut by display width,
+ * wrapped. Pure but for the locale (LC_CTYPE must be a UTF-8 one for widths above 1).
+ */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * Append one line made safe: escape sequences and control characters are dropped, tabs become a
+ * space, line ends a space, bytes that are not UTF-8 become U+FFFD.
+ */
+void text_clean(const char *text, size_t len, struct buf *ret_buf);
+
+/** Columns that a text takes; our own colour sequences take none. */
+size_t text_width(const char *text);
+
+/**
+ * Append as much of a text as fits into `columns`; what is cut off is marked by an ellipsis.
+ * Colour sequences are kept whole.
+ */
+void text_fit(const char *text, size_t columns, struct buf *ret_buf);
+
+/** Append a text and spaces up to `columns`; a longer text is not cut. */
+void text_pad(const char *text, size_t columns, struct buf *ret_buf);
+
+/**
+ * Append a text wrapped at spaces, each line indented. Its own line ends are kept.
+ * @param columns width of a line, indentation included
+ * @param first   columns that the first line has used already; it is not indented
+ */
+void text_wrap(const char *text, size_t indent, size_t columns, size_t first, struct buf *ret_buf);
+
+/** Append bytes as "1.2 KiB". */
+void text_bytes(uint64_t bytes, struct buf *ret_buf);
+
+/** Append a count with separators ("12,345"). */
+void text_count(int64_t number, struct buf *ret_buf);
+
+/** Append money ("0.25"). */
+void text_money(int64_t micro, struct buf *ret_buf);
+
+/** Append the time since then for a list ("3 min ago"). */
+void text_age(int64_t ns, struct buf *ret_buf);
