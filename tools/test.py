@@ -33,6 +33,9 @@ CHECKS = [
     ("docs: the generated pages are those of the binary", ["tools/docs.sh", "--check", "{build}"]),
 ]
 
+# Seeds of the simulator under a sanitizer; without one its own tests in Meson run more.
+SANITIZED_SEEDS = 300
+
 
 def stage_build(report, arguments):
     groups = ["build", "test", "acceptance"]
@@ -87,15 +90,17 @@ def sanitized(report, arguments, name, compiler, sanitizer, is_wanted, environme
     command = ["env", f"CC={compiler}", "tools/build.sh", folder, *options]
     if report.check(f"{name}: builds with {compiler} -Werror, -fsanitize={sanitizer}", command):
         meson.test(report, folder, name, is_wanted, timeout_factor=5, environment=environment)
+        seeds = [f"{folder}/tests/sim/sim", "--seed", "1", "--count", str(SANITIZED_SEEDS)]
+        variables = [f"{key}={value}" for key, value in environment.items()]
+        report.check(f"{name}: simulator, {SANITIZED_SEEDS} seeds", ["env", *variables, *seeds])
 
 
 def stage_address(report, arguments):
     environment = {
         "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-        "RONDO_SIM_SEEDS": "500",
     }
-    wanted = {"unit", "sim", "fuzz"}
+    wanted = {"unit", "fuzz"}
     sanitized(
         report, arguments, "address", "clang", "address,undefined",
         lambda _, suites: suites & wanted and "long" not in suites, environment,
@@ -105,8 +110,6 @@ def stage_address(report, arguments):
 def stage_thread(report, arguments):
     environment = {
         "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
-        "RONDO_SIM_SEEDS": "200",
-        "RONDO_LOOPS": "200",
     }
     # Tests of what several threads use, and those that say by their suite that they want this.
     names = re.compile(r"^(base/cancel|store/(writer|contract)|loop/(runtime|verify)|api/)")
