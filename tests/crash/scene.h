@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What each crash test works with: a folder of its own, child processes that are killed and reaped
+ * whatever becomes of the test, and the lines that children say on their standard output.
+ * One thread.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/random.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SCENE_PATH     4096
+#define SCENE_CHILDREN 16
+/** After so long a child that should end or speak counts as hanging. */
+#define SCENE_PATIENCE_NS INT64_C(60000000000)
+
+struct child {
+    pid_t pid;  /**< also its process group; 0 = none */
+    int out_fd; /**< its stdout and stderr; -1 = closed */
+    int in_fd;  /**< its stdin */
+    struct buf out;
+    size_t read_to; /**< end of the lines that child_line has given out */
+    int status;     /**< of waitpid, once it has ended */
+};
+
+struct scene {
+    char folder[SCENE_PATH];
+    char store[SCENE_PATH + 16];
+    char effects[SCENE_PATH + 16];
+    struct child children[SCENE_CHILDREN];
+    struct random random;
+    uint64_t seed;
+};
+
+/** cmocka set-up and tear-down: make the folder; kill all children, remove everything. */
+int scene_setup(void **state);
+int scene_teardown(void **state);
+
+/** Number from the environment variable `name`, else `otherwise`. */
+int64_t scene_number(const char *name, int64_t otherwise);
+
+/** Whether the long version was asked for (RONDO_CRASH_LONG=1). */
+bool scene_is_long(void);
+
+/** Forget the store and the effects: the next victim starts with nothing. */
+void scene_clear(struct scene *scene);
+
+/**
+ * Start a program in a process group of its own, with a pipe as stdin and one for stdout and
+ * stderr.
+ * @param argv NULL-terminated
+ * @return a slot of the scene; child_end() frees it. Fails the test when it cannot be started.
+ */
+struct child *child_start(struct scene *scene, const char *const *argv);
+
+/** Kill the whole group with SIGKILL, read what is left to read, and reap. Frees nothing. */
+void child_kill(struct child *child);
+
+/** Wait until it has ended by itself; fails the test when it hangs. @return its waitpid status */
+int child_wait(struct child *child);
+
+/** Read what comes during `duration_ns`. @return false at the end of the output */
+bool child_listen(struct child *child, int64_t duration_ns);
+
+/**
+ * The next whole line, waiting for it.
+ * @return borrowed, without the line end, until the next call; NULL at the end of the output. Fails
+ *         the test when the child hangs.
+ */
+const char *child_line(struct child *child);
+
+/** The next line that begins with `prefix`, skipping others. NULL when there is none. */
+const char *child_expect(struct child *child, const char *prefix);
+
+/** Say something to its stdin, or with NULL close it. */
+void child_tell(struct child *child, const char *text);
+
+/** Kill it if it still lives, and free the slot. NULL is allowed. */
+void child_end(struct child *child);
+
+/** Path of the victim program; from the environment variable RONDO_VICTIM, set by the build. */
+const char *victim_path(void);
