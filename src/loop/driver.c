@@ -362,6 +362,12 @@ int loop_note(struct loop *loop, const char *name, const char *attributes, struc
     return r;
 }
 
+static int save_on_demand(struct loop *loop, struct rondo_error *err)
+{
+    int r = loop_record_checkpoint(loop, "demand", err);
+    return r < 0 ? r : loop_flush(loop, FLUSH_NORMAL, err);
+}
+
 int loop_save_checkpoint(struct loop *loop, const char *custom_data, struct rondo_error *err)
 {
     if (custom_data != NULL) {
@@ -373,11 +379,12 @@ int loop_save_checkpoint(struct loop *loop, const char *custom_data, struct rond
         loop->custom_data = memory_dup_string(custom_data);
     }
     int r = loop_can_record(loop, err);
+    uint64_t number = loop->state.checkpoint_number;
     if (r == 0) {
-        r = loop_record_checkpoint(loop, "demand", err);
+        r = save_on_demand(loop, err);
     }
-    if (r == 0) {
-        r = loop_flush(loop, FLUSH_NORMAL, err);
+    if (r == 0 && !loop->is_degraded && loop->state.checkpoint_number == number) {
+        r = save_on_demand(loop, err); /* An older one was waiting and has gone through now. */
     }
     if (r == 0 && loop->is_degraded) {
         r = error_set(err, RONDO_ERR_IO, "no checkpoint was saved, because the store fails: %s",
