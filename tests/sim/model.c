@@ -64,6 +64,21 @@ static void check_claimed(struct sim_run *run, const struct journal_event *event
     run->is_broken_by_body = false;
 }
 
+/** Rules of pace: they do not hold while a store fails in best-effort mode. */
+static void check_pace(const struct sim_run *run, const struct journal_event *event)
+{
+    const struct loop_spec *spec = &run->spec;
+    bool is_first_owner = run->epoch == 1;
+    require(!is_first_owner || spec->time_limit_ns == 0 ||
+                event->time_ns - run->created_ns < spec->time_limit_ns,
+            "an iteration begins after the time limit");
+    require(run->finished == 0 || event->time_ns - run->finished_ns >= spec->delay_ns,
+            "an iteration begins before the delay is over");
+    require(spec->durability != DURABILITY_STRICT ||
+                run->finished - run->checkpoint_finished < (uint64_t)spec->checkpoint_interval,
+            "an iteration begins though a checkpoint is due");
+}
+
 static void check_started(struct sim_run *run, const struct journal_event *event)
 {
     uint64_t n = (uint64_t)event->iteration;
@@ -88,6 +103,7 @@ static void check_started(struct sim_run *run, const struct journal_event *event
     }
     require(event->limit == 0 || n <= (uint64_t)event->limit, "iteration %llu of %lld",
             (unsigned long long)n, (long long)event->limit);
+    check_pace(run, event);
     run->attempts[n]++;
     run->started = n;
     run->is_in_body = true;
@@ -101,6 +117,7 @@ static void check_finished(struct sim_run *run, const struct journal_event *even
             (unsigned long long)run->finished);
     run->is_in_body = false;
     run->finished = run->started;
+    run->finished_ns = event->time_ns;
     run->tokens += event->tokens;
     run->is_round_met = false;
     bool is_ok = strcmp(event->outcome, "ok") == 0;
@@ -176,6 +193,9 @@ static void check_run_finished(struct sim_run *run, const struct journal_event *
     enum rondo_status status = RONDO_RUNNING;
     require(status_from_name(event->status, &status), "status %s", event->status);
     require(is_earned(run, status), "the journal does not explain the status %s", event->status);
+    require(status == RONDO_ERROR || run->spec.durability != DURABILITY_STRICT ||
+                (run->checkpoints > 0 && run->checkpoint_finished == run->finished),
+            "no final checkpoint");
     run->is_ended = true;
     run->status = status;
     run->is_round_open = false;
@@ -277,6 +297,7 @@ static void check_checkpoint(struct sim_run *run, const struct journal_event *ev
     }
     run->states[number] = memory_dup_string(buf_string(&state));
     run->checkpoints = number;
+    run->checkpoint_finished = run->finished;
 }
 
 /** Events of one batch. @return how many of them say checkpoint.saved */
@@ -313,6 +334,7 @@ void model_created(struct world *world, const struct store_run *row,
     struct sim_run *run = &world->runs[world->run_count++];
     memcpy(run->id, row->id, sizeof(run->id));
     run->is_created = true;
+    run->created_ns = world->now_ns;
     run->epoch = 1;
     sim_trace(world, "  created %s", row->id);
     take_events(run, 1, events, count, NULL);

@@ -56,6 +56,9 @@ struct sim_run {
     uint64_t round_seq;
     uint32_t round_met, round_total;
     struct loop_spec spec; /* in force */
+    int64_t created_ns;
+    int64_t finished_ns;          /* time of the last iteration.finished */
+    uint64_t checkpoint_finished; /* iterations that the last checkpoint covers */
     uint64_t checkpoints;
     char *states[SIM_MAX_CHECKPOINTS + 1]; /* agent state in each checkpoint */
     bool is_damaged[SIM_MAX_CHECKPOINTS + 1];
@@ -79,7 +82,6 @@ struct sim_owner {
     struct runtime *runtime;
     struct loop *loops[SIM_RUNS];
     bool is_in_body[SIM_RUNS];
-    unsigned body_round[SIM_RUNS];
     bool is_crashed;
     bool is_frozen;
     unsigned crash_in; /* store calls until it dies; 0 = not planned */

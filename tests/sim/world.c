@@ -534,6 +534,8 @@ void world_advance(struct sim_owner *owner, unsigned index)
     world->memory->ops->get_run(world->memory, run->id, &row, NULL);
     bool is_fenced = row.epoch != loop_state(loop)->epoch;
     uint64_t seq = run->seq;
+    uint64_t degraded_count = run->degraded_count;
+    bool was_degraded = loop_is_degraded(loop);
     run->has_failed_store = true; /* whether it did is known only when the call is over */
     int r = loop_next(loop, &err);
     run->has_failed_store = false;
@@ -545,6 +547,9 @@ void world_advance(struct sim_owner *owner, unsigned index)
     sim_require(r != LOOP_ENDED || run->status != RONDO_ERROR || run->is_broken_by_body ||
                     owner->met_trouble,
                 world, run, "an error without a failure of the store");
+    bool still_degraded = r == LOOP_BODY && loop_is_degraded(loop);
+    sim_require(!was_degraded || r < 0 || still_degraded || run->degraded_count > degraded_count,
+                world, run, "nothing tells that the store had failed");
     if (!survived(owner, "next", r, &err, run)) {
         return;
     }
