@@ -19,7 +19,7 @@ shown=${PWD#"$root"/}
 status=0
 "$rondo" loop --agent repair \
     --until all_tests_pass --until build_succeeds --until linting_clean \
-    --max-iterations 60 -- ./repair-worker || status=$?
+    --max-iterations 60 -- ../repair-worker || status=$?
 
 cat <<END
 
@@ -27,7 +27,7 @@ That was the example job in $shown (exit code $status). What to type next:
 
     cd $shown
     PATH=$(dirname "$rondo"):\$PATH
-    git diff 2>/dev/null || diff -ru $root/examples/repair/project/src src   # what was repaired
+    diff -ru $root/examples/repair/project/src src   # what was repaired
     rondo show last           # the run, its iterations and its exit conditions
     rondo logs last           # every event of its journal; -f follows a running one
     rondo checkpoints last    # the states that a resume would go on from
