@@ -53,6 +53,87 @@ const struct command commands[] = {
         .run = cmd_runs,
     },
     {
+        .name = "show",
+        .synopsis = "[OPTION...] RUN",
+        .help = "Show all about one run",
+        .description = "Shows what a run was asked to do, how far it came, its exit conditions as "
+                       "evaluated last, and why it ended. RUN is an id, the beginning of one, or "
+                       "'last'.",
+        .options = show_options,
+        .completes = COMPLETE_RUN,
+        .run = cmd_show,
+    },
+    {
+        .name = "logs",
+        .synopsis = "[OPTION...] RUN",
+        .help = "Show the journal of a run, also live",
+        .description = "Shows every committed event of a run, in order. With -f it goes on until "
+                       "the run has ended, whichever process executes it.",
+        .examples = "rondo logs last -f\twatch a run of another process\n"
+                    "rondo logs last --output\twith what the worker printed",
+        .options = logs_options,
+        .completes = COMPLETE_RUN,
+        .run = cmd_logs,
+    },
+    {
+        .name = "checkpoints",
+        .synopsis = "[OPTION...] RUN [N]",
+        .help = "List the checkpoints of a run, or show one",
+        .description = "Lists the checkpoints of a run, newest first. With N (or 'last') shows one "
+                       "whole: its digest is verified first.",
+        .examples = "rondo checkpoints last last --raw >state\ttake the agent's state out",
+        .options = checkpoints_options,
+        .completes = COMPLETE_RUN,
+        .run = cmd_checkpoints,
+    },
+    {
+        .name = "stop",
+        .synopsis = "[OPTION...] RUN",
+        .help = "Stop a run, whoever executes it",
+        .description = "Asks the process that executes the run to stop it after a final "
+                       "checkpoint, and waits until it has ended. A run that nobody executes is "
+                       "ended here. Its status becomes `cancelled`; it can be resumed.",
+        .options = stop_options,
+        .completes = COMPLETE_RUN,
+        .run = cmd_stop,
+    },
+    {
+        .name = "gc",
+        .synopsis = "[OPTION...]",
+        .help = "Delete old runs",
+        .description = "Deletes runs that ended long ago, with their journals and checkpoints. "
+                       "Runs without a final status and runs that somebody holds stay.",
+        .options = gc_options,
+        .run = cmd_gc,
+    },
+    {
+        .name = "doctor",
+        .synopsis = "[OPTION...]",
+        .help = "Say what this machine offers and whether the store is well",
+        .description = "Tries the sandbox tiers, looks for tools, checks the store thoroughly, "
+                       "and shows limits. The exit code is 1 when something essential is broken.",
+        .options = doctor_options,
+        .run = cmd_doctor,
+    },
+    {
+        .name = "completion",
+        .synopsis = "bash",
+        .help = "Write a completion script for the shell",
+        .description = "Writes a script that completes commands, options and runs in bash.",
+        .examples = "source <(rondo completion bash)\tin the present shell",
+        .options = no_options,
+        .run = cmd_completion,
+    },
+    {
+        .name = "doc",
+        .synopsis = "man [COMMAND] | events | options | exit-codes | conditions",
+        .help = "Write reference pages",
+        .description = "Writes reference pages from the tables of the program.",
+        .options = no_options,
+        .is_hidden = true,
+        .run = cmd_doc,
+    },
+    {
         .name = "version",
         .synopsis = "[OPTION...]",
         .help = "Show the version",

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/event_text.h"
+#include "cli/output_queue.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
@@ -24,14 +25,12 @@
 
 /** Time between two frames. */
 #define FRAME_NS (80 * NS_PER_MS)
-/** How long to wait for events where nothing moves by itself. */
-#define QUIET_NS NS_PER_S
 /** Pause after the store could not be read. */
 #define RETRY_NS (250 * NS_PER_MS)
 /** Columns assumed when the terminal does not say. */
 #define DEFAULT_COLUMNS 80
 #define DEFAULT_ROWS    24
-/** Bytes of the worker's last line that are kept. */
+/** Bytes of the worker's last line that are shown. */
 #define LINE_BYTES 1024
 
 struct display {
@@ -43,49 +42,28 @@ struct display {
     pthread_t thread;
     bool has_thread;
 
-    pthread_mutex_t line_lock; /* guards the next three */
-    char line[LINE_BYTES];     /* last line that is not empty */
-    size_t line_len;
-    bool is_line_whole; /* the next byte begins a new one */
-
+    struct output_queue *output; /* of the worker */
     atomic_bool is_store_failing;
 
     struct view view; /* display's thread only, as the rest */
     struct terminal terminal;
     struct buf permanent;
+    uint64_t shown_iteration;
     unsigned tick;
     int64_t drawn_ns;
 };
 
-static void add_line_bytes(struct display *display, const char *bytes, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        if (bytes[i] == '\n' || bytes[i] == '\r') {
-            display->is_line_whole = true;
-            continue;
-        }
-        if (display->is_line_whole) {
-            display->is_line_whole = false;
-            display->line_len = 0;
-        }
-        if (display->line_len < sizeof(display->line)) {
-            display->line[display->line_len++] = bytes[i];
-        }
-    }
-}
-
 void display_output(void *context, const char *bytes, size_t len)
 {
     struct display *display = context;
-    if (!display->is_live) {
-        return;
+    if (display->options.wants_progress) {
+        output_queue_add(display->output, bytes, len);
     }
-    /* Only the end of a long piece can become the last line. */
-    size_t keep = len > 2 * LINE_BYTES ? 2 * LINE_BYTES : len;
-    pthread_mutex_lock(&display->line_lock);
-    display->is_line_whole = display->is_line_whole || keep < len;
-    add_line_bytes(display, bytes + len - keep, keep);
-    pthread_mutex_unlock(&display->line_lock);
+}
+
+void display_iteration(struct display *display, uint64_t iteration)
+{
+    output_queue_begin(display->output, iteration);
 }
 
 void display_store_failing(struct display *display, bool is_failing)
@@ -93,19 +71,10 @@ void display_store_failing(struct display *display, bool is_failing)
     atomic_store(&display->is_store_failing, is_failing);
 }
 
-static size_t copy_line(struct display *display, char ret_line[LINE_BYTES])
-{
-    pthread_mutex_lock(&display->line_lock);
-    size_t len = display->line_len;
-    memcpy(ret_line, display->line, len);
-    pthread_mutex_unlock(&display->line_lock);
-    return len;
-}
-
 static void draw(struct display *display, int64_t monotonic_ns)
 {
     char line[LINE_BYTES];
-    size_t line_len = copy_line(display, line);
+    size_t line_len = output_queue_last(display->output, line, sizeof(line));
     struct frame_info info = {
         .style = &display->style,
         .columns = style_columns(stderr, DEFAULT_COLUMNS),
@@ -165,8 +134,23 @@ static void take_live(struct display *display, const struct journal_entry *entry
     }
 }
 
+/** Where there is no live area, the worker's output is shown between the events it belongs to. */
+static void show_output(struct display *display, uint64_t iteration)
+{
+    if (display->options.wants_progress && !display->is_live) {
+        auto_buf struct buf lines = {0};
+        output_queue_take(display->output, iteration, &lines);
+        fwrite(buf_string(&lines), 1, lines.len, stderr);
+    }
+}
+
 static void take_plain(struct display *display, const struct journal_entry *entry)
 {
+    if (entry->is_known && entry->event.type == JOURNAL_ITERATION_STARTED) {
+        display->shown_iteration = (uint64_t)entry->event.iteration;
+    } else {
+        show_output(display, display->shown_iteration);
+    }
     auto_buf struct buf line = {0};
     buf_append_string(&line, event_is_warning(entry) ? "warning: " : "");
     event_text(entry, &display->style, &line);
@@ -193,10 +177,11 @@ static bool read_once(struct display *display, struct journal_reader *reader, bo
 {
     const struct journal_entry *entry = NULL;
     struct rondo_error err = {0};
-    int64_t wait_ns = is_stopping ? 0 : display->is_live ? FRAME_NS : QUIET_NS;
-    int r = journal_reader_next(reader, wait_ns, &display->stop, &entry, &err);
+    int r = journal_reader_next(reader, is_stopping ? 0 : FRAME_NS, &display->stop, &entry, &err);
     if (r == 1) {
         take_entry(display, entry);
+    } else if (r == 0) {
+        show_output(display, display->shown_iteration);
     } else if (r < 0) {
         cancel_wait(&display->stop, RETRY_NS); /* Who writes to the store will report it. */
     }
@@ -230,7 +215,6 @@ struct display *display_start(const struct display_options *options)
     memcpy(display->run_id, options->run_id, ID_SIZE);
     display->style = style_for(stderr, options->no_colour);
     display->is_live = options->wants_progress && display->style.is_terminal;
-    display->is_line_whole = true;
     display->terminal.stream = stderr;
     view_init(&display->view, options->spec);
     if (options->state != NULL) {
@@ -239,7 +223,7 @@ struct display *display_start(const struct display_options *options)
         display->view.state.seq = options->after;
         display->view.state.limit = limit;
     }
-    pthread_mutex_init(&display->line_lock, NULL);
+    display->output = output_queue_new();
     if (!options->wants_json && !options->wants_progress) {
         return display;
     }
@@ -267,6 +251,6 @@ void display_finish(struct display *display)
     buf_fini(&display->terminal.frame);
     buf_fini(&display->permanent);
     cancel_fini(&display->stop);
-    pthread_mutex_destroy(&display->line_lock);
+    output_queue_free(display->output);
     free(display);
 }

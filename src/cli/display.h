@@ -30,6 +30,9 @@ struct display_options {
 /** @return never NULL; display_finish(). */
 struct display *display_start(const struct display_options *options);
 
+/** The worker's output that follows belongs to this iteration. Any thread. */
+void display_iteration(struct display *display, uint64_t iteration);
+
 /** Live output of the worker. Any thread; cheap. */
 void display_output(void *display, const char *bytes, size_t len);
 

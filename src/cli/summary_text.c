@@ -4,122 +4,93 @@
 
 #include "base/parse.h"
 #include "base/status.h"
+#include "cli/fields.h"
 #include "cli/text.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-/** Column at which the values of the summary's lines begin. */
-#define VALUE_COLUMN 14
-
-struct drawing {
-    const struct summary *summary;
-    const struct style *style;
-    size_t columns;
-    struct buf *out;
-};
-
-static void add_label(const struct drawing *drawing, const char *label)
-{
-    buf_append_string(drawing->out, "  ");
-    buf_append_string(drawing->out, style_begin(drawing->style, COLOUR_DIM));
-    text_pad(label, VALUE_COLUMN - 2, drawing->out);
-    buf_append_string(drawing->out, style_end(drawing->style));
-}
-
-static void add_line(const struct drawing *drawing, const char *label, const char *value)
-{
-    auto_buf struct buf clean = {0};
-    text_clean(value, strlen(value), &clean);
-    add_label(drawing, label);
-    text_wrap(buf_string(&clean), VALUE_COLUMN, drawing->columns, VALUE_COLUMN, drawing->out);
-    buf_append_string(drawing->out, "\n");
-}
-
 /** "completed  12 of 60 iterations in 4.2 s". */
-static void add_head(const struct drawing *drawing)
+static void add_head(const struct summary *summary, struct fields *fields)
 {
-    const struct summary *summary = drawing->summary;
     char duration[FORMAT_DURATION_SIZE];
     format_duration(summary->state.active_ns, duration);
     enum rondo_status status = summary->run.summary.status;
-    style_append(drawing->style, style_of_status(status), session_status(&summary->run),
-                 drawing->out);
-    buf_printf(drawing->out, " after %" PRIu64 " iteration%s in %s", summary->state.finished,
+    style_append(fields->style, style_of_status(status), session_status(&summary->run),
+                 fields->out);
+    buf_printf(fields->out, " after %" PRIu64 " iteration%s in %s", summary->state.finished,
                summary->state.finished == 1 ? "" : "s", duration);
-    buf_append_string(drawing->out, "\n");
+    buf_append_string(fields->out, "\n");
 }
 
-static void add_meaning(const struct drawing *drawing)
+static void add_meaning(const struct summary *summary, struct fields *fields)
 {
-    const struct summary *summary = drawing->summary;
     const char *meaning = status_meaning(summary->run.summary.status);
     if (summary->policy != NULL && summary->denied_message[0] != '\0') {
         meaning = summary->denied_message;
     } else if (summary->message != NULL) {
         meaning = summary->message;
     }
-    add_line(drawing, "why", meaning);
+    fields_add(fields, "why", meaning);
     if (summary->words != NULL && summary->words[0] != '\0') {
-        add_line(drawing, "worker", summary->words);
+        fields_add(fields, "worker", summary->words);
     }
 }
 
-static void add_conditions(const struct drawing *drawing)
+void summary_condition_text(const struct summary_condition *condition, const struct style *style,
+                            size_t name_columns, struct buf *ret_buf)
 {
-    const struct summary *summary = drawing->summary;
+    enum mark mark = condition->is_met         ? MARK_MET
+                     : condition->is_evaluated ? MARK_NOT_MET
+                                               : MARK_UNKNOWN;
+    buf_append_string(ret_buf, "  ");
+    style_append(style, condition->is_met ? COLOUR_GREEN : COLOUR_RED, style_mark(style, mark),
+                 ret_buf);
+    buf_append_string(ret_buf, " ");
+    text_pad(condition->name, name_columns, ret_buf);
+    buf_append_string(ret_buf, condition->is_met ? "  met" : "  not met");
+    if (!condition->is_met) {
+        buf_printf(ret_buf, ": %s", condition->reason);
+    }
+    if (condition->is_evaluated) {
+        char duration[FORMAT_DURATION_SIZE];
+        format_duration(condition->duration_ns, duration);
+        buf_printf(ret_buf, " (%s)", duration);
+    }
+}
+
+static void add_conditions(const struct summary *summary, struct fields *fields)
+{
     size_t width = 0;
     for (size_t i = 0; i < summary->condition_count; i++) {
         size_t own = text_width(summary->conditions[i].name);
         width = own > width ? own : width;
     }
     for (size_t i = 0; i < summary->condition_count; i++) {
-        const struct summary_condition *condition = &summary->conditions[i];
-        auto_buf struct buf line = {0};
-        enum mark mark = condition->is_met         ? MARK_MET
-                         : condition->is_evaluated ? MARK_NOT_MET
-                                                   : MARK_UNKNOWN;
-        buf_append_string(&line, "  ");
-        style_append(drawing->style, condition->is_met ? COLOUR_GREEN : COLOUR_RED,
-                     style_mark(drawing->style, mark), &line);
-        buf_append_string(&line, " ");
-        text_pad(condition->name, width, &line);
-        buf_append_string(&line, condition->is_met ? "  met" : "  not met");
-        if (!condition->is_met) {
-            buf_printf(&line, ": %s", condition->reason);
-        }
-        if (condition->is_evaluated) {
-            char duration[FORMAT_DURATION_SIZE];
-            format_duration(condition->duration_ns, duration);
-            buf_printf(&line, " (%s)", duration);
-        }
-        buf_append_string(&line, "\n");
-        buf_append_string(drawing->out, buf_string(&line));
+        summary_condition_text(&summary->conditions[i], fields->style, width, fields->out);
+        buf_append_string(fields->out, "\n");
     }
 }
 
-static void add_facts(const struct drawing *drawing)
+static void add_facts(const struct summary *summary, struct fields *fields)
 {
-    const struct summary *summary = drawing->summary;
     auto_buf struct buf text = {0};
     if (summary->state.checkpoint_number > 0) {
         buf_printf(&text, "%" PRIu64 ", after iteration %" PRIu64, summary->state.checkpoint_number,
                    summary->state.checkpoint_iteration);
-        add_line(drawing, "checkpoint", buf_string(&text));
+        fields_add(fields, "checkpoint", buf_string(&text));
     }
     if (summary->state.tokens > 0 || summary->state.cost_micro > 0) {
         buf_clear(&text);
         text_count(summary->state.tokens, &text);
         buf_append_string(&text, " tokens, cost ");
         text_money(summary->state.cost_micro, &text);
-        add_line(drawing, "used", buf_string(&text));
+        fields_add(fields, "used", buf_string(&text));
     }
 }
 
-static void add_storage(const struct drawing *drawing)
+static void add_storage(const struct summary *summary, struct fields *fields)
 {
-    const struct summary *summary = drawing->summary;
     if (summary->storage_failures == 0 && summary->storage_message == NULL) {
         return;
     }
@@ -135,22 +106,24 @@ static void add_storage(const struct drawing *drawing)
     }
     buf_append_string(&text, "check the disk with `rondo doctor`");
     auto_buf struct buf wrapped = {0};
-    text_wrap(buf_string(&text), 2, drawing->columns, 2, &wrapped);
-    buf_append_string(drawing->out, "  ");
-    style_append(drawing->style, COLOUR_RED, buf_string(&wrapped), drawing->out);
-    buf_append_string(drawing->out, "\n");
+    text_wrap(buf_string(&text), 2, fields->columns, 2, &wrapped);
+    buf_append_string(fields->out, "  ");
+    style_append(fields->style, COLOUR_RED, buf_string(&wrapped), fields->out);
+    buf_append_string(fields->out, "\n");
 }
 
-static void add_next(const struct drawing *drawing, const struct session *session)
+static void add_next(const struct summary *summary, const struct session *session, bool is_show,
+                     struct fields *fields)
 {
-    const struct summary *summary = drawing->summary;
     enum rondo_status status = summary->run.summary.status;
     auto_buf struct buf hint = {0};
-    session_hint(session, "show", summary->run.id, &hint);
-    add_line(drawing, "next", buf_string(&hint));
-    buf_clear(&hint);
+    if (!is_show) {
+        session_hint(session, "show", summary->run.id, &hint);
+        fields_add(fields, "next", buf_string(&hint));
+        buf_clear(&hint);
+    }
     session_hint(session, "logs", summary->run.id, &hint);
-    add_line(drawing, "", buf_string(&hint));
+    fields_add(fields, is_show ? "next" : "", buf_string(&hint));
     if (status == RONDO_COMPLETED) {
         return;
     }
@@ -164,20 +137,33 @@ static void add_next(const struct drawing *drawing, const struct session *sessio
         bool is_cost = summary->limit_name != NULL && strcmp(summary->limit_name, "cost") == 0;
         buf_append_string(&hint, is_cost ? " --max-cost ..." : " --max-tokens ...");
     }
-    add_line(drawing, "", buf_string(&hint));
+    fields_add(fields, "", buf_string(&hint));
+}
+
+void summary_text_head(const struct summary *summary, struct fields *fields)
+{
+    add_head(summary, fields);
+    add_storage(summary, fields);
+    add_meaning(summary, fields);
+}
+
+void summary_text_tail(const struct summary *summary, const struct session *session, bool is_show,
+                       struct fields *fields)
+{
+    add_facts(summary, fields);
+    add_next(summary, session, is_show, fields);
 }
 
 void summary_text(const struct summary *summary, const struct session *session,
                   const struct style *style, size_t columns, bool is_quiet, struct buf *ret_buf)
 {
-    struct drawing drawing = {summary, style, columns, ret_buf};
-    add_head(&drawing);
-    add_storage(&drawing);
+    struct fields fields = {.style = style, .columns = columns, .out = ret_buf};
     if (is_quiet) {
+        add_head(summary, &fields);
+        add_storage(summary, &fields);
         return;
     }
-    add_meaning(&drawing);
-    add_conditions(&drawing);
-    add_facts(&drawing);
-    add_next(&drawing, session);
+    summary_text_head(summary, &fields);
+    add_conditions(summary, &fields);
+    summary_text_tail(summary, session, false, &fields);
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rondo doc: reference pages from the program's own tables, for the build. */
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/manual.h"
+#include "cli/report.h"
+#include "journal/event.h"
+#include "loop/detect.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    void (*write)(struct buf *ret_buf);
+} pages[] = {
+    {"events", journal_describe},
+    {"options", manual_options},
+    {"exit-codes", exit_codes_describe},
+    {"conditions", detect_describe},
+};
+
+static int write_manual(const char *name, struct buf *out)
+{
+    const struct command *command = name == NULL ? NULL : command_find(name);
+    if (name != NULL && command == NULL) {
+        return report_failure(EXIT_USAGE, "there is no command '%s'", name);
+    }
+    manual_page(command, out);
+    return EXIT_OK;
+}
+
+static int write_page(const char *name, struct buf *out)
+{
+    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+        if (strcmp(pages[i].name, name) == 0) {
+            pages[i].write(out);
+            return EXIT_OK;
+        }
+    }
+    return report_failure(EXIT_USAGE,
+                          "there is no page '%s'; pages are man, events, options, exit-codes and "
+                          "conditions",
+                          name);
+}
+
+int cmd_doc(const struct invocation *invocation)
+{
+    struct option_set set = {.rows = no_options};
+    struct parsed parsed = command_parse(invocation, &set, 1, 2);
+    if (parsed.is_over) {
+        return parsed.exit_code;
+    }
+    auto_buf struct buf out = {0};
+    int exit_code = strcmp(parsed.argv[0], "man") == 0
+                        ? write_manual(parsed.argc == 2 ? parsed.argv[1] : NULL, &out)
+                        : write_page(parsed.argv[0], &out);
+    report_output(&out);
+    return exit_code;
+}
