@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -217,18 +218,37 @@ static int start_failed(struct job *job, int os_errno, struct rondo_error *err)
     return not_started(job, reason);
 }
 
+/** The last thing that the supervisor said. @return whether it said how the command ended */
+static bool hear_supervisor(const struct job *job, struct supervise_status *status)
+{
+    *status = (struct supervise_status){0};
+    struct supervise_status heard;
+    while (recv(job->lifeline[0], &heard, sizeof(heard), MSG_DONTWAIT) == (ssize_t)sizeof(heard)) {
+        *status = heard;
+        status->reason[sizeof(status->reason) - 1] = '\0';
+    }
+    return status->outcome > SUPERVISE_STARTED;
+}
+
+/** Do what can be done for a supervisor that was killed: end the command's group. */
+static void stand_in(struct job *job, const struct supervise_status *status)
+{
+    if (status->outcome == SUPERVISE_STARTED && status->value > 1) {
+        kill(-status->value, SIGKILL);
+    }
+    if (job->result.end == SPAWN_EXITED || job->result.end == SPAWN_SIGNALLED) {
+        job->result.end = SPAWN_SIGNALLED;
+        snprintf(job->result.reason, sizeof(job->result.reason), "its supervisor was killed");
+    }
+}
+
 /** Take the verdict of the supervisor in place of what its own end looks like. */
 static void ask_supervisor(struct job *job)
 {
     struct spawn_result *result = &job->result;
-    bool was_ended_by_us = result->end == SPAWN_TIMED_OUT || result->end == SPAWN_CANCELLED;
     struct supervise_status status;
-    ssize_t got = recv(job->lifeline[0], &status, sizeof(status), MSG_DONTWAIT);
-    if (got != (ssize_t)sizeof(status)) {
-        result->end = was_ended_by_us ? result->end : SPAWN_SIGNALLED;
-        if (!was_ended_by_us) {
-            snprintf(result->reason, sizeof(result->reason), "its supervisor was killed");
-        }
+    if (!hear_supervisor(job, &status)) {
+        stand_in(job, &status);
         return;
     }
     result->exit_code = status.outcome == SUPERVISE_EXITED ? status.value : 0;
@@ -237,9 +257,8 @@ static void ask_supervisor(struct job *job)
         snprintf(result->reason, sizeof(result->reason), "some of its processes cannot be killed");
     }
     if (status.outcome == SUPERVISE_NOT_STARTED) {
-        status.reason[sizeof(status.reason) - 1] = '\0';
         not_started(job, status.reason);
-    } else if (!was_ended_by_us) {
+    } else if (result->end == SPAWN_EXITED || result->end == SPAWN_SIGNALLED) {
         result->end = status.outcome == SUPERVISE_EXITED ? SPAWN_EXITED : SPAWN_SIGNALLED;
     }
 }

@@ -186,6 +186,12 @@ static bool take_lock(struct supervisor *self)
 
 /* --- the command --- */
 
+static void tell(const struct supervise_status *status)
+{
+    /* A caller that has gone needs no answer. */
+    (void)send(LIFELINE_FD, status, sizeof(*status), MSG_NOSIGNAL);
+}
+
 static bool start_command(struct supervisor *self)
 {
     wait_for_event(self, 0);
@@ -211,6 +217,7 @@ static bool start_command(struct supervisor *self)
     for (size_t i = 0; i < self->carried_count; i++) {
         close(self->carried[i]);
     }
+    tell(&(struct supervise_status){.outcome = SUPERVISE_STARTED, .value = self->command});
     return true;
 }
 
@@ -280,7 +287,7 @@ static int supervise_watch(int argc, char **argv)
     for (size_t i = 0; i < self.group_count; i++) {
         rmdir(self.groups[i]);
     }
-    (void)send(LIFELINE_FD, &self.status, sizeof(self.status), MSG_NOSIGNAL);
+    tell(&self.status);
     return 0;
 }
 

@@ -2,7 +2,8 @@
 /*
  * What spawn_run and the supervisor say to each other. Both are always the same binary, so nothing
  * here is a stable format. They share one stream socket, the lifeline: the caller sends single
- * letters, its end (also by death) means "kill everything"; the supervisor answers once, last.
+ * letters, its end (also by death) means "kill everything"; the supervisor says which process it
+ * started, and last how that ended.
  */
 #pragma once
 
@@ -20,12 +21,13 @@
 #define SUPERVISE_KILL_WAIT_NS INT64_C(10000000000)
 
 enum supervise_outcome {
-    SUPERVISE_EXITED = 1,
+    SUPERVISE_STARTED = 1, /**< not an end yet: `value` is the command's process and group */
+    SUPERVISE_EXITED,
     SUPERVISE_SIGNALLED,
     SUPERVISE_NOT_STARTED,
 };
 
-/** The supervisor's answer. */
+/** What the supervisor says. */
 struct supervise_status {
     int32_t outcome;   /**< enum supervise_outcome */
     int32_t value;     /**< exit code or signal */

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the tests of this layer share: scratch folders, short ways to run, looking at processes. */
+#pragma once
+
+#include "base/clock.h"
+#include "os/file.h"
+#include "os/spawn.h"
+#include "os/supervise.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/** Nothing here takes this long, even on a slow machine under a sanitizer. */
+#define GENEROUS_NS (60 * NS_PER_S)
+/** For commands that would go on for ever. */
+#define FOREVER "sleep 1000"
+
+extern char **environ;
+
+/** Make a scratch folder; the caller removes it with scratch_remove. */
+static inline void scratch_make(char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "/tmp/rondo-test-XXXXXX");
+    assert_non_null(mkdtemp(path));
+}
+
+static inline void scratch_remove(const char *path)
+{
+    assert_int_equal(file_remove_tree(path, NULL), 0);
+}
+
+/** Write a file that holds `text`. */
+static inline void scratch_write(const char *folder, const char *name, const char *text)
+{
+    char path[PATH_MAX + 256];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(file_replace(path, text, strlen(text), NULL), 0);
+}
+
+/** A request for a shell script in /tmp; `slot` holds its argv. */
+static inline struct spawn_request shell_request(const char *script, const char *slot[4])
+{
+    slot[0] = "sh";
+    slot[1] = "-c";
+    slot[2] = script;
+    slot[3] = NULL;
+    return (struct spawn_request){
+        .argv = slot,
+        .envp = (const char *const *)environ,
+        .directory = "/tmp",
+        .total_ns = GENEROUS_NS,
+        .grace_ns = GENEROUS_NS,
+        .output_keep = 8192,
+    };
+}
+
+/** Run, insisting that this process lacks nothing. */
+static inline struct spawn_result run(const struct spawn_request *request)
+{
+    struct spawn_result result = {0};
+    struct rondo_error error = {0};
+    if (spawn_run(request, &result, &error) != 0) {
+        fail_msg("%s", error.message);
+    }
+    return result;
+}
+
+/** Whether a process is gone or only waits to be reaped. */
+static inline bool process_is_gone(pid_t pid)
+{
+    char path[64];
+    char text[512] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return true;
+    }
+    size_t len = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[len] = '\0';
+    const char *end = strrchr(text, ')');
+    return end == NULL || end[2] == 'Z' || end[2] == 'X';
+}
+
+/** Wait until a process is gone. */
+static inline void wait_until_gone(pid_t pid)
+{
+    int64_t deadline = clock_monotonic(clock_system()) + GENEROUS_NS;
+    while (!process_is_gone(pid)) {
+        assert_true(clock_monotonic(clock_system()) < deadline);
+        clock_sleep(clock_system(), NS_PER_MS, NULL);
+    }
+}
+
+/** How many living processes have `marker` in their command line. */
+static inline int count_processes(const char *marker)
+{
+    int count = 0;
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+    while ((entry = readdir(proc)) != NULL) {
+        char path[300];
+        char text[4096];
+        snprintf(path, sizeof(path), "/proc/%s/cmdline", entry->d_name);
+        FILE *file = isdigit((unsigned char)entry->d_name[0]) ? fopen(path, "re") : NULL;
+        if (file == NULL) {
+            continue;
+        }
+        size_t len = fread(text, 1, sizeof(text), file);
+        fclose(file);
+        if (memmem(text, len, marker, strlen(marker)) != NULL &&
+            !process_is_gone((pid_t)atoi(entry->d_name))) {
+            count++;
+        }
+    }
+    closedir(proc);
+    return count;
+}
+
+/** Numbers that a command printed, one a line. @return how many */
+static inline int read_numbers(const char *text, int *ret_numbers, int max)
+{
+    int count = 0;
+    while (count < max && sscanf(text, "%d", &ret_numbers[count]) == 1) {
+        count++;
+        text = strchr(text, '\n');
+        if (text == NULL) {
+            break;
+        }
+        text++;
+    }
+    return count;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "helper.h"
+
+#include <sys/stat.h>
+
+static char folder[PATH_MAX];
+
+static int set_up(void **state)
+{
+    (void)state;
+    scratch_make(folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    scratch_remove(folder);
+    return 0;
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[PATH_MAX + 256];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static void a_file_is_read_whole(void **state)
+{
+    (void)state;
+    scratch_write(folder, "a", "some text");
+    struct buf content = {0};
+    buf_append_string(&content, "before ");
+    assert_int_equal(file_read(in_folder("a"), 9, &content, NULL), 0);
+    assert_string_equal(buf_string(&content), "before some text");
+    buf_fini(&content);
+}
+
+static void one_byte_past_the_limit_is_refused_and_nothing_is_appended(void **state)
+{
+    (void)state;
+    scratch_write(folder, "a", "some text");
+    struct buf content = {0};
+    struct rondo_error error;
+    assert_int_equal(file_read(in_folder("a"), 8, &content, &error), RONDO_ERR_LIMIT);
+    assert_int_equal(content.len, 0);
+}
+
+static void a_missing_file_is_not_found(void **state)
+{
+    (void)state;
+    struct buf content = {0};
+    assert_int_equal(file_read(in_folder("none"), 8, &content, NULL), RONDO_ERR_NOT_FOUND);
+}
+
+static void a_fifo_is_refused_without_waiting(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
+    struct buf content = {0};
+    assert_int_equal(file_read(in_folder("fifo"), 8, &content, NULL), RONDO_ERR_INVALID);
+}
+
+static void a_folder_is_not_a_regular_file(void **state)
+{
+    (void)state;
+    struct buf content = {0};
+    assert_int_equal(file_read(folder, 8, &content, NULL), RONDO_ERR_INVALID);
+}
+
+static void replacing_leaves_only_the_new_content_and_no_other_file(void **state)
+{
+    (void)state;
+    scratch_write(folder, "a", "old and longer");
+    scratch_write(folder, "a", "new");
+    struct buf content = {0};
+    assert_int_equal(file_read(in_folder("a"), 100, &content, NULL), 0);
+    assert_string_equal(buf_string(&content), "new");
+    buf_fini(&content);
+    assert_int_equal(unlink(in_folder("a")), 0);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(mkdir(folder, 0700), 0);
+}
+
+static void a_replaced_file_is_private(void **state)
+{
+    (void)state;
+    scratch_write(folder, "a", "x");
+    struct stat status;
+    assert_int_equal(stat(in_folder("a"), &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+}
+
+static void replacing_in_a_missing_folder_is_not_found(void **state)
+{
+    (void)state;
+    assert_int_equal(file_replace(in_folder("none/a"), "x", 1, NULL), RONDO_ERR_NOT_FOUND);
+}
+
+static void a_folder_is_made_with_its_parents_and_private(void **state)
+{
+    (void)state;
+    assert_int_equal(file_make_folder(in_folder("x/y/z"), NULL), 0);
+    struct stat status;
+    assert_int_equal(stat(in_folder("x/y"), &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0700);
+}
+
+static void making_a_folder_again_is_fine(void **state)
+{
+    (void)state;
+    assert_int_equal(file_make_folder(in_folder("x/y/"), NULL), 0);
+    assert_int_equal(file_make_folder(in_folder("x/y"), NULL), 0);
+}
+
+static void a_file_in_the_way_of_a_folder_is_an_error(void **state)
+{
+    (void)state;
+    scratch_write(folder, "x", "");
+    assert_int_equal(file_make_folder(in_folder("x/y"), NULL), RONDO_ERR_INVALID);
+}
+
+static void a_tree_is_removed_without_following_links(void **state)
+{
+    (void)state;
+    assert_int_equal(file_make_folder(in_folder("tree/deep"), NULL), 0);
+    assert_int_equal(file_make_folder(in_folder("kept"), NULL), 0);
+    scratch_write(folder, "kept/a", "x");
+    scratch_write(folder, "tree/deep/b", "x");
+    char target[PATH_MAX + 256];
+    snprintf(target, sizeof(target), "%s/kept", folder);
+    assert_int_equal(symlink(target, in_folder("tree/deep/link")), 0);
+    assert_int_equal(file_remove_tree(in_folder("tree"), NULL), 0);
+    assert_false(file_exists(in_folder("tree")));
+    assert_true(file_exists(in_folder("kept/a")));
+}
+
+static void a_tree_with_folders_made_read_only_is_removed(void **state)
+{
+    (void)state;
+    assert_int_equal(file_make_folder(in_folder("tree/locked"), NULL), 0);
+    scratch_write(folder, "tree/locked/a", "x");
+    assert_int_equal(chmod(in_folder("tree/locked"), 0), 0);
+    assert_int_equal(file_remove_tree(in_folder("tree"), NULL), 0);
+    assert_false(file_exists(in_folder("tree")));
+}
+
+static void removing_what_is_missing_is_fine(void **state)
+{
+    (void)state;
+    assert_int_equal(file_remove_tree(in_folder("none"), NULL), 0);
+}
+
+/** Make nested folders; names are relative, because their whole path is too long for a call. */
+static void make_nested(int levels)
+{
+    assert_int_equal(mkdir(in_folder("tree"), 0700), 0);
+    int fd = open(in_folder("tree"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 1; i < levels; i++) {
+        assert_int_equal(mkdirat(fd, "d", 0700), 0);
+        int next = openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(fd);
+        fd = next;
+    }
+    close(fd);
+}
+
+static void folders_nested_up_to_the_limit_are_removed(void **state)
+{
+    (void)state;
+    make_nested(256);
+    assert_int_equal(file_remove_tree(in_folder("tree"), NULL), 0);
+    assert_false(file_exists(in_folder("tree")));
+}
+
+static void one_level_past_the_limit_is_refused(void **state)
+{
+    (void)state;
+    make_nested(257);
+    char deep[PATH_MAX + 256];
+    char shallow[PATH_MAX + 256];
+    snprintf(deep, sizeof(deep), "%s/tree/d/d", folder);
+    snprintf(shallow, sizeof(shallow), "%s/shallow", folder);
+    assert_int_equal(file_remove_tree(in_folder("tree"), NULL), RONDO_ERR_LIMIT);
+    assert_int_equal(rename(deep, shallow), 0);
+}
+
+static void a_dangling_link_exists(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink("/nowhere", in_folder("link")), 0);
+    assert_true(file_exists(in_folder("link")));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_file_is_read_whole),
+        TEST(one_byte_past_the_limit_is_refused_and_nothing_is_appended),
+        TEST(a_missing_file_is_not_found),
+        TEST(a_fifo_is_refused_without_waiting),
+        TEST(a_folder_is_not_a_regular_file),
+        TEST(replacing_leaves_only_the_new_content_and_no_other_file),
+        TEST(a_replaced_file_is_private),
+        TEST(replacing_in_a_missing_folder_is_not_found),
+        TEST(a_folder_is_made_with_its_parents_and_private),
+        TEST(making_a_folder_again_is_fine),
+        TEST(a_file_in_the_way_of_a_folder_is_an_error),
+        TEST(a_tree_is_removed_without_following_links),
+        TEST(a_tree_with_folders_made_read_only_is_removed),
+        TEST(removing_what_is_missing_is_fine),
+        TEST(folders_nested_up_to_the_limit_are_removed),
+        TEST(one_level_past_the_limit_is_refused),
+        TEST(a_dangling_link_exists),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
