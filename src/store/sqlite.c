@@ -146,12 +146,25 @@ static int prepare_file(struct sqlite_store *store, struct rondo_error *err)
     if (rc == 0 && version < sqlite_schema_newest()) {
         rc = sqlite_schema_migrate(db, store->path, sqlite_schema_newest(), err);
     }
-    if (rc > 0) {
-        rc = sqlite_fail_code(&store->writer, rc, "open the store", err);
+    return rc > 0 ? sqlite_fail_code(&store->writer, rc, "open the store", err) : rc;
+}
+
+/**
+ * Begin to use the reading connection at once. While it is open the shared index of the log stays,
+ * so that closing the writer after a failed commit leads to no recovery in which the frames of that
+ * commit would turn up as if they had been committed.
+ */
+static int hold_log_index(struct sqlite_store *store, struct rondo_error *err)
+{
+    /* The cheapest read: it touches the first page only, so that a damaged store can be opened. */
+    sqlite3_stmt *statement;
+    int rc = sqlite_read_begin(store, SQL_HEALTH_SCHEMA, &statement, err);
+    if (rc < 0) {
+        return rc;
     }
-    /* The first write opens it again and settles what is in the log; a reader never needs it. */
-    sqlite_connection_close(&store->writer);
-    return rc;
+    rc = sqlite_step_row(&store->reader, statement, "open the store", err);
+    sqlite_read_end(store, statement);
+    return rc < 0 ? rc : 0;
 }
 
 /** SQLite does not wait on every path while another process turns the same file into a store. */
@@ -196,6 +209,9 @@ int store_sqlite_open(const struct store_sqlite_options *options, struct store *
     init_connection(store, &store->writer);
     init_connection(store, &store->reader);
     rc = prepare_with_patience(store, patience_ns, err);
+    if (rc == 0) {
+        rc = hold_log_index(store, err);
+    }
     if (rc < 0) {
         close_store(&store->base);
         return rc;

@@ -100,6 +100,7 @@ void sqlite_connection_close(struct sqlite_connection *connection)
     assert(rc == SQLITE_OK);
     connection->db = NULL;
     connection->is_suspect = false;
+    connection->is_settled = false;
     connection->wal_frames = 0;
 }
 
@@ -183,12 +184,10 @@ static int run_simple(struct sqlite_connection *connection, enum sqlite_sql whic
 /** Open the writer and see to what other processes have left in the log. */
 static int prepare_writer(struct sqlite_connection *writer, struct rondo_error *err)
 {
-    if (writer->db != NULL && !writer->is_suspect) {
-        return 0;
-    }
     int rc = sqlite_connection_open(writer, err);
-    if (rc == 0) {
+    if (rc == 0 && !writer->is_settled) {
         try_copy_log(writer);
+        writer->is_settled = true;
     }
     return rc;
 }

@@ -22,6 +22,7 @@ struct sqlite_connection {
     sqlite3 *db;     /**< NULL while closed; opened again on the next use */
     bool is_reader;  /**< only SELECT is allowed */
     bool is_suspect; /**< an operation failed: close before the next use */
+    bool is_settled; /**< what stood in the log at opening was copied into the database */
     int wal_frames;  /**< length of the write-ahead log after the last commit */
     sqlite3_stmt *statements[SQL_COUNT];
 };

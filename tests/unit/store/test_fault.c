@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The failing decorator: transparent with an empty plan, and failing as planned with another. */
+#include "contract.h"
+#include "store/fault.h"
+#include "store/memory_store.h"
+#include "support.h"
+
+#include <string.h>
+
+#define RUN_A "01900000-0000-7000-8000-00000000000a"
+
+/** Fails one operation in one way. */
+struct plan {
+    const char *operation;
+    enum store_fault fault;
+    int code; /**< 0 = leave what is preset */
+    uint64_t calls;
+};
+
+static enum store_fault decide(void *context, const char *operation, uint64_t call, int *ret_code)
+{
+    struct plan *plan = context;
+    plan->calls++;
+    assert_int_equal(call, plan->calls);
+    if (plan->operation == NULL || strcmp(operation, plan->operation) != 0) {
+        return STORE_FAULT_NONE;
+    }
+    if (plan->code != 0) {
+        *ret_code = plan->code;
+    }
+    return plan->fault;
+}
+
+struct pair {
+    struct store *inner;
+    struct store *store;
+    struct plan plan;
+};
+
+static int make_pair(void **state)
+{
+    static struct pair pair;
+    pair = (struct pair){.inner = store_memory_new(NULL)};
+    pair.store = store_fault_new(
+        pair.inner, &(struct store_fault_plan){.decide = decide, .context = &pair.plan});
+    test_create(pair.store, RUN_A, "agent", false);
+    *state = &pair;
+    return 0;
+}
+
+static int free_pair(void **state)
+{
+    struct pair *pair = *state;
+    store_close(pair->store);
+    store_close(pair->inner);
+    return 0;
+}
+
+static int try_append(struct pair *pair, struct store_commit_result *result,
+                      struct rondo_error *err)
+{
+    struct store_event event = test_event("{}");
+    struct store_batch batch = test_batch(RUN_A, 1, 1, &event, 1);
+    const struct store_batch *batches[] = {&batch};
+    return pair->store->ops->commit(pair->store, batches, 1, result, err);
+}
+
+static void a_failure_before_has_no_effect(void **state)
+{
+    struct pair *pair = *state;
+    pair->plan = (struct plan){.operation = "commit", .fault = STORE_FAULT_BEFORE, .calls = 1};
+    struct store_commit_result result = {.position = 42};
+    struct rondo_error err = {0};
+    assert_int_equal(try_append(pair, &result, &err), RONDO_ERR_IO);
+    assert_int_equal(err.code, RONDO_ERR_IO);
+    assert_non_null(strstr(err.message, "commit"));
+    assert_int_equal(result.position, 42);
+    assert_int_equal(test_count_events(pair->inner, RUN_A), 0);
+}
+
+static void a_failure_after_takes_effect_and_loses_the_answer(void **state)
+{
+    struct pair *pair = *state;
+    pair->plan = (struct plan){.operation = "commit", .fault = STORE_FAULT_AFTER, .calls = 1};
+    struct store_commit_result result = {.position = 42};
+    assert_int_equal(try_append(pair, &result, NULL), RONDO_ERR_IO);
+    assert_int_equal(result.position, 42);
+    assert_int_equal(test_count_events(pair->inner, RUN_A), 1);
+    pair->plan.operation = NULL;
+    assert_int_equal(try_append(pair, &result, NULL), 0);
+    assert_int_equal(result.outcome, STORE_ALREADY_COMMITTED);
+}
+
+static void the_plan_chooses_the_code(void **state)
+{
+    struct pair *pair = *state;
+    pair->plan = (struct plan){.operation = "last_position",
+                               .fault = STORE_FAULT_BEFORE,
+                               .code = RONDO_ERR_FULL,
+                               .calls = 1};
+    uint64_t position = 42;
+    assert_int_equal(pair->store->ops->last_position(pair->store, &position, NULL), RONDO_ERR_FULL);
+    assert_int_equal(position, 42);
+}
+
+static bool never_called(const struct store_event *event, void *context)
+{
+    (void)event;
+    (void)context;
+    fail();
+    return false;
+}
+
+static void other_operations_go_through(void **state)
+{
+    struct pair *pair = *state;
+    pair->plan = (struct plan){.operation = "read_events", .fault = STORE_FAULT_BEFORE, .calls = 1};
+    struct store_commit_result result;
+    assert_int_equal(try_append(pair, &result, NULL), 0);
+    assert_int_equal(
+        pair->store->ops->read_events(pair->store, RUN_A, 0, 0, never_called, NULL, NULL),
+        RONDO_ERR_IO);
+}
+
+/* For the contract: the inner store lives as long as the decorator. */
+static struct store *contract_inner;
+
+static struct store *open_for_contract(const struct clock *clock)
+{
+    contract_inner = store_memory_new(clock);
+    return store_fault_new(contract_inner, &(struct store_fault_plan){0});
+}
+
+static void close_for_contract(struct store *store)
+{
+    store_close(store);
+    store_close(contract_inner);
+}
+
+int main(void)
+{
+    const struct contract_backend backend = {
+        .name = "fault",
+        .open = open_for_contract,
+        .close = close_for_contract,
+    };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_failure_before_has_no_effect, make_pair, free_pair),
+        cmocka_unit_test_setup_teardown(a_failure_after_takes_effect_and_loses_the_answer,
+                                        make_pair, free_pair),
+        cmocka_unit_test_setup_teardown(the_plan_chooses_the_code, make_pair, free_pair),
+        cmocka_unit_test_setup_teardown(other_operations_go_through, make_pair, free_pair),
+    };
+    return contract_run(&backend) + cmocka_run_group_tests(tests, NULL, NULL);
+}

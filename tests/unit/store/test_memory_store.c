@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The memory back end keeps the contract. */
+#include "contract.h"
+#include "store/memory_store.h"
+
+int main(void)
+{
+    const struct contract_backend backend = {
+        .name = "memory",
+        .open = store_memory_new,
+        .close = store_close,
+    };
+    return contract_run(&backend);
+}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The SQLite back end: the contract, and what a file makes possible beyond it. */
+#include "contract.h"
+#include "store/sqlite.h"
+#include "store/sqlite_schema.h"
+#include "support.h"
+
+#include "base/auto.h"
+#include "base/memory.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define RUN_A "01900000-0000-7000-8000-00000000000a"
+
+/** A folder with the path of a store in it. */
+struct place {
+    char *folder;
+    char *path;
+};
+
+static int make_place(void **state)
+{
+    struct place *place = memory_new_zero(1, sizeof(*place));
+    place->folder = test_folder_new();
+    place->path = test_path(place->folder, "store.db");
+    *state = place;
+    return 0;
+}
+
+static int remove_place(void **state)
+{
+    struct place *place = *state;
+    test_folder_free(place->folder);
+    free(place->path);
+    free(place);
+    return 0;
+}
+
+static struct store *open_store(const struct place *place)
+{
+    struct store *store = NULL;
+    struct rondo_error err = {0};
+    struct store_sqlite_options options = {.path = place->path, .may_create = true};
+    int rc = store_sqlite_open(&options, &store, &err);
+    assert_string_equal(err.message, "");
+    assert_int_equal(rc, 0);
+    return store;
+}
+
+/** Open, and expect that it fails. */
+static struct rondo_error fail_to_open(const char *path, bool may_create, int code)
+{
+    struct store *store = NULL;
+    struct rondo_error err = {0};
+    struct store_sqlite_options options = {.path = path, .may_create = may_create};
+    assert_int_equal(store_sqlite_open(&options, &store, &err), code);
+    assert_null(store);
+    assert_non_null(strstr(err.message, path));
+    return err;
+}
+
+/** Run SQL on the file with a connection of its own. */
+static void run_sql(const char *path, const char *sql)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static int64_t query_number(const char *path, const char *sql)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    int64_t number = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return number;
+}
+
+static mode_t mode_of(const struct place *place, const char *suffix)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s%s", place->path, suffix);
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_mode & 07777;
+}
+
+static void its_files_are_readable_by_the_owner_only(void **state)
+{
+    const struct place *place = *state;
+    mode_t before = umask(0);
+    struct store *store = open_store(place);
+    test_create(store, RUN_A, "agent", false);
+    umask(before);
+    assert_int_equal(mode_of(place, ""), 0600);
+    assert_int_equal(mode_of(place, "-wal"), 0600);
+    assert_int_equal(mode_of(place, "-shm"), 0600);
+    store_close(store);
+}
+
+static void the_file_is_marked_and_versioned(void **state)
+{
+    const struct place *place = *state;
+    store_close(open_store(place));
+    assert_int_equal(query_number(place->path, "PRAGMA application_id"),
+                     SQLITE_SCHEMA_APPLICATION_ID);
+    assert_int_equal(query_number(place->path, "PRAGMA user_version"), sqlite_schema_newest());
+}
+
+static void a_missing_file_is_not_found_unless_it_may_be_created(void **state)
+{
+    const struct place *place = *state;
+    fail_to_open(place->path, false, RONDO_ERR_NOT_FOUND);
+    assert_int_not_equal(access(place->path, F_OK), 0);
+}
+
+static void an_empty_file_becomes_a_store_only_if_it_may_be_created(void **state)
+{
+    const struct place *place = *state;
+    auto_close int fd = open(place->path, O_CREAT | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    fail_to_open(place->path, false, RONDO_ERR_NOT_FOUND);
+    store_close(open_store(place));
+}
+
+static void missing_folders_are_created_with_the_file(void **state)
+{
+    const struct place *place = *state;
+    auto_free char *folder = test_path(place->folder, "deep");
+    auto_free char *path = test_path(folder, "store.db");
+    struct store *store = NULL;
+    struct store_sqlite_options options = {.path = path, .may_create = true};
+    assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
+    store_close(store);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void a_store_is_found_again_after_closing(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_store(place);
+    test_create(store, RUN_A, "agent", false);
+    test_append(store, RUN_A, 1, "{}");
+    store_close(store);
+    store = open_store(place);
+    assert_int_equal(test_count_events(store, RUN_A), 1);
+    store_close(store);
+}
+
+static void a_newer_schema_is_refused(void **state)
+{
+    const struct place *place = *state;
+    store_close(open_store(place));
+    char sql[64];
+    snprintf(sql, sizeof(sql), "PRAGMA user_version = %u", sqlite_schema_newest() + 1);
+    run_sql(place->path, sql);
+    fail_to_open(place->path, true, RONDO_ERR_VERSION);
+    assert_int_equal(query_number(place->path, "PRAGMA user_version"), sqlite_schema_newest() + 1);
+}
+
+static void a_database_of_another_program_is_refused_and_left_alone(void **state)
+{
+    const struct place *place = *state;
+    run_sql(place->path, "CREATE TABLE theirs (x)");
+    fail_to_open(place->path, true, RONDO_ERR_INVALID);
+    assert_int_equal(query_number(place->path, "SELECT count(*) FROM sqlite_schema"), 1);
+    assert_int_equal(
+        query_number(place->path, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
+}
+
+static void write_bytes(const char *path, off_t offset, const char *bytes, size_t len)
+{
+    auto_close int fd = open(path, O_CREAT | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, bytes, len, offset), (ssize_t)len);
+}
+
+static void a_file_that_is_no_database_is_refused(void **state)
+{
+    const struct place *place = *state;
+    char text[2000];
+    memset(text, 'x', sizeof(text));
+    write_bytes(place->path, 0, text, sizeof(text));
+    fail_to_open(place->path, true, RONDO_ERR_CORRUPT);
+}
+
+static void a_folder_is_refused(void **state)
+{
+    const struct place *place = *state;
+    fail_to_open(place->folder, true, RONDO_ERR_INVALID);
+}
+
+static bool accept_event(const struct store_event *event, void *context)
+{
+    (void)event;
+    (void)context;
+    return true;
+}
+
+static void damage_is_reported(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_store(place);
+    test_create(store, RUN_A, "agent", false);
+    for (uint64_t seq = 1; seq <= 500; seq++) {
+        test_append(store, RUN_A, seq, "{\"text\":\"some words to fill the pages\"}");
+    }
+    store_close(store);
+    /* All pages but the first few, which hold the schema and the run. */
+    struct stat status;
+    assert_int_equal(stat(place->path, &status), 0);
+    char garbage[4096];
+    memset(garbage, 0x5a, sizeof(garbage));
+    for (off_t offset = 14 * 4096; offset + 4096 <= status.st_size; offset += 4096) {
+        write_bytes(place->path, offset, garbage, sizeof(garbage));
+    }
+
+    store = open_store(place);
+    struct store_health health;
+    assert_int_equal(store->ops->health(store, &health, NULL), 0);
+    assert_false(health.is_intact);
+    assert_true(health.problem[0] != '\0');
+    struct rondo_error err = {0};
+    assert_int_equal(store->ops->read_events(store, NULL, 0, 0, accept_event, NULL, &err),
+                     RONDO_ERR_CORRUPT);
+    assert_non_null(strstr(err.message, place->path));
+    store_close(store);
+}
+
+static void a_missing_event_is_reported_and_not_skipped(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_store(place);
+    test_create(store, RUN_A, "agent", false);
+    for (uint64_t seq = 1; seq <= 5; seq++) {
+        test_append(store, RUN_A, seq, "{}");
+    }
+    store_close(store);
+    run_sql(place->path, "DELETE FROM events WHERE seq = 3");
+    store = open_store(place);
+    assert_int_equal(store->ops->read_events(store, RUN_A, 0, 0, accept_event, NULL, NULL),
+                     RONDO_ERR_CORRUPT);
+    store_close(store);
+}
+
+static void every_older_schema_is_brought_up_to_date(void **state)
+{
+    const struct place *place = *state;
+    for (uint32_t version = 0; version < sqlite_schema_newest(); version++) {
+        sqlite3 *db = NULL;
+        assert_int_equal(sqlite3_open(place->path, &db), SQLITE_OK);
+        assert_int_equal(sqlite_schema_migrate(db, place->path, version, NULL), 0);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        assert_int_equal(query_number(place->path, "PRAGMA user_version"), version);
+        struct store *store = open_store(place);
+        test_create(store, RUN_A, "agent", false);
+        test_append(store, RUN_A, 1, "{}");
+        store_close(store);
+        assert_int_equal(query_number(place->path, "PRAGMA user_version"), sqlite_schema_newest());
+        assert_int_equal(unlink(place->path), 0);
+    }
+}
+
+static void a_locked_store_is_busy_after_the_timeout(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = NULL;
+    struct store_sqlite_options options = {
+        .path = place->path, .may_create = true, .busy_timeout_ns = 2 * NS_PER_MS};
+    assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
+    test_create(store, RUN_A, "agent", false);
+    sqlite3 *other = NULL;
+    assert_int_equal(sqlite3_open(place->path, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    struct rondo_error err = {0};
+    assert_int_equal(store->ops->renew_leases(store, "owner-a", TEST_LEASE_NS, &err),
+                     RONDO_ERR_BUSY);
+    assert_non_null(strstr(err.message, "store.db"));
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    assert_int_equal(store->ops->renew_leases(store, "owner-a", TEST_LEASE_NS, NULL), 0);
+    store_close(store);
+}
+
+static void a_process_that_is_killed_loses_nothing_that_was_committed(void **state)
+{
+    const struct place *place = *state;
+    store_close(open_store(place));
+    int pipe_fds[2];
+    assert_int_equal(pipe(pipe_fds), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct store *store = open_store(place);
+        test_create(store, RUN_A, "agent", false);
+        for (uint64_t seq = 1;; seq++) {
+            test_append(store, RUN_A, seq, "{}");
+            if (write(pipe_fds[1], &seq, sizeof(seq)) != (ssize_t)sizeof(seq)) {
+                _exit(1);
+            }
+        }
+    }
+    close(pipe_fds[1]);
+    uint64_t acknowledged = 0;
+    while (acknowledged < 200 &&
+           read(pipe_fds[0], &acknowledged, sizeof(acknowledged)) == sizeof(acknowledged)) {
+    }
+    assert_int_equal(acknowledged, 200);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(pipe_fds[0]);
+
+    struct store *store = open_store(place);
+    uint64_t found = test_count_events(store, RUN_A);
+    assert_true(found >= acknowledged);
+    assert_int_equal(test_get(store, RUN_A).last_seq, found);
+    store_close(store);
+}
+
+/** In a child: claim the run when the gate opens. Exit code 1 = won, 0 = not, 2 = failed. */
+static void race_for_claim(const struct place *place, int gate_fd)
+{
+    struct store *store = open_store(place);
+    char byte;
+    if (read(gate_fd, &byte, 1) != 0) {
+        _exit(2);
+    }
+    struct store_claim claim = {.owner = "racer", .lease_ns = 3600 * NS_PER_S};
+    struct store_claim_result result;
+    int rc = store->ops->claim_run(store, RUN_A, &claim, &result, NULL);
+    _exit(rc < 0 ? 2 : result.outcome == STORE_CLAIMED);
+}
+
+static void of_many_processes_exactly_one_wins_a_claim(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_store(place);
+    test_create(store, RUN_A, "agent", false);
+    assert_int_equal(store->ops->expire_lease(store, RUN_A, 1, NULL), 0);
+    store_close(store);
+    int gate[2];
+    assert_int_equal(pipe(gate), 0);
+    pid_t children[8];
+    for (size_t i = 0; i < 8; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            close(gate[1]);
+            race_for_claim(place, gate[0]);
+        }
+    }
+    close(gate[0]);
+    close(gate[1]);
+    int winners = 0;
+    for (size_t i = 0; i < 8; i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(WIFEXITED(status));
+        assert_in_range(WEXITSTATUS(status), 0, 1);
+        winners += WEXITSTATUS(status);
+    }
+    assert_int_equal(winners, 1);
+}
+
+static void many_processes_can_create_the_same_store_at_once(void **state)
+{
+    const struct place *place = *state;
+    pid_t children[8];
+    for (unsigned i = 0; i < 8; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            struct store *store = NULL;
+            struct store_sqlite_options options = {.path = place->path, .may_create = true};
+            if (store_sqlite_open(&options, &store, NULL) < 0) {
+                _exit(1);
+            }
+            test_create(store, test_id(i).text, "agent", false);
+            store_close(store);
+            _exit(0);
+        }
+    }
+    for (size_t i = 0; i < 8; i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
+    struct store *store = open_store(place);
+    struct store_health health;
+    assert_int_equal(store->ops->health(store, &health, NULL), 0);
+    assert_int_equal(health.run_count, 8);
+    store_close(store);
+}
+
+static int test_files(void)
+{
+#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
+    const struct CMUnitTest tests[] = {
+        PLACE_TEST(its_files_are_readable_by_the_owner_only),
+        PLACE_TEST(the_file_is_marked_and_versioned),
+        PLACE_TEST(a_missing_file_is_not_found_unless_it_may_be_created),
+        PLACE_TEST(an_empty_file_becomes_a_store_only_if_it_may_be_created),
+        PLACE_TEST(missing_folders_are_created_with_the_file),
+        PLACE_TEST(a_store_is_found_again_after_closing),
+        PLACE_TEST(a_newer_schema_is_refused),
+        PLACE_TEST(a_database_of_another_program_is_refused_and_left_alone),
+        PLACE_TEST(a_file_that_is_no_database_is_refused),
+        PLACE_TEST(a_folder_is_refused),
+        PLACE_TEST(damage_is_reported),
+        PLACE_TEST(a_missing_event_is_reported_and_not_skipped),
+        PLACE_TEST(every_older_schema_is_brought_up_to_date),
+        PLACE_TEST(a_locked_store_is_busy_after_the_timeout),
+        PLACE_TEST(a_process_that_is_killed_loses_nothing_that_was_committed),
+        PLACE_TEST(of_many_processes_exactly_one_wins_a_claim),
+        PLACE_TEST(many_processes_can_create_the_same_store_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+/* The contract's functions have no parameter for the place; one store is open at a time. */
+static void *contract_place;
+
+static struct store *open_for_contract(const struct clock *clock)
+{
+    make_place(&contract_place);
+    const struct place *place = contract_place;
+    struct store *store = NULL;
+    struct store_sqlite_options options = {.path = place->path, .may_create = true, .clock = clock};
+    assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
+    return store;
+}
+
+static void close_for_contract(struct store *store)
+{
+    store_close(store);
+    remove_place(&contract_place);
+}
+
+int main(void)
+{
+    const struct contract_backend backend = {
+        .name = "sqlite",
+        .open = open_for_contract,
+        .close = close_for_contract,
+    };
+    return contract_run(&backend) + test_files();
+}
