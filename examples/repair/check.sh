@@ -27,14 +27,15 @@ is_repaired() {
     (cd "$1" && make -s clean && make -s all && make -s test && make -s lint) >"$1.log" 2>&1
 }
 
-# Iteration $2 of the job $1; the files of the protocol are next to the project.
-iterate() (
+# Turns this shell into iteration $2 of the job $1: to be called in a subshell, so that its process
+# is the worker's. The files of the protocol are next to the project.
+iterate() {
     cd "$scratch/$1"
     RONDO_RUN_ID=$1 RONDO_ITERATION=$2 RONDO_STATE_FILE=$scratch/$1.state \
         RONDO_RESULT_FILE=$scratch/$1.result
     export RONDO_RUN_ID RONDO_ITERATION RONDO_STATE_FILE RONDO_RESULT_FILE
     exec "$scratch/repair-worker"
-)
+}
 
 is_finished() {
     grep -q '"status":"completed"' "$scratch/$1.result" 2>/dev/null
@@ -46,7 +47,7 @@ repair() {
     iteration=$2
     began=$(date +%s)
     while [ "$iteration" -le "$limit" ]; do
-        iterate "$job" "$iteration"
+        (iterate "$job" "$iteration")
         if is_finished "$job"; then
             is_repaired "$scratch/$job" || die "$job: finish was claimed, but make disagrees"
             echo "== $job: repaired in $iteration iterations, $(($(date +%s) - began)) s"
@@ -62,7 +63,7 @@ repair() {
 }
 
 tried_so_far() {
-    sed -n 's/^tried //p' "$scratch/$1.state" 2>/dev/null
+    sed -n 's/^tried //p' "$scratch/$1.state" 2>/dev/null || true
 }
 
 # Kills the worker at different moments of its first iterations, and then lets it run.
@@ -70,7 +71,7 @@ kill_and_repair() {
     kills=0
     before=0
     for delay in 0.1 0.3 0.5 0.7 0.9 1.1 1.3; do
-        iterate "$1" 1 &
+        (iterate "$1" 1) &
         worker=$!
         sleep "$delay"
         kill -9 "$worker" 2>/dev/null || true

@@ -95,6 +95,8 @@ static int compare_priorities(const void *a, const void *b)
     return (left->key > right->key) - (left->key < right->key);
 }
 
+/* For a pair both lines count: a wrong repair can keep the line of the right one from being run,
+ * and then tests say nothing about that line. */
 static int level_of(const struct round *round, const struct suspect_map *map,
                     const struct mutation *mutation)
 {
@@ -105,7 +107,7 @@ static int level_of(const struct round *round, const struct suspect_map *map,
     if (!mutation->undo.is_set)
         return level;
     line = suspect_at(map, &round->sources, mutation->file, mutation->undo.line);
-    return levels[line - map->levels] < level ? levels[line - map->levels] : level;
+    return (levels[line - map->levels] + level) / 2;
 }
 
 static void order_candidates(struct round *round)
