@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * kill -9 exactly before the N-th call of each system call that changes a file, for every N until
+ * the workload passes unharmed. After each kill the store is checked, the next process is killed at
+ * a random call while it resumes, and a third one finishes the work.
+ */
+#include "check.h"
+#include "inject.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+/** No workload makes so many calls, and strace cannot count much further; a larger N means that it
+ * never ended unharmed. */
+#define MOST_POINTS 60000
+/** While resuming, the kill comes at one of so many calls. */
+#define RESUME_POINTS 12
+
+struct workload {
+    const char *iterations;
+    const char *state_bytes;
+};
+
+/** Small, and all in the log; and one that makes the store copy its log into the database. */
+static const struct workload small = {"5", "100"};
+static const struct workload large = {"45", "200000"};
+
+static struct injected run_victim(struct scene *scene, const struct workload *workload,
+                                  const char *syscall, uint64_t when)
+{
+    const char *const argv[] = {
+        victim_path(),
+        "--store",
+        scene->store,
+        "--effects",
+        scene->effects,
+        "--iterations",
+        workload->iterations,
+        "--demand",
+        "2",
+        "--state-bytes",
+        workload->state_bytes,
+        NULL,
+    };
+    char fault[64];
+    snprintf(fault, sizeof(fault), "signal=KILL:when=%" PRIu64, when);
+    return inject_run(scene, syscall, fault, argv);
+}
+
+static bool is_ended(const struct injected *result)
+{
+    return WIFEXITED(result->status) && WEXITSTATUS(result->status) == 0;
+}
+
+/** One point. @return false when the workload ended before its N-th call */
+static bool kill_at(struct scene *scene, const struct workload *workload, const char *syscall,
+                    uint64_t n)
+{
+    struct ledger ledger = {0};
+    uint64_t whens[] = {n, 1 + random_below(&scene->random, RESUME_POINTS), MOST_POINTS};
+    bool was_killed = false;
+    scene_clear(scene);
+    for (size_t i = 0; i < sizeof(whens) / sizeof(whens[0]); i++) {
+        struct injected result = run_victim(scene, workload, syscall, whens[i]);
+        if (!result.is_killed && !is_ended(&result)) {
+            fail_msg("%s %" PRIu64 ", process %zu ended with status %x:\n%s", syscall, whens[i],
+                     i + 1, (unsigned)result.status, buf_string(&result.output));
+        }
+        was_killed = i == 0 ? result.is_killed : was_killed;
+        ledger_read(&ledger, &result.output);
+        check_store(scene, &ledger);
+        buf_fini(&result.output);
+        if (!was_killed) {
+            break;
+        }
+    }
+    struct findings findings = check_store(scene, &ledger);
+    ledger_clear(&ledger);
+    assert_int_equal(findings.runs, 1);
+    assert_int_equal(findings.unfinished_runs, 0);
+    return was_killed;
+}
+
+static uint64_t enumerate(struct scene *scene, const struct workload *workload, const char *syscall,
+                          uint64_t stride)
+{
+    uint64_t points = 0;
+    uint64_t n = 1 + random_below(&scene->random, stride);
+    while (n < MOST_POINTS && kill_at(scene, workload, syscall, n)) {
+        points++;
+        n += stride;
+    }
+    assert_true(n < MOST_POINTS);
+    print_message("%s: %" PRIu64 " points, %s workload\n", syscall, points,
+                  workload == &small ? "small" : "large");
+    return points;
+}
+
+static void every_sync_may_be_the_last_call(void **state)
+{
+    if (!inject_is_possible()) {
+        skip();
+    }
+    uint64_t points = enumerate(*state, &small, "fdatasync,fsync", 1);
+    assert_true(points >= 6);
+}
+
+static void every_write_may_be_the_last_call(void **state)
+{
+    if (!inject_is_possible()) {
+        skip();
+    }
+    uint64_t stride = scene_is_long() ? 1 : 6;
+    uint64_t points = enumerate(*state, &small, "pwrite64", stride);
+    points += enumerate(*state, &small, "write", scene_is_long() ? 1 : 3);
+    assert_true(points >= 10);
+}
+
+static void every_change_of_a_file_may_be_the_last_call(void **state)
+{
+    if (!inject_is_possible()) {
+        skip();
+    }
+    static const char *const syscalls[] = {"ftruncate", "unlink,unlinkat", "fchmod",
+                                           "openat",    "rename,renameat", "fallocate"};
+    for (size_t i = 0; i < sizeof(syscalls) / sizeof(syscalls[0]); i++) {
+        enumerate(*state, &small, syscalls[i], scene_is_long() || i < 3 ? 1 : 8);
+    }
+}
+
+static void a_log_that_is_being_copied_survives(void **state)
+{
+    if (!inject_is_possible()) {
+        skip();
+    }
+    uint64_t points = enumerate(*state, &large, "fdatasync,fsync", scene_is_long() ? 1 : 40);
+    points += enumerate(*state, &large, "pwrite64", scene_is_long() ? 41 : 2999);
+    assert_true(points > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_sync_may_be_the_last_call, scene_setup,
+                                        scene_teardown),
+        cmocka_unit_test_setup_teardown(every_write_may_be_the_last_call, scene_setup,
+                                        scene_teardown),
+        cmocka_unit_test_setup_teardown(every_change_of_a_file_may_be_the_last_call, scene_setup,
+                                        scene_teardown),
+        cmocka_unit_test_setup_teardown(a_log_that_is_being_copied_survives, scene_setup,
+                                        scene_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
