@@ -4,8 +4,10 @@
 
 #include "base/parse.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void print_counters(uint64_t first, uint64_t count, const struct sim_counters *counters)
 {
@@ -38,6 +40,22 @@ static void print_counters(uint64_t first, uint64_t count, const struct sim_coun
     }
 }
 
+/** A seed that goes on for so long does not end. */
+#define SEED_SECONDS 30
+
+static volatile uint64_t present_seed;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    char text[96];
+    int len =
+        snprintf(text, sizeof(text), "violation: it hangs\nto replay: sim --seed %llu --verbose\n",
+                 (unsigned long long)present_seed);
+    ssize_t written = write(STDERR_FILENO, text, (size_t)len);
+    _exit(written > 0 ? 1 : 2);
+}
+
 static int usage(void)
 {
     fputs("usage: sim [--seed N] [--count N] [--verbose]\n", stderr);
@@ -62,7 +80,10 @@ int main(int argc, char **argv)
         }
     }
     static struct sim_counters counters;
+    signal(SIGALRM, on_alarm);
     for (int64_t i = 0; i < count; i++) {
+        present_seed = (uint64_t)(seed + i);
+        alarm(SEED_SECONDS);
         sim_run_seed((uint64_t)(seed + i), is_verbose, &counters);
     }
     print_counters((uint64_t)seed, (uint64_t)count, &counters);

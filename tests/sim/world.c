@@ -303,6 +303,7 @@ void world_start_run(struct sim_owner *owner)
     sim_trace(world, "owner %u starts run %u", owner->index, index);
     int r = loop_start(&parts.parts, &spec, &loop, &opening, &err);
     loop_spec_fini(&spec);
+    sim_require(r != RONDO_ERR_INVALID, world, NULL, "its own run is in the way: %s", err.message);
     bool is_alive = survived(owner, "start", r, &err, NULL);
     sim_require(r < 0 || opening.is_held || world->run_count == index + 1, world, NULL,
                 "a run that was started is not there");
@@ -390,6 +391,9 @@ void world_resume(struct sim_owner *owner, unsigned index)
                         strcmp(loop_feedback(loop), run->feedback) == 0,
                     world, run, "the feedback differs after a resume:\n%s\n%s", run->feedback,
                     loop_feedback(loop));
+    }
+    if (has_loop && sim_chance(world, 10)) {
+        loop_evaluate_all(loop, &err); /* before the first turn: it must not complete the run */
     }
     if (!survived(owner, "resume", r, &err, run)) {
         loop = has_loop ? (loop_free(loop), NULL) : NULL;
