@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The group-committing writer: many threads, one bad batch among good ones, and waiting. */
+#include "store/fault.h"
+#include "store/memory_store.h"
+#include "store/sqlite.h"
+#include "store/writer.h"
+#include "support.h"
+
+#include "base/cancel.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/** So long that a test which waits for its end fails by the test runner's own limit. */
+#define FOREVER_NS (3600 * NS_PER_S)
+/** More threads than fit in one transaction. */
+#define THREADS 300
+
+/** A writer over a memory store whose operations a test can hold up and fail. */
+struct rig {
+    struct store *inner;
+    struct store *store;
+    struct writer *writer;
+    _Atomic int fail_code;    /**< of commits that fail */
+    _Atomic int fail_count;   /**< so many of the next commits fail */
+    _Atomic bool holds;       /**< the next commit waits for `release` */
+    _Atomic bool has_no_eyes; /**< last_position fails, so that only a wake-up can help */
+    sem_t held;               /**< a commit is being held up */
+    sem_t release;
+};
+
+static enum store_fault decide(void *context, const char *operation, uint64_t call, int *ret_code)
+{
+    (void)call;
+    struct rig *rig = context;
+    if (strcmp(operation, "last_position") == 0) {
+        return atomic_load(&rig->has_no_eyes) ? STORE_FAULT_BEFORE : STORE_FAULT_NONE;
+    }
+    if (strcmp(operation, "commit") != 0) {
+        return STORE_FAULT_NONE;
+    }
+    if (atomic_exchange(&rig->holds, false)) {
+        sem_post(&rig->held);
+        sem_wait(&rig->release);
+        return STORE_FAULT_NONE;
+    }
+    if (atomic_load(&rig->fail_count) > 0) {
+        atomic_fetch_sub(&rig->fail_count, 1);
+        *ret_code = atomic_load(&rig->fail_code);
+        return STORE_FAULT_AFTER;
+    }
+    return STORE_FAULT_NONE;
+}
+
+static int make_rig(void **state)
+{
+    static struct rig rig;
+    memset(&rig, 0, sizeof(rig));
+    sem_init(&rig.held, 0, 0);
+    sem_init(&rig.release, 0, 0);
+    rig.inner = store_memory_new(NULL);
+    rig.store =
+        store_fault_new(rig.inner, &(struct store_fault_plan){.decide = decide, .context = &rig});
+    rig.writer = writer_new(rig.store);
+    *state = &rig;
+    return 0;
+}
+
+static int free_rig(void **state)
+{
+    struct rig *rig = *state;
+    writer_free(rig->writer);
+    store_close(rig->store);
+    store_close(rig->inner);
+    sem_destroy(&rig->held);
+    sem_destroy(&rig->release);
+    return 0;
+}
+
+/** One thread that commits events to its own run. */
+struct committer {
+    struct writer *writer;
+    struct test_id id;
+    uint64_t epoch;
+    uint64_t first_seq;
+    uint64_t count; /**< batches of one event each */
+    pthread_t thread;
+    int code; /**< of the last commit */
+    struct store_commit_result result;
+    struct rondo_error err;
+};
+
+static void *commit_in_turn(void *argument)
+{
+    struct committer *committer = argument;
+    struct store_event event = test_event("{}");
+    for (uint64_t i = 0; i < committer->count && committer->code == 0; i++) {
+        struct store_batch batch =
+            test_batch(committer->id.text, committer->epoch, committer->first_seq + i, &event, 1);
+        committer->code =
+            writer_commit(committer->writer, &batch, &committer->result, &committer->err);
+    }
+    return NULL;
+}
+
+static struct committer make_committer(struct writer *writer, unsigned number)
+{
+    struct committer committer = {
+        .writer = writer,
+        .id = test_id(number),
+        .epoch = 1,
+        .first_seq = 1,
+        .count = 1,
+    };
+    test_create(writer_store(writer), committer.id.text, "agent", false);
+    return committer;
+}
+
+static void start(struct committer *committer)
+{
+    pthread_attr_t attributes;
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, 256 * 1024), 0);
+    assert_int_equal(pthread_create(&committer->thread, &attributes, commit_in_turn, committer), 0);
+    pthread_attr_destroy(&attributes);
+}
+
+static void join(struct committer *committer)
+{
+    assert_int_equal(pthread_join(committer->thread, NULL), 0);
+}
+
+static void one_thread_commits_without_company(void **state)
+{
+    struct rig *rig = *state;
+    struct committer alone = make_committer(rig->writer, 1);
+    alone.count = 3;
+    commit_in_turn(&alone);
+    assert_int_equal(alone.code, 0);
+    assert_int_equal(alone.result.outcome, STORE_COMMITTED);
+    assert_int_equal(alone.result.position, 3);
+    struct writer_counters counters = writer_counters(rig->writer);
+    assert_int_equal(counters.transactions, 3);
+    assert_int_equal(counters.batches, 3);
+    assert_int_equal(counters.events, 3);
+    assert_ptr_equal(writer_store(rig->writer), rig->store);
+}
+
+static void batches_that_wait_share_a_transaction(void **state)
+{
+    struct rig *rig = *state;
+    static struct committer committers[THREADS];
+    for (unsigned i = 0; i < THREADS; i++) {
+        committers[i] = make_committer(rig->writer, i);
+        committers[i].count = 4;
+    }
+    atomic_store(&rig->holds, true);
+    start(&committers[0]);
+    sem_wait(&rig->held);
+    for (unsigned i = 1; i < THREADS; i++) {
+        start(&committers[i]);
+    }
+    sem_post(&rig->release);
+    for (unsigned i = 0; i < THREADS; i++) {
+        join(&committers[i]);
+        assert_int_equal(committers[i].code, 0);
+        assert_int_equal(test_count_events(rig->inner, committers[i].id.text), 4);
+    }
+    struct writer_counters counters = writer_counters(rig->writer);
+    assert_int_equal(counters.batches, 4 * THREADS);
+    assert_int_equal(counters.events, 4 * THREADS);
+    assert_true(counters.transactions < counters.batches);
+    assert_int_equal(test_last_position(rig->inner), 4 * THREADS);
+}
+
+/** Hold up a first commit while others are started; then let all of them go. */
+static void commit_together(struct rig *rig, struct committer *committers, size_t count)
+{
+    struct committer first = make_committer(rig->writer, 99999);
+    atomic_store(&rig->holds, true);
+    start(&first);
+    sem_wait(&rig->held);
+    for (size_t i = 0; i < count; i++) {
+        start(&committers[i]);
+    }
+    sem_post(&rig->release);
+    join(&first);
+    for (size_t i = 0; i < count; i++) {
+        join(&committers[i]);
+    }
+}
+
+static void a_fenced_batch_does_not_hurt_its_neighbours(void **state)
+{
+    struct rig *rig = *state;
+    struct committer committers[3];
+    for (unsigned i = 0; i < 3; i++) {
+        committers[i] = make_committer(rig->writer, i);
+    }
+    committers[1].epoch = 7;
+    commit_together(rig, committers, 3);
+    assert_int_equal(committers[0].result.outcome, STORE_COMMITTED);
+    assert_int_equal(committers[1].result.outcome, STORE_FENCED);
+    assert_int_equal(committers[2].result.outcome, STORE_COMMITTED);
+    assert_int_equal(writer_counters(rig->writer).events, 3);
+}
+
+static void a_refused_batch_does_not_hurt_its_neighbours(void **state)
+{
+    struct rig *rig = *state;
+    struct committer committers[3];
+    for (unsigned i = 0; i < 3; i++) {
+        committers[i] = make_committer(rig->writer, i);
+    }
+    committers[1].first_seq = 9;
+    commit_together(rig, committers, 3);
+    assert_int_equal(committers[0].code, 0);
+    assert_int_equal(committers[1].code, RONDO_ERR_STATE);
+    assert_int_equal(committers[1].err.code, RONDO_ERR_STATE);
+    assert_int_equal(committers[2].code, 0);
+    assert_int_equal(test_count_events(rig->inner, NULL), 3);
+}
+
+static void a_failed_transaction_fails_each_of_its_batches(void **state)
+{
+    struct rig *rig = *state;
+    struct committer committers[8];
+    for (unsigned i = 0; i < 8; i++) {
+        committers[i] = make_committer(rig->writer, i);
+    }
+    atomic_store(&rig->fail_code, RONDO_ERR_FULL);
+    atomic_store(&rig->fail_count, 8);
+    commit_together(rig, committers, 8);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(committers[i].code, RONDO_ERR_FULL);
+        assert_int_equal(committers[i].err.code, RONDO_ERR_FULL);
+        assert_true(committers[i].err.message[0] != '\0');
+    }
+    assert_int_equal(writer_counters(rig->writer).batches, 1);
+}
+
+static void a_batch_whose_answer_was_lost_can_be_handed_in_again(void **state)
+{
+    struct rig *rig = *state;
+    struct committer committer = make_committer(rig->writer, 1);
+    atomic_store(&rig->fail_code, RONDO_ERR_IO);
+    atomic_store(&rig->fail_count, 1);
+    commit_in_turn(&committer);
+    assert_int_equal(committer.code, RONDO_ERR_IO);
+    committer.code = 0;
+    commit_in_turn(&committer);
+    assert_int_equal(committer.code, 0);
+    assert_int_equal(committer.result.outcome, STORE_ALREADY_COMMITTED);
+    assert_int_equal(test_count_events(rig->inner, committer.id.text), 1);
+}
+
+static void two_batches_of_one_run_are_committed_in_their_order(void **state)
+{
+    struct rig *rig = *state;
+    struct committer hand = make_committer(rig->writer, 1);
+    struct committer early = hand;
+    early.count = 100;
+    struct committer renewals[4];
+    for (size_t i = 0; i < 4; i++) {
+        /* Handing in the same sequence is recognised when it comes second. */
+        renewals[i] = early;
+    }
+    start(&early);
+    for (size_t i = 0; i < 4; i++) {
+        start(&renewals[i]);
+    }
+    join(&early);
+    for (size_t i = 0; i < 4; i++) {
+        join(&renewals[i]);
+        assert_int_equal(renewals[i].code, 0);
+    }
+    assert_int_equal(early.code, 0);
+    assert_int_equal(test_count_events(rig->inner, hand.id.text), 100);
+}
+
+static void waiting_ends_at_once_when_there_is_something_already(void **state)
+{
+    struct rig *rig = *state;
+    struct committer committer = make_committer(rig->writer, 1);
+    commit_in_turn(&committer);
+    assert_true(writer_wait(rig->writer, 0, FOREVER_NS, NULL));
+}
+
+static void waiting_sees_what_did_not_go_through_the_writer(void **state)
+{
+    struct rig *rig = *state;
+    struct test_id id = test_id(1);
+    test_create(rig->inner, id.text, "agent", false);
+    test_append(rig->inner, id.text, 1, "{}");
+    assert_true(writer_wait(rig->writer, 0, FOREVER_NS, NULL));
+}
+
+static void waiting_ends_with_its_time(void **state)
+{
+    struct rig *rig = *state;
+    assert_false(writer_wait(rig->writer, 0, 0, NULL));
+    assert_false(writer_wait(rig->writer, 0, NS_PER_MS, NULL));
+}
+
+/** A thread in writer_wait. */
+struct waiting {
+    struct writer *writer;
+    uint64_t after;
+    struct cancel *cancel;
+    bool is_new;
+    pthread_t thread;
+};
+
+static void *wait_for_news(void *argument)
+{
+    struct waiting *waiting = argument;
+    waiting->is_new = writer_wait(waiting->writer, waiting->after, FOREVER_NS, waiting->cancel);
+    return NULL;
+}
+
+static void a_commit_wakes_all_who_wait_without_any_polling(void **state)
+{
+    struct rig *rig = *state;
+    atomic_store(&rig->has_no_eyes, true);
+    struct waiting waiting[4];
+    for (size_t i = 0; i < 4; i++) {
+        waiting[i] = (struct waiting){.writer = rig->writer, .after = i / 2};
+        assert_int_equal(pthread_create(&waiting[i].thread, NULL, wait_for_news, &waiting[i]), 0);
+    }
+    struct committer committer = make_committer(rig->writer, 1);
+    committer.count = 2;
+    commit_in_turn(&committer);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(waiting[i].thread, NULL), 0);
+        assert_true(waiting[i].is_new);
+    }
+}
+
+static void a_cancel_token_ends_the_waiting(void **state)
+{
+    struct rig *rig = *state;
+    struct cancel cancel;
+    assert_int_equal(cancel_init(&cancel, NULL), 0);
+    struct waiting waiting = {.writer = rig->writer, .cancel = &cancel};
+    assert_int_equal(pthread_create(&waiting.thread, NULL, wait_for_news, &waiting), 0);
+    cancel_set(&cancel, CANCEL_GRACEFUL);
+    assert_int_equal(pthread_join(waiting.thread, NULL), 0);
+    assert_false(waiting.is_new);
+    assert_false(writer_wait(rig->writer, 0, FOREVER_NS, &cancel));
+    cancel_fini(&cancel);
+}
+
+static struct store *open_sqlite(const char *path)
+{
+    struct store *store = NULL;
+    struct store_sqlite_options options = {.path = path, .may_create = true};
+    assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
+    return store;
+}
+
+static void a_commit_of_another_process_is_seen(void **state)
+{
+    (void)state;
+    char *folder = test_folder_new();
+    char *path = test_path(folder, "store.db");
+    store_close(open_sqlite(path));
+    int gate[2];
+    assert_int_equal(pipe(gate), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct store *store = open_sqlite(path);
+        struct test_id id = test_id(1);
+        test_create(store, id.text, "agent", false);
+        char byte;
+        if (read(gate[0], &byte, 1) == 1) {
+            test_append(store, id.text, 1, "{}");
+        }
+        store_close(store);
+        _exit(0);
+    }
+    struct store *store = open_sqlite(path);
+    struct writer *writer = writer_new(store);
+    struct waiting waiting = {.writer = writer};
+    assert_int_equal(pthread_create(&waiting.thread, NULL, wait_for_news, &waiting), 0);
+    assert_int_equal(write(gate[1], "x", 1), 1);
+    assert_int_equal(pthread_join(waiting.thread, NULL), 0);
+    assert_true(waiting.is_new);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(test_count_events(store, NULL), 1);
+    writer_free(writer);
+    store_close(store);
+    close(gate[0]);
+    close(gate[1]);
+    test_folder_free(folder);
+    free(path);
+}
+
+static void many_threads_commit_to_sqlite_and_nothing_is_lost(void **state)
+{
+    (void)state;
+    char *folder = test_folder_new();
+    char *path = test_path(folder, "store.db");
+    struct store *store = open_sqlite(path);
+    struct writer *writer = writer_new(store);
+    struct committer committers[32];
+    for (unsigned i = 0; i < 32; i++) {
+        committers[i] = make_committer(writer, i);
+        committers[i].count = 50;
+    }
+    for (unsigned i = 0; i < 32; i++) {
+        start(&committers[i]);
+    }
+    for (unsigned i = 0; i < 32; i++) {
+        join(&committers[i]);
+        assert_string_equal(committers[i].err.message, "");
+        assert_int_equal(test_count_events(store, committers[i].id.text), 50);
+    }
+    assert_int_equal(writer_counters(writer).events, 32 * 50);
+    writer_free(writer);
+    store_close(store);
+    test_folder_free(folder);
+    free(path);
+}
+
+int main(void)
+{
+#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, make_rig, free_rig)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_commit_of_another_process_is_seen),
+        RIG_TEST(one_thread_commits_without_company),
+        RIG_TEST(batches_that_wait_share_a_transaction),
+        RIG_TEST(a_fenced_batch_does_not_hurt_its_neighbours),
+        RIG_TEST(a_refused_batch_does_not_hurt_its_neighbours),
+        RIG_TEST(a_failed_transaction_fails_each_of_its_batches),
+        RIG_TEST(a_batch_whose_answer_was_lost_can_be_handed_in_again),
+        RIG_TEST(two_batches_of_one_run_are_committed_in_their_order),
+        RIG_TEST(waiting_ends_at_once_when_there_is_something_already),
+        RIG_TEST(waiting_sees_what_did_not_go_through_the_writer),
+        RIG_TEST(waiting_ends_with_its_time),
+        RIG_TEST(a_commit_wakes_all_who_wait_without_any_polling),
+        RIG_TEST(a_cancel_token_ends_the_waiting),
+        cmocka_unit_test(many_threads_commit_to_sqlite_and_nothing_is_lost),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
