@@ -110,7 +110,7 @@ void bench_remove_store(const char *path)
     }
 }
 
-/** Start a program; its stdout goes to `output_fd`, or /dev/null when that is negative. */
+/** Start a program; its stdout goes to `output_fd`, or all its output nowhere when negative. */
 static pid_t start(const char *const *argv, int output_fd)
 {
     posix_spawn_file_actions_t actions;
@@ -119,6 +119,7 @@ static pid_t start(const char *const *argv, int output_fd)
         posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO);
     } else {
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+        posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     }
     pid_t pid = 0;
     int failure = posix_spawn(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
