@@ -336,7 +336,10 @@ enum search_outcome search_iterate(struct search *search)
         if (outcome != SEARCH_BROKEN && outcome != SEARCH_STOPPED &&
             !state_save(&search->state, search->runtime->state_file))
             outcome = SEARCH_BROKEN;
-        print_progress(&round);
+        if (outcome == SEARCH_STOPPED)
+            printf("iteration %ld: stopped by a signal\n", search->runtime->iteration);
+        else if (outcome != SEARCH_BROKEN)
+            print_progress(&round);
     }
     scratch_close(&round.scratch);
     mutate_list_fini(&round.candidates);
