@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The tables of commands, options and exit codes: complete, and without doubles. */
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/manual.h"
+#include "cli/text.h"
+#include "rondo/error.h"
+
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void every_command_is_described(void **state)
+{
+    (void)state;
+    for (const struct command *command = commands; command->name != NULL; command++) {
+        assert_non_null(command->synopsis);
+        assert_non_null(command->help);
+        assert_true(strlen(command->description) > 20);
+        assert_non_null(command->run);
+        assert_non_null(command->options);
+        assert_true(option_count(command->options) <= OPTION_ROWS_MAX);
+        assert_ptr_equal(command_find(command->name), command);
+    }
+}
+
+static void every_option_is_documented_and_has_what_its_kind_needs(void **state)
+{
+    (void)state;
+    for (const struct command *command = commands; command->name != NULL; command++) {
+        for (const struct option_row *row = command->options; row->name != NULL; row++) {
+            bool takes_argument = row->kind != OPTION_FLAG;
+            assert_true(row->is_hidden || strlen(row->help) > 5);
+            assert_true(takes_argument == (row->argument != NULL || row->choices != NULL));
+            assert_true((row->kind == OPTION_CHOICE) == (row->choices != NULL));
+            assert_true(row->kind != OPTION_INT || row->high > row->low);
+        }
+    }
+}
+
+static void no_option_stands_twice_in_a_table(void **state)
+{
+    (void)state;
+    for (const struct command *command = commands; command->name != NULL; command++) {
+        const struct option_row *rows = command->options;
+        for (size_t i = 0; i < option_count(rows); i++) {
+            assert_int_equal(option_find(rows, rows[i].name), (int)i);
+            assert_true(rows[i].letter != 'h' && strcmp(rows[i].name, "help") != 0);
+            for (size_t j = 0; j < i; j++) {
+                assert_true(rows[i].letter == 0 || rows[i].letter != rows[j].letter);
+            }
+        }
+    }
+}
+
+static void the_same_option_means_the_same_in_loop_and_resume(void **state)
+{
+    (void)state;
+    for (const struct option_row *row = resume_options; row->name != NULL; row++) {
+        int index = option_find(loop_options, row->name);
+        assert_true(index >= 0);
+        assert_int_equal(loop_options[index].offset, row->offset);
+        assert_int_equal(loop_options[index].kind, row->kind);
+    }
+}
+
+static size_t widest_line(const char *text)
+{
+    size_t widest = 0;
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        auto_buf struct buf line = {0};
+        buf_append(&line, text, len);
+        size_t width = text_width(buf_string(&line));
+        widest = width > widest ? width : widest;
+        text += len + (text[len] == '\n');
+    }
+    return widest;
+}
+
+static void help_names_every_option_and_fits_the_terminal(void **state)
+{
+    (void)state;
+    for (const struct command *command = commands; command->name != NULL; command++) {
+        auto_buf struct buf text = {0};
+        struct command without_examples = *command;
+        without_examples.examples = NULL; /* Lines to be copied are not wrapped. */
+        command_help(&without_examples, 80, &text);
+        assert_true(widest_line(buf_string(&text)) <= 80);
+        for (const struct option_row *row = command->options; row->name != NULL; row++) {
+            char name[80];
+            snprintf(name, sizeof(name), "--%s", row->name);
+            assert_true((strstr(buf_string(&text), name) != NULL) == !row->is_hidden);
+        }
+    }
+}
+
+static void every_page_of_the_manual_has_its_sections(void **state)
+{
+    (void)state;
+    for (const struct command *command = commands; command->name != NULL; command++) {
+        auto_buf struct buf page = {0};
+        manual_page(command, &page);
+        assert_non_null(strstr(buf_string(&page), ".SH SYNOPSIS"));
+        assert_non_null(strstr(buf_string(&page), ".SH OPTIONS"));
+        assert_non_null(strstr(buf_string(&page), ".SH EXIT STATUS"));
+    }
+    auto_buf struct buf page = {0};
+    manual_page(NULL, &page);
+    assert_non_null(strstr(buf_string(&page), "\\fBrondo loop\\fR"));
+}
+
+static void exit_codes_are_listed_in_order_and_all(void **state)
+{
+    (void)state;
+    struct exit_code_row row;
+    int before = 0;
+    size_t count = 0;
+    for (; exit_code_row(count, &row); count++) {
+        assert_true(row.code >= before);
+        assert_true(strlen(row.name) > 0 && strlen(row.meaning) > 5);
+        before = row.code;
+    }
+    assert_int_equal(count, 13);
+}
+
+static void errors_have_the_exit_codes_that_are_documented(void **state)
+{
+    (void)state;
+    assert_int_equal(exit_code_of_error(RONDO_ERR_INVALID), EXIT_USAGE);
+    assert_int_equal(exit_code_of_error(RONDO_ERR_FENCED), EXIT_HELD);
+    assert_int_equal(exit_code_of_error(RONDO_ERR_FULL), EXIT_STORE);
+    assert_int_equal(exit_code_of_error(RONDO_ERR_SYSTEM), EXIT_OTHER);
+}
+
+int main(void)
+{
+    setlocale(LC_CTYPE, "C.UTF-8");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_command_is_described),
+        cmocka_unit_test(every_option_is_documented_and_has_what_its_kind_needs),
+        cmocka_unit_test(no_option_stands_twice_in_a_table),
+        cmocka_unit_test(the_same_option_means_the_same_in_loop_and_resume),
+        cmocka_unit_test(help_names_every_option_and_fits_the_terminal),
+        cmocka_unit_test(every_page_of_the_manual_has_its_sections),
+        cmocka_unit_test(exit_codes_are_listed_in_order_and_all),
+        cmocka_unit_test(errors_have_the_exit_codes_that_are_documented),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
