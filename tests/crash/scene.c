@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -58,6 +59,7 @@ int scene_setup(void **state)
         scene->seed = random_u64(random_system()) >> 16;
     }
     scene->random = random_seeded(scene->seed);
+    print_message("RONDO_CRASH_SEED=%" PRIu64 "\n", scene->seed);
     *state = scene;
     scene_clear(scene);
     return 0;

@@ -98,7 +98,6 @@ static void loops_survive_kills_at_random_instants(void **state)
     int64_t count = scene_number("RONDO_CRASH_COUNT", 60);
     struct figures figures = {0};
     struct ledger ledger = {0};
-    print_message("seed %" PRIu64 " (RONDO_CRASH_SEED)\n", scene->seed);
     for (int64_t i = 1; i <= count; i++) {
         kill_once(scene, &ledger, &figures);
         if (i % KILLS_PER_STORE == 0 || i == count) {

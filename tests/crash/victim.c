@@ -58,6 +58,7 @@ struct victim {
     size_t next_waiting;
     int64_t run_count;
     atomic_int failures;
+    atomic_bool is_done; /* take no further run */
 };
 
 static atomic_bool is_sync_off;
@@ -189,6 +190,7 @@ static void turn(struct victim *victim, struct loop *loop)
         run_body(victim, loop);
         if (victim->options.keep) {
             keep_until_told(loop);
+            victim->is_done = true;
             return;
         }
     }
@@ -309,7 +311,7 @@ static void *thread_main(void *context)
 {
     struct victim *victim = context;
     char id[ID_SIZE];
-    while (victim->failures == 0 && take_run(victim, id)) {
+    while (victim->failures == 0 && !victim->is_done && take_run(victim, id)) {
         do_run(victim, id[0] == '\0' ? NULL : id);
     }
     return NULL;

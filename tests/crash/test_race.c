@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Two processes want the same run, or the same exclusive agent, at the same instant: exactly one
+ * gets it, and the other learns who has it.
+ */
+#include "check.h"
+
+#include "rondo/error.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define RACERS 2
+
+/** How the winner of a round leaves the run to the next one. */
+enum leaving { LEAVE_BY_PARKING, LEAVE_BY_DYING };
+
+static struct child *start_racer(struct scene *scene, const char *run_id)
+{
+    const char *const argv[] = {
+        victim_path(),  "--store", scene->store, "--effects", scene->effects,
+        "--iterations", "1000000", "--barrier",  "--keep",    "--exclusive",
+        "--agent",      "racer",   "--runs",     "1000000",   run_id == NULL ? NULL : "--resume",
+        run_id,         NULL,
+    };
+    return child_start(scene, argv);
+}
+
+/** Give all racers their start at one instant: a byte in each pipe. */
+static void release(struct child *const racers[RACERS])
+{
+    for (size_t i = 0; i < RACERS; i++) {
+        assert_non_null(child_expect(racers[i], "r"));
+    }
+    for (size_t i = 0; i < RACERS; i++) {
+        child_tell(racers[i], "g");
+    }
+}
+
+/** Wait for the verdict of one racer. @return whether it won; the loser's words otherwise */
+static bool has_won(struct child *racer, char *ret_words, size_t size)
+{
+    const char *line;
+    while ((line = child_line(racer)) != NULL) {
+        if (line[0] == 'w' || line[0] == 's') {
+            return true;
+        }
+        if (line[0] == 'h' || line[0] == 'x' || line[0] == 'f' || line[0] == '!') {
+            snprintf(ret_words, size, "%s", line);
+            return false;
+        }
+    }
+    fail_msg("a racer said nothing:\n%s", buf_string(&racer->out));
+    return false;
+}
+
+static void check_loser(const char *words, pid_t winner)
+{
+    char expected[64];
+    snprintf(expected, sizeof(expected), "process %d on ", (int)winner);
+    if (words[0] != 'h' || strstr(words, expected) == NULL) {
+        fail_msg("the loser should name process %d, but says: %s", (int)winner, words);
+    }
+}
+
+static void leave(struct child *winner, enum leaving leaving)
+{
+    if (leaving == LEAVE_BY_DYING) {
+        /* After its beginning was acknowledged, so that there is something to take over. */
+        assert_non_null(child_expect(winner, "a "));
+        child_kill(winner);
+        return;
+    }
+    child_tell(winner, "p");
+    int status = child_wait(winner);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        fail_msg("the winner could not give the run up:\n%s", buf_string(&winner->out));
+    }
+}
+
+static void run_round(struct scene *scene, struct ledger *ledger, const char *run_id,
+                      enum leaving leaving)
+{
+    struct child *racers[RACERS];
+    char words[1024] = "";
+    size_t winner = RACERS, winners = 0;
+    for (size_t i = 0; i < RACERS; i++) {
+        racers[i] = start_racer(scene, run_id);
+    }
+    release(racers);
+    for (size_t i = 0; i < RACERS; i++) {
+        if (has_won(racers[i], words, sizeof(words))) {
+            winner = i;
+            winners++;
+        }
+    }
+    if (winners != 1) {
+        fail_msg("%zu racers won; one said: %s", winners, words);
+    }
+    check_loser(words, racers[winner]->pid);
+    leave(racers[winner], leaving);
+    for (size_t i = 0; i < RACERS; i++) {
+        child_wait(racers[i]);
+        ledger_read(ledger, &racers[i]->out);
+        child_end(racers[i]);
+    }
+}
+
+static void one_of_two_that_resume_a_run_wins(void **state)
+{
+    struct scene *scene = *state;
+    struct ledger ledger = {0};
+    int64_t rounds = scene_number("RONDO_CRASH_RACES", scene_is_long() ? 1000 : 100);
+    run_round(scene, &ledger, NULL, LEAVE_BY_DYING);
+    struct findings findings = check_store(scene, &ledger);
+    assert_int_equal(findings.runs, 1);
+    for (int64_t i = 0; i < rounds; i++) {
+        run_round(scene, &ledger, findings.last_run,
+                  i % 2 == 0 ? LEAVE_BY_PARKING : LEAVE_BY_DYING);
+    }
+    uint64_t claims = check_store(scene, &ledger).claims;
+    assert_int_equal(claims, (uint64_t)rounds + 1);
+    print_message("%" PRId64 " rounds, one winner each\n", rounds);
+    ledger_clear(&ledger);
+}
+
+static void one_of_two_that_start_an_exclusive_agent_wins(void **state)
+{
+    struct scene *scene = *state;
+    struct ledger ledger = {0};
+    int64_t rounds = scene_is_long() ? 300 : 30;
+    for (int64_t i = 0; i < rounds; i++) {
+        scene_clear(scene);
+        run_round(scene, &ledger, NULL, i % 2 == 0 ? LEAVE_BY_PARKING : LEAVE_BY_DYING);
+        assert_int_equal(check_store(scene, &ledger).runs, 1);
+        ledger_clear(&ledger);
+    }
+    print_message("%" PRId64 " rounds, one winner each, on a store that both create\n", rounds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_of_two_that_resume_a_run_wins, scene_setup,
+                                        scene_teardown),
+        cmocka_unit_test_setup_teardown(one_of_two_that_start_an_exclusive_agent_wins, scene_setup,
+                                        scene_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
