@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Becoming the command. The order matters: join the groups and read the files that the rules will
- * forbid, then limits, then Landlock, then seccomp, then execve. One thread, in a process of its
- * own, so it may leak what execve or the exit releases.
+ * forbid, then limits, then capabilities, Landlock, seccomp, then execve. One thread, in a process
+ * of its own, so it may leak what execve or the exit releases.
  */
 #include "os/sandbox_confine.h"
 
@@ -17,8 +17,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* As a shell reports a command that could not be executed. */
@@ -125,6 +128,24 @@ static int allow_by_order(struct confinement *self, const char *order, struct ro
     return 0;
 }
 
+/**
+ * Give up every capability for good. Landlock restrains root, but some kernel interfaces ask for a
+ * capability instead (the memory of other processes, for instance).
+ */
+static int drop_capabilities(struct rondo_error *err)
+{
+    /* Fails for one that the kernel does not have, and for those who may not: they have none. */
+    for (unsigned long capability = 0; capability < 64; capability++) {
+        (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+    }
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    if (syscall(SYS_capset, &header, none) != 0) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot drop capabilities");
+    }
+    return 0;
+}
+
 static int restrict_self(struct confinement *self, struct rondo_error *err)
 {
     int code = read_orders(&self->orders, err);
@@ -134,6 +155,9 @@ static int restrict_self(struct confinement *self, struct rondo_error *err)
     /* A control group counts exactly; the user's own count is for where there is none. */
     if (code == 0 && sandbox_limits_apply(&self->limits, 0, true) != 0) {
         code = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot limit the sandbox");
+    }
+    if (code == 0) {
+        code = drop_capabilities(err);
     }
     if (code == 0) {
         code = landlock_begin(!self->policy.allow_network, &self->ruleset_fd, err);

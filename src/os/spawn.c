@@ -256,7 +256,7 @@ static void ask_supervisor(struct job *job)
     if (status.survivors != 0) {
         snprintf(result->reason, sizeof(result->reason), "some of its processes cannot be killed");
     }
-    if (status.outcome == SUPERVISE_NOT_STARTED) {
+    if (status.outcome == SUPERVISE_NOT_STARTED && result->end != SPAWN_CANCELLED) {
         not_started(job, status.reason);
     } else if (result->end == SPAWN_EXITED || result->end == SPAWN_SIGNALLED) {
         result->end = status.outcome == SUPERVISE_EXITED ? SPAWN_EXITED : SPAWN_SIGNALLED;
