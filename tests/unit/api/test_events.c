@@ -18,14 +18,16 @@ static void a_subscription_gives_every_event_once_and_in_order(void **state)
     struct rondo_error err = {0};
     uint64_t seq = 0;
     int notes = 0;
+    char type[32] = "";
     while (rondo_subscription_next(subscription, 0, &event, &err) == 1) {
         assert_int_equal(event.seq, ++seq);
         assert_string_equal(event.run_id, rondo_loop_run_id(loop));
         assert_true(event.data[0] == '{');
         notes += strcmp(event.type, "note") == 0;
+        snprintf(type, sizeof(type), "%s", event.type);
     }
     assert_int_equal(notes, 3);
-    assert_string_equal(event.type, "run.finished");
+    assert_string_equal(type, "run.finished");
     rondo_subscription_free(subscription);
     rondo_loop_free(loop);
 }
