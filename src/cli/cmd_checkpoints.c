@@ -98,9 +98,11 @@ static void conditions_text(const char *conditions, struct buf *ret_buf)
         return;
     }
     size_t count = 0;
-    json_object_object_foreach(root, name, value)
+    struct json_object_iter member;
+    json_object_object_foreachC(root, member)
     {
-        const char *status = json_object_get_string(value);
+        const char *name = member.key;
+        const char *status = json_object_get_string(member.val);
         buf_append_string(ret_buf, count++ > 0 ? ", " : "");
         text_clean(name, strlen(name), ret_buf);
         buf_append_string(ret_buf, strcmp(status, "met") == 0 ? " met" : " not met");

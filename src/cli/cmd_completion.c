@@ -28,8 +28,8 @@ static const char *const completers[] = {
     [COMPLETE_NOTHING] = "COMPREPLY=()",
     [COMPLETE_FILE] = "COMPREPLY=($(compgen -f -- \"$cur\"))",
     [COMPLETE_FOLDER] = "COMPREPLY=($(compgen -d -- \"$cur\"))",
-    [COMPLETE_CONDITION] = "COMPREPLY=($(compgen -W 'all_tests_pass build_succeeds linting_clean "
-                           "security_scan_clean' -- \"$cur\"))",
+    [COMPLETE_CONDITION] = ("COMPREPLY=($(compgen -W 'all_tests_pass build_succeeds linting_clean "
+                            "security_scan_clean' -- \"$cur\"))"),
     [COMPLETE_RUN] = "COMPREPLY=($(compgen -W \"last $(_rondo_runs)\" -- \"$cur\"))",
     [COMPLETE_COMMAND] = "COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))",
     [COMPLETE_PROGRAM] = "COMPREPLY=($(compgen -c -f -- \"$cur\"))",

@@ -117,9 +117,10 @@ int config_parse(const char *text, size_t len, struct option_set *set, struct ro
     }
     bool is_fixed[OPTION_ROWS_MAX];
     memcpy(is_fixed, set->is_given, sizeof(is_fixed));
-    json_object_object_foreach(root, key, value)
+    struct json_object_iter member;
+    json_object_object_foreachC(root, member)
     {
-        r = apply_member(set, is_fixed, key, value, err);
+        r = apply_member(set, is_fixed, member.key, member.val, err);
         if (r < 0) {
             return r;
         }

@@ -202,7 +202,7 @@ static int flush_all(struct loop *loop, int tries, struct rondo_error *err)
 {
     while (loop->pending_count > 0) {
         size_t count = loop->tried_count > 0 ? loop->tried_count : loop->pending_count;
-        enum store_commit_outcome outcome;
+        enum store_commit_outcome outcome = STORE_COMMITTED;
         int r = commit_leading(loop, count, false, tries, &outcome, err);
         if (r < 0) {
             return degrade(loop, r, err);
@@ -227,7 +227,7 @@ static int flush_and_release(struct loop *loop, struct rondo_error *err)
         bool is_empty = loop->pending_count == 0;
         size_t count = loop->tried_count > 0 ? loop->tried_count : loop->pending_count;
         bool is_last = count == loop->pending_count;
-        enum store_commit_outcome outcome;
+        enum store_commit_outcome outcome = STORE_COMMITTED;
         int r = commit_leading(loop, count, is_last, FLUSH_TRIES, &outcome, err);
         if (r < 0) {
             return r == RONDO_ERR_FENCED && is_empty ? 0 : r;

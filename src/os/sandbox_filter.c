@@ -94,30 +94,45 @@ static int deny_calls(scmp_filter_ctx filter)
     return code;
 }
 
+/** Deny a call whose argument `index` compares so. */
+static int deny_if(scmp_filter_ctx filter, int error, int number, struct scmp_arg_cmp condition)
+{
+    return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO((uint32_t)error), number, 1, &condition);
+}
+
 static int deny_namespaces(scmp_filter_ctx filter)
 {
     int code = 0;
     size_t count = sizeof(namespace_flags) / sizeof(namespace_flags[0]);
     for (size_t i = 0; code == 0 && i < count; i++) {
-        struct scmp_arg_cmp has_flag =
-            SCMP_A0(SCMP_CMP_MASKED_EQ, namespace_flags[i], namespace_flags[i]);
-        code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(unshare), 1, has_flag);
+        const struct scmp_arg_cmp has_flag = {
+            .arg = 0,
+            .op = SCMP_CMP_MASKED_EQ,
+            .datum_a = namespace_flags[i],
+            .datum_b = namespace_flags[i],
+        };
+        code = deny_if(filter, EPERM, SCMP_SYS(unshare), has_flag);
+        /* In clone's flags the bit of CLONE_NEWTIME belongs to the exit signal. */
         if (code == 0 && namespace_flags[i] != CLONE_NEWTIME) {
-            /* In clone's flags the bit of CLONE_NEWTIME belongs to the exit signal. */
-            code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, has_flag);
+            code = deny_if(filter, EPERM, SCMP_SYS(clone), has_flag);
         }
     }
     return code;
 }
 
+/** The kernel looks at the lower half of the argument only, so the upper half must not matter. */
 static int deny_terminal_input(scmp_filter_ctx filter)
 {
     int code = 0;
     size_t count = sizeof(terminal_requests) / sizeof(terminal_requests[0]);
     for (size_t i = 0; code == 0 && i < count; i++) {
-        code = seccomp_rule_add(
-            filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-            SCMP_A1(SCMP_CMP_MASKED_EQ, UINT64_C(0xFFFFFFFF), terminal_requests[i]));
+        const struct scmp_arg_cmp is_request = {
+            .arg = 1,
+            .op = SCMP_CMP_MASKED_EQ,
+            .datum_a = UINT64_C(0xFFFFFFFF),
+            .datum_b = terminal_requests[i],
+        };
+        code = deny_if(filter, EPERM, SCMP_SYS(ioctl), is_request);
     }
     return code;
 }
@@ -145,18 +160,17 @@ static bool is_family_allowed(const struct sandbox_policy *policy, int family)
 
 static int deny_sockets(scmp_filter_ctx filter, const struct sandbox_policy *policy)
 {
+    struct scmp_arg_cmp condition = {.arg = 0, .op = SCMP_CMP_EQ};
     int code = 0;
     for (int family = 0; code == 0 && family <= AF_NETLINK; family++) {
         if (!is_family_allowed(policy, family)) {
-            code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), 1,
-                                    SCMP_A0(SCMP_CMP_EQ, (uint64_t)family));
+            condition.datum_a = (uint64_t)family;
+            code = deny_if(filter, EACCES, SCMP_SYS(socket), condition);
         }
     }
-    if (code == 0) {
-        code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), 1,
-                                SCMP_A0(SCMP_CMP_GT, AF_NETLINK));
-    }
-    return code;
+    condition.op = SCMP_CMP_GT;
+    condition.datum_a = AF_NETLINK;
+    return code == 0 ? deny_if(filter, EACCES, SCMP_SYS(socket), condition) : code;
 }
 
 /** System calls of another word size have other numbers; libseccomp kills those who make them. */
