@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Ids, random numbers, cancel tokens, times, errors, statuses. */
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "cases.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void ids_are_uuids_of_version_7_and_sort_by_time(void **state)
+{
+    (void)state;
+    struct random random = random_seeded(1);
+    char earlier[ID_SIZE];
+    char later[ID_SIZE];
+    id_new(INT64_C(1700000000000) * NS_PER_MS, &random, earlier);
+    id_new(INT64_C(1700000000001) * NS_PER_MS, &random, later);
+    assert_true(id_is_valid(earlier) && id_is_valid(later));
+    assert_true(strcmp(earlier, later) < 0);
+    assert_int_equal(earlier[14], '7');
+    assert_non_null(strchr("89ab", earlier[19]));
+    assert_memory_equal(earlier, "018bcfe5-6800", 13);
+}
+
+static void what_is_no_id_is_noticed(void **state)
+{
+    (void)state;
+    assert_false(id_is_valid(""));
+    assert_false(id_is_valid("018bcfe5-6800-7000-8000-00000000000"));
+    assert_false(id_is_valid("018bcfe5-6800-7000-8000-0000000000000"));
+    assert_false(id_is_valid("018BCFE5-6800-7000-8000-000000000000"));
+    assert_false(id_is_valid("018bcfe5x6800-7000-8000-000000000000"));
+    assert_true(id_is_valid("018bcfe5-6800-7000-8000-000000000000"));
+}
+
+static void a_seed_always_gives_the_same_numbers(void **state)
+{
+    (void)state;
+    struct random one = random_seeded(42);
+    struct random two = random_seeded(42);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(random_u64(&one), random_u64(&two));
+        assert_true(random_below(&one, 7) < 7);
+        random_below(&two, 7);
+    }
+}
+
+static void a_cancel_token_only_rises(void **state)
+{
+    (void)state;
+    struct cancel cancel;
+    assert_int_equal(cancel_init(&cancel, NULL), 0);
+    assert_false(cancel_is_set(&cancel));
+    assert_false(cancel_wait(&cancel, 0));
+    cancel_set(&cancel, CANCEL_NOW);
+    cancel_set(&cancel, CANCEL_GRACEFUL);
+    assert_int_equal(cancel_level(&cancel), CANCEL_NOW);
+    assert_true(cancel_wait(&cancel, INT64_MAX / 2));
+    assert_int_equal(cancel_level(NULL), CANCEL_NONE);
+    cancel_fini(&cancel);
+    cancel_fini(&cancel);
+}
+
+static void times_are_shown_in_utc(void **state)
+{
+    (void)state;
+    char text[CLOCK_UTC_SIZE];
+    clock_format_utc(INT64_C(1795233600123456789), text);
+    assert_string_equal(text, "2026-11-21T04:00:00.123Z");
+    clock_format_utc(0, text);
+    assert_string_equal(text, "1970-01-01T00:00:00.000Z");
+}
+
+static void errors_keep_their_code_and_grow_in_front(void **state)
+{
+    (void)state;
+    struct rondo_error err;
+    assert_int_equal(error_set(&err, RONDO_ERR_IO, "disk %d", 3), RONDO_ERR_IO);
+    error_prefix(&err, "while opening");
+    assert_string_equal(err.message, "while opening: disk 3");
+    assert_int_equal(err.code, RONDO_ERR_IO);
+    assert_int_equal(error_set_errno(&err, RONDO_ERR_SYSTEM, ENOSPC, "write"), RONDO_ERR_FULL);
+    assert_int_equal(err.os_errno, ENOSPC);
+    assert_string_equal(err.message, "write: No space left on device");
+    assert_int_equal(error_set(NULL, RONDO_ERR_IO, "x"), RONDO_ERR_IO);
+    error_prefix(NULL, "x");
+}
+
+static void long_errors_are_cut(void **state)
+{
+    (void)state;
+    struct rondo_error err;
+    char text[2 * RONDO_ERROR_MESSAGE_SIZE];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    error_set(&err, RONDO_ERR_IO, "%s", text);
+    assert_int_equal(strlen(err.message), RONDO_ERROR_MESSAGE_SIZE - 1);
+    error_prefix(&err, "%s", text);
+    assert_int_equal(strlen(err.message), RONDO_ERROR_MESSAGE_SIZE - 1);
+}
+
+static void every_status_has_a_name_of_its_own_and_only_completed_exits_with_0(void **state)
+{
+    (void)state;
+    for (int i = 0; i < RONDO_STATUS_COUNT; i++) {
+        enum rondo_status status = RONDO_STATUS_COUNT;
+        assert_true(status_from_name(rondo_status_name((enum rondo_status)i), &status));
+        assert_int_equal(status, i);
+        assert_int_equal(rondo_status_exit_code((enum rondo_status)i) == 0, i == RONDO_COMPLETED);
+        assert_true(strlen(status_meaning((enum rondo_status)i)) > 0);
+    }
+    assert_string_equal(rondo_status_name((enum rondo_status)99), "unknown");
+}
+
+static void every_reason_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    for (int i = 0; i < RONDO_REASON_COUNT; i++) {
+        enum rondo_condition_reason reason = RONDO_REASON_COUNT;
+        const char *name = rondo_condition_reason_name((enum rondo_condition_reason)i);
+        assert_true(condition_reason_from_name(name, &reason));
+        assert_int_equal(reason, i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ids_are_uuids_of_version_7_and_sort_by_time),
+        cmocka_unit_test(what_is_no_id_is_noticed),
+        cmocka_unit_test(a_seed_always_gives_the_same_numbers),
+        cmocka_unit_test(a_cancel_token_only_rises),
+        cmocka_unit_test(times_are_shown_in_utc),
+        cmocka_unit_test(errors_keep_their_code_and_grow_in_front),
+        cmocka_unit_test(long_errors_are_cut),
+        cmocka_unit_test(every_status_has_a_name_of_its_own_and_only_completed_exits_with_0),
+        cmocka_unit_test(every_reason_has_a_name_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Buffers, digests and compression. */
+#include "base/buf.h"
+#include "base/digest.h"
+#include "base/random.h"
+#include "base/zip.h"
+#include "cases.h"
+#include "rondo/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void a_buffer_is_always_a_string(void **state)
+{
+    (void)state;
+    auto_buf struct buf buf = {0};
+    assert_string_equal(buf_string(&buf), "");
+    for (int i = 0; i < 1000; i++) {
+        buf_printf(&buf, "%d,", i);
+        assert_int_equal(strlen(buf_string(&buf)), buf.len);
+    }
+    buf_clear(&buf);
+    assert_string_equal(buf_string(&buf), "");
+    buf_append_string(&buf, "x");
+    char *stolen = buf_steal(&buf);
+    assert_string_equal(stolen, "x");
+    free(stolen);
+    stolen = buf_steal(&buf);
+    assert_string_equal(stolen, "");
+    free(stolen);
+}
+
+static void sha256_of_the_standard_vectors(void **state)
+{
+    (void)state;
+    unsigned char sha256[DIGEST_SIZE];
+    char hex[DIGEST_HEX_SIZE];
+    struct digest digest = digest_begin();
+    digest_add(&digest, "ab", 2);
+    digest_add(&digest, "c", 1);
+    digest_finish(&digest, sha256);
+    digest_hex(sha256, hex);
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    digest = digest_begin();
+    digest_add(&digest, NULL, 0);
+    digest_finish(&digest, sha256);
+    digest_hex(sha256, hex);
+    assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+static void numbers_are_digested_big_endian(void **state)
+{
+    (void)state;
+    unsigned char one[DIGEST_SIZE];
+    unsigned char two[DIGEST_SIZE];
+    struct digest digest = digest_begin();
+    digest_add_u64(&digest, 0x0102030405060708ULL);
+    digest_finish(&digest, one);
+    digest = digest_begin();
+    digest_add(&digest, "\1\2\3\4\5\6\7\10", 8);
+    digest_finish(&digest, two);
+    assert_memory_equal(one, two, DIGEST_SIZE);
+}
+
+static void packed_bytes_come_back(void **state)
+{
+    (void)state;
+    struct random random = random_seeded(5);
+    for (size_t len = 0; len < 70000; len = len * 3 + 1) {
+        auto_buf struct buf bytes = {0};
+        auto_buf struct buf packed = {0};
+        auto_buf struct buf again = {0};
+        while (bytes.len < len) {
+            char byte = (char)random_below(&random, 4);
+            buf_append(&bytes, &byte, 1);
+        }
+        zip_pack(bytes.data, bytes.len, &packed);
+        assert_int_equal(zip_unpack(packed.data, packed.len, len, &again, NULL), 0);
+        assert_int_equal(again.len, len);
+        assert_true(len == 0 || memcmp(again.data, bytes.data, len) == 0);
+    }
+}
+
+static void damaged_or_wrongly_sized_packed_bytes_are_refused(void **state)
+{
+    (void)state;
+    auto_buf struct buf packed = {0};
+    auto_buf struct buf again = {0};
+    zip_pack("aaaaaaaaaaaaaaaaaaaaaaaaaaaa", 28, &packed);
+    assert_int_equal(zip_unpack(packed.data, packed.len, 27, &again, NULL), RONDO_ERR_CORRUPT);
+    assert_int_equal(zip_unpack(packed.data, packed.len, 29, &again, NULL), RONDO_ERR_CORRUPT);
+    assert_int_equal(zip_unpack(packed.data, packed.len - 1, 28, &again, NULL), RONDO_ERR_CORRUPT);
+    assert_int_equal(zip_unpack("not zstd", 8, 28, &again, NULL), RONDO_ERR_CORRUPT);
+    assert_int_equal(again.len, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_buffer_is_always_a_string),
+        cmocka_unit_test(sha256_of_the_standard_vectors),
+        cmocka_unit_test(numbers_are_digested_big_endian),
+        cmocka_unit_test(packed_bytes_come_back),
+        cmocka_unit_test(damaged_or_wrongly_sized_packed_bytes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
