@@ -431,7 +431,7 @@ static void the_environment_is_scrubbed(void **state)
         &policy,
         "echo $RONDO_TEST_SECRET$LD_PRELOAD_TEST $RONDO_TEST_WANTED $TERM $CI $NO_COLOR; "
         "test \"$HOME\" != \"$0\" && test -d \"$HOME\" && touch \"$HOME/x\" \"$TMPDIR/y\" && "
-        "echo home; tr '\\0' '\\n' </proc/$PPID/environ 2>/dev/null | grep -c secret");
+        "echo home; cat /proc/$PPID/environ 2>/dev/null | grep -c secret");
     unsetenv("RONDO_TEST_SECRET");
     unsetenv("RONDO_TEST_WANTED");
     unsetenv("LD_PRELOAD_TEST");
@@ -819,7 +819,12 @@ static int be_nested(const char *folder)
     if (sandbox_is_available(SANDBOX_NAMESPACE, reason) || reason[0] == '\0') {
         return 2;
     }
-    return spawn_run(&request, &result, NULL) == 0 && result.end == SPAWN_NOT_STARTED ? 0 : 3;
+    if (spawn_run(&request, &result, NULL) != 0) {
+        return 3;
+    }
+    enum spawn_end end = result.end;
+    spawn_result_fini(&result);
+    return end == SPAWN_NOT_STARTED ? 0 : 4;
 }
 
 static void memory_is_limited(void **state)
