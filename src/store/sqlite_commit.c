@@ -20,16 +20,17 @@
 #define MARK_SHIFT 27
 
 /** What SQL_RUN_FOR_COMMIT gives. */
-struct run_state {
+struct commit_state {
     int64_t key;
     struct rules_row row;
     int64_t ended_ns;
     uint64_t last_position;
+    int64_t last_checkpoint_key;
     bool has_mail; /**< behind the mail that the batch has taken */
 };
 
 static int read_state(struct sqlite_connection *writer, const struct store_batch *batch,
-                      struct run_state *ret_state, struct rondo_error *err)
+                      struct commit_state *ret_state, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
     int rc = sqlite_statement(writer, SQL_RUN_FOR_COMMIT, &statement, err);
@@ -40,7 +41,7 @@ static int read_state(struct sqlite_connection *writer, const struct store_batch
     sqlite_bind_unsigned(statement, 2, batch->mail_taken);
     rc = sqlite_step_row(writer, statement, "read a run", err);
     if (rc == 1) {
-        *ret_state = (struct run_state){
+        *ret_state = (struct commit_state){
             .key = sqlite3_column_int64(statement, 0),
             .row = {.epoch = (uint64_t)sqlite3_column_int64(statement, 1),
                     .last_seq = (uint64_t)sqlite3_column_int64(statement, 2),
@@ -48,7 +49,8 @@ static int read_state(struct sqlite_connection *writer, const struct store_batch
                     .is_owned = sqlite3_column_int(statement, 4) != 0},
             .ended_ns = sqlite3_column_int64(statement, 5),
             .last_position = (uint64_t)sqlite3_column_int64(statement, 6),
-            .has_mail = sqlite3_column_int(statement, 7) != 0,
+            .last_checkpoint_key = sqlite3_column_int64(statement, 7),
+            .has_mail = sqlite3_column_int(statement, 8) != 0,
         };
     }
     sqlite3_reset(statement);
@@ -101,7 +103,7 @@ int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, 
     return rc;
 }
 
-static int insert_checkpoint(struct sqlite_connection *writer, int64_t run_key,
+static int insert_checkpoint(struct sqlite_connection *writer, const struct commit_state *state,
                              const struct store_checkpoint *checkpoint, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
@@ -109,19 +111,20 @@ static int insert_checkpoint(struct sqlite_connection *writer, int64_t run_key,
     if (rc < 0) {
         return rc;
     }
-    sqlite_bind_number(statement, 1, run_key);
+    sqlite_bind_number(statement, 1, state->key);
     sqlite_bind_unsigned(statement, 2, checkpoint->number);
-    sqlite_bind_unsigned(statement, 3, checkpoint->seq);
-    sqlite_bind_unsigned(statement, 4, checkpoint->iteration);
-    sqlite_bind_number(statement, 5, checkpoint->time_ns);
-    sqlite_bind_number(statement, 6, checkpoint->format);
-    sqlite_bind_unsigned(statement, 7, checkpoint->state_size);
-    sqlite_bind_number(statement, 8, checkpoint->is_packed);
-    sqlite_bind_bytes(statement, 9, checkpoint->sha256, sizeof(checkpoint->sha256));
-    sqlite_bind_string(statement, 10, checkpoint->conditions);
-    sqlite_bind_string(statement, 11, checkpoint->custom_data);
-    sqlite_bind_string(statement, 12, checkpoint->fold);
-    sqlite_bind_bytes(statement, 13, checkpoint->state, checkpoint->state_len);
+    sqlite_bind_number(statement, 3, state->last_checkpoint_key);
+    sqlite_bind_unsigned(statement, 4, checkpoint->seq);
+    sqlite_bind_unsigned(statement, 5, checkpoint->iteration);
+    sqlite_bind_number(statement, 6, checkpoint->time_ns);
+    sqlite_bind_number(statement, 7, checkpoint->format);
+    sqlite_bind_unsigned(statement, 8, checkpoint->state_size);
+    sqlite_bind_number(statement, 9, checkpoint->is_packed);
+    sqlite_bind_bytes(statement, 10, checkpoint->sha256, sizeof(checkpoint->sha256));
+    sqlite_bind_string(statement, 11, checkpoint->conditions);
+    sqlite_bind_string(statement, 12, checkpoint->custom_data);
+    sqlite_bind_string(statement, 13, checkpoint->fold);
+    sqlite_bind_bytes(statement, 14, checkpoint->state, checkpoint->state_len);
     rc = sqlite_run(writer, statement, "store a checkpoint", err);
     /* The caller's memory must not stay bound behind its back. */
     sqlite3_clear_bindings(statement);
@@ -144,14 +147,18 @@ static int run_for_key(struct sqlite_connection *writer, enum sqlite_sql which, 
     return sqlite_run(writer, statement, doing, err);
 }
 
-static int store_checkpoint(struct sqlite_connection *writer, const struct run_state *state,
-                            const struct store_batch *batch, uint64_t newest,
+/** Store the batch's checkpoint and prune; `after` gets the run's newest one. */
+static int store_checkpoint(struct sqlite_connection *writer, const struct commit_state *state,
+                            const struct store_batch *batch, struct commit_state *after,
                             struct rondo_error *err)
 {
     int rc = 0;
     if (rules_stores_checkpoint(&state->row, batch)) {
-        rc = insert_checkpoint(writer, state->key, batch->checkpoint, err);
+        rc = insert_checkpoint(writer, state, batch->checkpoint, err);
+        after->row.last_checkpoint = batch->checkpoint->number;
+        after->last_checkpoint_key = sqlite3_last_insert_rowid(writer->db);
     }
+    uint64_t newest = after->row.last_checkpoint;
     if (rc == 0 && batch->keep_checkpoints > 0 && newest > batch->keep_checkpoints) {
         rc = run_for_key(writer, SQL_CHECKPOINT_PRUNE, state->key, newest - batch->keep_checkpoints,
                          "prune checkpoints", err);
@@ -159,9 +166,9 @@ static int store_checkpoint(struct sqlite_connection *writer, const struct run_s
     return rc;
 }
 
-static int update_run(struct sqlite_connection *writer, const struct run_state *state,
-                      const struct store_batch *batch, uint64_t last_position,
-                      uint64_t newest_checkpoint, int64_t now_ns, struct rondo_error *err)
+/** @param state the run as it is after the batch, but for what the batch's summary says */
+static int update_run(struct sqlite_connection *writer, const struct commit_state *state,
+                      const struct store_batch *batch, int64_t now_ns, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
     int rc = sqlite_statement(writer, SQL_RUN_UPDATE, &statement, err);
@@ -180,9 +187,10 @@ static int update_run(struct sqlite_connection *writer, const struct run_state *
     sqlite_bind_number(statement, 9, summary->conditions_total);
     sqlite_bind_number(statement, 10, summary->tokens);
     sqlite_bind_number(statement, 11, summary->cost_micro);
-    sqlite_bind_unsigned(statement, 12, state->row.last_seq + batch->event_count);
-    sqlite_bind_unsigned(statement, 13, last_position);
-    sqlite_bind_unsigned(statement, 14, newest_checkpoint);
+    sqlite_bind_unsigned(statement, 12, state->row.last_seq);
+    sqlite_bind_unsigned(statement, 13, state->last_position);
+    sqlite_bind_unsigned(statement, 14, state->row.last_checkpoint);
+    sqlite_bind_number(statement, 15, state->last_checkpoint_key);
     rc = sqlite_run(writer, statement, "update a run", err);
     if (rc == 0 && batch->lease_ns == 0) {
         rc = run_for_key(writer, SQL_RUN_GIVE_UP, state->key, 0, "give a run up", err);
@@ -190,29 +198,26 @@ static int update_run(struct sqlite_connection *writer, const struct run_state *
     return rc;
 }
 
-static int apply_batch(struct sqlite_store *store, const struct run_state *state,
+static int apply_batch(struct sqlite_store *store, const struct commit_state *state,
                        const struct store_batch *batch, uint64_t *ret_position,
                        struct rondo_error *err)
 {
     struct sqlite_connection *writer = &store->writer;
-    uint64_t newest = state->row.last_checkpoint;
-    if (batch->checkpoint != NULL) {
-        newest = batch->checkpoint->number;
-    }
-    uint64_t position = state->last_position;
+    struct commit_state after = *state;
     int rc = sqlite_insert_events(writer, state->key, state->row.last_seq, batch->events,
-                                  batch->event_count, &position, err);
+                                  batch->event_count, &after.last_position, err);
+    after.row.last_seq += batch->event_count;
     if (rc == 0) {
-        rc = store_checkpoint(writer, state, batch, newest, err);
+        rc = store_checkpoint(writer, state, batch, &after, err);
     }
     if (rc == 0 && batch->mail_taken > 0) {
         rc = run_for_key(writer, SQL_LETTER_DELETE, state->key, batch->mail_taken, "delete mail",
                          err);
     }
     if (rc == 0) {
-        rc = update_run(writer, state, batch, position, newest, clock_now(store->clock), err);
+        rc = update_run(writer, &after, batch, clock_now(store->clock), err);
     }
-    *ret_position = batch->event_count > 0 ? position : 0;
+    *ret_position = batch->event_count > 0 ? after.last_position : 0;
     return rc;
 }
 
@@ -244,7 +249,7 @@ static int commit_batch(struct sqlite_store *store, const struct store_batch *ba
                         struct store_commit_result *ret_result, struct rondo_error *err)
 {
     struct sqlite_connection *writer = &store->writer;
-    struct run_state state;
+    struct commit_state state;
     struct store_commit_result result = {.outcome = STORE_COMMITTED};
     int rc = read_state(writer, batch, &state, err);
     if (rc == 0) {

@@ -42,7 +42,8 @@ static const char *const migrations[] = {
     "  cost_micro INTEGER NOT NULL,"
     "  last_seq INTEGER NOT NULL,"
     "  last_position INTEGER NOT NULL,"
-    "  last_checkpoint INTEGER NOT NULL"
+    "  last_checkpoint INTEGER NOT NULL,"
+    "  last_checkpoint_key INTEGER NOT NULL"
     ") STRICT;"
     "CREATE INDEX runs_by_agent ON runs(agent_id);"
     "CREATE INDEX runs_owned_by_agent ON runs(agent_id) WHERE owner <> '';"
@@ -63,8 +64,10 @@ static const char *const migrations[] = {
     "  PRIMARY KEY (run, seq)"
     ") STRICT, WITHOUT ROWID;"
     "CREATE TABLE checkpoints ("
+    "  key INTEGER PRIMARY KEY,"
     "  run INTEGER NOT NULL,"
     "  number INTEGER NOT NULL,"
+    "  previous INTEGER NOT NULL,"
     "  seq INTEGER NOT NULL,"
     "  iteration INTEGER NOT NULL,"
     "  time_ns INTEGER NOT NULL,"
@@ -75,9 +78,8 @@ static const char *const migrations[] = {
     "  conditions TEXT,"
     "  custom_data TEXT,"
     "  fold TEXT,"
-    "  state BLOB,"
-    "  PRIMARY KEY (run, number)"
-    ") STRICT, WITHOUT ROWID;"
+    "  state BLOB"
+    ") STRICT;"
     "CREATE TABLE letters ("
     "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
     "  run INTEGER NOT NULL,"
@@ -93,16 +95,29 @@ uint32_t sqlite_schema_newest(void)
     return sizeof(migrations) / sizeof(migrations[0]);
 }
 
-/** Run a statement without parameters that gives one number. */
-static int query_number(sqlite3 *db, const char *sql, int64_t *ret_number)
+/** What tells whose file it is. */
+struct identity {
+    int64_t application;
+    int64_t version;
+    int64_t objects;
+};
+
+/* One statement, thus one snapshot: another process may be creating the store just now. */
+static const char identity_sql[] =
+    "SELECT (SELECT application_id FROM pragma_application_id),"
+    " (SELECT user_version FROM pragma_user_version), count(*) FROM sqlite_schema";
+
+static int read_identity(sqlite3 *db, struct identity *ret_identity)
 {
     sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    int rc = sqlite3_prepare_v2(db, identity_sql, -1, &statement, NULL);
     if (rc == SQLITE_OK) {
         rc = sqlite3_step(statement);
     }
     if (rc == SQLITE_ROW) {
-        *ret_number = sqlite3_column_int64(statement, 0);
+        ret_identity->application = sqlite3_column_int64(statement, 0);
+        ret_identity->version = sqlite3_column_int64(statement, 1);
+        ret_identity->objects = sqlite3_column_int64(statement, 2);
         rc = SQLITE_OK;
     }
     sqlite3_finalize(statement);
@@ -112,33 +127,25 @@ static int query_number(sqlite3 *db, const char *sql, int64_t *ret_number)
 int sqlite_schema_identify(sqlite3 *db, const char *path, uint32_t *ret_version,
                            struct rondo_error *err)
 {
-    int64_t application = 0;
-    int64_t version = 0;
-    int64_t objects = 0;
-    int rc = query_number(db, "PRAGMA application_id", &application);
-    if (rc == SQLITE_OK) {
-        rc = query_number(db, "PRAGMA user_version", &version);
-    }
-    if (rc == SQLITE_OK) {
-        rc = query_number(db, "SELECT count(*) FROM sqlite_schema", &objects);
-    }
+    struct identity found = {0};
+    int rc = read_identity(db, &found);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    bool is_empty = application == 0 && version == 0 && objects == 0;
-    if (!is_empty && application != SQLITE_SCHEMA_APPLICATION_ID) {
+    bool is_empty = found.application == 0 && found.version == 0 && found.objects == 0;
+    if (!is_empty && found.application != SQLITE_SCHEMA_APPLICATION_ID) {
         return error_set(err, RONDO_ERR_INVALID,
                          "%s is a database of another program, not a Rondo store; it was left as "
                          "it is",
                          path);
     }
-    if (version < 0 || version > sqlite_schema_newest()) {
+    if (found.version < 0 || found.version > sqlite_schema_newest()) {
         return error_set(err, RONDO_ERR_VERSION,
                          "%s has schema version %lld, but this program knows versions up to %u; "
                          "use a newer Rondo",
-                         path, (long long)version, sqlite_schema_newest());
+                         path, (long long)found.version, sqlite_schema_newest());
     }
-    *ret_version = (uint32_t)version;
+    *ret_version = (uint32_t)found.version;
     return 0;
 }
 

@@ -13,6 +13,18 @@
     "c.number, c.seq, c.iteration, c.time_ns, c.format, c.state_size, c.is_packed, " \
     "c.sha256, c.conditions, c.custom_data"
 
+/*
+ * The chain of a run's checkpoints, newest first: each row names the one before it. A pruned key
+ * may be given again to another run, so a link counts only when run and number fit.
+ */
+#define CHECKPOINT_CHAIN(start)                                                        \
+    "WITH RECURSIVE chain (key, run, number, previous) AS ("                           \
+    " SELECT c.key, c.run, c.number, c.previous FROM runs r CROSS JOIN checkpoints c"  \
+    "  WHERE " start " AND c.key = r.last_checkpoint_key AND c.run = r.key"            \
+    " UNION ALL"                                                                       \
+    " SELECT c.key, c.run, c.number, c.previous FROM chain h CROSS JOIN checkpoints c" \
+    "  WHERE c.key = h.previous AND c.run = h.run AND c.number = h.number - 1) "
+
 #define LETTER_COLUMNS "r.id, l.id, l.time_ns, l.kind, l.data"
 
 #define OTHER_OWNED "agent_id = ?1 AND owner <> '' AND key <> ?2 AND (is_exclusive OR ?3)"
@@ -27,6 +39,7 @@ const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_RUN_BY_ID] = "SELECT " RUN_COLUMNS "FROM runs WHERE id = ?1",
     [SQL_RUN_FOR_COMMIT] =
         "SELECT key, epoch, last_seq, last_checkpoint, owner <> '', ended_ns, last_position,"
+        " last_checkpoint_key,"
         " EXISTS (SELECT 1 FROM letters WHERE run = key AND id > ?2) FROM runs WHERE id = ?1",
     [SQL_RUN_OTHER_OWNED] = "SELECT " RUN_COLUMNS "FROM runs WHERE " OTHER_OWNED
                             " ORDER BY lease_until_ns DESC LIMIT 1",
@@ -35,9 +48,10 @@ const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_RUN_INSERT] =
         "INSERT INTO runs (id, agent_id, is_exclusive, owner, epoch, lease_until_ns, alive_ns,"
         " created_ns, updated_ns, ended_ns, status, iteration, iteration_limit, conditions_met,"
-        " conditions_total, tokens, cost_micro, last_seq, last_position, last_checkpoint) "
+        " conditions_total, tokens, cost_micro, last_seq, last_position, last_checkpoint,"
+        " last_checkpoint_key) "
         "VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0, "
-        "0)",
+        "0, 0)",
     [SQL_RUN_CLAIM] = "UPDATE runs SET owner = ?2, lease_until_ns = ?3, alive_ns = ?4,"
                       " epoch = epoch + 1 WHERE key = ?1",
     [SQL_RUN_EXPIRE] =
@@ -48,7 +62,7 @@ const char *const sqlite_statements[SQL_COUNT] = {
         "UPDATE runs SET lease_until_ns = ?2, alive_ns = ?3, updated_ns = ?3, ended_ns = ?4,"
         " status = ?5, iteration = ?6, iteration_limit = ?7, conditions_met = ?8,"
         " conditions_total = ?9, tokens = ?10, cost_micro = ?11, last_seq = ?12,"
-        " last_position = ?13, last_checkpoint = ?14 WHERE key = ?1",
+        " last_position = ?13, last_checkpoint = ?14, last_checkpoint_key = ?15 WHERE key = ?1",
     [SQL_RUN_SET_LAST] = "UPDATE runs SET last_position = ?2 WHERE key = ?1",
     [SQL_RUN_GIVE_UP] = "UPDATE runs SET owner = '' WHERE key = ?1",
     [SQL_RUN_LIST] = "SELECT " RUN_COLUMNS "FROM runs WHERE (?1 IS NULL OR agent_id = ?1)"
@@ -80,18 +94,21 @@ const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_MARK_INSERT] = "INSERT INTO marks (run, seq, position) VALUES (?1, ?2, ?3)",
 
     [SQL_CHECKPOINT_INSERT] =
-        "INSERT INTO checkpoints (run, number, seq, iteration, time_ns, format, state_size,"
-        " is_packed, sha256, conditions, custom_data, fold, state)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    [SQL_CHECKPOINT_PRUNE] = "DELETE FROM checkpoints WHERE run = ?1 AND number <= ?2",
-    [SQL_CHECKPOINT_LIST] = "SELECT " CHECKPOINT_COLUMNS " FROM runs r CROSS JOIN checkpoints c"
-                            " WHERE r.id = ?1 AND c.run = r.key ORDER BY c.number DESC",
+        "INSERT INTO checkpoints (run, number, previous, seq, iteration, time_ns, format,"
+        " state_size, is_packed, sha256, conditions, custom_data, fold, state)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    [SQL_CHECKPOINT_PRUNE] = "DELETE FROM checkpoints WHERE key IN (" CHECKPOINT_CHAIN(
+        "r.key = ?1") "SELECT key FROM chain WHERE number <= ?2)",
+    [SQL_CHECKPOINT_LIST] =
+        CHECKPOINT_CHAIN("r.id = ?1") "SELECT " CHECKPOINT_COLUMNS
+                                      " FROM chain h CROSS JOIN checkpoints c WHERE c.key = h.key",
     [SQL_CHECKPOINT_GET] =
-        "SELECT " CHECKPOINT_COLUMNS ", c.fold, c.state FROM runs r CROSS JOIN checkpoints c"
-        " WHERE r.id = ?1 AND c.run = r.key AND c.number = ?2",
+        CHECKPOINT_CHAIN("r.id = ?1") "SELECT " CHECKPOINT_COLUMNS ", c.fold, c.state"
+                                      " FROM chain h CROSS JOIN checkpoints c"
+                                      " WHERE h.number = ?2 AND c.key = h.key LIMIT 1",
     [SQL_CHECKPOINT_NEWEST] =
         "SELECT " CHECKPOINT_COLUMNS ", c.fold, c.state FROM runs r CROSS JOIN checkpoints c"
-        " WHERE r.id = ?1 AND c.run = r.key ORDER BY c.number DESC LIMIT 1",
+        " WHERE r.id = ?1 AND c.key = r.last_checkpoint_key AND c.run = r.key",
 
     [SQL_LETTER_INSERT] = "INSERT INTO letters (run, time_ns, kind, data)"
                           " SELECT key, ?2, ?3, ?4 FROM runs WHERE id = ?1",
@@ -112,7 +129,8 @@ const char *const sqlite_statements[SQL_COUNT] = {
                       " SELECT e.previous FROM chain c CROSS JOIN events e"
                       "  WHERE e.position = c.position) SELECT position FROM chain)",
     [SQL_GC_MARKS] = "DELETE FROM marks WHERE run = ?1",
-    [SQL_GC_CHECKPOINTS] = "DELETE FROM checkpoints WHERE run = ?1",
+    [SQL_GC_CHECKPOINTS] = "DELETE FROM checkpoints WHERE key IN (" CHECKPOINT_CHAIN(
+        "r.key = ?1") "SELECT key FROM chain)",
     [SQL_GC_LETTERS] = "DELETE FROM letters WHERE run = ?1",
     [SQL_GC_RUN] = "DELETE FROM runs WHERE key = ?1",
     [SQL_GC_KEEP_POSITION] =

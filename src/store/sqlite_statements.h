@@ -28,7 +28,7 @@ enum sqlite_sql {
     SQL_EVENT_READ_ALL,      /**< ?1 after, ?2 limit */
     SQL_MARK_INSERT,         /**< ?1 run, ?2 seq, ?3 position */
 
-    SQL_CHECKPOINT_INSERT, /**< ?1 run, ?2 number, ... ?13 state */
+    SQL_CHECKPOINT_INSERT, /**< ?1 run, ?2 number, ?3 previous, ... ?14 state */
     SQL_CHECKPOINT_PRUNE,  /**< ?1 run, ?2 highest number to delete */
     SQL_CHECKPOINT_LIST,   /**< ?1 id */
     SQL_CHECKPOINT_GET,    /**< ?1 id, ?2 number */

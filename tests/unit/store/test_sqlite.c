@@ -379,8 +379,10 @@ static void many_processes_can_create_the_same_store_at_once(void **state)
         children[i] = fork();
         if (children[i] == 0) {
             struct store *store = NULL;
+            struct rondo_error err = {0};
             struct store_sqlite_options options = {.path = place->path, .may_create = true};
-            if (store_sqlite_open(&options, &store, NULL) < 0) {
+            if (store_sqlite_open(&options, &store, &err) < 0) {
+                print_error("%s\n", err.message);
                 _exit(1);
             }
             test_create(store, test_id(i).text, "agent", false);
