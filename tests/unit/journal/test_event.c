@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/event.h"
+
+#include "base/json.h"
+#include "cases.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+/** An event with something in every field. */
+static struct journal_event full_event(enum journal_type type)
+{
+    return (struct journal_event){
+        .type = type,
+        .format = 1,
+        .epoch = 2,
+        .alive_ns = 3,
+        .iteration = 4,
+        .attempt = 5,
+        .limit = 6,
+        .value = 7,
+        .exit_code = -1,
+        .signal = 9,
+        .duration_ns = 10,
+        .output_bytes = 11,
+        .tokens = 12,
+        .cost_micro = 13,
+        .number = 14,
+        .bytes = 15,
+        .met = 16,
+        .total = 17,
+        .failures = INT64_MAX,
+        .agent_id = "agent",
+        .version = "0.1.0",
+        .owner = "owner",
+        .how = "start",
+        .outcome = "ok",
+        .message = "message \"quoted\"\n",
+        .output = "a\0b",
+        .output_len = 3,
+        .finish = "completed",
+        .summary = "summary",
+        .name = "name",
+        .status = "met",
+        .reason = "passed",
+        .policy = "policy",
+        .limit_name = "iterations",
+        .by = "somebody",
+        .sha256 = "00",
+        .spec = "{\"a\":[1,2]}",
+        .attributes = "{\"b\":null}",
+        .custom_data = "{\"c\":\"d\"}",
+    };
+}
+
+static void every_type_comes_back_as_it_was_written(void **state)
+{
+    (void)state;
+    for (int type = 0; type < JOURNAL_TYPE_COUNT; type++) {
+        struct journal_event event = full_event((enum journal_type)type);
+        auto_buf struct buf first = {0};
+        auto_buf struct buf second = {0};
+        journal_encode(&event, &first);
+        struct journal_event decoded;
+        auto_json struct json_object *root = NULL;
+        const char *name = journal_type_name((enum journal_type)type);
+        assert_int_equal(journal_decode(name, first.data, first.len, &decoded, &root, NULL), 0);
+        assert_int_equal(decoded.type, type);
+        journal_encode(&decoded, &second);
+        assert_string_equal(buf_string(&second), buf_string(&first));
+    }
+}
+
+static void an_event_without_texts_comes_back(void **state)
+{
+    (void)state;
+    for (int type = 0; type < JOURNAL_TYPE_COUNT; type++) {
+        struct journal_event event = {.type = (enum journal_type)type};
+        auto_buf struct buf data = {0};
+        journal_encode(&event, &data);
+        struct journal_event decoded;
+        auto_json struct json_object *root = NULL;
+        const char *name = journal_type_name((enum journal_type)type);
+        assert_int_equal(journal_decode(name, data.data, data.len, &decoded, &root, NULL), 0);
+        assert_null(decoded.message);
+    }
+}
+
+static void names_of_types_are_unique_and_found(void **state)
+{
+    (void)state;
+    for (int type = 0; type < JOURNAL_TYPE_COUNT; type++) {
+        enum journal_type found = JOURNAL_TYPE_COUNT;
+        assert_true(journal_type_from_name(journal_type_name((enum journal_type)type), &found));
+        assert_int_equal(found, type);
+    }
+    enum journal_type found;
+    assert_false(journal_type_from_name("no.such", &found));
+    assert_string_equal(journal_type_name((enum journal_type)99), "unknown");
+}
+
+static int decode(const char *type, const char *data)
+{
+    struct journal_event event;
+    auto_json struct json_object *root = NULL;
+    struct rondo_error err;
+    return journal_decode(type, data, strlen(data), &event, &root, &err);
+}
+
+static void fields_of_a_newer_version_are_ignored(void **state)
+{
+    (void)state;
+    assert_int_equal(decode("note", "{\"name\":\"a\",\"colour\":{\"r\":1}}"), 0);
+}
+
+static void what_is_not_an_event_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(decode("no.such", "{}"), RONDO_ERR_NOT_FOUND);
+    assert_int_equal(decode("note", ""), RONDO_ERR_INVALID);
+    assert_int_equal(decode("note", "[]"), RONDO_ERR_INVALID);
+    assert_int_equal(decode("note", "null"), RONDO_ERR_INVALID);
+    assert_int_equal(decode("note", "{\"name\":5}"), RONDO_ERR_INVALID);
+    assert_int_equal(decode("iteration.started", "{\"iteration\":\"1\"}"), RONDO_ERR_INVALID);
+    assert_int_equal(decode("iteration.started", "{\"iteration\":1.5}"), RONDO_ERR_INVALID);
+}
+
+static void the_reference_page_names_every_type(void **state)
+{
+    (void)state;
+    auto_buf struct buf page = {0};
+    journal_describe(&page);
+    for (int type = 0; type < JOURNAL_TYPE_COUNT; type++) {
+        assert_non_null(strstr(buf_string(&page), journal_type_name((enum journal_type)type)));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_type_comes_back_as_it_was_written),
+        cmocka_unit_test(an_event_without_texts_comes_back),
+        cmocka_unit_test(names_of_types_are_unique_and_found),
+        cmocka_unit_test(fields_of_a_newer_version_are_ignored),
+        cmocka_unit_test(what_is_not_an_event_is_refused),
+        cmocka_unit_test(the_reference_page_names_every_type),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

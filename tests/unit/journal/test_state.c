@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Folding events, and the state's JSON form. */
+#include "journal/state.h"
+
+#include "cases.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/** Fold one more event, a second after the one before. */
+static void add(struct run_state *run, struct journal_event event)
+{
+    event.seq = run->seq + 1;
+    if (event.time_ns == 0) {
+        event.time_ns = run->last_event_ns + 1000;
+    }
+    assert_int_equal(run_fold(run, &event, NULL), 0);
+}
+
+#define ADD(run, ...) add(run, (struct journal_event){__VA_ARGS__})
+
+static struct run_state begun(void)
+{
+    struct run_state run = {0};
+    ADD(&run, .type = JOURNAL_RUN_CREATED, .time_ns = 1000);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 1);
+    return run;
+}
+
+static void iterate(struct run_state *run, const char *outcome)
+{
+    ADD(run, .type = JOURNAL_ITERATION_STARTED, .iteration = (int64_t)run->finished + 1,
+        .attempt = 1);
+    ADD(run, .type = JOURNAL_ITERATION_FINISHED, .iteration = (int64_t)run->finished + 1,
+        .outcome = outcome, .tokens = 10, .cost_micro = 3);
+}
+
+static void evaluate(struct run_state *run, const char *name, const char *status)
+{
+    ADD(run, .type = JOURNAL_CONDITION_EVALUATED, .name = name, .status = status,
+        .reason = strcmp(status, "met") == 0 ? "passed" : "failed");
+}
+
+static void events_out_of_order_are_refused(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    struct journal_event event = {.type = JOURNAL_NOTE, .seq = 2};
+    assert_int_equal(run_fold(&run, &event, NULL), RONDO_ERR_CORRUPT);
+    event.seq = 4;
+    assert_int_equal(run_fold(&run, &event, NULL), RONDO_ERR_CORRUPT);
+    assert_int_equal(run.seq, 2);
+}
+
+static void an_iteration_goes_through_its_phases(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    assert_int_equal(run.phase, PHASE_READY);
+    ADD(&run, .type = JOURNAL_ITERATION_STARTED, .iteration = 1, .attempt = 1, .limit = 9);
+    assert_int_equal(run.phase, PHASE_IN_BODY);
+    assert_int_equal(run.limit, 9);
+    ADD(&run, .type = JOURNAL_ITERATION_FINISHED, .iteration = 1, .outcome = "ok");
+    assert_int_equal(run.phase, PHASE_BODY_DONE);
+    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
+    assert_int_equal(run.phase, PHASE_IN_VERIFYING);
+    ADD(&run, .type = JOURNAL_VERIFICATION_FINISHED);
+    assert_int_equal(run.phase, PHASE_READY);
+    assert_int_equal(run.verified, 1);
+}
+
+static void usage_adds_up_and_stays_at_the_top(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "ok");
+    iterate(&run, "failed");
+    assert_int_equal(run.tokens, 20);
+    assert_int_equal(run.cost_micro, 6);
+    ADD(&run, .type = JOURNAL_ITERATION_STARTED, .iteration = 3);
+    ADD(&run, .type = JOURNAL_ITERATION_FINISHED, .iteration = 3, .outcome = "ok",
+        .tokens = INT64_MAX);
+    assert_int_equal(run.tokens, INT64_MAX);
+}
+
+static void failures_in_a_row_are_counted(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "failed");
+    iterate(&run, "timeout");
+    assert_int_equal(run.consecutive_failures, 2);
+    iterate(&run, "ok");
+    assert_int_equal(run.consecutive_failures, 0);
+    iterate(&run, "crashed");
+    assert_int_equal(run.consecutive_failures, 1);
+}
+
+static void a_round_forgets_every_earlier_status(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "ok");
+    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
+    evaluate(&run, "a", "met");
+    evaluate(&run, "b", "not_met");
+    ADD(&run, .type = JOURNAL_VERIFICATION_FINISHED);
+    assert_int_equal(run_conditions_met(&run), 1);
+    iterate(&run, "ok");
+    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
+    assert_int_equal(run_conditions_met(&run), 0);
+    assert_int_equal(run.verified, 0);
+}
+
+static void an_evaluation_on_demand_leaves_the_phase_and_ends_the_rounds_worth(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "ok");
+    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
+    evaluate(&run, "a", "not_met");
+    ADD(&run, .type = JOURNAL_VERIFICATION_FINISHED);
+    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED, .name = "a");
+    evaluate(&run, "a", "met");
+    assert_int_equal(run.phase, PHASE_READY);
+    assert_int_equal(run_conditions_met(&run), 1);
+    assert_int_not_equal(run.verified, run.finished);
+}
+
+static void a_claim_ends_a_stop_and_a_denial(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    ADD(&run, .type = JOURNAL_STOP_REQUESTED);
+    ADD(&run, .type = JOURNAL_GATE_DENIED, .status = "max_iterations");
+    assert_true(run.is_stop_requested);
+    assert_int_equal(run.denied, RONDO_MAX_ITERATIONS);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 2);
+    assert_false(run.is_stop_requested);
+    assert_int_equal(run.denied, RONDO_RUNNING);
+    assert_int_equal(run.epoch, 2);
+}
+
+static void a_denial_with_an_unknown_status_is_a_violation(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    ADD(&run, .type = JOURNAL_GATE_DENIED, .status = "by the newest fashion");
+    assert_int_equal(run.denied, RONDO_POLICY_VIOLATION);
+}
+
+static void a_reopened_run_that_was_not_verified_is_verified_first(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "ok");
+    ADD(&run, .type = JOURNAL_RUN_FINISHED, .status = "cancelled");
+    assert_int_equal(run.phase, PHASE_ENDED);
+    assert_int_equal(run.status, RONDO_CANCELLED);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 2);
+    assert_int_equal(run.phase, PHASE_BODY_DONE);
+    assert_int_equal(run.status, RONDO_RUNNING);
+}
+
+static void time_counts_only_while_an_owner_was_alive(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    int64_t before = run.active_ns;
+    int64_t last = run.last_event_ns;
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 2, .alive_ns = last + 300,
+        .time_ns = last + 1000000);
+    assert_int_equal(run.active_ns - before, 300);
+    ADD(&run, .type = JOURNAL_NOTE, .time_ns = last + 1000050);
+    assert_int_equal(run.active_ns - before, 350);
+    ADD(&run, .type = JOURNAL_NOTE, .time_ns = 5); /* the clock was set back */
+    assert_int_equal(run.active_ns - before, 350);
+}
+
+static void more_conditions_than_the_limit_are_left_out(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "ok");
+    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
+    for (int i = 0; i <= LIMIT_CONDITIONS; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "c%d", i);
+        evaluate(&run, name, "met");
+    }
+    assert_int_equal(run.condition_count, LIMIT_CONDITIONS);
+}
+
+static void the_state_comes_back_from_json(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "ok");
+    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
+    evaluate(&run, "a", "met");
+    evaluate(&run, "b", "not_met");
+    ADD(&run, .type = JOURNAL_STOP_REQUESTED);
+    run.finish = FINISH_BLOCKED;
+    run.denied = RONDO_BUDGET_EXCEEDED;
+    auto_buf struct buf first = {0};
+    auto_buf struct buf second = {0};
+    run_state_encode(&run, &first);
+    struct run_state again;
+    assert_int_equal(run_state_decode(first.data, first.len, &again, NULL), 0);
+    run_state_encode(&again, &second);
+    assert_string_equal(buf_string(&first), buf_string(&second));
+    assert_int_equal(again.finish, FINISH_BLOCKED);
+    assert_true(again.is_stop_requested);
+    auto_buf struct buf conditions = {0};
+    run_conditions_encode(&again, &conditions);
+    assert_string_equal(buf_string(&conditions), "{\"a\":\"met\",\"b\":\"not_met\"}");
+}
+
+static void a_state_that_lacks_anything_is_corrupt(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    auto_buf struct buf whole = {0};
+    run_state_encode(&run, &whole);
+    static const char *const members[] = {"\"seq\"",        "\"phase\"",    "\"status\"",
+                                          "\"conditions\"", "\"verified\"", "\"denied\""};
+    for (size_t i = 0; i < COUNT(members); i++) {
+        auto_buf struct buf broken = {0};
+        buf_append(&broken, whole.data, whole.len);
+        char *at = strstr(broken.data, members[i]);
+        assert_non_null(at);
+        at[1] = '_';
+        struct run_state again = {.seq = 77};
+        struct rondo_error err;
+        assert_int_equal(run_state_decode(broken.data, broken.len, &again, &err),
+                         RONDO_ERR_CORRUPT);
+        assert_int_equal(again.seq, 77);
+    }
+    struct run_state again;
+    assert_int_equal(run_state_decode("{", 1, &again, NULL), RONDO_ERR_CORRUPT);
+    assert_int_equal(run_state_decode("[]", 2, &again, NULL), RONDO_ERR_CORRUPT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_out_of_order_are_refused),
+        cmocka_unit_test(an_iteration_goes_through_its_phases),
+        cmocka_unit_test(usage_adds_up_and_stays_at_the_top),
+        cmocka_unit_test(failures_in_a_row_are_counted),
+        cmocka_unit_test(a_round_forgets_every_earlier_status),
+        cmocka_unit_test(an_evaluation_on_demand_leaves_the_phase_and_ends_the_rounds_worth),
+        cmocka_unit_test(a_claim_ends_a_stop_and_a_denial),
+        cmocka_unit_test(a_denial_with_an_unknown_status_is_a_violation),
+        cmocka_unit_test(a_reopened_run_that_was_not_verified_is_verified_first),
+        cmocka_unit_test(time_counts_only_while_an_owner_was_alive),
+        cmocka_unit_test(more_conditions_than_the_limit_are_left_out),
+        cmocka_unit_test(the_state_comes_back_from_json),
+        cmocka_unit_test(a_state_that_lacks_anything_is_corrupt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
