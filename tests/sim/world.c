@@ -395,15 +395,12 @@ void world_resume(struct sim_owner *owner, unsigned index)
     if (has_loop && sim_chance(world, 10)) {
         loop_evaluate_all(loop, &err); /* before the first turn: it must not complete the run */
     }
-    if (!survived(owner, "resume", r, &err, run)) {
-        loop = has_loop ? (loop_free(loop), NULL) : NULL;
-        return;
-    }
     if (has_loop) {
         loop_free(owner->loops[index]); /* Its lease had run out: the new one took it over. */
         owner->loops[index] = loop;
         owner->is_in_body[index] = false;
     }
+    survived(owner, "resume", r, &err, run); /* else the owner's loops went with it */
 }
 
 /* ---- Turns ---------------------------------------------------------------------------------- */
