@@ -82,7 +82,8 @@ Feature: The command line as a newcomer meets it
     When I run `rondo show` with a unique prefix of the first run's id
     Then stdout mentions "max_iterations"
     When I run `rondo logs last`
-    Then stdout mentions "run.finished" or "finished"
+    Then stdout mentions "iteration 1 ok"
+    And stdout mentions "completed after 1 iteration"
     When I run `rondo checkpoints last`
     Then the exit code is 0
 

@@ -3,7 +3,8 @@ Feature: Verifiers run in a sandbox
   and nothing else.
 
   Background:
-    Given a worker
+    Given a workspace that is in no temporary folder
+    And a worker
       """
       true
       """
@@ -30,15 +31,17 @@ Feature: Verifiers run in a sandbox
       | read the secret by its path  | cat ../home/.ssh/id_ed25519                                    |
       | see an environment secret    | test -n "$API_TOKEN"                                           |
       | reach the network            | bash -c "exec 3<>/dev/tcp/$LISTENER"                           |
-      | see the runtime's processes  | grep -lq rondo-outside-marker /proc/[0-9]*/cmdline             |
+      | see the runtime's processes  | grep -lq "[r]ondo-outside" /proc/[0-9]*/cmdline                  |
       | kill a process outside       | kill -0 $OUTSIDE_PID                                           |
       | change the run's own store   | echo x >.rondo/rondo.db; false                                 |
       | read the runtime's store     | head -c 16 .rondo/rondo.db \| grep -q SQLite                   |
       | gain privileges              | mount -t tmpfs none /mnt                                       |
 
   Scenario: /tmp is private
-    When I run `rondo loop --max-iterations 1 --until 'check=echo x >/tmp/rondo-private-$$ && ls /tmp | wc -l | grep -qx 1' -- ./worker.sh`
+    Given a file in the machine's /tmp
+    When I run `rondo loop --max-iterations 1 --until 'check=test ! -e $TMP_FILE && echo x >/tmp/rondo-private' -- ./worker.sh`
     Then the exit code is 0
+    And the machine's /tmp has no "rondo-private"
 
   Scenario: A fork bomb ends at the process limit and at the deadline
     When I run `rondo loop --max-iterations 1 --verify-timeout 2s --until 'check=f() { f | f & }; f; sleep 90' -- ./worker.sh`
@@ -61,6 +64,18 @@ Feature: Verifiers run in a sandbox
   Scenario: A tier that is missing is not replaced by a weaker one
     Given a machine without bubblewrap
     When I run `rondo loop --max-iterations 1 --until 'check=touch ran' -- ./worker.sh`
+    Then the exit code is 2
+    And stderr mentions "bubblewrap"
+    And stderr mentions "--sandbox"
+    And the file "ran" does not exist
+
+  Scenario: A tier that goes missing on the way leaves the condition unmet and says why
+    Given a machine where bubblewrap can be removed
+    And a worker
+      """
+      rm -f ../bin/bwrap
+      """
+    When I run `rondo loop --max-iterations 1 --sandbox-read "$PWD/../bin" --until 'check=touch ran' -- ./worker.sh`
     Then the exit code is 5
     And condition "check" ended as "not_met" with reason "not_run"
     And the file "ran" does not exist

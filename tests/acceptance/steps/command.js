@@ -108,9 +108,6 @@ Then('stdout mentions {string}', function (text) {
   assertMentions(this.last.stdout, text);
 });
 
-Then('stdout mentions {string} or {string}', function (one, other) {
-  assert.ok([one, other].some((text) => this.last.stdout.includes(text)), this.last.stdout);
-});
 
 Then('stdout does not mention {string}', function (text) {
   assert.ok(!this.last.stdout.includes(text), this.last.stdout);

@@ -51,8 +51,8 @@ Then('after the disk has room again the store is intact', function () {
 
 When('the newest checkpoint is damaged', function () {
   const store = this.path('.rondo/rondo.db');
-  const sql = "UPDATE checkpoints SET state = CAST('ruined' AS BLOB) WHERE rowid = "
-    + '(SELECT rowid FROM checkpoints ORDER BY number DESC LIMIT 1); SELECT changes();';
+  const sql = "UPDATE checkpoints SET state = CAST('ruined' AS BLOB) "
+    + 'WHERE number = (SELECT max(number) FROM checkpoints); SELECT changes();';
   const changed = command('sqlite3', [store, sql]);
   assert.equal(changed.text.trim(), '1');
 });
@@ -65,7 +65,7 @@ Then('stderr mentions the process id of the holder', function () {
 
 Then('ten races to resume a killed run each have exactly one winner', async function () {
   for (let round = 1; round <= 10; round += 1) {
-    const first = this.start(`rondo loop --max-iterations ${round + 1} -- ./worker.sh`);
+    const first = this.start('rondo loop --max-iterations 3 -- ./worker.sh');
     await this.until('the first iteration', () => this.ask('runs', '--json').stdout.split('\n').length > round
       && find(this, 'iteration.started').length > 0);
     first.child.kill('SIGKILL');
@@ -74,7 +74,7 @@ Then('ten races to resume a killed run each have exactly one winner', async func
     await Promise.all(racers.map((racer) => this.hasEnded(racer)));
     const codes = racers.map((racer) => racer.code).sort((a, b) => a - b);
     assert.deepEqual(codes, [5, 9], racers.map((racer) => racer.stderr).join('\n---\n'));
-    assertFinishedOnce(this, 1, round + 1);
+    assertFinishedOnce(this, 1, 3);
   }
 });
 

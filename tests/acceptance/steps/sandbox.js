@@ -7,6 +7,14 @@ const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
+const { build } = require('./world');
+
+// The sandbox has temporary folders of its own, where everything may be written.
+Given('a workspace that is in no temporary folder', function () {
+  this.settle(build);
+  this.write('.rondo/.keep', '');
+  this.env.RONDO_STORE = this.path('.rondo/rondo.db');
+});
 
 Given('a secret file in the home folder', async function () {
   this.write(path.join(this.home, '.ssh/id_ed25519'), 'a private key\n', 0o600);
@@ -21,11 +29,17 @@ Given('a secret file in the home folder', async function () {
     $OUTSIDE_PID: String(outside.pid),
   };
   this.env.API_TOKEN = 'a token';
-  const run = this.run;
-  this.run = (line, ...rest) => {
-    const filled = Object.entries(this.values).reduce((text, [name, value]) => text.replaceAll(name, value), line);
-    return run.call(this, filled, ...rest);
-  };
+});
+
+Given("a file in the machine's \/tmp", function () {
+  const folder = fs.mkdtempSync('/tmp/rondo-acceptance-');
+  this.cleanups.push(() => fs.rmSync(folder, { recursive: true }));
+  this.values.$TMP_FILE = path.join(folder, 'file');
+  fs.writeFileSync(this.values.$TMP_FILE, '');
+});
+
+Then("the machine's \/tmp has no {string}", function (name) {
+  assert.ok(!fs.existsSync(path.join('/tmp', name)));
 });
 
 Given('a listener on the machine', async function () {
@@ -45,13 +59,13 @@ Then('nothing outside the workspace has changed', function () {
   process.kill(this.outside.pid, 0);
 });
 
-// A PATH with links to everything but bwrap.
-Given('a machine without bubblewrap', function () {
-  const folder = path.join(this.top, 'bin');
+// A PATH with links to everything but the named program.
+function installWithout(world, missing) {
+  const folder = path.join(world.top, 'bin');
   fs.mkdirSync(folder);
-  for (const source of ['/bin', '/usr/bin', ...this.env.PATH.split(':').slice(0, 1)]) {
+  for (const source of [...world.env.PATH.split(':').slice(0, 1), '/usr/bin', '/bin']) {
     for (const name of fs.readdirSync(source)) {
-      if (name !== 'bwrap' && !fs.existsSync(path.join(folder, name))) {
+      if (name !== missing && !fs.existsSync(path.join(folder, name))) {
         try {
           fs.symlinkSync(path.join(source, name), path.join(folder, name));
         } catch {
@@ -60,5 +74,13 @@ Given('a machine without bubblewrap', function () {
       }
     }
   }
-  this.env.PATH = folder;
+  world.env.PATH = folder;
+}
+
+Given('a machine without bubblewrap', function () {
+  installWithout(this, 'bwrap');
+});
+
+Given('a machine where bubblewrap can be removed', function () {
+  installWithout(this, '');
 });

@@ -26,18 +26,25 @@ class Scenario extends World {
     this.build = build;
     this.children = [];
     this.cleanups = [];
-    this.top = fs.mkdtempSync(path.join(os.tmpdir(), 'rondo-acceptance-'));
-    this.project = path.join(this.top, 'project');
-    this.home = path.join(this.top, 'home');
-    fs.mkdirSync(this.project);
-    fs.mkdirSync(this.home);
+    this.values = {}; // what stands for $NAME in command lines
     this.env = {
       PATH: `${path.dirname(binary)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
-      HOME: this.home,
       LANG: 'C.UTF-8',
       TERM: 'dumb',
-      MARK: path.basename(this.top),
     };
+    this.settle(os.tmpdir());
+  }
+
+  // Make the scenario's folders below `parent`.
+  settle(parent) {
+    const top = fs.mkdtempSync(path.join(fs.realpathSync(parent), 'rondo-acceptance-'));
+    this.cleanups.push(() => fs.rmSync(top, { recursive: true, force: true, maxRetries: 5 }));
+    this.top = top;
+    this.project = path.join(top, 'project');
+    this.home = path.join(top, 'home');
+    this.env.HOME = this.home;
+    fs.mkdirSync(this.project);
+    fs.mkdirSync(this.home);
   }
 
   path(name) {
@@ -56,9 +63,10 @@ class Scenario extends World {
 
   // Start a shell line in the project; `exec` makes a single command the process itself.
   start(line, name = 'it') {
-    const text = /[|;&<>]/.test(line.replace(/'[^']*'/g, '')) ? line : `exec ${line}`;
+    const isSimple = !/[|;&<>]|^\w+=/.test(line.replace(/'[^']*'/g, ''));
+    const text = isSimple ? `exec ${line}` : line;
     const child = spawn('sh', ['-c', text], {
-      cwd: this.project, env: this.env, stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: this.project, env: this.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true,
     });
     const result = { line, pid: child.pid, child, stdout: '', stderr: '', begun: Date.now() };
     child.stdout.setEncoding('utf8').on('data', (text_) => { result.stdout += text_; });
@@ -74,7 +82,9 @@ class Scenario extends World {
     return result;
   }
 
-  async run(line, timeout = 100000) {
+  async run(template, timeout = 100000) {
+    const line = Object.entries(this.values)
+      .reduce((text, [name, value]) => text.replaceAll(name, value), template);
     const result = this.start(line, 'last');
     const timer = setTimeout(() => result.child.kill('SIGKILL'), timeout);
     await result.ended;
@@ -107,8 +117,8 @@ class Scenario extends World {
     return result;
   }
 
-  // Command lines of living processes of this scenario that contain `text`. Each of them inherits
-  // the variable MARK, by which other scenarios' processes are told apart.
+  // Living processes of this scenario whose command line contains `text`. They are told from those
+  // of other scenarios by their working directory.
   processes(text) {
     return fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((pid) => {
       try {
@@ -131,15 +141,14 @@ Before(function () {
 });
 
 After(async function () {
-  for (const { child, code, signal } of this.children) {
-    if (code === undefined && signal === undefined) {
-      child.kill('SIGCONT');
-      child.kill('SIGKILL');
+  for (const { pid, end } of this.children) {
+    if (end === undefined) {
+      process.kill(-pid, 'SIGCONT');
+      process.kill(-pid, 'SIGKILL');
     }
   }
   await Promise.all(this.children.map(({ ended }) => ended));
   for (const cleanup of this.cleanups.reverse()) await cleanup();
-  fs.rmSync(this.top, { recursive: true, force: true, maxRetries: 5 });
 });
 
 module.exports = { binary, build, pause, patience, root };
