@@ -81,23 +81,32 @@ static struct process_list list_all(void)
     return list;
 }
 
+static int compare_processes(const void *left, const void *right)
+{
+    const struct process *a = left;
+    const struct process *b = right;
+    return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/** `list` is sorted. */
 static bool is_parent_marked(const struct process_list *list, pid_t parent, pid_t root)
 {
     if (parent == root) {
         return true;
     }
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i].pid == parent) {
-            return list->items[i].is_descendant;
-        }
-    }
-    return false;
+    const struct process key = {.pid = parent};
+    const struct process *found =
+        bsearch(&key, list->items, list->count, sizeof(key), compare_processes);
+    return found != NULL && found->is_descendant;
 }
 
 /** Mark descendants until a whole round finds no further one. */
 static void mark_descendants(struct process_list *list, pid_t root)
 {
-    bool has_changed = true;
+    bool has_changed = list->count > 0;
+    if (has_changed) {
+        qsort(list->items, list->count, sizeof(*list->items), compare_processes);
+    }
     while (has_changed) {
         has_changed = false;
         for (size_t i = 0; i < list->count; i++) {

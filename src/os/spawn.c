@@ -21,7 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -218,37 +218,18 @@ static int start_failed(struct job *job, int os_errno, struct rondo_error *err)
     return not_started(job, reason);
 }
 
-/** The last thing that the supervisor said. @return whether it said how the command ended */
-static bool hear_supervisor(const struct job *job, struct supervise_status *status)
-{
-    *status = (struct supervise_status){0};
-    struct supervise_status heard;
-    while (recv(job->lifeline[0], &heard, sizeof(heard), MSG_DONTWAIT) == (ssize_t)sizeof(heard)) {
-        *status = heard;
-        status->reason[sizeof(status->reason) - 1] = '\0';
-    }
-    return status->outcome > SUPERVISE_STARTED;
-}
-
-/** Do what can be done for a supervisor that was killed: end the command's group. */
-static void stand_in(struct job *job, const struct supervise_status *status)
-{
-    if (status->outcome == SUPERVISE_STARTED && status->value > 1) {
-        kill(-status->value, SIGKILL);
-    }
-    if (job->result.end == SPAWN_EXITED || job->result.end == SPAWN_SIGNALLED) {
-        job->result.end = SPAWN_SIGNALLED;
-        snprintf(job->result.reason, sizeof(job->result.reason), "its supervisor was killed");
-    }
-}
-
 /** Take the verdict of the supervisor in place of what its own end looks like. */
 static void ask_supervisor(struct job *job)
 {
     struct spawn_result *result = &job->result;
+    bool has_ended_itself = result->end == SPAWN_EXITED || result->end == SPAWN_SIGNALLED;
     struct supervise_status status;
-    if (!hear_supervisor(job, &status)) {
-        stand_in(job, &status);
+    ssize_t got = recv(job->lifeline[0], &status, sizeof(status), MSG_DONTWAIT);
+    if (got != (ssize_t)sizeof(status)) {
+        if (has_ended_itself) {
+            result->end = SPAWN_SIGNALLED;
+            snprintf(result->reason, sizeof(result->reason), "its supervisor was killed");
+        }
         return;
     }
     result->exit_code = status.outcome == SUPERVISE_EXITED ? status.value : 0;
@@ -257,8 +238,9 @@ static void ask_supervisor(struct job *job)
         snprintf(result->reason, sizeof(result->reason), "some of its processes cannot be killed");
     }
     if (status.outcome == SUPERVISE_NOT_STARTED && result->end != SPAWN_CANCELLED) {
+        status.reason[sizeof(status.reason) - 1] = '\0';
         not_started(job, status.reason);
-    } else if (result->end == SPAWN_EXITED || result->end == SPAWN_SIGNALLED) {
+    } else if (has_ended_itself) {
         result->end = status.outcome == SUPERVISE_EXITED ? SPAWN_EXITED : SPAWN_SIGNALLED;
     }
 }

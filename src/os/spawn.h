@@ -22,7 +22,7 @@ struct cancel;
 struct spawn_request {
     const char *const *argv; /**< NULL-terminated; argv[0] is searched in the PATH of `envp` */
     const char *const *envp; /**< NULL-terminated, the whole environment of the child */
-    const char *directory;   /**< working directory */
+    const char *directory;   /**< working directory; NULL = ours, in a sandbox the workspace */
     int64_t first_output_ns; /**< deadline for the first byte of output; 0 = none */
     int64_t silence_ns;      /**< longest time without output after the first byte; 0 = none */
     int64_t total_ns;        /**< longest time over all; 0 = none */

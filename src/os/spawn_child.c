@@ -51,7 +51,7 @@ static int fill_actions(posix_spawn_file_actions_t *actions, const struct child_
     return code;
 }
 
-static int fill_attributes(posix_spawnattr_t *attributes)
+static int fill_attributes(posix_spawnattr_t *attributes, pid_t group)
 {
     sigset_t none;
     sigset_t all;
@@ -60,7 +60,7 @@ static int fill_attributes(posix_spawnattr_t *attributes)
     int code = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
                                                         POSIX_SPAWN_SETSIGMASK);
     if (code == 0) {
-        code = posix_spawnattr_setpgroup(attributes, 0);
+        code = posix_spawnattr_setpgroup(attributes, group);
     }
     if (code == 0) {
         code = posix_spawnattr_setsigdefault(attributes, &all);
@@ -86,7 +86,7 @@ int child_start(const struct child_setup *setup, pid_t *ret_pid)
     }
     code = fill_actions(&actions, setup);
     if (code == 0) {
-        code = fill_attributes(&attributes);
+        code = fill_attributes(&attributes, setup->group);
     }
     if (code == 0) {
         code = posix_spawn(ret_pid, setup->program, &actions, &attributes,

@@ -93,14 +93,10 @@ static void order_supervisor(const struct watch *watch, char order)
     kill(watch->child->pid, SIGCONT);
 }
 
+/** A supervisor is in this group too and ignores the signal. */
 static void terminate(const struct watch *watch)
 {
-    if (watch->child->plan != NULL && sandbox_plan_terminate(watch->child->plan)) {
-        return;
-    }
-    if (watch->child->lifeline_fd >= 0) {
-        order_supervisor(watch, SUPERVISE_TERMINATE);
-    } else {
+    if (watch->child->plan == NULL || !sandbox_plan_terminate(watch->child->plan)) {
         kill(-watch->child->pid, SIGTERM);
     }
 }

@@ -90,13 +90,24 @@ static bool parse_arguments(struct supervisor *self, int argc, char **argv)
 
 /* --- signals --- */
 
-/** What ends a process group must not end the supervisor before its work is done. */
+static bool is_fault(int number)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        if (faults[i] == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** What is sent to the command's process group must not end the supervisor before its work. */
 static void ignore_signals(void)
 {
-    static const int ignored[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGPIPE,
-                                  SIGUSR1, SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU};
-    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
-        signal(ignored[i], SIG_IGN);
+    for (int number = 1; number <= SIGRTMAX; number++) {
+        if (number != SIGCHLD && number != SIGCONT && !is_fault(number)) {
+            signal(number, SIG_IGN); /* Refused for KILL, STOP and those that the C library uses. */
+        }
     }
 }
 
@@ -134,8 +145,6 @@ static void take_order(struct supervisor *self)
         self->must_kill = true;
     } else if (order == SUPERVISE_KILL) {
         self->must_kill = true;
-    } else if (order == SUPERVISE_TERMINATE && self->command > 0 && !self->has_ended) {
-        kill(-self->command, SIGTERM);
     }
 }
 
@@ -186,12 +195,6 @@ static bool take_lock(struct supervisor *self)
 
 /* --- the command --- */
 
-static void tell(const struct supervise_status *status)
-{
-    /* A caller that has gone needs no answer. */
-    (void)send(LIFELINE_FD, status, sizeof(*status), MSG_NOSIGNAL);
-}
-
 static bool start_command(struct supervisor *self)
 {
     wait_for_event(self, 0);
@@ -204,6 +207,7 @@ static bool start_command(struct supervisor *self)
         .program = self->program,
         .argv = (const char *const *)self->argv,
         .envp = (const char *const *)environ,
+        .group = getpgrp(),
         .output_fd = output_fd,
         .carried = self->carried,
         .carried_count = self->carried_count,
@@ -217,7 +221,6 @@ static bool start_command(struct supervisor *self)
     for (size_t i = 0; i < self->carried_count; i++) {
         close(self->carried[i]);
     }
-    tell(&(struct supervise_status){.outcome = SUPERVISE_STARTED, .value = self->command});
     return true;
 }
 
@@ -287,7 +290,8 @@ static int supervise_watch(int argc, char **argv)
     for (size_t i = 0; i < self.group_count; i++) {
         rmdir(self.groups[i]);
     }
-    tell(&self.status);
+    /* A caller that has gone needs no answer. */
+    (void)send(LIFELINE_FD, &self.status, sizeof(self.status), MSG_NOSIGNAL);
     return 0;
 }
 

@@ -411,6 +411,24 @@ static void git_cannot_be_led_to_another_configuration(void **state)
     assert_false(exists(workspace, ".git/commondir"));
 }
 
+static void a_repository_named_as_writable_is_guarded_too(void **state)
+{
+    need(tier_of(state));
+    make_folder(outside, "objects");
+    make_folder(outside, "hooks");
+    scratch_write(outside, "HEAD", "x");
+    scratch_write(outside, "config", "[core]\n");
+    const char *const write_paths[] = {outside, NULL};
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    policy.write_paths = write_paths;
+    struct spawn_result result = run_script(
+        &policy, "{ echo x >$0/config; echo x >$0/hooks/update; } 2>/dev/null; touch $0/objects/a");
+    assert_string_equal(result.output, "");
+    spawn_result_fini(&result);
+    assert_true(exists(outside, "objects/a"));
+    assert_false(exists(outside, "hooks/update"));
+}
+
 static void a_git_file_that_names_the_repository_cannot_be_changed(void **state)
 {
     scratch_write(workspace, ".git", "gitdir: /elsewhere\n");
@@ -959,6 +977,7 @@ int main(int argc, char **argv)
         BOTH(hooks_and_configuration_of_git_cannot_be_changed),
         BOTH(hooks_cannot_be_added_where_there_are_none),
         BOTH(git_cannot_be_led_to_another_configuration),
+        BOTH(a_repository_named_as_writable_is_guarded_too),
         BOTH(a_git_file_that_names_the_repository_cannot_be_changed),
         BOTH(the_environment_is_scrubbed),
         BOTH(a_listener_on_the_machine_cannot_be_reached),
