@@ -31,14 +31,14 @@ Given('a secret file in the home folder', async function () {
   this.env.API_TOKEN = 'a token';
 });
 
-Given("a file in the machine's \/tmp", function () {
+Given(/^a file in the machine's \/tmp$/, function () {
   const folder = fs.mkdtempSync('/tmp/rondo-acceptance-');
   this.cleanups.push(() => fs.rmSync(folder, { recursive: true }));
   this.values.$TMP_FILE = path.join(folder, 'file');
   fs.writeFileSync(this.values.$TMP_FILE, '');
 });
 
-Then("the machine's \/tmp has no {string}", function (name) {
+Then(/^the machine's \/tmp has no "(.*)"$/, function (name) {
   assert.ok(!fs.existsSync(path.join('/tmp', name)));
 });
 
@@ -59,13 +59,13 @@ Then('nothing outside the workspace has changed', function () {
   process.kill(this.outside.pid, 0);
 });
 
-// A PATH with links to everything but the named program.
-function installWithout(world, missing) {
-  const folder = path.join(world.top, 'bin');
+// A PATH with links to everything else.
+Given('a machine without bubblewrap', function () {
+  const folder = path.join(this.top, 'bin');
   fs.mkdirSync(folder);
-  for (const source of [...world.env.PATH.split(':').slice(0, 1), '/usr/bin', '/bin']) {
+  for (const source of [...this.env.PATH.split(':').slice(0, 1), '/usr/bin', '/bin']) {
     for (const name of fs.readdirSync(source)) {
-      if (name !== missing && !fs.existsSync(path.join(folder, name))) {
+      if (name !== 'bwrap' && !fs.existsSync(path.join(folder, name))) {
         try {
           fs.symlinkSync(path.join(source, name), path.join(folder, name));
         } catch {
@@ -74,13 +74,12 @@ function installWithout(world, missing) {
       }
     }
   }
-  world.env.PATH = folder;
-}
-
-Given('a machine without bubblewrap', function () {
-  installWithout(this, 'bwrap');
+  this.env.PATH = folder;
 });
 
-Given('a machine where bubblewrap can be removed', function () {
-  installWithout(this, '');
+Given('a machine where bubblewrap can break', function () {
+  const folder = path.join(this.top, 'bin');
+  fs.mkdirSync(folder);
+  fs.symlinkSync('/usr/bin/bwrap', path.join(folder, 'bwrap'));
+  this.env.PATH = `${folder}:${this.env.PATH}`;
 });
