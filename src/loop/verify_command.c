@@ -5,8 +5,10 @@
 #include "os/environment.h"
 #include "os/spawn.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void verify_result_fini(struct verify_result *result)
 {
@@ -22,8 +24,25 @@ static const struct {
     [SPAWN_NOT_STARTED] = {RONDO_REASON_NOT_RUN},
 };
 
+/** Exit codes above this one are how a shell, and bubblewrap, report a child that a signal ended.
+ */
+#define SIGNAL_EXIT_BASE 128
+
+static void note_signal(struct spawn_result *spawned)
+{
+    bool is_signal = spawned->end == SPAWN_EXITED && spawned->exit_code > SIGNAL_EXIT_BASE &&
+                     spawned->exit_code <= SIGNAL_EXIT_BASE + SIGRTMAX;
+    if (is_signal) {
+        spawned->end = SPAWN_SIGNALLED;
+        spawned->signal = spawned->exit_code - SIGNAL_EXIT_BASE;
+        snprintf(spawned->reason, sizeof(spawned->reason), "ended by signal %d (%s)",
+                 spawned->signal, sigdescr_np(spawned->signal));
+    }
+}
+
 static void take_result(struct spawn_result *spawned, struct verify_result *ret_result)
 {
+    note_signal(spawned);
     bool is_met = spawned->end == SPAWN_EXITED && spawned->exit_code == 0;
     ret_result->status = is_met ? RONDO_MET : RONDO_NOT_MET;
     ret_result->reason = is_met ? RONDO_REASON_PASSED : reason_of_end[spawned->end].reason;

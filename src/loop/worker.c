@@ -5,6 +5,7 @@
  */
 #include "loop/worker.h"
 
+#include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "loop/step.h"
@@ -12,6 +13,7 @@
 #include "os/file.h"
 #include "os/spawn.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +36,8 @@ enum variable {
 struct worker {
     struct loop *loop;
     struct worker_options options;
-    char *folder; /* of this run */
+    char *folder;       /* of this run */
+    char *first_folder; /* where it was before its disk was full; else NULL */
     char *prompt_path;
     char *state_path;
     char *feedback_path;
@@ -49,6 +52,24 @@ static char *join(const char *folder, const char *name)
     return buf_steal(&path);
 }
 
+static void set_paths(struct worker *worker)
+{
+    free(worker->prompt_path);
+    free(worker->state_path);
+    free(worker->feedback_path);
+    free(worker->result_path);
+    worker->prompt_path = join(worker->folder, "prompt");
+    worker->state_path = join(worker->folder, "state");
+    worker->feedback_path = join(worker->folder, "feedback.json");
+    worker->result_path = join(worker->folder, "result.json");
+}
+
+static int write_prompt(struct worker *worker, struct rondo_error *err)
+{
+    const char *prompt = loop_spec(worker->loop)->prompt;
+    return prompt == NULL ? 0 : file_replace(worker->prompt_path, prompt, strlen(prompt), err);
+}
+
 int worker_new(struct loop *loop, const struct worker_options *options, struct worker **ret_worker,
                struct rondo_error *err)
 {
@@ -56,15 +77,11 @@ int worker_new(struct loop *loop, const struct worker_options *options, struct w
     worker->loop = loop;
     worker->options = *options;
     worker->folder = join(options->folder, loop_run_id(loop));
-    worker->prompt_path = join(worker->folder, "prompt");
-    worker->state_path = join(worker->folder, "state");
-    worker->feedback_path = join(worker->folder, "feedback.json");
-    worker->result_path = join(worker->folder, "result.json");
     worker->lock_path = join(worker->folder, "lock");
+    set_paths(worker);
     int r = file_make_folder(worker->folder, err);
-    const char *prompt = loop_spec(loop)->prompt;
-    if (r == 0 && prompt != NULL) {
-        r = file_replace(worker->prompt_path, prompt, strlen(prompt), err);
+    if (r == 0) {
+        r = write_prompt(worker, err);
     }
     if (r < 0) {
         error_prefix(err, "while preparing the hand-over folder");
@@ -81,6 +98,10 @@ void worker_free(struct worker *worker)
         return;
     }
     file_remove_tree(worker->folder, NULL);
+    if (worker->first_folder != NULL) {
+        file_remove_tree(worker->first_folder, NULL);
+    }
+    free(worker->first_folder);
     free(worker->folder);
     free(worker->prompt_path);
     free(worker->state_path);
@@ -91,7 +112,7 @@ void worker_free(struct worker *worker)
 }
 
 /** Lay out the files of this iteration. */
-static int hand_over(struct worker *worker, struct rondo_error *err)
+static int write_files(struct worker *worker, struct rondo_error *err)
 {
     const struct buf *state = loop_agent_state(worker->loop);
     const char *feedback = loop_feedback(worker->loop);
@@ -104,6 +125,33 @@ static int hand_over(struct worker *worker, struct rondo_error *err)
     }
     if (r == 0) {
         r = file_replace(worker->feedback_path, feedback, strlen(feedback), err);
+    }
+    return r;
+}
+
+/** The store's disk is full or failing: hand over in the folder for temporary files from now on. */
+static int move_folder(struct worker *worker, struct rondo_error *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    auto_free char *folder =
+        join(temporary != NULL && temporary[0] == '/' ? temporary : "/tmp", "rondo-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot make the folder %s", folder);
+    }
+    worker->first_folder = worker->folder;
+    worker->folder = steal_pointer(&folder);
+    set_paths(worker);
+    return write_prompt(worker, err);
+}
+
+static int hand_over(struct worker *worker, struct rondo_error *err)
+{
+    int r = write_files(worker, err);
+    if ((r == RONDO_ERR_FULL || r == RONDO_ERR_IO) && worker->first_folder == NULL) {
+        r = move_folder(worker, err);
+        if (r == 0) {
+            r = write_files(worker, err);
+        }
     }
     if (r < 0) {
         error_prefix(err, "while handing the iteration over to the worker");

@@ -117,10 +117,11 @@ static int use_wal(sqlite3 *db, bool *ret_is_wal)
     }
     if (rc == SQLITE_ROW) {
         *ret_is_wal = strcmp(sqlite_column_string(statement, 0), "wal") == 0;
-        rc = SQLITE_OK;
+        /* The switch is committed only now, and it is this step that tells of a failed fsync. */
+        rc = sqlite3_step(statement);
     }
-    sqlite3_finalize(statement);
-    return rc;
+    int finalized = sqlite3_finalize(statement);
+    return rc == SQLITE_DONE ? finalized : rc;
 }
 
 /** Check the file's identity before anything is changed in it, then bring it up to date. */
