@@ -224,8 +224,8 @@ static void show_text(const struct checkpoint *checkpoint, const struct checkpoi
     struct fields fields = {&style, style_columns(stdout, PIPE_COLUMNS), out};
     auto_buf struct buf text = {0};
     char time[CLOCK_UTC_SIZE];
-    buf_printf(out, "checkpoint %" PRIu64 " after iteration %" PRIu64 ", intact\n",
-               checkpoint->number, checkpoint->iteration);
+    buf_printf(out, "checkpoint %" PRIu64 " at iteration %" PRIu64 ", intact\n", checkpoint->number,
+               checkpoint->iteration);
     clock_format_utc(checkpoint->time_ns, time);
     fields_add(&fields, "saved", time);
     for (size_t i = 0; i < sizeof(checkpoint->sha256); i++) {

@@ -20,8 +20,7 @@ static int start_and_execute(struct session *session, const struct run_values *v
     if (opening.is_held) {
         return report_held(&opening.holder);
     }
-    run_announce(loop, values);
-    return run_execute(session, loop, values, 0);
+    return run_execute(session, loop, values, 0, NULL);
 }
 
 static int fail(const struct run_values *values, const struct rondo_error *err)

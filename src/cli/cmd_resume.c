@@ -9,9 +9,6 @@
 #include "cli/session.h"
 #include "store/find.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void change_spec(struct loop_spec *spec, void *context)
 {
     run_values_change(spec, context);
@@ -42,19 +39,12 @@ static int execute(struct session *session, struct loop *loop, const struct loop
         loop_free(loop);
         return report_error(&err);
     }
-    run_announce(loop, values);
     if (opening->corrupt_count > 0) {
         report_warning("%u damaged checkpoint%s passed over; resuming from %s",
                        opening->corrupt_count, opening->corrupt_count == 1 ? " was" : "s were",
                        opening->from_checkpoint > 0 ? "the newest intact one" : "an empty state");
     }
-    if (!values->wants_quiet && !values->wants_json) {
-        fprintf(stderr, "%s at iteration %llu, from checkpoint %llu\n",
-                strcmp(opening->how, "takeover") == 0 ? "taken over" : "resumed",
-                (unsigned long long)loop_state(loop)->finished + 1,
-                (unsigned long long)opening->from_checkpoint);
-    }
-    return run_execute(session, loop, values, run.last_seq);
+    return run_execute(session, loop, values, run.last_seq, opening);
 }
 
 static int open_and_execute(struct session *session, const char *name,

@@ -14,7 +14,6 @@
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
-#include "cli/text.h"
 #include "cli/view.h"
 #include "journal/reader.h"
 
@@ -123,10 +122,7 @@ static void take_live(struct display *display, const struct journal_entry *entry
 {
     view_apply(&display->view, entry);
     if (view_line_is_due(&display->view, entry)) {
-        auto_buf struct buf line = {0};
-        view_take_line(&display->view, &display->style, &line);
-        text_fit(buf_string(&line), style_columns(stderr, DEFAULT_COLUMNS) - 1,
-                 &display->permanent);
+        view_take_line(&display->view, &display->style, &display->permanent);
         buf_append_string(&display->permanent, "\n");
     }
     if (is_shown_live(entry)) {
@@ -227,6 +223,11 @@ struct display *display_start(const struct display_options *options)
     if (!options->wants_json && !options->wants_progress) {
         return display;
     }
+    if (display->is_live) {
+        buf_append_string(&display->permanent, options->header);
+    } else if (options->wants_progress) {
+        fputs(options->header, stderr);
+    }
     struct rondo_error err = {0};
     display->has_thread = cancel_init(&display->stop, &err) == 0 &&
                           pthread_create(&display->thread, NULL, display_main, display) == 0;
@@ -248,7 +249,7 @@ void display_finish(struct display *display)
         terminal_update(&display->terminal, &display->permanent, &nothing);
         signals_guard_terminal(false);
     }
-    buf_fini(&display->terminal.frame);
+    terminal_fini(&display->terminal);
     buf_fini(&display->permanent);
     cancel_fini(&display->stop);
     output_queue_free(display->output);

@@ -22,6 +22,7 @@ struct display_options {
     uint64_t after;                /**< last event that is not to be shown */
     const struct run_state *state; /**< as of `after`; NULL = the run begins */
     const struct loop_spec *spec;  /**< must outlive the display */
+    const char *header;            /**< whole lines that stand above everything */
     bool wants_json;               /**< events to stdout */
     bool wants_progress;           /**< people's form to stderr */
     bool no_colour;

@@ -108,6 +108,9 @@ static void tell_finished(const struct telling *telling)
         buf_append_string(telling->out, ", cost ");
         text_money(event->cost_micro, telling->out);
     }
+    if (event->exit_code > 0 && (event->message == NULL || event->message[0] == '\0')) {
+        buf_printf(telling->out, ": exit code %" PRId64, event->exit_code);
+    }
     add_words(telling, ": ", event->message);
     add_words(telling, "; the worker says ", event->finish);
     add_words(telling, ": ", event->summary);
@@ -282,7 +285,8 @@ void event_reason(const struct journal_event *event, struct buf *ret_buf)
     case RONDO_REASON_COUNT:
         break;
     }
-    if (event->message != NULL && event->message[0] != '\0') {
+    bool is_told = reason == RONDO_REASON_CANCELLED || reason == RONDO_REASON_TIMED_OUT;
+    if (!is_told && event->message != NULL && event->message[0] != '\0') {
         buf_append_string(ret_buf, ", ");
         text_clean(event->message, strlen(event->message), ret_buf);
     }

@@ -12,6 +12,7 @@
 #include "cli/text.h"
 #include "loop/worker.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,33 +40,43 @@ int run_check_sandbox(const struct loop_spec *spec, struct rondo_error *err)
     return r < 0 ? r : check_tier(spec->worker_tier, "the worker", err);
 }
 
-void run_announce(const struct loop *loop, const struct run_values *values)
+static void add_condition(const struct loop_condition *condition, struct buf *out)
 {
-    if (values->wants_json || values->wants_quiet) {
-        return;
+    buf_printf(out, "until %s: ", condition->name);
+    text_clean(condition->command, strlen(condition->command), out);
+    if (strcmp(condition->origin, "given") != 0) {
+        buf_append_string(out, "  (");
+        text_clean(condition->origin, strlen(condition->origin), out);
+        buf_append_string(out, ")");
     }
+    buf_append_string(out, "\n");
+}
+
+/** Tell what is about to be executed: run, agent, workspace, conditions. */
+static void add_header(const struct loop *loop, const struct run_values *values,
+                       const struct loop_opening *opening, struct buf *out)
+{
     const struct loop_spec *spec = loop_spec(loop);
     struct style style = style_for(stderr, values->no_colour != 0);
-    auto_buf struct buf text = {0};
     char id[SHORT_ID_LEN + 1];
-    snprintf(id, sizeof(id), "%s", loop_run_id(loop));
-    buf_append_string(&text, "run ");
-    style_append(&style, COLOUR_BOLD, id, &text);
-    buf_printf(&text, ", agent %s, in ", spec->agent_id);
-    text_clean(spec->workspace, strlen(spec->workspace), &text);
-    buf_append_string(&text, "\n");
+    snprintf(id, sizeof(id), "%.*s", SHORT_ID_LEN, loop_run_id(loop));
+    buf_append_string(out, "run ");
+    style_append(&style, COLOUR_BOLD, id, out);
+    buf_printf(out, ", agent %s, in ", spec->agent_id);
+    text_clean(spec->workspace, strlen(spec->workspace), out);
+    buf_append_string(out, "\n");
     for (size_t i = 0; i < spec->condition_count; i++) {
-        const struct loop_condition *condition = &spec->conditions[i];
-        buf_printf(&text, "until %s: ", condition->name);
-        text_clean(condition->command, strlen(condition->command), &text);
-        if (strcmp(condition->origin, "given") != 0) {
-            buf_append_string(&text, "  (");
-            text_clean(condition->origin, strlen(condition->origin), &text);
-            buf_append_string(&text, ")");
-        }
-        buf_append_string(&text, "\n");
+        add_condition(&spec->conditions[i], out);
     }
-    fwrite(text.data, 1, text.len, stderr);
+    if (opening != NULL) {
+        buf_printf(out, "%s at iteration %" PRIu64,
+                   strcmp(opening->how, "takeover") == 0 ? "taken over" : "resumed",
+                   loop_state(loop)->finished + 1);
+        if (opening->from_checkpoint > 0) {
+            buf_printf(out, ", from checkpoint %" PRIu64, opening->from_checkpoint);
+        }
+        buf_append_string(out, "\n");
+    }
 }
 
 /** Bodies until the run has ended. @return 0 or a negative code */
@@ -102,6 +113,7 @@ static int print_summary(struct session *session, const char *run_id, uint64_t s
         summary_json(&summary, &text);
     } else {
         struct style style = style_for(stdout, values->no_colour != 0);
+        buf_append_string(&text, style.is_terminal && !values->wants_quiet ? "\n" : "");
         summary_text(&summary, session, &style, style_columns(stdout, 100),
                      values->wants_quiet != 0, &text);
     }
@@ -140,14 +152,18 @@ static int report_broken(struct session *session, const char *run_id, uint64_t s
 
 /** The events that are there already when execution begins, and the state that they fold to. */
 static struct display *start_display(struct session *session, struct loop *loop,
-                                     const struct run_values *values, uint64_t after)
+                                     const struct run_values *values, uint64_t after,
+                                     const struct loop_opening *opening)
 {
+    auto_buf struct buf header = {0};
+    add_header(loop, values, opening, &header);
     struct display_options options = {
         .writer = runtime_writer(session->runtime),
         .run_id = loop_run_id(loop),
         .after = after,
         .state = after > 0 ? loop_state(loop) : NULL,
         .spec = loop_spec(loop),
+        .header = buf_string(&header),
         .wants_json = values->wants_json != 0,
         .wants_progress = !values->wants_quiet && !values->wants_json,
         .no_colour = values->no_colour != 0,
@@ -156,12 +172,12 @@ static struct display *start_display(struct session *session, struct loop *loop,
 }
 
 int run_execute(struct session *session, struct loop *loop, const struct run_values *values,
-                uint64_t after)
+                uint64_t after, const struct loop_opening *opening)
 {
     char run_id[ID_SIZE];
     memcpy(run_id, loop_run_id(loop), sizeof(run_id));
     signals_begin(loop);
-    struct display *display = start_display(session, loop, values, after);
+    struct display *display = start_display(session, loop, values, after, opening);
     struct worker_options options = {
         .folder = session->work_folder,
         .on_output = display_output,

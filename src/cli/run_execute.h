@@ -9,14 +9,12 @@
 /** Check that the sandbox that a spec asks for works here; the message says what to do. */
 int run_check_sandbox(const struct loop_spec *spec, struct rondo_error *err);
 
-/** Tell on stderr what is about to be executed: run, agent, workspace, conditions. */
-void run_announce(const struct loop *loop, const struct run_values *values);
-
 /**
  * Execute the loop to its end, with progress, signals and the summary.
  * @param loop  freed
  * @param after events up to this one are not shown: they were there before
+ * @param opening how a resume went; NULL for a new run
  * @return exit code
  */
 int run_execute(struct session *session, struct loop *loop, const struct run_values *values,
-                uint64_t after);
+                uint64_t after, const struct loop_opening *opening);

@@ -76,7 +76,7 @@ static void add_facts(const struct summary *summary, struct fields *fields)
 {
     auto_buf struct buf text = {0};
     if (summary->state.checkpoint_number > 0) {
-        buf_printf(&text, "%" PRIu64 ", after iteration %" PRIu64, summary->state.checkpoint_number,
+        buf_printf(&text, "%" PRIu64 ", at iteration %" PRIu64, summary->state.checkpoint_number,
                    summary->state.checkpoint_iteration);
         fields_add(fields, "checkpoint", buf_string(&text));
     }

@@ -12,7 +12,8 @@
 
 struct terminal {
     FILE *stream;
-    struct buf frame; /**< what is on the screen */
+    struct buf frame;  /**< what is on the screen */
+    struct buf recent; /**< the latest permanent lines, to draw the screen anew */
 };
 
 /**
@@ -22,6 +23,8 @@ struct terminal {
  */
 void terminal_update(struct terminal *terminal, const struct buf *permanent,
                      const struct buf *frame);
+
+void terminal_fini(struct terminal *terminal);
 
 /** Sequence that makes the cursor visible and ends colours; for signal handlers. */
 #define TERMINAL_RESTORE "\033[?25h\033[0m"

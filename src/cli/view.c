@@ -44,6 +44,9 @@ static void take_finished(struct view *view, const struct journal_event *event)
     snprintf(view->finished_outcome, sizeof(view->finished_outcome), "%s", outcome);
     auto_buf struct buf clean = {0};
     text_clean(message, strlen(message), &clean);
+    if (clean.len == 0 && event->exit_code > 0) {
+        buf_printf(&clean, "exit code %" PRId64, event->exit_code);
+    }
     snprintf(view->finished_message, sizeof(view->finished_message), "%s", buf_string(&clean));
 }
 
