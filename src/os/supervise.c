@@ -251,12 +251,16 @@ static bool reap(struct supervisor *self)
 /**
  * Kill until nothing is left. While the caller waits, this ends at a limit: there are processes
  * that cannot be killed (those of another user, those stuck in the kernel). Without a caller it
- * goes on, so that the lock says the truth.
+ * goes on, so that the lock says the truth. What ends together with the command (bubblewrap's first
+ * process inside) is given a moment, because looking through /proc takes longer.
  */
 static void kill_remains(struct supervisor *self)
 {
     int64_t deadline_ns = now_ns() + SUPERVISE_KILL_WAIT_NS;
     int wait_ms = REMAINS_LOOK_MS;
+    if (!self->must_kill && reap(self)) {
+        wait_for_event(self, REMAINS_LOOK_MS);
+    }
     while (reap(self)) {
         if (!self->is_abandoned && now_ns() >= deadline_ns) {
             self->status.survivors = 1;

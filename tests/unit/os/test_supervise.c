@@ -354,16 +354,18 @@ static void a_deadline_counts_while_waiting_for_the_lock(void **state)
     int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_int_equal(flock(fd, LOCK_EX), 0);
     const char *argv[4];
-    struct spawn_request request = supervised("true", argv);
+    struct spawn_request request = supervised("touch made", argv);
+    request.directory = folder;
     request.lock_path = lock;
     request.total_ns = SHORT_NS;
     request.grace_ns = SHORT_NS;
     struct spawn_result result = run(&request);
-    assert_int_equal(result.end, SPAWN_NOT_STARTED);
+    assert_int_not_equal(result.end, SPAWN_EXITED);
     assert_true(result.duration_ns < SPAWN_LOCK_WAIT_NS);
     close(fd);
+    assert_int_equal(unlink(lock), 0);
+    assert_int_equal(rmdir(folder), 0);
     spawn_result_fini(&result);
-    scratch_remove(folder);
 }
 
 static void wrong_arguments_are_refused(void **state)
