@@ -10,9 +10,7 @@ root=$PWD
 rondo=$root/$1/src/cli/rondo
 folder=$2
 
-rm -rf "$folder"
-mkdir -p "$folder"
-"$root/examples/repair/prepare.sh" "$folder"
+"$root/examples/repair/prepare.sh" --force "$folder"
 cd "$folder"
 shown=${PWD#"$root"/}
 
@@ -32,10 +30,9 @@ That was the example job in $shown (exit code $status). What to type next:
     rondo logs last           # every event of its journal; -f follows a running one
     rondo checkpoints last    # the states that a resume would go on from
 
-To see it survive a kill -9: start it again, kill it half-way from another terminal, and resume.
+To see it survive a kill -9: type \`make run\` again, and while it works, in another terminal
 
-    make run &
-    sleep 5; kill -9 \$(pgrep -n -x rondo)
+    pkill -KILL -o -x rondo
     cd $shown && rondo resume last
 END
 exit "$status"
