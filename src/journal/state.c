@@ -170,9 +170,10 @@ static void fold_evaluated(struct run_state *state, const struct journal_event *
 
 static void fold_denied(struct run_state *state, const struct journal_event *event)
 {
-    if (event->status == NULL || !status_from_name(event->status, &state->denied)) {
-        state->denied = RONDO_POLICY_VIOLATION;
-    }
+    enum rondo_status status;
+    bool is_final = event->status != NULL && status_from_name(event->status, &status) &&
+                    status != RONDO_RUNNING && status != RONDO_COMPLETED;
+    state->denied = is_final ? status : RONDO_POLICY_VIOLATION;
 }
 
 static void fold_run_finished(struct run_state *state, const struct journal_event *event)

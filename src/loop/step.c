@@ -198,6 +198,19 @@ struct gate_request loop_step_request(const struct run_state *state, const struc
     };
 }
 
+/** A gate that denies without saying more denies as a policy does. */
+static enum rondo_status denial_status(const struct gate_decision *decision)
+{
+    bool is_final = decision->status != RONDO_RUNNING && decision->status != RONDO_COMPLETED;
+    return is_final ? decision->status : RONDO_POLICY_VIOLATION;
+}
+
+/** A gate that names no final status denies all the same: it fails closed. */
+static enum rondo_status denied_status(const struct gate_decision *decision)
+{
+    return decision->status == RONDO_RUNNING ? RONDO_POLICY_VIOLATION : decision->status;
+}
+
 struct journal_event loop_step_gate(const struct run_state *state,
                                     const struct gate_decision *decision)
 {
@@ -214,7 +227,7 @@ struct journal_event loop_step_gate(const struct run_state *state,
     return (struct journal_event){
         .type = JOURNAL_GATE_DENIED,
         .iteration = next,
-        .status = rondo_status_name(decision->status),
+        .status = rondo_status_name(denial_status(decision)),
         .policy = decision->policy,
         .limit_name = decision->limit_name,
         .limit = decision->limit,
