@@ -205,12 +205,6 @@ static enum rondo_status denial_status(const struct gate_decision *decision)
     return is_final ? decision->status : RONDO_POLICY_VIOLATION;
 }
 
-/** A gate that names no final status denies all the same: it fails closed. */
-static enum rondo_status denied_status(const struct gate_decision *decision)
-{
-    return decision->status == RONDO_RUNNING ? RONDO_POLICY_VIOLATION : decision->status;
-}
-
 struct journal_event loop_step_gate(const struct run_state *state,
                                     const struct gate_decision *decision)
 {
