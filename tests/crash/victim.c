@@ -331,7 +331,11 @@ static bool note_run(const struct store_run *run, void *context)
 static int open_all(struct victim *victim, struct rondo_error *err)
 {
     struct store_sqlite_options store_options = {
-        .path = victim->options.store, .may_create = true, .clock = &victim->clock};
+        .path = victim->options.store,
+        .may_create = true,
+        .clock = &victim->clock,
+        .busy_timeout_ns = victim->options.busy_ms * NS_PER_MS,
+    };
     int r = store_sqlite_open(&store_options, &victim->store, err);
     if (r < 0) {
         return r;

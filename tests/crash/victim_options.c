@@ -31,6 +31,7 @@ static const struct {
     ROW("--state-bytes", state_bytes, NUMBER),
     ROW("--lease-ms", lease_ms, NUMBER),
     ROW("--patience-ms", patience_ms, NUMBER),
+    ROW("--busy-ms", busy_ms, NUMBER),
     ROW("--body-us", body_us, NUMBER),
     ROW("--hurry", hurry, NUMBER),
     ROW("--best-effort", best_effort, FLAG),

@@ -18,6 +18,7 @@ struct victim_options {
     int64_t state_bytes; /**< size of the agent's state, which does not compress */
     int64_t lease_ms;
     int64_t patience_ms; /**< how long to ask again for a run that is held */
+    int64_t busy_ms;     /**< how long to wait for another process's transaction; 0 = default */
     int64_t body_us;     /**< duration of a body */
     int64_t hurry;       /**< pauses between tries are divided by this */
     bool best_effort;
