@@ -16,7 +16,7 @@ packages_of() {
             "libsqlite3-dev libssl-dev libzstd-dev libseccomp-dev uthash-dev libcmocka-dev" \
             "bubblewrap"
         ;;
-    run) echo "gcc make cppcheck" ;;
+    run) echo "gcc make libc6-dev" ;; # what the project that is repaired needs
     test)
         echo "clang clang-format libclang-rt-dev shellcheck strace sqlite3 git util-linux" \
             "bsdutils procps man-db"
