@@ -12,7 +12,11 @@ struct store_sqlite_options {
 };
 
 /**
- * Open or create a store. Brings an older schema up to date; a newer one is RONDO_ERR_VERSION.
+ * Open or create a store. Brings an older schema up to date; a newer one is RONDO_ERR_VERSION,
+ * another program's database RONDO_ERR_INVALID, a file that is none RONDO_ERR_CORRUPT.
+ *
+ * After a failed fsync every write through this store is RONDO_ERR_IO, because what the disk has
+ * lost is not known; reading goes on. A new store object may write again.
  * @param ret_store owned by the caller; store_close()
  */
 int store_sqlite_open(const struct store_sqlite_options *options, struct store **ret_store,

@@ -9,9 +9,12 @@
  *  2. Events of a run have seq 1, 2, 3, ... without gap or double. `position` orders the events of
  *     all runs by commit and never goes back; it may have gaps.
  *  3. Only the owner with the run's present epoch can write. A claim raises the epoch, so a former
- *     owner is fenced off for ever, however late it wakes up.
+ *     owner is fenced off for ever, however late it wakes up. A claim that exclusiveness allows
+ *     because another run's lease has run out takes that lease away and raises that run's epoch
+ * too.
  *  4. A batch that is handed in again (same epoch, same first_seq) after an unclear failure is
- *     recognised and not applied twice.
+ *     recognised and not applied twice. A batch without events is applied each time, but its
+ *     checkpoint is stored once.
  *
  * Threads: every function may be called from any thread, unless its comment says otherwise.
  * Strings and blobs that callbacks receive are valid only during the callback, and a callback must
@@ -106,13 +109,14 @@ struct store_batch {
 enum store_commit_outcome {
     STORE_COMMITTED = 0,
     STORE_ALREADY_COMMITTED, /**< an earlier try had gone through; durable now */
-    STORE_FENCED,            /**< the epoch is not the run's present one; nothing was written */
+    STORE_FENCED,            /**< the epoch is not the run's present one, or nobody holds the run
+                                  and the batch asks for a lease; nothing was written */
 };
 
 /** Answer to one batch. */
 struct store_commit_result {
     enum store_commit_outcome outcome;
-    uint64_t position; /**< of the batch's last event */
+    uint64_t position; /**< of the batch's last event; 0 without events, or when fenced */
     bool has_mail;     /**< letters are waiting for the run */
 };
 
@@ -124,13 +128,14 @@ struct store_claim {
 
 enum store_claim_outcome {
     STORE_CLAIMED = 0,
-    STORE_HELD, /**< somebody else's lease is running: see the holder */
+    STORE_HELD, /**< a lease is running, be it the claimer's own: see the holder */
 };
 
 struct store_claim_result {
     enum store_claim_outcome outcome;
     uint64_t epoch;          /**< STORE_CLAIMED: the new owner's */
-    struct store_run run;    /**< STORE_CLAIMED: the row as it was before the claim */
+    struct store_run run;    /**< STORE_CLAIMED: the row as it was before the claim (of a new run:
+                                  epoch 0 and no owner) */
     struct store_run holder; /**< STORE_HELD: the run whose owner is in the way (this one, or
                                   another run of the agent when one of the two is exclusive) */
 };
@@ -210,7 +215,8 @@ struct store_ops {
 
     /**
      * End the lease of a holder that is known to be dead, if `epoch` is still the present one;
-     * else do nothing. The next claim then succeeds.
+     * else do nothing. The next claim then succeeds. Should the holder live after all, it is fenced
+     * at its next commit that asks for a lease.
      */
     int (*expire_lease)(struct store *store, const char *run_id, uint64_t epoch,
                         struct rondo_error *err);
@@ -221,7 +227,10 @@ struct store_ops {
 
     /**
      * Commit batches of different runs in one transaction. Called through store/writer.h, by one
-     * thread at a time. A fenced batch does not keep the others from being committed.
+     * thread at a time. A fenced batch does not keep the others from being committed. A refused one
+     * does, and nothing is written then: RONDO_ERR_NOT_FOUND (no such run), RONDO_ERR_STATE (its
+     * first_seq or its checkpoint's number does not continue the run), RONDO_ERR_INVALID and
+     * RONDO_ERR_LIMIT (its content). The writer then commits each batch alone.
      * @param ret_results one for each batch
      */
     int (*commit)(struct store *store, const struct store_batch *const *batches, size_t count,
@@ -239,6 +248,7 @@ struct store_ops {
      * Read committed events in order.
      * @param run_id a run (`after` is a seq), or NULL for all runs (`after` is a position)
      * @param limit  at most so many; 0 = no limit
+     * A run that does not exist has no events. RONDO_ERR_CORRUPT when one is missing.
      */
     int (*read_events)(struct store *store, const char *run_id, uint64_t after, uint32_t limit,
                        store_event_fn *fn, void *context, struct rondo_error *err);
