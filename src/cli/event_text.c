@@ -285,7 +285,7 @@ void event_reason(const struct journal_event *event, struct buf *ret_buf)
     case RONDO_REASON_COUNT:
         break;
     }
-    bool is_told = reason == RONDO_REASON_CANCELLED || reason == RONDO_REASON_TIMED_OUT;
+    bool is_told = reason == RONDO_REASON_CANCELLED;
     if (!is_told && event->message != NULL && event->message[0] != '\0') {
         buf_append_string(ret_buf, ", ");
         text_clean(event->message, strlen(event->message), ret_buf);

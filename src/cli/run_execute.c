@@ -87,8 +87,7 @@ static int execute_bodies(struct loop *loop, struct worker *worker, struct displ
     while ((turn = loop_next(loop, err)) == LOOP_BODY) {
         display_store_failing(display, loop_is_degraded(loop));
         display_iteration(display, loop_state(loop)->iteration);
-        int r = worker_run(worker, err);
-        if (r < 0) {
+        if (worker_run(worker, err) < 0) {
             struct loop_body_result failed = {.outcome = LOOP_UNRECOVERABLE,
                                               .message = err->message};
             loop_report(loop, &failed);
