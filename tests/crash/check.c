@@ -271,7 +271,7 @@ static void check_fact(struct check *check, const struct fact *fact)
         break;
     case FACT_BEGUN:
         begun = find_attempt(run, fact->number, fact->attempt);
-        if (begun == NULL || begun->seq != fact->seq) {
+        if (begun == NULL || begun->seq > fact->seq || run->seq < fact->seq) {
             fail_msg("run %s: the beginning of iteration %" PRIu64 " attempt %" PRIu64
                      " was acknowledged as event %" PRIu64 " and is lost",
                      fact->run_id, fact->number, fact->attempt, fact->seq);

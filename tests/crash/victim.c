@@ -7,7 +7,8 @@
  *     s RUN                    a run was created
  *     w RUN EPOCH HOW          a run was claimed
  *     h RUN DESCRIPTION        a run is held by somebody else
- *     a RUN ITERATION ATTEMPT SEQ   loop_next returned: this iteration's beginning is committed
+ *     a RUN ITERATION ATTEMPT SEQ   loop_next returned: this iteration's beginning is committed,
+ *                              and all events up to SEQ are
  *     g RUN ITERATION          likewise, but the store fails and the run goes on without it
  *     c RUN NUMBER             a checkpoint on demand was saved
  *     p RUN                    the run was given up
