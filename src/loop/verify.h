@@ -47,7 +47,8 @@ struct verify_command_context {
 struct verifier verify_by_command(const struct verify_command_context *context);
 
 /**
- * Evaluate several conditions side by side.
+ * Evaluate several conditions: those whose commands begin with the same word one after the other,
+ * in their order, all others side by side.
  * @param time_left_ns cap on each condition's own timeout
  * @param on_result    called on the calling thread, once for each condition, as they end
  */

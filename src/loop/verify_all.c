@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A round of verification. Up to LIMIT_PARALLEL_VERIFIERS short-lived threads take conditions from
- * a common index and leave results in a list; the calling thread hands them on, so that whoever
- * receives results needs no lock. Every thread is joined before the round returns.
+ * A round of verification. Conditions whose commands begin with the same word (`make test`, `make
+ * lint`) use the same tool on the same files and would disturb each other, so they form a lane and
+ * run one after the other; lanes run side by side. Up to LIMIT_PARALLEL_VERIFIERS short-lived
+ * threads take lanes from a common index and leave results in a list; the calling thread hands them
+ * on, so that whoever receives results needs no lock. Every thread is joined before the round
+ * returns.
  */
 #include "loop/verify.h"
 
@@ -11,6 +14,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /** A verifier's thread only waits for a process. */
 #define VERIFY_STACK_BYTES (256 * 1024)
@@ -29,7 +33,7 @@ struct round {
 
     pthread_mutex_t lock; /* guards the next three */
     pthread_cond_t changed;
-    size_t next;
+    size_t next; /* first condition that may lead a lane nobody has taken */
     size_t finished_count;
     struct finished *finished;
 };
@@ -48,6 +52,50 @@ static void evaluate_one(struct round *round, size_t index, struct verify_result
     round->verifier->evaluate(round->verifier, condition, timeout_ns, round->cancel, ret_result);
 }
 
+static bool is_same_lane(const struct round *round, size_t a, size_t b)
+{
+    const char *first = round->conditions[a].command;
+    const char *second = round->conditions[b].command;
+    size_t len = strcspn(first, " \t\n");
+    return len == strcspn(second, " \t\n") && strncmp(first, second, len) == 0;
+}
+
+/** Whether the condition is the first of its lane. */
+static bool is_leader(const struct round *round, size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (is_same_lane(round, i, index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t count_lanes(const struct round *round)
+{
+    size_t lanes = 0;
+    for (size_t i = 0; i < round->count; i++) {
+        lanes += is_leader(round, i);
+    }
+    return lanes;
+}
+
+/** Evaluate the conditions of a lane in their order. */
+static void run_lane(struct round *round, size_t leader)
+{
+    for (size_t i = leader; i < round->count; i++) {
+        if (!is_same_lane(round, leader, i)) {
+            continue;
+        }
+        struct finished finished = {.index = i};
+        evaluate_one(round, i, &finished.result);
+        pthread_mutex_lock(&round->lock);
+        round->finished[round->finished_count++] = finished;
+        pthread_cond_signal(&round->changed);
+        pthread_mutex_unlock(&round->lock);
+    }
+}
+
 static void *round_worker(void *argument)
 {
     struct round *round = argument;
@@ -55,11 +103,10 @@ static void *round_worker(void *argument)
     while (round->next < round->count) {
         size_t index = round->next++;
         pthread_mutex_unlock(&round->lock);
-        struct finished finished = {.index = index};
-        evaluate_one(round, index, &finished.result);
+        if (is_leader(round, index)) {
+            run_lane(round, index);
+        }
         pthread_mutex_lock(&round->lock);
-        round->finished[round->finished_count++] = finished;
-        pthread_cond_signal(&round->changed);
     }
     pthread_mutex_unlock(&round->lock);
     return NULL;
@@ -70,8 +117,8 @@ static size_t start_workers(struct round *round, pthread_t *threads)
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, VERIFY_STACK_BYTES);
-    size_t wanted =
-        round->count < LIMIT_PARALLEL_VERIFIERS ? round->count : LIMIT_PARALLEL_VERIFIERS;
+    size_t lanes = count_lanes(round);
+    size_t wanted = lanes < LIMIT_PARALLEL_VERIFIERS ? lanes : LIMIT_PARALLEL_VERIFIERS;
     size_t started = 0;
     while (started < wanted &&
            pthread_create(&threads[started], &attributes, round_worker, round) == 0) {

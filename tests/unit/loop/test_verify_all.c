@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A round of verification: what runs side by side, what one after the other, what is capped. */
+#include "loop/verify.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/** What the verifier of these tests saw; its lock guards everything in it. */
+struct stage {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int running;
+    int most_running;
+    int make_running;
+    int most_make_running;
+    int awaited; /* evaluations wait until so many run at once; 0 = none waits */
+    int64_t longest_timeout_ns;
+};
+
+static void evaluate(const struct verifier *verifier, const struct loop_condition *condition,
+                     int64_t timeout_ns, struct cancel *cancel, struct verify_result *ret_result)
+{
+    (void)cancel;
+    struct stage *stage = (struct stage *)verifier->context;
+    int is_make = strncmp(condition->command, "make", 4) == 0;
+    pthread_mutex_lock(&stage->lock);
+    stage->running++;
+    stage->make_running += is_make;
+    if (stage->running > stage->most_running) {
+        stage->most_running = stage->running;
+    }
+    if (stage->make_running > stage->most_make_running) {
+        stage->most_make_running = stage->make_running;
+    }
+    if (timeout_ns > stage->longest_timeout_ns) {
+        stage->longest_timeout_ns = timeout_ns;
+    }
+    pthread_cond_broadcast(&stage->changed);
+    while (stage->most_running < stage->awaited) {
+        pthread_cond_wait(&stage->changed, &stage->lock);
+    }
+    stage->running--;
+    stage->make_running -= is_make;
+    pthread_mutex_unlock(&stage->lock);
+    ret_result->status = RONDO_MET;
+    ret_result->reason = RONDO_REASON_PASSED;
+    ret_result->exit_code = 0;
+}
+
+struct received {
+    size_t order[8];
+    size_t count;
+    size_t met;
+};
+
+static void receive(void *context, size_t index, struct verify_result *result, size_t still_running)
+{
+    struct received *received = context;
+    received->order[received->count++] = index;
+    received->met += result->status == RONDO_MET;
+    (void)still_running;
+}
+
+static struct received run(struct stage *stage, const char *const *commands, size_t count,
+                           int64_t time_left_ns, struct cancel *cancel)
+{
+    struct loop_condition conditions[8] = {0};
+    for (size_t i = 0; i < count; i++) {
+        conditions[i].command = (char *)commands[i];
+        conditions[i].timeout_ns = 1000;
+    }
+    pthread_mutex_init(&stage->lock, NULL);
+    pthread_cond_init(&stage->changed, NULL);
+    struct verifier verifier = {.evaluate = evaluate, .context = stage, .is_concurrent = true};
+    struct received received = {0};
+    verify_all(&verifier, conditions, count, time_left_ns, cancel, receive, &received);
+    return received;
+}
+
+static void different_tools_run_side_by_side(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"make test", "ruff check .", "cargo build"};
+    struct stage stage = {.awaited = 3}; /* nobody ends before all three run */
+    struct received received = run(&stage, commands, 3, INT64_MAX, NULL);
+    assert_int_equal(received.count, 3);
+    assert_int_equal(stage.most_running, 3);
+}
+
+static void one_tool_never_runs_twice_at_once_and_keeps_its_order(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"make test", "ruff check", "make", "make lint"};
+    struct stage stage = {.awaited = 2};
+    struct received received = run(&stage, commands, 4, INT64_MAX, NULL);
+    assert_int_equal(received.count, 4);
+    assert_int_equal(received.met, 4);
+    assert_int_equal(stage.most_make_running, 1);
+    size_t last = 0;
+    for (size_t i = 0; i < received.count; i++) {
+        if (received.order[i] != 1) {
+            assert_true(i == 0 || received.order[i] >= last);
+            last = received.order[i];
+        }
+    }
+}
+
+static void the_time_left_caps_each_timeout(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"a", "b"};
+    struct stage stage = {0};
+    run(&stage, commands, 2, 10, NULL);
+    assert_int_equal(stage.longest_timeout_ns, 10);
+}
+
+static void after_a_stop_nothing_is_evaluated_and_nothing_is_met(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"a", "b", "c"};
+    struct cancel cancel;
+    assert_int_equal(cancel_init(&cancel, NULL), 0);
+    cancel_set(&cancel, CANCEL_GRACEFUL);
+    struct stage stage = {0};
+    struct received received = run(&stage, commands, 3, INT64_MAX, &cancel);
+    assert_int_equal(received.count, 3);
+    assert_int_equal(received.met, 0);
+    assert_int_equal(stage.most_running, 0);
+    cancel_fini(&cancel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(different_tools_run_side_by_side),
+        cmocka_unit_test(one_tool_never_runs_twice_at_once_and_keeps_its_order),
+        cmocka_unit_test(the_time_left_caps_each_timeout),
+        cmocka_unit_test(after_a_stop_nothing_is_evaluated_and_nothing_is_met),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
