@@ -218,6 +218,7 @@ static void check_run(struct run_check *run)
     }
     check_checkpoints(run);
     run->findings->unfinished_runs += !run->has_end;
+    run->findings->open_iterations += run->is_open;
 }
 
 static bool add_run(const struct store_run *row, void *context)
@@ -283,6 +284,11 @@ static void check_fact(struct check *check, const struct fact *fact)
                      fact->number);
         }
         break;
+    case FACT_EVENT:
+        if (run->seq < fact->number) {
+            fail_msg("run %s: event %" PRIu64 " was shown and is lost", fact->run_id, fact->number);
+        }
+        break;
     case FACT_ENDED:
         if (run->status[0] == '\0') {
             fail_msg("run %s: its end (%s) was acknowledged and is lost", fact->run_id, fact->text);
@@ -291,15 +297,31 @@ static void check_fact(struct check *check, const struct fact *fact)
     }
 }
 
+/** Worker commands do not know their attempt: the latest one that has no effect yet. */
+static struct attempt *find_without_effect(struct run_check *run, uint64_t iteration)
+{
+    for (size_t i = run->attempt_count; i-- > 0;) {
+        if (run->attempts[i].iteration == iteration && run->attempts[i].effects == 0) {
+            return &run->attempts[i];
+        }
+    }
+    return NULL;
+}
+
 static void count_effect(struct check *check, const char *line)
 {
     char id[ID_SIZE];
     uint64_t iteration, attempt;
-    if (sscanf(line, "%36s %" SCNu64 " %" SCNu64, id, &iteration, &attempt) != 3) {
+    int fields = sscanf(line, "%36s %" SCNu64 " %" SCNu64, id, &iteration, &attempt);
+    if (fields < 2) {
         fail_msg("cannot read the effect '%s'", line);
     }
     struct run_check *run = find_run(check, id);
-    struct attempt *begun = run == NULL ? NULL : find_attempt(run, iteration, attempt);
+    struct attempt *begun = NULL;
+    if (run != NULL) {
+        begun = fields == 3 ? find_attempt(run, iteration, attempt)
+                            : find_without_effect(run, iteration);
+    }
     if (begun == NULL) {
         fail_msg("the body of '%s' ran without a committed beginning", line);
         return;

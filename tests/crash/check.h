@@ -29,6 +29,7 @@ enum fact_kind {
     FACT_BEGUN,      /**< number = iteration, attempt, seq */
     FACT_CHECKPOINT, /**< number = checkpoint */
     FACT_ENDED,      /**< text = final status */
+    FACT_EVENT,      /**< number = seq of an event that the command line has shown */
 };
 
 /** Something that was acknowledged to a victim. */
@@ -51,8 +52,8 @@ struct ledger {
 void ledger_clear(struct ledger *ledger);
 
 /**
- * Note every acknowledgement in what a victim has said. A line with "!" fails the test; a torn last
- * line (the victim died while writing) is ignored.
+ * Note every acknowledgement in what a victim, or `rondo --json`, has said. A line with "!" fails
+ * the test; a torn last line (the victim died while writing) is ignored.
  */
 void ledger_read(struct ledger *ledger, const struct buf *output);
 
@@ -67,6 +68,7 @@ struct findings {
     uint64_t effects;
     uint64_t degraded; /**< storage.degraded events */
     uint64_t unfinished_runs;
+    uint64_t open_iterations; /**< begun, without a result or a mark yet */
     char last_run[ID_SIZE];
 };
 

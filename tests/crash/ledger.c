@@ -44,6 +44,9 @@ static void read_line(struct ledger *ledger, const char *line)
         fact.kind = FACT_CHECKPOINT;
     } else if (sscanf(line, "e %36s %31s", fact.run_id, fact.text) == 2) {
         fact.kind = FACT_ENDED;
+    } else if (sscanf(line, "{\"run_id\":\"%36[^\"]\",\"seq\":%" SCNu64, fact.run_id,
+                      &fact.number) == 2) {
+        fact.kind = FACT_EVENT;
     } else {
         return;
     }

@@ -32,13 +32,23 @@ bool scene_is_long(void)
     return scene_number("RONDO_CRASH_LONG", 0) != 0;
 }
 
-const char *victim_path(void)
+static const char *path_from(const char *name)
 {
-    const char *path = getenv("RONDO_VICTIM");
+    const char *path = getenv(name);
     if (path == NULL) {
-        fail_msg("RONDO_VICTIM is not set: run the tests through meson");
+        fail_msg("%s is not set: run the tests through meson", name);
     }
     return path;
+}
+
+const char *victim_path(void)
+{
+    return path_from("RONDO_VICTIM");
+}
+
+const char *rondo_path(void)
+{
+    return path_from("RONDO_BINARY");
 }
 
 int scene_setup(void **state)
@@ -194,6 +204,14 @@ void child_kill(struct child *child)
 {
     if (child->pid > 0) {
         kill(-child->pid, SIGKILL);
+        finish(child);
+    }
+}
+
+void child_kill_alone(struct child *child)
+{
+    if (child->pid > 0) {
+        kill(child->pid, SIGKILL);
         finish(child);
     }
 }

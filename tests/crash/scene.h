@@ -60,6 +60,9 @@ struct child *child_start(struct scene *scene, const char *const *argv);
 /** Kill the whole group with SIGKILL, read what is left to read, and reap. Frees nothing. */
 void child_kill(struct child *child);
 
+/** Kill the process alone and reap it: what it started has to go by itself. */
+void child_kill_alone(struct child *child);
+
 /** Wait until it has ended by itself; fails the test when it hangs. @return its waitpid status */
 int child_wait(struct child *child);
 
@@ -84,3 +87,6 @@ void child_end(struct child *child);
 
 /** Path of the victim program; from the environment variable RONDO_VICTIM, set by the build. */
 const char *victim_path(void);
+
+/** Path of the rondo binary; likewise, RONDO_BINARY. */
+const char *rondo_path(void);
