@@ -80,6 +80,9 @@ static void record_stop(struct loop *loop, const char *by)
     loop_record(loop, &event);
 }
 
+/** Bytes that are kept of the name of whoever asked to stop. */
+#define STOP_BY_SIZE 256
+
 static bool take_letter(const struct store_letter *letter, void *context)
 {
     struct loop *loop = context;
@@ -87,7 +90,9 @@ static bool take_letter(const struct store_letter *letter, void *context)
     if (strcmp(letter->kind, "stop") == 0) {
         auto_json struct json_object *data = NULL;
         json_parse(letter->data, strlen(letter->data), &data, NULL);
-        record_stop(loop, json_get_string(data, "by", "another process"));
+        char by[STOP_BY_SIZE];
+        snprintf(by, sizeof(by), "%s", json_get_string(data, "by", "another process"));
+        record_stop(loop, by);
     }
     return true;
 }

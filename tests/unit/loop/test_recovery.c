@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Failing stores, crashes, resumes, damaged checkpoints. */
+#include "fixture.h"
+
+static struct loop_spec spec_of(int64_t durability, int64_t interval, unsigned conditions)
+{
+    struct loop_spec spec = fixture_spec(conditions);
+    spec.durability = durability;
+    spec.checkpoint_interval = interval;
+    spec.max_iterations = 50;
+    return spec;
+}
+
+static void set_state(struct loop *loop, const char *text)
+{
+    assert_int_equal(loop_set_agent_state(loop, text, strlen(text), NULL), 0);
+}
+
+static void keep_id(const struct loop *loop, char *ret_id)
+{
+    memcpy(ret_id, loop_run_id(loop), ID_SIZE);
+}
+
+/* ---- Failing stores ---- */
+
+static void a_short_failure_is_retried_with_growing_pauses(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    fixture_iterate(loop, 1);
+    int64_t before_ns = fixture->now_ns;
+    fixture_fail(fixture, "commit", 3, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    fixture_iterate(loop, 1);
+    int64_t waited_ns = fixture->now_ns - before_ns;
+    assert_true(waited_ns >= 140 * NS_PER_MS); /* 20 + 40 + 80 */
+    assert_true(waited_ns < 280 * NS_PER_MS);  /* and as much jitter at most */
+    assert_int_equal(loop_storage_failures(loop), 3);
+    assert_false(loop_is_degraded(loop));
+    loop_free(loop);
+}
+
+static void a_lost_answer_commits_nothing_twice(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
+    fixture_iterate(loop, 1);
+    fixture_fail(fixture, "commit", 2, RONDO_ERR_FULL, STORE_FAULT_AFTER);
+    fixture_iterate(loop, 1);
+    assert_int_equal(fixture_events(fixture, loop_run_id(loop), "iteration.finished", NULL), 1);
+    assert_int_equal(fixture_events(fixture, loop_run_id(loop), "iteration.started", NULL), 2);
+    loop_free(loop);
+}
+
+static void a_strict_run_ends_with_error_when_the_store_comes_back_in_time(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 9, 0));
+    fixture_iterate(loop, 1);
+    fixture_fail(fixture, "commit", 7, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
+    assert_int_equal(loop_state(loop)->status, RONDO_ERROR);
+    const char *run_id = loop_run_id(loop);
+    assert_int_equal(fixture_events(fixture, run_id, "checkpoint.saved", "\"final\""), 1);
+    assert_int_equal(fixture_events(fixture, run_id, "run.finished", "planned failure"), 1);
+    loop_free(loop);
+}
+
+static void a_strict_run_is_broken_when_it_does_not(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    char run_id[ID_SIZE];
+    keep_id(loop, run_id);
+    fixture_iterate(loop, 2);
+    fixture_fail(fixture, "", 1000, RONDO_ERR_FULL, STORE_FAULT_BEFORE);
+    struct rondo_error err;
+    assert_int_equal(loop_next(loop, &err), RONDO_ERR_FULL);
+    assert_int_not_equal(loop_state(loop)->phase, PHASE_ENDED);
+    fixture->failures = 0;
+    assert_int_equal(loop_next(loop, &err), RONDO_ERR_FULL);
+    assert_int_equal(loop_save_checkpoint(loop, NULL, &err), RONDO_ERR_FULL);
+    loop_free(loop);
+    struct loop_opening opening;
+    runtime_tick(fixture->runtime); /* the keeper gives it back */
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_false(opening.is_held);
+    fixture_iterate(loop, 1);
+    assert_int_equal(loop_state(loop)->iteration, 2);
+    assert_int_equal(loop_state(loop)->attempt, 2);
+    loop_free(loop);
+}
+
+static void best_effort_goes_on_and_tells_afterwards(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_BEST_EFFORT, 1, 1));
+    fixture_iterate(loop, 1);
+    fixture_fail(fixture, "commit", 1000, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    fixture_iterate(loop, 3);
+    assert_true(loop_is_degraded(loop));
+    assert_int_equal(loop_save_checkpoint(loop, NULL, NULL), RONDO_ERR_IO);
+    assert_int_equal(fixture_events(fixture, loop_run_id(loop), "iteration.finished", NULL), 0);
+    fixture->failures = 0;
+    fixture_iterate(loop, 1);
+    assert_false(loop_is_degraded(loop));
+    const char *run_id = loop_run_id(loop);
+    assert_int_equal(fixture_events(fixture, run_id, "iteration.finished", NULL), 4);
+    assert_int_equal(fixture_events(fixture, run_id, "storage.degraded", "planned failure"), 1);
+    fixture_iterate(loop, 1);
+    assert_true(fixture_events(fixture, run_id, "checkpoint.saved", NULL) > 0);
+    loop_free(loop);
+}
+
+static void best_effort_that_ends_while_the_store_fails_is_broken(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop_spec spec = spec_of(DURABILITY_BEST_EFFORT, 1, 0);
+    spec.max_iterations = 2;
+    struct loop *loop = fixture_start(fixture, spec);
+    fixture_iterate(loop, 1);
+    fixture_fail(fixture, "commit", 1000, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    fixture_iterate(loop, 1);
+    assert_int_equal(loop_next(loop, NULL), RONDO_ERR_IO);
+    assert_int_not_equal(loop_state(loop)->phase, PHASE_ENDED);
+    loop_free(loop);
+}
+
+static void a_store_that_recovers_for_the_end_hears_of_the_failure_first(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop_spec spec = spec_of(DURABILITY_BEST_EFFORT, 1, 0);
+    spec.max_iterations = 1;
+    struct loop *loop = fixture_start(fixture, spec);
+    fixture_iterate(loop, 1);
+    fixture_fail(fixture, "commit", 0, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    loop_stop(loop, CANCEL_GRACEFUL);
+    fixture->failures = 14; /* the boundary's seven and the seven before the end */
+    assert_int_equal(loop_note(loop, "x", NULL, NULL), 0);
+    assert_int_equal(loop_save_checkpoint(loop, NULL, NULL), RONDO_ERR_IO);
+    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
+    assert_int_equal(fixture_events(fixture, loop_run_id(loop), "storage.degraded", NULL), 1);
+    loop_free(loop);
+}
+
+static void a_release_is_not_lost_behind_an_unclear_commit(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
+    fixture_fail(fixture, "commit", 7, RONDO_ERR_IO, STORE_FAULT_AFTER);
+    const struct verify_result *result = NULL;
+    assert_int_equal(loop_evaluate(loop, "a", &result, NULL), RONDO_ERR_IO);
+    assert_int_equal(loop_park(loop, NULL), 0);
+    struct store_run run;
+    fixture->memory->ops->get_run(fixture->memory, loop_run_id(loop), &run, NULL);
+    assert_string_equal(run.owner, "");
+    loop_free(loop);
+}
+
+static void mail_that_cannot_be_read_ends_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    fixture_iterate(loop, 1);
+    fixture->memory->ops->post(fixture->memory, loop_run_id(loop), "stop", "{}", NULL);
+    fixture_iterate(loop, 1); /* this commit says that a letter waits */
+    fixture_fail(fixture, "read_mail", 1, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    int r = loop_next(loop, NULL);
+    assert_int_equal(r, LOOP_ENDED);
+    assert_int_equal(loop_state(loop)->status, RONDO_CANCELLED);
+    loop_free(loop);
+}
+
+static void a_start_whose_answer_was_lost_starts(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture_fail(fixture, "create_run", 1, RONDO_ERR_IO, STORE_FAULT_AFTER);
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    fixture_iterate(loop, 2);
+    loop_free(loop);
+}
+
+static void a_claim_whose_answer_was_lost_is_recognised(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    char run_id[ID_SIZE];
+    keep_id(loop, run_id);
+    fixture_iterate(loop, 1);
+    fixture_crash(fixture, loop);
+    fixture_fail(fixture, "claim_run", 1, RONDO_ERR_IO, STORE_FAULT_AFTER);
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_false(opening.is_held);
+    loop_free(loop);
+}
+
+/* ---- Resuming ---- */
+
+static void a_resume_goes_on_from_checkpoint_and_tail(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 3, 0));
+    char run_id[ID_SIZE];
+    keep_id(loop, run_id);
+    for (int i = 1; i <= 5; i++) {
+        char text[16];
+        snprintf(text, sizeof(text), "state %d", i);
+        fixture_iterate(loop, 1);
+        set_state(loop, text);
+        struct loop_body_result result = {.tokens = 7};
+        loop_report(loop, &result);
+    }
+    fixture_iterate(loop, 1); /* iteration 6 is in flight */
+    fixture_crash(fixture, loop);
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_string_equal(opening.how, "takeover");
+    assert_int_equal(opening.from_checkpoint, 1);
+    assert_string_equal(buf_string(loop_agent_state(loop)), "state 3");
+    assert_int_equal(loop_state(loop)->finished, 5);
+    assert_int_equal(loop_state(loop)->tokens, 35);
+    fixture_iterate(loop, 1);
+    assert_int_equal(loop_state(loop)->iteration, 6);
+    assert_int_equal(loop_state(loop)->attempt, 2);
+    assert_int_equal(fixture_events(fixture, run_id, "iteration.interrupted", NULL), 1);
+    loop_free(loop);
+}
+
+static void custom_data_of_the_tail_is_kept(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 9, 0));
+    char run_id[ID_SIZE];
+    keep_id(loop, run_id);
+    fixture_iterate(loop, 1);
+    struct loop_body_result result = {.custom_data = "{\"found\":3}"};
+    loop_report(loop, &result);
+    fixture_iterate(loop, 1);
+    fixture_crash(fixture, loop);
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_string_equal(loop_custom_data(loop), "{\"found\":3}");
+    loop_free(loop);
+}
+
+static void the_feedback_is_the_same_after_a_resume(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 3));
+    char run_id[ID_SIZE];
+    keep_id(loop, run_id);
+    fixture->met = 2;
+    fixture_iterate(loop, 3);
+    char *before = memory_dup_string(loop_feedback(loop));
+    fixture_crash(fixture, loop);
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_string_equal(loop_feedback(loop), before);
+    free(before);
+    loop_free(loop);
+}
+
+static void a_living_owner_is_in_the_way(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    fixture_iterate(loop, 1);
+    struct loop_parts parts = fixture_parts(fixture);
+    parts.runtime = fixture->other;
+    struct loop *second = NULL;
+    struct loop_opening opening;
+    assert_int_equal(
+        loop_resume(&parts, loop_run_id(loop), NULL, NULL, -1, &second, &opening, NULL), 0);
+    assert_true(opening.is_held);
+    assert_null(second);
+    loop_free(loop);
+}
+
+static void a_frozen_owner_that_wakes_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *frozen = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    char run_id[ID_SIZE];
+    keep_id(frozen, run_id);
+    fixture_iterate(frozen, 1);
+    fixture->now_ns += 11 * NS_PER_S;
+    struct loop_parts parts = fixture_parts(fixture);
+    parts.runtime = fixture->other;
+    struct loop *second = NULL;
+    struct loop_opening opening;
+    assert_int_equal(loop_resume(&parts, run_id, NULL, NULL, -1, &second, &opening, NULL), 0);
+    fixture_iterate(second, 2);
+    struct rondo_error err;
+    assert_int_equal(loop_next(frozen, &err), RONDO_ERR_FENCED);
+    assert_non_null(strstr(err.message, "taken over"));
+    assert_int_equal(loop_save_checkpoint(frozen, NULL, NULL), RONDO_ERR_FENCED);
+    loop_free(frozen);
+    runtime_tick(fixture->runtime);
+    fixture_iterate(second, 1);
+    loop_free(second);
+}
+
+static void raise_limit(struct loop_spec *spec, void *context)
+{
+    spec->max_iterations = *(const int64_t *)context;
+}
+
+static int resume_with_limit(struct fixture *fixture, const char *run_id, int64_t limit,
+                             struct loop **ret_loop, struct loop_opening *ret_opening)
+{
+    struct loop_parts parts = fixture_parts(fixture);
+    return loop_resume(&parts, run_id, raise_limit, &limit, -1, ret_loop, ret_opening, NULL);
+}
+
+static void a_raised_limit_reopens_and_is_recorded(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop_spec spec = fixture_spec(0);
+    spec.max_iterations = 2;
+    struct loop *loop = fixture_start(fixture, spec);
+    char run_id[ID_SIZE];
+    keep_id(loop, run_id);
+    fixture_iterate(loop, 2);
+    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
+    loop_free(loop);
+    struct loop_opening opening;
+    assert_int_equal(resume_with_limit(fixture, run_id, 0, &loop, &opening), RONDO_ERR_INVALID);
+    assert_int_equal(resume_with_limit(fixture, run_id, 3, &loop, &opening), 0);
+    assert_string_equal(opening.how, "reopen");
+    fixture_iterate(loop, 1);
+    assert_int_equal(loop_state(loop)->iteration, 3);
+    fixture_crash(fixture, loop);
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_int_equal(loop_spec(loop)->max_iterations, 3);
+    fixture_iterate(loop, 1);
+    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
+    loop_free(loop);
+    assert_int_equal(fixture_events(fixture, run_id, "run.options", NULL), 1);
+}
+
+static void a_completed_run_is_not_resumed(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
+    char run_id[ID_SIZE];
+    keep_id(loop, run_id);
+    fixture->met = 1;
+    fixture_iterate(loop, 1);
+    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
+    loop_free(loop);
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), RONDO_ERR_STATE);
+}
+
+static void a_cancelled_run_verifies_what_was_not_verified(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
+    char run_id[ID_SIZE];
+    keep_id(loop, run_id);
+    fixture->met = 1;
+    fixture_iterate(loop, 1);
+    loop_stop(loop, CANCEL_GRACEFUL);
+    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
+    assert_int_equal(loop_state(loop)->status, RONDO_CANCELLED);
+    loop_free(loop);
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
+    assert_int_equal(loop_state(loop)->status, RONDO_COMPLETED);
+    loop_free(loop);
+}
+
+static void a_parked_run_can_be_resumed_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    char run_id[ID_SIZE];
+    keep_id(loop, run_id);
+    fixture_iterate(loop, 2);
+    assert_int_equal(loop_park(loop, NULL), 0);
+    assert_int_equal(loop_park(loop, NULL), RONDO_ERR_STATE);
+    loop_free(loop);
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_string_equal(opening.how, "resume");
+    fixture_iterate(loop, 1);
+    assert_int_equal(loop_state(loop)->iteration, 2);
+    loop_free(loop);
+}
+
+static void a_run_of_nobody_is_not_found(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = NULL;
+    struct loop_opening opening;
+    assert_int_equal(
+        fixture_resume(fixture, "018bcfe5-6800-7000-8000-000000000000", -1, &loop, &opening),
+        RONDO_ERR_NOT_FOUND);
+}
+
+/* ---- Damaged checkpoints ---- */
+
+/** A store whose newest checkpoint is damaged when it is read. */
+struct damaging {
+    struct store base;
+    struct store_ops ops;
+    struct store *inner;
+    store_checkpoint_fn *fn;
+    void *context;
+    uint64_t from;
+};
+
+static bool damage(const struct store_checkpoint *checkpoint, void *context)
+{
+    struct damaging *damaging = context;
+    struct store_checkpoint damaged = *checkpoint;
+    damaged.sha256[0] ^= checkpoint->number >= damaging->from;
+    return damaging->fn(&damaged, damaging->context);
+}
+
+static struct damaging *present; /* the store that get_checkpoint of this test file asks */
+
+static int get_damaged(struct store *store, const char *run_id, uint64_t number,
+                       store_checkpoint_fn *fn, void *context, struct rondo_error *err)
+{
+    (void)store;
+    present->fn = fn;
+    present->context = context;
+    return present->inner->ops->get_checkpoint(present->inner, run_id, number, damage, present,
+                                               err);
+}
+
+/** Three iterations with a checkpoint each, then a crash; checkpoints from `from` on are damaged.
+ */
+static void damage_from(struct fixture *fixture, struct damaging *damaging, uint64_t from,
+                        char *ret_id)
+{
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    keep_id(loop, ret_id);
+    for (int i = 1; i <= 3; i++) {
+        char text[16];
+        snprintf(text, sizeof(text), "state %d", i);
+        fixture_iterate(loop, 1);
+        set_state(loop, text);
+    }
+    fixture_iterate(loop, 1);
+    fixture_crash(fixture, loop);
+    *damaging = (struct damaging){.inner = fixture->memory, .from = from};
+    damaging->ops = *fixture->store->ops;
+    damaging->ops.get_checkpoint = get_damaged;
+    fixture->store->ops = &damaging->ops;
+    present = damaging;
+}
+
+static void restore(struct fixture *fixture, const struct store_ops *ops)
+{
+    fixture->store->ops = ops;
+}
+
+static void previous_uses_the_newest_that_is_intact(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct store_ops *ops = fixture->store->ops;
+    struct damaging damaging;
+    char run_id[ID_SIZE];
+    damage_from(fixture, &damaging, 2, run_id);
+    struct loop *loop = NULL;
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_int_equal(opening.corrupt_count, 2);
+    assert_int_equal(opening.from_checkpoint, 1);
+    assert_string_equal(buf_string(loop_agent_state(loop)), "state 1");
+    assert_int_equal(loop_state(loop)->finished, 3);
+    fixture_iterate(loop, 1);
+    assert_int_equal(loop_state(loop)->iteration, 4);
+    assert_int_equal(fixture_events(fixture, run_id, "checkpoint.corrupt", NULL), 2);
+    loop_free(loop);
+    restore(fixture, ops);
+}
+
+static void without_any_intact_one_the_journal_alone_is_used(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct store_ops *ops = fixture->store->ops;
+    struct damaging damaging;
+    char run_id[ID_SIZE];
+    damage_from(fixture, &damaging, 1, run_id);
+    struct loop *loop = NULL;
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_int_equal(opening.from_checkpoint, 0);
+    assert_string_equal(buf_string(loop_agent_state(loop)), "");
+    assert_int_equal(loop_state(loop)->finished, 3);
+    fixture_iterate(loop, 1);
+    loop_free(loop);
+    restore(fixture, ops);
+}
+
+static void fresh_forgets_the_agents_state_and_keeps_the_count(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct store_ops *ops = fixture->store->ops;
+    struct damaging damaging;
+    char run_id[ID_SIZE];
+    damage_from(fixture, &damaging, 3, run_id);
+    struct loop *loop = NULL;
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, ON_CORRUPT_FRESH, &loop, &opening), 0);
+    assert_int_equal(opening.from_checkpoint, 0);
+    assert_string_equal(buf_string(loop_agent_state(loop)), "");
+    fixture_iterate(loop, 1);
+    assert_int_equal(loop_state(loop)->iteration, 4);
+    loop_free(loop);
+    restore(fixture, ops);
+}
+
+static void fail_refuses_and_leaves_the_run_to_others(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct store_ops *ops = fixture->store->ops;
+    struct damaging damaging;
+    char run_id[ID_SIZE];
+    damage_from(fixture, &damaging, 3, run_id);
+    struct loop *loop = NULL;
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, ON_CORRUPT_FAIL, &loop, &opening),
+                     RONDO_ERR_CORRUPT);
+    assert_int_equal(fixture_events(fixture, run_id, "checkpoint.corrupt", "\"number\":3"), 1);
+    assert_int_equal(fixture_resume(fixture, run_id, ON_CORRUPT_PREVIOUS, &loop, &opening), 0);
+    assert_false(opening.is_held);
+    loop_free(loop);
+    restore(fixture, ops);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fixture_test(a_short_failure_is_retried_with_growing_pauses),
+        fixture_test(a_lost_answer_commits_nothing_twice),
+        fixture_test(a_strict_run_ends_with_error_when_the_store_comes_back_in_time),
+        fixture_test(a_strict_run_is_broken_when_it_does_not),
+        fixture_test(best_effort_goes_on_and_tells_afterwards),
+        fixture_test(best_effort_that_ends_while_the_store_fails_is_broken),
+        fixture_test(a_store_that_recovers_for_the_end_hears_of_the_failure_first),
+        fixture_test(a_release_is_not_lost_behind_an_unclear_commit),
+        fixture_test(mail_that_cannot_be_read_ends_nothing),
+        fixture_test(a_start_whose_answer_was_lost_starts),
+        fixture_test(a_claim_whose_answer_was_lost_is_recognised),
+        fixture_test(a_resume_goes_on_from_checkpoint_and_tail),
+        fixture_test(custom_data_of_the_tail_is_kept),
+        fixture_test(the_feedback_is_the_same_after_a_resume),
+        fixture_test(a_living_owner_is_in_the_way),
+        fixture_test(a_frozen_owner_that_wakes_is_refused),
+        fixture_test(a_raised_limit_reopens_and_is_recorded),
+        fixture_test(a_completed_run_is_not_resumed),
+        fixture_test(a_cancelled_run_verifies_what_was_not_verified),
+        fixture_test(a_parked_run_can_be_resumed_at_once),
+        fixture_test(a_run_of_nobody_is_not_found),
+        fixture_test(previous_uses_the_newest_that_is_intact),
+        fixture_test(without_any_intact_one_the_journal_alone_is_used),
+        fixture_test(fresh_forgets_the_agents_state_and_keeps_the_count),
+        fixture_test(fail_refuses_and_leaves_the_run_to_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loop/spec.h"
+
+#include "fixture.h"
+
+static void a_spec_comes_back_from_json(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(2);
+    spec.prompt = memory_dup_string("fix \"it\"\n");
+    spec.command = memory_new_zero(3, sizeof(*spec.command));
+    spec.command[0] = memory_dup_string("make");
+    spec.command[1] = memory_dup_string("");
+    spec.env_names = memory_new_zero(2, sizeof(*spec.env_names));
+    spec.env_names[0] = memory_dup_string("HOME");
+    spec.max_tokens = 5;
+    spec.durability = DURABILITY_BEST_EFFORT;
+    spec.verifier_tier = SANDBOX_LANDLOCK;
+    auto_buf struct buf first = {0};
+    auto_buf struct buf second = {0};
+    loop_spec_encode(&spec, &first);
+    struct loop_spec again;
+    assert_int_equal(loop_spec_decode(first.data, first.len, &again, NULL), 0);
+    loop_spec_encode(&again, &second);
+    assert_string_equal(buf_string(&first), buf_string(&second));
+    assert_string_equal(again.command[1], "");
+    struct loop_spec copy = loop_spec_dup(&again);
+    buf_clear(&second);
+    loop_spec_encode(&copy, &second);
+    assert_string_equal(buf_string(&first), buf_string(&second));
+    loop_spec_fini(&copy);
+    loop_spec_fini(&again);
+    loop_spec_fini(&spec);
+}
+
+static void numbers_are_held_to_their_ranges(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t offset;
+        int64_t good;
+        int64_t bad;
+    } cases[] = {
+        {offsetof(struct loop_spec, max_iterations), 1, 0},
+        {offsetof(struct loop_spec, max_iterations), LIMIT_MAX_ITERATIONS,
+         LIMIT_MAX_ITERATIONS + 1},
+        {offsetof(struct loop_spec, max_tokens), 0, -1},
+        {offsetof(struct loop_spec, max_cost_micro), 0, -1},
+        {offsetof(struct loop_spec, time_limit_ns), LIMIT_DURATION_NS, LIMIT_DURATION_NS + 1},
+        {offsetof(struct loop_spec, delay_ns), 0, -1},
+        {offsetof(struct loop_spec, checkpoint_interval), 1, 0},
+        {offsetof(struct loop_spec, max_failures), 1, 0},
+        {offsetof(struct loop_spec, durability), DURABILITY_BEST_EFFORT,
+         DURABILITY_BEST_EFFORT + 1},
+        {offsetof(struct loop_spec, on_corrupt), ON_CORRUPT_FAIL, ON_CORRUPT_FAIL + 1},
+        {offsetof(struct loop_spec, verifier_tier), 0, SANDBOX_TIER_COUNT},
+        {offsetof(struct loop_spec, is_exclusive), 1, 2},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct loop_spec spec = fixture_spec(0);
+        memcpy((char *)&spec + cases[i].offset, &cases[i].good, sizeof(int64_t));
+        assert_int_equal(loop_spec_check(&spec, NULL), 0);
+        memcpy((char *)&spec + cases[i].offset, &cases[i].bad, sizeof(int64_t));
+        assert_int_equal(loop_spec_check(&spec, NULL), RONDO_ERR_INVALID);
+        loop_spec_fini(&spec);
+    }
+}
+
+static int check_agent(const char *agent_id)
+{
+    struct loop_spec spec = fixture_spec(0);
+    free(spec.agent_id);
+    spec.agent_id = memory_dup_string(agent_id);
+    int r = loop_spec_check(&spec, NULL);
+    loop_spec_fini(&spec);
+    return r;
+}
+
+static void agent_ids_are_plain_names(void **state)
+{
+    (void)state;
+    char longest[LIMIT_AGENT_ID_LEN + 2];
+    memset(longest, 'a', sizeof(longest));
+    longest[LIMIT_AGENT_ID_LEN + 1] = '\0';
+    assert_int_equal(check_agent(longest), RONDO_ERR_INVALID);
+    longest[LIMIT_AGENT_ID_LEN] = '\0';
+    assert_int_equal(check_agent(longest), 0);
+    assert_int_equal(check_agent("fixer-2_b.c"), 0);
+    static const char *const bad[] = {"", ".hidden", "-option", "a b", "a/b", "\xc3\xa9", "a\n"};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        assert_int_equal(check_agent(bad[i]), RONDO_ERR_INVALID);
+    }
+    assert_int_equal(check_agent(NULL), RONDO_ERR_INVALID);
+}
+
+static void conditions_are_unique_and_limited(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(0);
+    for (int i = 0; i < LIMIT_CONDITIONS; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "c%d", i);
+        assert_int_equal(loop_spec_add_condition(&spec, name, "true", NULL, 5, NULL), 0);
+    }
+    assert_int_equal(loop_spec_add_condition(&spec, "c1", "true", NULL, 5, NULL),
+                     RONDO_ERR_INVALID);
+    assert_int_equal(loop_spec_add_condition(&spec, "more", "true", NULL, 5, NULL),
+                     RONDO_ERR_LIMIT);
+    loop_spec_fini(&spec);
+}
+
+static void commands_have_a_length(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(0);
+    char *command = memory_new(LIMIT_COMMAND_BYTES + 2);
+    memset(command, 'x', LIMIT_COMMAND_BYTES + 1);
+    command[LIMIT_COMMAND_BYTES + 1] = '\0';
+    assert_int_equal(loop_spec_add_condition(&spec, "a", command, NULL, 0, NULL),
+                     RONDO_ERR_INVALID);
+    command[LIMIT_COMMAND_BYTES] = '\0';
+    assert_int_equal(loop_spec_add_condition(&spec, "a", command, NULL, 0, NULL), 0);
+    assert_int_equal(loop_spec_add_condition(&spec, "b", "", NULL, 0, NULL), RONDO_ERR_INVALID);
+    assert_int_equal(spec.conditions[0].timeout_ns, LOOP_DEFAULT_VERIFY_TIMEOUT_NS);
+    free(command);
+    loop_spec_fini(&spec);
+}
+
+static void stored_options_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"agent_id\":\"a\",\"kind\":\"library\",\"workspace\":\"relative\"}",
+        "{\"agent_id\":\"a\",\"kind\":\"library\",\"workspace\":\"/\",\"max_iterations\":0}",
+        "{\"agent_id\":\"a\",\"kind\":\"library\",\"workspace\":\"/\",\"conditions\":[{}]}",
+        "{\"agent_id\":\"a\",\"kind\":\"library\",\"workspace\":\"/\",\"conditions\":[5]}",
+    };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct loop_spec spec;
+        assert_true(loop_spec_decode(texts[i], strlen(texts[i]), &spec, NULL) < 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_spec_comes_back_from_json),
+        cmocka_unit_test(numbers_are_held_to_their_ranges),
+        cmocka_unit_test(agent_ids_are_plain_names),
+        cmocka_unit_test(conditions_are_unique_and_limited),
+        cmocka_unit_test(commands_have_a_length),
+        cmocka_unit_test(stored_options_that_make_no_sense_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The step's decisions, one row of its order after the other, and the gate of limits. */
+#include "loop/step.h"
+
+#include "fixture.h"
+
+#define NOW (100 * NS_PER_S)
+
+static struct run_state ready(uint64_t finished)
+{
+    return (struct run_state){
+        .seq = 10,
+        .phase = PHASE_READY,
+        .iteration = finished,
+        .finished = finished,
+        .checkpoint_number = 1,
+        .checkpoint_iteration = finished,
+        .last_event_ns = NOW,
+        .last_finished_ns = NOW,
+    };
+}
+
+static void verified(struct run_state *run, enum rondo_condition_status status)
+{
+    run->condition_count = 1;
+    strcpy(run->conditions[0].name, "a");
+    run->conditions[0].status = status;
+    run->verified = run->finished;
+}
+
+static struct loop_effect decide(const struct run_state *run, const struct loop_spec *spec)
+{
+    struct loop_effect effect;
+    loop_step(run, spec, NOW, true, &effect);
+    return effect;
+}
+
+static void expect_end(const struct run_state *run, const struct loop_spec *spec,
+                       const char *status)
+{
+    struct loop_effect effect = decide(run, spec);
+    assert_int_equal(effect.kind, EFFECT_RECORD);
+    assert_int_equal(effect.event.type, JOURNAL_RUN_FINISHED);
+    assert_string_equal(effect.event.status, status);
+}
+
+static void phases_lead_to_their_effects(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(1);
+    struct run_state run = ready(1);
+    run.phase = PHASE_IN_BODY;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_BODY);
+    run.phase = PHASE_BODY_DONE;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_VERIFY);
+    run.phase = PHASE_IN_VERIFYING;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_VERIFY);
+    run.phase = PHASE_READY;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_GATE);
+    run.phase = PHASE_ENDED;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_END);
+    loop_spec_fini(&spec);
+}
+
+/** Each row is the state of the row before plus what outranks it. */
+static void reasons_to_end_have_an_order(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(1);
+    spec.max_failures = 2;
+    spec.time_limit_ns = 50 * NS_PER_S;
+    struct run_state run = ready(3);
+    verified(&run, RONDO_NOT_MET);
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_GATE);
+    run.active_ns = 50 * NS_PER_S;
+    expect_end(&run, &spec, "timeout");
+    run.consecutive_failures = 2;
+    expect_end(&run, &spec, "failed");
+    run.finish = FINISH_FAILED;
+    expect_end(&run, &spec, "failed");
+    run.finish = FINISH_BLOCKED;
+    expect_end(&run, &spec, "blocked");
+    run.is_stop_requested = true;
+    expect_end(&run, &spec, "cancelled");
+    run.denied = RONDO_POLICY_VIOLATION;
+    expect_end(&run, &spec, "policy_violation");
+    verified(&run, RONDO_MET);
+    expect_end(&run, &spec, "completed");
+    loop_spec_fini(&spec);
+}
+
+static void met_counts_only_right_behind_the_latest_iteration(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(1);
+    struct run_state run = ready(3);
+    verified(&run, RONDO_MET);
+    expect_end(&run, &spec, "completed");
+    run.verified = 2;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_GATE);
+    run.verified = 3;
+    run.iteration = 4; /* begun and cut off */
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_GATE);
+    run = ready(0);
+    verified(&run, RONDO_MET);
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_GATE);
+    loop_spec_fini(&spec);
+}
+
+static void a_round_must_have_covered_every_condition(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(2);
+    struct run_state run = ready(3);
+    verified(&run, RONDO_MET);
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_GATE);
+    loop_spec_fini(&spec);
+}
+
+static void a_finish_is_accepted_or_rejected(void **state)
+{
+    (void)state;
+    struct loop_spec without = fixture_spec(0);
+    struct loop_spec with = fixture_spec(1);
+    struct run_state run = ready(1);
+    run.finish = FINISH_COMPLETED;
+    expect_end(&run, &without, "completed");
+    verified(&run, RONDO_NOT_MET);
+    struct loop_effect effect = decide(&run, &with);
+    assert_int_equal(effect.event.type, JOURNAL_FINISH_REJECTED);
+    loop_spec_fini(&without);
+    loop_spec_fini(&with);
+}
+
+static void checkpoints_are_due_by_interval_and_at_the_end(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(0);
+    spec.checkpoint_interval = 3;
+    struct run_state run = ready(5);
+    run.checkpoint_iteration = 3;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_GATE);
+    run.checkpoint_iteration = 2;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_CHECKPOINT);
+    assert_string_equal(decide(&run, &spec).how, "interval");
+    struct loop_effect effect;
+    loop_step(&run, &spec, NOW, false, &effect);
+    assert_int_equal(effect.kind, EFFECT_GATE);
+    run.checkpoint_iteration = 4;
+    run.is_stop_requested = true;
+    assert_string_equal(decide(&run, &spec).how, "final");
+    run = ready(0);
+    run.checkpoint_number = 0;
+    run.is_stop_requested = true;
+    assert_string_equal(decide(&run, &spec).how, "final");
+    loop_spec_fini(&spec);
+}
+
+static void the_delay_counts_from_the_end_of_the_last_iteration(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(0);
+    spec.delay_ns = 10 * NS_PER_S;
+    struct run_state run = ready(1);
+    run.last_finished_ns = NOW - 4 * NS_PER_S;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_DELAY);
+    assert_int_equal(decide(&run, &spec).delay_ns, 6 * NS_PER_S);
+    run.last_finished_ns = NOW - 10 * NS_PER_S;
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_GATE);
+    run.last_finished_ns = NOW + 3600 * NS_PER_S; /* the clock was set back */
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_GATE);
+    run = ready(0);
+    assert_int_equal(decide(&run, &spec).kind, EFFECT_GATE);
+    loop_spec_fini(&spec);
+}
+
+static void nothing_is_verified_for_a_run_that_ends_anyway(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(1);
+    struct run_state run = ready(1);
+    run.phase = PHASE_BODY_DONE;
+    run.is_stop_requested = true;
+    expect_end(&run, &spec, "cancelled");
+    run.is_stop_requested = false;
+    run.denied = RONDO_ERROR;
+    expect_end(&run, &spec, "error");
+    loop_spec_fini(&spec);
+}
+
+static void a_gates_answer_becomes_an_event(void **state)
+{
+    (void)state;
+    struct run_state run = ready(2);
+    struct gate_decision decision = {.is_allowed = true, .iteration_limit = 9};
+    struct journal_event event = loop_step_gate(&run, &decision);
+    assert_int_equal(event.type, JOURNAL_ITERATION_STARTED);
+    assert_int_equal(event.iteration, 3);
+    assert_int_equal(event.attempt, 1);
+    assert_int_equal(event.limit, 9);
+    run.iteration = 3;
+    run.attempt = 1;
+    assert_int_equal(loop_step_gate(&run, &decision).attempt, 2);
+    decision = (struct gate_decision){.status = RONDO_POLICY_VIOLATION, .policy = "p"};
+    event = loop_step_gate(&run, &decision);
+    assert_int_equal(event.type, JOURNAL_GATE_DENIED);
+    assert_string_equal(event.status, "policy_violation");
+}
+
+static struct gate_decision ask(const struct loop_spec *spec, struct gate_request request)
+{
+    struct gate gate = gate_limits(spec);
+    struct gate_decision decision;
+    gate.decide(&gate, &request, &decision);
+    return decision;
+}
+
+static void limits_deny_at_their_value_and_not_below(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(0);
+    spec.max_iterations = 5;
+    spec.max_tokens = 100;
+    spec.max_cost_micro = 2500000;
+    struct gate_decision decision =
+        ask(&spec,
+            (struct gate_request){.completed_iterations = 4, .tokens = 99, .cost_micro = 2499999});
+    assert_true(decision.is_allowed);
+    assert_int_equal(decision.iteration_limit, 5);
+    decision = ask(&spec, (struct gate_request){.completed_iterations = 5});
+    assert_false(decision.is_allowed);
+    assert_int_equal(decision.status, RONDO_MAX_ITERATIONS);
+    assert_string_equal(decision.policy, "limit.iterations");
+    decision = ask(&spec, (struct gate_request){.tokens = 100});
+    assert_int_equal(decision.status, RONDO_BUDGET_EXCEEDED);
+    assert_string_equal(decision.limit_name, "tokens");
+    decision = ask(&spec, (struct gate_request){.cost_micro = INT64_MAX});
+    assert_int_equal(decision.status, RONDO_BUDGET_EXCEEDED);
+    assert_string_equal(decision.limit_name, "cost");
+    assert_int_equal(decision.limit, 2500000);
+    loop_spec_fini(&spec);
+}
+
+static void no_budget_means_no_limit(void **state)
+{
+    (void)state;
+    struct loop_spec spec = fixture_spec(0);
+    assert_true(
+        ask(&spec, (struct gate_request){.tokens = INT64_MAX, .cost_micro = INT64_MAX}).is_allowed);
+    loop_spec_fini(&spec);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(phases_lead_to_their_effects),
+        cmocka_unit_test(reasons_to_end_have_an_order),
+        cmocka_unit_test(met_counts_only_right_behind_the_latest_iteration),
+        cmocka_unit_test(a_round_must_have_covered_every_condition),
+        cmocka_unit_test(a_finish_is_accepted_or_rejected),
+        cmocka_unit_test(checkpoints_are_due_by_interval_and_at_the_end),
+        cmocka_unit_test(the_delay_counts_from_the_end_of_the_last_iteration),
+        cmocka_unit_test(nothing_is_verified_for_a_run_that_ends_anyway),
+        cmocka_unit_test(a_gates_answer_becomes_an_event),
+        cmocka_unit_test(limits_deny_at_their_value_and_not_below),
+        cmocka_unit_test(no_budget_means_no_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
