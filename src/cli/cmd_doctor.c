@@ -24,6 +24,9 @@
 #include <unistd.h>
 
 #define PIPE_COLUMNS 100
+/** Column at which details begin; on a narrow terminal they stand below their names. */
+#define DETAIL_COLUMN 21
+#define NARROW        60
 
 struct doctor_values {
     char *store;
@@ -205,9 +208,11 @@ static void write_text(const struct examination *examination, bool no_colour, st
         style_append(&style, colours[finding->health], style_mark(&style, marks[finding->health]),
                      out);
         buf_append_string(out, " ");
-        text_pad(finding->name, 18, out);
-        buf_append_string(out, " ");
-        text_wrap(finding->detail, 21, columns, 21, out);
+        bool is_narrow = columns < NARROW;
+        size_t indent = is_narrow ? 4 : DETAIL_COLUMN;
+        text_pad(finding->name, is_narrow ? 0 : DETAIL_COLUMN - 2, out);
+        buf_append_string(out, is_narrow ? "\n    " : "");
+        text_wrap(finding->detail, indent, columns, indent, out);
         buf_append_string(out, "\n");
     }
     buf_append_string(out, is_broken(examination) ? "something essential is broken\n"

@@ -18,7 +18,7 @@ static int start_and_execute(struct session *session, const struct run_values *v
         return report_error(&err);
     }
     if (opening.is_held) {
-        return report_held(&opening.holder);
+        return report_held(session, &opening.holder);
     }
     return run_execute(session, loop, values, 0, NULL);
 }

@@ -68,7 +68,7 @@ static int open_and_execute(struct session *session, const char *name,
         }
         return exit_code;
     }
-    return opening.is_held ? report_held(&opening.holder)
+    return opening.is_held ? report_held(session, &opening.holder)
                            : execute(session, loop, &opening, values);
 }
 

@@ -40,16 +40,19 @@ void report_warning(const char *format, ...)
     va_end(arguments);
 }
 
-int report_held(const struct store_run *holder)
+int report_held(const struct session *session, const struct store_run *holder)
 {
     char who[OWNER_DESCRIPTION_SIZE];
     owner_describe(holder, who);
-    return report_failure(EXIT_HELD,
-                          "run %.*s of agent %s is executed by %s\n"
-                          "       follow it with `rondo logs %.*s -f`, end it with `rondo stop "
-                          "%.*s`, or wait until it has ended",
-                          SHORT_ID_LEN, holder->id, holder->agent_id, who, SHORT_ID_LEN, holder->id,
-                          SHORT_ID_LEN, holder->id);
+    auto_buf struct buf logs = {0};
+    auto_buf struct buf stop = {0};
+    session_hint(session, "logs -f", holder->id, &logs);
+    session_hint(session, "stop", holder->id, &stop);
+    return report_failure(
+        EXIT_HELD,
+        "run %.*s of agent %s is executed by %s\n"
+        "       follow it with `%s`, end it with `%s`, or wait until it has ended",
+        SHORT_ID_LEN, holder->id, holder->agent_id, who, buf_string(&logs), buf_string(&stop));
 }
 
 void report_error_json(const struct rondo_error *err, int exit_code)

@@ -2,11 +2,8 @@
 /* Telling people and programs what went wrong, always on stderr and in one form. */
 #pragma once
 
+#include "cli/session.h"
 #include "rondo/error.h"
-
-#include "store/store.h"
-
-#include <stdbool.h>
 
 /** "rondo: MESSAGE". @return the exit code for the error */
 int report_error(const struct rondo_error *err);
@@ -18,7 +15,7 @@ int report_failure(int exit_code, const char *format, ...) __attribute__((format
 void report_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Somebody else executes a run: who, and what to do. @return EXIT_HELD */
-int report_held(const struct store_run *holder);
+int report_held(const struct session *session, const struct store_run *holder);
 
 /** With --json, failures also go to stdout as {"type":"error",...}. */
 void report_error_json(const struct rondo_error *err, int exit_code);

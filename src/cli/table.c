@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /** Spaces between columns. */
 #define GAP 2
@@ -29,11 +30,12 @@ void table_fini(struct table *table)
     table->cell_count = 0;
 }
 
+/** Columns without any content have the width 0 and are left out. */
 static size_t total_width(const struct table *table, const size_t *widths)
 {
     size_t total = 0;
     for (size_t i = 0; i < table->column_count; i++) {
-        total += widths[i] + (i > 0 ? GAP : 0);
+        total += widths[i] > 0 ? widths[i] + (total > 0 ? GAP : 0) : 0;
     }
     return total;
 }
@@ -53,13 +55,15 @@ static void shrink(const struct table *table, size_t columns, size_t *widths)
 
 static void measure(const struct table *table, size_t columns, size_t *widths)
 {
-    for (size_t i = 0; i < table->column_count; i++) {
-        widths[i] = text_width(table->columns[i].title);
-    }
+    memset(widths, 0, table->column_count * sizeof(*widths));
     for (size_t i = 0; i < table->cell_count; i++) {
         size_t width = text_width(table->cells[i]);
         size_t *column = &widths[i % table->column_count];
         *column = width > *column ? width : *column;
+    }
+    for (size_t i = 0; i < table->column_count; i++) {
+        size_t width = text_width(table->columns[i].title);
+        widths[i] = widths[i] > 0 && widths[i] < width ? width : widths[i];
     }
     shrink(table, columns, widths);
 }
@@ -86,7 +90,10 @@ static void draw_row(const struct table *table, const char *const *cells, const 
 {
     auto_buf struct buf line = {0};
     for (size_t i = 0; i < table->column_count; i++) {
-        if (i > 0) {
+        if (widths[i] == 0) {
+            continue;
+        }
+        if (line.len > 0) {
             buf_append(&line, "  ", GAP);
         }
         draw_cell(cells[i], &table->columns[i], widths[i], i + 1 == table->column_count, &line);
