@@ -58,7 +58,6 @@ void ledger_read(struct ledger *ledger, const struct buf *output)
     const char *line = buf_string(output);
     const char *end = line + output->len;
     while (line < end) {
-        /* child_line may have put a NUL in the place of a line end. */
         size_t len = strcspn(line, "\n");
         if (line + len == end) {
             return;

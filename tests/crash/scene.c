@@ -228,12 +228,13 @@ const char *child_line(struct child *child)
 {
     int64_t deadline = clock_monotonic(clock_system()) + SCENE_PATIENCE_NS;
     for (;;) {
-        char *start = child->out.data == NULL ? NULL : child->out.data + child->read_to;
-        char *end = start == NULL ? NULL : strchr(start, '\n');
+        const char *start = child->out.data == NULL ? NULL : child->out.data + child->read_to;
+        const char *end = start == NULL ? NULL : strchr(start, '\n');
         if (end != NULL) {
-            *end = '\0';
             child->read_to += (size_t)(end - start) + 1;
-            return start;
+            buf_clear(&child->line);
+            buf_append(&child->line, start, (size_t)(end - start));
+            return buf_string(&child->line);
         }
         if (child->out_fd < 0) {
             return NULL;
@@ -283,5 +284,6 @@ void child_end(struct child *child)
         close(child->in_fd);
     }
     buf_fini(&child->out);
+    buf_fini(&child->line);
     *child = (struct child){0};
 }

@@ -23,8 +23,9 @@ struct child {
     int out_fd; /**< its stdout and stderr; -1 = closed */
     int in_fd;  /**< its stdin */
     struct buf out;
-    size_t read_to; /**< end of the lines that child_line has given out */
-    int status;     /**< of waitpid, once it has ended */
+    struct buf line; /**< what child_line gave out last */
+    size_t read_to;  /**< end of the lines that child_line has given out */
+    int status;      /**< of waitpid, once it has ended */
 };
 
 struct scene {

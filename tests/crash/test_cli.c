@@ -116,8 +116,8 @@ static void expect_exit(struct child *child, int code)
 {
     int status = child_wait(child);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != code) {
-        fail_msg("rondo ended with status %x instead of exit code %d:\n%s", (unsigned)status, code,
-                 buf_string(&child->out));
+        fputs(buf_string(&child->out), stderr); /* more than a message of cmocka can hold */
+        fail_msg("rondo ended with status %x instead of exit code %d", (unsigned)status, code);
     }
 }
 
@@ -236,6 +236,65 @@ static void one_of_two_resume_commands_wins(void **state)
     ledger_clear(&ledger);
 }
 
+/** Resume as often as the lease of the frozen owner refuses it. */
+static struct child *take_over(struct cli *cli, const char *run_id)
+{
+    int64_t deadline = clock_monotonic(clock_system()) + SCENE_PATIENCE_NS;
+    while (clock_monotonic(clock_system()) < deadline) {
+        struct child *heir = resume(cli, run_id);
+        if (child_expect(heir, "{\"run_id\"") != NULL) {
+            return heir;
+        }
+        expect_exit(heir, EXIT_OF_HOLDER);
+        child_end(heir);
+    }
+    fail_msg("the frozen owner was not taken over");
+    return NULL;
+}
+
+static void a_frozen_command_line_that_wakes_ends_its_worker_and_gives_way(void **state)
+{
+    struct cli cli;
+    struct ledger ledger = {0};
+    prepare(&cli, *state);
+    const char *const argv[] = {rondo_path(),
+                                "loop",
+                                "--json",
+                                "--store",
+                                cli.scene->store,
+                                "-C",
+                                cli.scene->folder,
+                                "--lease",
+                                "500ms",
+                                "-n",
+                                "2",
+                                "--",
+                                cli.worker,
+                                NULL};
+    close_gate(&cli);
+    struct child *owner = child_start(cli.scene, argv);
+    char run_id[ID_SIZE] = "";
+    const char *line = child_expect(owner, "{\"run_id\"");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "{\"run_id\":\"%36[^\"]", run_id), 1);
+    while (!file_exists(cli.scene->effects)) {
+        assert_true(child_listen(owner, NS_PER_MS));
+    }
+    kill(owner->pid, SIGSTOP);
+    struct child *heir = take_over(&cli, run_id);
+    kill(owner->pid, SIGCONT);
+    expect_exit(owner, EXIT_OF_HOLDER);
+    open_gate(&cli);
+    expect_exit(heir, EXIT_OF_LIMIT);
+    ledger_read(&ledger, &owner->out);
+    ledger_read(&ledger, &heir->out);
+    wait_until_nothing_is_left(&cli);
+    struct findings findings = check_store(cli.scene, &ledger);
+    assert_int_equal(findings.finished, 2);
+    assert_int_equal(findings.interrupted, 1);
+    ledger_clear(&ledger);
+}
+
 static void a_failing_store_has_an_exit_code_and_a_message(void **state)
 {
     struct cli cli;
@@ -268,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_killed_command_line_leaves_no_process_and_loses_nothing),
         CASE(one_of_two_resume_commands_wins),
+        CASE(a_frozen_command_line_that_wakes_ends_its_worker_and_gives_way),
         CASE(a_failing_store_has_an_exit_code_and_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

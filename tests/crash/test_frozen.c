@@ -64,7 +64,7 @@ static void check_refused(struct child *owner)
 static bool has_begun_more(const struct child *owner, size_t from)
 {
     for (size_t i = from; i + 1 < owner->out.len; i++) {
-        bool is_line = i == 0 || owner->out.data[i - 1] == '\n' || owner->out.data[i - 1] == '\0';
+        bool is_line = i == 0 || owner->out.data[i - 1] == '\n';
         if (is_line && owner->out.data[i] == 'a' && owner->out.data[i + 1] == ' ') {
             return true;
         }
