@@ -205,7 +205,8 @@ static void check_run_finished(struct sim_run *run, const struct journal_event *
     }
 }
 
-static void check_event(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
+static void check_place(const struct sim_run *run, const struct journal_event *event,
+                        uint64_t epoch)
 {
     require(event->type == JOURNAL_RUN_CLAIMED || event->type == JOURNAL_RUN_CREATED ||
                 epoch == run->epoch,
@@ -213,6 +214,11 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
             (unsigned long long)run->epoch);
     require(!run->is_ended || event->type == JOURNAL_RUN_CLAIMED, "%s behind the end",
             journal_type_name(event->type));
+}
+
+static void check_event(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
+{
+    check_place(run, event, epoch);
     switch (event->type) {
     case JOURNAL_RUN_CREATED:
         require(event->seq == 1, "created twice");
