@@ -23,8 +23,8 @@
 #define HIERARCHIES      "/sys/fs/cgroup"
 #define FOLDER_TEMPLATE  "/rondo-XXXXXX"
 #define SMALL_FILE_BYTES 65536
-#define REMOVE_TRIES     100
-#define REMOVE_AGAIN_NS  (2 * NS_PER_MS)
+#define REMOVE_LIMIT_NS  (1 * NS_PER_S)
+#define REMOVE_AGAIN_NS  (200 * NS_PER_US)
 
 static int write_value(const char *folder, const char *file, uint64_t value)
 {
@@ -143,8 +143,10 @@ void sandbox_group_make(const struct sandbox_limits *limits, struct sandbox_grou
 /** A group stays busy for a moment after its last process has ended. */
 static void remove_folder(const char *folder)
 {
-    for (int i = 0; i < REMOVE_TRIES && rmdir(folder) != 0 && errno == EBUSY; i++) {
-        clock_sleep(clock_system(), REMOVE_AGAIN_NS, NULL);
+    int64_t wait_ns = REMOVE_AGAIN_NS;
+    while (rmdir(folder) != 0 && errno == EBUSY && wait_ns < REMOVE_LIMIT_NS) {
+        clock_sleep(clock_system(), wait_ns, NULL);
+        wait_ns *= 2;
     }
 }
 

@@ -102,8 +102,27 @@ static int try_system_calls(void)
     return 0;
 }
 
+/** Ask for the process number by the numbers of another word size. */
+static int try_other_word_size(void)
+{
+#if defined(__x86_64__)
+    const long x32_bit = 0x40000000;
+    if (syscall(x32_bit | SYS_getpid) == getpid()) {
+        return 0;
+    }
+    long number = 20; /* getpid among the 32-bit calls */
+    __asm__ volatile("int $0x80" : "+a"(number) : : "memory", "r8", "r9", "r10", "r11");
+    return number == getpid() ? 0 : 1;
+#else
+    return 1;
+#endif
+}
+
 static int be_inside(char **argv)
 {
+    if (strcmp(argv[2], "word") == 0) {
+        return try_other_word_size();
+    }
     if (strcmp(argv[2], "connect") == 0) {
         return try_to_connect(argv[3]);
     }
@@ -553,6 +572,16 @@ static void dangerous_system_calls_are_denied(void **state)
     spawn_result_fini(&result);
 }
 
+static void system_calls_of_another_word_size_are_denied(void **state)
+{
+    need(tier_of(state));
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    const char *const argv[] = {program, INSIDE_ARGUMENT, "word", NULL};
+    struct spawn_result result = run_policy(&policy, argv);
+    assert_true(result.end == SPAWN_SIGNALLED || result.exit_code != 0);
+    spawn_result_fini(&result);
+}
+
 static void processes_of_the_machine_cannot_be_signalled(void **state)
 {
     need(tier_of(state));
@@ -986,6 +1015,7 @@ int main(int argc, char **argv)
         BOTH(an_allowed_network_can_read_the_resolvers_configuration),
         BOTH(a_service_behind_a_socket_file_cannot_be_reached),
         BOTH(dangerous_system_calls_are_denied),
+        BOTH(system_calls_of_another_word_size_are_denied),
         BOTH(processes_of_the_machine_cannot_be_signalled),
         BOTH(nothing_survives_the_end),
         BOTH(nothing_survives_a_deadline),

@@ -296,8 +296,8 @@ static void an_escaped_grandchild_that_holds_the_pipe_does_not_block(void **stat
     (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request(
-        "setsid sh -c 'echo $$; exec " FOREVER "' & while ! ls /proc/$!/exe >/dev/null; do :; done;"
-        "sleep 0.2; exit 4",
+        "export READY=/tmp/rondo-test-ready-$$; setsid sh -c 'echo $$; : >$READY; exec " FOREVER
+        "' & while ! test -e $READY; do sleep 0.01; done; rm $READY; exit 4",
         argv);
     struct spawn_result result = run(&request);
     int pid;

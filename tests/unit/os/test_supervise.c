@@ -13,7 +13,11 @@
 #define SELF     "/proc/self/exe"
 
 /* Leaves its group and session, is reparented, and prints its number. */
-#define DAEMON "setsid sh -c '(echo $(sh -c \"echo \\$PPID\"); exec " FOREVER ") & ' "
+#define DAEMON "setsid sh -c '(echo $(sh -c \"echo \\$PPID\"); : >$READY; exec " FOREVER ") & ' "
+/* The same; goes on when it has done so. */
+#define DAEMON_READY                                 \
+    "export READY=/tmp/rondo-test-ready-$$; " DAEMON \
+    "; while ! test -e $READY; do sleep 0.01; done; rm $READY; "
 
 static struct spawn_request supervised(const char *script, const char *slot[4])
 {
@@ -72,7 +76,7 @@ static void a_daemon_that_left_its_session_ends_with_the_command(void **state)
 {
     (void)state;
     const char *argv[4];
-    struct spawn_request request = supervised(DAEMON "; sleep 0.3; exit 6", argv);
+    struct spawn_request request = supervised(DAEMON_READY "exit 6", argv);
     struct spawn_result result = run(&request);
     int pid;
     assert_int_equal(result.exit_code, 6);
@@ -85,7 +89,7 @@ static void a_deadline_ends_daemons_too(void **state)
 {
     (void)state;
     const char *argv[4];
-    struct spawn_request request = supervised(DAEMON "; " FOREVER, argv);
+    struct spawn_request request = supervised(DAEMON_READY FOREVER, argv);
     request.silence_ns = SHORT_NS;
     struct spawn_result result = run(&request);
     int pid;
@@ -149,7 +153,7 @@ static void a_command_that_signals_its_own_group_does_not_hurt_the_supervisor(vo
 {
     (void)state;
     const char *argv[4];
-    struct spawn_request request = supervised(DAEMON "; sleep 0.3; kill -TERM 0", argv);
+    struct spawn_request request = supervised(DAEMON_READY "kill -TERM 0", argv);
     struct spawn_result result = run(&request);
     int pid;
     assert_int_equal(result.end, SPAWN_SIGNALLED);
@@ -226,7 +230,8 @@ static void killing_init(struct killing *killing)
     snprintf(killing->path, sizeof(killing->path), "%s/numbers", killing->folder);
     snprintf(killing->lock, sizeof(killing->lock), "%s/lock", killing->folder);
     snprintf(killing->script, sizeof(killing->script),
-             DAEMON " >>%s; (setsid " FOREVER " & echo $! >>%s); echo $$ >>%s; " FOREVER,
+             "READY=/dev/null; export READY; " DAEMON " >>%s; (setsid " FOREVER
+             " & echo $! >>%s); echo $$ >>%s; " FOREVER,
              killing->path, killing->path, killing->path);
 }
 
