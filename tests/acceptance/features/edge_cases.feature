@@ -21,7 +21,7 @@ Feature: Edge cases of autonomous execution
   @A-EDGE-2
   Scenario: On a full disk a strict run ends with a clear error
     Given a store on a disk of 1 MiB
-    And a worker that fills the disk in iteration 2
+    And a worker that keeps the disk full from iteration 2 on
     When I run `rondo loop --max-iterations 4 --durability strict -- ./worker.sh`
     Then the exit code is 10 or 1
     And stderr mentions "space"
@@ -30,7 +30,7 @@ Feature: Edge cases of autonomous execution
   @A-EDGE-2
   Scenario: On a full disk a best-effort run goes on and says so
     Given a store on a disk of 1 MiB
-    And a worker that fills the disk in iteration 2 and empties it in iteration 4
+    And a worker that keeps the disk full from iteration 2 on and empties it in iteration 4
     When I run `rondo loop --max-iterations 5 --durability best-effort -- ./worker.sh`
     Then the exit code is 5
     And stderr mentions "checkpoint"

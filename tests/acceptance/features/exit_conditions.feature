@@ -118,6 +118,10 @@ Feature: Exit conditions are verified by the runtime
     And the feedback of iteration 2 says that "check" is "not_met" because "failed" with exit code 7
     And the feedback of iteration 2 contains the output "the third test fails"
 
+  Scenario: Verifiers that use the same tool do not disturb each other
+    When I run `rondo loop --max-iterations 1 --until 'a=mkdir busy && sleep 0.3 && rmdir busy' --until 'b=mkdir busy && rmdir busy' -- ./worker.sh`
+    Then the exit code is 0
+
   Scenario: Independent verifiers run side by side
-    When I run `rondo loop --max-iterations 1 --until 'a=touch a; while ! test -e b; do sleep 0.02; done' --until 'b=touch b; while ! test -e a; do sleep 0.02; done' -- ./worker.sh`
+    When I run `rondo loop --max-iterations 1 --until 'a=touch a; while ! test -e b; do sleep 0.02; done' --until 'b=: >b; while ! test -e a; do sleep 0.02; done' -- ./worker.sh`
     Then the exit code is 0

@@ -24,8 +24,6 @@ Feature: Verifiers run in a sandbox
 
     Examples:
       | what                         | command                                                        |
-      | write beside the workspace   | echo x >../outside                                             |
-      | write through a symlink      | echo x >link/outside                                           |
       | write to the system          | echo x >/usr/rondo-was-here                                    |
       | read a secret of the home    | cat "$SECRET_PATH"                                             |
       | read the secret by its path  | cat ../home/.ssh/id_ed25519                                    |
@@ -36,6 +34,20 @@ Feature: Verifiers run in a sandbox
       | change the run's own store   | echo x >.rondo/rondo.db; false                                 |
       | read the runtime's store     | head -c 16 .rondo/rondo.db \| grep -q SQLite                   |
       | gain privileges              | mount -t tmpfs none /mnt                                       |
+
+  Scenario Outline: What a verifier writes beside the workspace never reaches the machine: <way>
+    Refused, or lost with the private folder that stands in for the one above the workspace.
+
+    Given a symbolic link "link" to the folder above the workspace
+    When I run `rondo loop --max-iterations 1 --until 'check=<command>' -- ./worker.sh`
+    Then the journal has an event "condition.evaluated" with
+      | name | check |
+    And nothing outside the workspace has changed
+
+    Examples:
+      | way               | command              |
+      | by its path       | echo x >../outside   |
+      | through a symlink | echo x >link/outside |
 
   Scenario: /tmp is private
     Given a file in the machine's /tmp

@@ -28,14 +28,16 @@ Given('a store on a disk of 1 MiB', function () {
   return undefined;
 });
 
-const fill = 'dd if=/dev/zero of=disk/fill bs=4k 2>/dev/null || true';
+// Each checkpoint needs room for a state that does not compress; the log alone would recycle its own.
+const remember = 'head -c 100000 /dev/urandom >"$RONDO_STATE_FILE"';
+const fill = 'cat /dev/zero >>disk/fill 2>/dev/null || true';
 
-Given('a worker that fills the disk in iteration {int}', function (full) {
-  this.write('worker.sh', `#!/bin/sh\nif [ "$RONDO_ITERATION" = ${full} ]; then ${fill}; fi\n`, 0o755);
+Given('a worker that keeps the disk full from iteration {int} on', function (full) {
+  this.write('worker.sh', `#!/bin/sh\n${remember}\nif [ "$RONDO_ITERATION" -ge ${full} ]; then ${fill}; fi\n`, 0o755);
 });
 
-Given('a worker that fills the disk in iteration {int} and empties it in iteration {int}', function (full, empty) {
-  this.write('worker.sh', `#!/bin/sh\nif [ "$RONDO_ITERATION" = ${full} ]; then ${fill}; fi\n`
+Given('a worker that keeps the disk full from iteration {int} on and empties it in iteration {int}', function (full, empty) {
+  this.write('worker.sh', `#!/bin/sh\n${remember}\nif [ "$RONDO_ITERATION" -ge ${full} ] && [ "$RONDO_ITERATION" -lt ${empty} ]; then ${fill}; fi\n`
     + `if [ "$RONDO_ITERATION" = ${empty} ]; then rm -f disk/fill; fi\n`, 0o755);
 });
 

@@ -54,9 +54,11 @@ Given('a symbolic link {string} to the folder above the workspace', function (na
 });
 
 Then('nothing outside the workspace has changed', function () {
-  assert.deepEqual(fs.readdirSync(this.top).sort(), ['home', 'project']);
+  assert.deepEqual(fs.readdirSync(this.top).filter((name) => name !== 'home'), ['project']);
   assert.ok(!fs.existsSync('/usr/rondo-was-here'));
-  process.kill(this.outside.pid, 0);
+  if (this.outside) {
+    process.kill(this.outside.pid, 0);
+  }
 });
 
 // A PATH with links to everything else.
