@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The crash tests without bounds: thousands of kills, every system call, power cuts.
+#
+#   tests/crash/long.sh BUILD [COUNT]
+#
+# COUNT is the number of kills at random instants (3000); RONDO_POWERCUT_COUNT that of power cuts
+# (10). Ends with 1 as soon as one program fails, after all have run.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+programs=$build/tests/crash
+export RONDO_CRASH_LONG=1
+export RONDO_CRASH_COUNT="${2:-3000}"
+export RONDO_VICTIM="$programs/crash_victim"
+export RONDO_BINARY="$build/src/cli/rondo"
+if "$here/powercut/setup.sh" "$programs/powercut" "$RONDO_VICTIM"; then
+    export RONDO_POWERCUT_FOLDER="$programs/powercut"
+fi
+status=0
+for name in kill cli race frozen full_disk syscall_error syscall_kill powercut; do
+    "$programs/test_crash_$name" || status=1
+done
+exit $status
