@@ -65,6 +65,16 @@ struct loop {
 int loop_new(const struct loop_parts *parts, struct loop_spec *spec, struct loop **ret_loop,
              struct rondo_error *err);
 
+/** Make the loop known to the runtime's keeper. */
+int loop_register(struct loop *loop, struct rondo_error *err);
+
+/** Record the claim of this process. @param checkpoint the one that was used, 0 = none */
+void loop_record_claimed(struct loop *loop, uint64_t epoch, const char *how, int64_t alive_ns,
+                         uint64_t checkpoint);
+
+/** Record that the iteration in flight, if there is one, was cut off. */
+void loop_record_interrupted(struct loop *loop, const char *reason);
+
 /** Record an event: it gets its time and seq, is folded at once, and waits for the next flush. */
 void loop_record(struct loop *loop, const struct journal_event *event);
 
