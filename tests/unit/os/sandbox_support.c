@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox_support.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/keyctl.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+const enum sandbox_tier namespace_tier = SANDBOX_NAMESPACE;
+const enum sandbox_tier landlock_tier = SANDBOX_LANDLOCK;
+
+char scratch[PATH_MAX];
+char workspace[PATH_MAX + 32];
+char outside[PATH_MAX + 32];
+char program[PATH_MAX];
+static char program_folder[PATH_MAX];
+
+/* --- the program inside --- */
+
+int try_to_connect(const char *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)atoi(port)),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    return fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : 1;
+}
+
+static int try_to_send(const char *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)atoi(port)),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    ssize_t sent = sendto(fd, "x", 1, 0, (struct sockaddr *)&address, sizeof(address));
+    return sent == 1 ? 0 : 1;
+}
+
+int try_unix(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    return fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : 1;
+}
+
+struct attempt {
+    const char *name;
+    long result;
+};
+
+/** Print the name of each call that was not denied. */
+static int try_system_calls(void)
+{
+    struct attempt attempts[] = {
+        {"keyctl", syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 1)},
+        {"add_key", syscall(SYS_add_key, "user", "rondo-test", "x", 1, KEY_SPEC_PROCESS_KEYRING)},
+        {"bpf", syscall(SYS_bpf, 0, NULL, 0)},
+        {"userfaultfd", syscall(SYS_userfaultfd, 1)},
+        {"io_uring", syscall(SYS_io_uring_setup, 1, NULL)},
+        {"perf_event_open", syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0)},
+        {"unshare", syscall(SYS_unshare, CLONE_NEWUSER)},
+        {"clone", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0)},
+        {"clone3", syscall(SYS_clone3, NULL, 0)},
+        {"setns", syscall(SYS_setns, -1, 0)},
+        {"mount", syscall(SYS_mount, "none", "/tmp", "tmpfs", 0, NULL)},
+        {"fsopen", syscall(SYS_fsopen, "tmpfs", 0)},
+        {"open_tree", syscall(SYS_open_tree, -1, "/", 1)},
+        {"chroot_by_handle", syscall(SYS_open_by_handle_at, -1, NULL, 0)},
+        {"vsock", syscall(SYS_socket, 40 /* AF_VSOCK */, SOCK_STREAM, 0)},
+        {"packet", syscall(SYS_socket, AF_PACKET, SOCK_RAW, 0)},
+        {"alg", syscall(SYS_socket, 38 /* AF_ALG */, SOCK_SEQPACKET, 0)},
+    };
+    for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+        if (attempts[i].result == 0 && strcmp(attempts[i].name, "clone") == 0 && getpid() == 1) {
+            _exit(0);
+        }
+        if (attempts[i].result != -1) {
+            printf("%s\n", attempts[i].name);
+        }
+    }
+    errno = 0;
+    if (ioctl(0, TIOCSTI, "x") == 0 || errno != EPERM) {
+        printf("TIOCSTI\n");
+    }
+    return 0;
+}
+
+/** Ask for the process number by the numbers of another word size. */
+static int try_other_word_size(void)
+{
+#if defined(__x86_64__)
+    const long x32_bit = 0x40000000;
+    if (syscall(x32_bit | SYS_getpid) == getpid()) {
+        return 0;
+    }
+    long number = 20; /* getpid among the 32-bit calls */
+    __asm__ volatile("int $0x80" : "+a"(number) : : "memory", "r8", "r9", "r10", "r11");
+    return number == getpid() ? 0 : 1;
+#else
+    return 1;
+#endif
+}
+
+static int be_inside(char **argv)
+{
+    if (strcmp(argv[2], "word") == 0) {
+        return try_other_word_size();
+    }
+    if (strcmp(argv[2], "connect") == 0) {
+        return try_to_connect(argv[3]);
+    }
+    if (strcmp(argv[2], "send") == 0) {
+        return try_to_send(argv[3]);
+    }
+    if (strcmp(argv[2], "unix") == 0) {
+        return try_unix(argv[3]);
+    }
+    return try_system_calls();
+}
+
+/** Runs inside of a sandbox, where no further one can be made. */
+static int be_nested(const char *folder)
+{
+    char reason[256];
+    const struct sandbox_policy policy = {.tier = SANDBOX_NAMESPACE, .workspace = folder};
+    const char *const argv[] = {"sh", "-c", "touch made", NULL};
+    struct spawn_request request = {.argv = argv,
+                                    .envp = (const char *const *)environ,
+                                    .directory = folder,
+                                    .total_ns = GENEROUS_NS,
+                                    .output_keep = 1000,
+                                    .sandbox = &policy};
+    struct spawn_result result;
+    if (sandbox_is_available(SANDBOX_NAMESPACE, reason) || reason[0] == '\0') {
+        return 2;
+    }
+    if (spawn_run(&request, &result, NULL) != 0) {
+        return 3;
+    }
+    enum spawn_end end = result.end;
+    spawn_result_fini(&result);
+    return end == SPAWN_NOT_STARTED ? 0 : 4;
+}
+
+/* --- frame --- */
+
+enum sandbox_tier tier_of(void **state)
+{
+    return *(const enum sandbox_tier *)*state;
+}
+
+int set_up(void **state)
+{
+    (void)state;
+    scratch_make(scratch);
+    snprintf(workspace, sizeof(workspace), "%s/workspace", scratch);
+    snprintf(outside, sizeof(outside), "%s/outside", scratch);
+    return mkdir(workspace, 0700) == 0 && mkdir(outside, 0700) == 0 ? 0 : -1;
+}
+
+int tear_down(void **state)
+{
+    (void)state;
+    scratch_remove(scratch);
+    return 0;
+}
+
+void need(enum sandbox_tier tier)
+{
+    char reason[256];
+    if (!sandbox_is_available(tier, reason)) {
+        print_message("skipped: %s: %s\n", sandbox_tier_name(tier), reason);
+        skip();
+    }
+}
+
+struct sandbox_policy policy_for(enum sandbox_tier tier)
+{
+    static const char *read_paths[2];
+    read_paths[0] = program_folder;
+    read_paths[1] = NULL;
+    return (struct sandbox_policy){.tier = tier, .workspace = workspace, .read_paths = read_paths};
+}
+
+struct spawn_result run_policy(const struct sandbox_policy *policy, const char *const *argv)
+{
+    struct spawn_request request = {
+        .argv = argv,
+        .envp = (const char *const *)environ,
+        .directory = workspace,
+        .total_ns = GENEROUS_NS,
+        .grace_ns = GENEROUS_NS,
+        .output_keep = 8192,
+        .sandbox = policy,
+        .supervisor = SELF,
+    };
+    return run(&request);
+}
+
+struct spawn_result run_script(const struct sandbox_policy *policy, const char *script)
+{
+    const char *const argv[] = {"sh", "-c", script, outside, NULL};
+    return run_policy(policy, argv);
+}
+
+void expect(void **state, const char *script, const char *output)
+{
+    need(tier_of(state));
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    struct spawn_result result = run_script(&policy, script);
+    assert_string_equal(result.reason, "");
+    assert_int_equal(result.end, SPAWN_EXITED);
+    assert_string_equal(result.output, output);
+    spawn_result_fini(&result);
+}
+
+bool exists(const char *folder, const char *name)
+{
+    char path[PATH_MAX + 256];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return file_exists(path);
+}
+
+void make_folder(const char *folder, const char *name)
+{
+    char path[PATH_MAX + 256];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(file_make_folder(path, NULL), 0);
+}
+
+static void find_self(void)
+{
+    ssize_t len = readlink(SELF, program, sizeof(program) - 1);
+    program[len > 0 ? len : 0] = '\0';
+    snprintf(program_folder, sizeof(program_folder), "%s", program);
+    char *slash = strrchr(program_folder, '/');
+    *(slash == NULL ? program_folder : slash) = '\0';
+}
+
+int sandbox_test_main(int argc, char **argv, int (*run_all)(void))
+{
+    if (argc > 1 && strcmp(argv[1], SUPERVISE_ARGUMENT) == 0) {
+        return supervise_main(argc, argv);
+    }
+    if (argc > 2 && strcmp(argv[1], INSIDE_ARGUMENT) == 0) {
+        return be_inside(argv);
+    }
+    if (argc > 2 && strcmp(argv[1], INSIDE_ARGUMENT "-again") == 0) {
+        return be_nested(argv[2]);
+    }
+    find_self();
+    return run_all();
+}
