@@ -112,7 +112,10 @@ def stage_thread(report, arguments):
         "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
     }
     # Tests of what several threads use, and those that say by their suite that they want this.
-    names = re.compile(r"^(base/cancel|store/(writer|contract)|loop/(runtime|verify|many)|api/(loop|conditions|events)$)")
+    names = re.compile(
+        r"^(base/cancel|store/(writer|contract)|loop/(runtime|verify|many)"
+        r"|api/(loop|conditions|events)$)"
+    )
     sanitized(
         report, arguments, "thread", "gcc", "thread",
         lambda name, suites: "long" not in suites and ("thread" in suites or names.match(name)),

@@ -57,7 +57,7 @@ def count(report, group, entry):
             report.passed(case)
         else:
             failures += 1
-            report.failed(f"{name}: {case}", output)
+            report.failed(f"{name}: {case}", output if failures == 1 else "")
     if entry["result"] not in GOOD and failures == 0:
         report.failed(f"{name} ({entry['result'].lower()})", output)
     elif not cases:

@@ -72,7 +72,8 @@ class Report:
             elif is_ok:
                 self.passed(name)
             else:
-                self.failed(f"{group}: {name}", result.stdout)
+                is_first = len(self.failures) == count_before
+                self.failed(f"{group}: {name}", result.stdout if is_first else "")
         if result.returncode != 0 and len(self.failures) == count_before or seen == 0:
             self.failed(f"{group}: exit code {result.returncode}, {seen} cases", result.stdout)
 
