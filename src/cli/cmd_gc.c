@@ -9,7 +9,7 @@
 #include "cli/text.h"
 
 /** Age of the runs that go when none is given. */
-#define DEFAULT_AGE_NS (30 * 24 * 3600 * NS_PER_S)
+#define DEFAULT_AGE_NS (30LL * 24 * 3600 * NS_PER_S)
 
 struct gc_values {
     int64_t older_than_ns;

@@ -17,7 +17,7 @@
 #include <time.h>
 
 /** Bytes that are gathered before they are written. */
-#define FLUSH_BYTES (64 * 1024)
+#define FLUSH_BYTES (64UL * 1024)
 
 struct logs_values {
     int64_t is_live;

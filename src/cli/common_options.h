@@ -13,9 +13,9 @@
     }
 
 /** int64_t wants_json */
-#define OPTION_ROW_JSON(type, what)                                                              \
-    {                                                                                            \
-        .name = "json", .kind = OPTION_FLAG, .offset = offsetof(type, wants_json), .help = what, \
+#define OPTION_ROW_JSON(type, what)                                                                \
+    {                                                                                              \
+        .name = "json", .kind = OPTION_FLAG, .offset = offsetof(type, wants_json), .help = (what), \
     }
 
 /** int64_t no_colour */

@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,7 @@ static int set_value(struct option_set *set, size_t index, const char *text,
 {
     const struct option_row *row = &set->rows[index];
     int64_t number = 1;
+    assert(text != NULL || row->kind == OPTION_FLAG);
     int r = text == NULL ? 0 : check_text(text, err);
     if (r < 0) {
         return r;

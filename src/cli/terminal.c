@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /** Bytes of permanent lines that are kept: more than any screen shows. */
-#define RECENT_BYTES (16 * 1024)
+#define RECENT_BYTES (16UL * 1024)
 /* Synchronised output: terminals that know mode 2026 show the whole update at once. */
 #define SYNC_BEGIN   "\033[?2026h"
 #define SYNC_END     "\033[?2026l"

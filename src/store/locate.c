@@ -9,6 +9,7 @@
 #include "os/file.h"
 #include "store/sqlite.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,14 +30,14 @@ static char *path_in(const char *folder, size_t folder_len)
     return buf_steal(&path);
 }
 
-static int working_directory(char **ret_folder, struct rondo_error *err)
+/** @return owned, or NULL with `err` filled: RONDO_ERR_SYSTEM */
+static char *working_directory(struct rondo_error *err)
 {
     char *folder = getcwd(NULL, 0);
     if (folder == NULL) {
-        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot find the working directory");
+        error_set(err, RONDO_ERR_SYSTEM, "cannot find the working directory: %s", strerror(errno));
     }
-    *ret_folder = folder;
-    return 0;
+    return folder;
 }
 
 /** Search from `folder` up to the root. @return owned path, or NULL */
@@ -63,8 +64,7 @@ static int make_folder(const char *store_path, struct rondo_error *err)
         memory_dup_bytes(store_path, (size_t)(strrchr(store_path, '/') - store_path));
     const char *name = strrchr(folder, '/');
     if (name == NULL || strcmp(name + 1, STORE_FOLDER_NAME) != 0) {
-        return 0; /* A place of the user's own: a missing folder there may well be a typing error.
-                   */
+        return 0; /* A place of the user's own: a missing folder may well be a typing error. */
     }
     int r = file_make_folder(folder, err);
     if (r < 0) {
@@ -81,22 +81,21 @@ static int locate_given(const char *given, char **ret_path, struct rondo_error *
         *ret_path = memory_dup_string(given);
         return 0;
     }
-    auto_free char *folder = NULL;
-    int r = working_directory(&folder, err);
-    if (r == 0) {
-        struct buf path = {0};
-        buf_printf(&path, "%s/%s", folder, given);
-        *ret_path = buf_steal(&path);
+    auto_free char *folder = working_directory(err);
+    if (folder == NULL) {
+        return RONDO_ERR_SYSTEM;
     }
-    return r;
+    struct buf path = {0};
+    buf_printf(&path, "%s/%s", folder, given);
+    *ret_path = buf_steal(&path);
+    return 0;
 }
 
 static int locate_default(bool may_create, char **ret_path, struct rondo_error *err)
 {
-    auto_free char *folder = NULL;
-    int r = working_directory(&folder, err);
-    if (r < 0) {
-        return r;
+    auto_free char *folder = working_directory(err);
+    if (folder == NULL) {
+        return RONDO_ERR_SYSTEM;
     }
     auto_free char *path = find_upwards(folder);
     if (path == NULL && !may_create) {
@@ -127,9 +126,11 @@ int store_locate(const char *given, bool may_create, char **ret_path, struct ron
     bool is_given = given != NULL && given[0] != '\0';
     auto_free char *path = NULL;
     int r = is_given ? locate_given(given, &path, err) : locate_default(may_create, &path, err);
-    if (r == 0 && may_create) {
-        r = make_folder(path, err);
+    if (r < 0) {
+        return r;
     }
+    assert(path != NULL);
+    r = may_create ? make_folder(path, err) : 0;
     if (r == 0) {
         *ret_path = steal_pointer(&path);
     }

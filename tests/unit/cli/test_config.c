@@ -120,9 +120,10 @@ static void a_file_has_a_largest_size(void **state)
 {
     struct fixture *fixture = *state;
     size_t len = LIMIT_CONFIG_FILE_BYTES + 1;
-    char *text = malloc(len + 1);
-    memset(text, ' ', len + 1);
-    memcpy(text, "{}", 2);
+    char *text = malloc(len);
+    memset(text, ' ', len);
+    text[0] = '{';
+    text[1] = '}';
     assert_int_equal(config_parse(text, len - 1, &fixture->set, &fixture->err), 0);
     assert_int_equal(config_parse(text, len, &fixture->set, &fixture->err), RONDO_ERR_LIMIT);
     free(text);

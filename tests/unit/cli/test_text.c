@@ -159,7 +159,7 @@ static void sizes_and_ages_have_one_unit(void **state)
     auto_buf struct buf out = {0};
     text_bytes(1023, &out);
     text_bytes(1536, &out);
-    text_bytes(3 * 1024 * 1024, &out);
+    text_bytes(UINT64_C(3145728), &out);
     assert_string_equal(buf_string(&out), "1023 B1.5 KiB3.0 MiB");
     buf_clear(&out);
     text_age(0, &out);
