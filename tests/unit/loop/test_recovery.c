@@ -156,6 +156,23 @@ static void a_release_is_not_lost_behind_an_unclear_commit(void **state)
     loop_free(loop);
 }
 
+static void a_checkpoint_on_demand_is_not_an_older_one_that_waited(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_BEST_EFFORT, 1, 0));
+    fixture_iterate(loop, 1);
+    fixture_fail(fixture, "commit", 7, RONDO_ERR_IO, STORE_FAULT_AFTER);
+    fixture_iterate(loop, 1); /* its checkpoint went through, and nobody knows */
+    assert_true(loop_is_degraded(loop));
+    set_state(loop, "new");
+    assert_int_equal(loop_save_checkpoint(loop, NULL, NULL), 0);
+    struct checkpoint checkpoint = {0};
+    assert_int_equal(checkpoint_load(fixture->memory, loop_run_id(loop), 0, &checkpoint, NULL), 0);
+    assert_string_equal(buf_string(&checkpoint.agent_state), "new");
+    checkpoint_fini(&checkpoint);
+    loop_free(loop);
+}
+
 static void mail_that_cannot_be_read_ends_nothing(void **state)
 {
     struct fixture *fixture = *state;
@@ -544,6 +561,7 @@ int main(void)
         fixture_test(best_effort_that_ends_while_the_store_fails_is_broken),
         fixture_test(a_store_that_recovers_for_the_end_hears_of_the_failure_first),
         fixture_test(a_release_is_not_lost_behind_an_unclear_commit),
+        fixture_test(a_checkpoint_on_demand_is_not_an_older_one_that_waited),
         fixture_test(mail_that_cannot_be_read_ends_nothing),
         fixture_test(a_start_whose_answer_was_lost_starts),
         fixture_test(a_claim_whose_answer_was_lost_is_recognised),
