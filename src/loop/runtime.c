@@ -16,7 +16,7 @@
 #include <uthash.h>
 
 /** The keeper's thread needs room for SQLite's calls, not more. */
-#define KEEPER_STACK_BYTES (256 * 1024)
+#define KEEPER_STACK_BYTES ((size_t)256 * 1024)
 /** Dead holders that one claim may clear out of the way. */
 #define CLAIM_TRIES 16
 
@@ -95,10 +95,11 @@ int runtime_new(const struct runtime_options *options, struct runtime **ret_runt
 
 static void free_entries(struct entry **entries)
 {
-    struct entry *entry, *next;
-    HASH_ITER(hh, *entries, entry, next)
-    {
-        HASH_DEL(*entries, entry);
+    struct entry *next = *entries;
+    HASH_CLEAR(hh, *entries);
+    while (next != NULL) {
+        struct entry *entry = next;
+        next = entry->hh.next;
         free(entry);
     }
 }
