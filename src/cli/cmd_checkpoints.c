@@ -112,14 +112,14 @@ static void conditions_text(const char *conditions, struct buf *ret_buf)
 static void list_row(struct listing *listing, const struct store_checkpoint *checkpoint)
 {
     auto_buf struct buf cell = {0};
-    char time[CLOCK_UTC_SIZE];
     buf_printf(&cell, "%" PRIu64, checkpoint->number);
     table_add(&listing->table, buf_string(&cell));
     buf_clear(&cell);
     buf_printf(&cell, "%" PRIu64, checkpoint->iteration);
     table_add(&listing->table, buf_string(&cell));
-    clock_format_utc(checkpoint->time_ns, time);
-    table_add(&listing->table, time);
+    buf_clear(&cell);
+    text_time(checkpoint->time_ns, &cell);
+    table_add(&listing->table, buf_string(&cell));
     buf_clear(&cell);
     text_bytes(checkpoint->state_size, &cell);
     table_add(&listing->table, buf_string(&cell));
@@ -223,11 +223,11 @@ static void show_text(const struct checkpoint *checkpoint, const struct checkpoi
     struct style style = style_for(stdout, values->no_colour != 0);
     struct fields fields = {&style, style_columns(stdout, PIPE_COLUMNS), out};
     auto_buf struct buf text = {0};
-    char time[CLOCK_UTC_SIZE];
     buf_printf(out, "checkpoint %" PRIu64 " at iteration %" PRIu64 ", intact\n", checkpoint->number,
                checkpoint->iteration);
-    clock_format_utc(checkpoint->time_ns, time);
-    fields_add(&fields, "saved", time);
+    text_time(checkpoint->time_ns, &text);
+    fields_add(&fields, "saved", buf_string(&text));
+    buf_clear(&text);
     for (size_t i = 0; i < sizeof(checkpoint->sha256); i++) {
         buf_printf(&text, "%02x", checkpoint->sha256[i]);
     }

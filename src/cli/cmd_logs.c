@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo logs: the journal of a run, and what follows. */
-#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/common_options.h"
 #include "cli/event_text.h"
@@ -14,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /** Bytes that are gathered before they are written. */
 #define FLUSH_BYTES (64UL * 1024)
@@ -63,13 +61,8 @@ static void flush_out(void *context)
 
 static void add_time(struct printing *printing, int64_t time_ns)
 {
-    time_t seconds = time_ns / NS_PER_S;
-    struct tm parts;
-    char text[32];
-    localtime_r(&seconds, &parts);
-    strftime(text, sizeof(text), "%F %T", &parts);
     buf_append_string(&printing->out, style_begin(&printing->style, COLOUR_DIM));
-    buf_printf(&printing->out, "%s.%03d", text, (int)(time_ns % NS_PER_S / NS_PER_MS));
+    text_time(time_ns, &printing->out);
     buf_append_string(&printing->out, style_end(&printing->style));
 }
 

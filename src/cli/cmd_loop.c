@@ -14,22 +14,13 @@ static int start_and_execute(struct session *session, const struct run_values *v
     struct loop_opening opening;
     struct rondo_error err = {0};
     int r = loop_start(&parts, &values->spec, &loop, &opening, &err);
-    if (r < 0) {
-        return report_error(&err);
+    if (r == 0 && opening.is_held) {
+        r = report_held(session, &opening.holder, &err);
     }
-    if (opening.is_held) {
-        return report_held(session, &opening.holder);
+    if (r < 0) {
+        return report_error_as(&err, values->wants_json != 0);
     }
     return run_execute(session, loop, values, 0, NULL);
-}
-
-static int fail(const struct run_values *values, const struct rondo_error *err)
-{
-    int exit_code = report_error(err);
-    if (values->wants_json) {
-        report_error_json(err, exit_code);
-    }
-    return exit_code;
 }
 
 static int run_loop(struct run_values *values, struct option_set *set, const struct parsed *parsed)
@@ -50,7 +41,7 @@ static int run_loop(struct run_values *values, struct option_set *set, const str
         r = session_open(&options, &session, &err);
     }
     if (r < 0) {
-        return fail(values, &err);
+        return report_error_as(&err, values->wants_json != 0);
     }
     int exit_code = start_and_execute(&session, values);
     session_close(&session);

@@ -37,7 +37,7 @@ static int execute(struct session *session, struct loop *loop, const struct loop
     if (r < 0) {
         loop_park(loop, NULL);
         loop_free(loop);
-        return report_error(&err);
+        return report_error_as(&err, values->wants_json != 0);
     }
     if (opening->corrupt_count > 0) {
         report_warning("%u damaged checkpoint%s passed over; resuming from %s",
@@ -61,15 +61,11 @@ static int open_and_execute(struct session *session, const char *name,
                         option_is_given(set, "on-corrupt") ? (int)values->spec.on_corrupt : -1,
                         &loop, &opening, &err);
     }
-    if (r < 0) {
-        int exit_code = report_error(&err);
-        if (values->wants_json) {
-            report_error_json(&err, exit_code);
-        }
-        return exit_code;
+    if (r == 0 && opening.is_held) {
+        r = report_held(session, &opening.holder, &err);
     }
-    return opening.is_held ? report_held(session, &opening.holder)
-                           : execute(session, loop, &opening, values);
+    return r < 0 ? report_error_as(&err, values->wants_json != 0)
+                 : execute(session, loop, &opening, values);
 }
 
 static int run_resume(const struct invocation *invocation, const char *name,

@@ -48,11 +48,12 @@ static void add_command(struct fields *fields, const struct loop_spec *spec)
 
 static void add_times(struct fields *fields, const struct store_run *run)
 {
-    char text[CLOCK_UTC_SIZE];
-    clock_format_utc(run->created_ns, text);
-    fields_add(fields, "started", text);
-    clock_format_utc(run->ended_ns > 0 ? run->ended_ns : run->alive_ns, text);
-    fields_add(fields, run->ended_ns > 0 ? "ended" : "last alive", text);
+    auto_buf struct buf text = {0};
+    text_time(run->created_ns, &text);
+    fields_add(fields, "started", buf_string(&text));
+    buf_clear(&text);
+    text_time(run->ended_ns > 0 ? run->ended_ns : run->alive_ns, &text);
+    fields_add(fields, run->ended_ns > 0 ? "ended" : "last alive", buf_string(&text));
     char who[OWNER_DESCRIPTION_SIZE];
     if (run->owner[0] != '\0') {
         owner_describe(run, who);

@@ -67,7 +67,10 @@ void display_iteration(struct display *display, uint64_t iteration)
 
 void display_store_failing(struct display *display, bool is_failing)
 {
-    atomic_store(&display->is_store_failing, is_failing);
+    bool was_failing = atomic_exchange(&display->is_store_failing, is_failing);
+    if (is_failing && !was_failing && !display->is_live) {
+        report_warning("the store fails; the run goes on without checkpoints");
+    }
 }
 
 static void draw(struct display *display, int64_t monotonic_ns)

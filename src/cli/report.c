@@ -3,6 +3,7 @@
 #include "cli/report.h"
 
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "cli/exit_codes.h"
 #include "cli/session.h"
@@ -11,12 +12,36 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/** Failures for programs: {"type":"error",...}. */
+static void write_json(const struct rondo_error *err, int exit_code)
+{
+    auto_buf struct buf line = {0};
+    struct json_writer writer = json_writer(&line);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "type", "error");
+    json_write_string(&writer, "code", rondo_code_name(err->code));
+    json_write_string(&writer, "message", err->message);
+    json_write_int(&writer, "exit_code", exit_code);
+    json_end_object(&writer);
+    buf_append(&line, "\n", 1);
+    report_output(&line);
+}
+
 int report_error(const struct rondo_error *err)
 {
     if (err->message[0] != '\0') {
         fprintf(stderr, "rondo: %s\n", err->message);
     }
     return exit_code_of_error(err->code);
+}
+
+int report_error_as(const struct rondo_error *err, bool wants_json)
+{
+    int exit_code = report_error(err);
+    if (wants_json) {
+        write_json(err, exit_code);
+    }
+    return exit_code;
 }
 
 int report_failure(int exit_code, const char *format, ...)
@@ -40,7 +65,8 @@ void report_warning(const char *format, ...)
     va_end(arguments);
 }
 
-int report_held(const struct session *session, const struct store_run *holder)
+int report_held(const struct session *session, const struct store_run *holder,
+                struct rondo_error *err)
 {
     char who[OWNER_DESCRIPTION_SIZE];
     owner_describe(holder, who);
@@ -48,25 +74,11 @@ int report_held(const struct session *session, const struct store_run *holder)
     auto_buf struct buf stop = {0};
     session_hint(session, "logs -f", holder->id, &logs);
     session_hint(session, "stop", holder->id, &stop);
-    return report_failure(
-        EXIT_HELD,
-        "run %.*s of agent %s is executed by %s\n"
-        "       follow it with `%s`, end it with `%s`, or wait until it has ended",
-        SHORT_ID_LEN, holder->id, holder->agent_id, who, buf_string(&logs), buf_string(&stop));
-}
-
-void report_error_json(const struct rondo_error *err, int exit_code)
-{
-    auto_buf struct buf line = {0};
-    struct json_writer writer = json_writer(&line);
-    json_begin_object(&writer, NULL);
-    json_write_string(&writer, "type", "error");
-    json_write_string(&writer, "code", rondo_code_name(err->code));
-    json_write_string(&writer, "message", err->message);
-    json_write_int(&writer, "exit_code", exit_code);
-    json_end_object(&writer);
-    buf_append(&line, "\n", 1);
-    report_output(&line);
+    return error_set(err, RONDO_ERR_BUSY,
+                     "run %.*s of agent %s is executed by %s; follow it with `%s`, end it with "
+                     "`%s`, or wait until it has ended",
+                     SHORT_ID_LEN, holder->id, holder->agent_id, who, buf_string(&logs),
+                     buf_string(&stop));
 }
 
 void report_output(const struct buf *text)

@@ -8,17 +8,18 @@
 /** "rondo: MESSAGE". @return the exit code for the error */
 int report_error(const struct rondo_error *err);
 
+/** report_error, and with --json on stdout too. */
+int report_error_as(const struct rondo_error *err, bool wants_json);
+
 /** The same from a format, with an exit code of the caller's. @return `exit_code` */
 int report_failure(int exit_code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /** "rondo: warning: TEXT". */
 void report_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** Somebody else executes a run: who, and what to do. @return EXIT_HELD */
-int report_held(const struct session *session, const struct store_run *holder);
-
-/** With --json, failures also go to stdout as {"type":"error",...}. */
-void report_error_json(const struct rondo_error *err, int exit_code);
+/** Fill an error: somebody else executes a run; who, and what to do. @return RONDO_ERR_BUSY */
+int report_held(const struct session *session, const struct store_run *holder,
+                struct rondo_error *err);
 
 /** Write a buffer to stdout and flush it; a closed pipe is not an error of ours. */
 struct buf;

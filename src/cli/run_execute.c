@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int check_tier(int64_t number, const char *whose, struct rondo_error *err)
 {
@@ -122,31 +123,32 @@ static int print_summary(struct session *session, const char *run_id, uint64_t s
     return exit_code;
 }
 
+/** This process cannot go on; the run stays where it was last committed. */
 static int report_broken(struct session *session, const char *run_id, uint64_t storage_failures,
                          const struct run_values *values, struct rondo_error *err)
 {
-    int exit_code = exit_code_of_error(err->code);
+    bool is_fenced = err->code == RONDO_ERR_FENCED;
     auto_buf struct buf hint = {0};
-    session_hint(session, err->code == RONDO_ERR_FENCED ? "show" : "resume", run_id, &hint);
-    if (err->code == RONDO_ERR_FENCED) {
+    session_hint(session, is_fenced ? "show" : "resume", run_id, &hint);
+    error_prefix(err, is_fenced ? "another process has taken the run over, this one stops"
+                                : "the run cannot go on");
+    int exit_code = report_error_as(err, values->wants_json != 0);
+    if (storage_failures > 0) {
         report_failure(exit_code,
-                       "another process has taken the run over; this one stops: %s\n"
-                       "       look at it with `%s`",
-                       err->message, buf_string(&hint));
-    } else {
-        report_failure(exit_code, "the run cannot go on: %s", err->message);
-        if (storage_failures > 0) {
-            report_failure(exit_code,
-                           "STORAGE TROUBLE: the store failed %llu times; what was committed "
-                           "before is safe",
-                           (unsigned long long)storage_failures);
-        }
-        report_failure(exit_code, "when the cause is gone, go on with `%s`", buf_string(&hint));
+                       "STORAGE TROUBLE: the store failed %" PRIu64
+                       " times; what was committed before is safe",
+                       storage_failures);
     }
-    if (values->wants_json) {
-        report_error_json(err, exit_code);
-    }
-    return exit_code;
+    return report_failure(
+        exit_code, is_fenced ? "look at it with `%s`" : "when the cause is gone, go on with `%s`",
+        buf_string(&hint));
+}
+
+/** With --json only where it cannot get mixed up: JSON into a file, progress on the terminal. */
+static bool wants_progress(const struct run_values *values)
+{
+    bool is_apart = !isatty(STDOUT_FILENO) && style_for(stderr, false).is_terminal;
+    return !values->wants_quiet && (!values->wants_json || is_apart);
 }
 
 /** The events that are there already when execution begins, and the state that they fold to. */
@@ -164,7 +166,7 @@ static struct display *start_display(struct session *session, struct loop *loop,
         .spec = loop_spec(loop),
         .header = buf_string(&header),
         .wants_json = values->wants_json != 0,
-        .wants_progress = !values->wants_quiet && !values->wants_json,
+        .wants_progress = wants_progress(values),
         .no_colour = values->no_colour != 0,
     };
     return display_start(&options);

@@ -75,6 +75,12 @@ int session_open(const struct session_options *options, struct session *ret_sess
     if (r < 0) {
         return r;
     }
+    /* SQLite follows a symbolic link and keeps its other files beside the real one. */
+    char *real = realpath(session.store_path, NULL);
+    if (real != NULL) {
+        free(session.store_path);
+        session.store_path = real;
+    }
     session.store_option = memory_dup_string(options->store);
     session.work_folder = work_folder_of(session.store_path);
     if (options->needs_runtime) {

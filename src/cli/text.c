@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <wchar.h>
 
 #define REPLACEMENT "\xef\xbf\xbd"
@@ -212,6 +213,16 @@ void text_money(int64_t micro, struct buf *ret_buf)
         text[--len] = '\0'; /* Two decimals stay. */
     }
     buf_append_string(ret_buf, text);
+}
+
+void text_time(int64_t time_ns, struct buf *ret_buf)
+{
+    time_t seconds = time_ns / NS_PER_S;
+    struct tm parts;
+    char text[32];
+    localtime_r(&seconds, &parts);
+    strftime(text, sizeof(text), "%F %T", &parts);
+    buf_printf(ret_buf, "%s.%03d", text, (int)(time_ns % NS_PER_S / NS_PER_MS));
 }
 
 void text_age(int64_t ns, struct buf *ret_buf)

@@ -44,5 +44,8 @@ void text_count(int64_t number, struct buf *ret_buf);
 /** Append money ("0.25"). */
 void text_money(int64_t micro, struct buf *ret_buf);
 
+/** Append a time in the user's time zone ("2026-11-21 06:22:28.604"). */
+void text_time(int64_t time_ns, struct buf *ret_buf);
+
 /** Append the time since then for a list ("3 min ago"). */
 void text_age(int64_t ns, struct buf *ret_buf);
