@@ -36,7 +36,8 @@ enum variable {
 struct worker {
     struct loop *loop;
     struct worker_options options;
-    char *folder;       /* of this run */
+    char *folder;       /* of this owner: one that wakes late must not touch its heir's files */
+    char *run_folder;   /* holds the lock and a folder for each owner of the run */
     char *first_folder; /* where it was before its disk was full; else NULL */
     char *prompt_path;
     char *state_path;
@@ -76,8 +77,11 @@ int worker_new(struct loop *loop, const struct worker_options *options, struct w
     struct worker *worker = memory_new_zero(1, sizeof(*worker));
     worker->loop = loop;
     worker->options = *options;
-    worker->folder = join(options->folder, loop_run_id(loop));
-    worker->lock_path = join(worker->folder, "lock");
+    char epoch[24];
+    snprintf(epoch, sizeof(epoch), "%" PRIu64, loop_state(loop)->epoch);
+    worker->run_folder = join(options->folder, loop_run_id(loop));
+    worker->folder = join(worker->run_folder, epoch);
+    worker->lock_path = join(worker->run_folder, "lock");
     set_paths(worker);
     int r = file_make_folder(worker->folder, err);
     if (r == 0) {
@@ -101,7 +105,11 @@ void worker_free(struct worker *worker)
     if (worker->first_folder != NULL) {
         file_remove_tree(worker->first_folder, NULL);
     }
+    if (loop_state(worker->loop)->phase == PHASE_ENDED) {
+        file_remove_tree(worker->run_folder, NULL); /* Nobody took it over before it ended. */
+    }
     free(worker->first_folder);
+    free(worker->run_folder);
     free(worker->folder);
     free(worker->prompt_path);
     free(worker->state_path);
