@@ -228,21 +228,29 @@ static int64_t total_deadline(const struct worker *worker)
     return limit_ns;
 }
 
+/** A list with one more entry; the texts stay where they are. The caller frees the list. */
+static const char **list_with(char *const *list, const char *last)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL) {
+        count++;
+    }
+    const char **longer = memory_new_zero(count + 2, sizeof(*longer));
+    for (size_t i = 0; i < count; i++) {
+        longer[i] = list[i];
+    }
+    longer[count] = last;
+    return longer;
+}
+
 /** Run the command to its end. The hand-over folder is all that a sandboxed one sees of ours. */
 static int spawn_command(struct worker *worker, char **environment, struct spawn_result *ret_result,
                          struct rondo_error *err)
 {
     const struct loop_spec *spec = loop_spec(worker->loop);
     struct runtime *runtime = loop_runtime(worker->loop);
-    size_t write_count = 0;
-    while (spec->write_paths != NULL && spec->write_paths[write_count] != NULL) {
-        write_count++;
-    }
-    const char **write_paths = memory_new_zero(write_count + 2, sizeof(*write_paths));
-    for (size_t i = 0; i < write_count; i++) {
-        write_paths[i] = spec->write_paths[i];
-    }
-    write_paths[write_count] = worker->folder;
+    auto_free const char **write_paths = list_with(spec->write_paths, worker->folder);
+    auto_free const char **env_names = list_with(spec->env_names, "RONDO_*");
     struct sandbox_policy policy = {
         .tier = (enum sandbox_tier)spec->worker_tier,
         .workspace = spec->workspace,
@@ -250,7 +258,7 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
         .read_paths = (const char *const *)spec->read_paths,
         .write_paths = write_paths,
         .hide_paths = runtime_hide_paths(runtime),
-        .env_names = (const char *const *)spec->env_names,
+        .env_names = env_names,
     };
     struct spawn_request request = {
         .argv = (const char *const *)spec->command,
@@ -267,9 +275,7 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
         .supervisor = runtime_supervisor(runtime),
         .lock_path = worker->lock_path,
     };
-    int r = spawn_run(&request, ret_result, err);
-    free(write_paths);
-    return r;
+    return spawn_run(&request, ret_result, err);
 }
 
 static enum loop_outcome outcome_of(const struct spawn_result *spawned)

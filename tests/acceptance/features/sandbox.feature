@@ -96,3 +96,22 @@ Feature: Verifiers run in a sandbox
     Given a listener on the machine
     When I run `rondo loop --max-iterations 1 --sandbox-network --until 'check=bash -c "exec 3<>/dev/tcp/$LISTENER"' --sandbox-env LISTENER -- ./worker.sh`
     Then the exit code is 0
+
+  Scenario Outline: A sandboxed worker gets its hand-over and nothing else of the runtime: <tier>
+    Given a worker
+      """
+      test -n "$RONDO_RUN_ID" && test "$RONDO_PROMPT" = "mend it" && test -s "$RONDO_FEEDBACK_FILE" || exit 1
+      printf x >>"$RONDO_STATE_FILE" || exit 1
+      echo y 2>/dev/null >/usr/rondo-was-here
+      printf '{"custom_data":{"seen":true}}' >"$RONDO_RESULT_FILE"
+      """
+    When I run `rondo loop --max-iterations 3 --sandbox <tier> --prompt "mend it" -- ./worker.sh`
+    Then the exit code is 5
+    And iterations 1 to 3 finished once each
+    And the checkpoint of iteration 3 has the state "xxx"
+    And nothing outside the workspace has changed
+
+    Examples:
+      | tier      |
+      | namespace |
+      | landlock  |
