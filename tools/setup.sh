@@ -21,7 +21,7 @@ packages_of() {
         echo "clang clang-format libclang-rt-dev shellcheck strace sqlite3 git util-linux" \
             "bsdutils procps man-db"
         ;;
-    long) echo "qemu-system-x86 busybox-static cpio" ;;
+    long) echo "clang libclang-rt-dev qemu-system-x86 busybox-static cpio e2fsprogs" ;;
     lint) echo "clang-format clang-tidy cppcheck shellcheck" ;;
     acceptance)
         # Any node with npm will do here; tools/node.sh finds a newer one where it is too old.

@@ -11,7 +11,9 @@ FOLDER = ROOT / "tests/acceptance"
 
 
 def test(report, build):
-    setup = run(["tools/node.sh", build])
+    setup = run(["tools/setup.sh", "acceptance"])
+    if setup.returncode == 0:
+        setup = run(["tools/node.sh", build])
     if setup.returncode != 0:
         reason = "cucumber-js could not be installed: npm or its registry is not reachable"
         if os.environ.get("CI"):
