@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Two processes want the same run, or the same exclusive agent, at the same instant: exactly one
- * gets it, and the other learns who has it.
+ * Several processes want the same run, or the same exclusive agent, at the same instant: exactly
+ * one gets it, and the others learn who has it. Every other round has two of them; in the rest four
+ * make it likelier that one meddles with a lease that another has just got.
  */
 #include "check.h"
 
@@ -17,7 +18,7 @@
 
 #include <cmocka.h>
 
-#define RACERS 2
+#define RACERS_ROOM 4
 
 /** How the winner of a round leaves the run to the next one. */
 enum leaving { LEAVE_BY_PARKING, LEAVE_BY_DYING };
@@ -34,12 +35,12 @@ static struct child *start_racer(struct scene *scene, const char *run_id)
 }
 
 /** Give all racers their start at one instant: a byte in each pipe. */
-static void release(struct child *const racers[RACERS])
+static void release(struct child *const *racers, size_t count)
 {
-    for (size_t i = 0; i < RACERS; i++) {
+    for (size_t i = 0; i < count; i++) {
         assert_non_null(child_expect(racers[i], "r"));
     }
-    for (size_t i = 0; i < RACERS; i++) {
+    for (size_t i = 0; i < count; i++) {
         child_tell(racers[i], "g");
     }
 }
@@ -85,44 +86,51 @@ static void leave(struct child *winner, enum leaving leaving)
     }
 }
 
-static void run_round(struct scene *scene, struct ledger *ledger, const char *run_id,
+static void run_round(struct scene *scene, struct ledger *ledger, const char *run_id, size_t count,
                       enum leaving leaving)
 {
-    struct child *racers[RACERS];
-    char words[1024] = "";
-    size_t winner = RACERS, winners = 0;
-    for (size_t i = 0; i < RACERS; i++) {
+    struct child *racers[RACERS_ROOM];
+    char words[RACERS_ROOM][1024] = {0};
+    size_t winner = count;
+    for (size_t i = 0; i < count; i++) {
         racers[i] = start_racer(scene, run_id);
     }
-    release(racers);
-    for (size_t i = 0; i < RACERS; i++) {
-        if (has_won(racers[i], words, sizeof(words))) {
-            winner = i;
-            winners++;
+    release(racers, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!has_won(racers[i], words[i], sizeof(words[i]))) {
+            continue;
+        }
+        if (winner < count) {
+            fail_msg("racers %zu and %zu won", winner, i);
+        }
+        winner = i;
+    }
+    if (winner == count) {
+        fail_msg("nobody won; the first said: %s", words[0]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (i != winner) {
+            check_loser(words[i], racers[winner]->pid);
         }
     }
-    if (winners != 1) {
-        fail_msg("%zu racers won; one said: %s", winners, words);
-    }
-    check_loser(words, racers[winner]->pid);
     leave(racers[winner], leaving);
-    for (size_t i = 0; i < RACERS; i++) {
+    for (size_t i = 0; i < count; i++) {
         child_wait(racers[i]);
         ledger_read(ledger, &racers[i]->out);
         child_end(racers[i]);
     }
 }
 
-static void one_of_two_that_resume_a_run_wins(void **state)
+static void one_of_those_that_resume_a_run_wins(void **state)
 {
     struct scene *scene = *state;
     struct ledger ledger = {0};
     int64_t rounds = scene_number("RONDO_CRASH_RACES", scene_is_long() ? 1000 : 100);
-    run_round(scene, &ledger, NULL, LEAVE_BY_DYING);
+    run_round(scene, &ledger, NULL, 1, LEAVE_BY_DYING);
     struct findings findings = check_store(scene, &ledger);
     assert_int_equal(findings.runs, 1);
     for (int64_t i = 0; i < rounds; i++) {
-        run_round(scene, &ledger, findings.last_run,
+        run_round(scene, &ledger, findings.last_run, i % 4 < 2 ? 2 : RACERS_ROOM,
                   i % 2 == 0 ? LEAVE_BY_PARKING : LEAVE_BY_DYING);
     }
     uint64_t claims = check_store(scene, &ledger).claims;
@@ -131,14 +139,15 @@ static void one_of_two_that_resume_a_run_wins(void **state)
     ledger_clear(&ledger);
 }
 
-static void one_of_two_that_start_an_exclusive_agent_wins(void **state)
+static void one_of_those_that_start_an_exclusive_agent_wins(void **state)
 {
     struct scene *scene = *state;
     struct ledger ledger = {0};
     int64_t rounds = scene_is_long() ? 300 : 30;
     for (int64_t i = 0; i < rounds; i++) {
         scene_clear(scene);
-        run_round(scene, &ledger, NULL, i % 2 == 0 ? LEAVE_BY_PARKING : LEAVE_BY_DYING);
+        run_round(scene, &ledger, NULL, i % 4 < 2 ? 2 : RACERS_ROOM,
+                  i % 2 == 0 ? LEAVE_BY_PARKING : LEAVE_BY_DYING);
         assert_int_equal(check_store(scene, &ledger).runs, 1);
         ledger_clear(&ledger);
     }
@@ -148,10 +157,10 @@ static void one_of_two_that_start_an_exclusive_agent_wins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_of_two_that_resume_a_run_wins, scene_setup,
+        cmocka_unit_test_setup_teardown(one_of_those_that_resume_a_run_wins, scene_setup,
                                         scene_teardown),
-        cmocka_unit_test_setup_teardown(one_of_two_that_start_an_exclusive_agent_wins, scene_setup,
-                                        scene_teardown),
+        cmocka_unit_test_setup_teardown(one_of_those_that_start_an_exclusive_agent_wins,
+                                        scene_setup, scene_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
