@@ -69,8 +69,11 @@ static bool has_mark(const char *pid, const char *mark)
     return memmem(bytes, len, mark, strlen(mark)) != NULL;
 }
 
-/** Number of processes that rondo has started, rondo itself included. */
-static int count_marked(const struct cli *cli)
+/**
+ * Number of processes that rondo has started, rondo itself included.
+ * @param signal to be sent to each; 0 = none
+ */
+static int count_marked(const char *mark, int signal)
 {
     DIR *folder = opendir("/proc");
     assert_non_null(folder);
@@ -78,17 +81,30 @@ static int count_marked(const struct cli *cli)
     struct dirent *entry;
     while ((entry = readdir(folder)) != NULL) {
         bool is_process = entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
-        count += is_process && has_mark(entry->d_name, cli->mark);
+        if (is_process && has_mark(entry->d_name, mark)) {
+            count++;
+            kill((pid_t)strtol(entry->d_name, NULL, 10), signal);
+        }
     }
     closedir(folder);
     return count;
+}
+
+/** When a test has failed, what rondo should have ended may live on. */
+static int teardown(void **state)
+{
+    char mark[64];
+    const char *value = getenv("CRASH_MARK");
+    snprintf(mark, sizeof(mark), "CRASH_MARK=%s", value == NULL ? "-" : value);
+    count_marked(mark, SIGKILL);
+    return scene_teardown(state);
 }
 
 static void wait_until_nothing_is_left(const struct cli *cli)
 {
     int64_t deadline = clock_monotonic(clock_system()) + SCENE_PATIENCE_NS / 4;
     int count;
-    while ((count = count_marked(cli)) > 0) {
+    while ((count = count_marked(cli->mark, 0)) > 0) {
         if (clock_monotonic(clock_system()) > deadline) {
             fail_msg("%d processes were left behind", count);
         }
@@ -121,9 +137,24 @@ static void expect_exit(struct child *child, int code)
     }
 }
 
+static void open_gate(const struct cli *cli)
+{
+    assert_int_equal(remove(cli->gate), 0);
+}
+
+static void close_gate(const struct cli *cli)
+{
+    assert_int_equal(file_replace(cli->gate, "", 0, NULL), 0);
+}
+
 static struct findings kill_once(struct cli *cli, struct ledger *ledger,
                                  const struct findings *before)
 {
+    /* Behind a closed gate a worker never ends by itself. */
+    bool is_closed = random_below(&cli->scene->random, 2) == 0;
+    if (is_closed) {
+        close_gate(cli);
+    }
     struct child *child =
         before->unfinished_runs > 0 ? resume(cli, before->last_run) : start_loop(cli, "6");
     child_listen(child, (int64_t)random_below(&cli->scene->random, LATEST_KILL_NS));
@@ -134,6 +165,9 @@ static struct findings kill_once(struct cli *cli, struct ledger *ledger,
     ledger_read(ledger, &child->out);
     child_end(child);
     wait_until_nothing_is_left(cli);
+    if (is_closed) {
+        open_gate(cli);
+    }
     return check_store(cli->scene, ledger);
 }
 
@@ -161,16 +195,6 @@ static void a_killed_command_line_leaves_no_process_and_loses_nothing(void **sta
                   count, ledger.count, findings.runs, findings.finished, findings.interrupted,
                   findings.effects);
     ledger_clear(&ledger);
-}
-
-static void open_gate(const struct cli *cli)
-{
-    assert_int_equal(remove(cli->gate), 0);
-}
-
-static void close_gate(const struct cli *cli)
-{
-    assert_int_equal(file_replace(cli->gate, "", 0, NULL), 0);
 }
 
 /** Wait until one of two has ended its output. @return the other one */
@@ -320,7 +344,7 @@ static void a_failing_store_has_an_exit_code_and_a_message(void **state)
     }
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, scene_setup, scene_teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, scene_setup, teardown)
 
 int main(void)
 {

@@ -95,6 +95,7 @@ static void wake_and_check(struct scene *scene, struct child *owner, struct chil
 {
     struct ledger ledger = {0};
     assert_non_null(child_expect(heir, "a "));
+    child_listen(owner, 20 * NS_PER_MS); /* What it had said before is in the pipe still. */
     size_t said = owner->out.len;
     kill(-owner->pid, SIGCONT);
     check_refused(owner);
@@ -125,7 +126,6 @@ static bool freeze_and_take_over(struct scene *scene, const char *how, const cha
     assert_int_equal(sscanf(line, "a %36s", run_id), 1);
     child_listen(owner, (int64_t)random_below(&scene->random, 5 * NS_PER_MS));
     kill(-owner->pid, SIGSTOP);
-    child_listen(owner, 0);
 
     /* It asks until the lease has ended: the frozen owner lives, so nothing shortens the wait. */
     struct child *heir = start_owner(scene, run_id, "--keep", "0");
