@@ -21,6 +21,8 @@
 
 #include <cmocka.h>
 
+#define CHILD_ARGUMENTS 64
+
 int64_t scene_number(const char *name, int64_t otherwise)
 {
     const char *text = getenv(name);
@@ -113,9 +115,15 @@ static void make_pipe(int fds[2])
     }
 }
 
-struct child *child_start(struct scene *scene, const char *const *argv)
+struct child *child_start(struct scene *scene, const char *const *arguments)
 {
     extern char **environ;
+    const char *argv[CHILD_ARGUMENTS] = {victim_path(), "--exec"};
+    size_t count = strcmp(arguments[0], argv[0]) == 0 ? 0 : 2;
+    while (*arguments != NULL && count + 1 < CHILD_ARGUMENTS) {
+        argv[count++] = *arguments++;
+    }
+    argv[count] = NULL;
     struct child *child = free_slot(scene);
     int in[2], out[2];
     make_pipe(in);

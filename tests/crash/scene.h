@@ -53,10 +53,11 @@ void scene_clear(struct scene *scene);
 /**
  * Start a program in a process group of its own, with a pipe as stdin and one for stdout and
  * stderr.
- * @param argv NULL-terminated
+ * It dies with the test program, however that ends.
+ * @param arguments NULL-terminated
  * @return a slot of the scene; child_end() frees it. Fails the test when it cannot be started.
  */
-struct child *child_start(struct scene *scene, const char *const *argv);
+struct child *child_start(struct scene *scene, const char *const *arguments);
 
 /** Kill the whole group with SIGKILL, read what is left to read, and reap. Frees nothing. */
 void child_kill(struct child *child);
