@@ -12,6 +12,7 @@
  *
  * Threads: see sqlite_store.h.
  */
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/sqlite_store.h"
 
@@ -19,6 +20,8 @@
 
 /** Frames (pages) after which the log is copied into the database: about 6 MiB. */
 #define WAL_CHECKPOINT_FRAMES 1500
+/** Pause between two tries to copy the log while another process copies it. */
+#define COPY_PAUSE_NS (2 * NS_PER_MS)
 
 /* The log file is kept at its size rather than truncated: writing over allocated blocks makes an
  * fsync cheaper than growing a file. Only what is larger than this (64 MiB) is given back. */
@@ -212,13 +215,26 @@ int sqlite_write_begin(struct sqlite_store *store, struct rondo_error *err)
     return rc;
 }
 
+/** Copy all of the log. SQLite does not wait by itself while another process does the same. */
+static int copy_log_with_patience(struct sqlite_connection *writer)
+{
+    const struct clock *clock = clock_system();
+    int64_t deadline = clock_monotonic(clock) + writer->store->busy_timeout_ms * NS_PER_MS;
+    int rc = copy_log(writer, true);
+    while (rc == SQLITE_BUSY && clock_monotonic(clock) < deadline) {
+        clock_sleep(clock, COPY_PAUSE_NS, NULL);
+        rc = copy_log(writer, true);
+    }
+    return rc;
+}
+
 /**
  * What this process reads may have been written by one that died, or failed, before its fsync.
  * Copying the log writes and syncs it once more.
  */
 static int make_durable(struct sqlite_connection *writer, struct rondo_error *err)
 {
-    int rc = copy_log(writer, true);
+    int rc = copy_log_with_patience(writer);
     return rc == SQLITE_OK ? 0 : sqlite_fail_code(writer, rc, "make sure of a commit", err);
 }
 

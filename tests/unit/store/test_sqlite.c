@@ -327,6 +327,33 @@ static void a_process_that_is_killed_loses_nothing_that_was_committed(void **sta
     store_close(store);
 }
 
+/** Let eight processes begin at once. @return how many ended with code 1; none may fail */
+static int count_winners(const struct place *place,
+                         void (*race)(const struct place *place, int gate_fd))
+{
+    int gate[2];
+    assert_int_equal(pipe(gate), 0);
+    pid_t children[8];
+    for (size_t i = 0; i < 8; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            close(gate[1]);
+            race(place, gate[0]);
+        }
+    }
+    close(gate[0]);
+    close(gate[1]);
+    int winners = 0;
+    for (size_t i = 0; i < 8; i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(WIFEXITED(status));
+        assert_in_range(WEXITSTATUS(status), 0, 1);
+        winners += WEXITSTATUS(status);
+    }
+    return winners;
+}
+
 /** In a child: claim the run when the gate opens. Exit code 1 = won, 0 = not, 2 = failed. */
 static void race_for_claim(const struct place *place, int gate_fd)
 {
@@ -348,27 +375,32 @@ static void of_many_processes_exactly_one_wins_a_claim(void **state)
     test_create(store, RUN_A, "agent", false);
     assert_int_equal(store->ops->expire_lease(store, RUN_A, 1, NULL), 0);
     store_close(store);
-    int gate[2];
-    assert_int_equal(pipe(gate), 0);
-    pid_t children[8];
-    for (size_t i = 0; i < 8; i++) {
-        children[i] = fork();
-        if (children[i] == 0) {
-            close(gate[1]);
-            race_for_claim(place, gate[0]);
-        }
+    assert_int_equal(count_winners(place, race_for_claim), 1);
+}
+
+/** In a child: commit the run's first event. Exit code 1 = committed, 0 = it was, 2 = failed. */
+static void race_with_the_same_batch(const struct place *place, int gate_fd)
+{
+    struct store *store = open_store(place);
+    char byte;
+    if (read(gate_fd, &byte, 1) != 0) {
+        _exit(2);
     }
-    close(gate[0]);
-    close(gate[1]);
-    int winners = 0;
-    for (size_t i = 0; i < 8; i++) {
-        int status;
-        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
-        assert_true(WIFEXITED(status));
-        assert_in_range(WEXITSTATUS(status), 0, 1);
-        winners += WEXITSTATUS(status);
-    }
-    assert_int_equal(winners, 1);
+    struct store_event event = test_event("{}");
+    struct store_batch batch = test_batch(RUN_A, 1, 1, &event, 1);
+    const struct store_batch *batches[] = {&batch};
+    struct store_commit_result result;
+    int rc = store->ops->commit(store, batches, 1, &result, NULL);
+    _exit(rc < 0 || result.outcome == STORE_FENCED ? 2 : result.outcome == STORE_COMMITTED);
+}
+
+static void of_many_processes_exactly_one_commits_the_same_batch(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_store(place);
+    test_create(store, RUN_A, "agent", false);
+    store_close(store);
+    assert_int_equal(count_winners(place, race_with_the_same_batch), 1);
 }
 
 static void many_processes_can_create_the_same_store_at_once(void **state)
@@ -422,6 +454,7 @@ static int test_files(void)
         PLACE_TEST(a_locked_store_is_busy_after_the_timeout),
         PLACE_TEST(a_process_that_is_killed_loses_nothing_that_was_committed),
         PLACE_TEST(of_many_processes_exactly_one_wins_a_claim),
+        PLACE_TEST(of_many_processes_exactly_one_commits_the_same_batch),
         PLACE_TEST(many_processes_can_create_the_same_store_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
