@@ -88,6 +88,23 @@ static const char *const migrations[] = {
     "  data TEXT NOT NULL"
     ") STRICT;"
     "CREATE INDEX letters_by_run ON letters(run);",
+
+    /* 1 -> 2. The history of policies. A text stands apart from its changes, because the same one
+     * is put in force often and may be large. The index finds the newest change of a source at
+     * once, however long the history of others is. */
+    "CREATE TABLE policy_texts ("
+    "  digest TEXT PRIMARY KEY NOT NULL,"
+    "  text TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE TABLE policy_changes ("
+    "  number INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  time_ns INTEGER NOT NULL,"
+    "  source TEXT NOT NULL,"
+    "  digest TEXT NOT NULL,"
+    "  how TEXT NOT NULL,"
+    "  \"by\" TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX policy_changes_by_source ON policy_changes(source);",
 };
 
 uint32_t sqlite_schema_newest(void)

@@ -16,6 +16,7 @@ static struct {
     int operations;
     unsigned nth;
     unsigned seen;
+    unsigned syncs;
     unsigned log_syncs;
     int code;
     bool is_lasting;
@@ -69,6 +70,7 @@ static int fault_sync(sqlite3_file *file, int flags)
     if (rc != SQLITE_OK) {
         return rc;
     }
+    plan.syncs++;
     plan.log_syncs += ((struct fault_file *)file)->is_log;
     return real_file(file)->pMethods->xSync(real_file(file), flags);
 }
@@ -184,6 +186,11 @@ void fault_vfs_plan(int operations, unsigned nth, int code, bool is_lasting)
 void fault_vfs_reset(void)
 {
     memset(&plan, 0, sizeof(plan));
+}
+
+unsigned fault_vfs_syncs(void)
+{
+    return plan.syncs;
 }
 
 unsigned fault_vfs_log_syncs(void)

@@ -26,6 +26,9 @@ void fault_vfs_plan(int operations, unsigned nth, int code, bool is_lasting);
 /** Let everything pass, and count from 0 again. */
 void fault_vfs_reset(void);
 
+/** Syncs of any file of the store since the last reset. */
+unsigned fault_vfs_syncs(void);
+
 /** Syncs of write-ahead logs since the last reset. */
 unsigned fault_vfs_log_syncs(void);
 

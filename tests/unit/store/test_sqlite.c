@@ -166,7 +166,8 @@ static void a_newer_schema_is_refused(void **state)
     char sql[64];
     snprintf(sql, sizeof(sql), "PRAGMA user_version = %u", sqlite_schema_newest() + 1);
     run_sql(place->path, sql);
-    fail_to_open(place->path, true, RONDO_ERR_VERSION);
+    struct rondo_error err = fail_to_open(place->path, true, RONDO_ERR_VERSION);
+    assert_non_null(strstr(err.message, "use a newer Rondo"));
     assert_int_equal(query_number(place->path, "PRAGMA user_version"), sqlite_schema_newest() + 1);
 }
 

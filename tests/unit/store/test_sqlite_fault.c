@@ -2,6 +2,7 @@
 /* The SQLite back end on a disk that fails: nothing is lost, nothing stale is trusted. */
 #include "fault_vfs.h"
 #include "store/sqlite.h"
+#include "store/sqlite_schema.h"
 #include "support.h"
 
 #include "base/auto.h"
@@ -85,6 +86,29 @@ static void each_commit_is_synced_once(void **state)
         test_append(disk->store, RUN_A, seq, "{}");
     }
     assert_int_equal(fault_vfs_log_syncs(), 10);
+}
+
+/** Make a new file of this schema. @return how often anything was synced for the schema */
+static unsigned count_schema_syncs(const struct disk *disk, uint32_t version)
+{
+    auto_free char *path = test_path(disk->folder, version == 1 ? "first.db" : "newest.db");
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", NULL, NULL, NULL),
+        SQLITE_OK);
+    fault_vfs_reset();
+    assert_int_equal(sqlite_schema_migrate(db, path, version, NULL), 0);
+    unsigned syncs = fault_vfs_syncs();
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return syncs;
+}
+
+static void a_new_store_is_synced_no_more_often_for_having_migrations(void **state)
+{
+    unsigned first = count_schema_syncs(*state, 1);
+    assert_true(first > 0);
+    assert_int_equal(count_schema_syncs(*state, sqlite_schema_newest()), first);
 }
 
 static void a_failed_fsync_ends_writing_in_this_process(void **state)
@@ -273,6 +297,7 @@ int main(void)
 #define DISK_TEST(name) cmocka_unit_test_setup_teardown(name, make_disk, remove_disk)
     const struct CMUnitTest tests[] = {
         DISK_TEST(each_commit_is_synced_once),
+        DISK_TEST(a_new_store_is_synced_no_more_often_for_having_migrations),
         DISK_TEST(a_failed_fsync_ends_writing_in_this_process),
         DISK_TEST(writing_goes_on_in_a_new_store_after_a_failed_fsync),
         DISK_TEST(an_answer_of_already_committed_comes_after_an_fsync),
