@@ -54,6 +54,12 @@
 #define LIMIT_CONFIG_FILE_BYTES (256 * LIMIT_KIB)
 /** A project file (Makefile, package.json, ...) that detection reads, bytes. */
 #define LIMIT_PROJECT_FILE_BYTES (1 * LIMIT_MIB)
+/** A policy text that the store keeps (the texts of a folder together), bytes. */
+#define LIMIT_POLICY_BYTES (8 * LIMIT_MIB)
+/** Where policies come from (a path), bytes. */
+#define LIMIT_POLICY_SOURCE_BYTES 4095
+/** Who put policies in force, bytes. */
+#define LIMIT_POLICY_BY_BYTES 255
 /** Iteration limits that can be asked for. */
 #define LIMIT_MAX_ITERATIONS 1000000000L
 /** Checkpoints a run keeps; older ones are pruned. */

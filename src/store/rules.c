@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/** Bytes of an event's type or a letter's kind, without the NUL. */
+/** Bytes of an event's type, a letter's kind or a policy change's `how`, without the NUL. */
 #define TYPE_LEN_MAX 63
 
 static int check_text(const char *what, const char *text, size_t max_len, struct rondo_error *err)
@@ -78,6 +78,37 @@ int rules_check_letter(const char *kind, const char *data, struct rondo_error *e
         rc = error_set(err, RONDO_ERR_INVALID, "a letter's data is missing");
     }
     return rc < 0 ? rc : check_size("a letter's data", strlen(data), LIMIT_EVENT_BYTES, err);
+}
+
+static int check_digest(const char *digest, struct rondo_error *err)
+{
+    if (digest == NULL || strnlen(digest, STORE_POLICY_DIGEST_LEN + 1) != STORE_POLICY_DIGEST_LEN ||
+        strspn(digest, "0123456789abcdef") != STORE_POLICY_DIGEST_LEN) {
+        return error_set(err, RONDO_ERR_INVALID, "a policy digest has %d lower-case hex digits",
+                         STORE_POLICY_DIGEST_LEN);
+    }
+    return 0;
+}
+
+int rules_check_policy(const struct store_policy_change *change, struct rondo_error *err)
+{
+    int rc =
+        check_text("the source of the policies", change->source, LIMIT_POLICY_SOURCE_BYTES, err);
+    if (rc == 0) {
+        rc = check_digest(change->digest, err);
+    }
+    if (rc == 0) {
+        rc = check_text("how the policies changed", change->how, TYPE_LEN_MAX, err);
+    }
+    if (rc == 0) {
+        rc = check_text("who changed the policies", change->by, LIMIT_POLICY_BY_BYTES, err);
+    }
+    if (rc == 0 && change->text == NULL) {
+        rc = error_set(err, RONDO_ERR_INVALID, "the text of the policies is missing");
+    }
+    return rc < 0
+               ? rc
+               : check_size("the text of the policies", change->text_len, LIMIT_POLICY_BYTES, err);
 }
 
 static int check_checkpoint(const struct store_checkpoint *checkpoint, struct rondo_error *err)

@@ -26,6 +26,9 @@ int rules_check_new_run(const struct store_run *run, const struct store_event *f
 /** Refuse a letter that does not fit its limits. */
 int rules_check_letter(const char *kind, const char *data, struct rondo_error *err);
 
+/** Refuse a change of policies with a part that is missing, too long or no digest. */
+int rules_check_policy(const struct store_policy_change *change, struct rondo_error *err);
+
 /** Refuse a batch whose content does not fit the limits or makes no sense by itself. */
 int rules_check_batch(const struct store_batch *batch, struct rondo_error *err);
 

@@ -2,7 +2,8 @@
 /*
  * The store: where journals, checkpoints and run rows live. A back end is one constant
  * `struct store_ops`; all of them pass tests/unit/store/contract.c. A store knows nothing of loops:
- * it keeps ordered events for runs, and lets exactly one owner at a time write to a run.
+ * it keeps ordered events for runs, and lets exactly one owner at a time write to a run. Beside the
+ * runs it keeps the history of the policies that were in force.
  *
  * Promises that every back end keeps:
  *  1. A batch is committed whole or not at all, and is durable when commit returns.
@@ -149,6 +150,23 @@ struct store_letter {
     const char *data; /**< JSON object */
 };
 
+/** Characters of a policy digest in lower-case hex, without the NUL. */
+#define STORE_POLICY_DIGEST_LEN 64
+
+/** One entry of the history of policies: from now on these texts are in force. */
+struct store_policy_change {
+    uint64_t number;    /**< 1, 2, 3, ... over the store; given by the store, else ignored */
+    int64_t time_ns;    /**< wall clock, of the caller's choosing */
+    const char *source; /**< absolute path of a file or folder, or "built-in"; at most
+                             LIMIT_POLICY_SOURCE_BYTES */
+    const char *digest; /**< SHA-256 of the texts in force: 64 lower-case hex digits */
+    const char *how;    /**< "set", "edited" or "found"; at most 63 bytes */
+    const char *by;     /**< who, in words ("alice", "file owner alice"); at most
+                             LIMIT_POLICY_BY_BYTES */
+    const char *text;   /**< may be empty, not NULL; from the store with a NUL behind it */
+    size_t text_len;    /**< at most LIMIT_POLICY_BYTES */
+};
+
 /** Which runs to list; newest first. */
 struct store_run_query {
     const char *id_prefix; /**< or NULL */
@@ -185,6 +203,7 @@ typedef bool store_event_fn(const struct store_event *event, void *context);
 typedef bool store_run_fn(const struct store_run *run, void *context);
 typedef bool store_checkpoint_fn(const struct store_checkpoint *checkpoint, void *context);
 typedef bool store_letter_fn(const struct store_letter *letter, void *context);
+typedef bool store_policy_fn(const struct store_policy_change *change, void *context);
 
 /**
  * The operations of a back end. Each returns 0 or a negative code with `err` filled; no member is
@@ -276,7 +295,32 @@ struct store_ops {
     /** Highest position that is committed; 0 in an empty store. Cheap: meant for polling. */
     int (*last_position)(struct store *store, uint64_t *ret_position, struct rondo_error *err);
 
-    /** Delete old ended runs. Runs that somebody holds are left alone. */
+    /**
+     * Append a change to the history of policies, unless the newest change of the same source has
+     * the same digest: then nothing is appended. Of several processes or threads that record the
+     * same texts exactly one appends. A text is kept once for each digest, whatever the number of
+     * changes that name it; the one that came first counts.
+     * @param ret_number of the change that was appended, or of the one that was there; durable
+     * @param ret_is_new whether it was appended
+     * RONDO_ERR_INVALID when a part is missing or the digest is none, RONDO_ERR_LIMIT when one is
+     * too long. After any other error it is unknown whether the change was appended; to record it
+     * again is safe, but may then find it there. Not cheap even when nothing is appended: meant for
+     * the moment at which policies are read, not for every decision.
+     */
+    int (*record_policy)(struct store *store, const struct store_policy_change *change,
+                         uint64_t *ret_number, bool *ret_is_new, struct rondo_error *err);
+
+    /**
+     * Read the history of policies, newest first, with the texts.
+     * @param source of this source only; NULL = of all
+     * @param before only changes with a lower number; 0 = from the newest on
+     * All of them are read unless the callback ends the reading. RONDO_ERR_CORRUPT when a text is
+     * missing.
+     */
+    int (*read_policies)(struct store *store, const char *source, uint64_t before,
+                         store_policy_fn *fn, void *context, struct rondo_error *err);
+
+    /** Delete old ended runs. Runs that somebody holds, and the policies, are left alone. */
     int (*gc)(struct store *store, const struct store_gc_request *request,
               struct store_gc_result *ret_result, struct rondo_error *err);
 
