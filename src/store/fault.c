@@ -240,6 +240,35 @@ static int fault_last_position(struct store *base, uint64_t *ret_position, struc
     return rc;
 }
 
+static int fault_record_policy(struct store *base, const struct store_policy_change *change,
+                               uint64_t *ret_number, bool *ret_is_new, struct rondo_error *err)
+{
+    struct verdict verdict = ask(base, "record_policy");
+    uint64_t number = 0;
+    bool is_new = false;
+    int rc = 0;
+    if (!fails_before(&verdict)) {
+        rc = verdict.inner->ops->record_policy(verdict.inner, change, &number, &is_new, err);
+    }
+    rc = answer(&verdict, rc, err);
+    if (rc == 0) {
+        *ret_number = number;
+        *ret_is_new = is_new;
+    }
+    return rc;
+}
+
+static int fault_read_policies(struct store *base, const char *source, uint64_t before,
+                               store_policy_fn *fn, void *context, struct rondo_error *err)
+{
+    struct verdict verdict = ask(base, "read_policies");
+    int rc = 0;
+    if (!fails_before(&verdict)) {
+        rc = verdict.inner->ops->read_policies(verdict.inner, source, before, fn, context, err);
+    }
+    return answer(&verdict, rc, err);
+}
+
 static int fault_gc(struct store *base, const struct store_gc_request *request,
                     struct store_gc_result *ret_result, struct rondo_error *err)
 {
@@ -288,6 +317,8 @@ static const struct store_ops fault_ops = {
     .post = fault_post,
     .read_mail = fault_read_mail,
     .last_position = fault_last_position,
+    .record_policy = fault_record_policy,
+    .read_policies = fault_read_policies,
     .gc = fault_gc,
     .health = fault_health,
 };

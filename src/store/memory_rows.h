@@ -25,6 +25,26 @@ struct memory_event {
     char data[];
 };
 
+/** A policy text, once for each digest. */
+struct memory_policy_text {
+    char digest[STORE_POLICY_DIGEST_LEN + 1];
+    char *text;
+    size_t text_len;
+    struct memory_policy_text *prev;
+    struct memory_policy_text *next;
+};
+
+struct memory_policy_change {
+    struct memory_policy_text *text;
+    uint64_t number;
+    int64_t time_ns;
+    char *source;
+    char *how;
+    char *by;
+    struct memory_policy_change *prev;
+    struct memory_policy_change *next;
+};
+
 /** An array that grows by doubling. */
 struct event_array {
     struct memory_event **items;
@@ -68,6 +88,8 @@ struct memory_store {
     struct event_array order; /**< all events by position */
     uint64_t last_position;
     uint64_t last_letter;
+    struct memory_policy_text *policy_texts; /**< one for each digest */
+    struct memory_policy_change *policies;   /**< newest first */
 };
 
 /** Lock the store. */
@@ -125,3 +147,11 @@ int memory_get_checkpoint(struct store *base, const char *run_id, uint64_t numbe
 int memory_read_mail(struct store *base, const char *run_id, const char *owner, store_letter_fn *fn,
                      void *context, struct rondo_error *err);
 int memory_last_position(struct store *base, uint64_t *ret_position, struct rondo_error *err);
+/* memory_policy.c */
+int memory_record_policy(struct store *base, const struct store_policy_change *change,
+                         uint64_t *ret_number, bool *ret_is_new, struct rondo_error *err);
+int memory_read_policies(struct store *base, const char *source, uint64_t before,
+                         store_policy_fn *fn, void *context, struct rondo_error *err);
+
+/** Release the history of policies; the store is being closed. */
+void memory_policy_free_all(struct memory_store *store);

@@ -20,6 +20,7 @@ static void memory_close(struct store *base)
     {
         memory_rows_delete(store, run);
     }
+    memory_policy_free_all(store);
     free(store->order.items);
     pthread_mutex_destroy(&store->mutex);
     free(store);
@@ -128,6 +129,8 @@ static const struct store_ops memory_ops = {
     .post = memory_post,
     .read_mail = memory_read_mail,
     .last_position = memory_last_position,
+    .record_policy = memory_record_policy,
+    .read_policies = memory_read_policies,
     .gc = memory_gc,
     .health = memory_health,
 };

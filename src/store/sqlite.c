@@ -51,6 +51,8 @@ static const struct store_ops sqlite_ops = {
     .post = sqlite_post,
     .read_mail = sqlite_read_mail,
     .last_position = sqlite_last_position,
+    .record_policy = sqlite_record_policy,
+    .read_policies = sqlite_read_policies,
     .gc = sqlite_gc,
     .health = sqlite_health,
 };

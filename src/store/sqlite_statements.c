@@ -27,6 +27,11 @@
 
 #define LETTER_COLUMNS "r.id, l.id, l.time_ns, l.kind, l.data"
 
+/* A text that is missing gives NULL: damage, which the reader reports. */
+#define POLICY_CHANGES                                                        \
+    "SELECT c.number, c.time_ns, c.source, c.digest, c.how, c.\"by\", t.text" \
+    " FROM policy_changes c LEFT JOIN policy_texts t ON t.digest = c.digest WHERE "
+
 #define OTHER_OWNED "agent_id = ?1 AND owner <> '' AND key <> ?2 AND (is_exclusive OR ?3)"
 #define GARBAGE     "ended_ns > 0 AND ended_ns < ?1 AND (owner = '' OR lease_until_ns <= ?2)"
 
@@ -117,6 +122,15 @@ const char *const sqlite_statements[SQL_COUNT] = {
                             " WHERE r.id = ?1 AND l.run = r.key ORDER BY l.id",
     [SQL_LETTER_READ_OWNER] = "SELECT " LETTER_COLUMNS " FROM letters l CROSS JOIN runs r"
                               " WHERE r.key = l.run AND r.owner = ?1 AND ?1 <> '' ORDER BY l.id",
+
+    [SQL_POLICY_NEWEST] = "SELECT number, digest FROM policy_changes WHERE source = ?1"
+                          " ORDER BY number DESC LIMIT 1",
+    [SQL_POLICY_KEEP_TEXT] = "INSERT OR IGNORE INTO policy_texts (digest, text) VALUES (?1, ?2)",
+    [SQL_POLICY_INSERT] = "INSERT INTO policy_changes (time_ns, source, digest, how, \"by\")"
+                          " VALUES (?1, ?2, ?3, ?4, ?5)",
+    [SQL_POLICY_READ_ALL] = POLICY_CHANGES "c.number < ?1 ORDER BY c.number DESC",
+    [SQL_POLICY_READ_SOURCE] =
+        POLICY_CHANGES "c.source = ?2 AND c.number < ?1 ORDER BY c.number DESC",
 
     [SQL_GC_COUNT] = "SELECT count(*), total(last_seq), (SELECT count(*) FROM checkpoints"
                      " WHERE run IN (SELECT key FROM runs WHERE " GARBAGE "))"

@@ -39,6 +39,12 @@ enum sqlite_sql {
     SQL_LETTER_READ_RUN,   /**< ?1 id of the run */
     SQL_LETTER_READ_OWNER, /**< ?1 owner */
 
+    SQL_POLICY_NEWEST,      /**< ?1 source */
+    SQL_POLICY_KEEP_TEXT,   /**< ?1 digest, ?2 text */
+    SQL_POLICY_INSERT,      /**< ?1 time, ?2 source, ?3 digest, ?4 how, ?5 by */
+    SQL_POLICY_READ_ALL,    /**< ?1 before */
+    SQL_POLICY_READ_SOURCE, /**< ?1 before, ?2 source */
+
     SQL_GC_COUNT,         /**< ?1 ended before, ?2 now */
     SQL_GC_NEXT,          /**< ?1 ended before, ?2 now, ?3 key to start after */
     SQL_GC_EVENTS,        /**< ?1 run */

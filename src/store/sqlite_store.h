@@ -142,6 +142,11 @@ int sqlite_get_checkpoint(struct store *store, const char *run_id, uint64_t numb
 int sqlite_read_mail(struct store *store, const char *run_id, const char *owner,
                      store_letter_fn *fn, void *context, struct rondo_error *err);
 int sqlite_last_position(struct store *store, uint64_t *ret_position, struct rondo_error *err);
+/* sqlite_policy.c */
+int sqlite_record_policy(struct store *store, const struct store_policy_change *change,
+                         uint64_t *ret_number, bool *ret_is_new, struct rondo_error *err);
+int sqlite_read_policies(struct store *store, const char *source, uint64_t before,
+                         store_policy_fn *fn, void *context, struct rondo_error *err);
 /* sqlite_admin.c */
 int sqlite_post(struct store *store, const char *run_id, const char *kind, const char *data,
                 struct rondo_error *err);

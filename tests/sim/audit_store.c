@@ -183,6 +183,20 @@ static int audit_last_position(struct store *base, uint64_t *ret_position, struc
     return inner->ops->last_position(inner, ret_position, err);
 }
 
+static int audit_record_policy(struct store *base, const struct store_policy_change *change,
+                               uint64_t *ret_number, bool *ret_is_new, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->record_policy(inner, change, ret_number, ret_is_new, err);
+}
+
+static int audit_read_policies(struct store *base, const char *source, uint64_t before,
+                               store_policy_fn *fn, void *context, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->read_policies(inner, source, before, fn, context, err);
+}
+
 static int audit_gc(struct store *base, const struct store_gc_request *request,
                     struct store_gc_result *ret_result, struct rondo_error *err)
 {
@@ -213,6 +227,8 @@ static const struct store_ops audit_ops = {
     .post = audit_post,
     .read_mail = audit_read_mail,
     .last_position = audit_last_position,
+    .record_policy = audit_record_policy,
+    .read_policies = audit_read_policies,
     .gc = audit_gc,
     .health = audit_health,
 };
