@@ -122,6 +122,57 @@ static void other_operations_go_through(void **state)
         RONDO_ERR_IO);
 }
 
+static const struct store_policy_change policies = {
+    .source = "built-in",
+    .digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    .how = "found",
+    .by = "test",
+    .text = "",
+};
+
+static void policies_fail_as_planned_and_the_answer_is_lost(void **state)
+{
+    struct pair *pair = *state;
+    pair->plan =
+        (struct plan){.operation = "record_policy", .fault = STORE_FAULT_BEFORE, .calls = 1};
+    uint64_t number = 42;
+    bool is_new = false;
+    struct store *store = pair->store;
+    assert_int_equal(store->ops->record_policy(store, &policies, &number, &is_new, NULL),
+                     RONDO_ERR_IO);
+    pair->plan.fault = STORE_FAULT_AFTER;
+    assert_int_equal(store->ops->record_policy(store, &policies, &number, &is_new, NULL),
+                     RONDO_ERR_IO);
+    assert_int_equal(number, 42);
+    pair->plan.operation = NULL;
+    is_new = true;
+    assert_int_equal(store->ops->record_policy(store, &policies, &number, &is_new, NULL), 0);
+    assert_int_equal(number, 1);
+    assert_false(is_new);
+}
+
+static bool no_policy_is_expected(const struct store_policy_change *change, void *context)
+{
+    (void)change;
+    (void)context;
+    fail();
+    return false;
+}
+
+static void reading_policies_fails_as_planned(void **state)
+{
+    struct pair *pair = *state;
+    uint64_t number;
+    bool is_new;
+    struct store *store = pair->store;
+    pair->plan.calls = 1;
+    assert_int_equal(store->ops->record_policy(store, &policies, &number, &is_new, NULL), 0);
+    pair->plan =
+        (struct plan){.operation = "read_policies", .fault = STORE_FAULT_BEFORE, .calls = 2};
+    assert_int_equal(store->ops->read_policies(store, NULL, 0, no_policy_is_expected, NULL, NULL),
+                     RONDO_ERR_IO);
+}
+
 /* For the contract: the inner store lives as long as the decorator. */
 static struct store *contract_inner;
 
@@ -150,6 +201,9 @@ int main(void)
                                         make_pair, free_pair),
         cmocka_unit_test_setup_teardown(the_plan_chooses_the_code, make_pair, free_pair),
         cmocka_unit_test_setup_teardown(other_operations_go_through, make_pair, free_pair),
+        cmocka_unit_test_setup_teardown(policies_fail_as_planned_and_the_answer_is_lost, make_pair,
+                                        free_pair),
+        cmocka_unit_test_setup_teardown(reading_policies_fails_as_planned, make_pair, free_pair),
     };
     return contract_run(&backend) + cmocka_run_group_tests(tests, NULL, NULL);
 }

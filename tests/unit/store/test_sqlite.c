@@ -274,6 +274,63 @@ static void every_older_schema_is_brought_up_to_date(void **state)
     }
 }
 
+static const struct store_policy_change policies = {
+    .source = "built-in",
+    .digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    .how = "found",
+    .by = "test",
+    .text = "permit (principal, action, resource);",
+    .text_len = 37,
+};
+
+static void record(struct store *store, const struct store_policy_change *change)
+{
+    uint64_t number;
+    bool is_new = false;
+    assert_int_equal(store->ops->record_policy(store, change, &number, &is_new, NULL), 0);
+    assert_true(is_new);
+}
+
+static void a_policy_text_is_stored_once_however_often_it_is_in_force(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_store(place);
+    struct store_policy_change other = policies;
+    other.digest = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff";
+    struct store_policy_change elsewhere = policies;
+    elsewhere.source = "/etc/rondo";
+    record(store, &policies);
+    record(store, &other);
+    record(store, &policies);
+    record(store, &elsewhere);
+    store_close(store);
+    assert_int_equal(query_number(place->path, "SELECT count(*) FROM policy_changes"), 4);
+    assert_int_equal(query_number(place->path, "SELECT count(*) FROM policy_texts"), 2);
+}
+
+static bool no_policy_is_expected(const struct store_policy_change *change, void *context)
+{
+    (void)change;
+    (void)context;
+    fail();
+    return false;
+}
+
+static void a_missing_policy_text_is_reported_and_not_skipped(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_store(place);
+    record(store, &policies);
+    store_close(store);
+    run_sql(place->path, "DELETE FROM policy_texts");
+    store = open_store(place);
+    struct rondo_error err = {0};
+    assert_int_equal(store->ops->read_policies(store, NULL, 0, no_policy_is_expected, NULL, &err),
+                     RONDO_ERR_CORRUPT);
+    assert_non_null(strstr(err.message, place->path));
+    store_close(store);
+}
+
 static void a_locked_store_is_busy_after_the_timeout(void **state)
 {
     const struct place *place = *state;
@@ -404,6 +461,27 @@ static void of_many_processes_exactly_one_commits_the_same_batch(void **state)
     assert_int_equal(count_winners(place, race_with_the_same_batch), 1);
 }
 
+/** In a child: record the policies when the gate opens. Exit code 1 = new, 0 = not, 2 = failed. */
+static void race_for_policies(const struct place *place, int gate_fd)
+{
+    struct store *store = open_store(place);
+    char byte;
+    if (read(gate_fd, &byte, 1) != 0) {
+        _exit(2);
+    }
+    uint64_t number = 0;
+    bool is_new = false;
+    int rc = store->ops->record_policy(store, &policies, &number, &is_new, NULL);
+    _exit(rc < 0 || number != 1 ? 2 : is_new);
+}
+
+static void of_many_processes_exactly_one_records_the_same_policies(void **state)
+{
+    const struct place *place = *state;
+    store_close(open_store(place));
+    assert_int_equal(count_winners(place, race_for_policies), 1);
+}
+
 static void many_processes_can_create_the_same_store_at_once(void **state)
 {
     const struct place *place = *state;
@@ -452,10 +530,13 @@ static int test_files(void)
         PLACE_TEST(damage_is_reported),
         PLACE_TEST(a_missing_event_is_reported_and_not_skipped),
         PLACE_TEST(every_older_schema_is_brought_up_to_date),
+        PLACE_TEST(a_policy_text_is_stored_once_however_often_it_is_in_force),
+        PLACE_TEST(a_missing_policy_text_is_reported_and_not_skipped),
         PLACE_TEST(a_locked_store_is_busy_after_the_timeout),
         PLACE_TEST(a_process_that_is_killed_loses_nothing_that_was_committed),
         PLACE_TEST(of_many_processes_exactly_one_wins_a_claim),
         PLACE_TEST(of_many_processes_exactly_one_commits_the_same_batch),
+        PLACE_TEST(of_many_processes_exactly_one_records_the_same_policies),
         PLACE_TEST(many_processes_can_create_the_same_store_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

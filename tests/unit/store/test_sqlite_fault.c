@@ -111,6 +111,98 @@ static void a_new_store_is_synced_no_more_often_for_having_migrations(void **sta
     assert_int_equal(count_schema_syncs(*state, sqlite_schema_newest()), first);
 }
 
+static int record_policy(struct store *store, bool *ret_is_new, struct rondo_error *err)
+{
+    const struct store_policy_change change = {
+        .source = "built-in",
+        .digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        .how = "found",
+        .by = "test",
+        .text = "permit (principal, action, resource);",
+        .text_len = 37,
+    };
+    uint64_t number;
+    return store->ops->record_policy(store, &change, &number, ret_is_new, err);
+}
+
+static void policies_that_another_process_recorded_are_synced_before_the_answer(void **state)
+{
+    struct disk *disk = *state;
+    struct store *other = open_store(disk->path);
+    bool is_new = false;
+    assert_int_equal(record_policy(other, &is_new, NULL), 0);
+    assert_true(is_new);
+    fault_vfs_reset();
+    assert_int_equal(record_policy(disk->store, &is_new, NULL), 0);
+    assert_false(is_new);
+    assert_true(fault_vfs_syncs() > 0);
+    /* From now on they are in the database itself, and asking costs nothing. */
+    fault_vfs_reset();
+    assert_int_equal(record_policy(disk->store, &is_new, NULL), 0);
+    assert_int_equal(fault_vfs_syncs(), 0);
+    store_close(other);
+}
+
+static void policies_that_cannot_be_synced_are_not_said_to_be_recorded(void **state)
+{
+    struct disk *disk = *state;
+    struct store *other = open_store(disk->path);
+    bool is_new = false;
+    assert_int_equal(record_policy(other, &is_new, NULL), 0);
+    fault_vfs_plan(FAULT_VFS_SYNC, 1, SQLITE_IOERR_FSYNC, true);
+    assert_int_equal(record_policy(disk->store, &is_new, NULL), RONDO_ERR_IO);
+    fault_vfs_reset();
+    store_close(other);
+}
+
+/** Let the n-th operation fail while policies are recorded. @return whether it was reached */
+static bool fail_recording(struct disk *disk, int operations, unsigned nth, int code)
+{
+    bool is_new = false;
+    fault_vfs_plan(operations, nth, code, false);
+    int tries = 0;
+    while (record_policy(disk->store, &is_new, NULL) < 0) {
+        assert_true(++tries < 3);
+        reopen(disk);
+    }
+    bool has_failed = fault_vfs_has_failed();
+    fault_vfs_reset();
+    return has_failed;
+}
+
+static bool count_change(const struct store_policy_change *change, void *context)
+{
+    assert_int_equal(change->number, 1);
+    assert_int_equal(change->text_len, 37);
+    (*(int *)context)++;
+    return true;
+}
+
+static void policies_are_recorded_once_whatever_write_or_fsync_fails(void **state)
+{
+    static const struct {
+        int operations;
+        int code;
+    } failures[] = {{FAULT_VFS_WRITE, SQLITE_IOERR_WRITE},
+                    {FAULT_VFS_WRITE, SQLITE_FULL},
+                    {FAULT_VFS_SYNC, SQLITE_IOERR_FSYNC}};
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+        bool has_failed = true;
+        for (unsigned nth = 1; has_failed; nth++) {
+            struct disk *disk = *state;
+            has_failed = fail_recording(disk, failures[i].operations, nth, failures[i].code);
+            reopen(disk);
+            int count = 0;
+            struct store *store = disk->store;
+            assert_int_equal(store->ops->read_policies(store, NULL, 0, count_change, &count, NULL),
+                             0);
+            assert_int_equal(count, 1);
+            remove_disk(state);
+            make_disk(state);
+        }
+    }
+}
+
 static void a_failed_fsync_ends_writing_in_this_process(void **state)
 {
     struct disk *disk = *state;
@@ -298,6 +390,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DISK_TEST(each_commit_is_synced_once),
         DISK_TEST(a_new_store_is_synced_no_more_often_for_having_migrations),
+        DISK_TEST(policies_that_another_process_recorded_are_synced_before_the_answer),
+        DISK_TEST(policies_that_cannot_be_synced_are_not_said_to_be_recorded),
+        DISK_TEST(policies_are_recorded_once_whatever_write_or_fsync_fails),
         DISK_TEST(a_failed_fsync_ends_writing_in_this_process),
         DISK_TEST(writing_goes_on_in_a_new_store_after_a_failed_fsync),
         DISK_TEST(an_answer_of_already_committed_comes_after_an_fsync),

@@ -185,6 +185,25 @@ static void a_run_of_version_1_goes_on_after_the_migration(void **state)
     store_close(store);
 }
 
+static void a_store_of_version_1_takes_policies_after_the_migration(void **state)
+{
+    const struct old_store *old = *state;
+    struct store *store = open_store(old->path, NULL);
+    const struct store_policy_change change = {
+        .source = "built-in",
+        .digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        .how = "found",
+        .by = "test",
+        .text = "",
+    };
+    uint64_t number = 0;
+    bool is_new = false;
+    assert_int_equal(store->ops->record_policy(store, &change, &number, &is_new, NULL), 0);
+    assert_int_equal(number, 1);
+    assert_true(is_new);
+    store_close(store);
+}
+
 static void the_first_migration_still_makes_what_version_1_had(void **state)
 {
     const struct old_store *old = *state;
@@ -211,6 +230,7 @@ int main(void)
         OLD_TEST(migrating_version_1_keeps_every_row),
         OLD_TEST(runs_of_version_1_are_read_after_the_migration),
         OLD_TEST(a_run_of_version_1_goes_on_after_the_migration),
+        OLD_TEST(a_store_of_version_1_takes_policies_after_the_migration),
         OLD_TEST(the_first_migration_still_makes_what_version_1_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
