@@ -21,6 +21,11 @@ LAYERS = [
 ]
 # Public headers that describe words of the whole project; they are below every layer.
 PUBLIC_TYPES = {"rondo/error.h", "rondo/types.h"}
+# The Cedar engine has a public header of its own; the engine and what lies above it may use it.
+PUBLIC_CEDAR = "rondo/cedar.h"
+# The engine depends on nothing but base, so that other programs can take it as it is.
+CEDAR = "policy/cedar"
+CEDAR_MAY_USE = ("base/", CEDAR + "/", PUBLIC_CEDAR, "rondo/error.h")
 # The public API proper: its implementation and the command line may use it.
 PUBLIC_API_FROM = LAYERS.index("api")
 
@@ -40,6 +45,8 @@ def problem_of(layer, included):
         return f'"{included}" does not name its layer'
     target = included.split("/", 1)[0]
     if target == "rondo":
+        if included == PUBLIC_CEDAR and LAYERS.index(layer) >= LAYERS.index("policy"):
+            return None
         if included in PUBLIC_TYPES or LAYERS.index(layer) >= PUBLIC_API_FROM:
             return None
         return f'layer {layer} may use only {" and ".join(sorted(PUBLIC_TYPES))} of the public API'
@@ -48,6 +55,13 @@ def problem_of(layer, included):
     if LAYERS.index(target) > LAYERS.index(layer):
         return f"layer {layer} is below {target}"
     return None
+
+
+def problem_of_cedar(included):
+    """Why the Cedar engine may not include `included`, or None."""
+    if included.startswith(CEDAR_MAY_USE):
+        return None
+    return "the Cedar engine may use only " + ", ".join(CEDAR_MAY_USE)
 
 
 def check_sources(root):
@@ -60,6 +74,8 @@ def check_sources(root):
             continue
         for number, included in includes(path):
             reason = problem_of(layer, included)
+            if reason is None and relative.is_relative_to(f"src/{CEDAR}"):
+                reason = problem_of_cedar(included)
             if reason is None and not any(
                 (root / folder / included).is_file() for folder in ("src", "include")
             ):

@@ -57,6 +57,20 @@ class LayerCheck(unittest.TestCase):
         self.write("src/loop/a.c", '#include "rondo/rondo.h"\n')
         self.assert_refused("src/loop/a.c:1")
 
+    def test_the_cedar_engine_uses_nothing_but_base_and_its_own_header(self):
+        self.write("include/rondo/cedar.h", "#pragma once\n")
+        self.write("src/policy/cedar/a.h", '#include "rondo/cedar.h"\n#include "base/buf.h"\n')
+        self.write("src/loop/a.c", '#include "rondo/cedar.h"\n')
+        self.assert_accepted()
+        self.write("src/policy/other.h", "#pragma once\n")
+        self.write("src/policy/cedar/b.c", '#include "policy/other.h"\n')
+        self.assert_refused("src/policy/cedar/b.c:1")
+
+    def test_layers_below_the_policies_may_not_use_cedar(self):
+        self.write("include/rondo/cedar.h", "#pragma once\n")
+        self.write("src/os/a.c", '#include "rondo/cedar.h"\n')
+        self.assert_refused("src/os/a.c:1")
+
     def test_an_include_without_its_layer_is_refused(self):
         self.write("src/base/a.c", '#include "buf.h"\n')
         self.assert_refused("does not name its layer")

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A context: a record whose values are set again and again. Each attribute owns the memory behind
+ * its strings and its JSON values, so that setting one never grows without bound.
+ */
+#include "base/memory.h"
+#include "policy/cedar/entities.h"
+#include "policy/cedar/json.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Memory of one attribute. */
+struct context_memory {
+    struct cedar_text *text; /**< the string that was set last */
+    size_t text_size;        /**< bytes that fit */
+    struct arena arenas[2];  /**< one holds the JSON value, the other takes the next one */
+    unsigned in_use;
+};
+
+static uint32_t field_named(const struct cedar_record *record, const struct cedar_text *name)
+{
+    uint32_t field = 0;
+    while (record->fields[field].name != name) {
+        field++;
+    }
+    return field;
+}
+
+struct cedar_context *cedar_context_new(const char *const *names, size_t count)
+{
+    struct cedar_context *context = memory_new_zero(1, sizeof(*context));
+    struct arena *arena = &context->arena;
+    struct cedar_field *fields = arena_new_array(arena, count, sizeof(*fields));
+    const struct cedar_text **texts = memory_new((count + 1) * sizeof(*texts));
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = cedar_text_new(arena, names[i], strlen(names[i]));
+        fields[i] = (struct cedar_field){.name = texts[i], .value = cedar_bool(false)};
+    }
+    const struct cedar_record *record = cedar_record_make(arena, fields, count);
+    assert(record != NULL); /* The names are distinct. */
+    context->record = *record;
+    context->field_of = arena_new_array(arena, count, sizeof(*context->field_of));
+    for (size_t i = 0; i < count; i++) {
+        context->field_of[i] = field_named(record, texts[i]);
+    }
+    context->memory = memory_new_zero(count + 1, sizeof(*context->memory));
+    free(texts);
+    return context;
+}
+
+/** Nothing but one value. */
+static int read_all(struct cedar_json *json, struct cedar_value *ret_value)
+{
+    int code = cedar_json_begin(json);
+    code = code != 0 ? code : cedar_json_value(json, ret_value);
+    return code != 0 ? code : cedar_json_end(json);
+}
+
+struct cedar_context *cedar_context_parse(const char *text, size_t len, struct rondo_error *err)
+{
+    struct cedar_context *context = memory_new_zero(1, sizeof(*context));
+    struct cedar_json json = {.text = text, .len = len, .arena = &context->arena, .err = err};
+    struct cedar_value value = cedar_bool(false);
+    int code = read_all(&json, &value);
+    if (code == 0 && value.kind != CEDAR_RECORD) {
+        json.at = 0;
+        cedar_json_peek(&json);
+        code = cedar_json_fail(&json, "a context must be a record, not a value of type %s",
+                               cedar_kind_name(value.kind));
+    }
+    cedar_json_fini(&json);
+    if (code != 0) {
+        cedar_context_free(context);
+        return NULL;
+    }
+    context->record = *cedar_as_record(value);
+    return context;
+}
+
+void cedar_context_free(struct cedar_context *context)
+{
+    if (context == NULL) {
+        return;
+    }
+    for (size_t i = 0; context->memory != NULL && i < context->record.count; i++) {
+        free(context->memory[i].text);
+        arena_fini(&context->memory[i].arenas[0]);
+        arena_fini(&context->memory[i].arenas[1]);
+    }
+    free(context->memory);
+    arena_fini(&context->arena);
+    free(context);
+}
+
+void cedar_context_set(struct cedar_context *context, size_t index, struct cedar_value value)
+{
+    /* A context that was parsed has no list of names. */
+    assert(context->field_of != NULL && index < context->record.count);
+    context->record.fields[context->field_of[index]].value = value;
+}
+
+void cedar_context_set_string(struct cedar_context *context, size_t index, const char *text,
+                              size_t len)
+{
+    assert(context->field_of != NULL && index < context->record.count && len < UINT32_MAX);
+    struct context_memory *memory = &context->memory[index];
+    if (memory->text == NULL || len > memory->text_size) {
+        /* The text may be the old one's, so that goes only afterwards. */
+        struct cedar_text *longer = memory_new(sizeof(*longer) + len + 1);
+        memcpy(longer->bytes, text, len);
+        free(memory->text);
+        memory->text = longer;
+        memory->text_size = len;
+    } else if (len > 0) {
+        memmove(memory->text->bytes, text, len);
+    }
+    memory->text->bytes[len] = '\0';
+    memory->text->len = (uint32_t)len;
+    memory->text->hash = cedar_hash(memory->text->bytes, len);
+    cedar_context_set(context, index, cedar_object(CEDAR_STRING, memory->text));
+}
+
+int cedar_context_set_json(struct cedar_context *context, size_t index, const char *text,
+                           size_t len, struct rondo_error *err)
+{
+    assert(context->field_of != NULL && index < context->record.count);
+    struct context_memory *memory = &context->memory[index];
+    struct arena *arena = &memory->arenas[1 - memory->in_use];
+    arena_clear(arena);
+    struct cedar_json json = {.text = text, .len = len, .arena = arena, .err = err};
+    struct cedar_value value = cedar_bool(false);
+    int code = read_all(&json, &value);
+    cedar_json_fini(&json);
+    if (code == 0) {
+        memory->in_use = 1 - memory->in_use;
+        cedar_context_set(context, index, value);
+    }
+    return code;
+}

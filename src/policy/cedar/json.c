@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From JSON text to nodes, by the letter of RFC 8259. Recursion is bounded by CEDAR_LIMIT_DEPTH. */
+#include "policy/cedar/json.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Objects with more members than this are sorted to find a name that occurs twice. */
+#define COMPARE_EACH 8
+
+/* ---- Failing -------------------------------------------------------------------------------- */
+
+static int fail_with(struct cedar_json *json, int code, const char *format, va_list arguments)
+{
+    unsigned line = 1;
+    unsigned column = 1;
+    for (size_t i = 0; i < json->at && i < json->len; i++) {
+        if (json->text[i] == '\n') {
+            line++;
+            column = 1;
+        } else if (((unsigned char)json->text[i] & 0xc0) != 0x80) {
+            column++;
+        }
+    }
+    char what[RONDO_ERROR_MESSAGE_SIZE];
+    vsnprintf(what, sizeof(what), format, arguments);
+    return error_set(json->err, code, "%u:%u: %s", line, column, what);
+}
+
+int cedar_json_fail(struct cedar_json *json, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int code = fail_with(json, RONDO_ERR_INVALID, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+int cedar_json_fail_at(struct cedar_json *json, const struct cedar_json_node *node,
+                       const char *format, ...)
+{
+    json->at = node->at;
+    va_list arguments;
+    va_start(arguments, format);
+    int code = fail_with(json, RONDO_ERR_INVALID, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+static int fail_limit(struct cedar_json *json, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int fail_limit(struct cedar_json *json, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int code = fail_with(json, RONDO_ERR_LIMIT, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+/** "expected X, found Y" */
+static int fail_expected(struct cedar_json *json, const char *expected)
+{
+    unsigned char byte = (unsigned char)cedar_json_peek(json);
+    if (json->at >= json->len) {
+        return cedar_json_fail(json, "expected %s, found the end", expected);
+    }
+    if (byte < 0x20 || byte >= 0x7f) {
+        return cedar_json_fail(json, "expected %s, found byte 0x%02x", expected, byte);
+    }
+    return cedar_json_fail(json, "expected %s, found `%c`", expected, byte);
+}
+
+/* ---- Bytes ---------------------------------------------------------------------------------- */
+
+int cedar_json_begin(struct cedar_json *json)
+{
+    if (json->len > CEDAR_LIMIT_TEXT_BYTES) {
+        return error_set(json->err, RONDO_ERR_LIMIT, "the JSON has %zu bytes; the limit is %zu",
+                         json->len, CEDAR_LIMIT_TEXT_BYTES);
+    }
+    return 0;
+}
+
+void cedar_json_fini(struct cedar_json *json)
+{
+    arena_fini(&json->scratch);
+    free(json->stack);
+    json->stack = NULL;
+    json->stack_count = 0;
+    json->stack_size = 0;
+    buf_fini(&json->string);
+}
+
+static bool is_at(const struct cedar_json *json, char byte)
+{
+    return json->at < json->len && json->text[json->at] == byte;
+}
+
+char cedar_json_peek(struct cedar_json *json)
+{
+    while (is_at(json, ' ') || is_at(json, '\n') || is_at(json, '\r') || is_at(json, '\t')) {
+        json->at++;
+    }
+    return json->at < json->len ? json->text[json->at] : '\0';
+}
+
+int cedar_json_accept(struct cedar_json *json, char byte)
+{
+    cedar_json_peek(json);
+    if (!is_at(json, byte)) {
+        return 0;
+    }
+    json->at++;
+    return 1;
+}
+
+int cedar_json_expect(struct cedar_json *json, char byte)
+{
+    char expected[] = {'`', byte, '`', '\0'};
+    return cedar_json_accept(json, byte) ? 0 : fail_expected(json, expected);
+}
+
+int cedar_json_end(struct cedar_json *json)
+{
+    cedar_json_peek(json);
+    return json->at == json->len ? 0 : fail_expected(json, "the end");
+}
+
+/* ---- Strings -------------------------------------------------------------------------------- */
+
+/** Bytes up to a quote, a backslash, or something that may not stand in a string. */
+static size_t plain_len(const struct cedar_json *json)
+{
+    size_t at = json->at;
+    while (at < json->len) {
+        unsigned char byte = (unsigned char)json->text[at];
+        if (byte < 0x20 || byte == '"' || byte == '\\') {
+            break;
+        }
+        size_t len = byte < 0x80 ? 1 : utf8_sequence_len(json->text + at, json->len - at);
+        if (len == 0) {
+            break;
+        }
+        at += len;
+    }
+    return at - json->at;
+}
+
+static int hex_value(char byte)
+{
+    if (byte >= '0' && byte <= '9') {
+        return byte - '0';
+    }
+    char lower = (char)(byte | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/** The four digits behind `\u`. @return -1 when there are none; the place is then unchanged */
+static int32_t read_hex(struct cedar_json *json)
+{
+    int32_t number = 0;
+    for (size_t i = 0; i < 4; i++) {
+        int digit = json->at + i < json->len ? hex_value(json->text[json->at + i]) : -1;
+        if (digit < 0) {
+            return -1;
+        }
+        number = number * 16 + digit;
+    }
+    json->at += 4;
+    return number;
+}
+
+static void append_point(struct buf *buf, uint32_t point)
+{
+    static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    char bytes[4];
+    size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    for (size_t i = len; i-- > 1;) {
+        bytes[i] = (char)(0x80 | (point & 0x3f));
+        point >>= 6;
+    }
+    bytes[0] = (char)(marks[len] | point);
+    buf_append(buf, bytes, len);
+}
+
+/** Behind `\u`: a code point, or the two halves of one. */
+static int read_unicode_escape(struct cedar_json *json)
+{
+    int32_t first = read_hex(json);
+    if (first < 0) {
+        return cedar_json_fail(json, "expected four hexadecimal digits behind \\u");
+    }
+    if (first < 0xd800 || first > 0xdfff) {
+        append_point(&json->string, (uint32_t)first);
+        return 0;
+    }
+    int32_t second = -1;
+    if (first < 0xdc00 && json->len - json->at >= 6 && json->text[json->at] == '\\' &&
+        json->text[json->at + 1] == 'u') {
+        json->at += 2;
+        second = read_hex(json);
+    }
+    if (second < 0xdc00 || second > 0xdfff) {
+        return cedar_json_fail(json, "\\u%04x is half of a surrogate pair without the other half",
+                               (unsigned)first);
+    }
+    append_point(&json->string,
+                 0x10000 + ((uint32_t)(first - 0xd800) << 10) + (uint32_t)(second - 0xdc00));
+    return 0;
+}
+
+static int read_escape(struct cedar_json *json)
+{
+    static const char names[] = "\"\\/bfnrt";
+    static const char bytes[] = "\"\\/\b\f\n\r\t";
+    json->at++;
+    char name = json->at < json->len ? json->text[json->at] : '\0';
+    if (name == 'u') {
+        json->at++;
+        return read_unicode_escape(json);
+    }
+    const char *found = name == '\0' ? NULL : strchr(names, name);
+    if (found == NULL) {
+        return fail_expected(json, "one of \"\\/bfnrtu behind `\\`");
+    }
+    buf_append(&json->string, &bytes[found - names], 1);
+    json->at++;
+    return 0;
+}
+
+/** What stands where a string can go on neither plainly nor with its end. */
+static int read_special(struct cedar_json *json)
+{
+    if (json->at >= json->len) {
+        return cedar_json_fail(json, "the string has no end");
+    }
+    unsigned char byte = (unsigned char)json->text[json->at];
+    if (byte == '\\') {
+        return read_escape(json);
+    }
+    if (byte < 0x20) {
+        return cedar_json_fail(json, "a control character in a string; write it as \\u%04x", byte);
+    }
+    return cedar_json_fail(json, "the string is not UTF-8");
+}
+
+/** The rest of a string that began at `begin` and has an escape or an error at the present place.
+ */
+static int read_escaped(struct cedar_json *json, size_t begin, struct cedar_json_node *ret_node)
+{
+    struct buf *string = &json->string;
+    buf_clear(string);
+    buf_append(string, json->text + begin, json->at - begin);
+    while (!is_at(json, '"')) {
+        int code = read_special(json);
+        if (code != 0) {
+            return code;
+        }
+        size_t len = plain_len(json);
+        buf_append(string, json->text + json->at, len);
+        json->at += len;
+    }
+    char *bytes = arena_new(&json->scratch, string->len + 1);
+    memcpy(bytes, buf_string(string), string->len);
+    ret_node->as.bytes = bytes;
+    ret_node->count = (uint32_t)string->len;
+    return 0;
+}
+
+/** A string; the opening quote is the next byte. */
+static int read_string(struct cedar_json *json, struct cedar_json_node *ret_node)
+{
+    ret_node->kind = CEDAR_JSON_STRING;
+    ret_node->at = (uint32_t)json->at;
+    size_t begin = ++json->at;
+    json->at += plain_len(json);
+    ret_node->as.bytes = json->text + begin;
+    ret_node->count = (uint32_t)(json->at - begin);
+    int code = is_at(json, '"') ? 0 : read_escaped(json, begin, ret_node);
+    json->at += code == 0;
+    return code;
+}
+
+/* ---- Numbers and words ---------------------------------------------------------------------- */
+
+static size_t skip_digits(struct cedar_json *json)
+{
+    size_t begin = json->at;
+    while (json->at < json->len && json->text[json->at] >= '0' && json->text[json->at] <= '9') {
+        json->at++;
+    }
+    return json->at - begin;
+}
+
+/** Behind the whole part. @return whether a fraction or an exponent was there, or negative */
+static int skip_fraction(struct cedar_json *json)
+{
+    int is_there = 0;
+    if (is_at(json, '.')) {
+        is_there = 1;
+        json->at++;
+        if (skip_digits(json) == 0) {
+            return fail_expected(json, "a digit");
+        }
+    }
+    if (is_at(json, 'e') || is_at(json, 'E')) {
+        is_there = 1;
+        json->at++;
+        json->at += is_at(json, '+') || is_at(json, '-');
+        if (skip_digits(json) == 0) {
+            return fail_expected(json, "a digit");
+        }
+    }
+    return is_there;
+}
+
+/** @return false when the digits do not fit; the text is known to be digits */
+static bool parse_digits(const char *digits, size_t len, bool is_negative, int64_t *ret_number)
+{
+    int64_t number = 0;
+    for (size_t i = 0; i < len; i++) {
+        int digit = digits[i] - '0';
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, is_negative ? -digit : digit, &number)) {
+            return false;
+        }
+    }
+    *ret_number = number;
+    return true;
+}
+
+static int read_number(struct cedar_json *json, struct cedar_json_node *ret_node)
+{
+    bool is_negative = is_at(json, '-');
+    json->at += is_negative;
+    size_t begin = json->at;
+    size_t len = 1;
+    if (is_at(json, '0')) {
+        json->at++; /* Nothing may follow a zero: 01 is no number. */
+    } else {
+        len = skip_digits(json);
+    }
+    if (len == 0) {
+        return fail_expected(json, "a digit");
+    }
+    int fraction = skip_fraction(json);
+    if (fraction < 0) {
+        return fraction;
+    }
+    int64_t number = 0;
+    bool is_exact = fraction == 0 && parse_digits(json->text + begin, len, is_negative, &number);
+    /* An integer has no negative zero: that is one of the floating-point numbers. */
+    is_exact = is_exact && !(is_negative && number == 0);
+    ret_node->kind = is_exact ? CEDAR_JSON_INTEGER : CEDAR_JSON_NUMBER;
+    ret_node->as.number = number;
+    ret_node->count = (uint32_t)(json->at - ret_node->at);
+    return 0;
+}
+
+static int read_word(struct cedar_json *json, struct cedar_json_node *ret_node)
+{
+    static const struct {
+        const char *word;
+        enum cedar_json_kind kind;
+        bool truth;
+    } words[] = {
+        {"true", CEDAR_JSON_BOOL, true},
+        {"false", CEDAR_JSON_BOOL, false},
+        {"null", CEDAR_JSON_NULL, false},
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t len = strlen(words[i].word);
+        if (json->len - json->at >= len && memcmp(json->text + json->at, words[i].word, len) == 0) {
+            ret_node->kind = words[i].kind;
+            ret_node->as.truth = words[i].truth;
+            json->at += len;
+            return 0;
+        }
+    }
+    return fail_expected(json, "a value");
+}
+
+/* ---- Arrays and objects --------------------------------------------------------------------- */
+
+static int read_node(struct cedar_json *json, struct cedar_json_node *ret_node);
+
+static void push(struct cedar_json *json, const struct cedar_json_node *node)
+{
+    if (json->stack_count == json->stack_size) {
+        json->stack_size = json->stack_size == 0 ? 64 : json->stack_size * 2;
+        json->stack = memory_resize(json->stack, json->stack_size, sizeof(*json->stack));
+    }
+    json->stack[json->stack_count++] = *node;
+}
+
+static int enter(struct cedar_json *json)
+{
+    if (json->depth >= CEDAR_LIMIT_DEPTH) {
+        return fail_limit(json, "nested too deeply; the limit is %d", CEDAR_LIMIT_DEPTH);
+    }
+    json->depth++;
+    json->at++;
+    return 0;
+}
+
+/** Take the children above `base` from the stack. */
+static void leave(struct cedar_json *json, size_t base, struct cedar_json_node *ret_node)
+{
+    size_t count = json->stack_count - base;
+    struct cedar_json_node *children = arena_new_array(&json->scratch, count, sizeof(*children));
+    if (count > 0) {
+        memcpy(children, json->stack + base, count * sizeof(*children));
+    }
+    json->stack_count = base;
+    json->depth--;
+    ret_node->as.children = children;
+    ret_node->count = (uint32_t)(ret_node->kind == CEDAR_JSON_OBJECT ? count / 2 : count);
+}
+
+static int read_array(struct cedar_json *json, struct cedar_json_node *ret_node)
+{
+    size_t base = json->stack_count;
+    int code = enter(json);
+    bool is_more = code == 0 && !cedar_json_accept(json, ']');
+    bool is_open = is_more;
+    while (code == 0 && is_more) {
+        struct cedar_json_node child;
+        code = read_node(json, &child);
+        push(json, &child);
+        is_more = code == 0 && cedar_json_accept(json, ',');
+    }
+    if (code == 0 && is_open && !cedar_json_accept(json, ']')) {
+        code = fail_expected(json, "`,` or `]`");
+    }
+    if (code == 0) {
+        ret_node->kind = CEDAR_JSON_ARRAY;
+        leave(json, base, ret_node);
+    }
+    return code;
+}
+
+static int read_member(struct cedar_json *json)
+{
+    struct cedar_json_node node;
+    if (cedar_json_peek(json) != '"') {
+        return fail_expected(json, "a key in quotes");
+    }
+    int code = read_string(json, &node);
+    push(json, &node);
+    code = code != 0 ? code : cedar_json_expect(json, ':');
+    code = code != 0 ? code : read_node(json, &node);
+    push(json, &node);
+    return code;
+}
+
+/** By length and bytes, then by place. Not by hash: those that collide would make it slow. */
+static int compare_keys(const void *left, const void *right)
+{
+    const struct cedar_json_node *a = *(const struct cedar_json_node *const *)left;
+    const struct cedar_json_node *b = *(const struct cedar_json_node *const *)right;
+    if (a->count != b->count) {
+        return a->count < b->count ? -1 : 1;
+    }
+    int order = memcmp(a->as.bytes, b->as.bytes, a->count);
+    return order != 0 ? order : (a->at > b->at) - (a->at < b->at);
+}
+
+static bool are_equal(const struct cedar_json_node *a, const struct cedar_json_node *b)
+{
+    return a->count == b->count && memcmp(a->as.bytes, b->as.bytes, a->count) == 0;
+}
+
+static const struct cedar_json_node *find_twice_sorted(const struct cedar_json_node *object)
+{
+    const struct cedar_json_node **keys = memory_new(object->count * sizeof(*keys));
+    for (size_t i = 0; i < object->count; i++) {
+        keys[i] = &object->as.children[2 * i];
+    }
+    qsort(keys, object->count, sizeof(*keys), compare_keys);
+    const struct cedar_json_node *found = NULL;
+    for (size_t i = 1; i < object->count && found == NULL; i++) {
+        found = are_equal(keys[i], keys[i - 1]) ? keys[i] : NULL;
+    }
+    free(keys);
+    return found;
+}
+
+/** @return the later one of two equal keys, or NULL */
+static const struct cedar_json_node *find_twice(const struct cedar_json_node *object)
+{
+    if (object->count > COMPARE_EACH) {
+        return find_twice_sorted(object);
+    }
+    const struct cedar_json_node *members = object->as.children;
+    for (size_t i = 2; i < (size_t)object->count * 2; i += 2) {
+        for (size_t k = 0; k < i; k += 2) {
+            if (are_equal(&members[i], &members[k])) {
+                return &members[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+static int check_keys(struct cedar_json *json, const struct cedar_json_node *object)
+{
+    const struct cedar_json_node *key = find_twice(object);
+    char text[CEDAR_JSON_SHOWN_SIZE];
+    if (key == NULL) {
+        return 0;
+    }
+    return cedar_json_fail_at(json, key, "the key `%s` occurs twice", cedar_json_show(key, text));
+}
+
+static int read_object(struct cedar_json *json, struct cedar_json_node *ret_node)
+{
+    size_t base = json->stack_count;
+    int code = enter(json);
+    bool is_more = code == 0 && !cedar_json_accept(json, '}');
+    bool is_open = is_more;
+    while (code == 0 && is_more) {
+        code = read_member(json);
+        is_more = code == 0 && cedar_json_accept(json, ',');
+    }
+    if (code == 0 && is_open && !cedar_json_accept(json, '}')) {
+        code = fail_expected(json, "`,` or `}`");
+    }
+    if (code == 0) {
+        ret_node->kind = CEDAR_JSON_OBJECT;
+        leave(json, base, ret_node);
+        code = check_keys(json, ret_node);
+    }
+    return code;
+}
+
+static int read_node(struct cedar_json *json, struct cedar_json_node *ret_node)
+{
+    char next = cedar_json_peek(json);
+    *ret_node = (struct cedar_json_node){.at = (uint32_t)json->at};
+    if (next == '{') {
+        return read_object(json, ret_node);
+    }
+    if (next == '[') {
+        return read_array(json, ret_node);
+    }
+    if (next == '"') {
+        return read_string(json, ret_node);
+    }
+    if (next == '-' || (next >= '0' && next <= '9')) {
+        return read_number(json, ret_node);
+    }
+    return read_word(json, ret_node);
+}
+
+/* ---- For the readers ------------------------------------------------------------------------ */
+
+int cedar_json_read(struct cedar_json *json, const struct cedar_json_node **ret_node)
+{
+    arena_clear(&json->scratch);
+    json->stack_count = 0;
+    struct cedar_json_node node;
+    int code = read_node(json, &node);
+    if (code == 0) {
+        struct cedar_json_node *copy = arena_new(&json->scratch, sizeof(*copy));
+        *copy = node;
+        *ret_node = copy;
+    }
+    return code;
+}
+
+int cedar_json_skip(struct cedar_json *json)
+{
+    const struct cedar_json_node *node;
+    return cedar_json_read(json, &node);
+}
+
+int cedar_json_string(struct cedar_json *json, const struct cedar_text **ret_text)
+{
+    struct cedar_json_node node;
+    if (cedar_json_peek(json) != '"') {
+        return fail_expected(json, "a string");
+    }
+    arena_clear(&json->scratch);
+    int code = read_string(json, &node);
+    if (code == 0) {
+        *ret_text = cedar_text_new(json->arena, node.as.bytes, node.count);
+    }
+    return code;
+}
+
+const char *cedar_json_show(const struct cedar_json_node *string, char *ret_text)
+{
+    size_t len = 0;
+    for (size_t at = 0; at < string->count;) {
+        const char *bytes = string->as.bytes + at;
+        size_t step = utf8_sequence_len(bytes, string->count - at);
+        bool is_control = (unsigned char)*bytes < 0x20 || *bytes == 0x7f;
+        if (step == 0 || len + step > CEDAR_JSON_SHOWN_SIZE - 4) {
+            memcpy(ret_text + len, "...", 3);
+            len += 3;
+            break;
+        }
+        memcpy(ret_text + len, is_control ? "?" : bytes, step);
+        len += step;
+        at += step;
+    }
+    ret_text[len] = '\0';
+    return ret_text;
+}
+
+const struct cedar_json_node *cedar_json_member(const struct cedar_json_node *object,
+                                                const char *name)
+{
+    if (object == NULL || object->kind != CEDAR_JSON_OBJECT) {
+        return NULL;
+    }
+    size_t len = strlen(name);
+    for (size_t i = 0; i < object->count; i++) {
+        const struct cedar_json_node *key = &object->as.children[2 * i];
+        if (key->count == len && memcmp(key->as.bytes, name, len) == 0) {
+            return key + 1;
+        }
+    }
+    return NULL;
+}
