@@ -89,6 +89,7 @@ enum slot_kind {
 struct scope {
     enum scope_kind kind;
     enum slot_kind slot; /**< to be filled instead of uids[0] */
+    uint64_t hash;       /**< SCOPE_EQUAL in a finished set: of uids[0] */
     const struct cedar_text *type;
     uint32_t count;
     const struct cedar_uid *const *uids;

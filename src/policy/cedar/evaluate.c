@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The evaluator: one function a kind of expression, results by value. A failure travels up as a
- * code; where it happened is kept in the evaluation and put into words only when somebody asks.
+ * The evaluator: one function a kind of expression. Values are returned in two registers, and a
+ * failure travels up as a value of its own kind; where it happened is kept in the evaluation and
+ * put into words only when somebody asks.
  */
 #include "policy/cedar/evaluate.h"
 
@@ -9,33 +10,33 @@
 
 #include <string.h>
 
-static enum cedar_failure_code fail(struct evaluation *evaluation,
-                                    const struct expression *expression,
-                                    enum cedar_failure_code code, enum cedar_kind got)
+static struct cedar_value failure(enum cedar_failure_code code)
+{
+    return cedar_number(EVALUATE_FAILED, code);
+}
+
+static struct cedar_value fail(struct evaluation *evaluation, const struct expression *expression,
+                               enum cedar_failure_code code, enum cedar_kind got)
 {
     evaluation->failed = expression;
     evaluation->got = got;
-    return code;
+    return failure(code);
 }
 
-static enum cedar_failure_code evaluate_as(struct evaluation *evaluation,
-                                           const struct expression *expression,
-                                           enum cedar_kind kind, struct cedar_value *ret_value)
+static struct cedar_value wrong_type(struct evaluation *evaluation,
+                                     const struct expression *expression, struct cedar_value value)
 {
-    enum cedar_failure_code code = evaluate(evaluation, expression, ret_value);
-    if (code == 0 && ret_value->kind != kind) {
-        return fail(evaluation, expression, CEDAR_FAIL_TYPE, ret_value->kind);
-    }
-    return code;
+    /* What failed already keeps its own reason. */
+    return evaluate_has_failed(value) ? value
+                                      : fail(evaluation, expression, CEDAR_FAIL_TYPE, value.kind);
 }
 
-static enum cedar_failure_code evaluate_truth(struct evaluation *evaluation,
-                                              const struct expression *expression, bool *ret_truth)
+/** Literals are most of what operators see. */
+static inline struct cedar_value operand(struct evaluation *evaluation,
+                                         const struct expression *expression, uint32_t i)
 {
-    struct cedar_value value;
-    enum cedar_failure_code code = evaluate_as(evaluation, expression, CEDAR_BOOL, &value);
-    *ret_truth = code == 0 && value.as.truth;
-    return code;
+    const struct expression *of = expression->operands[i];
+    return of->kind == EXPRESSION_VALUE ? of->value : evaluate(evaluation, of);
 }
 
 static struct cedar_value variable_value(const struct evaluation *evaluation,
@@ -55,23 +56,41 @@ static struct cedar_value variable_value(const struct evaluation *evaluation,
     return cedar_object(CEDAR_RECORD, evaluation->context);
 }
 
-static const struct cedar_entity *find_entity(const struct evaluation *evaluation,
+static const struct cedar_uid *requested(const struct cedar_request *request,
+                                         enum variable variable)
+{
+    return variable == VARIABLE_PRINCIPAL ? request->principal
+           : variable == VARIABLE_ACTION  ? request->action
+                                          : request->resource;
+}
+
+const struct cedar_entity *evaluation_entity(struct evaluation *evaluation, enum variable variable)
+{
+    if (!evaluation->is_looked_up[variable]) {
+        evaluation->is_looked_up[variable] = true;
+        evaluation->entities[variable] = cedar_entities_find(
+            evaluation->request->entities, requested(evaluation->request, variable));
+    }
+    return evaluation->entities[variable];
+}
+
+static const struct cedar_entity *find_entity(struct evaluation *evaluation,
                                               const struct cedar_uid *uid)
 {
     const struct cedar_request *request = evaluation->request;
     if (uid == request->principal) {
-        return evaluation->entities[VARIABLE_PRINCIPAL];
+        return evaluation_entity(evaluation, VARIABLE_PRINCIPAL);
     }
     if (uid == request->resource) {
-        return evaluation->entities[VARIABLE_RESOURCE];
+        return evaluation_entity(evaluation, VARIABLE_RESOURCE);
     }
     if (uid == request->action) {
-        return evaluation->entities[VARIABLE_ACTION];
+        return evaluation_entity(evaluation, VARIABLE_ACTION);
     }
     return cedar_entities_find(request->entities, uid);
 }
 
-static bool is_in(const struct evaluation *evaluation, const struct cedar_uid *uid,
+static bool is_in(struct evaluation *evaluation, const struct cedar_uid *uid,
                   const struct cedar_uid *ancestor)
 {
     if (cedar_uid_equals(uid, ancestor)) {
@@ -81,19 +100,20 @@ static bool is_in(const struct evaluation *evaluation, const struct cedar_uid *u
     return entity != NULL && cedar_entity_has_ancestor(entity, ancestor);
 }
 
-static enum cedar_failure_code evaluate_chain(struct evaluation *evaluation,
-                                              const struct expression *expression, bool decides,
-                                              struct cedar_value *ret_value)
+/** `&&` and `||`. @param decides the truth that makes looking further needless */
+static struct cedar_value evaluate_chain(struct evaluation *evaluation,
+                                         const struct expression *expression, bool decides)
 {
-    bool truth = !decides;
-    for (uint32_t i = 0; i < expression->count && truth != decides; i++) {
-        enum cedar_failure_code code = evaluate_truth(evaluation, expression->operands[i], &truth);
-        if (code != 0) {
-            return code;
+    for (uint32_t i = 0; i < expression->count; i++) {
+        struct cedar_value value = operand(evaluation, expression, i);
+        if (value.kind != CEDAR_BOOL) {
+            return wrong_type(evaluation, expression->operands[i], value);
+        }
+        if (value.as.truth == decides) {
+            return value;
         }
     }
-    *ret_value = cedar_bool(truth);
-    return 0;
+    return cedar_bool(!decides);
 }
 
 static bool add_up(const struct expression *expression, uint32_t i, int64_t a, int64_t b,
@@ -107,57 +127,53 @@ static bool add_up(const struct expression *expression, uint32_t i, int64_t a, i
 }
 
 /** `a + b - c`, `a * b * c`: from the left, as written. */
-static enum cedar_failure_code evaluate_arithmetic(struct evaluation *evaluation,
-                                                   const struct expression *expression,
-                                                   struct cedar_value *ret_value)
+static struct cedar_value evaluate_arithmetic(struct evaluation *evaluation,
+                                              const struct expression *expression)
 {
-    struct cedar_value sum = {0};
+    int64_t sum = 0;
     for (uint32_t i = 0; i < expression->count; i++) {
-        struct cedar_value value;
-        enum cedar_failure_code code =
-            evaluate_as(evaluation, expression->operands[i], CEDAR_LONG, &value);
-        if (code != 0) {
-            return code;
+        struct cedar_value value = operand(evaluation, expression, i);
+        if (value.kind != CEDAR_LONG) {
+            return wrong_type(evaluation, expression->operands[i], value);
         }
         if (i == 0) {
-            sum = value;
-        } else if (add_up(expression, i, sum.as.number, value.as.number, &sum.as.number)) {
+            sum = value.as.number;
+        } else if (add_up(expression, i, sum, value.as.number, &sum)) {
             return fail(evaluation, expression, CEDAR_FAIL_OVERFLOW, CEDAR_LONG);
         }
     }
-    *ret_value = sum;
-    return 0;
+    return cedar_long(sum);
 }
 
-static enum cedar_failure_code evaluate_unary(struct evaluation *evaluation,
-                                              const struct expression *expression,
-                                              struct cedar_value *ret_value)
+static struct cedar_value evaluate_not(struct evaluation *evaluation,
+                                       const struct expression *expression)
 {
-    bool is_not = expression->kind == EXPRESSION_NOT;
-    struct cedar_value value;
-    enum cedar_failure_code code =
-        evaluate_as(evaluation, expression->operands[0], is_not ? CEDAR_BOOL : CEDAR_LONG, &value);
-    if (code != 0) {
-        return code;
+    struct cedar_value value = operand(evaluation, expression, 0);
+    return value.kind == CEDAR_BOOL ? cedar_bool(!value.as.truth)
+                                    : wrong_type(evaluation, expression->operands[0], value);
+}
+
+static struct cedar_value evaluate_negate(struct evaluation *evaluation,
+                                          const struct expression *expression)
+{
+    struct cedar_value value = operand(evaluation, expression, 0);
+    if (value.kind != CEDAR_LONG) {
+        return wrong_type(evaluation, expression->operands[0], value);
     }
-    if (is_not) {
-        *ret_value = cedar_bool(!value.as.truth);
-        return 0;
-    }
-    if (__builtin_sub_overflow(0, value.as.number, &value.as.number)) {
+    if (value.as.number == INT64_MIN) {
         return fail(evaluation, expression, CEDAR_FAIL_OVERFLOW, CEDAR_LONG);
     }
-    *ret_value = value;
-    return 0;
+    return cedar_long(-value.as.number);
 }
 
-static enum cedar_failure_code evaluate_if(struct evaluation *evaluation,
-                                           const struct expression *expression,
-                                           struct cedar_value *ret_value)
+static struct cedar_value evaluate_if(struct evaluation *evaluation,
+                                      const struct expression *expression)
 {
-    bool truth = false;
-    enum cedar_failure_code code = evaluate_truth(evaluation, expression->operands[0], &truth);
-    return code != 0 ? code : evaluate(evaluation, expression->operands[truth ? 1 : 2], ret_value);
+    struct cedar_value guard = operand(evaluation, expression, 0);
+    if (guard.kind != CEDAR_BOOL) {
+        return wrong_type(evaluation, expression->operands[0], guard);
+    }
+    return operand(evaluation, expression, guard.as.truth ? 1 : 2);
 }
 
 static bool is_ordered(enum cedar_kind kind)
@@ -165,49 +181,51 @@ static bool is_ordered(enum cedar_kind kind)
     return kind == CEDAR_LONG || kind == CEDAR_DATETIME || kind == CEDAR_DURATION;
 }
 
-static enum cedar_failure_code compare(struct evaluation *evaluation,
-                                       const struct expression *expression, struct cedar_value a,
-                                       struct cedar_value b, struct cedar_value *ret_value)
+static struct cedar_value compare(struct evaluation *evaluation,
+                                  const struct expression *expression, struct cedar_value a,
+                                  struct cedar_value b)
 {
     if (!is_ordered(a.kind)) {
-        return fail(evaluation, expression->operands[0], CEDAR_FAIL_TYPE, a.kind);
+        return wrong_type(evaluation, expression->operands[0], a);
     }
     if (a.kind != b.kind) {
-        return fail(evaluation, expression->operands[1], CEDAR_FAIL_TYPE, b.kind);
+        return wrong_type(evaluation, expression->operands[1], b);
     }
     int64_t left = a.as.number;
     int64_t right = b.as.number;
-    bool truth = expression->kind == EXPRESSION_LESS         ? left < right
-                 : expression->kind == EXPRESSION_LESS_EQUAL ? left <= right
-                 : expression->kind == EXPRESSION_GREATER    ? left > right
-                                                             : left >= right;
-    *ret_value = cedar_bool(truth);
-    return 0;
+    switch (expression->kind) {
+    case EXPRESSION_LESS:
+        return cedar_bool(left < right);
+    case EXPRESSION_LESS_EQUAL:
+        return cedar_bool(left <= right);
+    case EXPRESSION_GREATER:
+        return cedar_bool(left > right);
+    default:
+        return cedar_bool(left >= right);
+    }
 }
 
 /** `a in b`, where `a` is known to be an entity. */
-static enum cedar_failure_code evaluate_in(struct evaluation *evaluation,
-                                           const struct expression *ancestors, struct cedar_value a,
-                                           struct cedar_value b, struct cedar_value *ret_value)
+static struct cedar_value evaluate_in(struct evaluation *evaluation,
+                                      const struct expression *ancestors, struct cedar_value a,
+                                      struct cedar_value b)
 {
     const struct cedar_uid *uid = cedar_as_uid(a);
     if (b.kind == CEDAR_ENTITY) {
-        *ret_value = cedar_bool(is_in(evaluation, uid, cedar_as_uid(b)));
-        return 0;
+        return cedar_bool(is_in(evaluation, uid, cedar_as_uid(b)));
     }
     if (b.kind != CEDAR_SET) {
-        return fail(evaluation, ancestors, CEDAR_FAIL_TYPE, b.kind);
+        return wrong_type(evaluation, ancestors, b);
     }
     const struct cedar_set *set = cedar_as_set(b);
     bool truth = false;
     for (size_t i = 0; i < set->count; i++) {
         if (set->values[i].kind != CEDAR_ENTITY) {
-            return fail(evaluation, ancestors, CEDAR_FAIL_TYPE, set->values[i].kind);
+            return wrong_type(evaluation, ancestors, set->values[i]);
         }
         truth = truth || is_in(evaluation, uid, cedar_as_uid(set->values[i]));
     }
-    *ret_value = cedar_bool(truth);
-    return 0;
+    return cedar_bool(truth);
 }
 
 static bool contains_all(const struct cedar_set *set, const struct cedar_set *members)
@@ -230,90 +248,90 @@ static bool contains_any(const struct cedar_set *set, const struct cedar_set *me
     return false;
 }
 
-static enum cedar_failure_code evaluate_set_method(struct evaluation *evaluation,
-                                                   const struct expression *expression,
-                                                   struct cedar_value a, struct cedar_value b,
-                                                   struct cedar_value *ret_value)
+static struct cedar_value evaluate_set_method(struct evaluation *evaluation,
+                                              const struct expression *expression,
+                                              struct cedar_value a, struct cedar_value b)
 {
     if (a.kind != CEDAR_SET) {
-        return fail(evaluation, expression->operands[0], CEDAR_FAIL_TYPE, a.kind);
+        return wrong_type(evaluation, expression->operands[0], a);
     }
     if (expression->kind == EXPRESSION_CONTAINS) {
-        *ret_value = cedar_bool(cedar_set_contains(cedar_as_set(a), b));
-        return 0;
+        return cedar_bool(cedar_set_contains(cedar_as_set(a), b));
     }
     if (b.kind != CEDAR_SET) {
-        return fail(evaluation, expression->operands[1], CEDAR_FAIL_TYPE, b.kind);
+        return wrong_type(evaluation, expression->operands[1], b);
     }
-    *ret_value = cedar_bool(expression->kind == EXPRESSION_CONTAINS_ALL
-                                ? contains_all(cedar_as_set(a), cedar_as_set(b))
-                                : contains_any(cedar_as_set(a), cedar_as_set(b)));
-    return 0;
+    return cedar_bool(expression->kind == EXPRESSION_CONTAINS_ALL
+                          ? contains_all(cedar_as_set(a), cedar_as_set(b))
+                          : contains_any(cedar_as_set(a), cedar_as_set(b)));
 }
 
-static enum cedar_failure_code evaluate_tag(struct evaluation *evaluation,
-                                            const struct expression *expression,
-                                            struct cedar_value a, struct cedar_value b,
-                                            struct cedar_value *ret_value)
+static struct cedar_value evaluate_tag(struct evaluation *evaluation,
+                                       const struct expression *expression, struct cedar_value a,
+                                       struct cedar_value b)
 {
     if (a.kind != CEDAR_ENTITY) {
-        return fail(evaluation, expression->operands[0], CEDAR_FAIL_TYPE, a.kind);
+        return wrong_type(evaluation, expression->operands[0], a);
     }
     if (b.kind != CEDAR_STRING) {
-        return fail(evaluation, expression->operands[1], CEDAR_FAIL_TYPE, b.kind);
+        return wrong_type(evaluation, expression->operands[1], b);
     }
     const struct cedar_entity *entity = find_entity(evaluation, cedar_as_uid(a));
     const struct cedar_value *tag =
         entity == NULL ? NULL : cedar_record_get(entity->tags, cedar_as_text(b));
     if (expression->kind == EXPRESSION_HAS_TAG) {
-        *ret_value = cedar_bool(tag != NULL);
-        return 0;
+        return cedar_bool(tag != NULL);
     }
     if (tag == NULL) {
         return fail(evaluation, expression,
                     entity == NULL ? CEDAR_FAIL_NO_ENTITY : CEDAR_FAIL_NO_TAG, a.kind);
     }
-    *ret_value = *tag;
-    return 0;
+    return *tag;
 }
 
-static enum cedar_failure_code evaluate_binary(struct evaluation *evaluation,
-                                               const struct expression *expression,
-                                               struct cedar_value *ret_value)
+static struct cedar_value evaluate_binary(struct evaluation *evaluation,
+                                          const struct expression *expression)
 {
-    struct cedar_value a;
-    struct cedar_value b;
-    enum cedar_failure_code code = evaluate(evaluation, expression->operands[0], &a);
-    if (code == 0) {
-        code = evaluate(evaluation, expression->operands[1], &b);
+    struct cedar_value a = operand(evaluation, expression, 0);
+    if (evaluate_has_failed(a)) {
+        return a;
     }
-    if (code != 0) {
-        return code;
+    struct cedar_value b = operand(evaluation, expression, 1);
+    if (evaluate_has_failed(b)) {
+        return b;
     }
     switch (expression->kind) {
     case EXPRESSION_EQUAL:
+        return cedar_bool(cedar_value_equals(a, b));
     case EXPRESSION_NOT_EQUAL:
-        *ret_value = cedar_bool(cedar_value_equals(a, b) == (expression->kind == EXPRESSION_EQUAL));
-        return 0;
+        return cedar_bool(!cedar_value_equals(a, b));
     case EXPRESSION_IN:
-        return a.kind == CEDAR_ENTITY
-                   ? evaluate_in(evaluation, expression->operands[1], a, b, ret_value)
-                   : fail(evaluation, expression->operands[0], CEDAR_FAIL_TYPE, a.kind);
+        return a.kind == CEDAR_ENTITY ? evaluate_in(evaluation, expression->operands[1], a, b)
+                                      : wrong_type(evaluation, expression->operands[0], a);
     case EXPRESSION_CONTAINS:
     case EXPRESSION_CONTAINS_ALL:
     case EXPRESSION_CONTAINS_ANY:
-        return evaluate_set_method(evaluation, expression, a, b, ret_value);
+        return evaluate_set_method(evaluation, expression, a, b);
     case EXPRESSION_HAS_TAG:
     case EXPRESSION_GET_TAG:
-        return evaluate_tag(evaluation, expression, a, b, ret_value);
+        return evaluate_tag(evaluation, expression, a, b);
     default: /* the four orders */
-        return compare(evaluation, expression, a, b, ret_value);
+        return compare(evaluation, expression, a, b);
     }
 }
 
-/** The fields of a record, or of an entity when it is known (else NULL). @return false: no such */
-static bool fields_of(const struct evaluation *evaluation, struct cedar_value value,
-                      const struct cedar_record **ret_record)
+static struct cedar_value evaluate_is_empty(struct evaluation *evaluation,
+                                            const struct expression *expression)
+{
+    struct cedar_value value = operand(evaluation, expression, 0);
+    return value.kind == CEDAR_SET ? cedar_bool(cedar_as_set(value)->count == 0)
+                                   : wrong_type(evaluation, expression->operands[0], value);
+}
+
+/** The fields of a record or an entity. @return false: none; `*ret_code` says why */
+static inline bool fields_of(struct evaluation *evaluation, struct cedar_value value,
+                             const struct cedar_record **ret_record,
+                             enum cedar_failure_code *ret_code)
 {
     if (value.kind == CEDAR_RECORD) {
         *ret_record = cedar_as_record(value);
@@ -321,188 +339,148 @@ static bool fields_of(const struct evaluation *evaluation, struct cedar_value va
     }
     if (value.kind == CEDAR_ENTITY) {
         const struct cedar_entity *entity = find_entity(evaluation, cedar_as_uid(value));
+        *ret_code = CEDAR_FAIL_NO_ENTITY;
         *ret_record = entity == NULL ? NULL : entity->attributes;
-        return true;
+        return entity != NULL;
     }
+    *ret_code = CEDAR_FAIL_TYPE;
     return false;
 }
 
-static enum cedar_failure_code evaluate_attribute(struct evaluation *evaluation,
-                                                  const struct expression *expression,
-                                                  struct cedar_value *ret_value)
+static struct cedar_value evaluate_attribute(struct evaluation *evaluation,
+                                             const struct expression *expression)
 {
-    struct cedar_value value;
-    enum cedar_failure_code code = evaluate(evaluation, expression->operands[0], &value);
-    if (code != 0) {
-        return code;
-    }
+    const struct expression *of = expression->operands[0];
+    struct cedar_value value = of->kind == EXPRESSION_VARIABLE
+                                   ? variable_value(evaluation, of->variable)
+                                   : evaluate(evaluation, of);
     const struct cedar_record *record = NULL;
-    if (!fields_of(evaluation, value, &record)) {
-        return fail(evaluation, expression->operands[0], CEDAR_FAIL_TYPE, value.kind);
-    }
-    if (record == NULL) {
-        return fail(evaluation, expression, CEDAR_FAIL_NO_ENTITY, value.kind);
+    enum cedar_failure_code code = CEDAR_FAIL_TYPE;
+    if (!fields_of(evaluation, value, &record, &code)) {
+        return code == CEDAR_FAIL_TYPE ? wrong_type(evaluation, of, value)
+                                       : fail(evaluation, expression, code, value.kind);
     }
     const struct cedar_value *field = cedar_record_get(record, expression->names[0]);
-    if (field == NULL) {
-        return fail(evaluation, expression, CEDAR_FAIL_NO_ATTRIBUTE, value.kind);
-    }
-    *ret_value = *field;
-    return 0;
+    return field == NULL ? fail(evaluation, expression, CEDAR_FAIL_NO_ATTRIBUTE, value.kind)
+                         : *field;
 }
 
-static enum cedar_failure_code evaluate_has(struct evaluation *evaluation,
-                                            const struct expression *expression,
-                                            struct cedar_value *ret_value)
+static struct cedar_value evaluate_has(struct evaluation *evaluation,
+                                       const struct expression *expression)
 {
-    struct cedar_value value;
-    enum cedar_failure_code code = evaluate(evaluation, expression->operands[0], &value);
-    if (code != 0) {
-        return code;
-    }
+    struct cedar_value value = operand(evaluation, expression, 0);
     for (uint32_t i = 0; i < expression->name_count; i++) {
         const struct cedar_record *record = NULL;
-        if (!fields_of(evaluation, value, &record)) {
-            return fail(evaluation, i == 0 ? expression->operands[0] : expression, CEDAR_FAIL_TYPE,
-                        value.kind);
+        enum cedar_failure_code code = CEDAR_FAIL_TYPE;
+        if (!fields_of(evaluation, value, &record, &code)) {
+            /* An unknown entity has no attributes. */
+            return code == CEDAR_FAIL_TYPE ? wrong_type(evaluation, expression, value)
+                                           : cedar_bool(false);
         }
-        const struct cedar_value *field =
-            record == NULL ? NULL : cedar_record_get(record, expression->names[i]);
+        const struct cedar_value *field = cedar_record_get(record, expression->names[i]);
         if (field == NULL) {
-            *ret_value = cedar_bool(false);
-            return 0;
+            return cedar_bool(false);
         }
         value = *field;
     }
-    *ret_value = cedar_bool(true);
-    return 0;
+    return cedar_bool(true);
 }
 
-static enum cedar_failure_code evaluate_like(struct evaluation *evaluation,
-                                             const struct expression *expression,
-                                             struct cedar_value *ret_value)
+static struct cedar_value evaluate_like(struct evaluation *evaluation,
+                                        const struct expression *expression)
 {
-    struct cedar_value value;
-    enum cedar_failure_code code =
-        evaluate_as(evaluation, expression->operands[0], CEDAR_STRING, &value);
-    if (code == 0) {
-        *ret_value = cedar_bool(pattern_matches(&expression->pattern, cedar_as_text(value)));
-    }
-    return code;
+    struct cedar_value value = operand(evaluation, expression, 0);
+    return value.kind == CEDAR_STRING
+               ? cedar_bool(pattern_matches(&expression->pattern, cedar_as_text(value)))
+               : wrong_type(evaluation, expression->operands[0], value);
 }
 
-static enum cedar_failure_code evaluate_is(struct evaluation *evaluation,
-                                           const struct expression *expression,
-                                           struct cedar_value *ret_value)
+static struct cedar_value evaluate_is(struct evaluation *evaluation,
+                                      const struct expression *expression)
 {
-    struct cedar_value value;
-    enum cedar_failure_code code =
-        evaluate_as(evaluation, expression->operands[0], CEDAR_ENTITY, &value);
-    if (code != 0) {
-        return code;
+    struct cedar_value value = operand(evaluation, expression, 0);
+    if (value.kind != CEDAR_ENTITY) {
+        return wrong_type(evaluation, expression->operands[0], value);
     }
     bool is_type = cedar_text_equals(cedar_as_uid(value)->type, expression->names[0]);
     if (expression->count == 1 || !is_type) {
-        *ret_value = cedar_bool(is_type);
-        return 0;
+        return cedar_bool(is_type);
     }
-    struct cedar_value ancestors;
-    code = evaluate(evaluation, expression->operands[1], &ancestors);
-    return code != 0
-               ? code
-               : evaluate_in(evaluation, expression->operands[1], value, ancestors, ret_value);
+    struct cedar_value ancestors = operand(evaluation, expression, 1);
+    return evaluate_in(evaluation, expression->operands[1], value, ancestors);
 }
 
-static enum cedar_failure_code evaluate_operands(struct evaluation *evaluation,
-                                                 const struct expression *expression,
-                                                 struct cedar_value **ret_values)
+static struct cedar_value evaluate_call(struct evaluation *evaluation,
+                                        const struct expression *expression)
+{
+    struct cedar_value few[2];
+    struct cedar_value *values = few;
+    if (expression->count > 2) {
+        values = arena_new_array(evaluation->arena, expression->count, sizeof(*values));
+    }
+    for (uint32_t i = 0; i < expression->count; i++) {
+        values[i] = operand(evaluation, expression, i);
+        if (evaluate_has_failed(values[i])) {
+            return values[i];
+        }
+    }
+    struct cedar_value result = {0};
+    enum cedar_failure_code code = cedar_function_call(
+        expression->function, values, expression->count, evaluation->arena, &result);
+    return code == 0 ? result : fail(evaluation, expression, code, result.kind);
+}
+
+static struct cedar_value evaluate_set(struct evaluation *evaluation,
+                                       const struct expression *expression)
 {
     struct cedar_value *values =
         arena_new_array(evaluation->arena, expression->count + 1, sizeof(*values));
     for (uint32_t i = 0; i < expression->count; i++) {
-        enum cedar_failure_code code = evaluate(evaluation, expression->operands[i], &values[i]);
-        if (code != 0) {
-            return code;
+        values[i] = operand(evaluation, expression, i);
+        if (evaluate_has_failed(values[i])) {
+            return values[i];
         }
     }
-    *ret_values = values;
-    return 0;
+    return cedar_object(CEDAR_SET, cedar_set_make(evaluation->arena, values, expression->count));
 }
 
-static enum cedar_failure_code evaluate_call(struct evaluation *evaluation,
-                                             const struct expression *expression,
-                                             struct cedar_value *ret_value)
-{
-    struct cedar_value *values = NULL;
-    enum cedar_failure_code code = evaluate_operands(evaluation, expression, &values);
-    if (code != 0) {
-        return code;
-    }
-    struct cedar_value result = {0};
-    code = cedar_function_call(expression->function, values, expression->count, evaluation->arena,
-                               &result);
-    if (code != 0) {
-        return fail(evaluation, expression, code, result.kind);
-    }
-    *ret_value = result;
-    return 0;
-}
-
-static enum cedar_failure_code evaluate_set(struct evaluation *evaluation,
-                                            const struct expression *expression,
-                                            struct cedar_value *ret_value)
-{
-    struct cedar_value *values = NULL;
-    enum cedar_failure_code code = evaluate_operands(evaluation, expression, &values);
-    if (code == 0) {
-        *ret_value =
-            cedar_object(CEDAR_SET, cedar_set_make(evaluation->arena, values, expression->count));
-    }
-    return code;
-}
-
-static enum cedar_failure_code evaluate_record(struct evaluation *evaluation,
-                                               const struct expression *expression,
-                                               struct cedar_value *ret_value)
+static struct cedar_value evaluate_record(struct evaluation *evaluation,
+                                          const struct expression *expression)
 {
     struct cedar_field *fields =
         arena_new_array(evaluation->arena, expression->count + 1, sizeof(*fields));
     for (uint32_t i = 0; i < expression->count; i++) {
         fields[i].name = expression->names[i];
-        enum cedar_failure_code code =
-            evaluate(evaluation, expression->operands[i], &fields[i].value);
-        if (code != 0) {
-            return code;
+        fields[i].value = operand(evaluation, expression, i);
+        if (evaluate_has_failed(fields[i].value)) {
+            return fields[i].value;
         }
     }
     /* The parser has refused names that occur twice. */
-    *ret_value =
-        cedar_object(CEDAR_RECORD, cedar_record_make(evaluation->arena, fields, expression->count));
-    return 0;
+    return cedar_object(CEDAR_RECORD,
+                        cedar_record_make(evaluation->arena, fields, expression->count));
 }
 
-enum cedar_failure_code evaluate(struct evaluation *evaluation, const struct expression *expression,
-                                 struct cedar_value *ret_value)
+struct cedar_value evaluate(struct evaluation *evaluation, const struct expression *expression)
 {
     switch ((enum expression_kind)expression->kind) {
     case EXPRESSION_VALUE:
-        *ret_value = expression->value;
-        return 0;
+        return expression->value;
     case EXPRESSION_VARIABLE:
-        *ret_value = variable_value(evaluation, expression->variable);
-        return 0;
+        return variable_value(evaluation, expression->variable);
     case EXPRESSION_AND:
-        return evaluate_chain(evaluation, expression, false, ret_value);
+        return evaluate_chain(evaluation, expression, false);
     case EXPRESSION_OR:
-        return evaluate_chain(evaluation, expression, true, ret_value);
+        return evaluate_chain(evaluation, expression, true);
     case EXPRESSION_SUM:
     case EXPRESSION_PRODUCT:
-        return evaluate_arithmetic(evaluation, expression, ret_value);
+        return evaluate_arithmetic(evaluation, expression);
     case EXPRESSION_NOT:
+        return evaluate_not(evaluation, expression);
     case EXPRESSION_NEGATE:
-        return evaluate_unary(evaluation, expression, ret_value);
+        return evaluate_negate(evaluation, expression);
     case EXPRESSION_IF:
-        return evaluate_if(evaluation, expression, ret_value);
+        return evaluate_if(evaluation, expression);
     case EXPRESSION_EQUAL:
     case EXPRESSION_NOT_EQUAL:
     case EXPRESSION_LESS:
@@ -515,38 +493,25 @@ enum cedar_failure_code evaluate(struct evaluation *evaluation, const struct exp
     case EXPRESSION_CONTAINS_ANY:
     case EXPRESSION_HAS_TAG:
     case EXPRESSION_GET_TAG:
-        return evaluate_binary(evaluation, expression, ret_value);
-    case EXPRESSION_IS_EMPTY: {
-        struct cedar_value set;
-        enum cedar_failure_code code =
-            evaluate_as(evaluation, expression->operands[0], CEDAR_SET, &set);
-        *ret_value = cedar_bool(code == 0 && cedar_as_set(set)->count == 0);
-        return code;
-    }
+        return evaluate_binary(evaluation, expression);
+    case EXPRESSION_IS_EMPTY:
+        return evaluate_is_empty(evaluation, expression);
     case EXPRESSION_ATTRIBUTE:
-        return evaluate_attribute(evaluation, expression, ret_value);
+        return evaluate_attribute(evaluation, expression);
     case EXPRESSION_HAS:
-        return evaluate_has(evaluation, expression, ret_value);
+        return evaluate_has(evaluation, expression);
     case EXPRESSION_LIKE:
-        return evaluate_like(evaluation, expression, ret_value);
+        return evaluate_like(evaluation, expression);
     case EXPRESSION_IS:
-        return evaluate_is(evaluation, expression, ret_value);
+        return evaluate_is(evaluation, expression);
     case EXPRESSION_CALL:
-        return evaluate_call(evaluation, expression, ret_value);
+        return evaluate_call(evaluation, expression);
     case EXPRESSION_SET:
-        return evaluate_set(evaluation, expression, ret_value);
+        return evaluate_set(evaluation, expression);
     case EXPRESSION_RECORD:
-        return evaluate_record(evaluation, expression, ret_value);
+        return evaluate_record(evaluation, expression);
     }
-    return CEDAR_FAIL_TYPE;
-}
-
-static const struct cedar_uid *requested(const struct cedar_request *request,
-                                         enum variable variable)
-{
-    return variable == VARIABLE_PRINCIPAL ? request->principal
-           : variable == VARIABLE_ACTION  ? request->action
-                                          : request->resource;
+    return failure(CEDAR_FAIL_TYPE);
 }
 
 void evaluation_begin(struct evaluation *evaluation, const struct cedar_request *request,
@@ -557,12 +522,9 @@ void evaluation_begin(struct evaluation *evaluation, const struct cedar_request 
     if (request->context != NULL) {
         evaluation->context = &request->context->record;
     }
-    for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
-        evaluation->entities[i] = cedar_entities_find(request->entities, requested(request, i));
-    }
 }
 
-bool evaluate_scope(const struct evaluation *evaluation, const struct scope *scope,
+bool evaluate_scope(struct evaluation *evaluation, const struct scope *scope,
                     enum variable variable)
 {
     const struct cedar_uid *uid = requested(evaluation->request, variable);
@@ -587,21 +549,35 @@ bool evaluate_scope(const struct evaluation *evaluation, const struct scope *sco
     return false;
 }
 
+/** Whether a scope certainly does not match, at the price of one comparison. */
+static inline bool is_other(const struct scope *scope, const struct cedar_uid *uid)
+{
+    return scope->kind == SCOPE_EQUAL && scope->hash != uid->hash;
+}
+
 enum policy_outcome evaluate_policy(struct evaluation *evaluation, const struct policy *policy,
                                     enum cedar_failure_code *ret_failure)
 {
+    const struct cedar_request *request = evaluation->request;
+    if (is_other(&policy->scopes[VARIABLE_ACTION], request->action) ||
+        is_other(&policy->scopes[VARIABLE_RESOURCE], request->resource) ||
+        is_other(&policy->scopes[VARIABLE_PRINCIPAL], request->principal)) {
+        return POLICY_NOT_SATISFIED;
+    }
     for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
-        if (!evaluate_scope(evaluation, &policy->scopes[i], i)) {
+        if (policy->scopes[i].kind != SCOPE_ANY &&
+            !evaluate_scope(evaluation, &policy->scopes[i], i)) {
             return POLICY_NOT_SATISFIED;
         }
     }
     for (uint32_t i = 0; i < policy->condition_count; i++) {
-        bool truth = false;
-        *ret_failure = evaluate_truth(evaluation, policy->conditions[i].expression, &truth);
-        if (*ret_failure != 0) {
+        const struct expression *expression = policy->conditions[i].expression;
+        struct cedar_value value = evaluate(evaluation, expression);
+        if (value.kind != CEDAR_BOOL) {
+            *ret_failure = evaluate_failure(wrong_type(evaluation, expression, value));
             return POLICY_FAILED;
         }
-        if (truth == policy->conditions[i].is_unless) {
+        if (value.as.truth == policy->conditions[i].is_unless) {
             return POLICY_NOT_SATISFIED;
         }
     }

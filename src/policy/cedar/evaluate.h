@@ -9,22 +9,38 @@
 struct evaluation {
     const struct cedar_request *request;
     struct arena *arena;                    /**< for values that a policy makes */
-    const struct cedar_entity *entities[3]; /**< by enum variable; NULL = not known */
-    const struct cedar_record *context;     /**< never NULL */
-    const struct expression *failed;        /**< after a failure: where, */
-    enum cedar_kind got;                    /**< and of which kind the wrong value was */
+    const struct cedar_entity *entities[3]; /**< by enum variable, once they were looked up */
+    bool is_looked_up[3];
+    const struct cedar_record *context; /**< never NULL */
+    const struct expression *failed;    /**< after a failure: where, */
+    enum cedar_kind got;                /**< and of which kind the wrong value was */
 };
 
-/** Look up the entities of the request. */
+/** Begin with a request. */
 void evaluation_begin(struct evaluation *evaluation, const struct cedar_request *request,
                       struct arena *arena);
 
-/** @return 0 with the value, or why there is none. */
-enum cedar_failure_code evaluate(struct evaluation *evaluation, const struct expression *expression,
-                                 struct cedar_value *ret_value);
+/** The entity of a variable; NULL when it is not known. */
+const struct cedar_entity *evaluation_entity(struct evaluation *evaluation, enum variable variable);
+
+/** Kind of what is returned instead of a value. */
+#define EVALUATE_FAILED ((enum cedar_kind)0x7f)
+
+/** The value of an expression, or a failure. */
+struct cedar_value evaluate(struct evaluation *evaluation, const struct expression *expression);
+
+static inline bool evaluate_has_failed(struct cedar_value value)
+{
+    return value.kind == EVALUATE_FAILED;
+}
+
+static inline enum cedar_failure_code evaluate_failure(struct cedar_value value)
+{
+    return (enum cedar_failure_code)value.as.number;
+}
 
 /** Whether a policy's scope matches one variable of the request. */
-bool evaluate_scope(const struct evaluation *evaluation, const struct scope *scope,
+bool evaluate_scope(struct evaluation *evaluation, const struct scope *scope,
                     enum variable variable);
 
 enum policy_outcome {

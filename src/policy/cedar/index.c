@@ -221,17 +221,17 @@ static void look_under(const struct policy_index *index, const struct key *key, 
     }
 }
 
-static void look_under_variable(const struct policy_index *index,
-                                const struct evaluation *evaluation, enum variable variable,
-                                const struct cedar_uid *uid, policy_index_fn *fn, void *context)
+static void look_under_variable(const struct policy_index *index, struct evaluation *evaluation,
+                                enum variable variable, const struct cedar_uid *uid,
+                                policy_index_fn *fn, void *context)
 {
     if (index->has_uids[variable]) {
         struct key key = uid_key(variable, uid);
         look_under(index, &key, fn, context);
     }
-    const struct cedar_entity *entity = evaluation->entities[variable];
-    for (size_t i = 0; index->has_in[variable] && entity != NULL && i < entity->ancestor_count;
-         i++) {
+    const struct cedar_entity *entity =
+        index->has_in[variable] ? evaluation_entity(evaluation, variable) : NULL;
+    for (size_t i = 0; entity != NULL && i < entity->ancestor_count; i++) {
         struct key key = uid_key(variable, entity->ancestors[i]);
         look_under(index, &key, fn, context);
     }
@@ -241,7 +241,7 @@ static void look_under_variable(const struct policy_index *index,
     }
 }
 
-void policy_index_each(const struct policy_index *index, const struct evaluation *evaluation,
+void policy_index_each(const struct policy_index *index, struct evaluation *evaluation,
                        policy_index_fn *fn, void *context)
 {
     const struct cedar_request *request = evaluation->request;

@@ -22,5 +22,5 @@ struct policy_index *policy_index_make(struct arena *arena, const struct policy 
 /** Gets policies that may apply; a policy may come twice. */
 typedef void policy_index_fn(uint32_t policy, void *context);
 
-void policy_index_each(const struct policy_index *index, const struct evaluation *evaluation,
+void policy_index_each(const struct policy_index *index, struct evaluation *evaluation,
                        policy_index_fn *fn, void *context);

@@ -42,8 +42,8 @@ static void fold(struct parser *parser, struct expression *node)
         return;
     }
     struct evaluation evaluation = {.arena = parser->arena};
-    struct cedar_value value;
-    if (evaluate(&evaluation, node, &value) == 0) {
+    struct cedar_value value = evaluate(&evaluation, node);
+    if (!evaluate_has_failed(value)) {
         node->kind = EXPRESSION_VALUE;
         node->value = value;
         node->count = 0;

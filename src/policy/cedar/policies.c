@@ -294,6 +294,15 @@ int cedar_builder_link(struct cedar_builder *builder, const char *template_id, c
     return 0;
 }
 
+/** Most policies fail at a scope that names another entity: that should cost one comparison. */
+static void hash_scopes(struct policy *policy)
+{
+    for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
+        struct scope *scope = &policy->scopes[i];
+        scope->hash = scope->kind == SCOPE_EQUAL ? scope->uids[0]->hash : 0;
+    }
+}
+
 struct cedar_policies *cedar_builder_finish(struct cedar_builder *builder)
 {
     struct cedar_policies *policies = builder->policies;
@@ -302,6 +311,7 @@ struct cedar_policies *cedar_builder_finish(struct cedar_builder *builder)
         if (!builder->entries[i]->is_template) {
             struct policy *policy = arena_new(&policies->arena, sizeof(*policy));
             *policy = builder->entries[i]->policy;
+            hash_scopes(policy);
             list[policies->count++] = policy;
         }
     }

@@ -49,10 +49,32 @@ uint64_t cedar_hash(const void *bytes, size_t len);
 
 const struct cedar_text *cedar_text_new(struct arena *arena, const char *bytes, size_t len);
 
+/** memcmp without a call: names are short, and comparing them is most of a decision. */
+static inline bool cedar_bytes_equal(const char *a, const char *b, size_t len)
+{
+    uint64_t left = 0;
+    uint64_t right = 0;
+    for (; len >= sizeof(left); len -= sizeof(left)) {
+        __builtin_memcpy(&left, a, sizeof(left));
+        __builtin_memcpy(&right, b, sizeof(right));
+        if (left != right) {
+            return false;
+        }
+        a += sizeof(left);
+        b += sizeof(right);
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (a[i] != b[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static inline bool cedar_text_equals(const struct cedar_text *a, const struct cedar_text *b)
 {
     return a == b || (a->hash == b->hash && a->len == b->len &&
-                      __builtin_memcmp(a->bytes, b->bytes, a->len) == 0);
+                      cedar_bytes_equal(a->bytes, b->bytes, a->len));
 }
 
 /** Fill a uid whose texts live as long as it does. */
