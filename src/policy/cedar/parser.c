@@ -114,16 +114,30 @@ static bool slot_fits(struct parser *parser, struct scope *scope, enum variable 
     return true;
 }
 
+/** Take opening brackets. @return how many */
+static unsigned open_brackets(struct parser *parser)
+{
+    unsigned count = 0;
+    while (!parser->has_failed && parser_accept(parser, PUNCTUATION('(', 0))) {
+        if (++count > CEDAR_LIMIT_DEPTH) {
+            parser_fail_at(parser, parser->last_end, "more than %d brackets", CEDAR_LIMIT_DEPTH);
+        }
+    }
+    return count;
+}
+
+static bool close_brackets(struct parser *parser, unsigned count)
+{
+    for (; count > 0 && !parser->has_failed; count--) {
+        parser_expect(parser, PUNCTUATION(')', 0), "`)`");
+    }
+    return !parser->has_failed;
+}
+
 /** An entity or a slot, perhaps in brackets. Pushes one uid, NULL for a slot. */
 static bool parse_ref(struct parser *parser, struct scope *scope, enum variable variable)
 {
-    unsigned brackets = 0;
-    while (parser_accept(parser, PUNCTUATION('(', 0))) {
-        if (++brackets > CEDAR_LIMIT_DEPTH) {
-            parser_fail_at(parser, parser->last_end, "more than %d brackets", CEDAR_LIMIT_DEPTH);
-            return false;
-        }
-    }
+    unsigned brackets = open_brackets(parser);
     const struct cedar_uid *uid = NULL;
     if (parser->token.kind == TOKEN_SLOT && variable != VARIABLE_ACTION) {
         if (!slot_fits(parser, scope, variable)) {
@@ -132,11 +146,8 @@ static bool parse_ref(struct parser *parser, struct scope *scope, enum variable 
     } else {
         uid = parser_uid(parser);
     }
-    for (; brackets > 0 && !parser->has_failed; brackets--) {
-        parser_expect(parser, PUNCTUATION(')', 0), "`)`");
-    }
     parser_push(parser, uid);
-    return !parser->has_failed;
+    return close_brackets(parser, brackets);
 }
 
 static bool take_refs(struct parser *parser, struct scope *scope, size_t base)
@@ -177,9 +188,9 @@ static bool parse_entity_scope(struct parser *parser, struct scope *scope, enum 
     return !parser->has_failed;
 }
 
-static bool parse_action_list(struct parser *parser, struct scope *scope)
+/** Actions up to the closing bracket of a list. */
+static bool push_actions(struct parser *parser, struct scope *scope)
 {
-    size_t base = parser->stack.count;
     while (!parser_accept(parser, PUNCTUATION(']', 0))) {
         if (!parse_ref(parser, scope, VARIABLE_ACTION) ||
             (!parser_is(parser, PUNCTUATION(']', 0)) &&
@@ -187,7 +198,18 @@ static bool parse_action_list(struct parser *parser, struct scope *scope)
             return false;
         }
     }
-    return take_refs(parser, scope, base);
+    return true;
+}
+
+/** What stands behind `action in`: one action or a list; both may be in brackets. */
+static bool parse_actions(struct parser *parser, struct scope *scope)
+{
+    unsigned brackets = open_brackets(parser);
+    size_t base = parser->stack.count;
+    bool is_good = parser_accept(parser, PUNCTUATION('[', 0))
+                       ? push_actions(parser, scope)
+                       : parse_ref(parser, scope, VARIABLE_ACTION);
+    return is_good && take_refs(parser, scope, base) && close_brackets(parser, brackets);
 }
 
 static bool check_actions(struct parser *parser, const struct scope *scope, uint32_t begin)
@@ -214,9 +236,7 @@ static bool parse_action_scope(struct parser *parser, struct scope *scope)
         is_good = parse_one_ref(parser, scope, VARIABLE_ACTION);
     } else if (parser_accept_word(parser, "in")) {
         scope->kind = SCOPE_IN;
-        is_good = parser_accept(parser, PUNCTUATION('[', 0))
-                      ? parse_action_list(parser, scope)
-                      : parse_one_ref(parser, scope, VARIABLE_ACTION);
+        is_good = parse_actions(parser, scope);
     }
     return is_good && check_actions(parser, scope, begin);
 }
