@@ -107,13 +107,12 @@ void cedar_context_set_string(struct cedar_context *context, size_t index, const
     assert(context->field_of != NULL && index < context->record.count && len < UINT32_MAX);
     struct context_memory *memory = &context->memory[index];
     if (memory->text == NULL || len > memory->text_size) {
-        /* The text may be the old one's, so that goes only afterwards. */
-        struct cedar_text *longer = memory_new(sizeof(*longer) + len + 1);
-        memcpy(longer->bytes, text, len);
+        /* Longer than the old text, so it cannot be a part of that. */
         free(memory->text);
-        memory->text = longer;
+        memory->text = memory_new(sizeof(*memory->text) + len + 1);
         memory->text_size = len;
-    } else if (len > 0) {
+    }
+    if (len > 0) {
         memmove(memory->text->bytes, text, len);
     }
     memory->text->bytes[len] = '\0';

@@ -74,6 +74,8 @@ int entities_load_text(struct entities_load *load);
  */
 int entities_load_ancestors(struct entities_load *load);
 
-/** A table of `size` slots at least twice `count`; memory that free() takes. @param ret_mask size
- * - 1 */
+/**
+ * An empty hash table with room for `count`, at most half full; free() it.
+ * @param ret_mask its size less one
+ */
 uint32_t *entities_load_slots(size_t count, size_t *ret_mask);
