@@ -313,20 +313,20 @@ const struct cedar_record *cedar_record_make(struct arena *arena, struct cedar_f
 const struct cedar_value *cedar_record_get(const struct cedar_record *record,
                                            const struct cedar_text *name)
 {
-    const struct cedar_field *field = record->fields;
-    const struct cedar_field *end = field + record->count;
+    const struct cedar_field *fields = record->fields; /* may be NULL when there are none */
+    size_t first = 0;
     for (size_t left = record->count; left > SCAN_FIELDS;) {
         size_t half = left / 2;
-        if (field[half].hash < name->hash) {
-            field += half + 1;
+        if (fields[first + half].hash < name->hash) {
+            first += half + 1;
             left -= half + 1;
         } else {
             left = half;
         }
     }
-    for (; field < end && field->hash <= name->hash; field++) {
-        if (field->hash == name->hash && cedar_text_equals(field->name, name)) {
-            return &field->value;
+    for (size_t i = first; i < record->count && fields[i].hash <= name->hash; i++) {
+        if (fields[i].hash == name->hash && cedar_text_equals(fields[i].name, name)) {
+            return &fields[i].value;
         }
     }
     return NULL;
