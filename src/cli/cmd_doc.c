@@ -19,13 +19,16 @@ static const struct {
     {"conditions", detect_describe},
 };
 
-static int write_manual(const char *name, struct buf *out)
+static int write_manual(int argc, char **argv, struct buf *out)
 {
-    const struct command *command = name == NULL ? NULL : command_find(name);
-    if (name != NULL && command == NULL) {
-        return report_failure(EXIT_USAGE, "there is no command '%s'", name);
+    struct invocation asked = {0};
+    if (argc > 0) {
+        command_resolve(argc, argv, &asked);
+        if (asked.command == NULL || asked.argc > 1) {
+            return report_failure(EXIT_USAGE, "there is no command '%s'", argv[argc - 1]);
+        }
     }
-    manual_page(command, out);
+    manual_page(asked.command, out);
     return EXIT_OK;
 }
 
@@ -46,13 +49,13 @@ static int write_page(const char *name, struct buf *out)
 int cmd_doc(const struct invocation *invocation)
 {
     struct option_set set = {.rows = no_options};
-    struct parsed parsed = command_parse(invocation, &set, 1, 2);
+    struct parsed parsed = command_parse(invocation, &set, 1, 1 + COMMAND_WORDS_MAX);
     if (parsed.is_over) {
         return parsed.exit_code;
     }
     auto_buf struct buf out = {0};
     int exit_code = strcmp(parsed.argv[0], "man") == 0
-                        ? write_manual(parsed.argc == 2 ? parsed.argv[1] : NULL, &out)
+                        ? write_manual(parsed.argc - 1, parsed.argv + 1, &out)
                         : write_page(parsed.argv[0], &out);
     report_output(&out);
     return exit_code;

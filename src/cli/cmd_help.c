@@ -3,32 +3,29 @@
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
-#include "cli/style.h"
-
-#include <stdio.h>
-
-#define HELP_COLUMNS 96
 
 int cmd_help(const struct invocation *invocation)
 {
     struct option_set set = {.rows = no_options};
-    struct parsed parsed = command_parse(invocation, &set, 0, 1);
+    struct parsed parsed = command_parse(invocation, &set, 0, COMMAND_WORDS_MAX);
     if (parsed.is_over) {
         return parsed.exit_code;
     }
-    size_t columns = style_columns(stdout, HELP_COLUMNS);
-    columns = columns < HELP_COLUMNS ? columns : HELP_COLUMNS;
-    auto_buf struct buf text = {0};
-    if (parsed.argc == 0) {
-        command_overview(columns, &text);
-    } else {
-        const struct command *command = command_find(parsed.argv[0]);
-        if (command == NULL) {
-            return report_failure(EXIT_USAGE, "there is no command '%s'; see 'rondo help'",
-                                  parsed.argv[0]);
+    struct invocation asked = {0};
+    if (parsed.argc > 0) {
+        command_resolve(parsed.argc, parsed.argv, &asked);
+        /* Words that were not taken stand behind the command's own. */
+        const char *unknown = asked.command == NULL ? parsed.argv[0]
+                              : asked.argc > 1      ? asked.argv[1]
+                                                    : NULL;
+        if (unknown != NULL && (asked.command == NULL || asked.command->subcommands != NULL)) {
+            return command_unknown(asked.command, unknown);
         }
-        command_help(command, columns, &text);
+        if (unknown != NULL) {
+            return report_failure(EXIT_USAGE, "'rondo %s' has no commands of its own",
+                                  asked.command->name);
+        }
     }
-    report_output(&text);
-    return 0;
+    command_print_help(asked.command, stdout);
+    return EXIT_OK;
 }

@@ -3,6 +3,7 @@
 #include "cli/command.h"
 
 #include "base/error.h"
+#include "base/suggest.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
 #include "cli/style.h"
@@ -19,14 +20,93 @@
 #define HELP_NARROW        64
 #define HELP_INDENT_NARROW 6
 
-const struct command *command_find(const char *name)
+const char *command_word(const struct command *command)
 {
-    for (const struct command *command = commands; command->name != NULL; command++) {
-        if (strcmp(command->name, name) == 0) {
-            return command;
+    const char *space = strrchr(command->name, ' ');
+    return space == NULL ? command->name : space + 1;
+}
+
+static const struct command *find_in(const struct command *table, const char *word, size_t len)
+{
+    for (; table != NULL && table->name != NULL; table++) {
+        const char *own = command_word(table);
+        if (strlen(own) == len && memcmp(own, word, len) == 0) {
+            return table;
         }
     }
     return NULL;
+}
+
+/** The command that the first `len` bytes of a text name. */
+static const struct command *find_path(const char *name, size_t len)
+{
+    const struct command *table = commands;
+    const struct command *found = NULL;
+    for (size_t at = 0; at < len;) {
+        size_t word_len = strcspn(name + at, " ");
+        found = find_in(table, name + at, word_len);
+        if (found == NULL) {
+            return NULL;
+        }
+        table = found->subcommands;
+        at += word_len + 1;
+    }
+    return found;
+}
+
+const struct command *command_find(const char *name)
+{
+    return find_path(name, strlen(name));
+}
+
+const struct command *command_next(const struct command *command)
+{
+    if (command == NULL) {
+        return commands;
+    }
+    if (command->subcommands != NULL) {
+        return command->subcommands;
+    }
+    while (command[1].name == NULL) {
+        const char *space = strrchr(command->name, ' ');
+        if (space == NULL) {
+            return NULL;
+        }
+        command = find_path(command->name, (size_t)(space - command->name));
+    }
+    return command + 1;
+}
+
+void command_resolve(int argc, char **argv, struct invocation *ret_invocation)
+{
+    const struct command *table = commands;
+    *ret_invocation = (struct invocation){.argc = argc, .argv = argv};
+    for (int i = 0; i < argc && table != NULL; i++) {
+        const struct command *command = find_in(table, argv[i], strlen(argv[i]));
+        if (command == NULL) {
+            return;
+        }
+        *ret_invocation =
+            (struct invocation){.command = command, .argc = argc - i, .argv = argv + i};
+        table = command->subcommands;
+    }
+}
+
+int command_unknown(const struct command *group, const char *word)
+{
+    struct suggest suggest = {.word = word, .len = strlen(word)};
+    const struct command *table = group == NULL ? commands : group->subcommands;
+    for (; table->name != NULL; table++) {
+        if (!table->is_hidden) {
+            suggest_offer(&suggest, command_word(table));
+        }
+    }
+    auto_buf struct buf hint = {0};
+    const char *of = group == NULL ? "" : group->name;
+    const char *space = group == NULL ? "" : " ";
+    suggest_write(&suggest, "", "", &hint);
+    return report_failure(EXIT_USAGE, "there is no command '%s%s%s'%s; see 'rondo help%s%s'", of,
+                          space, word, buf_string(&hint), space, of);
 }
 
 int command_misuse(const struct command *command, const char *message)
@@ -38,18 +118,32 @@ int command_misuse(const struct command *command, const char *message)
     return EXIT_USAGE;
 }
 
-static size_t help_columns(void)
-{
-    size_t columns = style_columns(stdout, HELP_COLUMNS);
-    return columns < HELP_COLUMNS ? columns : HELP_COLUMNS;
-}
-
-static struct parsed print_help(const struct command *command)
+void command_print_help(const struct command *command, FILE *stream)
 {
     auto_buf struct buf text = {0};
-    command_help(command, help_columns(), &text);
-    report_output(&text);
-    return (struct parsed){.is_over = true, .exit_code = EXIT_OK};
+    size_t columns = style_columns(stream, HELP_COLUMNS);
+    columns = columns < HELP_COLUMNS ? columns : HELP_COLUMNS;
+    if (command == NULL) {
+        command_overview(columns, &text);
+    } else {
+        command_help(command, columns, &text);
+    }
+    fwrite(text.data, 1, text.len, stream);
+    fflush(stream);
+}
+
+int cmd_group(const struct invocation *invocation)
+{
+    if (invocation->argc > 1 && invocation->argv[1][0] != '-') {
+        return command_unknown(invocation->command, invocation->argv[1]);
+    }
+    struct option_set set = {.rows = no_options};
+    struct parsed parsed = command_parse(invocation, &set, 0, 0);
+    if (parsed.is_over) {
+        return parsed.exit_code;
+    }
+    command_print_help(invocation->command, stderr);
+    return EXIT_USAGE;
 }
 
 static struct parsed parse(const struct invocation *invocation, struct option_set *set,
@@ -67,7 +161,8 @@ static struct parsed parse(const struct invocation *invocation, struct option_se
                                .exit_code = command_misuse(invocation->command, err.message)};
     }
     if (is_help) {
-        return print_help(invocation->command);
+        command_print_help(invocation->command, stdout);
+        return (struct parsed){.is_over = true, .exit_code = EXIT_OK};
     }
     return (struct parsed){.argc = invocation->argc - rest, .argv = invocation->argv + rest};
 }
@@ -160,11 +255,27 @@ static void help_examples(const char *examples, struct buf *ret_buf)
     }
 }
 
+static void help_commands(const struct command *table, size_t columns, struct buf *ret_buf)
+{
+    buf_append_string(ret_buf, "\nCommands:\n");
+    for (const struct command *command = table; command->name != NULL; command++) {
+        if (!command->is_hidden) {
+            buf_append_string(ret_buf, "  ");
+            text_pad(command_word(command), 14, ret_buf);
+            text_wrap(command->help, 16, columns, 16, ret_buf);
+            buf_append_string(ret_buf, "\n");
+        }
+    }
+}
+
 void command_help(const struct command *command, size_t columns, struct buf *ret_buf)
 {
     buf_printf(ret_buf, "Usage: rondo %s %s\n\n", command->name, command->synopsis);
     text_wrap(command->description, 0, columns, 0, ret_buf);
     buf_append_string(ret_buf, "\n");
+    if (command->subcommands != NULL) {
+        help_commands(command->subcommands, columns, ret_buf);
+    }
     help_options(command->options, columns, ret_buf);
     if (command->examples != NULL) {
         help_examples(command->examples, ret_buf);
@@ -177,15 +288,8 @@ void command_overview(size_t columns, struct buf *ret_buf)
     text_wrap("Run a command again and again until verified conditions hold, and never lose the "
               "work: every iteration is journalled, every checkpoint survives a crash.",
               0, columns, 0, ret_buf);
-    buf_append_string(ret_buf, "\n\nCommands:\n");
-    for (const struct command *command = commands; command->name != NULL; command++) {
-        if (!command->is_hidden) {
-            buf_append_string(ret_buf, "  ");
-            text_pad(command->name, 14, ret_buf);
-            text_wrap(command->help, 16, columns, 16, ret_buf);
-            buf_append_string(ret_buf, "\n");
-        }
-    }
+    buf_append_string(ret_buf, "\n");
+    help_commands(commands, columns, ret_buf);
     buf_append_string(ret_buf, "\nA first try, in a project with tests:\n"
                                "  rondo loop --until all_tests_pass -- ./my-agent.sh\n\n"
                                "'rondo help COMMAND' says more about each.\n");

@@ -7,6 +7,8 @@
 
 #include "cli/option.h"
 
+#include <stdio.h>
+
 /** One invocation of a command. */
 struct invocation {
     const struct command *command;
@@ -15,7 +17,7 @@ struct invocation {
 };
 
 struct command {
-    const char *name;
+    const char *name;        /**< the words behind `rondo`: "loop", "policy check" */
     const char *synopsis;    /**< what follows the name: "[OPTION...] RUN" */
     const char *help;        /**< one line */
     const char *description; /**< paragraphs, separated by an empty line; for --help and man */
@@ -23,15 +25,39 @@ struct command {
     const struct option_row *options;
     enum option_completes completes; /**< its words that are no options */
     bool is_hidden;
+    /** The commands of a group (then `run` is cmd_group), or NULL; ends with a NULL name. */
+    const struct command *subcommands;
     /** @return exit code (cli/exit_codes.h) */
     int (*run)(const struct invocation *invocation);
 };
 
+/** Words that a command's name can have. */
+#define COMMAND_WORDS_MAX 2
+
 /** All commands, in the order in which help lists them; ends with a NULL name. */
 extern const struct command commands[];
 
-/** @return the command of that name or NULL */
+/** @return the command of that name ("policy check") or NULL */
 const struct command *command_find(const char *name);
+
+/** Last word of a command's name. Borrowed from it. */
+const char *command_word(const struct command *command);
+
+/**
+ * The next of all commands, each group before its own ones: `command_next(NULL)` is the first, NULL
+ * follows the last.
+ */
+const struct command *command_next(const struct command *command);
+
+/**
+ * Find what is to be run: as many words as name commands are taken.
+ * @param argv at least one word
+ * @param ret_invocation its command is NULL when the first word is none
+ */
+void command_resolve(int argc, char **argv, struct invocation *ret_invocation);
+
+/** Report a word that names no command of a group (NULL = of rondo). @return EXIT_USAGE */
+int command_unknown(const struct command *group, const char *word);
 
 /** What parsing a command's words gave. */
 struct parsed {
@@ -54,8 +80,11 @@ struct parsed command_parse_rest(const struct invocation *invocation, struct opt
 /** Append the --help text of a command, wrapped to `columns`. */
 void command_help(const struct command *command, size_t columns, struct buf *ret_buf);
 
-/** Append the list of commands. */
+/** Append what rondo is and its list of commands. */
 void command_overview(size_t columns, struct buf *ret_buf);
+
+/** Write the help of a command to a stream, as wide as its terminal. */
+void command_print_help(const struct command *command, FILE *stream);
 
 /** Report a usage error with a hint at --help. @return EXIT_USAGE */
 int command_misuse(const struct command *command, const char *message);
@@ -73,6 +102,8 @@ int cmd_completion(const struct invocation *invocation);
 int cmd_doc(const struct invocation *invocation);
 int cmd_version(const struct invocation *invocation);
 int cmd_help(const struct invocation *invocation);
+/** A group without one of its commands: help. */
+int cmd_group(const struct invocation *invocation);
 
 extern const struct option_row loop_options[];
 extern const struct option_row resume_options[];

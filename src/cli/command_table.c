@@ -117,11 +117,13 @@ const struct command commands[] = {
     },
     {
         .name = "completion",
-        .synopsis = "bash",
+        .synopsis = "bash | zsh | fish",
         .help = "Write a completion script for the shell",
-        .description = "Writes a script that completes commands, options and runs in bash.",
-        .examples = "source <(rondo completion bash)\tin the present shell",
+        .description = "Writes a script that completes commands, options and runs.",
+        .examples = "source <(rondo completion bash)\tin the present shell; the same with zsh\n"
+                    "rondo completion fish | source\tin fish",
         .options = no_options,
+        .completes = COMPLETE_SHELL,
         .run = cmd_completion,
     },
     {
@@ -143,7 +145,7 @@ const struct command commands[] = {
     },
     {
         .name = "help",
-        .synopsis = "[COMMAND]",
+        .synopsis = "[COMMAND...]",
         .help = "Show help on a command",
         .description = "Lists the commands, or shows the help of one.",
         .options = no_options,

@@ -43,11 +43,11 @@ int main(int argc, char **argv)
         fputs(buf_string(&text), stderr);
         return EXIT_USAGE;
     }
-    const char *name = alias(argv[1]);
-    const struct command *command = command_find(name);
-    if (command == NULL) {
-        return report_failure(EXIT_USAGE, "there is no command '%s'; see 'rondo help'", name);
+    argv[1] = (char *)alias(argv[1]); /* Words are moved, but never written to. */
+    struct invocation invocation;
+    command_resolve(argc - 1, argv + 1, &invocation);
+    if (invocation.command == NULL) {
+        return command_unknown(NULL, argv[1]);
     }
-    struct invocation invocation = {.command = command, .argc = argc - 1, .argv = argv + 1};
-    return command->run(&invocation);
+    return invocation.command->run(&invocation);
 }

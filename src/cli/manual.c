@@ -133,10 +133,10 @@ static void add_exit_codes(struct buf *out)
     }
 }
 
-static void add_command_list(struct buf *out)
+static void add_command_list(const struct command *table, struct buf *out)
 {
     buf_append_string(out, ".SH COMMANDS\n");
-    for (const struct command *command = commands; command->name != NULL; command++) {
+    for (const struct command *command = table; command->name != NULL; command++) {
         if (!command->is_hidden) {
             buf_append_string(out, ".TP\n\\fBrondo ");
             add_text(command->name, out);
@@ -161,10 +161,43 @@ static void add_main_page(struct buf *out)
         "nearest folder that has one, from the working directory up, else in the working "
         "directory. RUN is the id of a run, the beginning of one, or 'last'.",
         out);
-    add_command_list(out);
+    add_command_list(commands, out);
     add_exit_codes(out);
     buf_append_string(out, ".SH ENVIRONMENT\n.TP\n\\fBRONDO_STORE\\fR\nFile of the store\n"
                            ".TP\n\\fBNO_COLOR\\fR\nWhen set and not empty: no colours\n");
+}
+
+/** Name of a command's page: its words joined. */
+static void page_name(const char *name, size_t len, struct buf *out)
+{
+    buf_append_string(out, "rondo-");
+    for (size_t i = 0; i < len; i++) {
+        buf_append(out, name[i] == ' ' ? "-" : &name[i], 1);
+    }
+}
+
+static void add_reference(const char *name, size_t len, struct buf *out)
+{
+    auto_buf struct buf page = {0};
+    page_name(name, len, &page);
+    buf_append_string(out, ",\n\\fB");
+    add_text(buf_string(&page), out);
+    buf_append_string(out, "\\fR(1)");
+}
+
+/** A command's group, and the commands of a group. */
+static void add_see_also(const struct command *command, struct buf *out)
+{
+    buf_append_string(out, ".SH SEE ALSO\n\\fBrondo\\fR(1)");
+    const char *space = strrchr(command->name, ' ');
+    if (space != NULL) {
+        add_reference(command->name, (size_t)(space - command->name), out);
+    }
+    const struct command *own = command->subcommands;
+    for (; own != NULL && own->name != NULL; own++) {
+        add_reference(own->name, strlen(own->name), out);
+    }
+    buf_append_string(out, "\n");
 }
 
 void manual_page(const struct command *command, struct buf *ret_buf)
@@ -174,7 +207,7 @@ void manual_page(const struct command *command, struct buf *ret_buf)
         return;
     }
     auto_buf struct buf name = {0};
-    buf_printf(&name, "rondo-%s", command->name);
+    page_name(command->name, strlen(command->name), &name);
     add_title(buf_string(&name), command->help, ret_buf);
     buf_append_string(ret_buf, ".SH SYNOPSIS\n\\fBrondo ");
     add_text(command->name, ret_buf);
@@ -182,12 +215,15 @@ void manual_page(const struct command *command, struct buf *ret_buf)
     add_text(command->synopsis, ret_buf);
     buf_append_string(ret_buf, "\n.SH DESCRIPTION\n");
     add_paragraphs(command->description, ret_buf);
+    if (command->subcommands != NULL) {
+        add_command_list(command->subcommands, ret_buf);
+    }
     add_options(command->options, ret_buf);
     if (command->examples != NULL) {
         add_examples(command->examples, ret_buf);
     }
     add_exit_codes(ret_buf);
-    buf_append_string(ret_buf, ".SH SEE ALSO\n\\fBrondo\\fR(1)\n");
+    add_see_also(command, ret_buf);
 }
 
 /** Append text for a Markdown table cell. */
@@ -218,7 +254,8 @@ static void add_row(const struct option_row *row, struct buf *out)
 
 void manual_options(struct buf *ret_buf)
 {
-    for (const struct command *command = commands; command->name != NULL; command++) {
+    const struct command *command = NULL;
+    while ((command = command_next(command)) != NULL) {
         if (command->is_hidden) {
             continue;
         }

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/** Append the man page rondo-NAME(1), or rondo(1) for NULL. */
+/** Append the man page of a command, rondo-policy-check(1), or rondo(1) for NULL. */
 void manual_page(const struct command *command, struct buf *ret_buf);
 
 /** Append the options of all commands in Markdown, for docs/options.md. */

@@ -41,6 +41,8 @@ enum option_completes {
     COMPLETE_RUN,
     COMPLETE_COMMAND, /**< the commands of rondo */
     COMPLETE_PROGRAM, /**< anything that can be executed */
+    COMPLETE_SHELL,   /**< the shells that there is a completion for */
+    COMPLETE_KIND_COUNT,
 };
 
 struct option_row {

@@ -17,7 +17,7 @@
 static void every_command_is_described(void **state)
 {
     (void)state;
-    for (const struct command *command = commands; command->name != NULL; command++) {
+    for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         assert_non_null(command->synopsis);
         assert_non_null(command->help);
         assert_true(strlen(command->description) > 20);
@@ -31,7 +31,7 @@ static void every_command_is_described(void **state)
 static void every_option_is_documented_and_has_what_its_kind_needs(void **state)
 {
     (void)state;
-    for (const struct command *command = commands; command->name != NULL; command++) {
+    for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         for (const struct option_row *row = command->options; row->name != NULL; row++) {
             bool takes_argument = row->kind != OPTION_FLAG;
             assert_true(row->is_hidden || strlen(row->help) > 5);
@@ -45,7 +45,7 @@ static void every_option_is_documented_and_has_what_its_kind_needs(void **state)
 static void no_option_stands_twice_in_a_table(void **state)
 {
     (void)state;
-    for (const struct command *command = commands; command->name != NULL; command++) {
+    for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         const struct option_row *rows = command->options;
         for (size_t i = 0; i < option_count(rows); i++) {
             assert_int_equal(option_find(rows, rows[i].name), (int)i);
@@ -85,7 +85,7 @@ static size_t widest_line(const char *text)
 static void help_names_every_option_and_fits_the_terminal(void **state)
 {
     (void)state;
-    for (const struct command *command = commands; command->name != NULL; command++) {
+    for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         auto_buf struct buf text = {0};
         struct command without_examples = *command;
         without_examples.examples = NULL; /* Lines to be copied are not wrapped. */
@@ -102,7 +102,7 @@ static void help_names_every_option_and_fits_the_terminal(void **state)
 static void every_page_of_the_manual_has_its_sections(void **state)
 {
     (void)state;
-    for (const struct command *command = commands; command->name != NULL; command++) {
+    for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         auto_buf struct buf page = {0};
         manual_page(command, &page);
         assert_non_null(strstr(buf_string(&page), ".SH SYNOPSIS"));
