@@ -186,14 +186,17 @@ struct cedar_value {
 
 static inline struct cedar_value cedar_bool(bool truth)
 {
-    struct cedar_value value = {.kind = CEDAR_BOOL};
+    struct cedar_value value;
+    value.kind = CEDAR_BOOL;
+    value.as.number = 0;
     value.as.truth = truth;
     return value;
 }
 
 static inline struct cedar_value cedar_number(enum cedar_kind kind, int64_t number)
 {
-    struct cedar_value value = {.kind = kind};
+    struct cedar_value value;
+    value.kind = kind;
     value.as.number = number;
     return value;
 }

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Making rulesets. Nothing here touches files: see source.c. */
+#include "policy/ruleset.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "policy/limit.h"
+#include "policy/links.h"
+#include "policy/vocabulary.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Rondo's own policies. What they read stands in the entity of the run: its options. */
+static const struct {
+    const char *id;
+    bool is_default_only; /* only where there is no file */
+    const char *text;
+} own_policies[] = {
+    {"base", true,
+     "@id(\"base\")\n"
+     "permit (principal, action, resource);\n"},
+    {"limit.iterations", false,
+     "@id(\"limit.iterations\") @reason(\"the iteration limit of the run is used up\")\n"
+     "forbid (principal, action == Action::\"iterate\", resource is Run)\n"
+     "when { resource has max_iterations && context.iteration >= resource.max_iterations };\n"},
+    {"limit.tokens", false,
+     "@id(\"limit.tokens\") @reason(\"the token limit of the run is used up\")\n"
+     "forbid (principal, action == Action::\"iterate\", resource is Run)\n"
+     "when { resource has max_tokens && context.tokens >= resource.max_tokens };\n"},
+    {"limit.cost", false,
+     "@id(\"limit.cost\") @reason(\"the cost limit of the run is used up\")\n"
+     "forbid (principal, action == Action::\"iterate\", resource is Run)\n"
+     "when { resource has max_cost_usd && "
+     "context.cost_usd.greaterThanOrEqual(resource.max_cost_usd) };\n"},
+    {"limit.time", false,
+     "@id(\"limit.time\") @reason(\"the time limit of the run is used up\")\n"
+     "forbid (principal, action == Action::\"iterate\", resource is Run)\n"
+     "when { resource has max_elapsed_s && context.elapsed_s >= resource.max_elapsed_s };\n"},
+};
+
+#define OWN_FILE "rondo"
+
+/**
+ * The shorthand of role files is not Cedar. Whoever writes it in a policy file gets the text that
+ * says the same.
+ */
+static void explain_shorthand(const struct ruleset_text *text, const struct cedar_problem *problem,
+                              struct rondo_error *err)
+{
+    static const char word[] = "max_iterations";
+    const char *at = text->text + problem->offset;
+    const char *end = text->text + text->len;
+    if ((size_t)(end - at) < sizeof(word) || strncmp(at, word, sizeof(word) - 1) != 0) {
+        return;
+    }
+    at += sizeof(word) - 1;
+    while (at < end && (*at == ' ' || *at == ':' || *at == '"' || *at == '=')) {
+        at++;
+    }
+    size_t digits = 0;
+    while (at + digits < end && at[digits] >= '0' && at[digits] <= '9') {
+        digits++;
+    }
+    bool is_number = digits > 0 && digits < 19;
+    const char *number = is_number ? at : "100";
+    int shown = is_number ? (int)digits : 3;
+    error_set(err, RONDO_ERR_INVALID,
+              "%s:%u:%u: `max_iterations: %.*s` is the shorthand of role files and options; in a "
+              "policy file write: @id(\"limit.iterations\") forbid (principal, action == "
+              "Action::\"iterate\", resource) unless { context.iteration < %.*s };",
+              text->name, problem->line, problem->column, shown, number, shown, number);
+}
+
+static int add_policies(struct cedar_builder *builder, const struct ruleset_text *text,
+                        struct rondo_error *err)
+{
+    struct cedar_problem problem = {0};
+    int r = cedar_builder_add_templates(builder, text->name, text->text, text->len, &problem, err);
+    if (r == RONDO_ERR_INVALID) {
+        explain_shorthand(text, &problem, err);
+    }
+    return r;
+}
+
+static int add_given(struct cedar_builder *builder, const struct ruleset_text *texts, size_t count,
+                     struct rondo_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        int r = texts[i].part == RULESET_POLICIES ? add_policies(builder, &texts[i], err) : 0;
+        if (r < 0) {
+            return r;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        int r = texts[i].part == RULESET_LINKS
+                    ? links_add(builder, texts[i].name, texts[i].text, texts[i].len, err)
+                    : 0;
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+/** Own policies come behind the given ones, which may replace them. @return how many */
+static size_t add_own(struct cedar_builder *builder, bool has_files)
+{
+    size_t added = 0;
+    for (size_t i = 0; i < sizeof(own_policies) / sizeof(own_policies[0]); i++) {
+        bool is_wanted = !(own_policies[i].is_default_only && has_files) &&
+                         !cedar_builder_has(builder, own_policies[i].id);
+        if (is_wanted && cedar_builder_add(builder, OWN_FILE, own_policies[i].text,
+                                           strlen(own_policies[i].text), NULL, NULL) == 0) {
+            added++;
+        }
+    }
+    return added;
+}
+
+static int read_entities(struct ruleset *ruleset, const struct ruleset_text *texts, size_t count,
+                         struct rondo_error *err)
+{
+    auto_buf struct buf actions = {0};
+    vocabulary_write_actions(&actions);
+    ruleset->actions = cedar_entities_parse(actions.data, actions.len, NULL, err);
+    ruleset->entities = ruleset->actions;
+    for (size_t i = 0; i < count && ruleset->entities != NULL; i++) {
+        if (texts[i].part != RULESET_ENTITIES) {
+            continue;
+        }
+        if (ruleset->entities != ruleset->actions) {
+            return error_set(err, RONDO_ERR_INVALID, "%s: a second file of entities",
+                             texts[i].name);
+        }
+        ruleset->entities =
+            cedar_entities_parse(texts[i].text, texts[i].len, ruleset->actions, err);
+        if (ruleset->entities == NULL) {
+            error_prefix(err, "%s", texts[i].name);
+        }
+    }
+    return ruleset->entities == NULL ? err->code : 0;
+}
+
+static void digest_texts(struct ruleset *ruleset, const struct ruleset_text *texts, size_t count)
+{
+    unsigned char bytes[DIGEST_SIZE];
+    struct digest digest = digest_begin();
+    for (size_t i = 0; i < count; i++) {
+        digest_add_u64(&digest, (uint64_t)texts[i].part);
+        digest_add_u64(&digest, texts[i].len);
+        digest_add(&digest, texts[i].text, texts[i].len);
+    }
+    digest_finish(&digest, bytes);
+    digest_hex(bytes, ruleset->digest);
+}
+
+static void keep_texts(struct ruleset *ruleset, const struct ruleset_text *texts, size_t count)
+{
+    struct buf all = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (count > 1) {
+            buf_printf(&all, "%s// %s\n", i > 0 ? "\n" : "", texts[i].name);
+        }
+        buf_append(&all, texts[i].text, texts[i].len);
+    }
+    ruleset->text_len = all.len;
+    ruleset->text = buf_steal(&all);
+}
+
+/** The first error of the lint, as an error of the whole. */
+struct lint_result {
+    lint_fn *finding;
+    void *context;
+    size_t error_count;
+    struct rondo_error *err;
+};
+
+static void take_finding(const struct lint_finding *finding, void *context)
+{
+    struct lint_result *result = context;
+    if (result->finding != NULL) {
+        result->finding(finding, result->context);
+    }
+    if (finding->is_error && result->error_count++ == 0) {
+        error_set(result->err, RONDO_ERR_INVALID, "%s:%u:%u: %s", finding->file, finding->line,
+                  finding->column, finding->message);
+    }
+}
+
+static int lint(const struct ruleset *ruleset, lint_fn *finding, void *context,
+                struct rondo_error *err)
+{
+    struct lint_result result = {.finding = finding, .context = context, .err = err};
+    lint_policies(ruleset->policies, take_finding, &result);
+    return result.error_count > 0 ? RONDO_ERR_INVALID : 0;
+}
+
+static bool counts_iterations(const struct ruleset *ruleset)
+{
+    for (size_t i = 0; i < ruleset->given_count; i++) {
+        if (limit_is_mentioned(ruleset->policies, i, LIMIT_ITERATIONS)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_size(const struct ruleset_text *texts, size_t count, struct rondo_error *err)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        total += texts[i].len;
+    }
+    return total <= LIMIT_POLICY_BYTES
+               ? 0
+               : error_set(err, RONDO_ERR_LIMIT, "policies of %zu bytes; the limit is %ld", total,
+                           (long)LIMIT_POLICY_BYTES);
+}
+
+static int fill(struct ruleset *ruleset, const struct ruleset_text *texts, size_t count,
+                lint_fn *finding, void *context, struct rondo_error *err)
+{
+    struct cedar_builder *builder = cedar_builder_new(CEDAR_ANNOTATION_IDS);
+    int r = add_given(builder, texts, count, err);
+    if (r < 0) {
+        cedar_builder_free(builder);
+        return r;
+    }
+    size_t own_count = add_own(builder, count > 0);
+    ruleset->policies = cedar_builder_finish(builder);
+    ruleset->given_count = cedar_policies_count(ruleset->policies) - own_count;
+    ruleset->counts_iterations = counts_iterations(ruleset);
+    digest_texts(ruleset, texts, count);
+    keep_texts(ruleset, texts, count);
+    r = lint(ruleset, finding, context, err);
+    return r < 0 ? r : read_entities(ruleset, texts, count, err);
+}
+
+int ruleset_make(const char *source, const struct ruleset_text *texts, size_t count,
+                 lint_fn *finding, void *context, struct ruleset **ret_ruleset,
+                 struct rondo_error *err)
+{
+    struct rondo_error own_error = {0};
+    err = err == NULL ? &own_error : err;
+    int r = check_size(texts, count, err);
+    if (r < 0) {
+        return r;
+    }
+    struct ruleset *ruleset = memory_new_zero(1, sizeof(*ruleset));
+    ruleset->references = 1;
+    ruleset->source = memory_dup_string(source);
+    r = fill(ruleset, texts, count, finding, context, err);
+    if (r < 0) {
+        ruleset_unref(ruleset);
+        return r;
+    }
+    *ret_ruleset = ruleset;
+    return 0;
+}
+
+struct ruleset *ruleset_ref(struct ruleset *ruleset)
+{
+    atomic_fetch_add_explicit(&ruleset->references, 1, memory_order_relaxed);
+    return ruleset;
+}
+
+void ruleset_unref(struct ruleset *ruleset)
+{
+    if (ruleset == NULL ||
+        atomic_fetch_sub_explicit(&ruleset->references, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    if (ruleset->entities != ruleset->actions) {
+        cedar_entities_free(ruleset->entities);
+    }
+    cedar_entities_free(ruleset->actions);
+    cedar_policies_unref(ruleset->policies);
+    free(ruleset->source);
+    free(ruleset->text);
+    free(ruleset);
+}
+
+void ruleset_write(const struct ruleset *ruleset, struct buf *ret_text)
+{
+    bool has_files = strcmp(ruleset->source, RULESET_BUILT_IN) != 0;
+    if (has_files) {
+        buf_append(ret_text, ruleset->text, ruleset->text_len);
+        buf_append_string(ret_text, "\n");
+    }
+    buf_append_string(ret_text, has_files
+                                    ? "// Rondo's own: the options of a run. A policy with the "
+                                      "same @id takes the place of one.\n"
+                                    : "// Built in: there is no policy file.\n");
+    buf_printf(
+        ret_text, "// max_iterations of a run is its option --max-iterations; without it, %s.\n",
+        ruleset->counts_iterations ? "nothing, because policies above count iterations" : "10");
+    size_t count = cedar_policies_count(ruleset->policies);
+    for (size_t i = ruleset->given_count; i < count; i++) {
+        size_t len = 0;
+        const char *text = cedar_policies_text(ruleset->policies, i, &len);
+        buf_append_string(ret_text, "\n");
+        buf_append(ret_text, text, len);
+        buf_append_string(ret_text, "\n");
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Entities of a run, written as JSON and read by the engine, as everybody's are. */
+#include "policy/subject_entities.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "policy/cedar/entities.h"
+#include "policy/cedar/value_json.h"
+
+#include <string.h>
+
+#define NS_PER_SECOND INT64_C(1000000000)
+/** Millionths in a ten-thousandth. */
+#define MICRO_PER_UNIT 100
+
+static void write_uid(struct json_writer *writer, const char *key, const char *type, const char *id)
+{
+    json_begin_object(writer, key);
+    json_write_string(writer, "type", type);
+    json_write_string(writer, "id", id);
+    json_end_object(writer);
+}
+
+static void write_decimal(struct json_writer *writer, const char *key, int64_t units)
+{
+    char text[CEDAR_EXTENSION_TEXT_SIZE];
+    cedar_decimal_format(units, text);
+    json_begin_object(writer, key);
+    json_begin_object(writer, "__extn");
+    json_write_string(writer, "fn", "decimal");
+    json_write_string(writer, "arg", text);
+    json_end_object(writer);
+    json_end_object(writer);
+}
+
+/** Round up: a limit counts as used up by the same rounding as what is measured against it. */
+static int64_t divide_up(int64_t number, int64_t divisor)
+{
+    return number / divisor + (number % divisor > 0 ? 1 : 0);
+}
+
+static void write_run_attributes(struct json_writer *writer, const struct subject_options *options,
+                                 const struct ruleset *ruleset)
+{
+    int64_t iterations = options->max_iterations;
+    if (iterations == 0 && !ruleset->counts_iterations) {
+        iterations = RULESET_DEFAULT_ITERATIONS;
+    }
+    json_begin_object(writer, "attrs");
+    json_begin_object(writer, "agent");
+    write_uid(writer, "__entity", "Agent", options->agent_id);
+    json_end_object(writer);
+    json_write_string(writer, "kind", options->kind);
+    json_write_string(writer, "workspace", options->workspace);
+    if (iterations > 0) {
+        json_write_int(writer, "max_iterations", iterations);
+    }
+    if (options->max_tokens > 0) {
+        json_write_int(writer, "max_tokens", options->max_tokens);
+    }
+    if (options->max_cost_micro > 0) {
+        write_decimal(writer, "max_cost_usd", divide_up(options->max_cost_micro, MICRO_PER_UNIT));
+    }
+    if (options->max_elapsed_ns > 0) {
+        json_write_int(writer, "max_elapsed_s", divide_up(options->max_elapsed_ns, NS_PER_SECOND));
+    }
+    json_end_object(writer);
+}
+
+static void write_run(struct json_writer *writer, const struct subject_options *options,
+                      const struct ruleset *ruleset)
+{
+    json_begin_object(writer, NULL);
+    write_uid(writer, "uid", "Run", options->run_id);
+    write_run_attributes(writer, options, ruleset);
+    json_begin_array(writer, "parents");
+    json_end_array(writer);
+    json_end_object(writer);
+}
+
+static bool has_field(const struct cedar_record *record, const char *name)
+{
+    for (size_t i = 0; record != NULL && i < record->count; i++) {
+        if (strcmp(record->fields[i].name->bytes, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_record(struct json_writer *writer, const struct cedar_record *record)
+{
+    for (size_t i = 0; record != NULL && i < record->count; i++) {
+        cedar_value_write_json(record->fields[i].value, record->fields[i].name->bytes, writer);
+    }
+}
+
+/** The agent as the administrator has described it, with every declared attribute. */
+static void write_agent(struct json_writer *writer, const char *agent_id,
+                        const struct cedar_entity *given)
+{
+    const struct cedar_record *attributes = given == NULL ? NULL : given->attributes;
+    json_begin_object(writer, NULL);
+    write_uid(writer, "uid", "Agent", agent_id);
+    json_begin_object(writer, "attrs");
+    write_record(writer, attributes);
+    if (!has_field(attributes, "trust")) {
+        json_write_int(writer, "trust", 0);
+    }
+    if (!has_field(attributes, "environment")) {
+        json_write_string(writer, "environment", "");
+    }
+    json_end_object(writer);
+    json_begin_array(writer, "parents");
+    for (size_t i = 0; given != NULL && i < given->ancestor_count; i++) {
+        write_uid(writer, NULL, given->ancestors[i]->type->bytes, given->ancestors[i]->id->bytes);
+    }
+    json_end_array(writer);
+    json_begin_object(writer, "tags");
+    write_record(writer, given == NULL ? NULL : given->tags);
+    json_end_object(writer);
+    json_end_object(writer);
+}
+
+struct cedar_entities *subject_entities_make(const struct subject_options *options,
+                                             const struct ruleset *ruleset, struct rondo_error *err)
+{
+    struct cedar_uid *agent = cedar_uid_new("Agent", options->agent_id, err);
+    if (agent == NULL) {
+        return NULL;
+    }
+    auto_buf struct buf json = {0};
+    struct json_writer writer = json_writer(&json);
+    json_begin_array(&writer, NULL);
+    write_agent(&writer, options->agent_id, cedar_entities_find(ruleset->entities, agent));
+    write_run(&writer, options, ruleset);
+    json_end_array(&writer);
+    cedar_uid_free(agent);
+    return cedar_entities_parse(json.data, json.len, ruleset->entities, err);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The files behind a ruleset, looked at before every step. A change is parsed and checked as a
+ * whole and then handed out; a bad one changes nothing and is said once. Looking costs one stat()
+ * a file and takes no lock; only a change does.
+ *
+ * A file that was replaced as a whole (by rename) counts at once. One that is being rewritten in
+ * place is left alone until it has rested for WATCH_REST_NS, because half a policy file can be a
+ * valid one that forbids less.
+ */
+#pragma once
+
+#include "base/clock.h"
+#include "policy/ruleset.h"
+
+/** How long a file that is written in place must have rested. */
+#define WATCH_REST_NS (100 * NS_PER_MS)
+/** Files of one policy folder. */
+#define WATCH_FILES 256
+/** Bytes of the name of whoever changed the policies. */
+#define WATCH_BY_SIZE 256
+
+/** Name of the policy file that is looked for beside a store. */
+#define WATCH_DEFAULT_NAME "rondo.cedar"
+
+/** Path of the policy file beside a store; free() it. NULL for NULL. */
+char *watch_default_path(const char *store_path);
+
+struct watch;
+
+/**
+ * Told about each ruleset that was loaded, before anybody gets it.
+ * @param is_first whether it is the first one of this watch
+ * @param by who changed it, as far as the file tells; may be overwritten with something better
+ */
+typedef void watch_loaded_fn(void *context, const struct ruleset *ruleset, bool is_first, char *by,
+                             size_t by_size);
+
+struct watch_options {
+    /** File or folder; NULL = Rondo's own policies only. Copied. */
+    const char *path;
+    /** Whether the file may be missing, which then means Rondo's own policies. */
+    bool is_optional;
+    watch_loaded_fn *loaded; /**< may be NULL */
+    void *context;
+};
+
+/** Never NULL; reads nothing yet. watch_free() when nobody uses it any more. */
+struct watch *watch_new(const struct watch_options *options);
+void watch_free(struct watch *watch);
+
+/** What one user of a watch has in hand. Zero at the start; watch_view_fini() at the end. */
+struct watch_view {
+    struct ruleset *ruleset;
+    uint64_t generation;
+    uint64_t refusal;
+};
+
+void watch_view_fini(struct watch_view *view);
+
+enum watch_news {
+    WATCH_SAME = 0,
+    WATCH_CHANGED, /**< view->ruleset is another one */
+    WATCH_REFUSED, /**< the files changed, are wrong, and the ruleset stays */
+};
+
+/** Who changed what, for the journal. */
+struct watch_message {
+    char by[WATCH_BY_SIZE];
+    char text[RONDO_ERROR_MESSAGE_SIZE]; /**< WATCH_REFUSED: what is wrong */
+};
+
+/**
+ * Look at the files. Any thread; a view belongs to one thread.
+ * @return enum watch_news; negative only when the view has no ruleset and none can be loaded
+ */
+int watch_look(struct watch *watch, struct watch_view *view, struct watch_message *ret_message,
+               struct rondo_error *err);
+
+/** Read and check the files at `path` once, for `rondo policy check`. See ruleset_make. */
+int watch_read(const char *path, lint_fn *finding, void *context, struct ruleset **ret_ruleset,
+               struct rondo_error *err);

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The files of a ruleset. */
+#include "policy/watch_files.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "os/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POLICY_SUFFIX   ".cedar"
+#define ENTITIES_SUFFIX ".entities.json"
+#define LINKS_SUFFIX    ".links.json"
+
+void watch_files_fini(struct watch_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        free(files->files[i].path);
+    }
+    free(files->files);
+    *files = (struct watch_files){0};
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t len = strlen(name);
+    size_t suffix_len = strlen(suffix);
+    return len > suffix_len && strcmp(name + len - suffix_len, suffix) == 0;
+}
+
+/** Take a file that exists. Takes `path` over. @return whether it was there */
+static bool take_file(struct watch_files *files, char *path, enum ruleset_part part)
+{
+    struct watch_file file = {.path = path, .part = part};
+    if (stat(path, &file.status) < 0) {
+        free(path);
+        return false;
+    }
+    files->files = memory_resize(files->files, files->count + 1, sizeof(*files->files));
+    files->files[files->count++] = file;
+    return true;
+}
+
+static char *join(const char *first, size_t first_len, const char *second)
+{
+    struct buf path = {0};
+    buf_append(&path, first, first_len);
+    buf_append_string(&path, second);
+    return buf_steal(&path);
+}
+
+static void find_beside(struct watch_files *files, const char *path)
+{
+    size_t stem = strlen(path) - (has_suffix(path, POLICY_SUFFIX) ? strlen(POLICY_SUFFIX) : 0);
+    take_file(files, memory_dup_string(path), RULESET_POLICIES);
+    take_file(files, join(path, stem, ENTITIES_SUFFIX), RULESET_ENTITIES);
+    take_file(files, join(path, stem, LINKS_SUFFIX), RULESET_LINKS);
+}
+
+static bool is_hidden_or_other(const struct dirent *entry)
+{
+    return entry->d_name[0] == '.' || (!has_suffix(entry->d_name, POLICY_SUFFIX) &&
+                                       strcmp(entry->d_name, "entities.json") != 0 &&
+                                       strcmp(entry->d_name, "links.json") != 0);
+}
+
+static int select_entry(const struct dirent *entry)
+{
+    return !is_hidden_or_other(entry);
+}
+
+static void find_in_folder(struct watch_files *files, const char *path)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(path, &entries, select_entry, alphasort);
+    if (count < 0) {
+        error_set_errno(&files->problem, RONDO_ERR_IO, errno, "cannot list %s", path);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        auto_free char *name = join("/", 1, entries[i]->d_name);
+        enum ruleset_part part = has_suffix(name, POLICY_SUFFIX)    ? RULESET_POLICIES
+                                 : strcmp(name, "/links.json") == 0 ? RULESET_LINKS
+                                                                    : RULESET_ENTITIES;
+        if (i < WATCH_FILES) {
+            take_file(files, join(path, strlen(path), name), part);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    if (count > WATCH_FILES) {
+        error_set(&files->problem, RONDO_ERR_LIMIT, "%s has %d policy files; the limit is %d", path,
+                  count, WATCH_FILES);
+    }
+}
+
+static int64_t time_ns(const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * NS_PER_S + time->tv_nsec;
+}
+
+static uint64_t add_number(uint64_t hash, uint64_t number)
+{
+    hash = (hash ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 31;
+}
+
+static uint64_t sign(const struct watch_files *files)
+{
+    uint64_t hash = add_number(files->count, (uint64_t)files->problem.os_errno);
+    for (size_t i = 0; i < files->count; i++) {
+        const struct watch_file *file = &files->files[i];
+        for (const char *at = file->path; *at != '\0'; at++) {
+            hash = add_number(hash, (unsigned char)*at);
+        }
+        hash = add_number(hash, file->status.st_dev);
+        hash = add_number(hash, file->status.st_ino);
+        hash = add_number(hash, (uint64_t)file->status.st_size);
+        hash = add_number(hash, (uint64_t)time_ns(&file->status.st_mtim));
+        hash = add_number(hash, (uint64_t)time_ns(&file->status.st_ctim));
+    }
+    return hash | 1;
+}
+
+void watch_files_find(const char *path, struct watch_files *ret_files)
+{
+    struct stat status;
+    *ret_files = (struct watch_files){0};
+    if (stat(path, &status) < 0) {
+        ret_files->is_missing = errno == ENOENT || errno == ENOTDIR;
+        if (!ret_files->is_missing) {
+            error_set_errno(&ret_files->problem, RONDO_ERR_IO, errno, "cannot look at %s", path);
+        }
+    } else if (S_ISDIR(status.st_mode)) {
+        find_in_folder(ret_files, path);
+    } else {
+        find_beside(ret_files, path);
+    }
+    ret_files->signature = sign(ret_files);
+}
+
+static const struct watch_file *find_path(const struct watch_files *files, const char *path)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        if (strcmp(files->files[i].path, path) == 0) {
+            return &files->files[i];
+        }
+    }
+    return NULL;
+}
+
+bool watch_files_are_being_written(const struct watch_files *now, const struct watch_files *before,
+                                   int64_t now_ns)
+{
+    for (size_t i = 0; i < now->count; i++) {
+        const struct stat *status = &now->files[i].status;
+        const struct watch_file *old = find_path(before, now->files[i].path);
+        bool is_same_inode = old != NULL && old->status.st_ino == status->st_ino &&
+                             old->status.st_dev == status->st_dev;
+        int64_t age = now_ns - time_ns(&status->st_mtim);
+        if (is_same_inode && age >= 0 && age < WATCH_REST_NS) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int load_texts(const char *path, const struct watch_files *files, struct buf *bufs,
+                      struct ruleset_text *texts, lint_fn *finding, void *context,
+                      struct ruleset **ret_ruleset, struct rondo_error *err)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        const struct watch_file *file = &files->files[i];
+        int r = file_read(file->path, LIMIT_POLICY_BYTES, &bufs[i], err);
+        if (r < 0) {
+            return r;
+        }
+        const char *name = strrchr(file->path, '/');
+        texts[i] = (struct ruleset_text){.part = file->part,
+                                         .name = name == NULL ? file->path : name + 1,
+                                         .text = buf_string(&bufs[i]),
+                                         .len = bufs[i].len};
+    }
+    return ruleset_make(path, texts, files->count, finding, context, ret_ruleset, err);
+}
+
+int watch_files_load(const char *path, const struct watch_files *files, lint_fn *finding,
+                     void *context, struct ruleset **ret_ruleset, struct rondo_error *err)
+{
+    if (files->problem.code < 0) {
+        return error_set(err, files->problem.code, "%s", files->problem.message);
+    }
+    if (files->count == 0) {
+        return error_set(err, RONDO_ERR_INVALID, "%s holds no file *%s", path, POLICY_SUFFIX);
+    }
+    struct buf *bufs = memory_new_zero(files->count + 1, sizeof(*bufs));
+    auto_free struct ruleset_text *texts = memory_new_zero(files->count + 1, sizeof(*texts));
+    int r = load_texts(path, files, bufs, texts, finding, context, ret_ruleset, err);
+    for (size_t i = 0; i < files->count; i++) {
+        buf_fini(&bufs[i]);
+    }
+    free(bufs);
+    return r;
+}
+
+void watch_files_owner(const struct watch_files *files, char *ret_by, size_t size)
+{
+    const struct stat *latest = NULL;
+    for (size_t i = 0; i < files->count; i++) {
+        const struct stat *status = &files->files[i].status;
+        if (latest == NULL || time_ns(&status->st_mtim) > time_ns(&latest->st_mtim)) {
+            latest = status;
+        }
+    }
+    if (latest == NULL) {
+        snprintf(ret_by, size, "nobody");
+        return;
+    }
+    char names[1024];
+    struct passwd entry;
+    struct passwd *found = NULL;
+    if (getpwuid_r(latest->st_uid, &entry, names, sizeof(names), &found) == 0 && found != NULL) {
+        snprintf(ret_by, size, "the file's owner, %s", entry.pw_name);
+    } else {
+        snprintf(ret_by, size, "the file's owner, user %lu", (unsigned long)latest->st_uid);
+    }
+}

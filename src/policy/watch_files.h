@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Finding, recognising and reading the files of a ruleset. */
+#pragma once
+
+#include "policy/watch.h"
+
+#include <sys/stat.h>
+
+struct watch_file {
+    char *path;
+    enum ruleset_part part;
+    struct stat status; /**< when it was found */
+};
+
+struct watch_files {
+    struct watch_file *files; /**< by name; owned */
+    size_t count;
+    bool is_missing;            /**< there is nothing at the path */
+    struct rondo_error problem; /**< why they cannot be looked at; code 0 = they can */
+    uint64_t signature;         /**< of names, states and the problem; never 0 */
+};
+
+void watch_files_fini(struct watch_files *files);
+
+/**
+ * Find the files that belong to `path`: the file with `<name>.entities.json` and
+ * `<name>.links.json` beside it, or in a folder `*.cedar`, `entities.json` and `links.json`.
+ * @param ret_files watch_files_fini()
+ */
+void watch_files_find(const char *path, struct watch_files *ret_files);
+
+/** Whether a file of `now` has the inode that it had in `before` and was written at `now_ns`. */
+bool watch_files_are_being_written(const struct watch_files *now, const struct watch_files *before,
+                                   int64_t now_ns);
+
+/** Read the files and make a ruleset; fails with their problem when they have one. */
+int watch_files_load(const char *path, const struct watch_files *files, lint_fn *finding,
+                     void *context, struct ruleset **ret_ruleset, struct rondo_error *err);
+
+/** Name of the user who owns the file that was changed last. */
+void watch_files_owner(const struct watch_files *files, char *ret_by, size_t size);
