@@ -35,6 +35,7 @@ enum rondo_code {
     RONDO_ERR_VERSION = -12, /**< a format is newer than this library understands */
     RONDO_ERR_SYSTEM = -13,  /**< an operating-system call failed for another reason */
     RONDO_ERR_STATE = -14,   /**< the call does not fit the state of the object */
+    RONDO_ERR_DENIED = -15,  /**< policies deny it */
 };
 
 /** What went wrong. `message` says what happened and, where it can, what to do. */

@@ -59,6 +59,11 @@ struct rondo_options {
     int64_t lease_ns;
     /** Path of the rondo binary, which then guards verifiers' processes; NULL = without. */
     const char *supervisor;
+    /**
+     * Cedar policies for loops that name none: a file or folder. NULL: rondo.cedar beside the store
+     * where there is one, else everything is permitted up to the limits in the loops' options.
+     */
+    const char *policy;
 };
 
 /**
@@ -108,7 +113,7 @@ struct rondo_loop_options {
      */
     const struct rondo_condition *exit_conditions;
     const char *workspace;        /**< folder where verifiers run; NULL = the working directory */
-    uint64_t max_iterations;      /**< 0 = 10 */
+    uint64_t max_iterations;      /**< 0 = what policies say; 10 when they do not */
     int64_t max_tokens;           /**< 0 = no limit */
     int64_t max_cost_micro;       /**< 0 = no limit */
     int64_t time_limit_ns;        /**< 0 = no limit; active time, counted across crashes */
@@ -120,6 +125,7 @@ struct rondo_loop_options {
     enum rondo_sandbox sandbox;
     bool allow_network; /**< for verifiers */
     bool is_exclusive;  /**< no other run of this agent may execute at the same time */
+    const char *policy; /**< Cedar policies of this loop: a file or folder; NULL = the store's */
 };
 
 /**
@@ -238,7 +244,10 @@ RONDO_API int rondo_loop_set_state(struct rondo_loop *loop, const void *state, s
 /** The agent's state: what was set last, or what the resumed checkpoint held. */
 RONDO_API const void *rondo_loop_state(const struct rondo_loop *loop, size_t *ret_len);
 
-/** Save a checkpoint now, durable on return. @param custom_data_json JSON object or NULL */
+/**
+ * Save a checkpoint now, durable on return. RONDO_ERR_DENIED when policies deny it.
+ * @param custom_data_json JSON object or NULL
+ */
 RONDO_API int rondo_loop_save_checkpoint(struct rondo_loop *loop, const char *custom_data_json,
                                          struct rondo_error *err);
 /**
@@ -267,12 +276,17 @@ RONDO_API const struct rondo_error *rondo_loop_error(const struct rondo_loop *lo
 
 /** What denied the next iteration. */
 struct rondo_violation {
-    const char *policy_id;  /**< "limit.iterations", ... */
-    const char *limit_name; /**< "iterations", "tokens", "cost" */
-    int64_t limit;
-    int64_t value;      /**< what was measured against it */
-    uint64_t iteration; /**< the iteration that was denied */
-    const char *message;
+    const char *policy_id;  /**< "limit.iterations", ...; "" when no policy permits it */
+    const char *limit_name; /**< "iterations", "tokens", "cost", "time"; "" when it is no limit */
+    int64_t limit;          /**< iterations, tokens, millionths, nanoseconds */
+    int64_t value;          /**< what was measured against it */
+    uint64_t iteration;     /**< the iteration that was denied */
+    const char *message;    /**< for people */
+    const char *reason;     /**< the policy's own @reason, or "" */
+    const char *code;       /**< "forbidden", "not_permitted", "approval_needed", "policy_error",
+                                 "invalid_context", "policy_unavailable" */
+    const char *policy_sha256; /**< digest of the policies that decided, or "" */
+    bool needs_approval;       /**< denied until a person approves */
 };
 
 /** Details after RONDO_POLICY_VIOLATED; false otherwise. */

@@ -46,6 +46,7 @@ enum rondo_condition_reason {
     RONDO_REASON_CRASHED,           /**< a signal ended the verifier */
     RONDO_REASON_NOT_RUN,           /**< it could not be started: no such program, no sandbox */
     RONDO_REASON_CANCELLED,         /**< the run was stopped while the verifier ran */
+    RONDO_REASON_DENIED,            /**< policies denied running the verifier */
     RONDO_REASON_COUNT
 };
 

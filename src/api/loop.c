@@ -199,6 +199,10 @@ bool rondo_loop_violation(const struct rondo_loop *loop, struct rondo_violation 
         .value = decision->value,
         .iteration = loop_state(loop->loop)->finished + 1,
         .message = decision->message,
+        .reason = decision->text,
+        .code = decision->reason,
+        .policy_sha256 = decision->sha256,
+        .needs_approval = decision->needs_approval,
     };
     return true;
 }

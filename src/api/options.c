@@ -78,6 +78,20 @@ static int set_workspace(struct loop_spec *spec, const char *workspace, struct r
     return 0;
 }
 
+static int set_policy(struct loop_spec *spec, const char *policy, struct rondo_error *err)
+{
+    if (policy == NULL) {
+        return 0;
+    }
+    char *path = realpath(policy, NULL);
+    if (path == NULL) {
+        return error_set_errno(err, RONDO_ERR_NOT_FOUND, errno, "the policies %s", policy);
+    }
+    free(spec->policy);
+    spec->policy = path;
+    return 0;
+}
+
 /** Options that are not zero replace what the spec has. */
 static int apply_options(struct loop_spec *spec, const struct rondo_loop_options *options,
                          struct rondo_error *err)
@@ -109,7 +123,7 @@ static int apply_options(struct loop_spec *spec, const struct rondo_loop_options
     if (options->sandbox != RONDO_SANDBOX_NAMESPACE) {
         spec->verifier_tier = tiers[options->sandbox];
     }
-    return 0;
+    return set_policy(spec, options->policy, err);
 }
 
 int api_make_spec(const struct rondo_loop_options *options, struct loop_spec *ret_spec,

@@ -3,10 +3,13 @@
 #include "api/internal.h"
 
 #include "base/auto.h"
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/version.h"
+#include "policy/watch.h"
 #include "store/locate.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +44,19 @@ static int start_runtime(struct rondo *rondo, const struct rondo_options *option
 {
     char *hidden[4] = {NULL};
     hide_store(rondo->path, hidden);
+    auto_free char *beside = watch_default_path(rondo->path);
+    auto_free char *given = NULL;
+    if (options->policy != NULL) {
+        given = realpath(options->policy, NULL);
+        if (given == NULL) {
+            return error_set_errno(err, RONDO_ERR_NOT_FOUND, errno, "the policies %s",
+                                   options->policy);
+        }
+    }
     struct runtime_options runtime_options = {
         .store = rondo->store,
+        .policy = given != NULL ? given : beside,
+        .is_policy_optional = given == NULL,
         .lease_ns = options->lease_ns,
         .supervisor = options->supervisor,
         .hide_paths = (const char *const *)hidden,

@@ -26,6 +26,7 @@ static const struct {
     {RONDO_ERR_VERSION, "RONDO_ERR_VERSION"},
     {RONDO_ERR_SYSTEM, "RONDO_ERR_SYSTEM"},
     {RONDO_ERR_STATE, "RONDO_ERR_STATE"},
+    {RONDO_ERR_DENIED, "RONDO_ERR_DENIED"},
 };
 
 const char *rondo_code_name(int code)

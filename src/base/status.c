@@ -35,6 +35,7 @@ static const char *const reasons[RONDO_REASON_COUNT] = {
     [RONDO_REASON_CRASHED] = "crashed",
     [RONDO_REASON_NOT_RUN] = "not_run",
     [RONDO_REASON_CANCELLED] = "cancelled",
+    [RONDO_REASON_DENIED] = "denied",
 };
 
 static bool is_status(enum rondo_status status)

@@ -69,7 +69,7 @@ static int open_and_execute(struct session *session, const char *name,
 }
 
 static int run_resume(const struct invocation *invocation, const char *name,
-                      const struct run_values *values, struct option_set *set)
+                      struct run_values *values, struct option_set *set)
 {
     if (option_is_given(set, "until")) {
         return command_misuse(invocation->command,
@@ -78,6 +78,9 @@ static int run_resume(const struct invocation *invocation, const char *name,
     }
     struct session session;
     struct rondo_error err = {0};
+    if (run_values_find_policy(values, &err) < 0) {
+        return report_error(&err);
+    }
     struct session_options options = {
         .store = values->store, .needs_runtime = true, .lease_ns = values->lease_ns};
     if (session_open(&options, &session, &err) < 0) {

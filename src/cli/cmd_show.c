@@ -73,7 +73,11 @@ static void add_duration(struct fields *fields, const char *label, int64_t ns)
 static void add_limits(struct fields *fields, const struct loop_spec *spec)
 {
     auto_buf struct buf text = {0};
-    buf_printf(&text, "%" PRId64 " iterations", spec->max_iterations);
+    if (spec->max_iterations > 0) {
+        buf_printf(&text, "%" PRId64 " iterations", spec->max_iterations);
+    } else {
+        buf_append_string(&text, "iterations as the policies say");
+    }
     if (spec->max_tokens > 0) {
         buf_append_string(&text, ", ");
         text_count(spec->max_tokens, &text);

@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "base/status.h"
 #include "cli/text.h"
+#include "journal/state.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -77,6 +78,91 @@ static void tell_denied(const struct telling *telling)
     buf_printf(telling->out, "iteration %" PRId64 " denied", telling->event->iteration);
     add_words(telling, " by ", telling->event->policy);
     add_words(telling, ": ", telling->event->message);
+}
+
+/** The first digits of a digest, which people compare. */
+#define SHOWN_DIGEST 12
+
+static void add_limit(const struct telling *telling, enum run_limit counter, int64_t limit)
+{
+    char duration[FORMAT_DURATION_SIZE];
+    switch (counter) {
+    case RUN_LIMIT_ITERATIONS:
+    case RUN_LIMIT_TOKENS:
+        text_count(limit, telling->out);
+        buf_printf(telling->out, " %s", run_limit_name(counter));
+        break;
+    case RUN_LIMIT_COST:
+        buf_append_string(telling->out, "cost ");
+        text_money(limit, telling->out);
+        break;
+    case RUN_LIMIT_TIME:
+        format_duration(limit, duration);
+        buf_printf(telling->out, "time %s", duration);
+        break;
+    case RUN_LIMIT_COUNT:
+        break;
+    }
+}
+
+/** "200 iterations, cost 5" from the limits of an event; NULL = none were recorded. */
+static void add_limits(const struct telling *telling, const char *limits)
+{
+    auto_json struct json_object *root = NULL;
+    if (limits == NULL || json_parse(limits, strlen(limits), &root, NULL) < 0) {
+        return;
+    }
+    const char *separator = "";
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
+        int64_t limit = json_get_int(root, run_limit_name(i), -1);
+        if (limit < 0) {
+            continue;
+        }
+        buf_append_string(telling->out, separator);
+        add_limit(telling, i, limit);
+        separator = ", ";
+    }
+    buf_append_string(telling->out, separator[0] == '\0' ? "no limit" : "");
+}
+
+static void tell_policy(const struct telling *telling)
+{
+    const struct journal_event *event = telling->event;
+    const char *digest = event->sha256 == NULL ? "" : event->sha256;
+    buf_append_string(telling->out,
+                      event->old_limits == NULL ? "policies " : "policies changed to ");
+    buf_printf(telling->out, "%.*s", SHOWN_DIGEST, digest);
+    add_words(telling, " by ", event->by);
+    buf_append_string(telling->out, ": ");
+    if (event->old_limits != NULL) {
+        add_limits(telling, event->old_limits);
+        buf_append_string(telling->out, telling->style->is_unicode ? " \u2192 " : " -> ");
+    }
+    add_limits(telling, event->limits);
+    add_words(telling, " (", event->source);
+    buf_append_string(telling->out, event->source == NULL ? "" : ")");
+}
+
+static void tell_policy_refused(const struct telling *telling)
+{
+    style_append(telling->style, COLOUR_YELLOW, "policy change refused", telling->out);
+    add_words(telling, ": ", telling->event->message);
+    buf_append_string(telling->out, "; the policies before stay in force");
+}
+
+static void tell_warning(const struct telling *telling)
+{
+    style_append(telling->style, COLOUR_YELLOW, "near a limit", telling->out);
+    add_words(telling, ": ", telling->event->message);
+}
+
+static void tell_step_denied(const struct telling *telling)
+{
+    const struct journal_event *event = telling->event;
+    add_words(telling, "", event->action);
+    add_words(telling, " ", event->name);
+    buf_append_string(telling->out, " denied");
+    add_words(telling, ": ", event->message);
 }
 
 static void tell_started(const struct telling *telling)
@@ -211,7 +297,11 @@ static void (*const tellers[JOURNAL_TYPE_COUNT])(const struct telling *telling) 
     [JOURNAL_RUN_CLAIMED] = tell_claimed,
     [JOURNAL_RUN_OPTIONS] = tell_options,
     [JOURNAL_STOP_REQUESTED] = tell_stop_requested,
+    [JOURNAL_POLICY_CHANGED] = tell_policy,
+    [JOURNAL_POLICY_REFUSED] = tell_policy_refused,
+    [JOURNAL_LIMIT_WARNING] = tell_warning,
     [JOURNAL_GATE_DENIED] = tell_denied,
+    [JOURNAL_STEP_DENIED] = tell_step_denied,
     [JOURNAL_ITERATION_STARTED] = tell_started,
     [JOURNAL_ITERATION_FINISHED] = tell_finished,
     [JOURNAL_ITERATION_INTERRUPTED] = tell_interrupted,
@@ -239,8 +329,11 @@ void event_text(const struct journal_entry *entry, const struct style *style, st
 
 bool event_is_warning(const struct journal_entry *entry)
 {
-    return entry->is_known && (entry->event.type == JOURNAL_CHECKPOINT_CORRUPT ||
-                               entry->event.type == JOURNAL_STORAGE_DEGRADED);
+    return entry->is_known &&
+           (entry->event.type == JOURNAL_CHECKPOINT_CORRUPT ||
+            entry->event.type == JOURNAL_STORAGE_DEGRADED ||
+            entry->event.type == JOURNAL_POLICY_REFUSED ||
+            entry->event.type == JOURNAL_LIMIT_WARNING || entry->event.type == JOURNAL_STEP_DENIED);
 }
 
 void event_json(const struct journal_entry *entry, struct buf *ret_buf)
@@ -277,6 +370,9 @@ void event_reason(const struct journal_event *event, struct buf *ret_buf)
         break;
     case RONDO_REASON_CANCELLED:
         buf_append_string(ret_buf, "cancelled");
+        break;
+    case RONDO_REASON_DENIED:
+        buf_append_string(ret_buf, "denied");
         break;
     case RONDO_REASON_NOT_EVALUATED:
         buf_append_string(ret_buf, "not evaluated");

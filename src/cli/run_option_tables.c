@@ -34,7 +34,7 @@ static const struct option_choice tiers[] = {
      .kind = OPTION_INT,                                                                    \
      .offset = IN_SPEC(max_iterations),                                                     \
      .argument = "N",                                                                       \
-     .by_default = "10",                                                                    \
+     .by_default = "what the policies say, else 10",                                        \
      .help = "Iterations of the whole run, those before a resume included",                 \
      .group = "Limits",                                                                     \
      .low = 1,                                                                              \
@@ -64,6 +64,14 @@ static const struct option_choice tiers[] = {
         .argument = "N", .by_default = "3",                                                 \
         .help = "End the run as failed after so many failed iterations in a row", .low = 1, \
         .high = LIMIT_MAX_ITERATIONS                                                        \
+    }
+
+#define ROW_POLICY                                                                                 \
+    {                                                                                              \
+        .name = "policy", .kind = OPTION_TEXT, .offset = IN(policy), .argument = "PATH",           \
+        .by_default = "rondo.cedar beside the store",                                              \
+        .help = "Cedar policies that are asked before every step: a file, or a folder of *.cedar", \
+        .completes = COMPLETE_FILE                                                                 \
     }
 
 #define ROWS_TIMES                                                                    \
@@ -189,6 +197,7 @@ const struct option_row loop_options[] = {
      .completes = COMPLETE_FILE,
      .is_only_arguments = true},
     ROWS_LIMITS,
+    ROW_POLICY,
     ROWS_TIMES,
     ROWS_DURABILITY,
     {.name = "sandbox",
@@ -225,6 +234,7 @@ const struct option_row loop_options[] = {
 
 const struct option_row resume_options[] = {
     ROWS_LIMITS,
+    ROW_POLICY,
     ROWS_TIMES,
     ROWS_DURABILITY,
     ROWS_OUTPUT,

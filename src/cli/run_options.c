@@ -78,6 +78,17 @@ static int resolve_paths(char **paths, const char *option, struct rondo_error *e
     return 0;
 }
 
+int run_values_find_policy(struct run_values *values, struct rondo_error *err)
+{
+    if (values->policy == NULL) {
+        return 0;
+    }
+    values->spec.policy = realpath(values->policy, NULL);
+    return values->spec.policy != NULL
+               ? 0
+               : error_set_errno(err, RONDO_ERR_NOT_FOUND, errno, "--policy %s", values->policy);
+}
+
 /** An agent id from the command's name: what an id must not hold becomes '-'. */
 static char *agent_from_command(const char *command)
 {
@@ -157,6 +168,9 @@ int run_values_complete(struct run_values *values, struct option_set *set, int a
         r = find_workspace(values, err);
     }
     if (r == 0) {
+        r = run_values_find_policy(values, err);
+    }
+    if (r == 0) {
         r = resolve_paths(values->spec.read_paths, "sandbox-read", err);
     }
     if (r == 0) {
@@ -177,6 +191,11 @@ int run_values_complete(struct run_values *values, struct option_set *set, int a
 
 void run_values_change(struct loop_spec *spec, const struct option_set *set)
 {
+    const struct run_values *values = set->values;
+    if (values->spec.policy != NULL) {
+        free(spec->policy);
+        spec->policy = memory_dup_string(values->spec.policy);
+    }
     size_t spec_at = offsetof(struct run_values, spec);
     for (size_t i = 0; i < option_count(set->rows); i++) {
         size_t offset = set->rows[i].offset;

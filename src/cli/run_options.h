@@ -12,6 +12,7 @@ struct run_values {
     int64_t verify_timeout_ns;
     int64_t sandbox; /**< enum sandbox_tier */
     char *workspace;
+    char *policy;
     char *store;
     int64_t lease_ns;
     char *config;
@@ -32,6 +33,12 @@ void run_values_fini(struct run_values *values, struct option_set *set);
  */
 int run_values_complete(struct run_values *values, struct option_set *set, int argc, char **command,
                         struct rondo_error *err);
+
+/**
+ * Find the policies that were given, for run_values_complete and run_values_change.
+ * RONDO_ERR_NOT_FOUND when they are not there.
+ */
+int run_values_find_policy(struct run_values *values, struct rondo_error *err);
 
 /**
  * Copy the options that a resume was given over a recorded spec.

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "loop/owner.h"
+#include "policy/watch.h"
 #include "store/locate.h"
 
 #include <stdio.h>
@@ -53,8 +54,11 @@ static int make_runtime(const struct session_options *options, struct session *s
     struct buf hide[3] = {{0}, {0}, {0}};
     hide_store(session->store_path, hide);
     const char *paths[4] = {hide[0].data, hide[1].data, hide[2].data, NULL};
+    auto_free char *policy = watch_default_path(session->store_path);
     struct runtime_options runtime = {
         .store = session->store,
+        .policy = policy,
+        .is_policy_optional = true,
         .lease_ns = options->lease_ns,
         .supervisor = SELF,
         .hide_paths = paths,

@@ -111,6 +111,9 @@ static void take_denied(struct summary *summary, const struct journal_event *eve
     replace_text(&summary->policy, event->policy == NULL ? "" : event->policy);
     replace_text(&summary->limit_name, event->limit_name == NULL ? "" : event->limit_name);
     replace_text(&summary->denied_message, event->message == NULL ? "" : event->message);
+    replace_text(&summary->denied_reason, event->reason == NULL ? "" : event->reason);
+    replace_text(&summary->verdict, event->verdict == NULL ? "deny" : event->verdict);
+    replace_text(&summary->policy_sha256, event->sha256 == NULL ? "" : event->sha256);
     summary->limit = event->limit;
     summary->value = event->value;
     summary->denied_iteration = event->iteration;
@@ -223,6 +226,9 @@ void summary_fini(struct summary *summary)
     free(summary->message);
     free(summary->words);
     free(summary->policy);
+    free(summary->denied_reason);
+    free(summary->verdict);
+    free(summary->policy_sha256);
     free(summary->limit_name);
     free(summary->denied_message);
     free(summary->storage_message);

@@ -34,6 +34,9 @@ struct summary {
     int64_t value;
     int64_t denied_iteration;
     char *denied_message;
+    char *denied_reason;       /**< stable code: "forbidden", ... */
+    char *verdict;             /**< "deny" or "ask" */
+    char *policy_sha256;       /**< policies that decided, or "" */
     uint64_t storage_failures; /**< met by the process that executed it; the caller's to set */
     char *storage_message;     /**< of the latest storage.degraded among the last events, or NULL */
 };

@@ -30,6 +30,9 @@ static void write_violation(const struct summary *summary, struct json_writer *w
     json_write_int(writer, "value", summary->value);
     json_write_int(writer, "iteration", summary->denied_iteration);
     json_write_string(writer, "message", summary->denied_message);
+    json_write_string(writer, "reason", summary->denied_reason);
+    json_write_string(writer, "verdict", summary->verdict);
+    json_write_string(writer, "policy_sha256", summary->policy_sha256);
     json_end_object(writer);
 }
 
@@ -43,7 +46,8 @@ void summary_json_members(const struct summary *summary, struct json_writer *wri
     json_write_string(writer, "status", session_status(&summary->run));
     json_write_int(writer, "exit_code", rondo_status_exit_code(summary->run.summary.status));
     json_write_int(writer, "iterations", (int64_t)state->finished);
-    json_write_int(writer, "iteration_limit", summary->spec.max_iterations);
+    json_write_int(writer, "iteration_limit",
+                   state->limit > 0 ? (int64_t)state->limit : summary->spec.max_iterations);
     write_conditions(summary, writer);
     json_write_int(writer, "conditions_met", run_conditions_met(state));
     json_write_int(writer, "checkpoint", (int64_t)state->checkpoint_number);

@@ -128,9 +128,19 @@ static void add_next(const struct summary *summary, const struct session *sessio
         return;
     }
     buf_clear(&hint);
+    bool is_by_file = summary->policy != NULL && summary->state.policy_sha256[0] != '\0';
+    if (is_by_file) {
+        session_hint(session, "policy explain --run", summary->run.id, &hint);
+        fields_add(fields, "", buf_string(&hint));
+        buf_clear(&hint);
+    }
     session_hint(session, "resume", summary->run.id, &hint);
+    if (is_by_file) {
+        fields_add(fields, "", buf_string(&hint));
+        return;
+    }
     if (status == RONDO_MAX_ITERATIONS) {
-        buf_printf(&hint, " --max-iterations %" PRId64, summary->spec.max_iterations * 2);
+        buf_printf(&hint, " --max-iterations %" PRId64, summary->limit * 2);
     } else if (status == RONDO_TIMEOUT) {
         buf_append_string(&hint, " --time-limit ...");
     } else if (status == RONDO_BUDGET_EXCEEDED) {

@@ -27,7 +27,11 @@ enum journal_type {
     JOURNAL_RUN_CLAIMED,
     JOURNAL_RUN_OPTIONS,
     JOURNAL_STOP_REQUESTED,
+    JOURNAL_POLICY_CHANGED,
+    JOURNAL_POLICY_REFUSED,
+    JOURNAL_LIMIT_WARNING,
     JOURNAL_GATE_DENIED,
+    JOURNAL_STEP_DENIED,
     JOURNAL_ITERATION_STARTED,
     JOURNAL_ITERATION_FINISHED,
     JOURNAL_ITERATION_INTERRUPTED,
@@ -87,9 +91,18 @@ struct journal_event {
     const char *limit_name;
     const char *by;
     const char *sha256;
+    const char *old_sha256;
+    const char *source;
+    const char *action;
+    const char *verdict;
+    const char *decision;
     const char *spec;        /**< JSON */
     const char *attributes;  /**< JSON */
     const char *custom_data; /**< JSON */
+    const char *limits;      /**< JSON, as the next ones */
+    const char *old_limits;
+    const char *policies;
+    const char *errors;
 };
 
 /** Dotted name of a type ("iteration.started"). Static. */

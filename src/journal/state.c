@@ -32,6 +32,12 @@ bool run_finish_from_name(const char *name, enum run_finish *ret_finish)
     return false;
 }
 
+const char *run_limit_name(enum run_limit limit)
+{
+    static const char *const names[] = {"iterations", "tokens", "cost", "time"};
+    return names[limit];
+}
+
 uint64_t run_current_iteration(const struct run_state *state)
 {
     return state->phase == PHASE_IN_BODY ? state->iteration : state->finished;
@@ -176,6 +182,30 @@ static void fold_denied(struct run_state *state, const struct journal_event *eve
     state->denied = is_final ? status : RONDO_POLICY_VIOLATION;
 }
 
+static void fold_warning(struct run_state *state, const struct journal_event *event)
+{
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT && event->limit_name != NULL; i++) {
+        if (strcmp(run_limit_name(i), event->limit_name) == 0) {
+            state->warned[i] = event->limit > 0 ? event->limit : 0;
+        }
+    }
+}
+
+static void fold_policy(struct run_state *state, const struct journal_event *event)
+{
+    snprintf(state->policy_sha256, sizeof(state->policy_sha256), "%s",
+             event->sha256 == NULL ? "" : event->sha256);
+}
+
+/** A denied finish takes the worker's word back as well. */
+static void fold_step_denied(struct run_state *state, const struct journal_event *event)
+{
+    if (event->action != NULL && strcmp(event->action, "finish") == 0) {
+        state->finish_denied = state->finished;
+        state->finish = FINISH_NONE;
+    }
+}
+
 static void fold_run_finished(struct run_state *state, const struct journal_event *event)
 {
     state->phase = PHASE_ENDED;
@@ -231,6 +261,16 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
     case JOURNAL_GATE_DENIED:
         fold_denied(state, event);
         break;
+    case JOURNAL_POLICY_CHANGED:
+        fold_policy(state, event);
+        break;
+    case JOURNAL_LIMIT_WARNING:
+        fold_warning(state, event);
+        break;
+    case JOURNAL_STEP_DENIED:
+        fold_step_denied(state, event);
+        break;
+    case JOURNAL_POLICY_REFUSED:
     case JOURNAL_CHECKPOINT_CORRUPT:
     case JOURNAL_STORAGE_DEGRADED:
     case JOURNAL_NOTE:

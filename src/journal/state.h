@@ -37,6 +37,21 @@ struct run_condition {
     enum rondo_condition_reason reason;
 };
 
+/** Limits that warnings are given for. */
+enum run_limit {
+    RUN_LIMIT_ITERATIONS,
+    RUN_LIMIT_TOKENS,
+    RUN_LIMIT_COST,
+    RUN_LIMIT_TIME,
+    RUN_LIMIT_COUNT,
+};
+
+/** "iterations", "tokens", "cost", "time". Static. */
+const char *run_limit_name(enum run_limit limit);
+
+/** Bytes of a digest in the state, the NUL included. */
+#define RUN_DIGEST_SIZE 65
+
 struct run_state {
     uint64_t seq; /**< last event folded */
     enum run_phase phase;
@@ -61,6 +76,9 @@ struct run_state {
     enum rondo_status denied; /**< status that a gate or an unrecoverable error demands; else
                                    RONDO_RUNNING */
     bool is_stop_requested;
+    uint64_t finish_denied;              /**< `finished` when policies last denied the finish */
+    int64_t warned[RUN_LIMIT_COUNT];     /**< values of limits that were warned about */
+    char policy_sha256[RUN_DIGEST_SIZE]; /**< policies in force; "" = built in */
     uint32_t condition_count;
     struct run_condition conditions[LIMIT_CONDITIONS];
 };

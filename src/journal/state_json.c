@@ -15,24 +15,30 @@
 static const struct {
     const char *name;
     size_t offset;
+    bool is_new; /* not written by the first version; absent means 0 */
 } numbers[] = {
-    {"seq", offsetof(struct run_state, seq)},
-    {"epoch", offsetof(struct run_state, epoch)},
-    {"iteration", offsetof(struct run_state, iteration)},
-    {"finished", offsetof(struct run_state, finished)},
-    {"attempt", offsetof(struct run_state, attempt)},
-    {"limit", offsetof(struct run_state, limit)},
-    {"consecutive_failures", offsetof(struct run_state, consecutive_failures)},
-    {"tokens", offsetof(struct run_state, tokens)},
-    {"cost_micro", offsetof(struct run_state, cost_micro)},
-    {"active_ns", offsetof(struct run_state, active_ns)},
-    {"last_event_ns", offsetof(struct run_state, last_event_ns)},
-    {"last_finished_ns", offsetof(struct run_state, last_finished_ns)},
-    {"checkpoint_number", offsetof(struct run_state, checkpoint_number)},
-    {"checkpoint_iteration", offsetof(struct run_state, checkpoint_iteration)},
-    {"spec_seq", offsetof(struct run_state, spec_seq)},
-    {"round_seq", offsetof(struct run_state, round_seq)},
-    {"verified", offsetof(struct run_state, verified)},
+    {"seq", offsetof(struct run_state, seq), false},
+    {"epoch", offsetof(struct run_state, epoch), false},
+    {"iteration", offsetof(struct run_state, iteration), false},
+    {"finished", offsetof(struct run_state, finished), false},
+    {"attempt", offsetof(struct run_state, attempt), false},
+    {"limit", offsetof(struct run_state, limit), false},
+    {"consecutive_failures", offsetof(struct run_state, consecutive_failures), false},
+    {"tokens", offsetof(struct run_state, tokens), false},
+    {"cost_micro", offsetof(struct run_state, cost_micro), false},
+    {"active_ns", offsetof(struct run_state, active_ns), false},
+    {"last_event_ns", offsetof(struct run_state, last_event_ns), false},
+    {"last_finished_ns", offsetof(struct run_state, last_finished_ns), false},
+    {"checkpoint_number", offsetof(struct run_state, checkpoint_number), false},
+    {"checkpoint_iteration", offsetof(struct run_state, checkpoint_iteration), false},
+    {"spec_seq", offsetof(struct run_state, spec_seq), false},
+    {"round_seq", offsetof(struct run_state, round_seq), false},
+    {"verified", offsetof(struct run_state, verified), false},
+    {"finish_denied", offsetof(struct run_state, finish_denied), true},
+    {"warned_iterations", offsetof(struct run_state, warned[RUN_LIMIT_ITERATIONS]), true},
+    {"warned_tokens", offsetof(struct run_state, warned[RUN_LIMIT_TOKENS]), true},
+    {"warned_cost", offsetof(struct run_state, warned[RUN_LIMIT_COST]), true},
+    {"warned_time", offsetof(struct run_state, warned[RUN_LIMIT_TIME]), true},
 };
 #define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))
 
@@ -54,13 +60,18 @@ void run_state_encode(const struct run_state *state, struct buf *ret_buf)
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
         int64_t number;
         memcpy(&number, (const char *)state + numbers[i].offset, sizeof(number));
-        json_write_int(&writer, numbers[i].name, number);
+        if (number != 0 || !numbers[i].is_new) {
+            json_write_int(&writer, numbers[i].name, number);
+        }
     }
     json_write_int(&writer, "phase", (int64_t)state->phase);
     json_write_string(&writer, "status", rondo_status_name(state->status));
     json_write_string(&writer, "denied", rondo_status_name(state->denied));
     json_write_string(&writer, "finish", run_finish_name(state->finish));
     json_write_bool(&writer, "stop_requested", state->is_stop_requested);
+    if (state->policy_sha256[0] != '\0') {
+        json_write_string(&writer, "policy", state->policy_sha256);
+    }
     json_begin_array(&writer, "conditions");
     for (uint32_t i = 0; i < state->condition_count; i++) {
         const struct run_condition *condition = &state->conditions[i];
@@ -77,7 +88,7 @@ void run_state_encode(const struct run_state *state, struct buf *ret_buf)
 static bool decode_numbers(struct json_object *root, struct run_state *state)
 {
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
-        int64_t number = json_get_int(root, numbers[i].name, -1);
+        int64_t number = json_get_int(root, numbers[i].name, numbers[i].is_new ? 0 : -1);
         if (number < 0) {
             return false;
         }
@@ -138,6 +149,8 @@ int run_state_decode(const char *json, size_t len, struct run_state *ret_state,
         (finish != NULL && !run_finish_from_name(finish, &state.finish))) {
         return error_set(err, RONDO_ERR_CORRUPT, "the stored state of the run is incomplete");
     }
+    snprintf(state.policy_sha256, sizeof(state.policy_sha256), "%s",
+             json_get_string(root, "policy", ""));
     state.is_stop_requested = json_get_bool(root, "stop_requested", false);
     *ret_state = state;
     return 0;

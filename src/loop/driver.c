@@ -114,20 +114,6 @@ static void take_mail(struct loop *loop)
     }
 }
 
-static void ask_gate(struct loop *loop)
-{
-    struct gate_request request = loop_step_request(&loop->state, &loop->spec, loop->run_id,
-                                                    clock_now(runtime_clock(loop->runtime)));
-    struct gate_decision decision = {0};
-    loop->gate.decide(&loop->gate, &request, &decision);
-    struct journal_event event = loop_step_gate(&loop->state, &decision);
-    loop_record(loop, &event);
-    if (!decision.is_allowed) {
-        loop->violation = decision;
-        loop->has_violation = true;
-    }
-}
-
 static int wait_between(struct loop *loop, int64_t delay_ns, struct rondo_error *err)
 {
     int r = loop_flush(loop, FLUSH_NORMAL, err);
@@ -143,12 +129,18 @@ static struct journal_event worded_end(const struct loop *loop, const struct jou
 {
     struct journal_event worded = *event;
     worded.summary = loop->body_summary;
-    if (loop->has_violation) {
-        worded.message = loop->violation.message;
+    if (loop->violation != NULL) {
+        worded.message = loop->violation->message;
     } else if (loop->state.denied == RONDO_ERROR && loop->body_message != NULL) {
         worded.message = loop->body_message;
     }
     return worded;
+}
+
+static bool is_completion(const struct journal_event *event)
+{
+    return event->type == JOURNAL_RUN_FINISHED &&
+           strcmp(event->status, rondo_status_name(RONDO_COMPLETED)) == 0;
 }
 
 static int record_decided(struct loop *loop, const struct journal_event *event,
@@ -163,6 +155,9 @@ static int record_decided(struct loop *loop, const struct journal_event *event,
             return 0; /* It works again: the step may want its final checkpoint after all. */
         }
         loop_record_degraded(loop);
+    }
+    if (is_completion(event) && !loop_ask(loop, ACTION_FINISH, NULL, NULL)) {
+        return 0;
     }
     struct journal_event worded =
         event->type == JOURNAL_RUN_FINISHED ? worded_end(loop, event) : *event;
@@ -241,7 +236,7 @@ static int perform(struct loop *loop, const struct loop_effect *effect, struct r
     case EFFECT_DELAY:
         return wait_between(loop, effect->delay_ns, err);
     case EFFECT_GATE:
-        ask_gate(loop);
+        loop_ask_to_iterate(loop);
         return 0;
     case EFFECT_BODY:
         return begin_body(loop, err);
@@ -385,6 +380,10 @@ int loop_save_checkpoint(struct loop *loop, const char *custom_data, struct rond
     }
     int r = loop_can_record(loop, err);
     uint64_t number = loop->state.checkpoint_number;
+    struct gate_decision decision;
+    if (r == 0 && !loop_ask(loop, ACTION_CHECKPOINT, NULL, &decision)) {
+        return error_set(err, RONDO_ERR_DENIED, "no checkpoint was saved: %s", decision.message);
+    }
     if (r == 0) {
         r = save_on_demand(loop, err);
     }

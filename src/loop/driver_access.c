@@ -57,7 +57,7 @@ struct runtime *loop_runtime(struct loop *loop)
 
 const struct gate_decision *loop_violation(const struct loop *loop)
 {
-    return loop->has_violation ? &loop->violation : NULL;
+    return loop->violation;
 }
 
 bool loop_is_degraded(const struct loop *loop)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "loop/driver.h"
+#include "loop/policy_gate.h"
 
 /** An event that is recorded and folded, but not committed yet. */
 struct pending_event {
@@ -16,8 +17,10 @@ struct loop {
     struct runtime *runtime;
     struct loop_spec spec;
     struct gate gate;
+    struct policy_gate *policy_gate; /* behind it, unless the parts had a gate */
     struct verify_command_context verify_context;
     struct verifier verifier;
+    char **verify_denials; /* by condition: why policies deny its verifier; NULL before the first */
     struct cancel cancel;
     char run_id[ID_SIZE];
     bool is_registered;
@@ -51,8 +54,7 @@ struct loop {
 
     bool has_mail;
     uint64_t mail_taken;
-    struct gate_decision violation;
-    bool has_violation;
+    struct gate_decision *violation; /* what ended or ends the run; NULL = nothing did */
 
     bool is_degraded;
     uint64_t storage_failures;
@@ -115,6 +117,14 @@ void loop_record_options(struct loop *loop);
 
 /** Record how long the store has failed so far. */
 void loop_record_degraded(struct loop *loop);
+
+/** Open the gate of the run's policies, unless the loop was given one. */
+int loop_open_gate(struct loop *loop, struct rondo_error *err);
+/** Bring the policies up to date and ask for the next iteration; records what follows. */
+void loop_ask_to_iterate(struct loop *loop);
+/** Ask for another step. A denial is recorded. @return whether it may be taken */
+bool loop_ask(struct loop *loop, enum vocabulary_action action, const char *condition,
+              struct gate_decision *ret_decision);
 
 /** Whether the run can take further events: 0, RONDO_ERR_STATE after its end, or what broke it. */
 int loop_can_record(const struct loop *loop, struct rondo_error *err);

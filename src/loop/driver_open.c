@@ -25,7 +25,9 @@ int loop_new(const struct loop_parts *parts, struct loop_spec *spec, struct loop
     loop->runtime = parts->runtime;
     loop->spec = *spec;
     *spec = (struct loop_spec){0};
-    loop->gate = parts->gate != NULL ? *parts->gate : gate_limits(&loop->spec);
+    if (parts->gate != NULL) {
+        loop->gate = *parts->gate;
+    }
     loop->verify_context = (struct verify_command_context){
         .spec = &loop->spec,
         .supervisor = runtime_supervisor(parts->runtime),
@@ -57,6 +59,12 @@ void loop_free(struct loop *loop)
         checkpoint_record_fini(loop->checkpoint);
         free(loop->checkpoint);
     }
+    for (size_t i = 0; i < LIMIT_CONDITIONS && loop->verify_denials != NULL; i++) {
+        free(loop->verify_denials[i]);
+    }
+    free(loop->verify_denials);
+    free(loop->violation);
+    policy_gate_free(loop->policy_gate);
     loop_spec_fini(&loop->spec);
     cancel_fini(&loop->cancel);
     buf_fini(&loop->agent_state);
@@ -119,6 +127,11 @@ int loop_start(const struct loop_parts *parts, const struct loop_spec *spec, str
         return r;
     }
     id_new(clock_now(runtime_clock(loop->runtime)), runtime_random(loop->runtime), loop->run_id);
+    r = loop_open_gate(loop, err);
+    if (r < 0) {
+        loop_free(loop);
+        return r;
+    }
     struct store_run row = {.is_exclusive = spec->is_exclusive != 0};
     memcpy(row.id, loop->run_id, sizeof(row.id));
     snprintf(row.agent_id, sizeof(row.agent_id), "%s", spec->agent_id);

@@ -320,7 +320,8 @@ static int resume_claimed(struct resuming *resuming, loop_change_fn *change, voi
     if (resuming->corrupt_count > 0 && policy == ON_CORRUPT_FAIL) {
         return refuse_corrupt(resuming, had_ended);
     }
-    return change_spec(loop, change, change_context, resuming->err);
+    r = change_spec(loop, change, change_context, resuming->err);
+    return r < 0 ? r : loop_open_gate(loop, resuming->err);
 }
 
 static int refuse_completed(struct runtime *runtime, const char *run_id, struct rondo_error *err)

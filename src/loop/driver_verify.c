@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "loop/step.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,47 @@ static void on_verified(void *context, size_t index, struct verify_result *resul
     }
 }
 
+/**
+ * Ask whether a condition's verifier may run. Asked here and not by the verifier, because that may
+ * run on a thread of its own.
+ */
+static void ask_to_verify(struct loop *loop, size_t index)
+{
+    struct gate_decision decision;
+    if (loop->verify_denials == NULL) {
+        loop->verify_denials = memory_new_zero(LIMIT_CONDITIONS, sizeof(*loop->verify_denials));
+    }
+    free(loop->verify_denials[index]);
+    loop->verify_denials[index] = NULL;
+    if (!loop_ask(loop, ACTION_VERIFY, loop->spec.conditions[index].name, &decision)) {
+        loop->verify_denials[index] = memory_dup_string(decision.message);
+    }
+}
+
+/** The verifier behind the policies: what they deny is not run, and so is not met. */
+static void evaluate_if_allowed(const struct verifier *verifier,
+                                const struct loop_condition *condition, int64_t timeout_ns,
+                                struct cancel *cancel, struct verify_result *ret_result)
+{
+    const struct loop *loop = verifier->context;
+    const char *denial = loop->verify_denials[condition - loop->spec.conditions];
+    if (denial == NULL) {
+        loop->verifier.evaluate(&loop->verifier, condition, timeout_ns, cancel, ret_result);
+        return;
+    }
+    ret_result->status = RONDO_NOT_MET;
+    ret_result->reason = RONDO_REASON_DENIED;
+    ret_result->exit_code = -1;
+    snprintf(ret_result->message, sizeof(ret_result->message), "%s", denial);
+}
+
+static struct verifier allowed_verifier(const struct loop *loop)
+{
+    return (struct verifier){.evaluate = evaluate_if_allowed,
+                             .context = loop,
+                             .is_concurrent = loop->verifier.is_concurrent};
+}
+
 int loop_verify(struct loop *loop, struct rondo_error *err)
 {
     struct journal_event started = {
@@ -75,6 +117,9 @@ int loop_verify(struct loop *loop, struct rondo_error *err)
         .total = (int64_t)loop->spec.condition_count,
     };
     loop_record(loop, &started);
+    for (size_t i = 0; i < loop->spec.condition_count; i++) {
+        ask_to_verify(loop, i);
+    }
     int r = loop_flush(loop, FLUSH_NORMAL, err);
     if (r < 0) {
         return r;
@@ -83,8 +128,9 @@ int loop_verify(struct loop *loop, struct rondo_error *err)
     struct round_context round = {.loop = loop, .err = err};
     int64_t left_ns =
         loop_step_time_left_ns(&loop->state, &loop->spec, clock_now(runtime_clock(loop->runtime)));
-    verify_all(&loop->verifier, loop->spec.conditions, loop->spec.condition_count, left_ns,
-               &loop->cancel, on_verified, &round);
+    struct verifier verifier = allowed_verifier(loop);
+    verify_all(&verifier, loop->spec.conditions, loop->spec.condition_count, left_ns, &loop->cancel,
+               on_verified, &round);
     loop_feedback_end(loop);
     if (round.result < 0) {
         return round.result;
@@ -132,13 +178,14 @@ static int evaluate_on_demand(struct loop *loop, size_t first, size_t count,
     loop_record_options(loop);
     for (size_t i = 0; i < count; i++) {
         record_intent(loop, loop->spec.conditions[first + i].name);
+        ask_to_verify(loop, first + i);
     }
     r = loop_flush(loop, FLUSH_NORMAL, err);
+    struct verifier verifier = allowed_verifier(loop);
     for (size_t i = 0; i < count && r == 0; i++) {
         struct verify_result result = {.exit_code = -1};
         const struct loop_condition *condition = &loop->spec.conditions[first + i];
-        loop->verifier.evaluate(&loop->verifier, condition, condition->timeout_ns, &loop->cancel,
-                                &result);
+        verifier.evaluate(&verifier, condition, condition->timeout_ns, &loop->cancel, &result);
         record_evaluated(loop, first + i, &result);
         verify_result_fini(&result);
         r = loop_flush(loop, FLUSH_NORMAL, err);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "loop/owner.h"
+#include "loop/policy_history.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -31,6 +32,13 @@ struct entry {
     UT_hash_handle hh;
 };
 
+/** Policies that loops of this process use. */
+struct policies {
+    struct policies *next;
+    char *path; /* as asked for; NULL = the runtime's */
+    struct watch *watch;
+};
+
 struct runtime {
     struct store *store;
     struct writer *writer;
@@ -47,6 +55,10 @@ struct runtime {
     struct entry *abandoned; /* runs whose leases are to be ended */
     bool is_keeper_running;
     pthread_t keeper;
+
+    char *policy;
+    bool is_policy_optional;
+    struct policies *policies; /* guarded by the lock, too */
 
     struct cancel keeper_stop;
     int64_t renewed_ns; /* keeper's thread only: monotonic time of the last renewal */
@@ -85,6 +97,8 @@ int runtime_new(const struct runtime_options *options, struct runtime **ret_runt
     runtime->lease_ns = lease_ns;
     runtime->supervisor = memory_dup_string(options->supervisor);
     runtime->hide_paths = dup_paths(options->hide_paths);
+    runtime->policy = memory_dup_string(options->policy);
+    runtime->is_policy_optional = options->is_policy_optional;
     runtime->has_keeper = !options->has_no_keeper;
     runtime->renewed_ns = clock_monotonic(runtime->clock);
     pthread_mutex_init(&runtime->lock, NULL);
@@ -104,6 +118,18 @@ static void free_entries(struct entry **entries)
     }
 }
 
+static void free_policies(struct runtime *runtime)
+{
+    while (runtime->policies != NULL) {
+        struct policies *policies = runtime->policies;
+        runtime->policies = policies->next;
+        watch_free(policies->watch);
+        free(policies->path);
+        free(policies);
+    }
+    free(runtime->policy);
+}
+
 void runtime_free(struct runtime *runtime)
 {
     if (runtime == NULL) {
@@ -115,6 +141,7 @@ void runtime_free(struct runtime *runtime)
     }
     free_entries(&runtime->entries);
     free_entries(&runtime->abandoned);
+    free_policies(runtime);
     cancel_fini(&runtime->keeper_stop);
     pthread_mutex_destroy(&runtime->lock);
     writer_free(runtime->writer);
@@ -164,6 +191,39 @@ const char *runtime_supervisor(struct runtime *runtime)
 const char *const *runtime_hide_paths(struct runtime *runtime)
 {
     return (const char *const *)runtime->hide_paths;
+}
+
+static bool is_same_path(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/** Called with the lock held. */
+static struct watch *add_policies(struct runtime *runtime, const char *path)
+{
+    struct policies *policies = memory_new_zero(1, sizeof(*policies));
+    policies->path = memory_dup_string(path);
+    policies->watch = watch_new(&(struct watch_options){
+        .path = path == NULL ? runtime->policy : path,
+        .is_optional = path == NULL && runtime->is_policy_optional,
+        .loaded = policy_history_enter,
+        .context = runtime->store,
+    });
+    policies->next = runtime->policies;
+    runtime->policies = policies;
+    return policies->watch;
+}
+
+struct watch *runtime_policies(struct runtime *runtime, const char *path)
+{
+    pthread_mutex_lock(&runtime->lock);
+    struct policies *policies = runtime->policies;
+    while (policies != NULL && !is_same_path(policies->path, path)) {
+        policies = policies->next;
+    }
+    struct watch *watch = policies != NULL ? policies->watch : add_policies(runtime, path);
+    pthread_mutex_unlock(&runtime->lock);
+    return watch;
 }
 
 static void *keeper_main(void *argument)

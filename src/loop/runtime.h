@@ -25,10 +25,13 @@ struct runtime_options {
     int64_t lease_ns;              /**< 0 = RUNTIME_DEFAULT_LEASE_NS */
     const char *supervisor;        /**< program for os/spawn's supervisor, or NULL */
     const char *const *hide_paths; /**< hidden from sandboxed commands; NULL-terminated or NULL */
+    const char *policy;            /**< policy file of runs that name none; NULL = built in */
+    bool is_policy_optional;       /**< that file may be missing, which means built in */
     bool has_no_keeper;            /**< tests call runtime_tick themselves */
 };
 
 struct runtime;
+struct watch;
 
 /** @param ret_runtime runtime_free() after the last loop. Texts in `options` are copied. */
 int runtime_new(const struct runtime_options *options, struct runtime **ret_runtime,
@@ -43,6 +46,14 @@ const char *runtime_owner(struct runtime *runtime);
 int64_t runtime_lease_ns(struct runtime *runtime);
 const char *runtime_supervisor(struct runtime *runtime);
 const char *const *runtime_hide_paths(struct runtime *runtime);
+
+/**
+ * The policies at a path, watched for all loops of this process. Changes are entered in the store's
+ * history of policies, from where the name of whoever made them comes.
+ * @param path absolute path of a file or folder; NULL = the runtime's
+ * @return the runtime's own; any thread
+ */
+struct watch *runtime_policies(struct runtime *runtime, const char *path);
 
 /**
  * Make a running loop known to the keeper. Starts the keeper's thread at the first one. A loop of

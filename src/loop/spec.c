@@ -13,7 +13,6 @@
 struct loop_spec loop_spec_default(void)
 {
     return (struct loop_spec){
-        .max_iterations = LOOP_DEFAULT_MAX_ITERATIONS,
         .checkpoint_interval = 1,
         .max_failures = LOOP_DEFAULT_MAX_FAILURES,
         .verifier_tier = SANDBOX_NAMESPACE,
@@ -50,6 +49,7 @@ void loop_spec_fini(struct loop_spec *spec)
     free(spec->agent_id);
     free(spec->kind);
     free(spec->workspace);
+    free(spec->policy);
     free(spec->prompt);
     free_list(spec->command);
     for (size_t i = 0; i < spec->condition_count; i++) {
@@ -83,6 +83,7 @@ struct loop_spec loop_spec_dup(const struct loop_spec *spec)
     copy.agent_id = memory_dup_string(spec->agent_id);
     copy.kind = memory_dup_string(spec->kind);
     copy.workspace = memory_dup_string(spec->workspace);
+    copy.policy = memory_dup_string(spec->policy);
     copy.prompt = memory_dup_string(spec->prompt);
     copy.command = dup_list(spec->command);
     copy.read_paths = dup_list(spec->read_paths);
@@ -146,7 +147,7 @@ static const struct {
     size_t offset;
     int64_t low, high;
 } ranges[] = {
-    {"max-iterations", offsetof(struct loop_spec, max_iterations), 1, LIMIT_MAX_ITERATIONS},
+    {"max-iterations", offsetof(struct loop_spec, max_iterations), 0, LIMIT_MAX_ITERATIONS},
     {"max-tokens", offsetof(struct loop_spec, max_tokens), 0, INT64_MAX / 2},
     {"max-cost", offsetof(struct loop_spec, max_cost_micro), 0, INT64_MAX / 2},
     {"time-limit", offsetof(struct loop_spec, time_limit_ns), 0, LIMIT_DURATION_NS},

@@ -39,12 +39,13 @@ struct loop_spec {
     char *agent_id;
     char *kind;      /**< "command" or "library" */
     char *workspace; /**< absolute path */
+    char *policy;    /**< absolute path of a policy file or folder; NULL = the store's */
     char *prompt;    /**< or NULL */
     char **command;  /**< argv of a worker, NULL-terminated; NULL for libraries */
     struct loop_condition *conditions;
     size_t condition_count;
 
-    int64_t max_iterations; /**< at least 1 */
+    int64_t max_iterations; /**< 0 = what policies say, or RULESET_DEFAULT_ITERATIONS */
     int64_t max_tokens;     /**< 0 = no limit, as for the next ones */
     int64_t max_cost_micro;
     int64_t time_limit_ns;
@@ -65,7 +66,6 @@ struct loop_spec {
     char **env_names;
 };
 
-#define LOOP_DEFAULT_MAX_ITERATIONS    10
 #define LOOP_DEFAULT_MAX_FAILURES      3
 #define LOOP_DEFAULT_VERIFY_TIMEOUT_NS INT64_C(30000000000)
 

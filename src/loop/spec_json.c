@@ -23,6 +23,7 @@ static const struct {
     {"agent_id", KIND_TEXT, offsetof(struct loop_spec, agent_id)},
     {"kind", KIND_TEXT, offsetof(struct loop_spec, kind)},
     {"workspace", KIND_TEXT, offsetof(struct loop_spec, workspace)},
+    {"policy", KIND_TEXT, offsetof(struct loop_spec, policy)},
     {"prompt", KIND_TEXT, offsetof(struct loop_spec, prompt)},
     {"command", KIND_LIST, offsetof(struct loop_spec, command)},
     {"max_iterations", KIND_INT, offsetof(struct loop_spec, max_iterations)},

@@ -43,7 +43,8 @@ static bool is_verified(const struct run_state *state, const struct loop_spec *s
 static enum rondo_status ending(const struct run_state *state, const struct loop_spec *spec,
                                 int64_t now_ns, const char **ret_message)
 {
-    if (is_verified(state, spec)) {
+    bool may_complete = state->finish_denied != state->finished || state->finished == 0;
+    if (may_complete && is_verified(state, spec)) {
         *ret_message = "all exit conditions are met";
         return RONDO_COMPLETED;
     }
@@ -186,6 +187,7 @@ struct gate_request loop_step_request(const struct run_state *state, const struc
                                       const char *run_id, int64_t now_ns)
 {
     return (struct gate_request){
+        .action = ACTION_ITERATE,
         .run_id = run_id,
         .agent_id = spec->agent_id,
         .completed_iterations = state->finished,
@@ -195,6 +197,7 @@ struct gate_request loop_step_request(const struct run_state *state, const struc
         .consecutive_failures = state->consecutive_failures,
         .conditions_met = run_conditions_met(state),
         .conditions_total = (uint32_t)spec->condition_count,
+        .now_ns = now_ns,
     };
 }
 
@@ -218,14 +221,56 @@ struct journal_event loop_step_gate(const struct run_state *state,
             .limit = (int64_t)decision->iteration_limit,
         };
     }
+    struct journal_event event = loop_step_denied(state, ACTION_ITERATE, decision);
+    event.type = JOURNAL_GATE_DENIED;
+    event.iteration = next;
+    event.status = rondo_status_name(denial_status(decision));
+    event.limit_name = decision->limit_name;
+    event.limit = decision->limit;
+    event.value = decision->value;
+    return event;
+}
+
+static const char *unless_empty(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
+struct journal_event loop_step_denied(const struct run_state *state, enum vocabulary_action action,
+                                      const struct gate_decision *decision)
+{
     return (struct journal_event){
-        .type = JOURNAL_GATE_DENIED,
-        .iteration = next,
-        .status = rondo_status_name(denial_status(decision)),
+        .type = JOURNAL_STEP_DENIED,
+        .iteration = (int64_t)run_current_iteration(state),
+        .action = vocabulary_action_name(action),
         .policy = decision->policy,
-        .limit_name = decision->limit_name,
-        .limit = decision->limit,
-        .value = decision->value,
+        .reason = unless_empty(decision->reason),
         .message = decision->message,
+        .verdict = decision->needs_approval ? "ask" : "deny",
+        .decision = unless_empty(decision->decision),
+        .policies = unless_empty(decision->policies),
+        .errors = unless_empty(decision->errors),
+        .sha256 = unless_empty(decision->sha256),
     };
+}
+
+bool loop_step_warning(const struct run_state *state, enum run_limit counter,
+                       const struct gate_limit *limit, struct journal_event *ret_event)
+{
+    /* An iteration is reached when it begins; of the others so much is used up. */
+    int64_t reached = limit->value + (counter == RUN_LIMIT_ITERATIONS ? 1 : 0);
+    __extension__ typedef __int128 wide;
+    bool is_near = limit->is_known && limit->limit > 0 &&
+                   (wide)reached * 100 >= (wide)limit->limit * limit->warn_at;
+    if (!is_near || state->warned[counter] == limit->limit) {
+        return false;
+    }
+    *ret_event = (struct journal_event){
+        .type = JOURNAL_LIMIT_WARNING,
+        .iteration = (int64_t)state->finished + 1,
+        .limit_name = run_limit_name(counter),
+        .limit = limit->limit,
+        .value = reached,
+    };
+    return true;
 }

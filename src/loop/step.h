@@ -48,6 +48,17 @@ struct gate_request loop_step_request(const struct run_state *state, const struc
 struct journal_event loop_step_gate(const struct run_state *state,
                                     const struct gate_decision *decision);
 
+/** The event for another step that was denied. Texts in it point into `decision`. */
+struct journal_event loop_step_denied(const struct run_state *state, enum vocabulary_action action,
+                                      const struct gate_decision *decision);
+
+/**
+ * Whether the run comes near a limit that it was not warned about yet.
+ * @param ret_event then the event to record, without a message
+ */
+bool loop_step_warning(const struct run_state *state, enum run_limit counter,
+                       const struct gate_limit *limit, struct journal_event *ret_event);
+
 /** Time that the run has been active, up to `now_ns`. */
 int64_t loop_step_active_ns(const struct run_state *state, int64_t now_ns);
 

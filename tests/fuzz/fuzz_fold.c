@@ -26,11 +26,13 @@ static void check_state(const struct run_state *state, const struct loop_spec *s
                (effect.delay_ns > 0 && effect.delay_ns <= spec->delay_ns));
     FUZZ_CHECK(loop_step_time_left_ns(state, spec, now_ns) >= 0);
     if (effect.kind == EFFECT_GATE) {
-        struct gate gate = gate_limits(spec);
         struct gate_request request = loop_step_request(state, spec, "run", now_ns);
-        struct gate_decision decision = {0};
-        gate.decide(&gate, &request, &decision);
+        struct gate_decision decision = {.is_allowed = request.completed_iterations % 2 == 0};
+        struct gate_limit limit = {
+            .is_known = true, .limit = spec->max_tokens, .value = state->tokens, .warn_at = 80};
+        struct journal_event warning;
         loop_step_gate(state, &decision);
+        loop_step_warning(state, RUN_LIMIT_TOKENS, &limit, &warning);
     }
 }
 

@@ -216,6 +216,21 @@ static void check_place(const struct sim_run *run, const struct journal_event *e
             journal_type_name(event->type));
 }
 
+/** Warned in time, and not twice about one value, whatever crashed in between. */
+static void check_warning(struct sim_run *run, const struct journal_event *event)
+{
+    enum run_limit limit = RUN_LIMIT_ITERATIONS;
+    while (limit < RUN_LIMIT_COUNT && strcmp(run_limit_name(limit), event->limit_name) != 0) {
+        limit++;
+    }
+    require(limit < RUN_LIMIT_COUNT, "a warning of %s", event->limit_name);
+    require(event->value * 100 >= event->limit * 80, "a warning at %lld of %lld",
+            (long long)event->value, (long long)event->limit);
+    require(run->warned[limit] != event->limit, "a second warning about %lld",
+            (long long)event->limit);
+    run->warned[limit] = event->limit;
+}
+
 static void check_event(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
 {
     check_place(run, event, epoch);
@@ -236,6 +251,14 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
         break;
     case JOURNAL_GATE_DENIED:
         run->is_denied = true;
+        break;
+    case JOURNAL_LIMIT_WARNING:
+        check_warning(run, event);
+        break;
+    case JOURNAL_POLICY_CHANGED:
+    case JOURNAL_POLICY_REFUSED:
+    case JOURNAL_STEP_DENIED:
+        require(false, "%s without a policy file", journal_type_name(event->type));
         break;
     case JOURNAL_ITERATION_STARTED:
         check_started(run, event);

@@ -67,6 +67,7 @@ struct sim_run {
     uint64_t bodies[SIM_MAX_ITERATIONS + 1]; /* how often each body was begun */
     uint64_t lossy; /* bodies begun without a durable intent, in best-effort mode */
     uint64_t policy_limit;
+    int64_t warned[RUN_LIMIT_COUNT];
     bool has_policy;
     char *feedback; /* as the last body saw it */
     uint64_t feedback_round;

@@ -341,7 +341,7 @@ static void a_raised_limit_reopens_and_is_recorded(void **state)
     assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
     loop_free(loop);
     struct loop_opening opening;
-    assert_int_equal(resume_with_limit(fixture, run_id, 0, &loop, &opening), RONDO_ERR_INVALID);
+    assert_int_equal(resume_with_limit(fixture, run_id, -1, &loop, &opening), RONDO_ERR_INVALID);
     assert_int_equal(resume_with_limit(fixture, run_id, 3, &loop, &opening), 0);
     assert_string_equal(opening.how, "reopen");
     fixture_iterate(loop, 1);

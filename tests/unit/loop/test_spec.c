@@ -41,7 +41,7 @@ static void numbers_are_held_to_their_ranges(void **state)
         int64_t good;
         int64_t bad;
     } cases[] = {
-        {offsetof(struct loop_spec, max_iterations), 1, 0},
+        {offsetof(struct loop_spec, max_iterations), 0, -1},
         {offsetof(struct loop_spec, max_iterations), LIMIT_MAX_ITERATIONS,
          LIMIT_MAX_ITERATIONS + 1},
         {offsetof(struct loop_spec, max_tokens), 0, -1},
@@ -134,7 +134,7 @@ static void stored_options_that_make_no_sense_are_refused(void **state)
         "[]",
         "{}",
         "{\"agent_id\":\"a\",\"kind\":\"library\",\"workspace\":\"relative\"}",
-        "{\"agent_id\":\"a\",\"kind\":\"library\",\"workspace\":\"/\",\"max_iterations\":0}",
+        "{\"agent_id\":\"a\",\"kind\":\"library\",\"workspace\":\"/\",\"max_iterations\":-1}",
         "{\"agent_id\":\"a\",\"kind\":\"library\",\"workspace\":\"/\",\"conditions\":[{}]}",
         "{\"agent_id\":\"a\",\"kind\":\"library\",\"workspace\":\"/\",\"conditions\":[5]}",
     };

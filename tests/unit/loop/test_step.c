@@ -207,47 +207,47 @@ static void a_gates_answer_becomes_an_event(void **state)
     assert_string_equal(event.status, "policy_violation");
 }
 
-static struct gate_decision ask(const struct loop_spec *spec, struct gate_request request)
-{
-    struct gate gate = gate_limits(spec);
-    struct gate_decision decision;
-    gate.decide(&gate, &request, &decision);
-    return decision;
-}
-
-static void limits_deny_at_their_value_and_not_below(void **state)
+static void a_denied_step_becomes_an_event_that_lets_the_run_go_on(void **state)
 {
     (void)state;
-    struct loop_spec spec = fixture_spec(0);
-    spec.max_iterations = 5;
-    spec.max_tokens = 100;
-    spec.max_cost_micro = 2500000;
-    struct gate_decision decision =
-        ask(&spec,
-            (struct gate_request){.completed_iterations = 4, .tokens = 99, .cost_micro = 2499999});
-    assert_true(decision.is_allowed);
-    assert_int_equal(decision.iteration_limit, 5);
-    decision = ask(&spec, (struct gate_request){.completed_iterations = 5});
-    assert_false(decision.is_allowed);
-    assert_int_equal(decision.status, RONDO_MAX_ITERATIONS);
-    assert_string_equal(decision.policy, "limit.iterations");
-    decision = ask(&spec, (struct gate_request){.tokens = 100});
-    assert_int_equal(decision.status, RONDO_BUDGET_EXCEEDED);
-    assert_string_equal(decision.limit_name, "tokens");
-    decision = ask(&spec, (struct gate_request){.cost_micro = INT64_MAX});
-    assert_int_equal(decision.status, RONDO_BUDGET_EXCEEDED);
-    assert_string_equal(decision.limit_name, "cost");
-    assert_int_equal(decision.limit, 2500000);
-    loop_spec_fini(&spec);
+    struct run_state run = {.phase = PHASE_READY, .finished = 2, .iteration = 2};
+    struct gate_decision decision = {
+        .policy = "p", .reason = "approval_needed", .needs_approval = true, .message = "m"};
+    struct journal_event event = loop_step_denied(&run, ACTION_FINISH, &decision);
+    assert_int_equal(event.type, JOURNAL_STEP_DENIED);
+    assert_string_equal(event.action, "finish");
+    assert_string_equal(event.verdict, "ask");
+    assert_int_equal(event.iteration, 2);
+    assert_null(event.policies);
 }
 
-static void no_budget_means_no_limit(void **state)
+static bool warns(const struct run_state *run, enum run_limit counter, int64_t limit, int64_t value,
+                  struct journal_event *ret_event)
+{
+    struct gate_limit ahead = {.is_known = true, .limit = limit, .value = value, .warn_at = 80};
+    return loop_step_warning(run, counter, &ahead, ret_event);
+}
+
+static void a_limit_is_warned_about_at_its_threshold_and_once(void **state)
 {
     (void)state;
-    struct loop_spec spec = fixture_spec(0);
-    assert_true(
-        ask(&spec, (struct gate_request){.tokens = INT64_MAX, .cost_micro = INT64_MAX}).is_allowed);
-    loop_spec_fini(&spec);
+    struct run_state run = {.phase = PHASE_READY};
+    struct journal_event event;
+    /* Completed iterations: the 80th of 100 begins after 79. */
+    assert_false(warns(&run, RUN_LIMIT_ITERATIONS, 100, 78, &event));
+    assert_true(warns(&run, RUN_LIMIT_ITERATIONS, 100, 79, &event));
+    assert_int_equal(event.type, JOURNAL_LIMIT_WARNING);
+    assert_int_equal(event.value, 80);
+    assert_int_equal(event.limit, 100);
+    assert_string_equal(event.limit_name, "iterations");
+    assert_true(warns(&run, RUN_LIMIT_ITERATIONS, 100, 95, &event)); /* one that was jumped over */
+    run.warned[RUN_LIMIT_ITERATIONS] = 100;
+    assert_false(warns(&run, RUN_LIMIT_ITERATIONS, 100, 95, &event));
+    assert_false(warns(&run, RUN_LIMIT_ITERATIONS, 200, 95, &event));
+    assert_true(warns(&run, RUN_LIMIT_ITERATIONS, 200, 159, &event));
+    assert_false(warns(&run, RUN_LIMIT_TOKENS, 1000, 799, &event));
+    assert_true(warns(&run, RUN_LIMIT_TOKENS, 1000, 800, &event));
+    assert_true(warns(&run, RUN_LIMIT_COST, INT64_MAX, INT64_MAX, &event));
 }
 
 int main(void)
@@ -262,8 +262,8 @@ int main(void)
         cmocka_unit_test(the_delay_counts_from_the_end_of_the_last_iteration),
         cmocka_unit_test(nothing_is_verified_for_a_run_that_ends_anyway),
         cmocka_unit_test(a_gates_answer_becomes_an_event),
-        cmocka_unit_test(limits_deny_at_their_value_and_not_below),
-        cmocka_unit_test(no_budget_means_no_limit),
+        cmocka_unit_test(a_denied_step_becomes_an_event_that_lets_the_run_go_on),
+        cmocka_unit_test(a_limit_is_warned_about_at_its_threshold_and_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

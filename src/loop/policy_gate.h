@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The gate that asks Cedar policies: one for each loop, used by its thread only. */
+#pragma once
+
+#include "loop/gate.h"
+#include "loop/runtime.h"
+#include "loop/spec.h"
+
+struct policy_gate;
+
+/**
+ * Open the gate of a run: find its policies and read them.
+ * @param spec   its policy path and limits count; copied
+ * @param in_force digest that the run's journal has last, "" = built in: the first refresh tells
+ *               when it is another one
+ * @return 0 with *ret_gate for policy_gate_free(); RONDO_ERR_INVALID, RONDO_ERR_NOT_FOUND when
+ *         there are no valid policies
+ */
+int policy_gate_new(struct runtime *runtime, const struct loop_spec *spec, const char *run_id,
+                    const char *in_force, struct policy_gate **ret_gate, struct rondo_error *err);
+/** NULL is allowed. */
+void policy_gate_free(struct policy_gate *policy_gate);
+
+/** The interface for the driver. Borrowed. */
+struct gate policy_gate_as_gate(struct policy_gate *policy_gate);
