@@ -6,6 +6,7 @@
 #include "cli/report.h"
 #include "journal/event.h"
 #include "loop/detect.h"
+#include "policy/vocabulary.h"
 
 #include <string.h>
 
@@ -13,10 +14,9 @@ static const struct {
     const char *name;
     void (*write)(struct buf *ret_buf);
 } pages[] = {
-    {"events", journal_describe},
-    {"options", manual_options},
-    {"exit-codes", exit_codes_describe},
-    {"conditions", detect_describe},
+    {"events", journal_describe},        {"options", manual_options},
+    {"exit-codes", exit_codes_describe}, {"conditions", detect_describe},
+    {"policies", vocabulary_describe},   {"schema", vocabulary_write_schema},
 };
 
 static int write_manual(int argc, char **argv, struct buf *out)
@@ -41,8 +41,8 @@ static int write_page(const char *name, struct buf *out)
         }
     }
     return report_failure(EXIT_USAGE,
-                          "there is no page '%s'; pages are man, events, options, exit-codes and "
-                          "conditions",
+                          "there is no page '%s'; pages are man, events, options, exit-codes, "
+                          "conditions, policies and schema",
                           name);
 }
 
