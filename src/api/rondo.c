@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/version.h"
+#include "loop/hidden.h"
 #include "policy/watch.h"
 #include "store/locate.h"
 
@@ -19,31 +20,10 @@ const char *rondo_version(void)
     return RONDO_VERSION;
 }
 
-/** What sandboxed verifiers must not see: a store in its own folder with the folder, else its
- * files. Texts are owned by the caller; the list ends with NULL. */
-static void hide_store(const char *path, char *ret_paths[4])
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm"};
-    const char *slash = strrchr(path, '/');
-    size_t folder_len = slash == NULL ? 0 : (size_t)(slash - path);
-    size_t name_len = strlen(STORE_FOLDER_NAME);
-    if (folder_len > name_len && path[folder_len - name_len - 1] == '/' &&
-        strncmp(path + folder_len - name_len, STORE_FOLDER_NAME, name_len) == 0) {
-        ret_paths[0] = memory_dup_bytes(path, folder_len);
-        return;
-    }
-    for (size_t i = 0; i < 3; i++) {
-        size_t size = strlen(path) + strlen(suffixes[i]) + 1;
-        ret_paths[i] = memory_new(size);
-        snprintf(ret_paths[i], size, "%s%s", path, suffixes[i]);
-    }
-}
-
 static int start_runtime(struct rondo *rondo, const struct rondo_options *options,
                          struct rondo_error *err)
 {
-    char *hidden[4] = {NULL};
-    hide_store(rondo->path, hidden);
+    auto_hidden char **hidden = hidden_of_store(rondo->path);
     auto_free char *beside = watch_default_path(rondo->path);
     auto_free char *given = NULL;
     if (options->policy != NULL) {
@@ -61,11 +41,7 @@ static int start_runtime(struct rondo *rondo, const struct rondo_options *option
         .supervisor = options->supervisor,
         .hide_paths = (const char *const *)hidden,
     };
-    int r = runtime_new(&runtime_options, &rondo->runtime, err);
-    for (size_t i = 0; hidden[i] != NULL; i++) {
-        free(hidden[i]);
-    }
-    return r;
+    return runtime_new(&runtime_options, &rondo->runtime, err);
 }
 
 struct rondo *rondo_open(const struct rondo_options *options, struct rondo_error *err)

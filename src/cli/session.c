@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "loop/hidden.h"
 #include "loop/owner.h"
 #include "policy/watch.h"
 #include "store/locate.h"
@@ -15,25 +16,6 @@
 
 /** Our own program, which stays the right one when an update replaces the file. */
 #define SELF "/proc/self/exe"
-
-/**
- * Sandboxed commands must not reach the store. In a .rondo folder that is the folder; elsewhere the
- * folder is the user's and only the database's own files are hidden.
- */
-static void hide_store(const char *store_path, struct buf hide[3])
-{
-    const char *name = strrchr(store_path, '/');
-    size_t folder_len = (size_t)(name - store_path);
-    size_t own_len = strlen("/" STORE_FOLDER_NAME);
-    if (folder_len >= own_len && strncmp(name - own_len, "/" STORE_FOLDER_NAME, own_len) == 0) {
-        buf_append(&hide[0], store_path, folder_len);
-        return;
-    }
-    static const char *const endings[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < 3; i++) {
-        buf_printf(&hide[i], "%s%s", store_path, endings[i]);
-    }
-}
 
 static char *work_folder_of(const char *store_path)
 {
@@ -51,9 +33,7 @@ static char *work_folder_of(const char *store_path)
 static int make_runtime(const struct session_options *options, struct session *session,
                         struct rondo_error *err)
 {
-    struct buf hide[3] = {{0}, {0}, {0}};
-    hide_store(session->store_path, hide);
-    const char *paths[4] = {hide[0].data, hide[1].data, hide[2].data, NULL};
+    auto_hidden char **hidden = hidden_of_store(session->store_path);
     auto_free char *policy = watch_default_path(session->store_path);
     struct runtime_options runtime = {
         .store = session->store,
@@ -61,13 +41,9 @@ static int make_runtime(const struct session_options *options, struct session *s
         .is_policy_optional = true,
         .lease_ns = options->lease_ns,
         .supervisor = SELF,
-        .hide_paths = paths,
+        .hide_paths = (const char *const *)hidden,
     };
-    int r = runtime_new(&runtime, &session->runtime, err);
-    for (size_t i = 0; i < 3; i++) {
-        buf_fini(&hide[i]);
-    }
-    return r;
+    return runtime_new(&runtime, &session->runtime, err);
 }
 
 int session_open(const struct session_options *options, struct session *ret_session,

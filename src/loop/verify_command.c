@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A condition checked by a command. No state; any number of threads. */
+#include "loop/hidden.h"
 #include "loop/verify.h"
 
 #include "os/environment.h"
@@ -63,13 +64,14 @@ static void evaluate_command(const struct verifier *verifier,
     const struct verify_command_context *context = verifier->context;
     const struct loop_spec *spec = context->spec;
     const char *const argv[] = {"sh", "-c", condition->command, NULL};
+    auto_hidden char **hidden = hidden_of_run(context->hide_paths, spec->policy);
     struct sandbox_policy policy = {
         .tier = (enum sandbox_tier)spec->verifier_tier,
         .workspace = spec->workspace,
         .allow_network = spec->allow_network != 0,
         .read_paths = (const char *const *)spec->read_paths,
         .write_paths = (const char *const *)spec->write_paths,
-        .hide_paths = context->hide_paths,
+        .hide_paths = (const char *const *)hidden,
         .env_names = (const char *const *)spec->env_names,
     };
     char **envp = environment_reduced(policy.env_names, NULL);

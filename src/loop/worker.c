@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "loop/hidden.h"
 #include "loop/step.h"
 #include "os/environment.h"
 #include "os/file.h"
@@ -250,6 +251,7 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
     const struct loop_spec *spec = loop_spec(worker->loop);
     struct runtime *runtime = loop_runtime(worker->loop);
     auto_free const char **write_paths = list_with(spec->write_paths, worker->folder);
+    auto_hidden char **hidden = hidden_of_run(runtime_hide_paths(runtime), spec->policy);
     auto_free const char **env_names = list_with(spec->env_names, "RONDO_*");
     struct sandbox_policy policy = {
         .tier = (enum sandbox_tier)spec->worker_tier,
@@ -257,7 +259,7 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
         .allow_network = spec->allow_network != 0,
         .read_paths = (const char *const *)spec->read_paths,
         .write_paths = write_paths,
-        .hide_paths = runtime_hide_paths(runtime),
+        .hide_paths = (const char *const *)hidden,
         .env_names = env_names,
     };
     struct spawn_request request = {

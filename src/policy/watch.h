@@ -26,6 +26,15 @@
 /** Path of the policy file beside a store; free() it. NULL for NULL. */
 char *watch_default_path(const char *store_path);
 
+/** Parts that belong to a policy file: itself, its entities, its links. */
+#define WATCH_PARTS 3
+
+/**
+ * Path of a part: `x.cedar`, `x.entities.json`, `x.links.json`; free() it.
+ * @param path a policy file; for a folder only part 0 means anything
+ */
+char *watch_part_path(const char *path, size_t part);
+
 struct watch;
 
 /**

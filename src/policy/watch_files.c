@@ -57,12 +57,19 @@ static char *join(const char *first, size_t first_len, const char *second)
     return buf_steal(&path);
 }
 
-static void find_beside(struct watch_files *files, const char *path)
+char *watch_part_path(const char *path, size_t part)
 {
     size_t stem = strlen(path) - (has_suffix(path, POLICY_SUFFIX) ? strlen(POLICY_SUFFIX) : 0);
-    take_file(files, memory_dup_string(path), RULESET_POLICIES);
-    take_file(files, join(path, stem, ENTITIES_SUFFIX), RULESET_ENTITIES);
-    take_file(files, join(path, stem, LINKS_SUFFIX), RULESET_LINKS);
+    return part == RULESET_POLICIES
+               ? memory_dup_string(path)
+               : join(path, stem, part == RULESET_ENTITIES ? ENTITIES_SUFFIX : LINKS_SUFFIX);
+}
+
+static void find_beside(struct watch_files *files, const char *path)
+{
+    for (enum ruleset_part part = RULESET_POLICIES; part < WATCH_PARTS; part++) {
+        take_file(files, watch_part_path(path, part), part);
+    }
 }
 
 static bool is_hidden_or_other(const struct dirent *entry)
