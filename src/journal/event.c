@@ -119,7 +119,7 @@ static const struct {
     [F_SPEC] = FIELD(spec, KIND_JSON, "options of the run"),
     [F_ATTRIBUTES] = FIELD(attributes, KIND_JSON, "attributes given by the caller"),
     [F_CUSTOM_DATA] = FIELD(custom_data, KIND_JSON, "custom data given by the worker"),
-    [F_LIMITS] = FIELD(limits, KIND_JSON, "limits found from here on, by name; absent = none"),
+    [F_LIMITS] = FIELD(limits, KIND_JSON, "limits from the start of a run on, by name; absent = none"),
     [F_OLD_LIMITS] = FIELD(old_limits, KIND_JSON, "the same for the policies before"),
     [F_POLICIES] = FIELD(policies, KIND_JSON, "ids of the deciding policies"),
     [F_ERRORS] = FIELD(errors, KIND_JSON, "policies that could not be evaluated, and why"),

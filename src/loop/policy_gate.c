@@ -273,15 +273,23 @@ static void decide(const struct gate *gate, const struct gate_request *request,
 
 /* ---- Changes -------------------------------------------------------------------------------- */
 
-/** {"iterations":100,"cost":5000000}: what is found from the run's present state on. */
-static void write_limits(struct policy_gate *policy_gate, const struct subject_facts *facts,
+/**
+ * {"iterations":100,"cost":5000000}: what a run with these rules meets from its start, each limit
+ * by itself. From where the run stands now, one that is used up would hide the others.
+ */
+static void write_limits(struct policy_gate *policy_gate, const struct subject_facts *now,
                          char *ret_json, size_t size)
 {
+    struct subject_facts facts = *now;
+    facts.iteration = 0;
+    facts.elapsed_ns = 0;
+    facts.tokens = 0;
+    facts.cost_micro = 0;
     auto_buf struct buf json = {0};
     struct json_writer writer = json_writer(&json);
     json_begin_object(&writer, NULL);
     for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
-        struct limit limit = subject_limit(policy_gate->subject, facts, i);
+        struct limit limit = subject_limit(policy_gate->subject, &facts, i);
         if (limit.is_known) {
             json_write_int(&writer, limit_counter_name(i), to_journal(i, limit.value));
         }
