@@ -106,6 +106,7 @@ static void offer_attributes(struct suggest *suggest, const struct outcome *valu
             if ((live & row->actions & VOCABULARY_ACTION_BIT(action)) != 0 &&
                 value->types[action].owner == row->owner) {
                 suggest_offer(suggest, row->name);
+                break;
             }
         }
     }
