@@ -26,7 +26,6 @@ const NUMBERS = [
     '.5',
     '+1',
     '1e',
-    '1e400',
     '1e308',
     '0x1',
     'NaN',
@@ -147,6 +146,11 @@ export class Json {
         return `{${this.random.many(count, make).join(',')}}`;
     }
 
+    /** Members without their names: the reference takes most of its forms so, too. */
+    tuple(parts) {
+        return `[${parts.map((part) => part.slice(part.indexOf(':') + 1)).join(',')}]`;
+    }
+
     key() {
         const { random } = this;
         return random.oneIn(3)
@@ -184,6 +188,9 @@ export class Json {
         }
         if (random.oneIn(20)) {
             parts[0] = `"type":${this.scalar()}`;
+        }
+        if (random.oneIn(15)) {
+            return this.tuple(parts);
         }
         return `{${random.oneIn(3) ? parts.reverse().join(',') : parts.join(',')}}`;
     }
@@ -234,7 +241,9 @@ export class Json {
             () => [`"arg":${text}`],
             () => [`"fn":"${name}"`, `"arg":${text}`, `"${random.pick(KEYS)}":${this.scalar()}`],
         ])();
-        const inner = `{${random.oneIn(5) ? parts.reverse().join(',') : parts.join(',')}}`;
+        const inner = random.oneIn(15)
+            ? this.tuple(parts)
+            : `{${random.oneIn(5) ? parts.reverse().join(',') : parts.join(',')}}`;
         return random.oneIn(12) ? inner : `{"__extn":${inner}${random.oneIn(20) ? ',"a":1' : ''}}`;
     }
 
@@ -320,6 +329,9 @@ export class Json {
         }
         if (random.oneIn(4)) {
             parts.reverse();
+        }
+        if (random.oneIn(20)) {
+            return this.tuple(parts);
         }
         return `{${parts.join(random.oneIn(10) ? ' ,\n' : ',')}}`;
     }
