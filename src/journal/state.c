@@ -214,6 +214,20 @@ static void fold_run_finished(struct run_state *state, const struct journal_even
     }
 }
 
+/** What policies have said. */
+static void fold_policies(struct run_state *state, const struct journal_event *event)
+{
+    if (event->type == JOURNAL_POLICY_CHANGED) {
+        fold_policy(state, event);
+    } else if (event->type == JOURNAL_LIMIT_WARNING) {
+        fold_warning(state, event);
+    } else if (event->type == JOURNAL_GATE_DENIED) {
+        fold_denied(state, event);
+    } else if (event->type == JOURNAL_STEP_DENIED) {
+        fold_step_denied(state, event);
+    }
+}
+
 static void fold_by_type(struct run_state *state, const struct journal_event *event)
 {
     switch (event->type) {
@@ -258,17 +272,11 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
     case JOURNAL_RUN_FINISHED:
         fold_run_finished(state, event);
         break;
-    case JOURNAL_GATE_DENIED:
-        fold_denied(state, event);
-        break;
     case JOURNAL_POLICY_CHANGED:
-        fold_policy(state, event);
-        break;
     case JOURNAL_LIMIT_WARNING:
-        fold_warning(state, event);
-        break;
+    case JOURNAL_GATE_DENIED:
     case JOURNAL_STEP_DENIED:
-        fold_step_denied(state, event);
+        fold_policies(state, event);
         break;
     case JOURNAL_POLICY_REFUSED:
     case JOURNAL_CHECKPOINT_CORRUPT:

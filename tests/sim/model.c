@@ -231,6 +231,20 @@ static void check_warning(struct sim_run *run, const struct journal_event *event
     run->warned[limit] = event->limit;
 }
 
+static void check_interrupted(struct sim_run *run)
+{
+    require(run->is_in_body, "an interruption outside of a body");
+    run->interruptions[run->started]++;
+    run->is_in_body = false;
+}
+
+static void check_rejected(struct sim_run *run)
+{
+    require(run->finish == FINISH_COMPLETED && !run->is_round_met, "a wrong rejection");
+    run->finish = FINISH_NONE;
+    run->world->counters->rejected_finishes++;
+}
+
 static void check_event(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
 {
     check_place(run, event, epoch);
@@ -267,9 +281,7 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
         check_finished(run, event);
         break;
     case JOURNAL_ITERATION_INTERRUPTED:
-        require(run->is_in_body, "an interruption outside of a body");
-        run->interruptions[run->started]++;
-        run->is_in_body = false;
+        check_interrupted(run);
         break;
     case JOURNAL_VERIFICATION_STARTED:
     case JOURNAL_CONDITION_EVALUATED:
@@ -277,9 +289,7 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
         check_verification(run, event);
         break;
     case JOURNAL_FINISH_REJECTED:
-        require(run->finish == FINISH_COMPLETED && !run->is_round_met, "a wrong rejection");
-        run->finish = FINISH_NONE;
-        run->world->counters->rejected_finishes++;
+        check_rejected(run);
         break;
     case JOURNAL_STORAGE_DEGRADED:
         require(run->spec.durability == DURABILITY_BEST_EFFORT, "degraded in strict mode");
