@@ -96,6 +96,20 @@ static void add_limits(struct fields *fields, const struct loop_spec *spec)
     add_duration(fields, "delay", spec->delay_ns);
 }
 
+static void add_policies(struct fields *fields, const struct summary *summary)
+{
+    auto_buf struct buf text = {0};
+    if (summary->state.policy_sha256[0] == '\0') {
+        buf_append_string(&text, "built in");
+    } else {
+        buf_printf(&text, "%.*s", TEXT_DIGEST_LEN, summary->state.policy_sha256);
+    }
+    if (summary->spec.policy != NULL) {
+        buf_printf(&text, ", %s", summary->spec.policy);
+    }
+    fields_add(fields, "policies", buf_string(&text));
+}
+
 static void add_options(struct fields *fields, const struct loop_spec *spec)
 {
     static const char *const on_corrupt[] = {"previous", "fresh", "fail"};
@@ -167,6 +181,7 @@ static void show_text(const struct summary *summary, const struct session *sessi
     }
     add_times(&fields, &summary->run);
     add_limits(&fields, spec);
+    add_policies(&fields, summary);
     add_options(&fields, spec);
     buf_append_string(out, "\n");
     summary_text_head(summary, &fields);

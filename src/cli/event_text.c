@@ -80,9 +80,6 @@ static void tell_denied(const struct telling *telling)
     add_words(telling, ": ", telling->event->message);
 }
 
-/** The first digits of a digest, which people compare. */
-#define SHOWN_DIGEST 12
-
 static void add_limit(const struct telling *telling, enum run_limit counter, int64_t limit)
 {
     char duration[FORMAT_DURATION_SIZE];
@@ -131,7 +128,7 @@ static void tell_policy(const struct telling *telling)
     const char *digest = event->sha256 == NULL ? "" : event->sha256;
     buf_append_string(telling->out,
                       event->old_limits == NULL ? "policies " : "policies changed to ");
-    buf_printf(telling->out, "%.*s", SHOWN_DIGEST, digest);
+    buf_printf(telling->out, "%.*s", TEXT_DIGEST_LEN, digest);
     add_words(telling, " by ", event->by);
     buf_append_string(telling->out, ": ");
     if (event->old_limits != NULL) {

@@ -38,6 +38,9 @@ void text_wrap(const char *text, size_t indent, size_t columns, size_t first, st
 /** Append bytes as "1.2 KiB". */
 void text_bytes(uint64_t bytes, struct buf *ret_buf);
 
+/** The first digits of a digest, which people compare. */
+#define TEXT_DIGEST_LEN 12
+
 /** Append a count with separators ("12,345"). */
 void text_count(int64_t number, struct buf *ret_buf);
 
