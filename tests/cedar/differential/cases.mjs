@@ -8,6 +8,7 @@ import { Grammar } from './grammar.mjs';
 import { HANDWRITTEN } from './handwritten.mjs';
 import { Json } from './json.mjs';
 import { mutate } from './mutate.mjs';
+import { deep, Probes } from './probes.mjs';
 import { WORLD } from './worlds.mjs';
 
 const CORPUS = new URL('../../../../shared/data/cedar/corpus.jsonl.gz', import.meta.url);
@@ -54,6 +55,7 @@ export class Cases {
         this.random = random;
         this.grammar = new Grammar(random);
         this.json = new Json(random);
+        this.probes = new Probes(random);
         this.corpus = loadCorpus();
     }
 
@@ -135,6 +137,9 @@ export class Cases {
         const spoil = (text) =>
             random.oneIn(6) ? mutate(random, text, json.entities()) : text.toWellFormed();
         const request = { ...random.pick(WORLD.requests) };
+        if (random.oneIn(4)) {
+            request[random.pick(['principal', 'action', 'resource'])] = json.requestUid();
+        }
         const what = random.below(3);
         if (what > 0) {
             request.context = spoil(json.context());
@@ -149,7 +154,13 @@ export class Cases {
     /** Any case, with the name of its kind. */
     next() {
         const { random, grammar } = this;
-        const choice = random.below(24);
+        const choice = random.below(28);
+        if (choice >= 27) {
+            return ['deep', this.inWorld(deep(random))];
+        }
+        if (choice >= 24) {
+            return ['probes', this.inWorld(this.probes.policies(20))];
+        }
         if (choice < 6 && this.corpus.length > 0) {
             return ['corpus', this.fromCorpus()];
         }
@@ -157,7 +168,10 @@ export class Cases {
             return ['handwritten', this.textOnly(this.mutated(random.pick(HANDWRITTEN)))];
         }
         if (choice < 14) {
-            return ['grammar', this.inWorld(grammar.policies(9).toWellFormed())];
+            return [
+                'grammar',
+                this.inWorld(grammar.policies(random.oneIn(4) ? 30 : 9).toWellFormed()),
+            ];
         }
         if (choice < 20) {
             return ['mutated', this.textOnly(this.mutated(grammar.policy()))];

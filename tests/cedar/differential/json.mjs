@@ -195,6 +195,17 @@ export class Json {
         return `{${random.oneIn(3) ? parts.reverse().join(',') : parts.join(',')}}`;
     }
 
+    /** For a request: the type may be wrong, and the id anything. */
+    requestUid() {
+        const { random } = this;
+        const [type, id] = [random.pick(JSON_TYPES), random.pick(STRINGS.slice(0, 10))];
+        // The driver's envelope cannot carry what is no Unicode, or a NUL in a type.
+        return {
+            type: JSON.parse(`"${type}"`).replaceAll('\0', ''),
+            id: JSON.parse(id).toWellFormed(),
+        };
+    }
+
     uid() {
         const { random } = this;
         const text = this.typeAndId();
