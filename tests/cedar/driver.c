@@ -69,11 +69,13 @@ static int add_templates(struct cedar_builder *builder, struct json_object *temp
                          struct rondo_error *err)
 {
     int r = 0;
-    json_object_object_foreach(templates, id, text)
-    {
+    struct json_object_iterator at = json_object_iter_begin(templates);
+    struct json_object_iterator end = json_object_iter_end(templates);
+    for (; r == 0 && !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
         size_t len = 0;
-        const char *bytes = text_of(text, &len);
-        r = r < 0 ? r : cedar_builder_add_template(builder, id, bytes, len, NULL, err);
+        const char *bytes = text_of(json_object_iter_peek_value(&at), &len);
+        r = cedar_builder_add_template(builder, json_object_iter_peek_name(&at), bytes, len, NULL,
+                                       err);
     }
     return r;
 }
