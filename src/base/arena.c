@@ -60,7 +60,7 @@ void *arena_new(struct arena *arena, size_t size)
         abort(); /* What comes from outside is limited long before. */
     }
     rounded = EACH_ALONE ? size : rounded;
-    if (EACH_ALONE || rounded > arena->left) {
+    if (EACH_ALONE || arena->chunks == NULL || rounded > arena->left) {
         add_chunk(arena, next_chunk_size(arena, rounded));
     }
     void *memory = arena->next;
@@ -78,28 +78,37 @@ void *arena_new_array(struct arena *arena, size_t count, size_t size)
     return arena_new(arena, total);
 }
 
-static void free_chunks(struct arena_chunk *chunk)
+static struct arena_chunk *largest_of(struct arena_chunk *chunk)
+{
+    struct arena_chunk *largest = chunk;
+    for (; chunk != NULL; chunk = chunk->older) {
+        largest = chunk->size > largest->size ? chunk : largest;
+    }
+    return largest;
+}
+
+/** Free all chunks but one, which may be NULL. */
+static void free_chunks(struct arena_chunk *chunk, const struct arena_chunk *kept)
 {
     while (chunk != NULL) {
         struct arena_chunk *older = chunk->older;
-        free(chunk);
+        if (chunk != kept) {
+            free(chunk);
+        }
         chunk = older;
     }
 }
 
 void arena_clear(struct arena *arena)
 {
-    struct arena_chunk *largest = arena->chunks;
-    if (largest == NULL) {
-        return;
-    }
-    if (EACH_ALONE) {
+    if (EACH_ALONE || arena->chunks == NULL) {
         arena_fini(arena);
         return;
     }
-    /* Chunks grow, and one that had to be larger than its turn came last as well. */
-    free_chunks(largest->older);
+    struct arena_chunk *largest = largest_of(arena->chunks);
+    free_chunks(arena->chunks, largest);
     largest->older = NULL;
+    arena->chunks = largest;
     arena->next = largest->bytes;
     arena->left = largest->size;
     arena->total = largest->size;
@@ -107,7 +116,7 @@ void arena_clear(struct arena *arena)
 
 void arena_fini(struct arena *arena)
 {
-    free_chunks(arena->chunks);
+    free_chunks(arena->chunks, NULL);
     *arena = (struct arena){0};
 }
 
