@@ -3,7 +3,9 @@
 // Compares our Cedar engine with the reference engine on mutated policies, entities and contexts.
 //
 //   node differential.mjs --driver PROGRAM [--seconds N] [--seed S] [--count N] [--golden FILE]
+//   node differential.mjs --driver PROGRAM --exhaustive [--seconds N]
 //
+// Exhaustive are all texts one token or character away from the handwritten ones, in their order.
 // Needs `npm ci` in this folder; without the package it says so and exits with 77. Every case that
 // the engines judge differently is made smaller and printed; the exit code is then 1. With --golden,
 // cases that show something new are written to FILE together with the reference's answers.
@@ -12,6 +14,7 @@ import { parseArgs } from 'node:util';
 
 import { Cases } from './cases.mjs';
 import { Driver, outcomeOf } from './driver.mjs';
+import { exhaustive } from './exhaustive.mjs';
 import { Golden } from './golden.mjs';
 import { HANDWRITTEN } from './handwritten.mjs';
 import { minimise } from './minimise.mjs';
@@ -114,6 +117,7 @@ function options() {
             count: { type: 'string', default: 'Infinity' },
             seed: { type: 'string', default: '1' },
             golden: { type: 'string' },
+            exhaustive: { type: 'boolean', default: false },
         },
     });
     return {
@@ -124,41 +128,60 @@ function options() {
     };
 }
 
-async function main() {
-    const { driver: program, seconds, count, seed, golden: goldenFile } = options();
-    if (!isInstalled()) {
-        console.log('skipped: @cedar-policy/cedar-wasm is not installed (npm ci)');
-        return SKIPPED;
-    }
-    const cases = new Cases(new Random(seed));
-    const driver = new Driver(program);
-    const comparison = new Comparison(driver, new Reference());
-    const golden = goldenFile === undefined ? null : new Golden(goldenFile);
+/** Gives the next batch of cases: random ones without end, or texts that were made before. */
+function batchesOf(cases, texts) {
+    const one = () => {
+        const { done, value } = texts?.next() ?? {};
+        return done ? null : texts === null ? cases.next() : ['exhaustive', cases.textOnly(value)];
+    };
+    return () => Array.from({ length: BATCH }, one).filter((test) => test !== null);
+}
+
+/** Sets of the policies that both engines take. */
+function setsOf(cases, texts) {
+    const count = Math.ceil(texts.length / TOGETHER);
+    return Array.from({ length: count }, (_, i) => [
+        'together',
+        cases.together(texts.slice(i * TOGETHER, (i + 1) * TOGETHER)),
+    ]);
+}
+
+async function compareAll(comparison, cases, settings, golden) {
     const begin = performance.now();
     const elapsed = () => (performance.now() - begin) / 1000;
+    const texts = settings.exhaustive ? exhaustive() : null;
+    const nextBatch = batchesOf(cases, texts);
     await comparison.run(
         HANDWRITTEN.map((text) => ['handwritten', cases.inWorld(text)]),
         golden,
     );
     let shownAt = 0;
-    while (elapsed() < seconds && comparison.total < count) {
-        const good = await comparison.run(
-            Array.from({ length: BATCH }, () => cases.next()),
-            golden,
-        );
-        const sets = Array.from({ length: Math.ceil(good.length / TOGETHER) }, (_, i) => [
-            'together',
-            cases.together(good.slice(i * TOGETHER, (i + 1) * TOGETHER)),
-        ]);
-        await comparison.run(sets, golden);
+    while (elapsed() < settings.seconds && comparison.total < settings.count) {
+        const batch = nextBatch();
+        if (batch.length === 0) {
+            break;
+        }
+        await comparison.run(setsOf(cases, await comparison.run(batch, golden)), golden);
         if (elapsed() - shownAt > 60) {
             shownAt = elapsed();
             console.log(comparison.summary(shownAt));
         }
     }
+    console.log(comparison.summary(elapsed()));
+}
+
+async function main() {
+    const settings = options();
+    if (!isInstalled()) {
+        console.log('skipped: @cedar-policy/cedar-wasm is not installed (npm ci)');
+        return SKIPPED;
+    }
+    const driver = new Driver(settings.driver);
+    const comparison = new Comparison(driver, new Reference());
+    const golden = settings.golden === undefined ? null : new Golden(settings.golden);
+    await compareAll(comparison, new Cases(new Random(settings.seed)), settings, golden);
     driver.end();
     golden?.save();
-    console.log(comparison.summary(elapsed()));
     return comparison.found > 0 ? 1 : 0;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handwritten texts: every construct of the grammar, and things that look like one.
 
+import { MORE_EXPRESSIONS, MORE_SCOPES } from './handwritten_more.mjs';
+
 const condition = (text) => `permit(principal, action, resource) when { ${text} };`;
 
 const EXPRESSIONS = [
@@ -442,7 +444,7 @@ const FRAMES = [
 ];
 
 export const HANDWRITTEN = [
-    ...EXPRESSIONS.map(condition),
-    ...SCOPES.map((scope) => `permit(${scope});`),
+    ...[...EXPRESSIONS, ...MORE_EXPRESSIONS].map(condition),
+    ...[...SCOPES, ...MORE_SCOPES].map((scope) => `permit(${scope});`),
     ...FRAMES,
 ];
