@@ -38,6 +38,13 @@ static bool is_context(const struct expression *expression)
     return expression->kind == EXPRESSION_VARIABLE && expression->variable == VARIABLE_CONTEXT;
 }
 
+/** Whether an expression is `context.input`, where the iteration stands once more. */
+static bool is_input(const struct expression *expression)
+{
+    return expression->kind == EXPRESSION_ATTRIBUTE && is_context(expression->operands[0]) &&
+           is_text(expression->names[0], vocabulary_context_name(CONTEXT_INPUT));
+}
+
 /** Whether an expression is just `context.<counter>`, or `context.input.iteration`. */
 static bool is_counter(const struct expression *expression, enum limit_counter counter)
 {
@@ -46,13 +53,8 @@ static bool is_counter(const struct expression *expression, enum limit_counter c
     }
     const struct expression *of = expression->operands[0];
     const char *name = vocabulary_context_name(counters[counter].attribute);
-    if (!is_text(expression->names[0], name)) {
-        return false;
-    }
-    bool is_input = counter == LIMIT_ITERATIONS && of->kind == EXPRESSION_ATTRIBUTE &&
-                    is_text(of->names[0], vocabulary_context_name(CONTEXT_INPUT)) &&
-                    is_context(of->operands[0]);
-    return is_context(of) || is_input;
+    return is_text(expression->names[0], name) &&
+           (is_context(of) || (counter == LIMIT_ITERATIONS && is_input(of)));
 }
 
 /** Whether the value of an expression can change with the counter. */
@@ -67,12 +69,10 @@ static bool depends_on(const struct expression *expression, enum limit_counter c
     bool is_access = expression->kind == EXPRESSION_ATTRIBUTE || expression->kind == EXPRESSION_HAS;
     if (is_access && is_context(expression->operands[0])) {
         /* Another attribute; but the record `input` as a value holds the counter, too. */
-        return expression->kind == EXPRESSION_ATTRIBUTE && counter == LIMIT_ITERATIONS &&
-               is_text(expression->names[0], vocabulary_context_name(CONTEXT_INPUT));
+        return counter == LIMIT_ITERATIONS && is_input(expression);
     }
-    if (is_access && depends_on(expression->operands[0], counter) &&
-        expression->operands[0]->kind == EXPRESSION_ATTRIBUTE) {
-        return false; /* `context.input.other`, `context has input.iteration` */
+    if (is_access && is_input(expression->operands[0])) {
+        return false; /* `context.input.other`, `context.input has iteration` */
     }
     for (uint32_t i = 0; i < expression->count; i++) {
         if (depends_on(expression->operands[i], counter)) {
@@ -203,16 +203,29 @@ static void collect_all(struct search *search)
     }
 }
 
+/** Whether a denial is one that is asked about; `*ret_policy` is its first forbid, or -1. */
+static bool is_wanted(const struct cedar_answer *answer, const uint32_t *only, int64_t *ret_policy)
+{
+    if (only == NULL) {
+        *ret_policy = answer->reason_count > 0 ? (int64_t)answer->reasons[0] : -1;
+        return true;
+    }
+    for (size_t i = 0; i < answer->reason_count; i++) {
+        if (answer->reasons[i] == *only) {
+            *ret_policy = *only;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_denied(struct search *search, int64_t value)
 {
     const struct limit_question *question = search->question;
     struct cedar_answer answer;
     question->set(question->context, search->counter, value);
     cedar_authorize(question->evaluator, question->policies, question->request, &answer);
-    if (!answer.is_allowed) {
-        search->policy = answer.reason_count > 0 ? (int64_t)answer.reasons[0] : -1;
-    }
-    return !answer.is_allowed;
+    return !answer.is_allowed && is_wanted(&answer, question->only, &search->policy);
 }
 
 static int compare_points(const void *left, const void *right)

@@ -40,6 +40,8 @@ struct limit_question {
     /** Set the counter in the request's context. */
     void (*set)(void *context, enum limit_counter counter, int64_t value);
     void *context;
+    /** Index of a forbid: only what it denies counts. NULL = whatever is denied. */
+    const uint32_t *only;
 };
 
 /** Points that are tried for one limit; policies with more make it estimated. */
