@@ -9,6 +9,7 @@
 #include "policy/cedar/entities.h"
 #include "policy/subject_entities.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,18 @@ static struct cedar_context *new_context(size_t count)
     return cedar_context_new(names, count);
 }
 
+static void remake_entities(struct subject *subject)
+{
+    struct rondo_error err = {0};
+    cedar_entities_free(subject->entities);
+    subject->entities = NULL;
+    snprintf(subject->problem, sizeof(subject->problem), "none were loaded");
+    if (subject->ruleset != NULL) {
+        subject->entities = subject_entities_make(&subject->options, subject->ruleset, &err);
+        snprintf(subject->problem, sizeof(subject->problem), "%s", err.message);
+    }
+}
+
 struct subject *subject_new(const struct subject_options *options)
 {
     static const char *const now = "now";
@@ -79,6 +92,7 @@ struct subject *subject_new(const struct subject_options *options)
     subject->system = cedar_context_new(&now, 1);
     subject->evaluator = cedar_evaluator_new();
     subject->prober = cedar_evaluator_new();
+    remake_entities(subject);
     return subject;
 }
 
@@ -104,17 +118,6 @@ void subject_free(struct subject *subject)
     cedar_evaluator_free(subject->evaluator);
     cedar_evaluator_free(subject->prober);
     free(subject);
-}
-
-static void remake_entities(struct subject *subject)
-{
-    struct rondo_error err = {0};
-    cedar_entities_free(subject->entities);
-    subject->entities = NULL;
-    if (subject->ruleset != NULL) {
-        subject->entities = subject_entities_make(&subject->options, subject->ruleset, &err);
-        snprintf(subject->problem, sizeof(subject->problem), "%s", err.message);
-    }
 }
 
 void subject_set_options(struct subject *subject, const struct subject_options *options)
@@ -215,6 +218,20 @@ static void set_facts(struct subject *subject, const struct subject_facts *facts
     set_record(context, CONTEXT_SYSTEM, subject->system);
 }
 
+/** Arguments of a tool. A value that is no record would be one that no policy is written for. */
+static bool set_input(struct subject *subject, const char *input)
+{
+    struct cedar_context *context = subject->asked;
+    struct rondo_error err = {0};
+    int r = cedar_context_set_json(context, CONTEXT_INPUT, input, strlen(input), &err);
+    const struct cedar_field *field = &context->record.fields[context->field_of[CONTEXT_INPUT]];
+    if (r == 0 && field->value.kind != CEDAR_RECORD) {
+        r = error_set(&err, RONDO_ERR_INVALID, "the arguments are no object");
+    }
+    snprintf(subject->problem, sizeof(subject->problem), "%s", err.message);
+    return r == 0;
+}
+
 /** What belongs to one action. @return false when it cannot be expressed */
 static bool set_step(struct subject *subject, const struct subject_step *step)
 {
@@ -224,11 +241,7 @@ static bool set_step(struct subject *subject, const struct subject_step *step)
         cedar_context_set_string(context, CONTEXT_CONDITION, condition, strlen(condition));
     }
     if (step->action == ACTION_CALL_TOOL && step->input != NULL) {
-        struct rondo_error err = {0};
-        int r =
-            cedar_context_set_json(context, CONTEXT_INPUT, step->input, strlen(step->input), &err);
-        snprintf(subject->problem, sizeof(subject->problem), "%s", err.message);
-        return r == 0;
+        return set_input(subject, step->input);
     }
     set_record(context, CONTEXT_INPUT,
                step->action == ACTION_ITERATE ? subject->input : subject->no_input);
@@ -255,6 +268,16 @@ static const struct cedar_uid *resource_of(struct subject *subject, const struct
     return subject->other_resource;
 }
 
+/** A name that came from outside need not be UTF-8; then there is no such entity. */
+static bool has_parts(struct subject *subject)
+{
+    if (subject->request.principal != NULL && subject->request.resource != NULL) {
+        return true;
+    }
+    snprintf(subject->problem, sizeof(subject->problem), "a name in the request is not UTF-8");
+    return false;
+}
+
 /** Make the request. @return false when it cannot be expressed */
 static bool ask(struct subject *subject, const struct subject_facts *facts,
                 const struct subject_step *step)
@@ -269,7 +292,7 @@ static bool ask(struct subject *subject, const struct subject_facts *facts,
         .context = subject->asked,
         .entities = subject->entities,
     };
-    return is_good;
+    return is_good && has_parts(subject);
 }
 
 static struct limit_question question_of(struct subject *subject)
@@ -341,45 +364,57 @@ static void name_policy(const struct subject *subject, uint32_t policy, struct v
     verdict->is_own = policy >= subject->ruleset->given_count;
 }
 
-/**
- * Of several forbids the one to report: one that has nothing to do with a counter weighs more than
- * a limit, and among limits the order of the counters decides.
- */
-static void find_deciding(struct subject *subject, const struct subject_facts *facts,
-                          struct verdict *verdict)
+/** Whether a policy's denial may be lifted by a person. */
+static bool asks(const struct subject *subject, uint32_t policy)
 {
-    uint32_t deciding = 0;
-    bool is_found = false;
-    verdict->counter = 0;
+    const char *value = cedar_policies_annotation(subject->ruleset->policies, policy, "on_deny");
+    return value != NULL && strcmp(value, "ask") == 0;
+}
+
+/**
+ * Of several forbids the one with the lowest rank is reported: one that has nothing to do with a
+ * counter before a limit, limits in the order of the counters, and last what a person may lift.
+ */
+static unsigned rank(const struct subject *subject, uint32_t policy, enum limit_counter counter)
+{
+    unsigned among = counter == LIMIT_COUNTER_COUNT ? 0 : (unsigned)counter + 1;
+    return among + (asks(subject, policy) ? LIMIT_COUNTER_COUNT + 1U : 0);
+}
+
+/** @return whether there is one; `*ret_policy` is its index */
+static bool find_deciding(struct subject *subject, const struct subject_facts *facts,
+                          struct verdict *verdict, uint32_t *ret_policy)
+{
     if (verdict->answer.reason_count == 0) {
-        verdict->counter = counter_of_permits(subject, facts, &deciding);
-        is_found = verdict->counter != LIMIT_COUNTER_COUNT;
+        verdict->counter = counter_of_permits(subject, facts, ret_policy);
+        return verdict->counter != LIMIT_COUNTER_COUNT;
     }
+    unsigned lowest = UINT_MAX;
     for (size_t i = 0; i < verdict->answer.reason_count && i < VERDICT_NAMED; i++) {
         uint32_t policy = verdict->answer.reasons[i];
         enum limit_counter counter = counter_of_forbid(subject, facts, policy);
-        bool is_heavier =
-            counter == LIMIT_COUNTER_COUNT
-                ? verdict->counter != LIMIT_COUNTER_COUNT
-                : verdict->counter != LIMIT_COUNTER_COUNT && counter < verdict->counter;
-        if (!is_found || is_heavier) {
-            deciding = policy;
+        unsigned this_rank = rank(subject, policy, counter);
+        if (this_rank < lowest) {
+            lowest = this_rank;
             verdict->counter = counter;
-            is_found = true;
+            *ret_policy = policy;
         }
     }
-    if (is_found) {
-        name_policy(subject, deciding, verdict);
-    }
+    return true;
 }
 
+/**
+ * The limit behind a denial. Where a forbid denies, only it is asked about: another one that denies
+ * just now, whatever this counter is, says nothing about where this limit lies.
+ */
 static void measure(struct subject *subject, const struct subject_facts *facts,
-                    struct verdict *verdict)
+                    const uint32_t *forbid, struct verdict *verdict)
 {
     if (verdict->counter == LIMIT_COUNTER_COUNT) {
         return;
     }
     struct limit_question question = question_of(subject);
+    question.only = forbid;
     verdict->value = subject_value(facts, verdict->counter);
     verdict->limit = limit_find(&question, verdict->counter, 0, verdict->value);
 }
@@ -387,9 +422,7 @@ static void measure(struct subject *subject, const struct subject_facts *facts,
 static bool all_ask(const struct subject *subject, const struct cedar_answer *answer)
 {
     for (size_t i = 0; i < answer->reason_count; i++) {
-        const char *value =
-            cedar_policies_annotation(subject->ruleset->policies, answer->reasons[i], "on_deny");
-        if (value == NULL || strcmp(value, "ask") != 0) {
+        if (!asks(subject, answer->reasons[i])) {
             return false;
         }
     }
@@ -438,8 +471,11 @@ static void judge(struct subject *subject, const struct subject_facts *facts,
         verdict->outcome = VERDICT_ASK;
         verdict->reason = VERDICT_APPROVAL_NEEDED;
     }
-    find_deciding(subject, facts, verdict);
-    measure(subject, facts, verdict);
+    uint32_t deciding = 0;
+    if (find_deciding(subject, facts, verdict, &deciding)) {
+        name_policy(subject, deciding, verdict);
+        measure(subject, facts, verdict->answer.reason_count > 0 ? &deciding : NULL, verdict);
+    }
 }
 
 void subject_decide(struct subject *subject, const struct subject_facts *facts,
@@ -473,7 +509,9 @@ struct limit subject_limit(struct subject *subject, const struct subject_facts *
     if (subject->entities == NULL) {
         return (struct limit){0};
     }
-    ask(subject, facts, &(struct subject_step){.action = ACTION_ITERATE});
+    if (!ask(subject, facts, &(struct subject_step){.action = ACTION_ITERATE})) {
+        return (struct limit){0};
+    }
     struct limit_question question = question_of(subject);
     int64_t value = subject_value(facts, counter);
     return limit_find(&question, counter, value, value);

@@ -96,6 +96,15 @@ static void write_record(struct json_writer *writer, const struct cedar_record *
     }
 }
 
+/** An id may hold NUL bytes, and cut there it would be another group's. */
+static void write_parent(struct json_writer *writer, const struct cedar_uid *parent)
+{
+    json_begin_object(writer, NULL);
+    json_write_string(writer, "type", parent->type->bytes);
+    json_write_string_len(writer, "id", parent->id->bytes, parent->id->len);
+    json_end_object(writer);
+}
+
 /** The agent as the administrator has described it, with every declared attribute. */
 static void write_agent(struct json_writer *writer, const char *agent_id,
                         const struct cedar_entity *given)
@@ -114,7 +123,7 @@ static void write_agent(struct json_writer *writer, const char *agent_id,
     json_end_object(writer);
     json_begin_array(writer, "parents");
     for (size_t i = 0; given != NULL && i < given->ancestor_count; i++) {
-        write_uid(writer, NULL, given->ancestors[i]->type->bytes, given->ancestors[i]->id->bytes);
+        write_parent(writer, given->ancestors[i]);
     }
     json_end_array(writer);
     json_begin_object(writer, "tags");
