@@ -1,0 +1,734 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Verdicts: what Cedar says, what is made of it, which policy and which counter it is put down to,
+ * and what policies see of a run.
+ */
+#include "policy/subject.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "cases.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PERMIT "permit (principal, action, resource);\n"
+#define FORBID "forbid (principal, action, resource) "
+
+/** Wednesday, the 21st of January 2026. */
+#define WEDNESDAY_NS (INT64_C(1768953600) * NS_PER_S)
+#define DAY_NS       (INT64_C(86400) * NS_PER_S)
+
+static const struct subject_options plain = {
+    .agent_id = "fixer",
+    .run_id = "run-1",
+    .kind = "command",
+    .workspace = "/srv/job",
+};
+
+static struct ruleset *rules(const char *policies, const char *entities)
+{
+    struct ruleset_text texts[] = {
+        {RULESET_POLICIES, "p.cedar", policies, strlen(policies)},
+        {RULESET_ENTITIES, "p.entities.json", entities, entities == NULL ? 0 : strlen(entities)},
+    };
+    struct ruleset *ruleset = NULL;
+    struct rondo_error err = {0};
+    if (ruleset_make("/p.cedar", texts, entities == NULL ? 1 : 2, NULL, NULL, &ruleset, &err) < 0) {
+        fail_msg("%s\n%s", err.message, policies);
+    }
+    return ruleset;
+}
+
+static struct subject *subject_with(const struct subject_options *options, const char *policies,
+                                    const char *entities)
+{
+    struct ruleset *ruleset = rules(policies, entities);
+    struct subject *subject = subject_new(options);
+    subject_set_ruleset(subject, ruleset);
+    ruleset_unref(ruleset);
+    return subject;
+}
+
+static struct verdict decide(struct subject *subject, const struct subject_facts *facts,
+                             enum vocabulary_action action)
+{
+    static const char *const resources[VOCABULARY_ACTION_COUNT] = {
+        [ACTION_CALL_MODEL] = "gpt", [ACTION_CALL_TOOL] = "shell"};
+    struct subject_step step = {
+        .action = action, .resource = resources[action], .condition = "tests"};
+    static const struct subject_facts none = {0};
+    struct verdict verdict;
+    subject_decide(subject, facts == NULL ? &none : facts, &step, &verdict);
+    return verdict;
+}
+
+/** Whether `policies` let a subject iterate. */
+static bool allows(const struct subject_options *options, const struct subject_facts *facts,
+                   const char *policies, const char *entities)
+{
+    struct subject *subject = subject_with(options, policies, entities);
+    struct verdict verdict = decide(subject, facts, ACTION_ITERATE);
+    subject_free(subject);
+    return verdict.outcome == VERDICT_ALLOW;
+}
+
+static void expect_verdict(const struct verdict *verdict, enum verdict_outcome outcome,
+                           enum verdict_reason reason, const char *policy)
+{
+    assert_int_equal(verdict->outcome, outcome);
+    assert_int_equal(verdict->reason, reason);
+    assert_string_equal(verdict->policy, policy);
+}
+
+/* ---- Reasons -------------------------------------------------------------------------------- */
+
+static void a_permitted_step_is_allowed(void **state)
+{
+    (void)state;
+    struct subject *subject = subject_with(&plain, PERMIT, NULL);
+    struct verdict verdict = decide(subject, NULL, ACTION_ITERATE);
+    expect_verdict(&verdict, VERDICT_ALLOW, VERDICT_PERMITTED, "");
+    assert_true(verdict.is_allowed_by_cedar);
+    assert_int_equal(verdict.counter, LIMIT_COUNTER_COUNT);
+    subject_free(subject);
+}
+
+static void a_forbidden_step_names_its_policy(void **state)
+{
+    (void)state;
+    struct subject *subject =
+        subject_with(&plain, PERMIT "@id(\"no\") @reason(\"not today\")\n" FORBID ";", NULL);
+    struct verdict verdict = decide(subject, NULL, ACTION_VERIFY);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "no");
+    assert_string_equal(verdict.text, "not today");
+    assert_false(verdict.is_allowed_by_cedar);
+    assert_false(verdict.is_own);
+    subject_free(subject);
+}
+
+static void what_nobody_permits_is_denied(void **state)
+{
+    (void)state;
+    struct subject *subject =
+        subject_with(&plain, "permit (principal, action == Action::\"iterate\", resource);", NULL);
+    struct verdict verdict = decide(subject, NULL, ACTION_FINISH);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_NOT_PERMITTED, "");
+    assert_int_equal(verdict.counter, LIMIT_COUNTER_COUNT);
+    subject_free(subject);
+}
+
+static void without_a_ruleset_everything_is_denied(void **state)
+{
+    (void)state;
+    struct subject *subject = subject_new(&plain);
+    struct verdict verdict = decide(subject, NULL, ACTION_ITERATE);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_UNAVAILABLE, "");
+    assert_string_not_equal(verdict.problem, "");
+    assert_false(subject_limit(subject, &(struct subject_facts){0}, LIMIT_COST).is_known);
+    struct ruleset *ruleset = rules(PERMIT, NULL);
+    subject_set_ruleset(subject, ruleset);
+    ruleset_unref(ruleset);
+    assert_int_equal(decide(subject, NULL, ACTION_ITERATE).outcome, VERDICT_ALLOW);
+    subject_set_ruleset(subject, NULL);
+    assert_null(subject_ruleset(subject));
+    verdict = decide(subject, NULL, ACTION_ITERATE);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_UNAVAILABLE, "");
+    assert_string_not_equal(verdict.problem, "");
+    subject_free(subject);
+}
+
+static void an_agent_that_cannot_be_expressed_is_denied(void **state)
+{
+    (void)state;
+    struct subject_options options = plain;
+    options.agent_id = "\xff";
+    struct subject *subject = subject_with(&options, PERMIT, NULL);
+    struct verdict verdict = decide(subject, NULL, ACTION_ITERATE);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_UNAVAILABLE, "");
+    assert_non_null(strstr(verdict.problem, "UTF-8"));
+    subject_free(subject);
+    options = plain;
+    options.run_id = "\xff";
+    subject = subject_with(&options, PERMIT, NULL);
+    verdict = decide(subject, NULL, ACTION_ITERATE);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_INVALID_CONTEXT, "");
+    assert_false(subject_limit(subject, &(struct subject_facts){0}, LIMIT_TIME).is_known);
+    subject_free(subject);
+}
+
+static void outcomes_and_reasons_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(verdict_outcome_name(VERDICT_ALLOW), "allow");
+    assert_string_equal(verdict_outcome_name(VERDICT_DENY), "deny");
+    assert_string_equal(verdict_outcome_name(VERDICT_ASK), "ask");
+    static const char *const expected[] = {"permitted",         "forbidden",    "not_permitted",
+                                           "approval_needed",   "policy_error", "invalid_context",
+                                           "policy_unavailable"};
+    for (enum verdict_reason i = 0; i < COUNT(expected); i++) {
+        assert_string_equal(verdict_reason_name(i), expected[i]);
+    }
+}
+
+/* ---- Failing closed ------------------------------------------------------------------------- */
+
+#define OVERFLOWS "{ context.tokens + 9223372036854775807 > 0 }"
+
+static void a_forbid_that_fails_denies_although_cedar_allows(void **state)
+{
+    (void)state;
+    struct subject *subject =
+        subject_with(&plain, PERMIT "@id(\"broken\")\n" FORBID "when " OVERFLOWS ";", NULL);
+    struct subject_facts facts = {.tokens = 1};
+    struct verdict verdict = decide(subject, &facts, ACTION_ITERATE);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_POLICY_ERROR, "broken");
+    assert_true(verdict.is_allowed_by_cedar);
+    assert_int_equal(verdict.answer.error_count, 1);
+    assert_non_null(strstr(verdict.problem, "p.cedar:3"));
+    subject_free(subject);
+}
+
+static void a_permit_that_fails_only_permits_nothing(void **state)
+{
+    (void)state;
+    struct subject_facts facts = {.tokens = 1};
+    struct subject *subject = subject_with(
+        &plain, PERMIT "permit (principal, action, resource) when " OVERFLOWS ";", NULL);
+    struct verdict verdict = decide(subject, &facts, ACTION_ITERATE);
+    expect_verdict(&verdict, VERDICT_ALLOW, VERDICT_PERMITTED, "");
+    assert_int_equal(verdict.answer.error_count, 1);
+    subject_free(subject);
+    subject =
+        subject_with(&plain, "permit (principal, action, resource) when " OVERFLOWS ";", NULL);
+    verdict = decide(subject, &facts, ACTION_VERIFY);
+    assert_int_equal(verdict.outcome, VERDICT_DENY);
+    assert_int_equal(verdict.reason, VERDICT_NOT_PERMITTED);
+    subject_free(subject);
+}
+
+/* ---- Asking --------------------------------------------------------------------------------- */
+
+#define ASKING "@id(\"ask\") @on_deny(\"ask\")\n" FORBID "unless { context.approved };\n"
+
+static void a_person_is_asked_when_every_forbid_says_so(void **state)
+{
+    (void)state;
+    struct subject *subject = subject_with(&plain,
+                                           PERMIT ASKING "@id(\"ask2\") @on_deny(\"ask\")\n" FORBID
+                                                         "unless { context.approved };\n",
+                                           NULL);
+    struct verdict verdict = decide(subject, NULL, ACTION_FINISH);
+    expect_verdict(&verdict, VERDICT_ASK, VERDICT_APPROVAL_NEEDED, "ask");
+    struct subject_facts approved = {.is_approved = true};
+    assert_int_equal(decide(subject, &approved, ACTION_FINISH).outcome, VERDICT_ALLOW);
+    subject_free(subject);
+}
+
+static void one_hard_forbid_is_enough_and_is_the_one_reported(void **state)
+{
+    (void)state;
+    struct subject *subject = subject_with(
+        &plain, PERMIT ASKING "@id(\"hard\")\n" FORBID "when { context.iteration >= 3 };\n", NULL);
+    struct subject_facts facts = {.iteration = 3};
+    struct verdict verdict = decide(subject, &facts, ACTION_FINISH);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "hard");
+    assert_int_equal(verdict.counter, LIMIT_ITERATIONS);
+    subject_free(subject);
+}
+
+static void other_words_for_on_deny_do_not_ask(void **state)
+{
+    (void)state;
+    struct subject *subject =
+        subject_with(&plain, PERMIT "@id(\"x\") @on_deny(\"log\")\n" FORBID ";", NULL);
+    struct verdict verdict = decide(subject, NULL, ACTION_FINISH);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "x");
+    subject_free(subject);
+}
+
+static void nobody_is_asked_while_another_forbid_fails(void **state)
+{
+    (void)state;
+    struct subject *subject =
+        subject_with(&plain, PERMIT ASKING "@id(\"broken\")\n" FORBID "when " OVERFLOWS ";", NULL);
+    struct subject_facts facts = {.tokens = 1};
+    assert_int_equal(decide(subject, &facts, ACTION_FINISH).outcome, VERDICT_DENY);
+    subject_free(subject);
+}
+
+/* ---- Whose fault it is ---------------------------------------------------------------------- */
+
+static void a_heavier_forbid_is_reported_before_a_limit(void **state)
+{
+    (void)state;
+    struct subject *subject =
+        subject_with(&plain,
+                     PERMIT "@id(\"limit\")\n" FORBID "when { context.iteration >= 5 };\n"
+                            "@id(\"no\")\n" FORBID "when { context.conditions_met == 0 };\n",
+                     NULL);
+    struct subject_facts facts = {.iteration = 5};
+    struct verdict verdict = decide(subject, &facts, ACTION_ITERATE);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "no");
+    assert_int_equal(verdict.counter, LIMIT_COUNTER_COUNT);
+    facts.conditions_met = 1;
+    verdict = decide(subject, &facts, ACTION_ITERATE);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "limit");
+    subject_free(subject);
+}
+
+/** One row: what the run has used, and what the denial is put down to. */
+static const struct {
+    struct subject_facts facts;
+    const char *policy;
+    enum limit_counter counter;
+    int64_t limit;
+    int64_t value;
+} used_up[] = {
+    {{.iteration = 5}, "limit.iterations", LIMIT_ITERATIONS, 5, 5},
+    {{.iteration = 7}, "limit.iterations", LIMIT_ITERATIONS, 5, 7},
+    {{.tokens = 1000}, "limit.tokens", LIMIT_TOKENS, 1000, 1000},
+    {{.cost_micro = 2500001}, "limit.cost", LIMIT_COST, 25000, 25001},
+    {{.elapsed_ns = 61 * NS_PER_S}, "limit.time", LIMIT_TIME, 60, 61},
+    {{.iteration = 5, .tokens = 9999, .cost_micro = 3000000},
+     "limit.iterations",
+     LIMIT_ITERATIONS,
+     5,
+     5},
+    {{.tokens = 1500, .cost_micro = 3000000}, "limit.tokens", LIMIT_TOKENS, 1000, 1500},
+};
+
+static void options_are_limits_with_names_and_numbers(void **state)
+{
+    (void)state;
+    struct subject_options options = plain;
+    options.max_iterations = 5;
+    options.max_tokens = 1000;
+    options.max_cost_micro = 2500000;
+    options.max_elapsed_ns = 60 * NS_PER_S;
+    struct subject *subject = subject_with(&options, PERMIT, NULL);
+    for (size_t i = 0; i < COUNT(used_up); i++) {
+        struct verdict verdict = decide(subject, &used_up[i].facts, ACTION_ITERATE);
+        expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, used_up[i].policy);
+        assert_true(verdict.is_own);
+        assert_int_equal(verdict.counter, used_up[i].counter);
+        assert_int_equal(verdict.limit.value, used_up[i].limit);
+        assert_int_equal(verdict.value, used_up[i].value);
+        assert_int_equal(decide(subject, &used_up[i].facts, ACTION_VERIFY).outcome, VERDICT_ALLOW);
+    }
+    struct subject_facts near = {
+        .iteration = 4, .tokens = 999, .cost_micro = 2499900, .elapsed_ns = 60 * NS_PER_S - 1};
+    assert_int_equal(decide(subject, &near, ACTION_ITERATE).outcome, VERDICT_ALLOW);
+    subject_free(subject);
+}
+
+static void limits_of_permits_are_put_down_to_their_counter(void **state)
+{
+    (void)state;
+    struct subject *subject = subject_with(
+        &plain, "@id(\"few\") permit (principal, action, resource) when { context.iteration < 4 };",
+        NULL);
+    struct subject_facts facts = {.iteration = 6};
+    struct verdict verdict = decide(subject, &facts, ACTION_ITERATE);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_NOT_PERMITTED, "few");
+    assert_int_equal(verdict.counter, LIMIT_ITERATIONS);
+    assert_int_equal(verdict.limit.value, 4);
+    assert_int_equal(verdict.value, 6);
+    subject_free(subject);
+}
+
+static void a_forbid_that_denies_from_the_start_is_no_limit(void **state)
+{
+    (void)state;
+    struct subject *subject = subject_with(
+        &plain, PERMIT "@id(\"early\")\n" FORBID "when { context.iteration < 4 };", NULL);
+    struct verdict verdict = decide(subject, NULL, ACTION_ITERATE);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "early");
+    assert_int_equal(verdict.counter, LIMIT_COUNTER_COUNT);
+    subject_free(subject);
+}
+
+static void limits_ahead_are_found_from_where_the_run_stands(void **state)
+{
+    (void)state;
+    struct subject_options options = plain;
+    options.max_iterations = 100;
+    options.max_cost_micro = 10;
+    struct subject *subject = subject_with(&options, PERMIT, NULL);
+    struct subject_facts facts = {.iteration = 40};
+    assert_int_equal(subject_limit(subject, &facts, LIMIT_ITERATIONS).value, 100);
+    assert_int_equal(subject_limit(subject, &facts, LIMIT_COST).value, 1);
+    assert_false(subject_limit(subject, &facts, LIMIT_TOKENS).is_known);
+    options.max_iterations = 200;
+    subject_set_options(subject, &options);
+    assert_int_equal(subject_limit(subject, &facts, LIMIT_ITERATIONS).value, 200);
+    subject_free(subject);
+}
+
+/* ---- What policies see ---------------------------------------------------------------------- */
+
+/** Whether a condition holds for an action. */
+static bool holds(const struct subject_options *options, const struct subject_facts *facts,
+                  enum vocabulary_action action, const char *condition, const char *entities)
+{
+    auto_buf struct buf text = {0};
+    buf_printf(&text,
+               "permit (principal, action == Action::\"%s\", resource) when { %s };\n"
+               "@id(\"limit.iterations\") forbid (principal, action, resource) when { false };",
+               vocabulary_action_name(action), condition);
+    struct subject *subject = subject_with(options, buf_string(&text), entities);
+    struct verdict verdict = decide(subject, facts, action);
+    assert_int_equal(verdict.answer.error_count, 0);
+    subject_free(subject);
+    return verdict.outcome == VERDICT_ALLOW;
+}
+
+static void every_attribute_is_there_for_its_actions(void **state)
+{
+    (void)state;
+    for (enum vocabulary_action action = 0; action < VOCABULARY_ACTION_COUNT; action++) {
+        for (enum vocabulary_context i = 0; i < VOCABULARY_CONTEXT_COUNT; i++) {
+            char condition[128];
+            if (!vocabulary_has_context(action, i)) {
+                continue;
+            }
+            snprintf(condition, sizeof(condition), "context has %s", vocabulary_context_name(i));
+            if (!holds(&plain, NULL, action, condition, NULL)) {
+                fail_msg("%s: %s", vocabulary_action_name(action), condition);
+            }
+        }
+        assert_true(holds(&plain, NULL, action, "context has system.now", NULL));
+    }
+    assert_true(holds(&plain, NULL, ACTION_ITERATE, "context has input.iteration", NULL));
+}
+
+static void facts_become_attributes_of_the_declared_types(void **state)
+{
+    (void)state;
+    struct subject_facts facts = {
+        .iteration = 3,
+        .elapsed_ns = 4 * NS_PER_S + 999999999,
+        .tokens = 5,
+        .cost_micro = 1234567,
+        .consecutive_failures = 2,
+        .conditions_met = 1,
+        .conditions_total = 6,
+        .now_ns = WEDNESDAY_NS + 12345 * NS_PER_MS,
+    };
+    static const char *const conditions[] = {
+        "context.iteration == 3",
+        "context.input == {\"iteration\": 3}",
+        "context.elapsed_s == 4",
+        "context.tokens == 5",
+        "context.cost_usd == decimal(\"1.2346\")",
+        "context.consecutive_failures == 2",
+        "context.conditions_met == 1",
+        "context.conditions_total == 6",
+        "context.approved == false",
+        "context.now == datetime(\"2026-01-21T00:00:12.345Z\")",
+        "context.system.now == context.now",
+        "context.weekday == 3",
+    };
+    for (size_t i = 0; i < COUNT(conditions); i++) {
+        if (!holds(&plain, &facts, ACTION_ITERATE, conditions[i], NULL)) {
+            fail_msg("%s", conditions[i]);
+        }
+    }
+    facts.is_approved = true;
+    assert_true(holds(&plain, &facts, ACTION_VERIFY, "context.approved", NULL));
+    assert_true(holds(&plain, &facts, ACTION_VERIFY, "context.condition == \"tests\"", NULL));
+}
+
+static void an_action_without_arguments_has_none(void **state)
+{
+    (void)state;
+    assert_true(holds(&plain, NULL, ACTION_CALL_TOOL, "context.input == {}", NULL));
+    assert_true(holds(&plain, NULL, ACTION_FINISH, "context.input == {}", NULL));
+}
+
+static int64_t weekday_at(int64_t now_ns)
+{
+    for (int day = 1; day <= 7; day++) {
+        char condition[64];
+        snprintf(condition, sizeof(condition), "context.weekday == %d", day);
+        struct subject_facts facts = {.now_ns = now_ns};
+        if (holds(&plain, &facts, ACTION_ITERATE, condition, NULL)) {
+            return day;
+        }
+    }
+    return 0;
+}
+
+static void weekdays_change_at_midnight(void **state)
+{
+    (void)state;
+    assert_int_equal(weekday_at(0), 4);
+    assert_int_equal(weekday_at(WEDNESDAY_NS - NS_PER_MS), 2);
+    assert_int_equal(weekday_at(WEDNESDAY_NS), 3);
+    assert_int_equal(weekday_at(WEDNESDAY_NS + DAY_NS - NS_PER_MS), 3);
+    assert_int_equal(weekday_at(WEDNESDAY_NS + 4 * DAY_NS), 7);
+    assert_int_equal(weekday_at(WEDNESDAY_NS + 5 * DAY_NS), 1);
+}
+
+static void weekdays_before_1970_are_right_too(void **state)
+{
+    (void)state;
+    assert_int_equal(weekday_at(-NS_PER_MS), 3);
+    assert_int_equal(weekday_at(-DAY_NS), 3);
+    assert_int_equal(weekday_at(-DAY_NS - NS_PER_MS), 2);
+    assert_int_equal(weekday_at(-4 * DAY_NS), 7);
+}
+
+static void costs_are_rounded_up(void **state)
+{
+    (void)state;
+    static const int64_t rows[][2] = {{0, 0},     {1, 1},    {99, 1},
+                                      {100, 1},   {101, 2},  {INT64_MAX, INT64_MAX / 100 + 1},
+                                      {-100, -1}, {-150, -1}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct subject_facts facts = {.cost_micro = rows[i][0]};
+        assert_int_equal(subject_value(&facts, LIMIT_COST), rows[i][1]);
+    }
+}
+
+static void a_run_shows_its_options(void **state)
+{
+    (void)state;
+    struct subject_options options = plain;
+    assert_true(holds(&options, NULL, ACTION_ITERATE,
+                      "resource.agent == principal && resource.kind == \"command\" && "
+                      "resource.workspace == \"/srv/job\"",
+                      NULL));
+    assert_true(holds(&options, NULL, ACTION_ITERATE,
+                      "resource == Run::\"run-1\" && principal == Agent::\"fixer\"", NULL));
+    assert_true(holds(&options, NULL, ACTION_ITERATE,
+                      "!(resource has max_tokens) && !(resource has max_cost_usd) && "
+                      "!(resource has max_elapsed_s)",
+                      NULL));
+    options.max_iterations = 7;
+    options.max_tokens = 8;
+    options.max_cost_micro = 90;
+    options.max_elapsed_ns = 1;
+    assert_true(holds(&options, NULL, ACTION_VERIFY,
+                      "resource has max_iterations && resource.max_iterations == 7 && "
+                      "resource has max_tokens && resource.max_tokens == 8 && "
+                      "resource has max_cost_usd && "
+                      "resource.max_cost_usd == decimal(\"0.0001\") && "
+                      "resource has max_elapsed_s && resource.max_elapsed_s == 1",
+                      NULL));
+}
+
+static void a_run_has_ten_iterations_unless_policies_count_them(void **state)
+{
+    (void)state;
+    struct subject_facts ten = {.iteration = 10};
+    struct subject_facts nine = {.iteration = 9};
+    assert_true(allows(&plain, &nine, PERMIT, NULL));
+    assert_false(allows(&plain, &ten, PERMIT, NULL));
+    assert_true(allows(&plain, &ten, PERMIT FORBID "when { context.iteration >= 20 };", NULL));
+    struct subject_options options = plain;
+    options.max_iterations = 5;
+    struct subject_facts five = {.iteration = 5};
+    assert_false(allows(&options, &five, PERMIT FORBID "when { context.iteration >= 20 };", NULL));
+}
+
+/* ---- Entities of the administrator ---------------------------------------------------------- */
+
+#define GROUPS                                                                  \
+    "{\"uid\":{\"type\":\"Group\",\"id\":\"night\"},\"attrs\":{},\"parents\":[" \
+    "{\"type\":\"Group\",\"id\":\"all\"}]},"                                    \
+    "{\"uid\":{\"type\":\"Group\",\"id\":\"all\"},\"attrs\":{},\"parents\":[]}"
+
+static void an_agent_that_nobody_described_has_defaults(void **state)
+{
+    (void)state;
+    assert_true(holds(&plain, NULL, ACTION_ITERATE,
+                      "principal.trust == 0 && principal.environment == \"\" && "
+                      "!(principal has max_iterations)",
+                      NULL));
+    assert_true(holds(&plain, NULL, ACTION_ITERATE, "principal.trust == 0", "[" GROUPS "]"));
+}
+
+static void an_agent_is_what_the_administrator_says(void **state)
+{
+    (void)state;
+    static const char entities[] =
+        "[{\"uid\":{\"type\":\"Agent\",\"id\":\"fixer\"},"
+        "\"attrs\":{\"trust\":3,\"max_iterations\":50,"
+        "\"max_cost_usd\":{\"__extn\":{\"fn\":\"decimal\",\"arg\":\"2.50\"}}},"
+        "\"parents\":[{\"type\":\"Group\",\"id\":\"night\"}],"
+        "\"tags\":{\"team\":\"blue \\\"x\\\"\"}}," GROUPS "]";
+    static const char *const conditions[] = {
+        "principal.trust == 3",
+        "principal.environment == \"\"",
+        "principal has max_iterations && principal.max_iterations == 50",
+        "principal has max_cost_usd && principal.max_cost_usd == decimal(\"2.5\")",
+        "principal in Group::\"night\"",
+        "principal in Group::\"all\"",
+        "!(principal in Group::\"day\")",
+        "principal.hasTag(\"team\") && principal.getTag(\"team\") == \"blue \\\"x\\\"\"",
+        "!principal.hasTag(\"color\")",
+    };
+    for (size_t i = 0; i < COUNT(conditions); i++) {
+        if (!holds(&plain, NULL, ACTION_ITERATE, conditions[i], entities)) {
+            fail_msg("%s", conditions[i]);
+        }
+    }
+    struct subject_options other = plain;
+    other.agent_id = "other";
+    assert_true(holds(&other, NULL, ACTION_ITERATE,
+                      "principal.trust == 0 && !(principal in Group::\"all\")", entities));
+}
+
+static void a_nul_in_the_name_of_a_group_makes_no_other_group_of_it(void **state)
+{
+    (void)state;
+    static const char entities[] = "[{\"uid\":{\"type\":\"Agent\",\"id\":\"fixer\"},\"attrs\":{},"
+                                   "\"parents\":[{\"type\":\"Group\",\"id\":\"admin\\u0000x\"}]}]";
+    assert_false(holds(&plain, NULL, ACTION_ITERATE, "principal in Group::\"admin\"", entities));
+    assert_true(holds(&plain, NULL, ACTION_ITERATE, "principal in Group::\"admin\\0x\"", entities));
+}
+
+static void actions_stand_in_their_group(void **state)
+{
+    (void)state;
+    struct subject *subject = subject_with(
+        &plain, "permit (principal, action in AgentCore::Action::\"loop___iterate\", resource);",
+        NULL);
+    assert_int_equal(decide(subject, NULL, ACTION_ITERATE).outcome, VERDICT_ALLOW);
+    assert_int_equal(decide(subject, NULL, ACTION_FINISH).outcome, VERDICT_DENY);
+    subject_free(subject);
+}
+
+/* ---- Tools ---------------------------------------------------------------------------------- */
+
+static struct verdict call_tool(struct subject *subject, const char *tool, const char *input)
+{
+    struct subject_step step = {.action = ACTION_CALL_TOOL, .resource = tool, .input = input};
+    struct subject_facts facts = {0};
+    struct verdict verdict;
+    subject_decide(subject, &facts, &step, &verdict);
+    return verdict;
+}
+
+static void arguments_of_a_tool_are_seen(void **state)
+{
+    (void)state;
+    struct subject *subject = subject_with(
+        &plain,
+        PERMIT "forbid (principal, action == Action::\"call_tool\", resource == Tool::\"shell\")\n"
+               "when { context.input has command && context.input.command like \"*rm *\" };",
+        NULL);
+    assert_int_equal(call_tool(subject, "shell", "{\"command\":\"ls\"}").outcome, VERDICT_ALLOW);
+    assert_int_equal(call_tool(subject, "shell", "{\"command\":\"rm -r x\"}").outcome,
+                     VERDICT_DENY);
+    assert_int_equal(call_tool(subject, "shell", NULL).outcome, VERDICT_ALLOW);
+    assert_int_equal(call_tool(subject, "other", "{\"command\":\"rm x\"}").outcome, VERDICT_ALLOW);
+    subject_free(subject);
+}
+
+static void arguments_that_cedar_cannot_express_are_denied(void **state)
+{
+    (void)state;
+    static const char *const inputs[] = {
+        "{\"x\":1.5}",
+        "{\"x\":null}",
+        "{\"x\":1e3}",
+        "{",
+        "",
+        "[1]",
+        "\"text\"",
+        "7",
+        "{\"__entity\":{\"type\":\"Tool\",\"id\":\"x\"}}",
+        "{\"x\":99999999999999999999}",
+    };
+    struct subject *subject = subject_with(&plain, PERMIT, NULL);
+    for (size_t i = 0; i < COUNT(inputs); i++) {
+        struct verdict verdict = call_tool(subject, "shell", inputs[i]);
+        expect_verdict(&verdict, VERDICT_DENY, VERDICT_INVALID_CONTEXT, "");
+        assert_false(verdict.is_allowed_by_cedar);
+        assert_string_not_equal(verdict.problem, "");
+    }
+    assert_int_equal(call_tool(subject, "shell", "{\"x\":[1,{\"y\":true}]}").outcome,
+                     VERDICT_ALLOW);
+    assert_int_equal(decide(subject, NULL, ACTION_ITERATE).outcome, VERDICT_ALLOW);
+    subject_free(subject);
+}
+
+static void tools_may_have_any_name(void **state)
+{
+    (void)state;
+    struct subject *subject =
+        subject_with(&plain,
+                     "permit (principal, action, resource == Tool::\"a\\\"b\\\\\\n\\u{e9}\");\n"
+                     "permit (principal, action, resource == Tool::\"\");",
+                     NULL);
+    assert_int_equal(call_tool(subject, "a\"b\\\n\xc3\xa9", NULL).outcome, VERDICT_ALLOW);
+    assert_int_equal(call_tool(subject, "", NULL).outcome, VERDICT_ALLOW);
+    assert_int_equal(call_tool(subject, "ab", NULL).outcome, VERDICT_DENY);
+    struct verdict verdict = call_tool(subject, "\xff\xfe", NULL);
+    expect_verdict(&verdict, VERDICT_DENY, VERDICT_INVALID_CONTEXT, "");
+    assert_non_null(strstr(verdict.problem, "UTF-8"));
+    subject_free(subject);
+}
+
+static void a_verdict_lasts_until_the_next_question(void **state)
+{
+    (void)state;
+    struct subject_options options = plain;
+    options.max_iterations = 5;
+    struct subject *subject = subject_with(&options, PERMIT, NULL);
+    struct subject_facts facts = {.iteration = 5};
+    struct verdict verdict = decide(subject, &facts, ACTION_ITERATE);
+    assert_int_equal(verdict.answer.reason_count, 1);
+    assert_string_equal(
+        cedar_policies_id(subject_ruleset(subject)->policies, verdict.answer.reasons[0]),
+        "limit.iterations");
+    assert_non_null(subject_request(subject)->principal);
+    struct cedar_answer again;
+    cedar_authorize(subject_evaluator(subject), subject_ruleset(subject)->policies,
+                    subject_request(subject), &again);
+    assert_false(again.is_allowed);
+    subject_free(subject);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_permitted_step_is_allowed),
+        cmocka_unit_test(a_forbidden_step_names_its_policy),
+        cmocka_unit_test(what_nobody_permits_is_denied),
+        cmocka_unit_test(without_a_ruleset_everything_is_denied),
+        cmocka_unit_test(an_agent_that_cannot_be_expressed_is_denied),
+        cmocka_unit_test(outcomes_and_reasons_have_names),
+        cmocka_unit_test(a_forbid_that_fails_denies_although_cedar_allows),
+        cmocka_unit_test(a_permit_that_fails_only_permits_nothing),
+        cmocka_unit_test(a_person_is_asked_when_every_forbid_says_so),
+        cmocka_unit_test(one_hard_forbid_is_enough_and_is_the_one_reported),
+        cmocka_unit_test(other_words_for_on_deny_do_not_ask),
+        cmocka_unit_test(nobody_is_asked_while_another_forbid_fails),
+        cmocka_unit_test(a_heavier_forbid_is_reported_before_a_limit),
+        cmocka_unit_test(options_are_limits_with_names_and_numbers),
+        cmocka_unit_test(limits_of_permits_are_put_down_to_their_counter),
+        cmocka_unit_test(a_forbid_that_denies_from_the_start_is_no_limit),
+        cmocka_unit_test(limits_ahead_are_found_from_where_the_run_stands),
+        cmocka_unit_test(every_attribute_is_there_for_its_actions),
+        cmocka_unit_test(facts_become_attributes_of_the_declared_types),
+        cmocka_unit_test(an_action_without_arguments_has_none),
+        cmocka_unit_test(weekdays_change_at_midnight),
+        cmocka_unit_test(weekdays_before_1970_are_right_too),
+        cmocka_unit_test(costs_are_rounded_up),
+        cmocka_unit_test(a_run_shows_its_options),
+        cmocka_unit_test(a_run_has_ten_iterations_unless_policies_count_them),
+        cmocka_unit_test(an_agent_that_nobody_described_has_defaults),
+        cmocka_unit_test(an_agent_is_what_the_administrator_says),
+        cmocka_unit_test(a_nul_in_the_name_of_a_group_makes_no_other_group_of_it),
+        cmocka_unit_test(actions_stand_in_their_group),
+        cmocka_unit_test(arguments_of_a_tool_are_seen),
+        cmocka_unit_test(arguments_that_cedar_cannot_express_are_denied),
+        cmocka_unit_test(tools_may_have_any_name),
+        cmocka_unit_test(a_verdict_lasts_until_the_next_question),
+    };
+    return cmocka_run_group_tests_name("subject", tests, NULL, NULL);
+}
