@@ -12,9 +12,12 @@
 /** Findings handed out by one call; errors beyond them are only counted. */
 #define LINT_LIMIT_FINDINGS 1000
 
+/** `policy` of a finding in a text that could not be parsed. */
+#define LINT_NO_POLICY UINT32_MAX
+
 struct lint_finding {
     bool is_error;   /**< else a warning: the policies can be used */
-    uint32_t policy; /**< index */
+    uint32_t policy; /**< index, or LINT_NO_POLICY */
     const char *file;
     unsigned line;
     unsigned column;

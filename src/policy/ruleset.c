@@ -50,8 +50,7 @@ static const struct {
  * The shorthand of role files is not Cedar. Whoever writes it in a policy file gets the text that
  * says the same.
  */
-static void explain_shorthand(const struct ruleset_text *text, const struct cedar_problem *problem,
-                              struct rondo_error *err)
+static void explain_shorthand(const struct ruleset_text *text, struct cedar_problem *problem)
 {
     static const char word[] = "max_iterations";
     const char *at = text->text + problem->offset;
@@ -70,36 +69,67 @@ static void explain_shorthand(const struct ruleset_text *text, const struct ceda
     bool is_number = digits > 0 && digits < 19;
     const char *number = is_number ? at : "100";
     int shown = is_number ? (int)digits : 3;
-    error_set(err, RONDO_ERR_INVALID,
-              "%s:%u:%u: `max_iterations: %.*s` is the shorthand of role files and options; in a "
-              "policy file write: @id(\"limit.iterations\") forbid (principal, action == "
-              "Action::\"iterate\", resource) unless { context.iteration < %.*s };",
-              text->name, problem->line, problem->column, shown, number, shown, number);
+    snprintf(problem->message, sizeof(problem->message),
+             "`max_iterations: %.*s` is the shorthand of role files and options; in a policy file "
+             "write: @id(\"limit.iterations\") forbid (principal, action == Action::\"iterate\", "
+             "resource) unless { context.iteration < %.*s };",
+             shown, number, shown, number);
+}
+
+/** Where findings go: to the caller, and the first error into `err`. */
+struct report {
+    lint_fn *finding;
+    void *context;
+    size_t error_count;
+    struct rondo_error *err;
+};
+
+static void take_finding(const struct lint_finding *finding, void *context)
+{
+    struct report *report = context;
+    if (report->finding != NULL) {
+        report->finding(finding, report->context);
+    }
+    if (finding->is_error && report->error_count++ == 0) {
+        error_set(report->err, RONDO_ERR_INVALID, "%s:%u:%u: %s", finding->file, finding->line,
+                  finding->column, finding->message);
+    }
 }
 
 static int add_policies(struct cedar_builder *builder, const struct ruleset_text *text,
-                        struct rondo_error *err)
+                        struct report *report)
 {
     struct cedar_problem problem = {0};
-    int r = cedar_builder_add_templates(builder, text->name, text->text, text->len, &problem, err);
+    int r = cedar_builder_add_templates(builder, text->name, text->text, text->len, &problem,
+                                        report->err);
     if (r == RONDO_ERR_INVALID) {
-        explain_shorthand(text, &problem, err);
+        explain_shorthand(text, &problem);
+        take_finding(
+            &(struct lint_finding){
+                .is_error = true,
+                .policy = LINT_NO_POLICY,
+                .file = text->name,
+                .line = problem.line,
+                .column = problem.column,
+                .message = problem.message,
+            },
+            report);
     }
     return r;
 }
 
 static int add_given(struct cedar_builder *builder, const struct ruleset_text *texts, size_t count,
-                     struct rondo_error *err)
+                     struct report *report)
 {
     for (size_t i = 0; i < count; i++) {
-        int r = texts[i].part == RULESET_POLICIES ? add_policies(builder, &texts[i], err) : 0;
+        int r = texts[i].part == RULESET_POLICIES ? add_policies(builder, &texts[i], report) : 0;
         if (r < 0) {
             return r;
         }
     }
     for (size_t i = 0; i < count; i++) {
         int r = texts[i].part == RULESET_LINKS
-                    ? links_add(builder, texts[i].name, texts[i].text, texts[i].len, err)
+                    ? links_add(builder, texts[i].name, texts[i].text, texts[i].len, report->err)
                     : 0;
         if (r < 0) {
             return r;
@@ -123,6 +153,15 @@ static size_t add_own(struct cedar_builder *builder, bool has_files)
     return added;
 }
 
+/** Put the file's name in front of "1:28: ...", or of what has no place. */
+static void name_file(struct rondo_error *err, const char *name)
+{
+    char message[RONDO_ERROR_MESSAGE_SIZE];
+    bool has_place = err->message[0] >= '0' && err->message[0] <= '9';
+    snprintf(message, sizeof(message), "%s", err->message);
+    error_set(err, err->code, "%s:%s%s", name, has_place ? "" : " ", message);
+}
+
 static int read_entities(struct ruleset *ruleset, const struct ruleset_text *texts, size_t count,
                          struct rondo_error *err)
 {
@@ -141,7 +180,7 @@ static int read_entities(struct ruleset *ruleset, const struct ruleset_text *tex
         ruleset->entities =
             cedar_entities_parse(texts[i].text, texts[i].len, ruleset->actions, err);
         if (ruleset->entities == NULL) {
-            error_prefix(err, "%s", texts[i].name);
+            name_file(err, texts[i].name);
         }
     }
     return ruleset->entities == NULL ? err->code : 0;
@@ -173,34 +212,6 @@ static void keep_texts(struct ruleset *ruleset, const struct ruleset_text *texts
     ruleset->text = buf_steal(&all);
 }
 
-/** The first error of the lint, as an error of the whole. */
-struct lint_result {
-    lint_fn *finding;
-    void *context;
-    size_t error_count;
-    struct rondo_error *err;
-};
-
-static void take_finding(const struct lint_finding *finding, void *context)
-{
-    struct lint_result *result = context;
-    if (result->finding != NULL) {
-        result->finding(finding, result->context);
-    }
-    if (finding->is_error && result->error_count++ == 0) {
-        error_set(result->err, RONDO_ERR_INVALID, "%s:%u:%u: %s", finding->file, finding->line,
-                  finding->column, finding->message);
-    }
-}
-
-static int lint(const struct ruleset *ruleset, lint_fn *finding, void *context,
-                struct rondo_error *err)
-{
-    struct lint_result result = {.finding = finding, .context = context, .err = err};
-    lint_policies(ruleset->policies, take_finding, &result);
-    return result.error_count > 0 ? RONDO_ERR_INVALID : 0;
-}
-
 static bool counts_iterations(const struct ruleset *ruleset)
 {
     for (size_t i = 0; i < ruleset->given_count; i++) {
@@ -224,10 +235,10 @@ static int check_size(const struct ruleset_text *texts, size_t count, struct ron
 }
 
 static int fill(struct ruleset *ruleset, const struct ruleset_text *texts, size_t count,
-                lint_fn *finding, void *context, struct rondo_error *err)
+                struct report *report)
 {
     struct cedar_builder *builder = cedar_builder_new(CEDAR_ANNOTATION_IDS);
-    int r = add_given(builder, texts, count, err);
+    int r = add_given(builder, texts, count, report);
     if (r < 0) {
         cedar_builder_free(builder);
         return r;
@@ -238,8 +249,9 @@ static int fill(struct ruleset *ruleset, const struct ruleset_text *texts, size_
     ruleset->counts_iterations = counts_iterations(ruleset);
     digest_texts(ruleset, texts, count);
     keep_texts(ruleset, texts, count);
-    r = lint(ruleset, finding, context, err);
-    return r < 0 ? r : read_entities(ruleset, texts, count, err);
+    lint_policies(ruleset->policies, take_finding, report);
+    return report->error_count > 0 ? RONDO_ERR_INVALID
+                                   : read_entities(ruleset, texts, count, report->err);
 }
 
 int ruleset_make(const char *source, const struct ruleset_text *texts, size_t count,
@@ -255,7 +267,8 @@ int ruleset_make(const char *source, const struct ruleset_text *texts, size_t co
     struct ruleset *ruleset = memory_new_zero(1, sizeof(*ruleset));
     ruleset->references = 1;
     ruleset->source = memory_dup_string(source);
-    r = fill(ruleset, texts, count, finding, context, err);
+    struct report report = {.finding = finding, .context = context, .err = err};
+    r = fill(ruleset, texts, count, &report);
     if (r < 0) {
         ruleset_unref(ruleset);
         return r;

@@ -51,7 +51,8 @@ struct ruleset {
 /**
  * Make a ruleset.
  * @param texts  parts in order; none = only Rondo's own policies
- * @param finding called for everything that the lint finds; may be NULL
+ * @param finding called for everything that the lint finds, and for a text that cannot be parsed
+ *                (which is then the last); may be NULL
  * @param ret_ruleset ruleset_unref()
  * @return 0; RONDO_ERR_INVALID with `file:line:column: ...` for a text that is wrong, also when the
  *         lint finds an error; RONDO_ERR_LIMIT

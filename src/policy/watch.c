@@ -221,3 +221,13 @@ int watch_read(const char *path, lint_fn *finding, void *context, struct ruleset
     watch_files_fini(&files);
     return r;
 }
+
+int watch_read_as(const char *path, const char *text, size_t len, lint_fn *finding, void *context,
+                  struct ruleset **ret_ruleset, struct rondo_error *err)
+{
+    struct watch_files files = {0};
+    watch_files_find_as(path, text, len, &files);
+    int r = watch_files_load(path, &files, finding, context, ret_ruleset, err);
+    watch_files_fini(&files);
+    return r;
+}

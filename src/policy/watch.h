@@ -89,3 +89,10 @@ int watch_look(struct watch *watch, struct watch_view *view, struct watch_messag
 /** Read and check the files at `path` once, for `rondo policy check`. See ruleset_make. */
 int watch_read(const char *path, lint_fn *finding, void *context, struct ruleset **ret_ruleset,
                struct rondo_error *err);
+
+/**
+ * The same as if the file at `path` held a text, together with the entities and links that lie
+ * beside it: what `rondo policy set` would put in force.
+ */
+int watch_read_as(const char *path, const char *text, size_t len, lint_fn *finding, void *context,
+                  struct ruleset **ret_ruleset, struct rondo_error *err);

@@ -10,6 +10,8 @@ struct watch_file {
     char *path;
     enum ruleset_part part;
     struct stat status; /**< when it was found */
+    const char *text;   /**< taken instead of what the file holds; NULL = that. Borrowed */
+    size_t text_len;
 };
 
 struct watch_files {
@@ -28,6 +30,10 @@ void watch_files_fini(struct watch_files *files);
  * @param ret_files watch_files_fini()
  */
 void watch_files_find(const char *path, struct watch_files *ret_files);
+
+/** The same as if the file at `path` held a text. */
+void watch_files_find_as(const char *path, const char *text, size_t len,
+                         struct watch_files *ret_files);
 
 /** Whether a file of `now` has the inode that it had in `before` and was written at `now_ns`. */
 bool watch_files_are_being_written(const struct watch_files *now, const struct watch_files *before,
