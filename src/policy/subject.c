@@ -417,6 +417,12 @@ static void measure(struct subject *subject, const struct subject_facts *facts,
     question.only = forbid;
     verdict->value = subject_value(facts, verdict->counter);
     verdict->limit = limit_find(&question, verdict->counter, 0, verdict->value);
+    if (!verdict->limit.is_known || verdict->limit.value > verdict->value) {
+        /* An estimate misses what is denied only for a while; but this value is denied now. */
+        verdict->limit.is_known = true;
+        verdict->limit.is_estimated = true;
+        verdict->limit.value = verdict->value;
+    }
 }
 
 static bool all_ask(const struct subject *subject, const struct cedar_answer *answer)
