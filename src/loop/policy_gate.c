@@ -236,6 +236,22 @@ static int64_t warn_at(const struct policy_gate *policy_gate, const struct limit
     return text != NULL && parse_int(text, 1, 100, &percent, NULL) == 0 ? percent : DEFAULT_WARN_AT;
 }
 
+/** What is measured against a limit, as exactly as it is known: policies see whole seconds. */
+static int64_t used(const struct subject_facts *facts, enum limit_counter counter)
+{
+    switch (counter) {
+    case LIMIT_COST:
+        return facts->cost_micro;
+    case LIMIT_TIME:
+        return facts->elapsed_ns;
+    case LIMIT_ITERATIONS:
+    case LIMIT_TOKENS:
+    case LIMIT_COUNTER_COUNT:
+        break;
+    }
+    return subject_value(facts, counter);
+}
+
 /** Ahead of an iteration: what will stop the run, and when. */
 static void find_limits(struct policy_gate *policy_gate, const struct subject_facts *facts,
                         struct gate_decision *decision)
@@ -246,7 +262,7 @@ static void find_limits(struct policy_gate *policy_gate, const struct subject_fa
             .is_known = limit.is_known,
             .is_estimated = limit.is_estimated,
             .limit = to_journal(i, limit.value),
-            .value = to_journal(i, subject_value(facts, i)),
+            .value = used(facts, i),
             .warn_at = warn_at(policy_gate, &limit),
         };
     }
