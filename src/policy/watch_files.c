@@ -154,22 +154,6 @@ void watch_files_find(const char *path, struct watch_files *ret_files)
     ret_files->signature = sign(ret_files);
 }
 
-void watch_files_find_as(const char *path, const char *text, size_t len,
-                         struct watch_files *ret_files)
-{
-    *ret_files = (struct watch_files){.files = memory_new_zero(1, sizeof(*ret_files->files))};
-    ret_files->files[ret_files->count++] = (struct watch_file){
-        .path = memory_dup_string(path),
-        .part = RULESET_POLICIES,
-        .text = text,
-        .text_len = len,
-    };
-    for (enum ruleset_part part = RULESET_POLICIES + 1; part < WATCH_PARTS; part++) {
-        take_file(ret_files, watch_part_path(path, part), part);
-    }
-    ret_files->signature = sign(ret_files);
-}
-
 static const struct watch_file *find_path(const struct watch_files *files, const char *path)
 {
     for (size_t i = 0; i < files->count; i++) {
@@ -180,6 +164,13 @@ static const struct watch_file *find_path(const struct watch_files *files, const
     return NULL;
 }
 
+/** Whether a file is as it was: then it may be young, but nobody has written into it since. */
+static bool is_same_state(const struct stat *before, const struct stat *now)
+{
+    return before->st_size == now->st_size && time_ns(&before->st_mtim) == time_ns(&now->st_mtim) &&
+           time_ns(&before->st_ctim) == time_ns(&now->st_ctim);
+}
+
 bool watch_files_are_being_written(const struct watch_files *now, const struct watch_files *before,
                                    int64_t now_ns)
 {
@@ -188,21 +179,13 @@ bool watch_files_are_being_written(const struct watch_files *now, const struct w
         const struct watch_file *old = find_path(before, now->files[i].path);
         bool is_same_inode = old != NULL && old->status.st_ino == status->st_ino &&
                              old->status.st_dev == status->st_dev;
+        bool is_untouched = is_same_inode && is_same_state(&old->status, status);
         int64_t age = now_ns - time_ns(&status->st_mtim);
-        if (is_same_inode && age >= 0 && age < WATCH_REST_NS) {
+        if (is_same_inode && !is_untouched && age >= 0 && age < WATCH_REST_NS) {
             return true;
         }
     }
     return false;
-}
-
-static int read_text(const struct watch_file *file, struct buf *ret_text, struct rondo_error *err)
-{
-    if (file->text != NULL) {
-        buf_append(ret_text, file->text, file->text_len);
-        return 0;
-    }
-    return file_read(file->path, LIMIT_POLICY_BYTES, ret_text, err);
 }
 
 static int load_texts(const char *path, const struct watch_files *files, struct buf *bufs,
@@ -211,7 +194,7 @@ static int load_texts(const char *path, const struct watch_files *files, struct 
 {
     for (size_t i = 0; i < files->count; i++) {
         const struct watch_file *file = &files->files[i];
-        int r = read_text(file, &bufs[i], err);
+        int r = file_read(file->path, LIMIT_POLICY_BYTES, &bufs[i], err);
         if (r < 0) {
             return r;
         }
