@@ -93,7 +93,7 @@ class Comparison {
                 good.push(test.policies);
             }
             if (theirs[i] !== null && kind !== 'corpus') {
-                golden?.consider(test, ours, theirs[i]);
+                golden?.consider(test, ours, theirs[i], kind === 'seed');
             }
         }
         return good;
@@ -152,7 +152,7 @@ async function compareAll(comparison, cases, settings, golden) {
     const texts = settings.exhaustive ? exhaustive() : null;
     const nextBatch = batchesOf(cases, texts);
     await comparison.run(
-        HANDWRITTEN.map((text) => ['handwritten', cases.inWorld(text)]),
+        HANDWRITTEN.map((text) => ['seed', cases.inWorld(text)]),
         golden,
     );
     let shownAt = 0;

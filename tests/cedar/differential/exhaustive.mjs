@@ -119,8 +119,8 @@ function* characterChanges(text) {
 /** One text with every kind of token, for characters. */
 const EVERYTHING = [
     '@id("a")permit(principal is A::B in (C::"x\\u{1F6_00}\\x7f"),action in[Action::"v",],resource);',
-    'permit(principal,action,resource)when{if!(1<=-2)&&"a\\*"like"*\\*"then[1,{a:2}.a]!=[]else x.y};',
-    'forbid(principal==A::"b",action,resource==?resource)unless{context has a.b||principal["k"].f()};',
+    'permit(principal,action,resource)when{if!(1<=-2)&&"a*"like"*\\*"then[1,{a:2}.a]!=[]else context.y};',
+    'forbid(principal==A::"b",action,resource==R::"r")unless{context has a.b||principal["k"].isEmpty()};',
     'permit(principal,action,resource)when{ip("1.2.3.4/8").isInRange(ip("::1"))==true//c\n};',
 ];
 

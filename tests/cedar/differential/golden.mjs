@@ -23,8 +23,8 @@ export class Golden {
         this.cases = [];
     }
 
-    /** Keep a case when its outcomes, together with the words in it, are new. */
-    consider(test, ours, theirs) {
+    /** Keep a case when its outcomes, together with the words in it, are new; or in any case. */
+    consider(test, ours, theirs, isWanted) {
         const { entities, ...rest } = test;
         const kept = entities === WORLD.entities ? rest : test;
         const text = JSON.stringify(kept);
@@ -49,7 +49,7 @@ export class Golden {
             answers?.join(),
             shape,
         ].join('|');
-        if (!this.seen.has(sign)) {
+        if (isWanted || !this.seen.has(sign)) {
             this.seen.add(sign);
             const { why, ...expected } = theirs;
             this.cases.push({ ...kept, expected });
