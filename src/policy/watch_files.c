@@ -154,6 +154,22 @@ void watch_files_find(const char *path, struct watch_files *ret_files)
     ret_files->signature = sign(ret_files);
 }
 
+void watch_files_find_as(const char *path, const char *text, size_t len,
+                         struct watch_files *ret_files)
+{
+    *ret_files = (struct watch_files){.files = memory_new_zero(1, sizeof(*ret_files->files))};
+    ret_files->files[ret_files->count++] = (struct watch_file){
+        .path = memory_dup_string(path),
+        .part = RULESET_POLICIES,
+        .text = text,
+        .text_len = len,
+    };
+    for (enum ruleset_part part = RULESET_POLICIES + 1; part < WATCH_PARTS; part++) {
+        take_file(ret_files, watch_part_path(path, part), part);
+    }
+    ret_files->signature = sign(ret_files);
+}
+
 static const struct watch_file *find_path(const struct watch_files *files, const char *path)
 {
     for (size_t i = 0; i < files->count; i++) {
@@ -188,13 +204,22 @@ bool watch_files_are_being_written(const struct watch_files *now, const struct w
     return false;
 }
 
+static int read_text(const struct watch_file *file, struct buf *ret_text, struct rondo_error *err)
+{
+    if (file->text != NULL) {
+        buf_append(ret_text, file->text, file->text_len);
+        return 0;
+    }
+    return file_read(file->path, LIMIT_POLICY_BYTES, ret_text, err);
+}
+
 static int load_texts(const char *path, const struct watch_files *files, struct buf *bufs,
                       struct ruleset_text *texts, lint_fn *finding, void *context,
                       struct ruleset **ret_ruleset, struct rondo_error *err)
 {
     for (size_t i = 0; i < files->count; i++) {
         const struct watch_file *file = &files->files[i];
-        int r = file_read(file->path, LIMIT_POLICY_BYTES, &bufs[i], err);
+        int r = read_text(file, &bufs[i], err);
         if (r < 0) {
             return r;
         }
