@@ -167,7 +167,9 @@ static void tell_started(const struct telling *telling)
     const struct journal_event *event = telling->event;
     buf_printf(telling->out, "iteration %" PRId64, event->iteration);
     if (event->limit > 0) {
-        buf_printf(telling->out, " of %" PRId64, event->limit);
+        buf_printf(telling->out, " of %s%" PRId64 " (%" PRId64 " %%)",
+                   event->estimate == NULL ? "" : "about ", event->limit,
+                   event->iteration * 100 / event->limit);
     }
     if (event->attempt > 1) {
         buf_printf(telling->out, ", attempt %" PRId64, event->attempt);

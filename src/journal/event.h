@@ -96,6 +96,7 @@ struct journal_event {
     const char *action;
     const char *verdict;
     const char *decision;
+    const char *estimate;
     const char *spec;        /**< JSON */
     const char *attributes;  /**< JSON */
     const char *custom_data; /**< JSON */

@@ -208,6 +208,11 @@ static enum rondo_status denial_status(const struct gate_decision *decision)
     return is_final ? decision->status : RONDO_POLICY_VIOLATION;
 }
 
+static const char *estimate_of(const struct gate_limit *limit)
+{
+    return limit->is_known && limit->is_estimated ? "monotone" : NULL;
+}
+
 struct journal_event loop_step_gate(const struct run_state *state,
                                     const struct gate_decision *decision)
 {
@@ -219,6 +224,7 @@ struct journal_event loop_step_gate(const struct run_state *state,
             .iteration = next,
             .attempt = is_again ? (int64_t)state->attempt + 1 : 1,
             .limit = (int64_t)decision->iteration_limit,
+            .estimate = estimate_of(&decision->limits[RUN_LIMIT_ITERATIONS]),
         };
     }
     struct journal_event event = loop_step_denied(state, ACTION_ITERATE, decision);
@@ -271,6 +277,7 @@ bool loop_step_warning(const struct run_state *state, enum run_limit counter,
         .limit_name = run_limit_name(counter),
         .limit = limit->limit,
         .value = reached,
+        .estimate = estimate_of(limit),
     };
     return true;
 }
