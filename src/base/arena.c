@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define FIRST_CHUNK_BYTES ((size_t)1024)
+#define FIRST_CHUNK_BYTES ((size_t)256)
 #define LAST_CHUNK_BYTES  ((size_t)1024 * 1024)
 #define ALIGNMENT         alignof(max_align_t)
 
