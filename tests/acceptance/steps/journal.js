@@ -22,7 +22,8 @@ function flat(line) {
 
 function matches(event, wanted) {
   return Object.entries(wanted).every(([key, value]) => {
-    const found = event[key] === undefined ? undefined : String(event[key]);
+    const isPlain = typeof event[key] !== 'object';
+    const found = event[key] === undefined ? undefined : isPlain ? String(event[key]) : JSON.stringify(event[key]);
     if (value === '*') return found !== undefined;
     if (/^\*.*\*$/.test(value)) return found !== undefined && found.includes(value.slice(1, -1));
     return found === value;
