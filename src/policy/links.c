@@ -61,6 +61,9 @@ int links_add(struct cedar_builder *builder, const char *name, const char *json,
     for (size_t i = 0; r == 0 && i < json_object_array_length(root); i++) {
         r = add_link(builder, json_object_array_get_idx(root, i), err);
     }
+    if (r == RONDO_ERR_NOT_FOUND) {
+        r = err->code = RONDO_ERR_INVALID; /* A template is missing, not the file. */
+    }
     if (r < 0) {
         error_prefix(err, "%s", name);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Making rulesets. Nothing here touches files: see source.c. */
+/* Making rulesets. Nothing here touches files: see watch_files.c. */
 #include "policy/ruleset.h"
 
 #include "base/auto.h"
@@ -7,10 +7,13 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "policy/cedar/policies.h"
 #include "policy/limit.h"
 #include "policy/links.h"
+#include "policy/lint_check.h"
 #include "policy/vocabulary.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,8 +148,11 @@ static size_t add_own(struct cedar_builder *builder, bool has_files)
     for (size_t i = 0; i < sizeof(own_policies) / sizeof(own_policies[0]); i++) {
         bool is_wanted = !(own_policies[i].is_default_only && has_files) &&
                          !cedar_builder_has(builder, own_policies[i].id);
-        if (is_wanted && cedar_builder_add(builder, OWN_FILE, own_policies[i].text,
-                                           strlen(own_policies[i].text), NULL, NULL) == 0) {
+        if (is_wanted) {
+            int r = cedar_builder_add(builder, OWN_FILE, own_policies[i].text,
+                                      strlen(own_policies[i].text), NULL, NULL);
+            assert(r == 0); /* An option without its policy would limit nothing. */
+            (void)r;
             added++;
         }
     }
@@ -199,6 +205,19 @@ static void digest_texts(struct ruleset *ruleset, const struct ruleset_text *tex
     digest_hex(bytes, ruleset->digest);
 }
 
+/** Entities and links stand in what is shown and kept, but are no Cedar: each line is a comment. */
+static void append_commented(struct buf *all, const char *text, size_t len)
+{
+    bool is_line_start = true;
+    for (size_t i = 0; i < len; i++) {
+        if (is_line_start) {
+            buf_append_string(all, "// ");
+        }
+        buf_append(all, &text[i], 1);
+        is_line_start = text[i] == '\n';
+    }
+}
+
 static void keep_texts(struct ruleset *ruleset, const struct ruleset_text *texts, size_t count)
 {
     struct buf all = {0};
@@ -206,16 +225,35 @@ static void keep_texts(struct ruleset *ruleset, const struct ruleset_text *texts
         if (count > 1) {
             buf_printf(&all, "%s// %s\n", i > 0 ? "\n" : "", texts[i].name);
         }
-        buf_append(&all, texts[i].text, texts[i].len);
+        if (texts[i].part == RULESET_POLICIES) {
+            buf_append(&all, texts[i].text, texts[i].len);
+        } else {
+            append_commented(&all, texts[i].text, texts[i].len);
+        }
     }
     ruleset->text_len = all.len;
     ruleset->text = buf_steal(&all);
 }
 
+/** What is wrong with a scope is reported by the lint of the whole. */
+static void ignore(const struct lint_finding *finding, void *context)
+{
+    (void)finding;
+    (void)context;
+}
+
+static bool can_iterate(const struct ruleset *ruleset, uint32_t index)
+{
+    struct lint scope = {
+        .fn = ignore, .index = index, .policy = ruleset->policies->policies[index]};
+    return (lint_scope(&scope) & VOCABULARY_ACTION_BIT(ACTION_ITERATE)) != 0;
+}
+
+/** A policy that counts iterations before it lets a tool be called limits no run. */
 static bool counts_iterations(const struct ruleset *ruleset)
 {
-    for (size_t i = 0; i < ruleset->given_count; i++) {
-        if (limit_is_mentioned(ruleset->policies, i, LIMIT_ITERATIONS)) {
+    for (uint32_t i = 0; i < ruleset->given_count; i++) {
+        if (can_iterate(ruleset, i) && limit_is_mentioned(ruleset->policies, i, LIMIT_ITERATIONS)) {
             return true;
         }
     }

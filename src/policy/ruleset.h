@@ -41,10 +41,11 @@ struct ruleset {
     struct cedar_entities *actions;  /**< what is always there */
     struct cedar_entities *entities; /**< over them; the same when the administrator has none */
     size_t given_count;              /**< the first ones are the administrator's */
-    bool counts_iterations;          /**< whether one of those mentions the iteration */
-    char digest[DIGEST_HEX_SIZE];    /**< SHA-256 over the administrator's texts */
-    char *source;                    /**< absolute path, or RULESET_BUILT_IN */
-    char *text;                      /**< the administrator's texts, one behind the other */
+    bool counts_iterations;       /**< whether one of those for `iterate` mentions the iteration */
+    char digest[DIGEST_HEX_SIZE]; /**< SHA-256 over the administrator's texts */
+    char *source;                 /**< absolute path, or RULESET_BUILT_IN */
+    char *text;                   /**< the administrator's texts, one behind the other; entities and
+                links as comments */
     size_t text_len;
 };
 
