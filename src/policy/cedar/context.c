@@ -109,15 +109,10 @@ void cedar_context_set_string(struct cedar_context *context, size_t index, const
     if (memory->text == NULL || len > memory->text_size) {
         /* Longer than the old text, so it cannot be a part of that. */
         free(memory->text);
-        memory->text = memory_new(sizeof(*memory->text) + len + 1);
+        memory->text = memory_new(cedar_text_size(len));
         memory->text_size = len;
     }
-    if (len > 0) {
-        memmove(memory->text->bytes, text, len);
-    }
-    memory->text->bytes[len] = '\0';
-    memory->text->len = (uint32_t)len;
-    memory->text->hash = cedar_hash(memory->text->bytes, len);
+    cedar_text_fill(memory->text, text, len);
     cedar_context_set(context, index, cedar_object(CEDAR_STRING, memory->text));
 }
 

@@ -7,34 +7,24 @@
 #include "policy/cedar/lexer.h"
 #include "policy/cedar/value.h"
 
-#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
-
-/** Bytes of a text with its NUL, rounded up so that another one may follow. */
-static size_t text_size(size_t len)
-{
-    size_t alignment = alignof(struct cedar_text);
-    return (sizeof(struct cedar_text) + len + 1 + alignment - 1) / alignment * alignment;
-}
 
 static const struct cedar_text *place_text(void *memory, const char *bytes, size_t len)
 {
     struct cedar_text *text = memory;
-    text->hash = cedar_hash(bytes, len);
-    text->len = (uint32_t)len;
-    memcpy(text->bytes, bytes, len);
-    text->bytes[len] = '\0';
+    cedar_text_fill(text, bytes, len);
     return text;
 }
 
 static struct cedar_uid *make(const char *type, size_t type_len, const char *id, size_t id_len)
 {
-    char *memory = memory_new(sizeof(struct cedar_uid) + text_size(type_len) + text_size(id_len));
+    char *memory =
+        memory_new(sizeof(struct cedar_uid) + cedar_text_size(type_len) + cedar_text_size(id_len));
     struct cedar_uid *uid = (struct cedar_uid *)memory;
     memory += sizeof(*uid);
     const struct cedar_text *type_text = place_text(memory, type, type_len);
-    *uid = cedar_uid_of(type_text, place_text(memory + text_size(type_len), id, id_len));
+    *uid = cedar_uid_of(type_text, place_text(memory + cedar_text_size(type_len), id, id_len));
     return uid;
 }
 

@@ -40,15 +40,20 @@ uint64_t cedar_hash(const void *bytes, size_t len)
     return finish(hash);
 }
 
+void cedar_text_fill(struct cedar_text *ret_text, const char *bytes, size_t len)
+{
+    if (len > 0) {
+        memmove(ret_text->bytes, bytes, len);
+    }
+    memset(ret_text->bytes + len, 0, CEDAR_TEXT_WORD - len % CEDAR_TEXT_WORD);
+    ret_text->hash = cedar_hash(ret_text->bytes, len);
+    ret_text->len = (uint32_t)len;
+}
+
 const struct cedar_text *cedar_text_new(struct arena *arena, const char *bytes, size_t len)
 {
-    struct cedar_text *text = arena_new(arena, sizeof(*text) + len + 1);
-    text->hash = cedar_hash(bytes, len);
-    text->len = (uint32_t)len;
-    if (len > 0) {
-        memcpy(text->bytes, bytes, len);
-    }
-    text->bytes[len] = '\0';
+    struct cedar_text *text = arena_new(arena, cedar_text_size(len));
+    cedar_text_fill(text, bytes, len);
     return text;
 }
 
@@ -288,6 +293,33 @@ static bool has_name_before(const struct cedar_field *fields, size_t index)
     return false;
 }
 
+/** Records with more fields than a slot can tell apart are searched by halves. */
+#define SLOTS_TO_FIELDS UINT8_MAX
+/** Fields that are left to be looked through one by one then. */
+#define SCAN_FIELDS 16
+
+static void make_slots(struct arena *arena, struct cedar_record *record)
+{
+    if (record->count == 0 || record->count > SLOTS_TO_FIELDS) {
+        return;
+    }
+    uint32_t size = 8;
+    while (size < record->count * 2) {
+        size *= 2;
+    }
+    uint8_t *slots = arena_new(arena, size);
+    memset(slots, 0, size);
+    record->slot_mask = size - 1;
+    for (uint32_t i = 0; i < record->count; i++) {
+        uint64_t slot = record->fields[i].hash & record->slot_mask;
+        while (slots[slot] != 0) {
+            slot = (slot + 1) & record->slot_mask;
+        }
+        slots[slot] = (uint8_t)(i + 1);
+    }
+    record->slots = slots;
+}
+
 const struct cedar_record *cedar_record_make(struct arena *arena, struct cedar_field *fields,
                                              size_t count)
 {
@@ -303,15 +335,13 @@ const struct cedar_record *cedar_record_make(struct arena *arena, struct cedar_f
         }
     }
     struct cedar_record *record = arena_new(arena, sizeof(*record));
-    *record = (struct cedar_record){.count = count, .fields = fields};
+    *record = (struct cedar_record){.count = (uint32_t)count, .fields = fields};
+    make_slots(arena, record);
     return record;
 }
 
-/** Records longer than this are searched by halves. */
-#define SCAN_FIELDS 16
-
-const struct cedar_value *cedar_record_get(const struct cedar_record *record,
-                                           const struct cedar_text *name)
+static const struct cedar_value *search(const struct cedar_record *record,
+                                        const struct cedar_text *name)
 {
     const struct cedar_field *fields = record->fields; /* may be NULL when there are none */
     size_t first = 0;
@@ -330,6 +360,13 @@ const struct cedar_value *cedar_record_get(const struct cedar_record *record,
         }
     }
     return NULL;
+}
+
+const struct cedar_value *cedar_record_get(const struct cedar_record *record,
+                                           const struct cedar_text *name)
+{
+    return record->slots != NULL ? cedar_record_look_up(record, name->hash, name)
+                                 : search(record, name);
 }
 
 const char *cedar_kind_name(enum cedar_kind kind)

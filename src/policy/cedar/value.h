@@ -12,11 +12,14 @@
 #include "policy/cedar/extension.h"
 #include "rondo/cedar.h"
 
+/** Texts are compared in words of so many bytes. */
+#define CEDAR_TEXT_WORD sizeof(uint64_t)
+
 /** A string, an attribute name, a type name or an id. */
 struct cedar_text {
     uint64_t hash;
     uint32_t len;
-    char bytes[]; /**< followed by a NUL; may hold others */
+    char bytes[]; /**< followed by NULs up to the end of a word, at least one; may hold others */
 };
 
 struct cedar_uid {
@@ -40,8 +43,10 @@ struct cedar_field {
 
 /** Stored by ascending hash of the names. */
 struct cedar_record {
-    size_t count;
+    uint32_t count;
+    uint32_t slot_mask;
     struct cedar_field *fields;
+    const uint8_t *slots; /**< hash table: index + 1 into `fields`, 0 = empty; NULL = none */
 };
 
 /** Hash of bytes; the same in every process, never 0. */
@@ -49,22 +54,30 @@ uint64_t cedar_hash(const void *bytes, size_t len);
 
 const struct cedar_text *cedar_text_new(struct arena *arena, const char *bytes, size_t len);
 
-/** memcmp without a call: names are short, and comparing them is most of a decision. */
-static inline bool cedar_bytes_equal(const char *a, const char *b, size_t len)
+/** Bytes of memory that a text of this length takes. */
+static inline size_t cedar_text_size(size_t len)
 {
-    uint64_t left = 0;
-    uint64_t right = 0;
-    for (; len >= sizeof(left); len -= sizeof(left)) {
-        __builtin_memcpy(&left, a, sizeof(left));
-        __builtin_memcpy(&right, b, sizeof(right));
-        if (left != right) {
-            return false;
-        }
-        a += sizeof(left);
-        b += sizeof(right);
+    return sizeof(struct cedar_text) + (len / CEDAR_TEXT_WORD + 1) * CEDAR_TEXT_WORD;
+}
+
+/** Fill a text in memory of its size. @param bytes may be a part of the text itself */
+void cedar_text_fill(struct cedar_text *ret_text, const char *bytes, size_t len);
+
+/**
+ * Whether two texts with one hash are equal. Compares without a call and without a rest that is
+ * shorter than a word: names are short, and comparing them is most of a decision.
+ */
+static inline bool cedar_text_is_same(const struct cedar_text *a, const struct cedar_text *b)
+{
+    if (a->len != b->len) {
+        return false;
     }
-    for (size_t i = 0; i < len; i++) {
-        if (a[i] != b[i]) {
+    for (size_t at = 0; at < a->len; at += CEDAR_TEXT_WORD) {
+        uint64_t left = 0;
+        uint64_t right = 0;
+        __builtin_memcpy(&left, a->bytes + at, sizeof(left));
+        __builtin_memcpy(&right, b->bytes + at, sizeof(right));
+        if (left != right) {
             return false;
         }
     }
@@ -73,8 +86,7 @@ static inline bool cedar_bytes_equal(const char *a, const char *b, size_t len)
 
 static inline bool cedar_text_equals(const struct cedar_text *a, const struct cedar_text *b)
 {
-    return a == b || (a->hash == b->hash && a->len == b->len &&
-                      cedar_bytes_equal(a->bytes, b->bytes, a->len));
+    return a == b || (a->hash == b->hash && cedar_text_is_same(a, b));
 }
 
 /** Fill a uid whose texts live as long as it does. */
@@ -85,8 +97,8 @@ const struct cedar_uid *cedar_uid_make(struct arena *arena, const struct cedar_t
 
 static inline bool cedar_uid_equals(const struct cedar_uid *a, const struct cedar_uid *b)
 {
-    return a == b || (a->hash == b->hash && cedar_text_equals(a->type, b->type) &&
-                      cedar_text_equals(a->id, b->id));
+    return a == b || (a->hash == b->hash && cedar_text_is_same(a->type, b->type) &&
+                      cedar_text_is_same(a->id, b->id));
 }
 
 /** Whether a type name is a path of identifiers, none of them reserved. */
@@ -138,6 +150,21 @@ bool cedar_set_contains(const struct cedar_set *set, struct cedar_value value);
  */
 const struct cedar_record *cedar_record_make(struct arena *arena, struct cedar_field *fields,
                                              size_t count);
+/** As cedar_record_get, for records with a hash table. @param hash of the name */
+static inline const struct cedar_value *cedar_record_look_up(const struct cedar_record *record,
+                                                             uint64_t hash,
+                                                             const struct cedar_text *name)
+{
+    for (uint64_t slot = hash & record->slot_mask; record->slots[slot] != 0;
+         slot = (slot + 1) & record->slot_mask) {
+        const struct cedar_field *field = &record->fields[record->slots[slot] - 1];
+        if (field->hash == hash && cedar_text_is_same(field->name, name)) {
+            return &field->value;
+        }
+    }
+    return NULL;
+}
+
 /** @return NULL when there is no such field */
 const struct cedar_value *cedar_record_get(const struct cedar_record *record,
                                            const struct cedar_text *name);
