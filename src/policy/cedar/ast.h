@@ -54,19 +54,22 @@ struct pattern {
 };
 
 struct expression {
-    uint8_t kind;     /**< enum expression_kind */
-    uint8_t variable; /**< enum variable */
-    uint8_t depth;    /**< of the tree from here, at most CEDAR_LIMIT_DEPTH */
-    int8_t function;  /**< for cedar_function_call */
-    uint32_t count;   /**< of operands */
-    uint32_t begin;   /**< source bytes, for messages */
+    uint8_t kind;        /**< enum expression_kind */
+    uint8_t variable;    /**< enum variable, also of the operand that is_of_variable tells of */
+    bool is_of_variable; /**< ATTRIBUTE, HAS: of one name, and the operand is a variable */
+    uint8_t depth;       /**< of the tree from here, at most CEDAR_LIMIT_DEPTH */
+    int8_t function;     /**< for cedar_function_call */
+    uint8_t order;       /**< CALL: EXPRESSION_LESS ... that it is for two decimals, or 0 */
+    uint32_t count;      /**< of operands */
+    uint32_t begin;      /**< source bytes, for messages */
     uint32_t end;
+    uint32_t name_count;
     const struct expression *const *operands;
     union {
         struct cedar_value value;
         struct {
-            uint32_t name_count;
             const struct cedar_text *const *names;
+            uint64_t name_hash; /**< is_of_variable: of names[0], to be at hand */
         };
         struct pattern pattern;
         const bool *is_minus;
@@ -89,7 +92,6 @@ enum slot_kind {
 struct scope {
     enum scope_kind kind;
     enum slot_kind slot; /**< to be filled instead of uids[0] */
-    uint64_t hash;       /**< SCOPE_EQUAL in a finished set: of uids[0] */
     const struct cedar_text *type;
     uint32_t count;
     const struct cedar_uid *const *uids;
@@ -113,12 +115,15 @@ struct policy_source {
     size_t len;
 };
 
+/** What every decision looks at comes first. */
 struct policy {
-    const struct cedar_text *id;
+    /** Of a finished set, by enum variable: hash of the uid of SCOPE_EQUAL; 0 for other scopes. */
+    uint64_t scope_hashes[3];
     bool is_forbid;
-    struct scope scopes[3]; /**< by enum variable */
-    const struct condition *conditions;
     uint32_t condition_count;
+    const struct condition *conditions;
+    struct scope scopes[3]; /**< by enum variable */
+    const struct cedar_text *id;
     const struct annotation *annotations;
     uint32_t annotation_count;
     const struct policy_source *source;
@@ -129,6 +134,23 @@ static inline bool policy_is_template(const struct policy *policy)
 {
     return policy->scopes[VARIABLE_PRINCIPAL].slot != SLOT_NONE ||
            policy->scopes[VARIABLE_RESOURCE].slot != SLOT_NONE;
+}
+
+/** Whether a scope certainly does not match, at the price of one comparison. */
+static inline bool policy_scope_is_other(const struct policy *policy, enum variable variable,
+                                         const struct cedar_uid *uid)
+{
+    uint64_t hash = policy->scope_hashes[variable];
+    return hash != 0 && hash != uid->hash;
+}
+
+/** Whether a policy of a finished set certainly cannot apply to a request. */
+static inline bool policy_is_for_others(const struct policy *policy,
+                                        const struct cedar_request *request)
+{
+    return policy_scope_is_other(policy, VARIABLE_ACTION, request->action) ||
+           policy_scope_is_other(policy, VARIABLE_RESOURCE, request->resource) ||
+           policy_scope_is_other(policy, VARIABLE_PRINCIPAL, request->principal);
 }
 
 /** An annotation's value, or NULL. */

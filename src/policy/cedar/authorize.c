@@ -18,19 +18,15 @@ struct list {
 };
 
 struct cedar_evaluator {
+    struct evaluation evaluation; /* of the decision on its way */
+    const struct cedar_policies *policies;
     struct arena arena;
     struct list permits;
     struct list forbids;
+    enum cedar_failure_code failure; /* of the policy on its way */
     struct cedar_failure *failures;
     size_t failure_count;
     size_t failure_room;
-};
-
-/** A decision on its way. */
-struct decision {
-    struct cedar_evaluator *evaluator;
-    const struct cedar_policies *policies;
-    struct evaluation evaluation;
 };
 
 struct cedar_evaluator *cedar_evaluator_new(void)
@@ -59,9 +55,8 @@ static void append(struct list *list, uint32_t policy)
     list->policies[list->count++] = policy;
 }
 
-static void append_failure(struct decision *decision, uint32_t policy, enum cedar_failure_code code)
+static void append_failure(struct cedar_evaluator *evaluator, uint32_t policy)
 {
-    struct cedar_evaluator *evaluator = decision->evaluator;
     if (evaluator->failure_count == evaluator->failure_room) {
         evaluator->failure_room = evaluator->failure_room * 2 + 16;
         evaluator->failures = memory_resize(evaluator->failures, evaluator->failure_room,
@@ -69,26 +64,24 @@ static void append_failure(struct decision *decision, uint32_t policy, enum ceda
     }
     evaluator->failures[evaluator->failure_count++] = (struct cedar_failure){
         .policy = policy,
-        .code = code,
-        .got = decision->evaluation.got,
-        .expression = decision->evaluation.failed,
+        .code = evaluator->failure,
+        .got = evaluator->evaluation.got,
+        .expression = evaluator->evaluation.failed,
     };
 }
 
-static void try_policy(uint32_t index, void *context)
+static inline void try_policy(uint32_t index, void *context)
 {
-    struct decision *decision = context;
-    const struct policy *policy = decision->policies->policies[index];
-    enum cedar_failure_code failure = CEDAR_FAIL_NONE;
-    switch (evaluate_policy(&decision->evaluation, policy, &failure)) {
+    struct cedar_evaluator *evaluator = context;
+    const struct policy *policy = evaluator->policies->policies[index];
+    switch (evaluate_policy(&evaluator->evaluation, policy, &evaluator->failure)) {
     case POLICY_NOT_SATISFIED:
         break;
     case POLICY_SATISFIED:
-        append(policy->is_forbid ? &decision->evaluator->forbids : &decision->evaluator->permits,
-               index);
+        append(policy->is_forbid ? &evaluator->forbids : &evaluator->permits, index);
         break;
     case POLICY_FAILED:
-        append_failure(decision, index, failure);
+        append_failure(evaluator, index);
         break;
     }
 }
@@ -138,16 +131,17 @@ static void put_failures_in_order(struct cedar_evaluator *evaluator)
     evaluator->failure_count = kept;
 }
 
-static void try_all(struct decision *decision)
+static void try_all(struct cedar_evaluator *evaluator, const struct cedar_policies *policies)
 {
-    struct cedar_evaluator *evaluator = decision->evaluator;
-    if (decision->policies->index == NULL) {
-        for (uint32_t i = 0; i < decision->policies->count; i++) {
-            try_policy(i, decision);
+    if (policies->index == NULL) {
+        for (uint32_t i = 0; i < policies->count; i++) {
+            if (!policy_is_for_others(policies->policies[i], evaluator->evaluation.request)) {
+                try_policy(i, evaluator);
+            }
         }
         return;
     }
-    policy_index_each(decision->policies->index, &decision->evaluation, try_policy, decision);
+    policy_index_each(policies->index, &evaluator->evaluation, try_policy, evaluator);
     put_in_order(evaluator->forbids.count > 0 ? &evaluator->forbids : &evaluator->permits);
     put_failures_in_order(evaluator);
 }
@@ -155,13 +149,13 @@ static void try_all(struct decision *decision)
 void cedar_authorize(struct cedar_evaluator *evaluator, const struct cedar_policies *policies,
                      const struct cedar_request *request, struct cedar_answer *ret_answer)
 {
-    struct decision decision = {.evaluator = evaluator, .policies = policies};
     arena_clear(&evaluator->arena);
+    evaluator->policies = policies;
     evaluator->permits.count = 0;
     evaluator->forbids.count = 0;
     evaluator->failure_count = 0;
-    evaluation_begin(&decision.evaluation, request, &evaluator->arena);
-    try_all(&decision);
+    evaluation_begin(&evaluator->evaluation, request, &evaluator->arena);
+    try_all(evaluator, policies);
     bool is_forbidden = evaluator->forbids.count > 0;
     const struct list *reasons = is_forbidden ? &evaluator->forbids : &evaluator->permits;
     *ret_answer = (struct cedar_answer){

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The evaluator: one function a kind of expression. Values are returned in two registers, and a
- * failure travels up as a value of its own kind; where it happened is kept in the evaluation and
- * put into words only when somebody asks.
+ * The evaluator: one function a kind of expression, small enough to need little of the stack.
+ * Values are returned in two registers, and a failure travels up as a value of its own kind; where
+ * it happened is kept in the evaluation and put into words only when somebody asks.
+ *
+ * What policies do most is to compare an attribute of a variable with a literal. Both kinds of
+ * operand are taken without a call; whatever is unusual about them goes the long way.
  */
 #include "policy/cedar/evaluate.h"
 
@@ -15,28 +18,108 @@ static struct cedar_value failure(enum cedar_failure_code code)
     return cedar_number(EVALUATE_FAILED, code);
 }
 
-static struct cedar_value fail(struct evaluation *evaluation, const struct expression *expression,
-                               enum cedar_failure_code code, enum cedar_kind got)
+/**
+ * What follows when the operands are not at hand stands in functions of its own, so that a
+ * comparison of what is at hand calls nothing and needs no stack.
+ */
+#define AT_LENGTH __attribute__((noinline))
+/** Failing is rare, and must not make the ways on which nothing fails longer. */
+#define RARE __attribute__((cold, noinline))
+
+RARE static struct cedar_value fail(struct evaluation *evaluation,
+                                    const struct expression *expression,
+                                    enum cedar_failure_code code, enum cedar_kind got)
 {
     evaluation->failed = expression;
     evaluation->got = got;
     return failure(code);
 }
 
-static struct cedar_value wrong_type(struct evaluation *evaluation,
-                                     const struct expression *expression, struct cedar_value value)
+RARE static struct cedar_value wrong_type(struct evaluation *evaluation,
+                                          const struct expression *expression,
+                                          struct cedar_value value)
 {
     /* What failed already keeps its own reason. */
     return evaluate_has_failed(value) ? value
                                       : fail(evaluation, expression, CEDAR_FAIL_TYPE, value.kind);
 }
 
-/** Literals are most of what operators see. */
+static const struct cedar_record no_fields = {0};
+
+static const struct cedar_uid *requested(const struct cedar_request *request,
+                                         enum variable variable)
+{
+    return variable == VARIABLE_PRINCIPAL ? request->principal
+           : variable == VARIABLE_ACTION  ? request->action
+                                          : request->resource;
+}
+
+const struct cedar_entity *evaluation_entity(struct evaluation *evaluation, enum variable variable)
+{
+    if (!evaluation->is_looked_up[variable]) {
+        const struct cedar_entity *entity = cedar_entities_find(
+            evaluation->request->entities, requested(evaluation->request, variable));
+        evaluation->is_looked_up[variable] = true;
+        evaluation->entities[variable] = entity;
+        evaluation->records[variable] = entity == NULL ? &no_fields : entity->attributes;
+    }
+    return evaluation->entities[variable];
+}
+
+/** Looked up at the first use: many policies look at no entity. */
+AT_LENGTH static const struct cedar_record *entity_attributes(struct evaluation *evaluation,
+                                                              enum variable variable)
+{
+    evaluation_entity(evaluation, variable);
+    return evaluation->records[variable];
+}
+
+/** Attribute names[0] of a variable. @return NULL: not there, or not to be found so simply */
+static inline const struct cedar_value *variable_attribute(struct evaluation *evaluation,
+                                                           const struct expression *expression)
+{
+    const struct cedar_record *record = evaluation->records[expression->variable];
+    if (record == NULL) {
+        record = entity_attributes(evaluation, expression->variable);
+    }
+    return record->slots == NULL
+               ? NULL
+               : cedar_record_look_up(record, expression->name_hash, expression->names[0]);
+}
+
+/** The value of a literal or of a variable's attribute. @return NULL: it has to be computed */
+static inline const struct cedar_value *at_hand(struct evaluation *evaluation,
+                                                const struct expression *expression)
+{
+    if (expression->kind == EXPRESSION_VALUE) {
+        return &expression->value;
+    }
+    return expression->kind == EXPRESSION_ATTRIBUTE && expression->is_of_variable
+               ? variable_attribute(evaluation, expression)
+               : NULL;
+}
+
 static inline struct cedar_value operand(struct evaluation *evaluation,
                                          const struct expression *expression, uint32_t i)
 {
     const struct expression *of = expression->operands[i];
-    return of->kind == EXPRESSION_VALUE ? of->value : evaluate(evaluation, of);
+    const struct cedar_value *value = at_hand(evaluation, of);
+    return value != NULL ? *value : evaluate(evaluation, of);
+}
+
+/** Both operands of an operator; when one failed, `*ret_b` is the failure. */
+static void operands(struct evaluation *evaluation, const struct expression *expression,
+                     struct cedar_value *ret_a, struct cedar_value *ret_b)
+{
+    *ret_a = operand(evaluation, expression, 0);
+    *ret_b = evaluate_has_failed(*ret_a) ? *ret_a : operand(evaluation, expression, 1);
+}
+
+static struct cedar_value evaluate_value(struct evaluation *evaluation,
+                                         const struct expression *expression)
+{
+    (void)evaluation;
+    return expression->value;
 }
 
 static struct cedar_value variable_value(const struct evaluation *evaluation,
@@ -53,25 +136,13 @@ static struct cedar_value variable_value(const struct evaluation *evaluation,
     case VARIABLE_CONTEXT:
         break;
     }
-    return cedar_object(CEDAR_RECORD, evaluation->context);
+    return cedar_object(CEDAR_RECORD, evaluation->records[VARIABLE_CONTEXT]);
 }
 
-static const struct cedar_uid *requested(const struct cedar_request *request,
-                                         enum variable variable)
+static struct cedar_value evaluate_variable(struct evaluation *evaluation,
+                                            const struct expression *expression)
 {
-    return variable == VARIABLE_PRINCIPAL ? request->principal
-           : variable == VARIABLE_ACTION  ? request->action
-                                          : request->resource;
-}
-
-const struct cedar_entity *evaluation_entity(struct evaluation *evaluation, enum variable variable)
-{
-    if (!evaluation->is_looked_up[variable]) {
-        evaluation->is_looked_up[variable] = true;
-        evaluation->entities[variable] = cedar_entities_find(
-            evaluation->request->entities, requested(evaluation->request, variable));
-    }
-    return evaluation->entities[variable];
+    return variable_value(evaluation, expression->variable);
 }
 
 static const struct cedar_entity *find_entity(struct evaluation *evaluation,
@@ -101,8 +172,8 @@ static bool is_in(struct evaluation *evaluation, const struct cedar_uid *uid,
 }
 
 /** `&&` and `||`. @param decides the truth that makes looking further needless */
-static struct cedar_value evaluate_chain(struct evaluation *evaluation,
-                                         const struct expression *expression, bool decides)
+static inline struct cedar_value evaluate_chain(struct evaluation *evaluation,
+                                                const struct expression *expression, bool decides)
 {
     for (uint32_t i = 0; i < expression->count; i++) {
         struct cedar_value value = operand(evaluation, expression, i);
@@ -114,6 +185,18 @@ static struct cedar_value evaluate_chain(struct evaluation *evaluation,
         }
     }
     return cedar_bool(!decides);
+}
+
+static struct cedar_value evaluate_and(struct evaluation *evaluation,
+                                       const struct expression *expression)
+{
+    return evaluate_chain(evaluation, expression, false);
+}
+
+static struct cedar_value evaluate_or(struct evaluation *evaluation,
+                                      const struct expression *expression)
+{
+    return evaluate_chain(evaluation, expression, true);
 }
 
 static bool add_up(const struct expression *expression, uint32_t i, int64_t a, int64_t b,
@@ -181,34 +264,63 @@ static bool is_ordered(enum cedar_kind kind)
     return kind == CEDAR_LONG || kind == CEDAR_DATETIME || kind == CEDAR_DURATION;
 }
 
-static struct cedar_value compare(struct evaluation *evaluation,
-                                  const struct expression *expression, struct cedar_value a,
-                                  struct cedar_value b)
+static bool is_order_true(uint8_t kind, int64_t a, int64_t b)
 {
+    return kind == EXPRESSION_LESS         ? a < b
+           : kind == EXPRESSION_LESS_EQUAL ? a <= b
+           : kind == EXPRESSION_GREATER    ? a > b
+                                           : a >= b;
+}
+
+AT_LENGTH static struct cedar_value equal_at_length(struct evaluation *evaluation,
+                                                    const struct expression *expression)
+{
+    struct cedar_value a;
+    struct cedar_value b;
+    operands(evaluation, expression, &a, &b);
+    bool is_equal_wanted = expression->kind == EXPRESSION_EQUAL;
+    return evaluate_has_failed(b) ? b : cedar_bool(cedar_value_equals(a, b) == is_equal_wanted);
+}
+
+static struct cedar_value evaluate_equal(struct evaluation *evaluation,
+                                         const struct expression *expression)
+{
+    const struct cedar_value *a = at_hand(evaluation, expression->operands[0]);
+    const struct cedar_value *b = at_hand(evaluation, expression->operands[1]);
+    bool is_equal_wanted = expression->kind == EXPRESSION_EQUAL;
+    return a != NULL && b != NULL ? cedar_bool(cedar_value_equals(*a, *b) == is_equal_wanted)
+                                  : equal_at_length(evaluation, expression);
+}
+
+AT_LENGTH static struct cedar_value order_at_length(struct evaluation *evaluation,
+                                                    const struct expression *expression)
+{
+    struct cedar_value a;
+    struct cedar_value b;
+    operands(evaluation, expression, &a, &b);
+    if (evaluate_has_failed(b)) {
+        return b;
+    }
     if (!is_ordered(a.kind)) {
         return wrong_type(evaluation, expression->operands[0], a);
     }
-    if (a.kind != b.kind) {
-        return wrong_type(evaluation, expression->operands[1], b);
-    }
-    int64_t left = a.as.number;
-    int64_t right = b.as.number;
-    switch (expression->kind) {
-    case EXPRESSION_LESS:
-        return cedar_bool(left < right);
-    case EXPRESSION_LESS_EQUAL:
-        return cedar_bool(left <= right);
-    case EXPRESSION_GREATER:
-        return cedar_bool(left > right);
-    default:
-        return cedar_bool(left >= right);
-    }
+    return a.kind == b.kind ? cedar_bool(is_order_true(expression->kind, a.as.number, b.as.number))
+                            : wrong_type(evaluation, expression->operands[1], b);
+}
+
+static struct cedar_value evaluate_order(struct evaluation *evaluation,
+                                         const struct expression *expression)
+{
+    const struct cedar_value *a = at_hand(evaluation, expression->operands[0]);
+    const struct cedar_value *b = at_hand(evaluation, expression->operands[1]);
+    return a != NULL && b != NULL && a->kind == b->kind && is_ordered(a->kind)
+               ? cedar_bool(is_order_true(expression->kind, a->as.number, b->as.number))
+               : order_at_length(evaluation, expression);
 }
 
 /** `a in b`, where `a` is known to be an entity. */
-static struct cedar_value evaluate_in(struct evaluation *evaluation,
-                                      const struct expression *ancestors, struct cedar_value a,
-                                      struct cedar_value b)
+static struct cedar_value in_any(struct evaluation *evaluation, const struct expression *ancestors,
+                                 struct cedar_value a, struct cedar_value b)
 {
     const struct cedar_uid *uid = cedar_as_uid(a);
     if (b.kind == CEDAR_ENTITY) {
@@ -226,6 +338,19 @@ static struct cedar_value evaluate_in(struct evaluation *evaluation,
         truth = truth || is_in(evaluation, uid, cedar_as_uid(set->values[i]));
     }
     return cedar_bool(truth);
+}
+
+static struct cedar_value evaluate_in(struct evaluation *evaluation,
+                                      const struct expression *expression)
+{
+    struct cedar_value a;
+    struct cedar_value b;
+    operands(evaluation, expression, &a, &b);
+    if (evaluate_has_failed(b)) {
+        return b;
+    }
+    return a.kind == CEDAR_ENTITY ? in_any(evaluation, expression->operands[1], a, b)
+                                  : wrong_type(evaluation, expression->operands[0], a);
 }
 
 static bool contains_all(const struct cedar_set *set, const struct cedar_set *members)
@@ -248,10 +373,15 @@ static bool contains_any(const struct cedar_set *set, const struct cedar_set *me
     return false;
 }
 
-static struct cedar_value evaluate_set_method(struct evaluation *evaluation,
-                                              const struct expression *expression,
-                                              struct cedar_value a, struct cedar_value b)
+static struct cedar_value evaluate_contains(struct evaluation *evaluation,
+                                            const struct expression *expression)
 {
+    struct cedar_value a;
+    struct cedar_value b;
+    operands(evaluation, expression, &a, &b);
+    if (evaluate_has_failed(b)) {
+        return b;
+    }
     if (a.kind != CEDAR_SET) {
         return wrong_type(evaluation, expression->operands[0], a);
     }
@@ -267,9 +397,14 @@ static struct cedar_value evaluate_set_method(struct evaluation *evaluation,
 }
 
 static struct cedar_value evaluate_tag(struct evaluation *evaluation,
-                                       const struct expression *expression, struct cedar_value a,
-                                       struct cedar_value b)
+                                       const struct expression *expression)
 {
+    struct cedar_value a;
+    struct cedar_value b;
+    operands(evaluation, expression, &a, &b);
+    if (evaluate_has_failed(b)) {
+        return b;
+    }
     if (a.kind != CEDAR_ENTITY) {
         return wrong_type(evaluation, expression->operands[0], a);
     }
@@ -287,37 +422,6 @@ static struct cedar_value evaluate_tag(struct evaluation *evaluation,
                     entity == NULL ? CEDAR_FAIL_NO_ENTITY : CEDAR_FAIL_NO_TAG, a.kind);
     }
     return *tag;
-}
-
-static struct cedar_value evaluate_binary(struct evaluation *evaluation,
-                                          const struct expression *expression)
-{
-    struct cedar_value a = operand(evaluation, expression, 0);
-    if (evaluate_has_failed(a)) {
-        return a;
-    }
-    struct cedar_value b = operand(evaluation, expression, 1);
-    if (evaluate_has_failed(b)) {
-        return b;
-    }
-    switch (expression->kind) {
-    case EXPRESSION_EQUAL:
-        return cedar_bool(cedar_value_equals(a, b));
-    case EXPRESSION_NOT_EQUAL:
-        return cedar_bool(!cedar_value_equals(a, b));
-    case EXPRESSION_IN:
-        return a.kind == CEDAR_ENTITY ? evaluate_in(evaluation, expression->operands[1], a, b)
-                                      : wrong_type(evaluation, expression->operands[0], a);
-    case EXPRESSION_CONTAINS:
-    case EXPRESSION_CONTAINS_ALL:
-    case EXPRESSION_CONTAINS_ANY:
-        return evaluate_set_method(evaluation, expression, a, b);
-    case EXPRESSION_HAS_TAG:
-    case EXPRESSION_GET_TAG:
-        return evaluate_tag(evaluation, expression, a, b);
-    default: /* the four orders */
-        return compare(evaluation, expression, a, b);
-    }
 }
 
 static struct cedar_value evaluate_is_empty(struct evaluation *evaluation,
@@ -347,13 +451,11 @@ static inline bool fields_of(struct evaluation *evaluation, struct cedar_value v
     return false;
 }
 
-static struct cedar_value evaluate_attribute(struct evaluation *evaluation,
-                                             const struct expression *expression)
+AT_LENGTH static struct cedar_value attribute_at_length(struct evaluation *evaluation,
+                                                        const struct expression *expression)
 {
     const struct expression *of = expression->operands[0];
-    struct cedar_value value = of->kind == EXPRESSION_VARIABLE
-                                   ? variable_value(evaluation, of->variable)
-                                   : evaluate(evaluation, of);
+    struct cedar_value value = operand(evaluation, expression, 0);
     const struct cedar_record *record = NULL;
     enum cedar_failure_code code = CEDAR_FAIL_TYPE;
     if (!fields_of(evaluation, value, &record, &code)) {
@@ -365,8 +467,15 @@ static struct cedar_value evaluate_attribute(struct evaluation *evaluation,
                          : *field;
 }
 
-static struct cedar_value evaluate_has(struct evaluation *evaluation,
-                                       const struct expression *expression)
+static struct cedar_value evaluate_attribute(struct evaluation *evaluation,
+                                             const struct expression *expression)
+{
+    const struct cedar_value *value = at_hand(evaluation, expression);
+    return value != NULL ? *value : attribute_at_length(evaluation, expression);
+}
+
+AT_LENGTH static struct cedar_value has_at_length(struct evaluation *evaluation,
+                                                  const struct expression *expression)
 {
     struct cedar_value value = operand(evaluation, expression, 0);
     for (uint32_t i = 0; i < expression->name_count; i++) {
@@ -384,6 +493,14 @@ static struct cedar_value evaluate_has(struct evaluation *evaluation,
         value = *field;
     }
     return cedar_bool(true);
+}
+
+static struct cedar_value evaluate_has(struct evaluation *evaluation,
+                                       const struct expression *expression)
+{
+    return expression->is_of_variable && variable_attribute(evaluation, expression) != NULL
+               ? cedar_bool(true)
+               : has_at_length(evaluation, expression);
 }
 
 static struct cedar_value evaluate_like(struct evaluation *evaluation,
@@ -407,11 +524,11 @@ static struct cedar_value evaluate_is(struct evaluation *evaluation,
         return cedar_bool(is_type);
     }
     struct cedar_value ancestors = operand(evaluation, expression, 1);
-    return evaluate_in(evaluation, expression->operands[1], value, ancestors);
+    return in_any(evaluation, expression->operands[1], value, ancestors);
 }
 
-static struct cedar_value evaluate_call(struct evaluation *evaluation,
-                                        const struct expression *expression)
+AT_LENGTH static struct cedar_value call_function(struct evaluation *evaluation,
+                                                  const struct expression *expression)
 {
     struct cedar_value few[2];
     struct cedar_value *values = few;
@@ -428,6 +545,20 @@ static struct cedar_value evaluate_call(struct evaluation *evaluation,
     enum cedar_failure_code code = cedar_function_call(
         expression->function, values, expression->count, evaluation->arena, &result);
     return code == 0 ? result : fail(evaluation, expression, code, result.kind);
+}
+
+/** Costs are decimals, and compared before every step: that needs no call of a function. */
+static struct cedar_value evaluate_call(struct evaluation *evaluation,
+                                        const struct expression *expression)
+{
+    if (expression->order == 0) {
+        return call_function(evaluation, expression);
+    }
+    const struct cedar_value *a = at_hand(evaluation, expression->operands[0]);
+    const struct cedar_value *b = at_hand(evaluation, expression->operands[1]);
+    return a != NULL && b != NULL && a->kind == CEDAR_DECIMAL && b->kind == CEDAR_DECIMAL
+               ? cedar_bool(is_order_true(expression->order, a->as.number, b->as.number))
+               : call_function(evaluation, expression);
 }
 
 static struct cedar_value evaluate_set(struct evaluation *evaluation,
@@ -461,67 +592,59 @@ static struct cedar_value evaluate_record(struct evaluation *evaluation,
                         cedar_record_make(evaluation->arena, fields, expression->count));
 }
 
+typedef struct cedar_value evaluate_fn(struct evaluation *evaluation,
+                                       const struct expression *expression);
+
+static evaluate_fn *const functions[] = {
+    [EXPRESSION_VALUE] = evaluate_value,
+    [EXPRESSION_VARIABLE] = evaluate_variable,
+    [EXPRESSION_AND] = evaluate_and,
+    [EXPRESSION_OR] = evaluate_or,
+    [EXPRESSION_SUM] = evaluate_arithmetic,
+    [EXPRESSION_PRODUCT] = evaluate_arithmetic,
+    [EXPRESSION_NOT] = evaluate_not,
+    [EXPRESSION_NEGATE] = evaluate_negate,
+    [EXPRESSION_IF] = evaluate_if,
+    [EXPRESSION_EQUAL] = evaluate_equal,
+    [EXPRESSION_NOT_EQUAL] = evaluate_equal,
+    [EXPRESSION_LESS] = evaluate_order,
+    [EXPRESSION_LESS_EQUAL] = evaluate_order,
+    [EXPRESSION_GREATER] = evaluate_order,
+    [EXPRESSION_GREATER_EQUAL] = evaluate_order,
+    [EXPRESSION_IN] = evaluate_in,
+    [EXPRESSION_CONTAINS] = evaluate_contains,
+    [EXPRESSION_CONTAINS_ALL] = evaluate_contains,
+    [EXPRESSION_CONTAINS_ANY] = evaluate_contains,
+    [EXPRESSION_HAS_TAG] = evaluate_tag,
+    [EXPRESSION_GET_TAG] = evaluate_tag,
+    [EXPRESSION_IS_EMPTY] = evaluate_is_empty,
+    [EXPRESSION_ATTRIBUTE] = evaluate_attribute,
+    [EXPRESSION_HAS] = evaluate_has,
+    [EXPRESSION_LIKE] = evaluate_like,
+    [EXPRESSION_IS] = evaluate_is,
+    [EXPRESSION_CALL] = evaluate_call,
+    [EXPRESSION_SET] = evaluate_set,
+    [EXPRESSION_RECORD] = evaluate_record,
+};
+
 struct cedar_value evaluate(struct evaluation *evaluation, const struct expression *expression)
 {
-    switch ((enum expression_kind)expression->kind) {
-    case EXPRESSION_VALUE:
-        return expression->value;
-    case EXPRESSION_VARIABLE:
-        return variable_value(evaluation, expression->variable);
-    case EXPRESSION_AND:
-        return evaluate_chain(evaluation, expression, false);
-    case EXPRESSION_OR:
-        return evaluate_chain(evaluation, expression, true);
-    case EXPRESSION_SUM:
-    case EXPRESSION_PRODUCT:
-        return evaluate_arithmetic(evaluation, expression);
-    case EXPRESSION_NOT:
-        return evaluate_not(evaluation, expression);
-    case EXPRESSION_NEGATE:
-        return evaluate_negate(evaluation, expression);
-    case EXPRESSION_IF:
-        return evaluate_if(evaluation, expression);
-    case EXPRESSION_EQUAL:
-    case EXPRESSION_NOT_EQUAL:
-    case EXPRESSION_LESS:
-    case EXPRESSION_LESS_EQUAL:
-    case EXPRESSION_GREATER:
-    case EXPRESSION_GREATER_EQUAL:
-    case EXPRESSION_IN:
-    case EXPRESSION_CONTAINS:
-    case EXPRESSION_CONTAINS_ALL:
-    case EXPRESSION_CONTAINS_ANY:
-    case EXPRESSION_HAS_TAG:
-    case EXPRESSION_GET_TAG:
-        return evaluate_binary(evaluation, expression);
-    case EXPRESSION_IS_EMPTY:
-        return evaluate_is_empty(evaluation, expression);
-    case EXPRESSION_ATTRIBUTE:
-        return evaluate_attribute(evaluation, expression);
-    case EXPRESSION_HAS:
-        return evaluate_has(evaluation, expression);
-    case EXPRESSION_LIKE:
-        return evaluate_like(evaluation, expression);
-    case EXPRESSION_IS:
-        return evaluate_is(evaluation, expression);
-    case EXPRESSION_CALL:
-        return evaluate_call(evaluation, expression);
-    case EXPRESSION_SET:
-        return evaluate_set(evaluation, expression);
-    case EXPRESSION_RECORD:
-        return evaluate_record(evaluation, expression);
-    }
-    return failure(CEDAR_FAIL_TYPE);
+    return functions[expression->kind](evaluation, expression);
 }
 
 void evaluation_begin(struct evaluation *evaluation, const struct cedar_request *request,
                       struct arena *arena)
 {
-    static const struct cedar_record no_fields = {0};
-    *evaluation = (struct evaluation){.request = request, .arena = arena, .context = &no_fields};
-    if (request->context != NULL) {
-        evaluation->context = &request->context->record;
+    /* One by one: clearing the whole costs more than a small policy. */
+    evaluation->request = request;
+    evaluation->arena = arena;
+    for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
+        evaluation->records[i] = NULL;
+        evaluation->is_looked_up[i] = false;
     }
+    evaluation->records[VARIABLE_CONTEXT] =
+        request->context == NULL ? &no_fields : &request->context->record;
+    evaluation->failed = NULL;
 }
 
 bool evaluate_scope(struct evaluation *evaluation, const struct scope *scope,
@@ -549,26 +672,27 @@ bool evaluate_scope(struct evaluation *evaluation, const struct scope *scope,
     return false;
 }
 
-/** Whether a scope certainly does not match, at the price of one comparison. */
-static inline bool is_other(const struct scope *scope, const struct cedar_uid *uid)
+/** evaluate_scope without a call for the two kinds that are most common. */
+static inline bool is_in_scope(struct evaluation *evaluation, const struct policy *policy,
+                               enum variable variable)
 {
-    return scope->kind == SCOPE_EQUAL && scope->hash != uid->hash;
+    const struct scope *scope = &policy->scopes[variable];
+    if (scope->kind == SCOPE_ANY) {
+        return true;
+    }
+    if (scope->kind == SCOPE_EQUAL) {
+        return cedar_uid_equals(requested(evaluation->request, variable), scope->uids[0]);
+    }
+    return evaluate_scope(evaluation, scope, variable);
 }
 
 enum policy_outcome evaluate_policy(struct evaluation *evaluation, const struct policy *policy,
                                     enum cedar_failure_code *ret_failure)
 {
-    const struct cedar_request *request = evaluation->request;
-    if (is_other(&policy->scopes[VARIABLE_ACTION], request->action) ||
-        is_other(&policy->scopes[VARIABLE_RESOURCE], request->resource) ||
-        is_other(&policy->scopes[VARIABLE_PRINCIPAL], request->principal)) {
+    if (!is_in_scope(evaluation, policy, VARIABLE_ACTION) ||
+        !is_in_scope(evaluation, policy, VARIABLE_RESOURCE) ||
+        !is_in_scope(evaluation, policy, VARIABLE_PRINCIPAL)) {
         return POLICY_NOT_SATISFIED;
-    }
-    for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
-        if (policy->scopes[i].kind != SCOPE_ANY &&
-            !evaluate_scope(evaluation, &policy->scopes[i], i)) {
-            return POLICY_NOT_SATISFIED;
-        }
     }
     for (uint32_t i = 0; i < policy->condition_count; i++) {
         const struct expression *expression = policy->conditions[i].expression;

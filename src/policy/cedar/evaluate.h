@@ -9,11 +9,12 @@
 struct evaluation {
     const struct cedar_request *request;
     struct arena *arena;                    /**< for values that a policy makes */
+    const struct cedar_record *records[4];  /**< by enum variable: attributes; NULL = ask for the
+                                                 entity; the context's are always there */
     const struct cedar_entity *entities[3]; /**< by enum variable, once they were looked up */
     bool is_looked_up[3];
-    const struct cedar_record *context; /**< never NULL */
-    const struct expression *failed;    /**< after a failure: where, */
-    enum cedar_kind got;                /**< and of which kind the wrong value was */
+    const struct expression *failed; /**< after a failure: where, */
+    enum cedar_kind got;             /**< and of which kind the wrong value was */
 };
 
 /** Begin with a request. */

@@ -52,6 +52,17 @@ static void fold(struct parser *parser, struct expression *node)
     }
 }
 
+/** See is_of_variable. */
+static void note_variable(struct expression *node)
+{
+    bool is_access = node->kind == EXPRESSION_ATTRIBUTE || node->kind == EXPRESSION_HAS;
+    if (is_access && node->name_count == 1 && node->operands[0]->kind == EXPRESSION_VARIABLE) {
+        node->is_of_variable = true;
+        node->variable = node->operands[0]->variable;
+        node->name_hash = node->names[0]->hash;
+    }
+}
+
 /** Give a node its operands, which stand on the stack above `base`. @return NULL: too deep */
 static const struct expression *complete(struct parser *parser, struct expression *node,
                                          size_t base)
@@ -69,6 +80,7 @@ static const struct expression *complete(struct parser *parser, struct expressio
                               CEDAR_LIMIT_DEPTH);
     }
     node->depth = (uint8_t)(depth + 1);
+    note_variable(node);
     fold(parser, node);
     return node;
 }
@@ -378,6 +390,19 @@ static const struct {
     {"hasTag", EXPRESSION_HAS_TAG, 1},           {"isEmpty", EXPRESSION_IS_EMPTY, 0},
 };
 
+/** The order that a method of decimals is, or 0. */
+static uint8_t decimal_order(int function)
+{
+    static const char *const names[] = {"lessThan", "lessThanOrEqual", "greaterThan",
+                                        "greaterThanOrEqual"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(cedar_function_name(function), names[i]) == 0) {
+            return (uint8_t)(EXPRESSION_LESS + i);
+        }
+    }
+    return 0;
+}
+
 /** The node for a method's name. @return NULL: unknown */
 static struct expression *method_node(struct parser *parser, const struct cedar_text *name,
                                       uint32_t begin, size_t argument_count, uint32_t name_begin)
@@ -399,6 +424,7 @@ static struct expression *method_node(struct parser *parser, const struct cedar_
     }
     struct expression *node = new_node(parser, EXPRESSION_CALL, begin);
     node->function = (int8_t)function;
+    node->order = argument_count == 1 ? decimal_order(function) : 0;
     return node;
 }
 

@@ -298,8 +298,8 @@ int cedar_builder_link(struct cedar_builder *builder, const char *template_id, c
 static void hash_scopes(struct policy *policy)
 {
     for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
-        struct scope *scope = &policy->scopes[i];
-        scope->hash = scope->kind == SCOPE_EQUAL ? scope->uids[0]->hash : 0;
+        const struct scope *scope = &policy->scopes[i];
+        policy->scope_hashes[i] = scope->kind == SCOPE_EQUAL ? scope->uids[0]->hash : 0;
     }
 }
 
