@@ -7,6 +7,7 @@
 #include "policy/cedar/evaluate.h"
 #include "policy/cedar/index.h"
 #include "policy/cedar/policies.h"
+#include "policy/cedar/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,7 @@ static void put_in_order(struct list *list)
     if (list->count < 2) {
         return;
     }
-    qsort(list->policies, list->count, sizeof(*list->policies), compare_numbers);
+    cedar_sort(list->policies, list->count, sizeof(*list->policies), compare_numbers);
     size_t kept = 1;
     for (size_t i = 1; i < list->count; i++) {
         if (list->policies[i] != list->policies[kept - 1]) {
@@ -120,8 +121,8 @@ static void put_failures_in_order(struct cedar_evaluator *evaluator)
     if (evaluator->failure_count < 2) {
         return;
     }
-    qsort(evaluator->failures, evaluator->failure_count, sizeof(*evaluator->failures),
-          compare_failures);
+    cedar_sort(evaluator->failures, evaluator->failure_count, sizeof(*evaluator->failures),
+               compare_failures);
     size_t kept = 1;
     for (size_t i = 1; i < evaluator->failure_count; i++) {
         if (evaluator->failures[i].policy != evaluator->failures[kept - 1].policy) {
@@ -146,10 +147,25 @@ static void try_all(struct cedar_evaluator *evaluator, const struct cedar_polici
     put_failures_in_order(evaluator);
 }
 
+/** What needed several chunks gets one as large as all, so that the next time needs no other. */
+static void empty_arena(struct arena *arena)
+{
+    size_t size = arena_size(arena);
+    if (size == 0) {
+        return;
+    }
+    arena_clear(arena);
+    if (arena_size(arena) < size) {
+        arena_fini(arena);
+        arena_new(arena, size);
+        arena_clear(arena);
+    }
+}
+
 void cedar_authorize(struct cedar_evaluator *evaluator, const struct cedar_policies *policies,
                      const struct cedar_request *request, struct cedar_answer *ret_answer)
 {
-    arena_clear(&evaluator->arena);
+    empty_arena(&evaluator->arena);
     evaluator->policies = policies;
     evaluator->permits.count = 0;
     evaluator->forbids.count = 0;

@@ -5,6 +5,8 @@
  */
 #include "policy/cedar/value.h"
 
+#include "policy/cedar/sort.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,23 +199,6 @@ static int compare_hashed(const void *left, const void *right)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-/** Few members come from policies on the decision path: sort those without a library's overhead. */
-static void sort_hashed(struct hashed *members, size_t count)
-{
-    if (count > 16) {
-        qsort(members, count, sizeof(*members), compare_hashed);
-        return;
-    }
-    for (size_t i = 1; i < count; i++) {
-        struct hashed member = members[i];
-        size_t to = i;
-        for (; to > 0 && members[to - 1].hash > member.hash; to--) {
-            members[to] = members[to - 1];
-        }
-        members[to] = member;
-    }
-}
-
 static bool is_among(const struct hashed *members, size_t count, const struct hashed *member)
 {
     for (size_t i = count; i > 0 && members[i - 1].hash == member->hash; i--) {
@@ -231,7 +216,7 @@ const struct cedar_set *cedar_set_make(struct arena *arena, struct cedar_value *
     for (size_t i = 0; i < count; i++) {
         members[i] = (struct hashed){.hash = cedar_value_hash(values[i]), .value = values[i]};
     }
-    sort_hashed(members, count);
+    cedar_sort(members, count, sizeof(*members), compare_hashed);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (!is_among(members, kept, &members[i])) {
@@ -326,9 +311,7 @@ const struct cedar_record *cedar_record_make(struct arena *arena, struct cedar_f
     for (size_t i = 0; i < count; i++) {
         fields[i].hash = fields[i].name->hash;
     }
-    if (count > 1) {
-        qsort(fields, count, sizeof(*fields), compare_fields);
-    }
+    cedar_sort(fields, count, sizeof(*fields), compare_fields);
     for (size_t i = 0; i < count; i++) {
         if (has_name_before(fields, i)) {
             return NULL;
