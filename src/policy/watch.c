@@ -30,9 +30,11 @@ struct watch {
     _Atomic uint64_t refusal;    /* counts files that were refused */
 
     pthread_mutex_t lock;     /* guards what follows */
-    struct watch_files files; /* as they were when they were loaded */
+    struct watch_files files; /* as they were when they were read last, also to be refused */
     struct ruleset *ruleset;
-    struct watch_message message; /* of the latest change and the latest refusal */
+    char changed_by[WATCH_BY_SIZE];
+    char refused_by[WATCH_BY_SIZE];
+    struct rondo_error refused; /* what was wrong with the files that were refused last */
 };
 
 char *watch_default_path(const char *store_path)
@@ -101,13 +103,22 @@ static int load(const struct watch *watch, const struct watch_files *files,
     return ruleset_make(RULESET_BUILT_IN, NULL, 0, NULL, NULL, ret_ruleset, err);
 }
 
-static void refuse(struct watch *watch, const struct watch_files *files,
-                   const struct rondo_error *err)
+/** Keep what was read, so that the next look knows which files were written since. */
+static void take_files(struct watch *watch, struct watch_files *files)
 {
-    snprintf(watch->message.text, sizeof(watch->message.text), "%s", err->message);
-    watch_files_owner(files, watch->message.by, sizeof(watch->message.by));
-    atomic_store(&watch->signature, files->signature);
+    watch_files_fini(&watch->files);
+    watch->files = *files;
+    *files = (struct watch_files){0};
+}
+
+/** Takes the files over. */
+static void refuse(struct watch *watch, struct watch_files *files, const struct rondo_error *err)
+{
+    watch->refused = *err;
+    watch_files_owner(files, watch->refused_by, sizeof(watch->refused_by));
+    take_files(watch, files);
     atomic_fetch_add(&watch->refusal, 1);
+    atomic_store(&watch->signature, watch->files.signature);
 }
 
 /** Takes the files over. */
@@ -115,16 +126,14 @@ static void hand_out(struct watch *watch, struct watch_files *files, struct rule
 {
     bool is_first = watch->ruleset == NULL;
     bool is_same = !is_first && strcmp(watch->ruleset->digest, ruleset->digest) == 0;
-    watch_files_fini(&watch->files);
-    watch->files = *files;
-    *files = (struct watch_files){0};
+    take_files(watch, files);
     if (is_same) {
         ruleset_unref(ruleset); /* Touched, not changed. */
     } else {
-        watch_files_owner(&watch->files, watch->message.by, sizeof(watch->message.by));
+        watch_files_owner(&watch->files, watch->changed_by, sizeof(watch->changed_by));
         if (watch->loaded != NULL) {
-            watch->loaded(watch->context, ruleset, is_first, watch->message.by,
-                          sizeof(watch->message.by));
+            watch->loaded(watch->context, ruleset, is_first, watch->changed_by,
+                          sizeof(watch->changed_by));
         }
         ruleset_unref(watch->ruleset);
         watch->ruleset = ruleset;
@@ -177,17 +186,22 @@ static int update_view(struct watch *watch, struct watch_view *view,
     bool is_changed = view->generation != generation;
     view->refusal = refusal;
     if (watch->ruleset == NULL) {
-        return reason->code < 0 ? error_set(err, reason->code, "%s", reason->message)
-                                : error_set(err, RONDO_ERR_INVALID, "%s", watch->message.text);
+        reason = reason->code < 0 ? reason : &watch->refused;
+        return error_set(err, reason->code, "%s", reason->message);
     }
-    *ret_message = watch->message;
     if (is_changed) {
         ruleset_unref(view->ruleset);
         view->ruleset = ruleset_ref(watch->ruleset);
         view->generation = generation;
+        snprintf(ret_message->by, sizeof(ret_message->by), "%s", watch->changed_by);
         return WATCH_CHANGED;
     }
-    return is_refused ? WATCH_REFUSED : WATCH_SAME;
+    if (is_refused) {
+        snprintf(ret_message->by, sizeof(ret_message->by), "%s", watch->refused_by);
+        snprintf(ret_message->text, sizeof(ret_message->text), "%s", watch->refused.message);
+        return WATCH_REFUSED;
+    }
+    return WATCH_SAME;
 }
 
 int watch_look(struct watch *watch, struct watch_view *view, struct watch_message *ret_message,

@@ -81,6 +81,7 @@ struct watch_message {
 
 /**
  * Look at the files. Any thread; a view belongs to one thread.
+ * @param ret_message filled for WATCH_CHANGED and WATCH_REFUSED
  * @return enum watch_news; negative only when the view has no ruleset and none can be loaded
  */
 int watch_look(struct watch *watch, struct watch_view *view, struct watch_message *ret_message,

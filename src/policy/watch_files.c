@@ -36,17 +36,26 @@ static bool has_suffix(const char *name, const char *suffix)
     return len > suffix_len && strcmp(name + len - suffix_len, suffix) == 0;
 }
 
-/** Take a file that exists. Takes `path` over. @return whether it was there */
-static bool take_file(struct watch_files *files, char *path, enum ruleset_part part)
+/**
+ * Take a file. One that is there and cannot be looked at is a problem of the whole: to leave it out
+ * would leave out what it forbids. Takes `path` over.
+ * @param must_exist a name without a file behind it is a problem as well
+ */
+static void take_file(struct watch_files *files, char *path, enum ruleset_part part,
+                      bool must_exist)
 {
     struct watch_file file = {.path = path, .part = part};
+    struct stat link;
     if (stat(path, &file.status) < 0) {
+        int stat_errno = errno;
+        if (must_exist || lstat(path, &link) == 0) {
+            error_set_errno(&files->problem, RONDO_ERR_IO, stat_errno, "cannot look at %s", path);
+        }
         free(path);
-        return false;
+        return;
     }
     files->files = memory_resize(files->files, files->count + 1, sizeof(*files->files));
     files->files[files->count++] = file;
-    return true;
 }
 
 static char *join(const char *first, size_t first_len, const char *second)
@@ -68,7 +77,7 @@ char *watch_part_path(const char *path, size_t part)
 static void find_beside(struct watch_files *files, const char *path)
 {
     for (enum ruleset_part part = RULESET_POLICIES; part < WATCH_PARTS; part++) {
-        take_file(files, watch_part_path(path, part), part);
+        take_file(files, watch_part_path(path, part), part, part == RULESET_POLICIES);
     }
 }
 
@@ -98,7 +107,7 @@ static void find_in_folder(struct watch_files *files, const char *path)
                                  : strcmp(name, "/links.json") == 0 ? RULESET_LINKS
                                                                     : RULESET_ENTITIES;
         if (i < WATCH_FILES) {
-            take_file(files, join(path, strlen(path), name), part);
+            take_file(files, join(path, strlen(path), name), part, true);
         }
         free(entries[i]);
     }
@@ -122,7 +131,9 @@ static uint64_t add_number(uint64_t hash, uint64_t number)
 
 static uint64_t sign(const struct watch_files *files)
 {
-    uint64_t hash = add_number(files->count, (uint64_t)files->problem.os_errno);
+    uint64_t hash = add_number(files->count, files->is_missing ? 1 : 0);
+    hash = add_number(hash, (uint64_t)(int64_t)files->problem.code);
+    hash = add_number(hash, (uint64_t)files->problem.os_errno);
     for (size_t i = 0; i < files->count; i++) {
         const struct watch_file *file = &files->files[i];
         for (const char *at = file->path; *at != '\0'; at++) {
@@ -142,9 +153,13 @@ void watch_files_find(const char *path, struct watch_files *ret_files)
     struct stat status;
     *ret_files = (struct watch_files){0};
     if (stat(path, &status) < 0) {
-        ret_files->is_missing = errno == ENOENT || errno == ENOTDIR;
+        int stat_errno = errno;
+        /* A symbolic link that leads nowhere is not the same as no policies. */
+        ret_files->is_missing =
+            (stat_errno == ENOENT || stat_errno == ENOTDIR) && lstat(path, &status) < 0;
         if (!ret_files->is_missing) {
-            error_set_errno(&ret_files->problem, RONDO_ERR_IO, errno, "cannot look at %s", path);
+            error_set_errno(&ret_files->problem, RONDO_ERR_IO, stat_errno, "cannot look at %s",
+                            path);
         }
     } else if (S_ISDIR(status.st_mode)) {
         find_in_folder(ret_files, path);
@@ -165,7 +180,7 @@ void watch_files_find_as(const char *path, const char *text, size_t len,
         .text_len = len,
     };
     for (enum ruleset_part part = RULESET_POLICIES + 1; part < WATCH_PARTS; part++) {
-        take_file(ret_files, watch_part_path(path, part), part);
+        take_file(ret_files, watch_part_path(path, part), part, false);
     }
     ret_files->signature = sign(ret_files);
 }
@@ -217,19 +232,36 @@ static int load_texts(const char *path, const struct watch_files *files, struct 
                       struct ruleset_text *texts, lint_fn *finding, void *context,
                       struct ruleset **ret_ruleset, struct rondo_error *err)
 {
-    for (size_t i = 0; i < files->count; i++) {
+    size_t total = 0;
+    for (size_t i = 0; i < files->count && total <= LIMIT_POLICY_BYTES; i++) {
         const struct watch_file *file = &files->files[i];
         int r = read_text(file, &bufs[i], err);
         if (r < 0) {
             return r;
         }
+        total += bufs[i].len;
         const char *name = strrchr(file->path, '/');
         texts[i] = (struct ruleset_text){.part = file->part,
                                          .name = name == NULL ? file->path : name + 1,
                                          .text = buf_string(&bufs[i]),
                                          .len = bufs[i].len};
     }
+    if (total > LIMIT_POLICY_BYTES) {
+        return error_set(err, RONDO_ERR_LIMIT, "%s holds more than %ld bytes of policies", path,
+                         (long)LIMIT_POLICY_BYTES);
+    }
     return ruleset_make(path, texts, files->count, finding, context, ret_ruleset, err);
+}
+
+/** Entities alone permit nothing; somebody has taken the policies away. */
+static bool has_policies(const struct watch_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        if (files->files[i].part == RULESET_POLICIES) {
+            return true;
+        }
+    }
+    return false;
 }
 
 int watch_files_load(const char *path, const struct watch_files *files, lint_fn *finding,
@@ -238,7 +270,7 @@ int watch_files_load(const char *path, const struct watch_files *files, lint_fn 
     if (files->problem.code < 0) {
         return error_set(err, files->problem.code, "%s", files->problem.message);
     }
-    if (files->count == 0) {
+    if (!has_policies(files)) {
         return error_set(err, RONDO_ERR_INVALID, "%s holds no file *%s", path, POLICY_SUFFIX);
     }
     struct buf *bufs = memory_new_zero(files->count + 1, sizeof(*bufs));
