@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of commands. */
 #include "cli/command.h"
+#include "cli/policy_commands.h"
 
 const struct option_row no_options[] = {{0}};
 
@@ -96,6 +97,23 @@ const struct command commands[] = {
         .options = stop_options,
         .completes = COMPLETE_RUN,
         .run = cmd_stop,
+    },
+    {
+        .name = "policy",
+        .synopsis = "COMMAND [OPTION...]",
+        .help = "Check, show, change, explain and test the policies of agents",
+        .description =
+            "Policies say what agents may do: how often to iterate, which tools to call, when to "
+            "ask a person. They are written in Cedar, in the file rondo.cedar beside the store "
+            "or wherever --policy of a run says, and are asked before every step. A change of the "
+            "file counts at the next step of every running loop. Without a file, Rondo's own "
+            "policies hold, which are the limits in the options of a run.",
+        .examples = "rondo policy check\tis the file right?\n"
+                    "rondo policy explain --run last\twhy may this run not go on?\n"
+                    "rondo policy set new.cedar\tput others in force, also for running loops",
+        .options = no_options,
+        .subcommands = policy_commands,
+        .run = cmd_group,
     },
     {
         .name = "gc",

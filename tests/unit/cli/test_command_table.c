@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The tables of commands, options and exit codes: complete, and without doubles. */
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/exit_codes.h"
 #include "cli/manual.h"
+#include "cli/policy_commands.h"
 #include "cli/text.h"
+#include "policy/vocabulary.h"
 #include "rondo/error.h"
 
 #include <locale.h>
@@ -65,6 +68,99 @@ static void the_same_option_means_the_same_in_loop_and_resume(void **state)
         assert_true(index >= 0);
         assert_int_equal(loop_options[index].offset, row->offset);
         assert_int_equal(loop_options[index].kind, row->kind);
+    }
+}
+
+static void commands_of_a_group_carry_its_name(void **state)
+{
+    (void)state;
+    size_t groups = 0;
+    for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
+        const struct command *own = command->subcommands;
+        groups += own != NULL ? 1 : 0;
+        assert_true(own == NULL || command->run == cmd_group);
+        for (; own != NULL && own->name != NULL; own++) {
+            size_t len = strlen(command->name);
+            assert_memory_equal(own->name, command->name, len);
+            assert_int_equal(own->name[len], ' ');
+            assert_string_equal(command_word(own), own->name + len + 1);
+        }
+    }
+    assert_true(groups > 0);
+}
+
+static void every_command_comes_once_and_a_group_before_its_own(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
+        count++;
+    }
+    size_t expected = 0;
+    for (const struct command *command = commands; command->name != NULL; command++) {
+        expected++;
+        for (const struct command *own = command->subcommands; own != NULL && own->name != NULL;
+             own++) {
+            expected++;
+        }
+    }
+    assert_int_equal(count, expected);
+    assert_ptr_equal(command_next(command_find("policy")), command_find("policy check"));
+    assert_ptr_equal(command_next(command_find("policy test")), command_find("policy") + 1);
+}
+
+/** Resolve up to three words. @return the command's name, "" for none */
+static const char *resolved(const char *a, const char *b, const char *c, int *ret_argc)
+{
+    char *words[] = {(char *)a, (char *)b, (char *)c, NULL};
+    struct invocation invocation;
+    command_resolve(c != NULL ? 3 : b != NULL ? 2 : 1, words, &invocation);
+    *ret_argc = invocation.argc;
+    return invocation.command == NULL ? "" : invocation.command->name;
+}
+
+static void as_many_words_as_name_commands_are_taken(void **state)
+{
+    (void)state;
+    int argc = 0;
+    assert_string_equal(resolved("gc", "policy", NULL, &argc), "gc");
+    assert_int_equal(argc, 2);
+    assert_string_equal(resolved("policy", "check", "set", &argc), "policy check");
+    assert_int_equal(argc, 2);
+    assert_string_equal(resolved("policy", "chekc", NULL, &argc), "policy");
+    assert_int_equal(argc, 2);
+    assert_string_equal(resolved("policy", NULL, NULL, &argc), "policy");
+    assert_int_equal(argc, 1);
+    assert_string_equal(resolved("check", NULL, NULL, &argc), "");
+    assert_null(command_find("policy nothing"));
+    assert_null(command_find("gc check"));
+}
+
+static void actions_to_explain_are_those_of_the_vocabulary(void **state)
+{
+    (void)state;
+    const struct option_choice *choice =
+        policy_explain_options[option_find(policy_explain_options, "action")].choices;
+    for (enum vocabulary_action i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
+        assert_string_equal(choice[i].name, vocabulary_action_name(i));
+        assert_int_equal(choice[i].value, i);
+    }
+    assert_null(choice[VOCABULARY_ACTION_COUNT].name);
+}
+
+static void every_completion_names_every_command_and_option(void **state)
+{
+    (void)state;
+    for (const struct completion *row = completions; row->shell != NULL; row++) {
+        auto_buf struct buf script = {0};
+        row->write(&script);
+        for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
+            assert_true(command->is_hidden || strstr(script.data, command->name) != NULL);
+            for (size_t i = 0; i < option_count(command->options); i++) {
+                const struct option_row *option = &command->options[i];
+                assert_true(option->is_hidden || strstr(script.data, option->name) != NULL);
+            }
+        }
     }
 }
 
@@ -145,6 +241,11 @@ int main(void)
         cmocka_unit_test(every_option_is_documented_and_has_what_its_kind_needs),
         cmocka_unit_test(no_option_stands_twice_in_a_table),
         cmocka_unit_test(the_same_option_means_the_same_in_loop_and_resume),
+        cmocka_unit_test(commands_of_a_group_carry_its_name),
+        cmocka_unit_test(every_command_comes_once_and_a_group_before_its_own),
+        cmocka_unit_test(as_many_words_as_name_commands_are_taken),
+        cmocka_unit_test(actions_to_explain_are_those_of_the_vocabulary),
+        cmocka_unit_test(every_completion_names_every_command_and_option),
         cmocka_unit_test(help_names_every_option_and_fits_the_terminal),
         cmocka_unit_test(every_page_of_the_manual_has_its_sections),
         cmocka_unit_test(exit_codes_are_listed_in_order_and_all),
