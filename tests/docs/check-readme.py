@@ -10,7 +10,10 @@ finds what an earlier one has made. By the language of the block:
     sh        a script, run with `sh -eu`. `sh exit=5` expects that exit code.
     console   lines with a `$ ` are commands; the others must be their output, in that order. `…`
               stands for any text, also for any number of lines when it is alone on its line.
-    json      must be JSON
+    json      must be JSON. `json file=PATH` is written there first, for the blocks behind it.
+    cedar     policies without an error or warning of `rondo policy check --strict`. With `file=PATH`
+              they are written there and checked with what lies beside them. Without it they are a
+              part of a file, whose rest permits everything.
     make      one make command a line: the target must exist (they are too long to run here)
     text      is not checked
 
@@ -73,6 +76,31 @@ def check_sh(text, options, folder, environment):
     shell(text, folder, environment, int(match.group(1)) if match else 0)
 
 
+def write_block(options, text, folder):
+    """Write a block where its `file=` says. Returns the path, or None."""
+    match = re.search(r"file=(\S+)", options)
+    if match is None:
+        return None
+    path = folder / match.group(1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def check_cedar(text, options, folder, environment):
+    path = write_block(options, text, folder)
+    with tempfile.TemporaryDirectory() as scratch:
+        if path is None:
+            path = pathlib.Path(scratch, "part.cedar")
+            path.write_text(f"permit (principal, action, resource);\n{text}")
+        shell(f"rondo policy check --strict '{path}'", folder, environment)
+
+
+def check_json(text, options, folder):
+    json.loads(text)
+    write_block(options, text, folder)
+
+
 def check_make(text):
     for line in text.splitlines():
         words = line.split("#")[0].split()
@@ -91,7 +119,9 @@ def check_block(language, text, folder, environment):
     elif name == "console":
         check_console(text, folder, environment)
     elif name == "json":
-        json.loads(text)
+        check_json(text, options, folder)
+    elif name == "cedar":
+        check_cedar(text, options, folder, environment)
     elif name == "make":
         check_make(text)
     elif name != "text":
