@@ -60,8 +60,8 @@ static const struct dialect zsh = {
         "# Read by `source` or found by compinit in a folder of $fpath.\n"
         "if [ \"$funcstack[1]\" = _rondo ]; then _rondo \"$@\"; else compdef _rondo rondo; fi\n",
     .word = "$PREFIX",
-    .words_begin = "compadd -- ${=:-'",
-    .words_end = "'}",
+    .words_begin = "compadd -- ",
+    .words_end = "",
     .completers =
         {
             [COMPLETE_NOTHING] = ":",
