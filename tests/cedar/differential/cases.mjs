@@ -53,7 +53,8 @@ const LINK_UIDS = [
 export class Cases {
     constructor(random) {
         this.random = random;
-        this.grammar = new Grammar(random);
+        this.grammar = new Grammar(random, false);
+        this.clean = new Grammar(random, true);
         this.json = new Json(random);
         this.probes = new Probes(random);
         this.corpus = loadCorpus();
@@ -66,7 +67,7 @@ export class Cases {
         return kind === 0
             ? random.pick(HANDWRITTEN)
             : kind === 1
-              ? this.grammar.policies(2)
+              ? this.clean.policies(2)
               : random.pick(this.corpus).policies;
     }
 
@@ -104,7 +105,7 @@ export class Cases {
     }
 
     /** Slots are mostly filled as they should be. */
-    link(templates) {
+    link(templates, i) {
         const { random } = this;
         const templateId = random.oneIn(20)
             ? random.pick(LINK_IDS)
@@ -116,18 +117,18 @@ export class Cases {
                 values[slot] = random.pick(LINK_UIDS);
             }
         }
-        return { templateId, newId: random.pick(LINK_IDS), values };
+        return { templateId, newId: random.oneIn(6) ? random.pick(LINK_IDS) : `link${i}`, values };
     }
 
     withTemplates() {
-        const { random, grammar } = this;
+        const { random, clean: grammar } = this;
         const templates = {};
         for (let i = 0; i <= random.below(2); i++) {
             const slots = ['?principal', '?resource'].filter(() => !random.oneIn(2));
             const text = grammar.policy(slots.length === 0 ? ['?principal'] : slots);
             templates[`t${i}`] = random.oneIn(4) ? this.mutated(text) : text;
         }
-        const links = random.many(random.below(3), () => this.link(templates));
+        const links = random.many(random.below(4), (i) => this.link(templates, i));
         return { ...this.inWorld(random.oneIn(2) ? '' : grammar.policies(2)), templates, links };
     }
 
@@ -145,7 +146,7 @@ export class Cases {
             request.context = spoil(json.context());
         }
         return {
-            policies: this.grammar.policies(3),
+            policies: this.clean.policies(3),
             entities: what === 1 ? '[]' : spoil(json.entities()),
             requests: [request],
         };
@@ -153,7 +154,8 @@ export class Cases {
 
     /** Any case, with the name of its kind. */
     next() {
-        const { random, grammar } = this;
+        const { random } = this;
+        const grammar = random.oneIn(4) ? this.grammar : this.clean;
         const choice = random.below(28);
         if (choice >= 27) {
             return ['deep', this.inWorld(deep(random))];

@@ -3,6 +3,7 @@
 // Compares our Cedar engine with the reference engine on mutated policies, entities and contexts.
 //
 //   node differential.mjs --driver PROGRAM [--seconds N] [--seed S] [--count N] [--golden FILE]
+//        [--only corpus|handwritten|grammar|mutated|templates|json|probes|deep]
 //   node differential.mjs --driver PROGRAM --exhaustive [--seconds N]
 //
 // Exhaustive are all texts one token or character away from the handwritten ones, in their order.
@@ -117,6 +118,7 @@ function options() {
             count: { type: 'string', default: 'Infinity' },
             seed: { type: 'string', default: '1' },
             golden: { type: 'string' },
+            only: { type: 'string' },
             exhaustive: { type: 'boolean', default: false },
         },
     });
@@ -128,11 +130,25 @@ function options() {
     };
 }
 
-/** Gives the next batch of cases: random ones without end, or texts that were made before. */
-function batchesOf(cases, texts) {
+/** A random case, of one kind when there is one that is wanted. */
+function randomCase(cases, kind) {
+    for (;;) {
+        const found = cases.next();
+        if (kind === undefined || found[0] === kind) {
+            return found;
+        }
+    }
+}
+
+/** Gives the next batch of cases: random ones without end, or all texts of the exhaustive list. */
+function batchesOf(cases, settings) {
+    const texts = settings.exhaustive ? exhaustive() : null;
     const one = () => {
-        const { done, value } = texts?.next() ?? {};
-        return done ? null : texts === null ? cases.next() : ['exhaustive', cases.textOnly(value)];
+        if (texts === null) {
+            return randomCase(cases, settings.only);
+        }
+        const { done, value } = texts.next();
+        return done ? null : ['exhaustive', cases.textOnly(value)];
     };
     return () => Array.from({ length: BATCH }, one).filter((test) => test !== null);
 }
@@ -149,8 +165,7 @@ function setsOf(cases, texts) {
 async function compareAll(comparison, cases, settings, golden) {
     const begin = performance.now();
     const elapsed = () => (performance.now() - begin) / 1000;
-    const texts = settings.exhaustive ? exhaustive() : null;
-    const nextBatch = batchesOf(cases, texts);
+    const nextBatch = batchesOf(cases, settings);
     await comparison.run(
         HANDWRITTEN.map((text) => ['seed', cases.inWorld(text)]),
         golden,

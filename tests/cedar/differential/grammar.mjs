@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies from the grammar: mostly well typed, so that evaluation gets far, with some noise.
 
-import { EXTENSION_TEXTS, INTEGERS, STRINGS, WORDS } from './literals.mjs';
+import {
+    EXTENSION_TEXTS,
+    GOOD_INTEGERS,
+    GOOD_STRINGS,
+    INTEGERS,
+    STRINGS,
+    WORDS,
+} from './literals.mjs';
 import { ACTIONS, ATTRIBUTES, TAGS, TYPES, UIDS } from './worlds.mjs';
 
 const KINDS = Object.keys(ATTRIBUTES);
@@ -53,19 +60,40 @@ const METHODS = {
     toString: 0,
     size: 0,
 };
+const METHOD_NAMES = Object.keys(METHODS).filter(
+    (name) => !['ip', 'decimal', 'toString', 'size'].includes(name),
+);
+const LANGUAGE_METHODS = /^(?:contains|isEmpty|getTag|hasTag)/;
 const IDENTIFIER = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
+const RESERVED = /^(?:true|false|if|then|else|in|is|like|has|__cedar)$/;
 
 export class Grammar {
-    /** @param noise one in so many expressions is of a wrong kind */
-    constructor(random, noise = 12) {
+    /** @param isClean whether the texts are such that the parser takes them */
+    constructor(random, isClean) {
         this.random = random;
-        this.noise = noise;
+        this.isClean = isClean;
+        this.noise = isClean ? 25 : 12; // one in so many expressions is of a wrong kind
+        this.integers = isClean ? GOOD_INTEGERS : INTEGERS;
+        this.strings = isClean ? GOOD_STRINGS : STRINGS;
+        this.words = isClean
+            ? WORDS.filter((word) => IDENTIFIER.test(word) && !RESERVED.test(word))
+            : WORDS;
+    }
+
+    /** Whether to do something that the parser may refuse, in one of so many places. */
+    slips(count) {
+        return !this.isClean && this.random.oneIn(count);
+    }
+
+    /** Some of the choices are never taken. */
+    pickFrom(good, bad) {
+        return this.random.pick(this.isClean ? good : [...good, ...bad]);
     }
 
     string() {
         const { random } = this;
         const text = random.oneIn(3)
-            ? random.pick(STRINGS)
+            ? random.pick(this.strings)
             : random.pick(['a', 'alice', '', 'x y', 'é', 'b']);
         return `"${text}"`;
     }
@@ -82,7 +110,7 @@ export class Grammar {
             case 'bool':
                 return random.pick(['true', 'false']);
             case 'long':
-                return random.oneIn(2) ? `${random.below(40)}` : random.pick(INTEGERS);
+                return random.oneIn(2) ? `${random.below(40)}` : random.pick(this.integers);
             case 'string':
                 return this.string();
             case 'entity':
@@ -98,18 +126,19 @@ export class Grammar {
 
     key() {
         const name = this.random.oneIn(8)
-            ? this.random.pick(WORDS)
+            ? this.random.pick(this.words)
             : this.random.pick(ALL_ATTRIBUTES);
-        return this.random.oneIn(4) ? this.string() : this.random.oneIn(3) ? `"${name}"` : name;
+        if (this.random.oneIn(4)) {
+            return this.string();
+        }
+        return this.random.oneIn(3) || (this.isClean && RESERVED.test(name)) ? `"${name}"` : name;
     }
 
     record(depth) {
-        return this.list(
-            this.random.below(4),
-            () => `${this.key()}: ${this.any(depth - 1)}`,
-            '{',
-            '}',
-        );
+        const keys = this.random.many(this.random.below(4), () => this.key());
+        const names = keys.map((key) => key.replaceAll('"', ''));
+        const kept = keys.filter((_, i) => !this.isClean || names.indexOf(names[i]) === i);
+        return this.list(kept.length, (i) => `${kept[i]}: ${this.any(depth - 1)}`, '{', '}');
     }
 
     /** An expression of any kind. */
@@ -120,7 +149,7 @@ export class Grammar {
     /** Brackets around what might need some. */
     tight(kind, depth) {
         const text = this.of(kind, depth);
-        return /^[\w.:"[\]]*$/.test(text) || this.random.oneIn(20) ? text : `(${text})`;
+        return /^[\w.:"[\]]*$/.test(text) || this.slips(20) ? text : `(${text})`;
     }
 
     attribute(kind, depth) {
@@ -131,7 +160,7 @@ export class Grammar {
         const path = random.oneIn(10)
             ? `.${random.pick(['manager', 'self', 'deep', 'rec', 'ghost'])}`
             : '';
-        return random.oneIn(8) || !IDENTIFIER.test(name)
+        return random.oneIn(8) || !IDENTIFIER.test(name) || (this.isClean && RESERVED.test(name))
             ? `${from}${path}["${name}"]`
             : `${from}${path}.${name}`;
     }
@@ -139,8 +168,9 @@ export class Grammar {
     /** A method call with any receiver and any number of arguments. */
     method(depth) {
         const { random } = this;
-        const name = random.pick(Object.keys(METHODS));
-        const count = random.oneIn(12) ? random.below(4) : METHODS[name];
+        const name = this.pickFrom(METHOD_NAMES, ['ip', 'decimal', 'toString', 'size']);
+        const isCounted = this.isClean && LANGUAGE_METHODS.test(name);
+        const count = random.oneIn(12) && !isCounted ? random.below(4) : METHODS[name];
         return `${this.tight(random.pick(KINDS), depth - 1)}.${name}${this.list(count, () => this.any(depth - 1), '(', ')')}`;
     }
 
@@ -156,7 +186,7 @@ export class Grammar {
             'ghost',
             'name',
             'one',
-            'in',
+            ...(this.isClean ? [] : ['in']),
             'e',
             'self',
         ];
@@ -175,7 +205,7 @@ export class Grammar {
             () => `${this.tight('bool', d)} && ${this.tight('bool', d)}`,
             () => `${this.tight('bool', d)} || ${this.of('bool', d)}`,
             () =>
-                `${random.pick(['!', '!!', '!!!', '!!!!', '!!!!!', '! !'])}${this.tight('bool', d)}`,
+                `${this.pickFrom(['!', '!!', '!!!', '!!!!', '! !'], ['!!!!!'])}${this.tight('bool', d)}`,
             () => this.equality(d),
             () => this.order(d),
             () =>
@@ -185,7 +215,7 @@ export class Grammar {
             () =>
                 `${random.oneIn(2) ? random.pick(VARIABLES) : this.tight(random.pick(['entity', 'record']), d)} has ${this.hasOperand()}`,
             () =>
-                `${this.tight('string', d)} like "${random.oneIn(3) ? random.pick(STRINGS) : random.pick(PATTERNS)}"`,
+                `${this.tight('string', d)} like "${random.oneIn(3) ? random.pick(this.strings) : random.pick(PATTERNS)}"`,
             () => `${this.tight('set', d)}.contains(${this.any(d)})`,
             () =>
                 `${this.tight('set', d)}.${random.pick(['containsAll', 'containsAny'])}(${this.of('set', d)})`,
@@ -235,8 +265,8 @@ export class Grammar {
             () =>
                 `${this.tight('long', d)} + ${this.tight('long', d)} * ${this.tight('long', d)} - ${this.tight('long', d)}`,
             () =>
-                `${random.pick(['-', '--', '---', '----', '-----', '- -', '-!', '!-'])}${this.tight('long', d)}`,
-            () => `${random.pick(['-', '--', '- ', '-(', '-(-'])}${random.pick(INTEGERS)}`,
+                `${this.pickFrom(['-', '--', '---', '----', '- -'], ['-----', '-!', '!-'])}${this.tight('long', d)}`,
+            () => `${this.pickFrom(['-', '--', '- '], ['-(', '-(-'])}${random.pick(this.integers)}`,
             () =>
                 `${this.tight('duration', d)}.${random.pick(['toMilliseconds', 'toSeconds', 'toMinutes', 'toHours', 'toDays'])}()`,
             () => `${this.tight('entity', d)}.getTag("level")`,
@@ -298,7 +328,7 @@ export class Grammar {
 
     reference(slot) {
         const { random } = this;
-        const text = slot !== null && !random.oneIn(20) ? slot : random.pick(UIDS);
+        const text = slot !== null && !this.slips(20) ? slot : random.pick(UIDS);
         return random.oneIn(25) ? `(${text})` : text;
     }
 
@@ -319,7 +349,7 @@ export class Grammar {
 
     actionScope() {
         const { random } = this;
-        const action = () => (random.oneIn(30) ? random.pick(UIDS) : random.pick(ACTIONS));
+        const action = () => (this.slips(30) ? random.pick(UIDS) : random.pick(ACTIONS));
         switch (random.below(6)) {
             case 0:
                 return `action == ${action()}`;
@@ -333,16 +363,15 @@ export class Grammar {
     }
 
     annotation() {
-        const name = this.random.oneIn(2) ? 'id' : this.random.pick(WORDS);
+        const name = this.random.oneIn(2) ? 'id' : this.random.pick(this.words);
         return this.random.oneIn(4) ? `@${name}` : `@${name}(${this.string()})`;
     }
 
     /** @param slots which of "?principal" and "?resource" the policy has */
     policy(slots = []) {
         const { random } = this;
-        const annotations = random.many(random.oneIn(4) ? random.below(4) : 0, () =>
-            this.annotation(),
-        );
+        const count = random.oneIn(4) ? random.below(this.isClean ? 2 : 4) : 0;
+        const annotations = random.many(count, () => this.annotation());
         const slot = (name) => (slots.includes(name) ? name : null);
         const scope = [
             this.entityScope('principal', slot('?principal')),
@@ -353,7 +382,7 @@ export class Grammar {
             `${random.pick(['when', 'when', 'unless'])} { ${this.of('bool', 1 + random.below(4))} }`;
         const conditions = random.many(random.oneIn(5) ? random.below(4) : 1, condition);
         const end = random.oneIn(12) ? ',' : '';
-        return `${annotations.join(' ')}${random.oneIn(3) ? 'forbid' : 'permit'}(${scope.join(', ')}${end}) ${conditions.join(' ')};`;
+        return `${annotations.join(' ')}${count > 0 ? ' ' : ''}${random.oneIn(3) ? 'forbid' : 'permit'}(${scope.join(', ')}${end}) ${conditions.join(' ')};`;
     }
 
     /** Several policies in one text. */

@@ -535,3 +535,25 @@ export const CHARACTERS = [
     'ſ',
     'K',
 ];
+
+const ESCAPE = /\\(?:[nrt\\0'"]|x[0-7][0-9a-fA-F]|u\{([0-9a-fA-F][0-9a-fA-F_]*)\})/;
+const LITERAL = new RegExp(`^(?:[^"\\\\\\r]|${ESCAPE.source})*$`, 'u');
+
+function isGoodString(text) {
+    const points = [...text.matchAll(/\\u\{([0-9a-fA-F_]+)\}/g)].map(([, digits]) =>
+        digits.replaceAll('_', ''),
+    );
+    return (
+        LITERAL.test(text) &&
+        points.every((digits) => digits.length <= 6 && parseInt(digits, 16) <= 0x10ffff) &&
+        points.every(
+            (digits) => !(parseInt(digits, 16) >= 0xd800 && parseInt(digits, 16) <= 0xdfff),
+        )
+    );
+}
+
+/** Those that every policy may hold. */
+export const GOOD_STRINGS = STRINGS.filter(isGoodString);
+export const GOOD_INTEGERS = INTEGERS.filter(
+    (text) => /^[0-9]+$/.test(text) && BigInt(text) < 2n ** 63n,
+);

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mutations of texts: by tokens, by characters, and by exchanging parts.
 
-import { CHARACTERS, INTEGERS, PUNCTUATION, STRINGS, WORDS } from './literals.mjs';
+import {
+    CHARACTERS,
+    GOOD_INTEGERS,
+    GOOD_STRINGS,
+    INTEGERS,
+    PUNCTUATION,
+    STRINGS,
+    WORDS,
+} from './literals.mjs';
 import { UIDS } from './worlds.mjs';
 
 const TOKEN =
@@ -229,6 +237,40 @@ export function mutateTokens(random, text, donor) {
     return tokens.join('');
 }
 
+const GOOD_TEXTS = GOOD_STRINGS.map((text) => `"${text}"`);
+
+/** What may stand where a token stands, most likely. */
+function substitutes(tokens, token) {
+    const kin = KIN.find((list) => list.includes(token));
+    if (kin !== undefined) {
+        return kin;
+    }
+    if (/^"/.test(token)) {
+        return [...tokens.filter((other) => /^"/.test(other)), ...GOOD_TEXTS];
+    }
+    if (/^\d/.test(token)) {
+        return GOOD_INTEGERS;
+    }
+    /* Names of entity types, attributes, ... of the same text. */
+    return /^[a-zA-Z_]/.test(token) && !WORDS.includes(token)
+        ? tokens.filter((other) => /^[a-zA-Z_]/.test(other) && !WORDS.includes(other))
+        : null;
+}
+
+/** Change a few tokens for others that may stand there. */
+function mutateGently(random, text) {
+    const tokens = tokensOf(text);
+    for (let left = 1 + random.below(4), tries = 0; left > 0 && tries < 40; tries++) {
+        const at = random.below(tokens.length || 1);
+        const choices = tokens.length > 0 ? substitutes(tokens, tokens[at]) : null;
+        if (choices !== null) {
+            tokens[at] = random.pick(choices);
+            left--;
+        }
+    }
+    return tokens.join('');
+}
+
 /** Change single characters. */
 export function mutateCharacters(random, text) {
     const characters = Array.from(text);
@@ -251,8 +293,12 @@ export function mutateCharacters(random, text) {
 
 /** One of the mutations; the result can be written as UTF-8. */
 export function mutate(random, text, donor) {
-    const changed = random.oneIn(5)
-        ? mutateCharacters(random, text)
-        : mutateTokens(random, text, donor);
+    const choice = random.below(10);
+    const changed =
+        choice < 4
+            ? mutateGently(random, text)
+            : choice < 6
+              ? mutateCharacters(random, text)
+              : mutateTokens(random, text, donor);
     return changed.toWellFormed();
 }
