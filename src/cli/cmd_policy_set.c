@@ -216,7 +216,10 @@ static void write_limit(struct ruleset *ruleset, struct buf *out)
 
 static void json_limit(struct ruleset *ruleset, const char *key, struct json_writer *writer)
 {
-    struct limit limit = ruleset == NULL ? (struct limit){0} : limit_under(ruleset);
+    struct limit limit = {0};
+    if (ruleset != NULL) {
+        limit = limit_under(ruleset);
+    }
     if (limit.is_known) {
         json_write_int(writer, key, limit.value);
     } else {
