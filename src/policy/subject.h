@@ -73,7 +73,7 @@ struct verdict {
     struct cedar_answer answer; /**< with its policies and errors */
     const char *policy;         /**< id of the deciding policy, "" when there is none */
     const char *text;           /**< its @reason, or "" */
-    bool is_own; /**< it is one of Rondo's own: an option of the run */
+    bool is_own;                /**< it is one of Rondo's own: an option of the run */
     enum limit_counter counter; /**< which counter made it so; LIMIT_COUNTER_COUNT = none */
     struct limit limit;         /**< of that counter, from 0 */
     int64_t value;              /**< of that counter now */
