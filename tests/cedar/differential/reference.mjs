@@ -15,6 +15,8 @@ const JSON_DEPTH = 100;
 const HUGE_NUMBER = /\d[eE]\+?\d{3}/;
 
 const stringify = JSON.stringify;
+/** Texts that a function of them is remembered for. */
+const REMEMBERED = 64;
 let callText = null;
 
 function patchedStringify(value, ...rest) {
@@ -36,17 +38,31 @@ function isCrash(error) {
     return error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
 }
 
-function isJson(text) {
+/** A function of a text that remembers its last answers: most cases have the same entities. */
+function remembering(compute) {
+    const known = new Map();
+    return (text) => {
+        if (!known.has(text)) {
+            if (known.size >= REMEMBERED) {
+                known.clear();
+            }
+            known.set(text, compute(text));
+        }
+        return known.get(text);
+    };
+}
+
+const isJson = remembering((text) => {
     try {
         JSON.parse(text);
         return true;
     } catch {
         return false;
     }
-}
+});
 
 /** How deep brackets are nested at most; those in strings count too, which does no harm. */
-function jsonDepth(text) {
+const jsonDepth = remembering((text) => {
     if (text.length < JSON_DEPTH) {
         return 0;
     }
@@ -57,7 +73,7 @@ function jsonDepth(text) {
         deepest = Math.max(deepest, depth);
     }
     return deepest;
-}
+});
 
 function sorted(ids) {
     return [...ids].sort();
