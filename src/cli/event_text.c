@@ -125,7 +125,7 @@ static void add_limits(const struct telling *telling, const char *limits)
 static void tell_policy(const struct telling *telling)
 {
     const struct journal_event *event = telling->event;
-    const char *digest = event->sha256 == NULL ? "" : event->sha256;
+    const char *digest = event->sha256 == NULL ? "built-in" : event->sha256;
     buf_append_string(telling->out,
                       event->old_limits == NULL ? "policies " : "policies changed to ");
     buf_printf(telling->out, "%.*s", TEXT_DIGEST_LEN, digest);

@@ -368,21 +368,29 @@ static int save_on_demand(struct loop *loop, struct rondo_error *err)
     return r < 0 ? r : loop_flush(loop, FLUSH_NORMAL, err);
 }
 
+/** Whether a checkpoint may be saved on demand now. Nothing was changed when it may not. */
+static int check_demand(struct loop *loop, const char *custom_data, struct rondo_error *err)
+{
+    struct gate_decision decision;
+    int r = custom_data == NULL
+                ? 0
+                : check_json_object(custom_data, LIMIT_CUSTOM_DATA_BYTES, "custom data", err);
+    if (r == 0) {
+        r = loop_can_record(loop, err);
+    }
+    if (r == 0 && !loop_ask(loop, ACTION_CHECKPOINT, NULL, &decision)) {
+        r = error_set(err, RONDO_ERR_DENIED, "no checkpoint was saved: %s", decision.message);
+    }
+    return r;
+}
+
 int loop_save_checkpoint(struct loop *loop, const char *custom_data, struct rondo_error *err)
 {
-    if (custom_data != NULL) {
-        int r = check_json_object(custom_data, LIMIT_CUSTOM_DATA_BYTES, "custom data", err);
-        if (r < 0) {
-            return r;
-        }
+    int r = check_demand(loop, custom_data, err);
+    uint64_t number = loop->state.checkpoint_number;
+    if (r == 0 && custom_data != NULL) {
         free(loop->custom_data);
         loop->custom_data = memory_dup_string(custom_data);
-    }
-    int r = loop_can_record(loop, err);
-    uint64_t number = loop->state.checkpoint_number;
-    struct gate_decision decision;
-    if (r == 0 && !loop_ask(loop, ACTION_CHECKPOINT, NULL, &decision)) {
-        return error_set(err, RONDO_ERR_DENIED, "no checkpoint was saved: %s", decision.message);
     }
     if (r == 0) {
         r = save_on_demand(loop, err);

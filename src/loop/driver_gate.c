@@ -33,7 +33,7 @@ static void record_change(struct loop *loop, const struct gate_news *news)
     snprintf(old_sha256, sizeof(old_sha256), "%s", loop->state.policy_sha256);
     struct journal_event event = {
         .type = JOURNAL_POLICY_CHANGED,
-        .sha256 = news->sha256,
+        .sha256 = news->sha256[0] == '\0' ? NULL : news->sha256,
         .old_sha256 = old_sha256[0] == '\0' ? NULL : old_sha256,
         .source = news->source,
         .by = news->by,
@@ -75,7 +75,7 @@ static struct gate_request begin_asking(struct loop *loop)
 static void write_figure(enum run_limit counter, int64_t value, char *ret_text, size_t size)
 {
     if (counter == RUN_LIMIT_COST) {
-        snprintf(ret_text, size, "%.6g", (double)value / 1e6);
+        snprintf(ret_text, size, "%.15g", (double)value / 1e6);
     } else if (counter == RUN_LIMIT_TIME) {
         format_duration(value, ret_text);
     } else {

@@ -72,7 +72,7 @@ enum gate_news_kind {
 /** What happened to the policies since the step before. */
 struct gate_news {
     enum gate_news_kind kind;
-    char sha256[DIGEST_HEX_SIZE]; /**< in force now */
+    char sha256[DIGEST_HEX_SIZE]; /**< in force now; "" = changed to what is built in */
     char source[4096];
     char by[256];
     char message[RONDO_ERROR_MESSAGE_SIZE]; /**< GATE_REFUSED */

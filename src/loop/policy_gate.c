@@ -71,7 +71,7 @@ static const struct {
 static void write_figure(enum limit_counter counter, int64_t value, struct buf *ret_text)
 {
     if (counter == LIMIT_COST) {
-        buf_printf(ret_text, "%.6g", (double)value / 10000);
+        buf_printf(ret_text, "%.15g", (double)value / 10000);
     } else if (counter == LIMIT_TIME) {
         char text[FORMAT_DURATION_SIZE];
         format_duration(to_journal(counter, value), text);
@@ -146,39 +146,57 @@ static void write_message(const struct verdict *verdict, enum vocabulary_action 
 
 /* ---- Decisions ------------------------------------------------------------------------------ */
 
-static void write_policies(const struct cedar_policies *policies, const struct cedar_answer *answer,
-                           struct buf *ret_json)
+/**
+ * Add an entry to a JSON array if it fits, with the bracket that will close it: half an entry would
+ * not be JSON.
+ */
+static void add_entry(const struct buf *entry, struct buf *list)
 {
-    struct json_writer writer = json_writer(ret_json);
-    json_begin_array(&writer, NULL);
-    for (size_t i = 0; i < answer->reason_count && i < VERDICT_NAMED; i++) {
-        json_write_string(&writer, NULL, cedar_policies_id(policies, answer->reasons[i]));
+    if (list->len + entry->len + sizeof(",]") <= GATE_LIST_SIZE) {
+        buf_append_string(list, list->len == 0 ? "[" : ",");
+        buf_append(list, entry->data, entry->len);
     }
-    json_end_array(&writer);
 }
 
-static void write_errors(const struct cedar_policies *policies, const struct cedar_answer *answer,
-                         struct buf *ret_json)
+static void keep_list(struct buf *list, char *ret_list)
 {
-    struct json_writer writer = json_writer(ret_json);
-    json_begin_array(&writer, NULL);
+    buf_append_string(list, list->len == 0 ? "[]" : "]");
+    snprintf(ret_list, GATE_LIST_SIZE, "%s", buf_string(list));
+}
+
+static void keep_policies(const struct cedar_policies *policies, const struct cedar_answer *answer,
+                          char *ret_list)
+{
+    auto_buf struct buf list = {0};
+    auto_buf struct buf entry = {0};
+    for (size_t i = 0; i < answer->reason_count && i < VERDICT_NAMED; i++) {
+        struct json_writer writer = json_writer(&entry);
+        buf_clear(&entry);
+        json_write_string(&writer, NULL, cedar_policies_id(policies, answer->reasons[i]));
+        add_entry(&entry, &list);
+    }
+    keep_list(&list, ret_list);
+}
+
+static void keep_errors(const struct cedar_policies *policies, const struct cedar_answer *answer,
+                        char *ret_list)
+{
+    auto_buf struct buf list = {0};
+    auto_buf struct buf entry = {0};
     for (size_t i = 0; i < answer->error_count && i < VERDICT_NAMED; i++) {
         const struct cedar_failure *failure = &answer->errors[i];
+        struct json_writer writer = json_writer(&entry);
         char text[256];
         cedar_failure_describe(policies, failure, text, sizeof(text));
+        buf_clear(&entry);
         json_begin_object(&writer, NULL);
         json_write_string(&writer, "policy", cedar_policies_id(policies, failure->policy));
         json_write_string(&writer, "code", cedar_failure_name(failure->code));
         json_write_string(&writer, "message", text);
         json_end_object(&writer);
+        add_entry(&entry, &list);
     }
-    json_end_array(&writer);
-}
-
-/** Copy a list as a whole or not at all: half of it would not be JSON. */
-static void keep_list(const struct buf *json, char *ret_list)
-{
-    snprintf(ret_list, GATE_LIST_SIZE, "%s", json->len < GATE_LIST_SIZE ? buf_string(json) : "");
+    keep_list(&list, ret_list);
 }
 
 static void keep_plain(const struct policy_gate *policy_gate, const struct verdict *verdict,
@@ -189,16 +207,12 @@ static void keep_plain(const struct policy_gate *policy_gate, const struct verdi
         verdict->reason == VERDICT_INVALID_CONTEXT) {
         return;
     }
-    auto_buf struct buf policies = {0};
-    auto_buf struct buf errors = {0};
     snprintf(decision->decision, sizeof(decision->decision), "%s",
              verdict->is_allowed_by_cedar ? "allow" : "deny");
     snprintf(decision->sha256, sizeof(decision->sha256), "%s", ruleset->digest);
-    write_policies(ruleset->policies, &verdict->answer, &policies);
-    keep_list(&policies, decision->policies);
+    keep_policies(ruleset->policies, &verdict->answer, decision->policies);
     if (verdict->answer.error_count > 0) {
-        write_errors(ruleset->policies, &verdict->answer, &errors);
-        keep_list(&errors, decision->errors);
+        keep_errors(ruleset->policies, &verdict->answer, decision->errors);
     }
 }
 
@@ -333,7 +347,7 @@ static void tell_change(struct policy_gate *policy_gate, const struct subject_fa
         return;
     }
     ret_news->kind = GATE_CHANGED;
-    snprintf(ret_news->sha256, sizeof(ret_news->sha256), "%s", ruleset->digest);
+    snprintf(ret_news->sha256, sizeof(ret_news->sha256), "%s", recorded_digest(ruleset));
     snprintf(ret_news->source, sizeof(ret_news->source), "%s", ruleset->source);
     snprintf(ret_news->by, sizeof(ret_news->by), "%s", policy_gate->message.by);
     write_limits(policy_gate, facts, ret_news->limits, sizeof(ret_news->limits));
