@@ -22,8 +22,15 @@ struct rondo *loops_open(const char *path)
 
 struct rondo_loop *loops_start(struct rondo *rondo)
 {
+    return loops_start_with(rondo, NULL);
+}
+
+struct rondo_loop *loops_start_with(struct rondo *rondo, const char *policy)
+{
     struct rondo_error err = {0};
-    struct rondo_loop *loop = rondo_loop_start(rondo, &options, &err);
+    struct rondo_loop_options ruled = options;
+    ruled.policy = policy;
+    struct rondo_loop *loop = rondo_loop_start(rondo, &ruled, &err);
     if (loop == NULL) {
         bench_die("rondo_loop_start: %s", err.message);
     }

@@ -10,6 +10,9 @@ struct rondo *loops_open(const char *path);
 /** Start a loop without conditions and in effect without limits. */
 struct rondo_loop *loops_start(struct rondo *rondo);
 
+/** The same with the policies of a file. */
+struct rondo_loop *loops_start_with(struct rondo *rondo, const char *policy);
+
 /** Resume a run by its id. */
 struct rondo_loop *loops_resume(struct rondo *rondo, const char *run_id);
 

@@ -2,7 +2,8 @@
 /*
  * The benchmark: runs the figures (all, or the ones named) and prints each beside its floor.
  *
- *   rondo_bench --folder EMPTY --programs FOLDER [--cli RONDO] [--quick] [--json] [FIGURE...]
+ *   rondo_bench --folder EMPTY --programs FOLDER [--cli RONDO] [--reference SCRIPT]
+ *               [--quick] [--json] [FIGURE...]
  *
  * bench/run gives the folders. A goal that is missed is said in the report and is no failure: the
  * exit code tells whether the figures could be measured.
@@ -19,7 +20,9 @@ static const struct {
     {"iteration", figure_iteration}, {"group", figure_group_commit},
     {"start", figure_start},         {"memory", figure_memory},
     {"history", figure_history},     {"checkpoint", figure_checkpoint},
-    {"spawn", figure_spawn},
+    {"spawn", figure_spawn},         {"decision", figure_decision},
+    {"policies", figure_policies},   {"threads", figure_threads},
+    {"gate", figure_gate},
 };
 #define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
 
@@ -48,9 +51,13 @@ static void usage(void)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"folder", required_argument, NULL, 'f'}, {"programs", required_argument, NULL, 'p'},
-        {"cli", required_argument, NULL, 'c'},    {"quick", no_argument, NULL, 'q'},
-        {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0},
+        {"folder", required_argument, NULL, 'f'},
+        {"programs", required_argument, NULL, 'p'},
+        {"cli", required_argument, NULL, 'c'},
+        {"quick", no_argument, NULL, 'q'},
+        {"json", no_argument, NULL, 'j'},
+        {"reference", required_argument, NULL, 'r'},
+        {NULL, 0, NULL, 0},
     };
     static struct bench bench;
     bool is_json = false;
@@ -61,6 +68,8 @@ int main(int argc, char **argv)
             bench.programs = optarg;
         } else if (option == 'c') {
             bench.cli = optarg;
+        } else if (option == 'r') {
+            bench.reference = optarg;
         } else if (option == 'q') {
             bench.is_quick = true;
         } else if (option == 'j') {

@@ -54,10 +54,11 @@ struct row {
 
 /** Names of figures for selection on the command line, and whether to be quick. */
 struct bench {
-    const char *folder;   /**< empty, on the disk to be measured; removed at the end */
-    const char *programs; /**< folder of the helper programs */
-    const char *cli;      /**< the rondo binary, or NULL */
-    bool is_quick;        /**< fewer rounds, for a look */
+    const char *folder;    /**< empty, on the disk to be measured; removed at the end */
+    const char *programs;  /**< folder of the helper programs */
+    const char *cli;       /**< the rondo binary, or NULL */
+    const char *reference; /**< the script that asks the reference engine, or NULL */
+    bool is_quick;         /**< fewer rounds, for a look */
     struct row rows[64];
     size_t row_count;
 };
@@ -92,6 +93,10 @@ void figure_memory(struct bench *bench);
 void figure_history(struct bench *bench);
 void figure_checkpoint(struct bench *bench);
 void figure_spawn(struct bench *bench);
+void figure_decision(struct bench *bench);
+void figure_policies(struct bench *bench);
+void figure_threads(struct bench *bench);
+void figure_gate(struct bench *bench);
 
 /** Whether a row meets its goal; true without one. */
 bool row_is_met(const struct row *row);
