@@ -173,6 +173,85 @@ Feature: Policies change while loops run
     And the run of agent "ada" has the status "max_iterations" after 8 iterations
     And the run of agent "bob" has the status "max_iterations" after 8 iterations
     And the run of agent "eve" has the status "max_iterations" after 8 iterations
+    And the history of policies is "found", "edited", the oldest first
+
+  @A-FR-011
+  Scenario: The change of an administrator is recorded with a name, and the text before is kept
+    Given an agent is executing with a policy limit of 4 iterations
+    And a worker that stops to wait in iteration 3
+      """
+      true
+      """
+    And a file "new.cedar" with
+      """
+      permit (principal, action, resource);
+      @id("limit.new")
+      forbid (principal, action == Action::"iterate", resource) when { context.iteration >= 6 };
+      """
+    When I start `rondo loop -- ./worker.sh`
+    And iteration 3 is being worked on
+    And I run `rondo policy set new.cedar --by 'ada, ticket 4711'`
+    Then the exit code is 0
+    And stdout mentions "iteration limit 4 -> 6"
+    When the worker may go on
+    And it has ended
+    Then its exit code is 5
+    And iterations 1 to 6 finished once each
+    And the policy update is in the journal: from 4 to 6 iterations
+    And the change before iteration 4 is from digest to digest, by "ada, ticket 4711"
+    And the journal has an event "gate.denied" with
+      | policy | limit.new |
+    And the history of policies is "found", "set", the oldest first
+    When I show the policies that were in force before
+    Then stdout mentions "context.iteration < 4"
+    And stdout does not mention "limit.new"
+
+  @A-FR-011
+  Scenario: A text with an error is not set
+    Given an agent is executing with a policy limit of 4 iterations
+    And a copy of the policy file is kept
+    And a worker that stops to wait in iteration 2
+      """
+      true
+      """
+    When I start `rondo loop -- ./worker.sh`
+    And iteration 2 is being worked on
+    And I run `echo 'max_iterations: 200' | rondo policy set -`
+    Then the exit code is 1
+    And stderr or stdout mentions "shorthand"
+    And the policy file is as it was
+    When the worker may go on
+    And it has ended
+    Then its exit code is 5
+    And the policies were recorded once
+    And the journal has no event "policy.refused"
+    And the history of policies is "found", the oldest first
+
+  Scenario: Why a run stands still is explained, and what would let it go on is tried before
+    Given an agent is executing with a policy limit of 3 iterations
+    And a file "cases.json" with
+      """
+      {"cases": [
+        {"name": "three are not enough", "context": {"iteration": 3}, "expect": "allow"},
+        {"name": "five are", "context": {"iteration": 5}, "expect": "deny", "policies": ["limit.iterations"]}
+      ]}
+      """
+    When I run `rondo loop -q -- true`
+    And I run `rondo policy explain --run last`
+    Then the exit code is 6
+    And stdout mentions "context.iteration < 3 is false: context.iteration is 3"
+    When I run `rondo policy test cases.json`
+    Then the exit code is 1
+    And stdout mentions "not ok 1 - three are not enough"
+    When the administrator updates the Cedar policy to max_iterations: 5
+    And I run `rondo policy test cases.json`
+    Then the exit code is 0
+    When I run `rondo policy check --strict`
+    Then the exit code is 0
+    When I run `rondo policy explain --run last`
+    Then the exit code is 0
+    When I run `rondo resume -q last`
+    Then iterations 1 to 5 finished once each
 
   @A-FR-011
   Scenario: A program follows a change of the policies

@@ -35,6 +35,16 @@ Feature: Rondo's policies enforce iteration limits
       | message    | *enough is enough*   |
     And the denial names the digest of the policies in force
 
+  @A-US1-2
+  Scenario: Agent implements loop with custom iteration limit via policy
+    Given the agent program "policy.c"
+    And Rondo's policies have the Cedar rule "max_iterations: 50"
+    When it is compiled against librondo
+    And the program runs with ""
+    Then its output has the line "bodies 50"
+    And its output has the line "turn RONDO_POLICY_VIOLATED"
+    And its output has the line "violation policy=limit.iterations limit_name=iterations limit=50 value=50 iteration=51"
+
   @A-US4-1 @A-FR-008
   Scenario: The command line says which policy stopped the agent, and has an exit code for it
     Given Rondo's policies have the Cedar rule "max_iterations: 100"

@@ -215,6 +215,20 @@ Then('the messages of the one that runs mention {string}', async function (text)
   await this.until(text, () => (this.it.stderr + this.it.stdout).includes(text));
 });
 
+function history(world) {
+  return lines(world.ask('policy', 'history', '--json').stdout).sort((a, b) => a.number - b.number);
+}
+
+Then(/^the history of policies is (.+), the oldest first$/, function (list) {
+  const all = history(this);
+  assert.deepEqual(all.map((entry) => `"${entry.how}"`).join(', '), list);
+  assert.equal(all.pop().digest, changes(this).pop().sha256);
+});
+
+When('I show the policies that were in force before', async function () {
+  await this.run(`rondo policy show ${history(this).slice(-2)[0].digest.slice(0, 12)}`);
+});
+
 Then('the policies were recorded once', function () {
   assert.equal(changes(this).length, 1);
 });
