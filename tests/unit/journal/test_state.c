@@ -216,6 +216,91 @@ static void the_state_comes_back_from_json(void **state)
     assert_string_equal(buf_string(&conditions), "{\"a\":\"met\",\"b\":\"not_met\"}");
 }
 
+#define DIGEST "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+/** What policies have said of a run. */
+static void add_policies(struct run_state *run)
+{
+    ADD(run, .type = JOURNAL_POLICY_CHANGED, .sha256 = DIGEST);
+    ADD(run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "iterations", .limit = 100);
+    ADD(run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "tokens", .limit = 200);
+    ADD(run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "cost", .limit = 300);
+    ADD(run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "time", .limit = 400);
+    ADD(run, .type = JOURNAL_STEP_DENIED, .action = "finish");
+}
+
+static void policies_digests_and_warnings_are_remembered(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "ok");
+    run.finish = FINISH_COMPLETED;
+    add_policies(&run);
+    assert_string_equal(run.policy_sha256, DIGEST);
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
+        assert_int_equal(run.warned[i], 100 * ((int)i + 1));
+    }
+    assert_int_equal(run.finish_denied, 1);
+    assert_int_equal(run.finish, FINISH_NONE);
+    ADD(&run, .type = JOURNAL_POLICY_REFUSED, .sha256 = "other");
+    assert_string_equal(run.policy_sha256, DIGEST);
+    ADD(&run, .type = JOURNAL_POLICY_CHANGED);
+    assert_string_equal(run.policy_sha256, "");
+}
+
+static void events_about_policies_that_say_little_change_little(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "ok");
+    run.finish = FINISH_COMPLETED;
+    ADD(&run, .type = JOURNAL_LIMIT_WARNING, .limit = 5);
+    ADD(&run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "patience", .limit = 5);
+    ADD(&run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "time", .limit = -5);
+    ADD(&run, .type = JOURNAL_STEP_DENIED);
+    ADD(&run, .type = JOURNAL_STEP_DENIED, .action = "verify");
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
+        assert_int_equal(run.warned[i], 0);
+    }
+    assert_int_equal(run.finish_denied, 0);
+    assert_int_equal(run.finish, FINISH_COMPLETED);
+}
+
+static void what_policies_said_comes_back_from_json(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "ok");
+    add_policies(&run);
+    auto_buf struct buf json = {0};
+    run_state_encode(&run, &json);
+    struct run_state again;
+    assert_int_equal(run_state_decode(json.data, json.len, &again, NULL), 0);
+    assert_string_equal(again.policy_sha256, DIGEST);
+    assert_memory_equal(again.warned, run.warned, sizeof(run.warned));
+    assert_int_equal(again.finish_denied, 1);
+}
+
+/** Checkpoints of the first version know nothing of policies. */
+static void a_state_without_policies_is_read_and_written_as_before(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "ok");
+    auto_buf struct buf json = {0};
+    run_state_encode(&run, &json);
+    static const char *const members[] = {"finish_denied", "warned_", "policy"};
+    for (size_t i = 0; i < COUNT(members); i++) {
+        assert_null(strstr(json.data, members[i]));
+    }
+    struct run_state again;
+    memset(&again, 0xff, sizeof(again));
+    assert_int_equal(run_state_decode(json.data, json.len, &again, NULL), 0);
+    assert_string_equal(again.policy_sha256, "");
+    assert_int_equal(again.warned[RUN_LIMIT_COST], 0);
+    assert_int_equal(again.finish_denied, 0);
+}
+
 static void a_state_that_lacks_anything_is_corrupt(void **state)
 {
     (void)state;
@@ -256,6 +341,10 @@ int main(void)
         cmocka_unit_test(time_counts_only_while_an_owner_was_alive),
         cmocka_unit_test(more_conditions_than_the_limit_are_left_out),
         cmocka_unit_test(the_state_comes_back_from_json),
+        cmocka_unit_test(policies_digests_and_warnings_are_remembered),
+        cmocka_unit_test(events_about_policies_that_say_little_change_little),
+        cmocka_unit_test(what_policies_said_comes_back_from_json),
+        cmocka_unit_test(a_state_without_policies_is_read_and_written_as_before),
         cmocka_unit_test(a_state_that_lacks_anything_is_corrupt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
