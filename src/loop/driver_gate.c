@@ -83,7 +83,8 @@ static void write_figure(enum run_limit counter, int64_t value, char *ret_text, 
     }
 }
 
-static void record_warning(struct loop *loop, enum run_limit counter, struct journal_event *event)
+static void record_warning(struct loop *loop, enum run_limit counter,
+                           const struct journal_event *event)
 {
     char reached[FORMAT_DURATION_SIZE];
     char limit[FORMAT_DURATION_SIZE];
@@ -95,8 +96,9 @@ static void record_warning(struct loop *loop, enum run_limit counter, struct jou
     write_figure(counter, remaining, left, sizeof(left));
     snprintf(message, sizeof(message), "%s of %s %s, %s left", reached, limit,
              counter == RUN_LIMIT_COST ? "cost" : run_limit_name(counter), left);
-    event->message = message;
-    loop_record(loop, event);
+    struct journal_event worded = *event;
+    worded.message = message;
+    loop_record(loop, &worded);
 }
 
 static void warn_of_limits(struct loop *loop, const struct gate_decision *decision)

@@ -94,7 +94,9 @@ static bool take_v6(struct extension_text *rest, uint8_t *bytes)
     size_t before = take_groups(rest, V6_GROUPS, head);
     size_t after = 0;
     if (before < V6_GROUPS) {
-        if (!extension_text_take(rest, ':') || !extension_text_take(rest, ':')) {
+        bool has_gap = extension_text_take(rest, ':');
+        has_gap = has_gap && extension_text_take(rest, ':');
+        if (!has_gap) {
             return false;
         }
         /* One less than what is missing, because `::` stands for at least one group. */
