@@ -214,7 +214,7 @@ static void append_commented(struct buf *all, const char *text, size_t len)
             buf_append_string(all, "// ");
         }
         buf_append(all, &text[i], 1);
-        is_line_start = text[i] == '\n';
+        is_line_start = text[i] == '\n' || text[i] == '\r'; /* as the lexer has it */
     }
 }
 

@@ -397,11 +397,11 @@ static void what_is_written_is_cedar_also_with_entities(void **state)
     (void)state;
     struct ruleset_text texts[] = {
         part(RULESET_POLICIES, "p.cedar", PERMIT),
-        part(RULESET_ENTITIES, "p.entities.json", "[\n]\n"),
+        part(RULESET_ENTITIES, "p.entities.json", "[\n\r]\n"),
     };
     struct ruleset *ruleset = make(texts, 2);
     auto_free char *text = written(ruleset);
-    assert_non_null(strstr(text, "// p.entities.json\n// [\n// ]\n"));
+    assert_non_null(strstr(text, "// p.entities.json\n// [\n// \r// ]\n"));
     struct ruleset *again = make_policies(text);
     assert_int_equal(again->given_count, 5);
     ruleset_unref(again);
