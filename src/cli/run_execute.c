@@ -11,6 +11,7 @@
 #include "cli/summary.h"
 #include "cli/text.h"
 #include "loop/worker.h"
+#include "policy/ruleset.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -172,11 +173,35 @@ static struct display *start_display(struct session *session, struct loop *loop,
     return display_start(&options);
 }
 
+/** An option that does not count must not look as if it did. */
+static void warn_of_replaced_options(const struct loop *loop)
+{
+    static const struct {
+        const char *option;
+        const char *policy;
+        size_t offset;
+    } limits[] = {
+        {"--max-iterations", "limit.iterations", offsetof(struct loop_spec, max_iterations)},
+        {"--max-tokens", "limit.tokens", offsetof(struct loop_spec, max_tokens)},
+        {"--max-cost", "limit.cost", offsetof(struct loop_spec, max_cost_micro)},
+    };
+    const struct ruleset *ruleset = loop_ruleset(loop);
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        int64_t given;
+        memcpy(&given, (const char *)loop_spec(loop) + limits[i].offset, sizeof(given));
+        if (given > 0 && ruleset_replaces(ruleset, limits[i].policy)) {
+            report_warning("%s does not count: policy `%s` of %s takes its place", limits[i].option,
+                           limits[i].policy, ruleset->source);
+        }
+    }
+}
+
 int run_execute(struct session *session, struct loop *loop, const struct run_values *values,
                 uint64_t after, const struct loop_opening *opening)
 {
     char run_id[ID_SIZE];
     memcpy(run_id, loop_run_id(loop), sizeof(run_id));
+    warn_of_replaced_options(loop);
     signals_begin(loop);
     struct display *display = start_display(session, loop, values, after, opening);
     struct worker_options options = {

@@ -23,6 +23,7 @@
 #include "loop/verify.h"
 
 struct loop;
+struct ruleset;
 
 /** What became of a body. */
 enum loop_outcome {
@@ -152,6 +153,9 @@ struct runtime *loop_runtime(struct loop *loop);
 
 /** The gate's denial that ends or ended the run, or NULL. Borrowed. */
 const struct gate_decision *loop_violation(const struct loop *loop);
+
+/** The rules that the run stands under; NULL when it was given a gate. Borrowed. */
+const struct ruleset *loop_ruleset(const struct loop *loop);
 
 /** Results of the last verification as JSON for the worker (RONDO_FEEDBACK_FILE). */
 const char *loop_feedback(struct loop *loop);

@@ -60,6 +60,11 @@ const struct gate_decision *loop_violation(const struct loop *loop)
     return loop->violation;
 }
 
+const struct ruleset *loop_ruleset(const struct loop *loop)
+{
+    return loop->policy_gate == NULL ? NULL : policy_gate_ruleset(loop->policy_gate);
+}
+
 bool loop_is_degraded(const struct loop *loop)
 {
     return loop->is_degraded;

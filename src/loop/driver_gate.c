@@ -116,9 +116,8 @@ void loop_ask_to_iterate(struct loop *loop)
     struct gate_request request = begin_asking(loop);
     struct gate_decision decision = {0};
     loop->gate.decide(&loop->gate, &request, &decision);
-    if (decision.is_allowed) {
-        warn_of_limits(loop, &decision);
-    }
+    /* Also of one that was jumped over: nobody was told of that before. */
+    warn_of_limits(loop, &decision);
     struct journal_event event = loop_step_gate(&loop->state, &decision);
     loop_record(loop, &event);
     if (!decision.is_allowed) {

@@ -60,12 +60,13 @@ static struct subject_facts facts_of(const struct gate_request *request)
 static const struct {
     enum rondo_status status;
     const char *option; /* that raises the run's own limit */
-    const char *unit;   /* between the figure and the words */
+    const char *unit;   /* between the figure and the words, */
+    const char *one;    /* and for a figure of 1 */
 } counters[] = {
-    [LIMIT_ITERATIONS] = {RONDO_MAX_ITERATIONS, "--max-iterations", " iterations"},
-    [LIMIT_TOKENS] = {RONDO_BUDGET_EXCEEDED, "--max-tokens", " tokens"},
-    [LIMIT_COST] = {RONDO_BUDGET_EXCEEDED, "--max-cost", ""},
-    [LIMIT_TIME] = {RONDO_TIMEOUT, "--time-limit", ""},
+    [LIMIT_ITERATIONS] = {RONDO_MAX_ITERATIONS, "--max-iterations", " iterations", " iteration"},
+    [LIMIT_TOKENS] = {RONDO_BUDGET_EXCEEDED, "--max-tokens", " tokens", " token"},
+    [LIMIT_COST] = {RONDO_BUDGET_EXCEEDED, "--max-cost", "", ""},
+    [LIMIT_TIME] = {RONDO_TIMEOUT, "--time-limit", "", ""},
 };
 
 static void write_figure(enum limit_counter counter, int64_t value, struct buf *ret_text)
@@ -88,7 +89,9 @@ static void write_limit(const struct verdict *verdict, struct buf *ret_text)
                                 : verdict->counter == LIMIT_TIME ? "the time limit of "
                                                                  : "the limit of ");
     write_figure(verdict->counter, verdict->limit.value, ret_text);
-    buf_printf(ret_text, "%s is used up (", counters[verdict->counter].unit);
+    bool is_one = verdict->limit.value == 1;
+    buf_printf(ret_text, "%s is used up (",
+               is_one ? counters[verdict->counter].one : counters[verdict->counter].unit);
     write_figure(verdict->counter, verdict->value, ret_text);
     buf_append_string(ret_text, " so far)");
 }
@@ -232,6 +235,13 @@ static void deny(const struct policy_gate *policy_gate, const struct gate_reques
                  limit_counter_name(verdict->counter));
         decision->limit = to_journal(verdict->counter, verdict->limit.value);
         decision->value = to_journal(verdict->counter, verdict->value);
+        decision->limits[verdict->counter] = (struct gate_limit){
+            .is_known = verdict->limit.is_known,
+            .is_estimated = verdict->limit.is_estimated,
+            .limit = decision->limit,
+            .value = decision->value,
+            .warn_at = DEFAULT_WARN_AT,
+        };
     }
     write_message(verdict, request->action, &message);
     snprintf(decision->message, sizeof(decision->message), "%s", buf_string(&message));
@@ -381,15 +391,32 @@ static void refresh(const struct gate *gate, const struct gate_request *request,
     }
 }
 
+/** A file that is gone must not lift limits: a run that stood under it does not go on without. */
+static int check_file_is_there(const struct policy_gate *policy_gate, const char *in_force,
+                               struct rondo_error *err)
+{
+    bool is_built_in = strcmp(policy_gate->view.ruleset->source, RULESET_BUILT_IN) == 0;
+    if (in_force[0] == '\0' || !is_built_in) {
+        return 0;
+    }
+    return error_set(err, RONDO_ERR_NOT_FOUND,
+                     "the policy file that the run stood under is gone (digest %.12s; see `rondo "
+                     "policy history`); put it back, or name other policies with --policy",
+                     in_force);
+}
+
 int policy_gate_new(struct runtime *runtime, const struct loop_spec *spec, const char *run_id,
                     const char *in_force, struct policy_gate **ret_gate, struct rondo_error *err)
 {
     struct policy_gate *policy_gate = memory_new_zero(1, sizeof(*policy_gate));
     policy_gate->watch = runtime_policies(runtime, spec->policy);
     int r = watch_look(policy_gate->watch, &policy_gate->view, &policy_gate->message, err);
+    if (r >= 0) {
+        r = check_file_is_there(policy_gate, in_force, err);
+    }
     if (r < 0) {
         error_prefix(err, "the policies cannot be used");
-        free(policy_gate);
+        policy_gate_free(policy_gate);
         return r;
     }
     snprintf(policy_gate->in_force, sizeof(policy_gate->in_force), "%s", in_force);
@@ -416,6 +443,11 @@ void policy_gate_free(struct policy_gate *policy_gate)
     subject_free(policy_gate->subject);
     watch_view_fini(&policy_gate->view);
     free(policy_gate);
+}
+
+const struct ruleset *policy_gate_ruleset(const struct policy_gate *policy_gate)
+{
+    return policy_gate->view.ruleset;
 }
 
 struct gate policy_gate_as_gate(struct policy_gate *policy_gate)

@@ -7,6 +7,7 @@
 #include "loop/spec.h"
 
 struct policy_gate;
+struct ruleset;
 
 /**
  * Open the gate of a run: find its policies and read them.
@@ -20,6 +21,9 @@ int policy_gate_new(struct runtime *runtime, const struct loop_spec *spec, const
                     const char *in_force, struct policy_gate **ret_gate, struct rondo_error *err);
 /** NULL is allowed. */
 void policy_gate_free(struct policy_gate *policy_gate);
+
+/** The rules in force at the last step. Borrowed until the next. */
+const struct ruleset *policy_gate_ruleset(const struct policy_gate *policy_gate);
 
 /** The interface for the driver. Borrowed. */
 struct gate policy_gate_as_gate(struct policy_gate *policy_gate);

@@ -94,6 +94,31 @@ bool limit_is_mentioned(const struct cedar_policies *policies, size_t index,
     return false;
 }
 
+static bool can_apply(struct evaluation *evaluation, const struct policy *policy)
+{
+    for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
+        if (!evaluate_scope(evaluation, &policy->scopes[i], i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool limit_is_counted(const struct cedar_policies *policies, size_t count,
+                      const struct cedar_request *request, enum limit_counter counter)
+{
+    struct arena arena = {0}; /* scopes make no values */
+    struct evaluation evaluation;
+    evaluation_begin(&evaluation, request, &arena);
+    for (size_t i = 0; i < count; i++) {
+        if (limit_is_mentioned(policies, i, counter) &&
+            can_apply(&evaluation, policies->policies[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /** What is collected from the policies that can apply. */
 struct search {
     const struct limit_question *question;

@@ -55,6 +55,13 @@ struct limit_question {
 struct limit limit_find(const struct limit_question *question, enum limit_counter counter,
                         int64_t from, int64_t now);
 
+/**
+ * Whether a policy that mentions a counter can apply to a request: its scope matches.
+ * @param count so many of the policies, from the first on
+ */
+bool limit_is_counted(const struct cedar_policies *policies, size_t count,
+                      const struct cedar_request *request, enum limit_counter counter);
+
 /** Whether a policy's conditions mention a counter. @param index of the policy */
 bool limit_is_mentioned(const struct cedar_policies *policies, size_t index,
                         enum limit_counter counter);

@@ -74,7 +74,7 @@ static void explain_shorthand(const struct ruleset_text *text, struct cedar_prob
     int shown = is_number ? (int)digits : 3;
     snprintf(problem->message, sizeof(problem->message),
              "`max_iterations: %.*s` is the shorthand of role files and options; in a policy file "
-             "write: @id(\"limit.iterations\") forbid (principal, action == Action::\"iterate\", "
+             "write: @id(\"iterations\") forbid (principal, action == Action::\"iterate\", "
              "resource) unless { context.iteration < %.*s };",
              shown, number, shown, number);
 }
@@ -337,6 +337,16 @@ void ruleset_unref(struct ruleset *ruleset)
     free(ruleset);
 }
 
+bool ruleset_replaces(const struct ruleset *ruleset, const char *id)
+{
+    for (size_t i = 0; i < ruleset->given_count; i++) {
+        if (strcmp(cedar_policies_id(ruleset->policies, i), id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ruleset_write(const struct ruleset *ruleset, struct buf *ret_text)
 {
     bool has_files = strcmp(ruleset->source, RULESET_BUILT_IN) != 0;
@@ -348,9 +358,10 @@ void ruleset_write(const struct ruleset *ruleset, struct buf *ret_text)
                                     ? "// Rondo's own: the options of a run. A policy with the "
                                       "same @id takes the place of one.\n"
                                     : "// Built in: there is no policy file.\n");
-    buf_printf(
-        ret_text, "// max_iterations of a run is its option --max-iterations; without it, %s.\n",
-        ruleset->counts_iterations ? "nothing, because policies above count iterations" : "10");
+    buf_printf(ret_text,
+               "// max_iterations of a run is its option --max-iterations; without it, %s.\n",
+               ruleset->counts_iterations ? "10 where no policy above counts the agent's iterations"
+                                          : "10");
     size_t count = cedar_policies_count(ruleset->policies);
     for (size_t i = ruleset->given_count; i < count; i++) {
         size_t len = 0;

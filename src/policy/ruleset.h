@@ -15,7 +15,8 @@
 
 struct buf;
 
-/** Iterations of a run that says nothing, when no policy of the administrator counts them. */
+/** Iterations of a run that says nothing, when no policy of the administrator counts its agent's.
+ */
 #define RULESET_DEFAULT_ITERATIONS 10
 
 /** `source` when there is no file. */
@@ -65,6 +66,13 @@ int ruleset_make(const char *source, const struct ruleset_text *texts, size_t co
 struct ruleset *ruleset_ref(struct ruleset *ruleset);
 /** NULL is allowed. */
 void ruleset_unref(struct ruleset *ruleset);
+
+/**
+ * Whether a policy of the administrator takes the place of one of Rondo's own, so that the option
+ * behind that does not count.
+ * @param id "limit.iterations", ...
+ */
+bool ruleset_replaces(const struct ruleset *ruleset, const char *id);
 
 /** Append the policies in force as Cedar text, Rondo's own ones with a comment. */
 void ruleset_write(const struct ruleset *ruleset, struct buf *ret_text);

@@ -62,15 +62,42 @@ static struct cedar_context *new_context(size_t count)
     return cedar_context_new(names, count);
 }
 
-static void remake_entities(struct subject *subject)
+static void make_entities(struct subject *subject, int64_t max_iterations)
 {
     struct rondo_error err = {0};
+    struct subject_options options = subject->options;
+    options.max_iterations = max_iterations;
     cedar_entities_free(subject->entities);
-    subject->entities = NULL;
-    snprintf(subject->problem, sizeof(subject->problem), "none were loaded");
-    if (subject->ruleset != NULL) {
-        subject->entities = subject_entities_make(&subject->options, subject->ruleset, &err);
-        snprintf(subject->problem, sizeof(subject->problem), "%s", err.message);
+    subject->entities = subject_entities_make(&options, subject->ruleset, &err);
+    snprintf(subject->problem, sizeof(subject->problem), "%s", err.message);
+}
+
+/** Whether a policy of the administrator counts the iterations of this very agent. */
+static bool is_counted(const struct subject *subject)
+{
+    struct cedar_request request = {
+        .principal = subject->agent,
+        .action = subject->actions[ACTION_ITERATE],
+        .resource = subject->run,
+        .entities = subject->entities,
+    };
+    return subject->ruleset->counts_iterations &&
+           limit_is_counted(subject->ruleset->policies, subject->ruleset->given_count, &request,
+                            LIMIT_ITERATIONS);
+}
+
+static void remake_entities(struct subject *subject)
+{
+    if (subject->ruleset == NULL) {
+        cedar_entities_free(subject->entities);
+        subject->entities = NULL;
+        snprintf(subject->problem, sizeof(subject->problem), "none were loaded");
+        return;
+    }
+    make_entities(subject, subject->options.max_iterations);
+    /* Groups of the agent decide, so its entity has to be there before this can be asked. */
+    if (subject->options.max_iterations == 0 && !is_counted(subject)) {
+        make_entities(subject, RULESET_DEFAULT_ITERATIONS);
     }
 }
 

@@ -40,21 +40,16 @@ static int64_t divide_up(int64_t number, int64_t divisor)
     return number / divisor + (number % divisor > 0 ? 1 : 0);
 }
 
-static void write_run_attributes(struct json_writer *writer, const struct subject_options *options,
-                                 const struct ruleset *ruleset)
+static void write_run_attributes(struct json_writer *writer, const struct subject_options *options)
 {
-    int64_t iterations = options->max_iterations;
-    if (iterations == 0 && !ruleset->counts_iterations) {
-        iterations = RULESET_DEFAULT_ITERATIONS;
-    }
     json_begin_object(writer, "attrs");
     json_begin_object(writer, "agent");
     write_uid(writer, "__entity", "Agent", options->agent_id);
     json_end_object(writer);
     json_write_string(writer, "kind", options->kind);
     json_write_string(writer, "workspace", options->workspace);
-    if (iterations > 0) {
-        json_write_int(writer, "max_iterations", iterations);
+    if (options->max_iterations > 0) {
+        json_write_int(writer, "max_iterations", options->max_iterations);
     }
     if (options->max_tokens > 0) {
         json_write_int(writer, "max_tokens", options->max_tokens);
@@ -68,12 +63,11 @@ static void write_run_attributes(struct json_writer *writer, const struct subjec
     json_end_object(writer);
 }
 
-static void write_run(struct json_writer *writer, const struct subject_options *options,
-                      const struct ruleset *ruleset)
+static void write_run(struct json_writer *writer, const struct subject_options *options)
 {
     json_begin_object(writer, NULL);
     write_uid(writer, "uid", "Run", options->run_id);
-    write_run_attributes(writer, options, ruleset);
+    write_run_attributes(writer, options);
     json_begin_array(writer, "parents");
     json_end_array(writer);
     json_end_object(writer);
@@ -143,7 +137,7 @@ struct cedar_entities *subject_entities_make(const struct subject_options *optio
     struct json_writer writer = json_writer(&json);
     json_begin_array(&writer, NULL);
     write_agent(&writer, options->agent_id, cedar_entities_find(ruleset->entities, agent));
-    write_run(&writer, options, ruleset);
+    write_run(&writer, options);
     json_end_array(&writer);
     cedar_uid_free(agent);
     return cedar_entities_parse(json.data, json.len, ruleset->entities, err);

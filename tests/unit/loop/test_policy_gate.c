@@ -122,7 +122,7 @@ static void a_denial_stands_in_the_journal_with_all_that_is_known(void **state)
     expect_text(data, "decision", "deny");
     expect_text(data, "sha256", digest);
     expect_text(data, "message",
-                "the limit of 1 iterations is used up (1 so far); policy `few` "
+                "the limit of 1 iteration is used up (1 so far); policy `few` "
                 "says so: it is enough");
     expect_json(data, "policies", "[\"few\"]");
     expect_json(data, "limit", "1");

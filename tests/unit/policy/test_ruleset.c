@@ -383,7 +383,7 @@ static void what_is_written_begins_with_the_administrators_text(void **state)
     struct ruleset *ruleset = make_policies(given);
     auto_free char *text = written(ruleset);
     assert_memory_equal(text, given, strlen(given));
-    assert_non_null(strstr(text, "without it, nothing, because policies above count"));
+    assert_non_null(strstr(text, "without it, 10 where no policy above counts"));
     assert_non_null(strstr(text, "@id(\"limit.time\")"));
     assert_null(strstr(text, "@id(\"base\")"));
     struct ruleset *again = make_policies(text);
