@@ -540,6 +540,30 @@ static void a_run_has_ten_iterations_unless_policies_count_them(void **state)
     "{\"type\":\"Group\",\"id\":\"all\"}]},"                                    \
     "{\"uid\":{\"type\":\"Group\",\"id\":\"all\"},\"attrs\":{},\"parents\":[]}"
 
+static void a_limit_for_some_agents_leaves_the_default_to_others(void **state)
+{
+    (void)state;
+    static const char *const scopes[] = {
+        "principal == Agent::\"other\"",
+        "principal in Group::\"others\"",
+        "principal is Agent in Group::\"others\"",
+    };
+    static const char entities[] = "[{\"uid\":{\"type\":\"Agent\",\"id\":\"other\"},\"attrs\":{},"
+                                   "\"parents\":[{\"type\":\"Group\",\"id\":\"others\"}]}]";
+    struct subject_options other = plain;
+    other.agent_id = "other";
+    struct subject_facts ten = {.iteration = 10};
+    for (size_t i = 0; i < COUNT(scopes); i++) {
+        char policies[256];
+        snprintf(policies, sizeof(policies),
+                 PERMIT "forbid (%s, action == Action::\"iterate\", resource) "
+                        "when { context.iteration >= 50 };",
+                 scopes[i]);
+        assert_false(allows(&plain, &ten, policies, entities));
+        assert_true(allows(&other, &ten, policies, entities));
+    }
+}
+
 static void an_agent_that_nobody_described_has_defaults(void **state)
 {
     (void)state;
@@ -721,6 +745,7 @@ int main(void)
         cmocka_unit_test(costs_are_rounded_up),
         cmocka_unit_test(a_run_shows_its_options),
         cmocka_unit_test(a_run_has_ten_iterations_unless_policies_count_them),
+        cmocka_unit_test(a_limit_for_some_agents_leaves_the_default_to_others),
         cmocka_unit_test(an_agent_that_nobody_described_has_defaults),
         cmocka_unit_test(an_agent_is_what_the_administrator_says),
         cmocka_unit_test(a_nul_in_the_name_of_a_group_makes_no_other_group_of_it),
