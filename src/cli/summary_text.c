@@ -112,6 +112,27 @@ static void add_storage(const struct summary *summary, struct fields *fields)
     buf_append_string(fields->out, "\n");
 }
 
+/** Whether the limit that ended the run is one of its own options. */
+static bool is_own_limit(const struct summary *summary)
+{
+    const struct loop_spec *spec = &summary->spec;
+    const struct {
+        const char *name;
+        int64_t option;
+    } options[] = {
+        {"iterations", spec->max_iterations},
+        {"tokens", spec->max_tokens},
+        {"cost", spec->max_cost_micro},
+        {"time", spec->time_limit_ns},
+    };
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (strcmp(summary->limit_name, options[i].name) == 0) {
+            return options[i].option > 0 && options[i].option == summary->limit;
+        }
+    }
+    return false;
+}
+
 static void add_next(const struct summary *summary, const struct session *session, bool is_show,
                      struct fields *fields)
 {
@@ -128,7 +149,8 @@ static void add_next(const struct summary *summary, const struct session *sessio
         return;
     }
     buf_clear(&hint);
-    bool is_by_file = summary->policy != NULL && summary->state.policy_sha256[0] != '\0';
+    bool is_by_file = summary->policy != NULL && summary->state.policy_sha256[0] != '\0' &&
+                      !is_own_limit(summary);
     if (is_by_file) {
         session_hint(session, "policy explain --run", summary->run.id, &hint);
         fields_add(fields, "", buf_string(&hint));
