@@ -60,7 +60,8 @@ struct gate_decision {
     char policies[GATE_LIST_SIZE]; /**< JSON array of the deciding policies' ids, or "" */
     char errors[GATE_LIST_SIZE];   /**< JSON array of what could not be evaluated, or "" */
     char sha256[DIGEST_HEX_SIZE];  /**< policies that decided; "" = none */
-    struct gate_limit limits[RUN_LIMIT_COUNT]; /**< of an iteration: those ahead, or the one that denies */
+    struct gate_limit
+        limits[RUN_LIMIT_COUNT]; /**< of an iteration: those ahead, or the one that denies */
 };
 
 enum gate_news_kind {
