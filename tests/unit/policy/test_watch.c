@@ -1,113 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Watching policy files: what is found, when a change counts, and what is refused. Nothing waits:
- * the times of files are set, into the past for one that has rested and to now for one that has
- * not.
- */
+/* Watching policy files: what is found, when a change counts, and what is refused. */
 #include "policy/watch.h"
 
-#include "base/auto.h"
-#include "base/buf.h"
 #include "base/limits.h"
-#include "base/memory.h"
-#include "cases.h"
-#include "os/file.h"
 #include "policy/watch_files.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#define PERMIT    "permit (principal, action, resource);\n"
-#define NAMED(id) "@id(\"" id "\") " PERMIT
-
-struct world {
-    char folder[64];
-    char path[96]; /* of the policy file in it */
-    struct watch *watch;
-    struct watch_view view;
-    struct watch_message message;
-    struct rondo_error err;
-    unsigned loaded;
-    bool is_first;
-};
-
-static int up(void **state)
-{
-    struct world *world = memory_new_zero(1, sizeof(*world));
-    snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-watch-XXXXXX");
-    assert_non_null(mkdtemp(world->folder));
-    snprintf(world->path, sizeof(world->path), "%s/rondo.cedar", world->folder);
-    *state = world;
-    return 0;
-}
-
-static int down(void **state)
-{
-    struct world *world = *state;
-    watch_view_fini(&world->view);
-    watch_free(world->watch);
-    file_remove_tree(world->folder, NULL);
-    free(world);
-    return 0;
-}
-
-#define world_test(function) cmocka_unit_test_setup_teardown(function, up, down)
-
-/* ---- Files ---------------------------------------------------------------------------------- */
-
-/** Path of a name in the world's folder; free() it. */
-static char *in_folder(const struct world *world, const char *name)
-{
-    struct buf path = {0};
-    buf_printf(&path, "%s/%s", world->folder, name);
-    return buf_steal(&path);
-}
-
-/** Set when a file was written last, relative to now. */
-static void set_age(const char *path, int64_t age_ns)
-{
-    int64_t time_ns = clock_now(clock_system()) - age_ns;
-    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
-                                {.tv_sec = time_ns / NS_PER_S, .tv_nsec = time_ns % NS_PER_S}};
-    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-}
-
-static void rest(const char *path)
-{
-    set_age(path, 10 * NS_PER_S);
-}
-
-static void write_in_place(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void replace(const char *path, const char *text)
-{
-    assert_int_equal(file_replace(path, text, strlen(text), NULL), 0);
-}
-
-static void put(const struct world *world, const char *name, const char *text)
-{
-    auto_free char *path = in_folder(world, name);
-    replace(path, text);
-}
+#include "watch_world.h"
 
 /* ---- Looking -------------------------------------------------------------------------------- */
-
-static void watch_path(struct world *world, const char *path, bool is_optional)
-{
-    world->watch = watch_new(&(struct watch_options){.path = path, .is_optional = is_optional});
-}
 
 static int look(struct world *world)
 {
@@ -133,18 +32,6 @@ static void expect_refused(struct world *world, const char *message)
     }
     assert_string_not_equal(world->message.by, "");
     expect_look(world, WATCH_SAME);
-}
-
-/** Whether a policy is in force. */
-static bool has_policy(const struct watch_view *view, const char *id)
-{
-    const struct cedar_policies *policies = view->ruleset->policies;
-    for (size_t i = 0; i < cedar_policies_count(policies); i++) {
-        if (strcmp(cedar_policies_id(policies, i), id) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void expect_in_force(const struct world *world, const char *id)
@@ -451,6 +338,7 @@ static void resting_is_a_matter_of_inode_and_time(void **state)
     assert_true(watch_files_are_being_written(&now, &before, written_ns + WATCH_REST_NS - 1));
     assert_false(watch_files_are_being_written(&now, &before, written_ns + WATCH_REST_NS));
     assert_false(watch_files_are_being_written(&now, &before, written_ns - 1));
+    assert_false(watch_files_are_being_written(&now, &now, written_ns)); /* known as it is */
     file.status.st_ino = 8;
     assert_false(watch_files_are_being_written(&now, &before, written_ns));
     file.status.st_ino = 7;
@@ -594,70 +482,6 @@ static void whoever_wants_to_know_is_told_before_anybody_else(void **state)
     assert_false(world->is_first);
 }
 
-/* ---- Many threads --------------------------------------------------------------------------- */
-
-enum { READERS = 8, CHANGES = 300 };
-
-static const char version_a[] = NAMED("a1") NAMED("a2");
-static const char version_b[] = NAMED("b1") NAMED("b2") NAMED("b3");
-
-struct reader {
-    pthread_t thread;
-    struct watch *watch;
-    atomic_bool *is_over;
-    unsigned changes;
-    unsigned wrong; /* rulesets that are neither version, and answers that are neither news */
-};
-
-static bool is_whole(const struct watch_view *view)
-{
-    size_t given = view->ruleset->given_count;
-    return given == 2 ? has_policy(view, "a1") && has_policy(view, "a2")
-                      : given == 3 && has_policy(view, "b1") && has_policy(view, "b2") &&
-                            has_policy(view, "b3");
-}
-
-static void *read_on(void *argument)
-{
-    struct reader *reader = argument;
-    struct watch_view view = {0};
-    bool is_last = false;
-    while (!is_last) {
-        struct watch_message message;
-        is_last = atomic_load(reader->is_over); /* and one look behind it */
-        int r = watch_look(reader->watch, &view, &message, NULL);
-        reader->changes += r == WATCH_CHANGED;
-        reader->wrong += (r != WATCH_CHANGED && r != WATCH_SAME) || !is_whole(&view);
-    }
-    reader->wrong += !has_policy(&view, "b1");
-    watch_view_fini(&view);
-    return NULL;
-}
-
-static void many_threads_see_whole_versions_only(void **state)
-{
-    struct world *world = *state;
-    struct reader readers[READERS];
-    atomic_bool is_over = false;
-    replace(world->path, version_a);
-    watch_path(world, world->path, false);
-    for (size_t i = 0; i < READERS; i++) {
-        readers[i] = (struct reader){.watch = world->watch, .is_over = &is_over};
-        assert_int_equal(pthread_create(&readers[i].thread, NULL, read_on, &readers[i]), 0);
-    }
-    for (int i = 0; i < CHANGES; i++) {
-        replace(world->path, i % 2 == 0 ? version_b : version_a);
-    }
-    replace(world->path, version_b);
-    rest(world->path); /* It may have got the inode that was read last. */
-    atomic_store(&is_over, true);
-    for (size_t i = 0; i < READERS; i++) {
-        assert_int_equal(pthread_join(readers[i].thread, NULL), 0);
-        assert_int_equal(readers[i].wrong, 0);
-        assert_true(readers[i].changes > 0);
-    }
-}
-
 /* ---- Reading once, and paths ---------------------------------------------------------------- */
 
 static void count_findings(const struct lint_finding *finding, void *context)
@@ -747,7 +571,6 @@ int main(void)
         world_test(a_file_that_is_gone_is_refused_and_lifts_nothing),
         world_test(each_view_hears_of_a_refusal_and_of_changes_by_their_authors),
         world_test(whoever_wants_to_know_is_told_before_anybody_else),
-        world_test(many_threads_see_whole_versions_only),
         world_test(reading_once_reports_everything),
         world_test(a_text_can_be_read_as_if_it_were_the_file),
         world_test(paths_follow_from_one_another),
