@@ -276,6 +276,11 @@ static void do_run(struct victim *victim, const char *id)
     struct rondo_error err = {0};
     int r = id == NULL ? start_run(victim, &loop, &opening, &err)
                        : resume_run(victim, id, &loop, &opening, &err);
+    bool is_of_others = victim->options.others && (r == RONDO_ERR_STATE || opening.is_held);
+    if (is_of_others) {
+        loop_free(loop);
+        return;
+    }
     if (r < 0) {
         say("x %s %d %s", id == NULL ? "-" : id, r, err.message);
         victim->failures++;
@@ -345,6 +350,7 @@ static int open_all(struct victim *victim, struct rondo_error *err)
         .store = victim->store,
         .clock = &victim->clock,
         .lease_ns = victim->options.lease_ms * NS_PER_MS,
+        .policy = victim->options.policy,
     };
     r = runtime_new(&runtime_options, &victim->runtime, err);
     if (r < 0) {

@@ -23,6 +23,7 @@ static const struct {
     ROW("--effects", effects, TEXT),
     ROW("--agent", agent, TEXT),
     ROW("--resume", resume, TEXT),
+    ROW("--policy", policy, TEXT),
     ROW("--threads", threads, NUMBER),
     ROW("--runs", runs, NUMBER),
     ROW("--iterations", iterations, NUMBER),
@@ -40,6 +41,7 @@ static const struct {
     ROW("--keep", keep, FLAG),
     ROW("--barrier", barrier, FLAG),
     ROW("--again", again, FLAG),
+    ROW("--others", others, FLAG),
     ROW("--no-sync", no_sync, FLAG),
 };
 

@@ -10,6 +10,7 @@ struct victim_options {
     const char *effects; /**< file to which bodies append */
     const char *agent;   /**< agent_id of new runs */
     const char *resume;  /**< work on this run only; NULL = on all unfinished ones, then new ones */
+    const char *policy;  /**< file with Cedar policies; NULL = none */
     int64_t threads;     /**< loops at once */
     int64_t runs;        /**< runs that the store shall have in the end */
     int64_t iterations;  /**< limit of each run */
@@ -27,6 +28,7 @@ struct victim_options {
     bool keep;    /**< like hold, but until a byte or the end of stdin; then the run is given up */
     bool barrier; /**< print "r" and wait for a byte on stdin before claiming */
     bool again;   /**< after a failure of the store, try to start another run */
+    bool others;  /**< leave runs alone that others hold, or have ended since */
     bool no_sync; /**< fsync and fdatasync do nothing: shows that a power cut test can fail */
 };
 
