@@ -70,15 +70,18 @@ enum gate_news_kind {
     GATE_REFUSED, /**< a change was refused; nothing changed */
 };
 
-/** What happened to the policies since the step before. */
+/** Bytes that the limits in news take at most: four names with a number each. */
+#define GATE_LIMITS_SIZE 160
+
+/** What happened to the policies since the step before. Texts are borrowed until the next one. */
 struct gate_news {
     enum gate_news_kind kind;
-    char sha256[DIGEST_HEX_SIZE]; /**< in force now; "" = changed to what is built in */
-    char source[4096];
-    char by[256];
-    char message[RONDO_ERROR_MESSAGE_SIZE]; /**< GATE_REFUSED */
-    char limits[512];                       /**< JSON object, as the journal has it */
-    char old_limits[512];                   /**< "" = there were none before */
+    const char *sha256; /**< in force now; "" = built in */
+    const char *source;
+    const char *by;
+    const char *message;               /**< GATE_REFUSED */
+    char limits[GATE_LIMITS_SIZE];     /**< JSON object, as the journal has it */
+    char old_limits[GATE_LIMITS_SIZE]; /**< "" = there were none before */
 };
 
 struct gate {

@@ -303,7 +303,8 @@ static void decide(const struct gate *gate, const struct gate_request *request,
     struct subject_step step = {.action = request->action, .condition = request->condition};
     struct verdict verdict;
     subject_decide(policy_gate->subject, &facts, &step, &verdict);
-    *ret_decision = (struct gate_decision){.is_allowed = verdict.outcome == VERDICT_ALLOW};
+    memset(ret_decision, 0, sizeof(*ret_decision)); /* A literal would be a copy on the stack. */
+    ret_decision->is_allowed = verdict.outcome == VERDICT_ALLOW;
     if (!ret_decision->is_allowed) {
         deny(policy_gate, request, &verdict, ret_decision);
     } else if (request->action == ACTION_ITERATE) {
@@ -357,9 +358,9 @@ static void tell_change(struct policy_gate *policy_gate, const struct subject_fa
         return;
     }
     ret_news->kind = GATE_CHANGED;
-    snprintf(ret_news->sha256, sizeof(ret_news->sha256), "%s", recorded_digest(ruleset));
-    snprintf(ret_news->source, sizeof(ret_news->source), "%s", ruleset->source);
-    snprintf(ret_news->by, sizeof(ret_news->by), "%s", policy_gate->message.by);
+    ret_news->sha256 = recorded_digest(ruleset);
+    ret_news->source = ruleset->source;
+    ret_news->by = policy_gate->message.by;
     write_limits(policy_gate, facts, ret_news->limits, sizeof(ret_news->limits));
     snprintf(policy_gate->in_force, sizeof(policy_gate->in_force), "%s", recorded_digest(ruleset));
 }
@@ -369,10 +370,10 @@ static void tell_refusal(struct policy_gate *policy_gate, struct gate_news *ret_
     const struct ruleset *ruleset = policy_gate->view.ruleset;
     policy_gate->has_refusal = false;
     ret_news->kind = GATE_REFUSED;
-    snprintf(ret_news->sha256, sizeof(ret_news->sha256), "%s", ruleset->digest);
-    snprintf(ret_news->source, sizeof(ret_news->source), "%s", ruleset->source);
-    snprintf(ret_news->by, sizeof(ret_news->by), "%s", policy_gate->message.by);
-    snprintf(ret_news->message, sizeof(ret_news->message), "%s", policy_gate->message.text);
+    ret_news->sha256 = ruleset->digest;
+    ret_news->source = ruleset->source;
+    ret_news->by = policy_gate->message.by;
+    ret_news->message = policy_gate->message.text;
 }
 
 static void refresh(const struct gate *gate, const struct gate_request *request,

@@ -45,7 +45,7 @@ struct limit_question {
 };
 
 /** Points that are tried for one limit; policies with more make it estimated. */
-#define LIMIT_POINTS 512
+#define LIMIT_POINTS 128
 
 /**
  * The first value of a counter, from `from` on, that is denied. Everything else in the context
