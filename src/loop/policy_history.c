@@ -7,32 +7,48 @@
 #include <stdio.h>
 #include <string.h>
 
-struct newest {
+/** Entries that are looked through for whoever has set the very same policies just now. */
+#define LOOK_BACK    8
+#define LOOK_BACK_NS (10 * NS_PER_S)
+
+struct search {
     const struct ruleset *ruleset;
-    bool is_same;
+    unsigned count;
+    bool is_newest; /* the newest entry is the ruleset's */
+    bool is_found;  /* it, or one that was set just now, is */
     char by[WATCH_BY_SIZE];
 };
 
-static bool take_newest(const struct store_policy_change *change, void *context)
+/**
+ * The entry of `rondo policy set` need not be the newest: a process that still read the file before
+ * may have entered that in between.
+ */
+static bool take_entry(const struct store_policy_change *change, void *context)
 {
-    struct newest *newest = context;
-    newest->is_same = strcmp(change->digest, newest->ruleset->digest) == 0;
-    snprintf(newest->by, sizeof(newest->by), "%s", change->by);
-    return false;
+    struct search *search = context;
+    bool is_same = strcmp(change->digest, search->ruleset->digest) == 0;
+    bool is_recent = clock_now(clock_system()) - change->time_ns < LOOK_BACK_NS;
+    search->is_newest = is_same && search->count == 0;
+    search->is_found =
+        search->is_newest || (is_same && is_recent && strcmp(change->how, "set") == 0);
+    snprintf(search->by, sizeof(search->by), "%s", change->by);
+    return !search->is_found && ++search->count < LOOK_BACK;
 }
 
 void policy_history_enter(void *context, const struct ruleset *ruleset, bool is_first, char *by,
                           size_t by_size)
 {
     struct store *store = context;
-    struct newest newest = {.ruleset = ruleset};
+    struct search search = {.ruleset = ruleset};
     if (strcmp(ruleset->source, RULESET_BUILT_IN) == 0) {
         return;
     }
     /* Reading is cheap; writing would take the store's lock just to find the same again. */
-    store->ops->read_policies(store, ruleset->source, 0, take_newest, &newest, NULL);
-    if (newest.is_same) {
-        snprintf(by, by_size, "%s", newest.by);
+    store->ops->read_policies(store, ruleset->source, 0, take_entry, &search, NULL);
+    if (search.is_found) {
+        snprintf(by, by_size, "%s", search.by);
+    }
+    if (search.is_newest) {
         return;
     }
     struct store_policy_change change = {

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,20 @@ static bool has_suffix(const char *name, const char *suffix)
 }
 
 /**
+ * When an inode was made. A file that was replaced by rename may get the inode of the one before
+ * the last; only this tells it from a file that is being written in place.
+ */
+static int64_t born_ns(const char *path)
+{
+    struct statx status;
+    if (statx(AT_FDCWD, path, 0, STATX_BTIME, &status) < 0 ||
+        (status.stx_mask & STATX_BTIME) == 0) {
+        return 0;
+    }
+    return (int64_t)status.stx_btime.tv_sec * NS_PER_S + (int64_t)status.stx_btime.tv_nsec;
+}
+
+/**
  * Take a file. One that is there and cannot be looked at is a problem of the whole: to leave it out
  * would leave out what it forbids. Takes `path` over.
  * @param must_exist a name without a file behind it is a problem as well
@@ -54,6 +69,7 @@ static void take_file(struct watch_files *files, char *path, enum ruleset_part p
         free(path);
         return;
     }
+    file.born_ns = born_ns(path);
     files->files = memory_resize(files->files, files->count + 1, sizeof(*files->files));
     files->files[files->count++] = file;
 }
@@ -141,6 +157,7 @@ static uint64_t sign(const struct watch_files *files)
         }
         hash = add_number(hash, file->status.st_dev);
         hash = add_number(hash, file->status.st_ino);
+        hash = add_number(hash, (uint64_t)file->born_ns);
         hash = add_number(hash, (uint64_t)file->status.st_size);
         hash = add_number(hash, (uint64_t)time_ns(&file->status.st_mtim));
         hash = add_number(hash, (uint64_t)time_ns(&file->status.st_ctim));
@@ -209,7 +226,8 @@ bool watch_files_are_being_written(const struct watch_files *now, const struct w
         const struct stat *status = &now->files[i].status;
         const struct watch_file *old = find_path(before, now->files[i].path);
         bool is_same_inode = old != NULL && old->status.st_ino == status->st_ino &&
-                             old->status.st_dev == status->st_dev;
+                             old->status.st_dev == status->st_dev &&
+                             old->born_ns == now->files[i].born_ns;
         bool is_untouched = is_same_inode && is_same_state(&old->status, status);
         int64_t age = now_ns - time_ns(&status->st_mtim);
         if (is_same_inode && !is_untouched && age >= 0 && age < WATCH_REST_NS) {

@@ -10,6 +10,7 @@ struct watch_file {
     char *path;
     enum ruleset_part part;
     struct stat status; /**< when it was found */
+    int64_t born_ns;    /**< when its inode was made; 0 = the file system does not say */
     const char *text;   /**< taken instead of what the file holds; NULL = that. Borrowed */
     size_t text_len;
 };
