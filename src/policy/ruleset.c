@@ -272,6 +272,25 @@ static int check_size(const struct ruleset_text *texts, size_t count, struct ron
                            (long)LIMIT_POLICY_BYTES);
 }
 
+/** A template with the id of an own policy would take its place and limit nothing. */
+static int check_own(const struct ruleset *ruleset, bool has_files, struct rondo_error *err)
+{
+    size_t count = cedar_policies_count(ruleset->policies);
+    for (size_t i = 0; i < sizeof(own_policies) / sizeof(own_policies[0]); i++) {
+        bool is_there = own_policies[i].is_default_only && has_files;
+        for (size_t j = 0; j < count && !is_there; j++) {
+            is_there = strcmp(cedar_policies_id(ruleset->policies, j), own_policies[i].id) == 0;
+        }
+        if (!is_there) {
+            return error_set(err, RONDO_ERR_INVALID,
+                             "`%s` is the id of one of Rondo's own policies, and a template cannot "
+                             "take its place; give the template another @id",
+                             own_policies[i].id);
+        }
+    }
+    return 0;
+}
+
 static int fill(struct ruleset *ruleset, const struct ruleset_text *texts, size_t count,
                 struct report *report)
 {
@@ -284,6 +303,10 @@ static int fill(struct ruleset *ruleset, const struct ruleset_text *texts, size_
     size_t own_count = add_own(builder, count > 0);
     ruleset->policies = cedar_builder_finish(builder);
     ruleset->given_count = cedar_policies_count(ruleset->policies) - own_count;
+    r = check_own(ruleset, count > 0, report->err);
+    if (r < 0) {
+        return r;
+    }
     ruleset->counts_iterations = counts_iterations(ruleset);
     digest_texts(ruleset, texts, count);
     keep_texts(ruleset, texts, count);

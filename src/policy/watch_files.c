@@ -11,11 +11,11 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define POLICY_SUFFIX   ".cedar"
 #define ENTITIES_SUFFIX ".entities.json"
@@ -37,41 +37,38 @@ static bool has_suffix(const char *name, const char *suffix)
     return len > suffix_len && strcmp(name + len - suffix_len, suffix) == 0;
 }
 
-/**
- * When an inode was made. A file that was replaced by rename may get the inode of the one before
- * the last; only this tells it from a file that is being written in place.
- */
-static int64_t born_ns(const char *path)
+/** What cannot be looked at is a problem of the whole: left out, it would not forbid any more. */
+static void note_problem(struct watch_files *files, int failure, const char *path)
 {
-    struct statx status;
-    if (statx(AT_FDCWD, path, 0, STATX_BTIME, &status) < 0 ||
-        (status.stx_mask & STATX_BTIME) == 0) {
-        return 0;
-    }
-    return (int64_t)status.stx_btime.tv_sec * NS_PER_S + (int64_t)status.stx_btime.tv_nsec;
+    error_set_errno(&files->problem, RONDO_ERR_IO, failure, "cannot look at %s", path);
+}
+
+/** Takes `path` over. */
+static void add_file(struct watch_files *files, char *path, enum ruleset_part part,
+                     const struct file_state *state)
+{
+    files->files = memory_resize(files->files, files->count + 1, sizeof(*files->files));
+    files->files[files->count++] = (struct watch_file){.path = path, .part = part, .state = *state};
 }
 
 /**
- * Take a file. One that is there and cannot be looked at is a problem of the whole: to leave it out
- * would leave out what it forbids. Takes `path` over.
+ * Take a file that may be there. Takes `path` over.
  * @param must_exist a name without a file behind it is a problem as well
  */
 static void take_file(struct watch_files *files, char *path, enum ruleset_part part,
                       bool must_exist)
 {
-    struct watch_file file = {.path = path, .part = part};
-    struct stat link;
-    if (stat(path, &file.status) < 0) {
-        int stat_errno = errno;
-        if (must_exist || lstat(path, &link) == 0) {
-            error_set_errno(&files->problem, RONDO_ERR_IO, stat_errno, "cannot look at %s", path);
-        }
-        free(path);
+    struct file_state state;
+    bool is_missing = false;
+    int failure = file_state_look(path, &state, &is_missing);
+    if (failure == 0) {
+        add_file(files, path, part, &state);
         return;
     }
-    file.born_ns = born_ns(path);
-    files->files = memory_resize(files->files, files->count + 1, sizeof(*files->files));
-    files->files[files->count++] = file;
+    if (must_exist || !is_missing) {
+        note_problem(files, failure, path);
+    }
+    free(path);
 }
 
 static char *join(const char *first, size_t first_len, const char *second)
@@ -90,10 +87,11 @@ char *watch_part_path(const char *path, size_t part)
                : join(path, stem, part == RULESET_ENTITIES ? ENTITIES_SUFFIX : LINKS_SUFFIX);
 }
 
+/** The other parts of a policy file. */
 static void find_beside(struct watch_files *files, const char *path)
 {
-    for (enum ruleset_part part = RULESET_POLICIES; part < WATCH_PARTS; part++) {
-        take_file(files, watch_part_path(path, part), part, part == RULESET_POLICIES);
+    for (enum ruleset_part part = RULESET_POLICIES + 1; part < WATCH_PARTS; part++) {
+        take_file(files, watch_part_path(path, part), part, false);
     }
 }
 
@@ -134,11 +132,6 @@ static void find_in_folder(struct watch_files *files, const char *path)
     }
 }
 
-static int64_t time_ns(const struct timespec *time)
-{
-    return (int64_t)time->tv_sec * NS_PER_S + time->tv_nsec;
-}
-
 static uint64_t add_number(uint64_t hash, uint64_t number)
 {
     hash = (hash ^ number) * UINT64_C(0x9e3779b97f4a7c15);
@@ -155,32 +148,28 @@ static uint64_t sign(const struct watch_files *files)
         for (const char *at = file->path; *at != '\0'; at++) {
             hash = add_number(hash, (unsigned char)*at);
         }
-        hash = add_number(hash, file->status.st_dev);
-        hash = add_number(hash, file->status.st_ino);
-        hash = add_number(hash, (uint64_t)file->born_ns);
-        hash = add_number(hash, (uint64_t)file->status.st_size);
-        hash = add_number(hash, (uint64_t)time_ns(&file->status.st_mtim));
-        hash = add_number(hash, (uint64_t)time_ns(&file->status.st_ctim));
+        hash = add_number(hash, file->state.device);
+        hash = add_number(hash, file->state.inode);
+        hash = add_number(hash, (uint64_t)file->state.born_ns);
+        hash = add_number(hash, file->state.size);
+        hash = add_number(hash, (uint64_t)file->state.modified_ns);
+        hash = add_number(hash, (uint64_t)file->state.changed_ns);
     }
     return hash | 1;
 }
 
 void watch_files_find(const char *path, struct watch_files *ret_files)
 {
-    struct stat status;
+    struct file_state state;
     *ret_files = (struct watch_files){0};
-    if (stat(path, &status) < 0) {
-        int stat_errno = errno;
-        /* A symbolic link that leads nowhere is not the same as no policies. */
-        ret_files->is_missing =
-            (stat_errno == ENOENT || stat_errno == ENOTDIR) && lstat(path, &status) < 0;
-        if (!ret_files->is_missing) {
-            error_set_errno(&ret_files->problem, RONDO_ERR_IO, stat_errno, "cannot look at %s",
-                            path);
-        }
-    } else if (S_ISDIR(status.st_mode)) {
+    /* A symbolic link that leads nowhere is not the same as no policies. */
+    int failure = file_state_look(path, &state, &ret_files->is_missing);
+    if (failure != 0 && !ret_files->is_missing) {
+        note_problem(ret_files, failure, path);
+    } else if (failure == 0 && S_ISDIR(state.mode)) {
         find_in_folder(ret_files, path);
-    } else {
+    } else if (failure == 0) {
+        add_file(ret_files, memory_dup_string(path), RULESET_POLICIES, &state);
         find_beside(ret_files, path);
     }
     ret_files->signature = sign(ret_files);
@@ -196,9 +185,7 @@ void watch_files_find_as(const char *path, const char *text, size_t len,
         .text = text,
         .text_len = len,
     };
-    for (enum ruleset_part part = RULESET_POLICIES + 1; part < WATCH_PARTS; part++) {
-        take_file(ret_files, watch_part_path(path, part), part, false);
-    }
+    find_beside(ret_files, path);
     ret_files->signature = sign(ret_files);
 }
 
@@ -212,25 +199,17 @@ static const struct watch_file *find_path(const struct watch_files *files, const
     return NULL;
 }
 
-/** Whether a file is as it was: then it may be young, but nobody has written into it since. */
-static bool is_same_state(const struct stat *before, const struct stat *now)
-{
-    return before->st_size == now->st_size && time_ns(&before->st_mtim) == time_ns(&now->st_mtim) &&
-           time_ns(&before->st_ctim) == time_ns(&now->st_ctim);
-}
-
 bool watch_files_are_being_written(const struct watch_files *now, const struct watch_files *before,
                                    int64_t now_ns)
 {
     for (size_t i = 0; i < now->count; i++) {
-        const struct stat *status = &now->files[i].status;
+        const struct file_state *state = &now->files[i].state;
         const struct watch_file *old = find_path(before, now->files[i].path);
-        bool is_same_inode = old != NULL && old->status.st_ino == status->st_ino &&
-                             old->status.st_dev == status->st_dev &&
-                             old->born_ns == now->files[i].born_ns;
-        bool is_untouched = is_same_inode && is_same_state(&old->status, status);
-        int64_t age = now_ns - time_ns(&status->st_mtim);
-        if (is_same_inode && !is_untouched && age >= 0 && age < WATCH_REST_NS) {
+        /* One that is as it was may be young, but nobody has written into it since. */
+        bool is_rewritten = old != NULL && file_state_is_same_file(&old->state, state) &&
+                            !file_state_is_untouched(&old->state, state);
+        int64_t age = now_ns - state->modified_ns;
+        if (is_rewritten && age >= 0 && age < WATCH_REST_NS) {
             return true;
         }
     }
@@ -303,11 +282,11 @@ int watch_files_load(const char *path, const struct watch_files *files, lint_fn 
 
 void watch_files_owner(const struct watch_files *files, char *ret_by, size_t size)
 {
-    const struct stat *latest = NULL;
+    const struct file_state *latest = NULL;
     for (size_t i = 0; i < files->count; i++) {
-        const struct stat *status = &files->files[i].status;
-        if (latest == NULL || time_ns(&status->st_mtim) > time_ns(&latest->st_mtim)) {
-            latest = status;
+        const struct file_state *state = &files->files[i].state;
+        if (latest == NULL || state->modified_ns > latest->modified_ns) {
+            latest = state;
         }
     }
     if (latest == NULL) {
@@ -317,9 +296,9 @@ void watch_files_owner(const struct watch_files *files, char *ret_by, size_t siz
     char names[1024];
     struct passwd entry;
     struct passwd *found = NULL;
-    if (getpwuid_r(latest->st_uid, &entry, names, sizeof(names), &found) == 0 && found != NULL) {
+    if (getpwuid_r(latest->owner, &entry, names, sizeof(names), &found) == 0 && found != NULL) {
         snprintf(ret_by, size, "the file's owner, %s", entry.pw_name);
     } else {
-        snprintf(ret_by, size, "the file's owner, user %lu", (unsigned long)latest->st_uid);
+        snprintf(ret_by, size, "the file's owner, user %lu", (unsigned long)latest->owner);
     }
 }

@@ -2,16 +2,14 @@
 /* Finding, recognising and reading the files of a ruleset. */
 #pragma once
 
+#include "os/file_state.h"
 #include "policy/watch.h"
-
-#include <sys/stat.h>
 
 struct watch_file {
     char *path;
     enum ruleset_part part;
-    struct stat status; /**< when it was found */
-    int64_t born_ns;    /**< when its inode was made; 0 = the file system does not say */
-    const char *text;   /**< taken instead of what the file holds; NULL = that. Borrowed */
+    struct file_state state; /**< when it was found */
+    const char *text;        /**< taken instead of what the file holds; NULL = that. Borrowed */
     size_t text_len;
 };
 

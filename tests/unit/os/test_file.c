@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helper.h"
 
+#include "os/file_state.h"
+
+#include <errno.h>
 #include <sys/stat.h>
 
 static char folder[PATH_MAX];
@@ -193,6 +196,40 @@ static void a_dangling_link_exists(void **state)
     assert_true(file_exists(in_folder("link")));
 }
 
+static void a_state_tells_a_file_from_another_and_from_its_former_self(void **state)
+{
+    (void)state;
+    struct file_state first;
+    struct file_state second;
+    bool is_missing = true;
+    scratch_write(folder, "s", "one");
+    assert_int_equal(file_state_look(in_folder("s"), &first, &is_missing), 0);
+    assert_false(is_missing);
+    assert_int_equal(first.size, 3);
+    assert_true(S_ISREG(first.mode));
+    assert_int_equal(file_state_look(in_folder("s"), &second, &is_missing), 0);
+    assert_true(file_state_is_untouched(&first, &second));
+    assert_int_equal(truncate(in_folder("s"), 1), 0);
+    assert_int_equal(file_state_look(in_folder("s"), &second, &is_missing), 0);
+    assert_true(file_state_is_same_file(&first, &second));
+    assert_false(file_state_is_untouched(&first, &second));
+    scratch_write(folder, "s", "a new file of the same name");
+    assert_int_equal(file_state_look(in_folder("s"), &second, &is_missing), 0);
+    assert_false(file_state_is_same_file(&first, &second));
+}
+
+static void a_link_to_nowhere_is_not_a_missing_file(void **state)
+{
+    (void)state;
+    struct file_state ignored;
+    bool is_missing = false;
+    assert_int_equal(file_state_look(in_folder("none"), &ignored, &is_missing), ENOENT);
+    assert_true(is_missing);
+    assert_int_equal(symlink("nowhere", in_folder("link")), 0);
+    assert_int_equal(file_state_look(in_folder("link"), &ignored, &is_missing), ENOENT);
+    assert_false(is_missing);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -215,6 +252,8 @@ int main(void)
         TEST(folders_nested_up_to_the_limit_are_removed),
         TEST(one_level_past_the_limit_is_refused),
         TEST(a_dangling_link_exists),
+        TEST(a_state_tells_a_file_from_another_and_from_its_former_self),
+        TEST(a_link_to_nowhere_is_not_a_missing_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,6 +292,14 @@ static void texts_have_a_limit_together(void **state)
 static const char links_text[] = "[{\"templateId\":\"t\",\"newId\":\"for-a\",\"values\":"
                                  "{\"?principal\":{\"type\":\"Agent\",\"id\":\"a\"}}}]";
 
+static void a_template_does_not_take_the_place_of_an_own_policy(void **state)
+{
+    (void)state;
+    expect_policies_refused(PERMIT "@id(\"limit.iterations\") forbid (principal == ?principal, "
+                                   "action, resource);",
+                            "give the template another @id");
+}
+
 static void templates_apply_where_they_are_linked(void **state)
 {
     (void)state;
@@ -435,6 +443,7 @@ int main(void)
         cmocka_unit_test(entities_and_links_that_are_wrong_name_their_file),
         cmocka_unit_test(a_second_file_of_entities_is_refused),
         cmocka_unit_test(texts_have_a_limit_together),
+        cmocka_unit_test(a_template_does_not_take_the_place_of_an_own_policy),
         cmocka_unit_test(templates_apply_where_they_are_linked),
         cmocka_unit_test(digests_tell_texts_and_their_parts_apart),
         cmocka_unit_test(the_texts_are_kept_for_the_history),

@@ -328,25 +328,28 @@ static void resting_is_a_matter_of_inode_and_time(void **state)
     (void)state;
     char same[] = "/p.cedar";
     char other[] = "/q.cedar";
-    struct watch_file old_file = {.path = same, .status = {.st_ino = 7, .st_dev = 1}};
+    struct watch_file old_file = {.path = same, .state = {.inode = 7, .device = 1, .born_ns = 3}};
     struct watch_files before = {.files = &old_file, .count = 1};
     struct watch_file file = old_file;
     struct watch_files now = {.files = &file, .count = 1};
     int64_t written_ns = 5 * NS_PER_S;
-    file.status.st_mtim.tv_sec = 5;
+    file.state.modified_ns = written_ns;
     assert_true(watch_files_are_being_written(&now, &before, written_ns));
     assert_true(watch_files_are_being_written(&now, &before, written_ns + WATCH_REST_NS - 1));
     assert_false(watch_files_are_being_written(&now, &before, written_ns + WATCH_REST_NS));
     assert_false(watch_files_are_being_written(&now, &before, written_ns - 1));
     assert_false(watch_files_are_being_written(&now, &now, written_ns)); /* known as it is */
-    file.status.st_ino = 8;
+    file.state.inode = 8;
     assert_false(watch_files_are_being_written(&now, &before, written_ns));
-    file.status.st_ino = 7;
-    file.status.st_dev = 2;
+    file.state.inode = 7;
+    file.state.device = 2;
+    assert_false(watch_files_are_being_written(&now, &before, written_ns));
+    file.state.device = 1;
+    file.state.born_ns = 4; /* the inode was given to a new file */
     assert_false(watch_files_are_being_written(&now, &before, written_ns));
     file = old_file;
     file.path = other;
-    file.status.st_mtim.tv_sec = 5;
+    file.state.modified_ns = written_ns;
     assert_false(watch_files_are_being_written(&now, &before, written_ns));
     assert_false(watch_files_are_being_written(&now, &(struct watch_files){0}, written_ns));
 }
