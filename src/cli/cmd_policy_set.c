@@ -160,7 +160,7 @@ static int replace(const struct change *change, struct rondo_error *err)
     auto_free char *real = realpath(change->path, NULL);
     const char *path = real == NULL ? change->path : real;
     bool has_mode = stat(path, &status) == 0;
-    int r = file_replace(path, buf_string(&change->text), change->text.len, err);
+    int r = file_replace_durably(path, buf_string(&change->text), change->text.len, err);
     if (r == 0 && has_mode && chmod(path, status.st_mode & 07777) < 0) {
         report_warning("the mode of %s could not be kept: %s", path, strerror(errno));
     }

@@ -81,7 +81,8 @@ static int write_all(int fd, const char *bytes, size_t len)
     return 0;
 }
 
-int file_replace(const char *path, const void *bytes, size_t len, struct rondo_error *err)
+static int replace(const char *path, const void *bytes, size_t len, bool is_durable,
+                   struct rondo_error *err)
 {
     auto_buf struct buf temporary = {0};
     buf_printf(&temporary, "%s.XXXXXX", path);
@@ -89,12 +90,41 @@ int file_replace(const char *path, const void *bytes, size_t len, struct rondo_e
     if (fd < 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot create a file beside %s", path);
     }
-    if (write_all(fd, bytes, len) != 0 || rename(temporary.data, path) != 0) {
+    if (write_all(fd, bytes, len) != 0 || (is_durable && fsync(fd) != 0) ||
+        rename(temporary.data, path) != 0) {
         int saved_errno = errno;
         unlink(temporary.data);
         return error_set_errno(err, RONDO_ERR_IO, saved_errno, "cannot write %s", path);
     }
     return 0;
+}
+
+int file_replace(const char *path, const void *bytes, size_t len, struct rondo_error *err)
+{
+    return replace(path, bytes, len, false, err);
+}
+
+/** The name of a new file is kept by its folder. */
+static int sync_folder_of(const char *path, struct rondo_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - path);
+    auto_free char *folder = len > 0         ? memory_dup_bytes(path, len)
+                             : slash == NULL ? memory_dup_string(".")
+                                             : memory_dup_string("/");
+    auto_close int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd) != 0) {
+        return error_set_errno(err, RONDO_ERR_IO, errno,
+                               "%s is written, but a power cut may undo it: cannot sync %s", path,
+                               folder);
+    }
+    return 0;
+}
+
+int file_replace_durably(const char *path, const void *bytes, size_t len, struct rondo_error *err)
+{
+    int r = replace(path, bytes, len, true, err);
+    return r < 0 ? r : sync_folder_of(path, err);
 }
 
 static int make_one_folder(const char *path, struct rondo_error *err)

@@ -22,6 +22,9 @@ int file_read(const char *path, size_t limit, struct buf *ret_buf, struct rondo_
  */
 int file_replace(const char *path, const void *bytes, size_t len, struct rondo_error *err);
 
+/** The same for a file that must survive a power cut: it and its folder are synced. */
+int file_replace_durably(const char *path, const void *bytes, size_t len, struct rondo_error *err);
+
 /** Make a folder and its parents, mode 0700 for those that are new. */
 int file_make_folder(const char *path, struct rondo_error *err);
 
