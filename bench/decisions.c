@@ -36,7 +36,7 @@ static const char tool_policies[] =
     "@id(\"limit.cost\") forbid (principal, action, resource)\n"
     "unless { context.cost_usd.lessThan(decimal(\"5.00\")) };\n"
     "@id(\"paths\") forbid (principal, action == Action::\"call_tool\", resource)\n"
-    "when { context.input has path && !(context.input.path like \"/work/*/src/*\") };\n"
+    "when { context.input has path && !(context.input.path like \"/srv/*/src/*\") };\n"
     "@id(\"modes\") forbid (principal in Group::\"interns\", action == Action::\"call_tool\",\n"
     "resource == Tool::\"write_file\") when { context.input.mode == \"truncate\" };\n"
     "@id(\"shell\") @on_deny(\"ask\") @reason(\"the shell needs approval\")\n"
@@ -52,10 +52,10 @@ static const char entities[] =
     "\"attrs\":{\"server\":\"\",\"read_only\":false},\"parents\":[]},"
     "{\"uid\":{\"type\":\"Run\",\"id\":\"r-1\"},\"attrs\":{"
     "\"agent\":{\"__entity\":{\"type\":\"Agent\",\"id\":\"fixer\"}},"
-    "\"kind\":\"command\",\"workspace\":\"/work\"},\"parents\":[]}]";
+    "\"kind\":\"command\",\"workspace\":\"/srv\"},\"parents\":[]}]";
 
 static const char tool_input[] =
-    "{\"path\":\"/work/project/src/base/arena.c\",\"mode\":\"append\",\"bytes\":512}";
+    "{\"path\":\"/srv/project/src/base/arena.c\",\"mode\":\"append\",\"bytes\":512}";
 
 struct cedar_policies *decisions_parse(const char *text)
 {

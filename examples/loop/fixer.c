@@ -12,6 +12,8 @@
  *
  * Exit code: that of the final status (0 = completed), 10 when the loop could not go on.
  */
+#include <errno.h>
+#include <limits.h>
 #include <rondo/rondo.h>
 
 #include <signal.h>
@@ -179,6 +181,24 @@ static int finish(const struct rondo_loop *loop, enum rondo_turn turn)
     return rondo_status_exit_code(rondo_loop_status(loop));
 }
 
+static void show_usage(void)
+{
+    fprintf(stderr, "usage: fixer [resume] [--limit N] [--die-in N]\n");
+    exit(2);
+}
+
+/** A number of iterations, from 1 on. */
+static int parse_number(const char *text)
+{
+    char *end = NULL;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || number < 1 || number > INT_MAX) {
+        show_usage();
+    }
+    return (int)number;
+}
+
 static struct arguments parse(int argc, char **argv)
 {
     struct arguments arguments = {.limit = 12};
@@ -186,12 +206,11 @@ static struct arguments parse(int argc, char **argv)
         if (strcmp(argv[i], "resume") == 0) {
             arguments.is_resume = 1;
         } else if (strcmp(argv[i], "--limit") == 0 && i + 1 < argc) {
-            arguments.limit = atoi(argv[++i]);
+            arguments.limit = parse_number(argv[++i]);
         } else if (strcmp(argv[i], "--die-in") == 0 && i + 1 < argc) {
-            arguments.die_in = atoi(argv[++i]);
+            arguments.die_in = parse_number(argv[++i]);
         } else {
-            fprintf(stderr, "usage: fixer [resume] [--limit N] [--die-in N]\n");
-            exit(2);
+            show_usage();
         }
     }
     return arguments;

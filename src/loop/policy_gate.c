@@ -28,6 +28,14 @@ struct policy_gate {
     bool has_refusal;               /* to be told with the next refresh */
 };
 
+/* A limit has one number in the journal and in the policies; the names are the same, too. */
+_Static_assert((int)LIMIT_ITERATIONS == (int)RUN_LIMIT_ITERATIONS &&
+                   (int)LIMIT_TOKENS == (int)RUN_LIMIT_TOKENS &&
+                   (int)LIMIT_COST == (int)RUN_LIMIT_COST &&
+                   (int)LIMIT_TIME == (int)RUN_LIMIT_TIME &&
+                   (int)LIMIT_COUNTER_COUNT == (int)RUN_LIMIT_COUNT,
+               "the limits of policies and of the journal are one list");
+
 /** Units of a counter in the journal for one of its units in policies. */
 static int64_t journal_unit(enum limit_counter counter)
 {

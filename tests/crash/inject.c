@@ -54,7 +54,9 @@ static void read_log(const char *path, struct injected *result)
     if (file_read(path, LOG_LIMIT, &log, NULL) < 0 || log.len == 0) {
         return;
     }
-    for (char *line = strtok(log.data, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    char *rest = NULL;
+    for (char *line = strtok_r(log.data, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
         result->is_acked = result->is_acked || (result->is_noticeable && is_ack(line));
         result->is_hit = result->is_hit || strstr(line, "(INJECTED)") != NULL;
         result->is_noticeable = result->is_noticeable || is_noticeable(line);

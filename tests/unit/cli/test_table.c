@@ -63,7 +63,9 @@ static void no_line_is_wider_than_the_terminal(void **state)
     for (size_t width = 1; width < 60; width++) {
         auto_buf struct buf out = {0};
         table_draw(&table, &plain, width, &out);
-        for (char *line = strtok(out.data, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        char *rest = NULL;
+        for (char *line = strtok_r(out.data, "\n", &rest); line != NULL;
+             line = strtok_r(NULL, "\n", &rest)) {
             assert_true(text_width(line) <= width);
         }
     }

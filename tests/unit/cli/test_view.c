@@ -146,7 +146,9 @@ static void no_line_of_a_frame_reaches_the_last_column(void **state)
     for (size_t columns = 2; columns < 140; columns++) {
         auto_buf struct buf out = {0};
         draw(&fixture, columns, 24, &out);
-        for (char *line = strtok(out.data, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        char *rest = NULL;
+        for (char *line = strtok_r(out.data, "\n", &rest); line != NULL;
+             line = strtok_r(NULL, "\n", &rest)) {
             assert_true(text_width(line) < columns);
             assert_null(strchr(line, '\033'));
         }

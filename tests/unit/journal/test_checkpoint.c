@@ -6,6 +6,7 @@
 #include "cases.h"
 #include "store/memory_store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,7 @@ static struct run_state some_state(void)
 {
     struct run_state run = {.seq = 12, .iteration = 3, .finished = 3, .checkpoint_number = 2};
     run.condition_count = 1;
-    strcpy(run.conditions[0].name, "all_tests_pass");
+    snprintf(run.conditions[0].name, sizeof(run.conditions[0].name), "all_tests_pass");
     return run;
 }
 

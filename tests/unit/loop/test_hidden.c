@@ -21,8 +21,8 @@ static void assert_paths(char **paths, const char *const *expected)
 static void a_store_in_its_own_folder_is_hidden_with_the_folder(void **state)
 {
     (void)state;
-    auto_hidden char **paths = hidden_of_store("/work/.rondo/rondo.db");
-    assert_paths(paths, (const char *const[]){"/work/.rondo", NULL});
+    auto_hidden char **paths = hidden_of_store("/srv/.rondo/rondo.db");
+    assert_paths(paths, (const char *const[]){"/srv/.rondo", NULL});
 }
 
 static void a_store_elsewhere_is_hidden_with_its_policies(void **state)

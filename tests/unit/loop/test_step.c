@@ -23,7 +23,7 @@ static struct run_state ready(uint64_t finished)
 static void verified(struct run_state *run, enum rondo_condition_status status)
 {
     run->condition_count = 1;
-    strcpy(run->conditions[0].name, "a");
+    snprintf(run->conditions[0].name, sizeof(run->conditions[0].name), "a");
     run->conditions[0].status = status;
     run->verified = run->finished;
 }

@@ -51,7 +51,7 @@ static const char entities_json[] =
     "{\"uid\":{\"type\":\"Team\",\"id\":\"red\"},\"attrs\":{},\"parents\":[]}]";
 
 static const char context_json[] =
-    "{\"n\":7,\"path\":\"/work/src/a.c\",\"inner\":{\"deep\":[1,2,3]},"
+    "{\"n\":7,\"path\":\"/srv/src/a.c\",\"inner\":{\"deep\":[1,2,3]},"
     "\"cost\":{\"__extn\":{\"fn\":\"decimal\",\"arg\":\"1.25\"}}}";
 
 static struct question ann_views(void)
@@ -91,7 +91,7 @@ static void looking_at_what_is_there_allocates_nothing(void **state)
     (void)state;
     assert_int_equal(
         count_allocations("permit (principal in Team::\"red\", action, resource is File)\n"
-                          "when { context.n < 10 && context.path like \"/work/*.c\" }\n"
+                          "when { context.n < 10 && context.path like \"/srv/*.c\" }\n"
                           "unless { principal.age > 65 || !(principal has name) };\n"
                           "forbid (principal, action, resource)\n"
                           "when { principal.hasTag(\"shift\") && principal.getTag(\"shift\") == "
