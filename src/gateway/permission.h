@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The `permissions` of a role's tool entry: {default: allow|deny, allow: [...], deny: [...]} with
+ * patterns `argument=glob` (on the text of that argument; an absent one does not match) or a bare
+ * glob on every text argument. Deny goes first, then allow, then the default. Globs are those of
+ * Python's fnmatch: `*` `?` `[seq]` `[!seq]`, matching the whole text, line ends included. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct json_object;
+
+/**
+ * @param permissions normal form; NULL = everything is allowed
+ * @param ret_rule    when refused: the pattern, or NULL = by default; borrowed from `permissions`
+ */
+bool permission_allows(struct json_object *permissions, struct json_object *arguments,
+                       const char **ret_rule);
+
+/** Linear in the lengths for any pattern. */
+bool glob_matches(const char *glob, const char *text);

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Tools that an agent can call. A tool type is one static `struct tool_type` in the table of
+ * gateway/type_table.c; opening an entry of a role's `tools` puts one or more tools into a toolbox.
+ *
+ * Whatever goes wrong inside a tool is a result that the model reads ("Error: ..."), never an error
+ * of the run.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/cancel.h"
+#include "rondo/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clock;
+struct dotenv;
+struct http_client;
+struct json_object;
+struct net_guard;
+struct toolbox;
+
+/** What tools find around them. Everything is borrowed and outlives the toolbox. */
+struct tool_surroundings {
+    const char *workspace;   /**< absolute: where the agent works; base of relative paths */
+    const char *role_folder; /**< absolute, or NULL */
+    const struct dotenv *dotenv;
+    struct http_client *http;
+    const struct net_guard *guard;
+    const struct clock *clock;
+    const char *supervisor;        /**< for os/spawn, or NULL */
+    const char *const *hide_paths; /**< hidden from sandboxed commands */
+    const char *sandbox; /**< tier for shell, script, python: "namespace" (default), ... */
+    bool allow_network;  /**< whether sandboxed commands have a network */
+    struct json_object *security_tools; /**< normal form of spec.security.tools, or NULL */
+    struct mcp_shared *mcp;             /**< servers of rondo.yaml, or NULL */
+};
+
+/** One call. Borrowed. */
+struct tool_call {
+    const char *id;                /**< of the call, unique in its run */
+    const char *idempotency_key;   /**< the same when a call in doubt is repeated */
+    struct json_object *arguments; /**< an object that fits the schema */
+    int64_t deadline_ns;           /**< monotonic clock */
+    struct cancel *cancel;
+};
+
+/** What a tool says. `text` is what the model reads. */
+struct tool_result {
+    struct buf text;
+    bool is_error;
+    bool is_truncated;
+    bool has_exit_code; /**< as a verifier: exit_code is valid */
+    int exit_code;
+};
+
+void tool_result_fini(struct tool_result *result);
+
+/** Make the result an error: formatted text, by convention beginning with "Error: ". */
+void tool_fail(struct tool_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** Cut the text to `max` bytes, "\n[truncated]" counted in, on a character boundary. */
+void tool_result_truncate(struct tool_result *result, size_t max);
+
+struct tool {
+    char *name;
+    char *description;
+    char *schema;       /**< JSON Schema of the arguments, an object, as text */
+    const char *type;   /**< of the role's entry: "shell", "mcp"; static */
+    bool is_pure;       /**< without effect outside of the run: needs no durable intent */
+    bool is_idempotent; /**< a call in doubt may simply be repeated */
+    bool needs_confirmation;
+    bool is_concurrent; /**< may run at the same time as others of its kind */
+    struct json_object
+        *permissions; /**< normal form of the entry's permissions, borrowed; or NULL */
+    /** Run. Blocks up to the deadline; honours cancel. @param ret_result zeroed by the caller */
+    void (*run)(const struct tool *tool, const struct tool_call *call,
+                struct tool_result *ret_result);
+    void *context;
+};
+
+struct tool_type {
+    const char *name; /**< "filesystem" */
+    /**
+     * Open an entry of a role: check what a file alone cannot tell (a repository is there, a
+     * variable is set), and add its tools with toolbox_add.
+     * @param config normal form of the entry, borrowed for as long as the toolbox lives
+     */
+    int (*open)(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err);
+};
+
+/** The types that can run, ended by one without a name. */
+extern const struct tool_type *const tool_types[];
+/** NULL when there is no such type. */
+const struct tool_type *tool_type_find(const char *name);

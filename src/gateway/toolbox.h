@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The tools of one agent: opened from a role's entries, found by name, called with everything that
+ * must stand before a call: arguments that are JSON and fit the schema, permissions, bounds.
+ *
+ * What policies say about a call is asked by the loop before toolbox_call.
+ */
+#pragma once
+
+#include "gateway/tool.h"
+
+/** Most of a call's arguments, bytes of JSON. */
+#define TOOL_ARGUMENTS_MAX_BYTES ((size_t)1024 * 1024)
+/** Most that any tool's result holds, bytes. */
+#define TOOL_RESULT_MAX_BYTES ((size_t)1024 * 1024)
+/** Tools of one agent. */
+#define TOOLBOX_MAX_TOOLS 512
+
+/** @param surroundings copied; what it points to is borrowed */
+struct toolbox *toolbox_new(const struct tool_surroundings *surroundings);
+/** Ends servers that were started. NULL is allowed. */
+void toolbox_free(struct toolbox *toolbox);
+
+const struct tool_surroundings *toolbox_surroundings(const struct toolbox *toolbox);
+
+/**
+ * Open one entry of a role's `tools`. A type that cannot run (RONDO_ERR_UNSUPPORTED) is the
+ * caller's to report.
+ * @param config kept (json_object_get)
+ */
+int toolbox_open(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err);
+
+/**
+ * Add a tool. RONDO_ERR_INVALID for a second one of a name, RONDO_ERR_LIMIT above
+ * TOOLBOX_MAX_TOOLS.
+ * @param tool its strings are taken over; `context` stays the type's, see toolbox_own
+ */
+int toolbox_add(struct toolbox *toolbox, const struct tool *tool, struct rondo_error *err);
+
+/** Call `free_owned(owned)` when the toolbox is freed; last registered first. */
+void toolbox_own(struct toolbox *toolbox, void *owned, void (*free_owned)(void *owned));
+
+size_t toolbox_count(const struct toolbox *toolbox);
+const struct tool *toolbox_at(const struct toolbox *toolbox, size_t index);
+/** NULL when there is none. */
+const struct tool *toolbox_find(const struct toolbox *toolbox, const char *name);
+
+/** Names, descriptions and schemas for a model, in the order of opening. */
+struct model_tool;
+void toolbox_describe(const struct toolbox *toolbox, struct model_tool *ret_tools);
+
+/** Why a call cannot be made. */
+enum tool_refusal {
+    TOOL_READY = 0,
+    TOOL_UNKNOWN,
+    TOOL_BAD_ARGUMENTS,
+    TOOL_NOT_PERMITTED,
+};
+
+/**
+ * Look at a call before it is made.
+ * @param arguments as the model wrote them; "" reads as {}
+ * @param ret_arguments TOOL_READY: the arguments as an object, json_object_put()
+ * @param ret_result otherwise: what to tell the model, so that it can do better
+ */
+enum tool_refusal toolbox_prepare(const struct toolbox *toolbox, const char *name,
+                                  const char *arguments, struct json_object **ret_arguments,
+                                  struct tool_result *ret_result);
+
+/** Make a call that was prepared. The result is bounded and valid UTF-8. */
+void toolbox_call(const struct toolbox *toolbox, const struct tool *tool,
+                  const struct tool_call *call, struct tool_result *ret_result);

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Role files: InitRunner's YAML envelope (apiVersion initrunner/v1), read into a checked, complete
+ * form. One table of fields (role/fields.h) gives parsing, coercion, checks, defaults, warnings
+ * and the reference page docs/role-reference.md.
+ *
+ * A file is never half read: it gives a role, or findings that say where what is wrong.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "rondo/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_object;
+
+enum role_severity {
+    ROLE_ERROR,
+    ROLE_WARNING, /**< unknown key, setting without effect, setting that `run` does not support */
+};
+
+/** Something to say about a file. Owned texts. */
+struct role_finding {
+    enum role_severity severity;
+    size_t line; /**< from 1; 0 = none */
+    size_t column;
+    char *path;    /**< "spec.guardrails.max_iterations", "spec.tools[2].endpoints[0].name" */
+    char *message; /**< what is wrong */
+    char *hint;    /**< what would be right; may be NULL */
+};
+
+struct role_findings {
+    struct role_finding *items;
+    size_t count;
+    size_t room;
+};
+
+void role_findings_fini(struct role_findings *findings);
+/** Number of errors among them. */
+size_t role_findings_errors(const struct role_findings *findings);
+
+struct role_model {
+    char *provider;
+    char *name;
+    char *base_url;    /**< or NULL */
+    char *api_key_env; /**< or NULL */
+    double temperature;
+    int64_t max_tokens;
+};
+
+/** Limits; -1 = not set. */
+struct role_guardrails {
+    int64_t max_tokens_per_run; /**< output tokens of one iteration */
+    int64_t max_tool_calls;     /**< of one iteration; 0 = none may run */
+    int64_t timeout_seconds;    /**< of one iteration */
+    int64_t max_request_limit; /**< model requests of one iteration; -1 = max_tool_calls + 10, 30 */
+    int64_t input_tokens_limit;
+    int64_t total_tokens_limit;
+    int64_t session_token_budget;
+    int64_t max_iterations;
+    int64_t autonomous_token_budget;
+    int64_t autonomous_timeout_seconds;
+};
+
+/** Sections that are absent have the defaults. */
+struct role_autonomy {
+    bool is_given;
+    char *continuation_prompt;
+    int64_t max_history_messages;
+    int64_t max_plan_steps;
+    double iteration_delay_seconds;
+    int64_t max_no_tool_call_iterations;
+    int64_t checkpoint_interval; /**< Rondo's own; default 1 */
+};
+
+/** Rondo's own: spec.autonomy.exit_conditions[]. Either `command` or `tool`, or neither: then the
+ * command is detected from the project by the condition's name, as `rondo loop --until NAME`. */
+struct role_condition {
+    char *name;
+    char *command;   /**< for `sh -c`; or NULL */
+    char *tool;      /**< name of a tool as the agent sees it; or NULL */
+    char *server;    /**< with `tool`: shared MCP server of rondo.yaml; or NULL */
+    char *arguments; /**< JSON object for the tool, "{}" */
+    int64_t timeout_seconds;
+};
+
+struct role {
+    char *path;   /**< of the file, absolute */
+    char *folder; /**< its folder, absolute */
+    char *name;   /**< metadata.name: the agent's id */
+    char *description;
+    char *text;                 /**< spec.role */
+    struct json_object *normal; /**< the whole file in normal form, all defaults filled */
+    struct role_model model;
+    struct role_guardrails guardrails;
+    struct role_autonomy autonomy;
+    struct role_condition *conditions;
+    size_t condition_count;
+    struct json_object *tools; /**< normal.spec.tools: array of objects with `type`; borrowed */
+    char *policy;  /**< Rondo's own: spec.policy, a path relative to the file; or NULL */
+    char *sandbox; /**< Rondo's own: spec.execution.sandbox: namespace, landlock, none; or
+                        NULL = default */
+};
+
+/** Versions of InitRunner's schema whose defaults the normal form fills in. */
+enum role_schema {
+    ROLE_SCHEMA_1_0,  /**< v1.0.0: what came later appears only where it is given */
+    ROLE_SCHEMA_1_13, /**< v1.13: all of it */
+};
+
+/**
+ * Read and check a role file.
+ * @param findings errors and warnings are added; role_findings_fini()
+ * @param ret_role NULL when there are errors; role_free()
+ * @return 0, also with findings; a negative code when the file cannot be read at all
+ */
+int role_read(const char *path, enum role_schema schema, struct role_findings *findings,
+              struct role **ret_role, struct rondo_error *err);
+
+/** The same for a text in memory. @param path for messages and for `folder` */
+int role_parse(const char *yaml, size_t len, const char *path, enum role_schema schema,
+               struct role_findings *findings, struct role **ret_role, struct rondo_error *err);
+
+/** Rebuild a role from its normal form, as the journal keeps it. @param path recorded with it */
+int role_from_normal(const char *json, size_t len, const char *path, struct role **ret_role,
+                     struct rondo_error *err);
+
+/** NULL is allowed. */
+void role_free(struct role *role);
+
+/**
+ * What `run` will not do, though the file asks for it: one warning for each section, tool type or
+ * setting (ingest, sinks, triggers, memory, ...), by name.
+ */
+void role_find_unsupported(const struct role *role, struct role_findings *findings);
+
+/**
+ * Put the skills of the role in: the tools they bring are merged into role->tools (the role's own
+ * entry of a type wins), and the system prompt is written: the role's text and the skills' bodies.
+ * @param extra_folder --skill-dir, or NULL
+ * @param ret_prompt   system prompt
+ */
+int role_resolve_skills(struct role *role, const char *extra_folder, struct role_findings *findings,
+                        struct buf *ret_prompt, struct rondo_error *err);
+
+/** Append the reference of all fields, in Markdown. */
+void role_describe(struct buf *ret_text);
