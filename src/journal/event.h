@@ -35,6 +35,13 @@ enum journal_type {
     JOURNAL_ITERATION_STARTED,
     JOURNAL_ITERATION_FINISHED,
     JOURNAL_ITERATION_INTERRUPTED,
+    JOURNAL_MODEL_REQUESTED,
+    JOURNAL_MODEL_RETRYING,
+    JOURNAL_MODEL_REPLIED,
+    JOURNAL_TOOL_REQUESTED,
+    JOURNAL_TOOL_FINISHED,
+    JOURNAL_PLAN_UPDATED,
+    JOURNAL_HISTORY_TRIMMED,
     JOURNAL_VERIFICATION_STARTED,
     JOURNAL_CONDITION_EVALUATED,
     JOURNAL_VERIFICATION_FINISHED,
@@ -74,6 +81,14 @@ struct journal_event {
     int64_t met;
     int64_t total;
     int64_t failures;
+    int64_t turn;
+    int64_t index;
+    int64_t messages;
+    int64_t tokens_in;
+    int64_t tokens_out;
+    int64_t tokens_cached;
+    int64_t tokens_reasoning;
+    int64_t delay_ns;
     const char *agent_id;
     const char *version;
     const char *owner;
@@ -97,6 +112,13 @@ struct journal_event {
     const char *verdict;
     const char *decision;
     const char *estimate;
+    const char *model;
+    const char *prompt;
+    const char *thinking;
+    const char *stop;
+    const char *call_id;
+    const char *arguments;
+    const char *request_id;
     const char *spec;        /**< JSON */
     const char *attributes;  /**< JSON */
     const char *custom_data; /**< JSON */
@@ -104,6 +126,9 @@ struct journal_event {
     const char *old_limits;
     const char *policies;
     const char *errors;
+    const char *calls;
+    const char *native;
+    const char *plan;
 };
 
 /** Dotted name of a type ("iteration.started"). Static. */

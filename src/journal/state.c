@@ -105,12 +105,35 @@ static void fold_started(struct run_state *state, const struct journal_event *ev
     state->finish = FINISH_NONE;
 }
 
+/** What a body reports may hold replies that were counted when they came. */
+static void fold_body_usage(struct run_state *state, const struct journal_event *event)
+{
+    if (event->tokens > state->body_tokens) {
+        state->tokens = add_saturating(state->tokens, event->tokens - state->body_tokens);
+    }
+    if (event->cost_micro > state->body_cost_micro) {
+        state->cost_micro =
+            add_saturating(state->cost_micro, event->cost_micro - state->body_cost_micro);
+    }
+    state->body_tokens = 0;
+    state->body_cost_micro = 0;
+}
+
+/** A round inside the body is as good as one behind it when nothing came between. */
+static void fold_body_verified(struct run_state *state)
+{
+    if (state->is_body_verified && state->consecutive_failures == 0) {
+        state->phase = PHASE_READY;
+        state->verified = state->finished;
+    }
+    state->is_body_verified = false;
+}
+
 static void fold_finished(struct run_state *state, const struct journal_event *event)
 {
     state->phase = PHASE_BODY_DONE;
     state->finished = (uint64_t)event->iteration;
-    state->tokens = add_saturating(state->tokens, event->tokens);
-    state->cost_micro = add_saturating(state->cost_micro, event->cost_micro);
+    fold_body_usage(state, event);
     state->last_finished_ns = event->time_ns;
     const char *outcome = event->outcome == NULL ? "" : event->outcome;
     bool is_ok = strcmp(outcome, "ok") == 0;
@@ -121,6 +144,28 @@ static void fold_finished(struct run_state *state, const struct journal_event *e
     state->finish = FINISH_NONE;
     if (event->finish != NULL) {
         run_finish_from_name(event->finish, &state->finish);
+    }
+    fold_body_verified(state);
+}
+
+static void fold_replied(struct run_state *state, const struct journal_event *event)
+{
+    int64_t tokens = event->tokens > 0 ? event->tokens : 0;
+    int64_t cost_micro = event->cost_micro > 0 ? event->cost_micro : 0;
+    state->tokens = add_saturating(state->tokens, tokens);
+    state->cost_micro = add_saturating(state->cost_micro, cost_micro);
+    state->body_tokens = add_saturating(state->body_tokens, tokens);
+    state->body_cost_micro = add_saturating(state->body_cost_micro, cost_micro);
+}
+
+/** Steps of an agent: what they do may change what was verified before. */
+static void fold_agent_step(struct run_state *state, const struct journal_event *event)
+{
+    state->is_body_verified = false;
+    if (event->type == JOURNAL_MODEL_REQUESTED) {
+        state->turn = (uint64_t)event->turn;
+    } else if (event->type == JOURNAL_MODEL_REPLIED) {
+        fold_replied(state, event);
     }
 }
 
@@ -155,10 +200,24 @@ static void fold_verification_started(struct run_state *state, const struct jour
         }
         return;
     }
-    state->phase = PHASE_IN_VERIFYING;
+    /* An agent that wants to finish has its conditions evaluated inside its body. */
+    if (state->phase != PHASE_IN_BODY) {
+        state->phase = PHASE_IN_VERIFYING;
+    }
+    state->is_body_verified = false;
     state->round_seq = event->seq;
     state->verified = 0;
     state->condition_count = 0;
+}
+
+static void fold_verification_finished(struct run_state *state)
+{
+    if (state->phase == PHASE_IN_BODY) {
+        state->is_body_verified = true;
+        return;
+    }
+    state->phase = PHASE_READY;
+    state->verified = state->finished;
 }
 
 static void fold_evaluated(struct run_state *state, const struct journal_event *event)
@@ -251,6 +310,13 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
         break;
     case JOURNAL_ITERATION_INTERRUPTED:
         state->phase = PHASE_READY;
+        state->is_body_verified = false;
+        break;
+    case JOURNAL_MODEL_REQUESTED:
+    case JOURNAL_MODEL_REPLIED:
+    case JOURNAL_TOOL_REQUESTED:
+    case JOURNAL_TOOL_FINISHED:
+        fold_agent_step(state, event);
         break;
     case JOURNAL_VERIFICATION_STARTED:
         fold_verification_started(state, event);
@@ -259,8 +325,7 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
         fold_evaluated(state, event);
         break;
     case JOURNAL_VERIFICATION_FINISHED:
-        state->phase = PHASE_READY;
-        state->verified = state->finished;
+        fold_verification_finished(state);
         break;
     case JOURNAL_FINISH_REJECTED:
         state->finish = FINISH_NONE;
@@ -282,6 +347,9 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
     case JOURNAL_CHECKPOINT_CORRUPT:
     case JOURNAL_STORAGE_DEGRADED:
     case JOURNAL_NOTE:
+    case JOURNAL_MODEL_RETRYING:
+    case JOURNAL_PLAN_UPDATED:
+    case JOURNAL_HISTORY_TRIMMED:
     case JOURNAL_TYPE_COUNT:
         break;
     }

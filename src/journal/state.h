@@ -64,6 +64,9 @@ struct run_state {
     uint64_t consecutive_failures;
     int64_t tokens;
     int64_t cost_micro;
+    int64_t body_tokens;      /**< those of the iteration in flight, counted already */
+    int64_t body_cost_micro;  /**< likewise */
+    uint64_t turn;            /**< last model request */
     int64_t active_ns;        /**< time that owners spent on the run, up to last_event_ns */
     int64_t last_event_ns;    /**< time of the last event */
     int64_t last_finished_ns; /**< when the last iteration's body ended */
@@ -76,7 +79,8 @@ struct run_state {
     enum rondo_status denied; /**< status that a gate or an unrecoverable error demands; else
                                    RONDO_RUNNING */
     bool is_stop_requested;
-    uint64_t finish_denied;              /**< `finished` when policies last denied the finish */
+    bool is_body_verified;  /**< all conditions were evaluated as the last thing in the body */
+    uint64_t finish_denied; /**< `finished` when policies last denied the finish */
     int64_t warned[RUN_LIMIT_COUNT];     /**< values of limits that were warned about */
     char policy_sha256[RUN_DIGEST_SIZE]; /**< policies in force; "" = built in */
     uint32_t condition_count;

@@ -249,6 +249,11 @@ int loop_flush(struct loop *loop, enum flush_mode mode, struct rondo_error *err)
     return flush_all(loop, tries, err);
 }
 
+int loop_commit(struct loop *loop, struct rondo_error *err)
+{
+    return loop_flush(loop, FLUSH_NORMAL, err);
+}
+
 int loop_can_record(const struct loop *loop, struct rondo_error *err)
 {
     if (loop->broken.code < 0) {

@@ -111,6 +111,13 @@ static void warn_of_limits(struct loop *loop, const struct gate_decision *decisi
     }
 }
 
+static void keep_violation(struct loop *loop, const struct gate_decision *decision)
+{
+    free(loop->violation);
+    loop->violation = memory_new(sizeof(*loop->violation));
+    *loop->violation = *decision;
+}
+
 void loop_ask_to_iterate(struct loop *loop)
 {
     struct gate_request request = begin_asking(loop);
@@ -121,30 +128,94 @@ void loop_ask_to_iterate(struct loop *loop)
     struct journal_event event = loop_step_gate(&loop->state, &decision);
     loop_record(loop, &event);
     if (!decision.is_allowed) {
-        free(loop->violation);
-        loop->violation = memory_new(sizeof(*loop->violation));
-        *loop->violation = decision;
+        keep_violation(loop, &decision);
     }
 }
 
-bool loop_ask(struct loop *loop, enum vocabulary_action action, const char *condition,
+/** Decide about a step, with the request that begin_asking made and the step completed. */
+static bool decide(struct loop *loop, const struct gate_request *request,
+                   struct gate_decision *ret_decision)
+{
+    *ret_decision = (struct gate_decision){0};
+    loop->gate.decide(&loop->gate, request, ret_decision);
+    return ret_decision->is_allowed;
+}
+
+static void record_denied(struct loop *loop, const struct gate_request *request,
+                          const struct gate_decision *decision)
+{
+    struct journal_event event = loop_step_denied(&loop->state, request->action, decision);
+    event.name = request->condition != NULL ? request->condition : request->resource;
+    loop_record(loop, &event);
+}
+
+bool loop_ask(struct loop *loop, enum vocabulary_action action, const char *what,
               struct gate_decision *ret_decision)
 {
     if (loop->policy_gate == NULL) {
         return true; /* A gate that was given decides about iterations only. */
     }
     struct gate_request request = begin_asking(loop);
-    struct gate_decision decision = {0};
+    struct gate_decision decision;
     request.action = action;
-    request.condition = condition;
-    loop->gate.decide(&loop->gate, &request, &decision);
-    if (!decision.is_allowed) {
-        struct journal_event event = loop_step_denied(&loop->state, action, &decision);
-        event.name = condition;
-        loop_record(loop, &event);
+    request.condition = what;
+    bool is_allowed = decide(loop, &request, &decision);
+    if (!is_allowed) {
+        record_denied(loop, &request, &decision);
     }
     if (ret_decision != NULL) {
         *ret_decision = decision;
     }
-    return decision.is_allowed;
+    return is_allowed;
+}
+
+/** A denial inside a body that ends the run. */
+static bool end_denied(struct loop *loop, const struct gate_request *request,
+                       const struct gate_decision *decision)
+{
+    struct journal_event event = loop_step_gate(&loop->state, decision);
+    event.iteration = (int64_t)run_current_iteration(&loop->state);
+    event.action = vocabulary_action_name(request->action);
+    loop_record(loop, &event);
+    keep_violation(loop, decision);
+    return false;
+}
+
+bool loop_ask_model(struct loop *loop, const char *model)
+{
+    struct gate_request request = begin_asking(loop);
+    struct gate_decision decision;
+    if (!decide(loop, &request, &decision)) {
+        return end_denied(loop, &request, &decision);
+    }
+    warn_of_limits(loop, &decision);
+    request.action = ACTION_CALL_MODEL;
+    request.resource = model;
+    if (loop->policy_gate != NULL && !decide(loop, &request, &decision)) {
+        return end_denied(loop, &request, &decision);
+    }
+    return true;
+}
+
+enum loop_answer loop_ask_tool(struct loop *loop, const char *tool, const char *input,
+                               bool is_approved, struct gate_decision *ret_decision)
+{
+    if (loop->policy_gate == NULL) {
+        return LOOP_ALLOWED;
+    }
+    struct gate_request request = begin_asking(loop);
+    request.action = ACTION_CALL_TOOL;
+    request.resource = tool;
+    request.input = input;
+    request.is_approved = is_approved;
+    if (decide(loop, &request, ret_decision)) {
+        return LOOP_ALLOWED;
+    }
+    return ret_decision->needs_approval && !is_approved ? LOOP_ASKS : LOOP_DENIED;
+}
+
+void loop_deny_tool(struct loop *loop, const char *tool, const struct gate_decision *decision)
+{
+    struct gate_request request = {.action = ACTION_CALL_TOOL, .resource = tool};
+    record_denied(loop, &request, decision);
 }

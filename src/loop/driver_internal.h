@@ -2,6 +2,7 @@
 /* The inside of a loop, shared by the driver's files only. */
 #pragma once
 
+#include "loop/agent_ports.h"
 #include "loop/driver.h"
 #include "loop/policy_gate.h"
 
@@ -77,9 +78,6 @@ void loop_record_claimed(struct loop *loop, uint64_t epoch, const char *how, int
 /** Record that the iteration in flight, if there is one, was cut off. */
 void loop_record_interrupted(struct loop *loop, const char *reason);
 
-/** Record an event: it gets its time and seq, is folded at once, and waits for the next flush. */
-void loop_record(struct loop *loop, const struct journal_event *event);
-
 /** Whether an error of the store may go away by itself, so that trying again makes sense. */
 bool loop_is_store_failure(int code);
 
@@ -122,8 +120,12 @@ void loop_record_degraded(struct loop *loop);
 int loop_open_gate(struct loop *loop, struct rondo_error *err);
 /** Bring the policies up to date and ask for the next iteration; records what follows. */
 void loop_ask_to_iterate(struct loop *loop);
-/** Ask for another step. A denial is recorded. @return whether it may be taken */
-bool loop_ask(struct loop *loop, enum vocabulary_action action, const char *condition,
+/**
+ * Ask for another step. A denial is recorded.
+ * @param what ACTION_VERIFY: name of the condition; else NULL
+ * @return whether it may be taken
+ */
+bool loop_ask(struct loop *loop, enum vocabulary_action action, const char *what,
               struct gate_decision *ret_decision);
 
 /** Whether the run can take further events: 0, RONDO_ERR_STATE after its end, or what broke it. */

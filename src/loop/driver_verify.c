@@ -111,9 +111,10 @@ static struct verifier allowed_verifier(const struct loop *loop)
 
 int loop_verify(struct loop *loop, struct rondo_error *err)
 {
+    uint64_t iteration = run_current_iteration(&loop->state);
     struct journal_event started = {
         .type = JOURNAL_VERIFICATION_STARTED,
-        .iteration = (int64_t)loop->state.finished,
+        .iteration = (int64_t)iteration,
         .total = (int64_t)loop->spec.condition_count,
     };
     loop_record(loop, &started);
@@ -124,7 +125,7 @@ int loop_verify(struct loop *loop, struct rondo_error *err)
     if (r < 0) {
         return r;
     }
-    loop_feedback_begin(loop, loop->state.finished);
+    loop_feedback_begin(loop, iteration);
     struct round_context round = {.loop = loop, .err = err};
     int64_t left_ns =
         loop_step_time_left_ns(&loop->state, &loop->spec, clock_now(runtime_clock(loop->runtime)));
@@ -137,12 +138,18 @@ int loop_verify(struct loop *loop, struct rondo_error *err)
     }
     struct journal_event finished = {
         .type = JOURNAL_VERIFICATION_FINISHED,
-        .iteration = (int64_t)loop->state.finished,
+        .iteration = (int64_t)iteration,
         .met = run_conditions_met(&loop->state),
         .total = (int64_t)loop->spec.condition_count,
     };
     loop_record(loop, &finished);
     return 0;
+}
+
+int loop_verify_in_body(struct loop *loop, struct rondo_error *err)
+{
+    int r = loop_verify(loop, err);
+    return r < 0 ? r : loop_flush(loop, FLUSH_NORMAL, err);
 }
 
 static void record_intent(struct loop *loop, const char *name)

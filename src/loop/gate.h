@@ -19,6 +19,9 @@
 struct gate_request {
     enum vocabulary_action action;
     const char *condition; /**< ACTION_VERIFY: name of the exit condition */
+    const char *resource;  /**< ACTION_CALL_MODEL, ACTION_CALL_TOOL: id of the model or tool */
+    const char *input;     /**< ACTION_CALL_TOOL: the arguments, a JSON object */
+    bool is_approved;      /**< a person has approved this very step */
     const char *run_id;
     const char *agent_id;
     uint64_t completed_iterations; /**< 0 before the first */

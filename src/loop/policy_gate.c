@@ -60,6 +60,7 @@ static struct subject_facts facts_of(const struct gate_request *request)
         .conditions_met = request->conditions_met,
         .conditions_total = request->conditions_total,
         .now_ns = request->now_ns,
+        .is_approved = request->is_approved,
     };
 }
 
@@ -308,7 +309,12 @@ static void decide(const struct gate *gate, const struct gate_request *request,
 {
     struct policy_gate *policy_gate = gate->context;
     struct subject_facts facts = facts_of(request);
-    struct subject_step step = {.action = request->action, .condition = request->condition};
+    struct subject_step step = {
+        .action = request->action,
+        .resource = request->resource,
+        .condition = request->condition,
+        .input = request->input,
+    };
     struct verdict verdict;
     subject_decide(policy_gate->subject, &facts, &step, &verdict);
     memset(ret_decision, 0, sizeof(*ret_decision)); /* A literal would be a copy on the stack. */

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What an agent's body uses of its loop, beyond what every body may (loop/driver.h): recording its
+ * own steps, committing them before an effect, and asking the gate about them. Implemented by the
+ * driver; used by loop/agent*.c only. All on the loop's thread.
+ */
+#pragma once
+
+#include "loop/driver.h"
+
+/** Record a step of the agent: it is folded at once and waits for the next commit. */
+void loop_record(struct loop *loop, const struct journal_event *event);
+
+/**
+ * Commit everything recorded, so that an effect may follow.
+ * @return 0, also when the store fails and the run goes on in best-effort mode, or a negative code
+ */
+int loop_commit(struct loop *loop, struct rondo_error *err);
+
+/**
+ * Ask before a model request: whether the iteration may go on with what is used up by now, and
+ * whether this model may be asked. A denial ends the run: it is recorded, and the body must return
+ * LOOP_INTERRUPTED.
+ * @param model "provider:name"
+ */
+bool loop_ask_model(struct loop *loop, const char *model);
+
+enum loop_answer {
+    LOOP_ALLOWED,
+    LOOP_DENIED,
+    LOOP_ASKS, /**< denied until a person approves */
+};
+
+/**
+ * Ask before a tool call. Nothing is recorded: see loop_deny_tool.
+ * @param input       the arguments, a JSON object
+ * @param is_approved a person has approved this very call
+ */
+enum loop_answer loop_ask_tool(struct loop *loop, const char *tool, const char *input,
+                               bool is_approved, struct gate_decision *ret_decision);
+
+/** Record that a call is not made because of a decision. */
+void loop_deny_tool(struct loop *loop, const char *tool, const struct gate_decision *decision);
+
+/**
+ * Evaluate every exit condition inside the body, as one round that counts for its iteration if
+ * nothing else happens in it.
+ */
+int loop_verify_in_body(struct loop *loop, struct rondo_error *err);
