@@ -60,6 +60,8 @@
 #define LIMIT_POLICY_SOURCE_BYTES 4095
 /** Who put policies in force, bytes. */
 #define LIMIT_POLICY_BY_BYTES 255
+/** Markdown that is laid out, bytes; longer texts are shown as they are. */
+#define LIMIT_MARKDOWN_BYTES (64 * LIMIT_KIB)
 /** Iteration limits that can be asked for. */
 #define LIMIT_MAX_ITERATIONS 1000000000L
 /** Checkpoints a run keeps; older ones are pruned. */
@@ -68,3 +70,17 @@
 #define LIMIT_LOOPS_PER_PROCESS 10000
 /** The largest duration that an option accepts, in nanoseconds: 366 days. */
 #define LIMIT_DURATION_NS (INT64_C(366) * 24 * 3600 * 1000000000)
+/** A role file or a skill file, bytes. */
+#define LIMIT_ROLE_FILE_BYTES (1 * LIMIT_MIB)
+/** Nesting of the YAML in it, aliases followed. */
+#define LIMIT_YAML_DEPTH 64
+/** Nodes of the YAML in it, aliases followed. */
+#define LIMIT_YAML_NODES 100000
+/** Aliases in it. */
+#define LIMIT_YAML_ALIASES 1000
+/** Findings about one role file. */
+#define LIMIT_ROLE_FINDINGS 200
+/** Skills that a role names. */
+#define LIMIT_ROLE_SKILLS 64
+/** A regular expression in a role file, bytes. */
+#define LIMIT_ROLE_PATTERN_BYTES (16 * LIMIT_KIB)

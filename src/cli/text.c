@@ -79,8 +79,7 @@ static unsigned long decode(const char *text, size_t sequence)
     return point;
 }
 
-/** Next piece of a text: a character or a whole colour sequence, and its width. */
-static size_t next_piece(const char *text, size_t len, size_t *ret_width)
+size_t text_piece(const char *text, size_t len, size_t *ret_width)
 {
     *ret_width = 0;
     if (text[0] == '\033') {
@@ -101,7 +100,7 @@ size_t text_width(const char *text)
     size_t columns = 0;
     for (size_t at = 0, len = strlen(text); at < len;) {
         size_t width;
-        at += next_piece(text + at, len - at, &width);
+        at += text_piece(text + at, len - at, &width);
         columns += width;
     }
     return columns;
@@ -117,7 +116,7 @@ void text_fit(const char *text, size_t columns, struct buf *ret_buf)
     bool is_full = columns == 0;
     for (size_t at = 0, len = strlen(text); at < len;) {
         size_t width;
-        size_t piece = next_piece(text + at, len - at, &width);
+        size_t piece = text_piece(text + at, len - at, &width);
         bool is_colour = text[at] == '\033';
         if (!is_full && !is_colour && used + width > columns - 1) {
             buf_append_string(ret_buf, ELLIPSIS);

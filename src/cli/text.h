@@ -16,6 +16,13 @@
  */
 void text_clean(const char *text, size_t len, struct buf *ret_buf);
 
+/**
+ * Length of the piece at the beginning of a text: one character, or a whole colour sequence.
+ * @param len       at least 1
+ * @param ret_width columns that it takes
+ */
+size_t text_piece(const char *text, size_t len, size_t *ret_width);
+
 /** Columns that a text takes; our own colour sequences take none. */
 size_t text_width(const char *text);
 
