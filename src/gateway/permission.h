@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The `permissions` of a role's tool entry: {default: allow|deny, allow: [...], deny: [...]} with
- * patterns `argument=glob` (on the text of that argument; an absent one does not match) or a bare
- * glob on every text argument. Deny goes first, then allow, then the default. Globs are those of
- * Python's fnmatch: `*` `?` `[seq]` `[!seq]`, matching the whole text, line ends included. Pure.
+ * patterns `argument=glob` (on the text of that argument; an absent one, or null, does not match)
+ * or a bare glob on every text argument. Deny goes first, then allow, then the default. Globs are
+ * those of Python's fnmatch: `*` `?` `[seq]` `[!seq]`, matching the whole text, line ends included.
+ *
+ * An argument that is no text is matched as JSON, a boolean also as Python writes it (`True`). A
+ * bare glob of `deny` also looks at texts inside of arrays and objects, so that nothing refused
+ * gets through one level down. Pure.
  */
 #pragma once
 
@@ -19,5 +23,5 @@ struct json_object;
 bool permission_allows(struct json_object *permissions, struct json_object *arguments,
                        const char **ret_rule);
 
-/** Linear in the lengths for any pattern. */
+/** For any pattern the time grows with the product of the lengths at most. */
 bool glob_matches(const char *glob, const char *text);

@@ -25,7 +25,7 @@ const struct tool_surroundings *toolbox_surroundings(const struct toolbox *toolb
 
 /**
  * Open one entry of a role's `tools`. A type that cannot run (RONDO_ERR_UNSUPPORTED) is the
- * caller's to report.
+ * caller's to report. When it fails, nothing of the entry stays.
  * @param config kept (json_object_get)
  */
 int toolbox_open(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err);
@@ -33,9 +33,28 @@ int toolbox_open(struct toolbox *toolbox, struct json_object *config, struct ron
 /**
  * Add a tool. RONDO_ERR_INVALID for a second one of a name, RONDO_ERR_LIMIT above
  * TOOLBOX_MAX_TOOLS.
- * @param tool its strings are taken over; `context` stays the type's, see toolbox_own
+ * @param tool its strings are taken over, also on failure; `context` stays the type's, see
+ *             toolbox_own. Without a schema it takes no arguments. toolbox_open sets `permissions`
+ *             where they are NULL, and `needs_confirmation` where the entry asks for it
  */
 int toolbox_add(struct toolbox *toolbox, const struct tool *tool, struct rondo_error *err);
+
+/** A tool whose texts are known when it is written. Static. */
+struct tool_function {
+    const char *name;
+    const char *description;
+    const char *schema;
+    void (*run)(const struct tool *tool, const struct tool_call *call,
+                struct tool_result *ret_result);
+    bool is_pure;
+    bool is_idempotent;
+    bool is_concurrent;
+};
+
+/** Add a tool from its static description. @param type of the entry, static */
+int toolbox_add_function(struct toolbox *toolbox, const char *type,
+                         const struct tool_function *function, void *context,
+                         struct rondo_error *err);
 
 /** Call `free_owned(owned)` when the toolbox is freed; last registered first. */
 void toolbox_own(struct toolbox *toolbox, void *owned, void (*free_owned)(void *owned));
@@ -67,6 +86,9 @@ enum tool_refusal toolbox_prepare(const struct toolbox *toolbox, const char *nam
                                   const char *arguments, struct json_object **ret_arguments,
                                   struct tool_result *ret_result);
 
-/** Make a call that was prepared. The result is bounded and valid UTF-8. */
+/**
+ * Make a call that was prepared. The result is bounded and valid UTF-8 without NUL bytes. A call
+ * that is cancelled, or whose deadline has passed, before it begins is not made.
+ */
 void toolbox_call(const struct toolbox *toolbox, const struct tool *tool,
                   const struct tool_call *call, struct tool_result *ret_result);

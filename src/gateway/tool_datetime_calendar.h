@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The Gregorian calendar, for years 1 to 9999, and dates as Python reads and writes them. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** 0001-01-02T00:00:00Z and 9999-12-30T23:59:59Z: a day of room on both ends, for offsets. */
+#define CALENDAR_FIRST_SECOND INT64_C(-62135510400)
+#define CALENDAR_LAST_SECOND  INT64_C(253402214399)
+
+/** A date and a time of day, with an offset from UTC or without. */
+struct calendar_time {
+    int64_t year;
+    int month, day; /**< from 1 */
+    int hour, minute, second;
+    int microsecond;
+    bool has_offset;
+    int32_t offset_seconds;
+};
+
+bool calendar_is_leap(int64_t year);
+int calendar_month_days(int64_t year, int month);
+/** Days from 1970-01-01 to a date. */
+int64_t calendar_days(int64_t year, int month, int day);
+/** 0 = Sunday. @param days from 1970-01-01 */
+int calendar_weekday(int64_t days);
+/** Date and time of a second of the epoch. The offset is cleared. */
+void calendar_from_unix(int64_t unix_seconds, struct calendar_time *ret_time);
+
+/** English names; the abbreviation is the first three letters. @param month from 1 */
+const char *calendar_month_name(int month);
+const char *calendar_weekday_name(int weekday);
+
+/** Bytes of calendar_format_iso, the NUL included. */
+#define CALENDAR_ISO_SIZE 48
+
+/** As datetime.isoformat: fraction and offset only where there are any. */
+void calendar_format_iso(const struct calendar_time *time, char ret_text[CALENDAR_ISO_SIZE]);
+
+/**
+ * As datetime.fromisoformat (Python 3.11): extended and basic form, week dates, any one character
+ * between date and time, a comma or point before the fraction.
+ */
+bool calendar_parse_iso(const char *text, struct calendar_time *ret_time);
+
+/**
+ * As datetime.strptime, in the C locale: %a %A %b %B %c %d %f %H %I %j %m %M %p %S %w %x %X %y %Y
+ * %z %Z %%. @return false when the text does not fit, or the format has another directive
+ */
+bool calendar_parse_format(const char *text, const char *format, struct calendar_time *ret_time);

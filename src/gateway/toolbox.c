@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The tools of one agent. Opening and adding happen on one thread, before the first call; after
+ * that nothing changes, and any number of threads may prepare and call.
+ */
+#include "gateway/toolbox.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/suggest.h"
+#include "base/utf8.h"
+#include "gateway/permission.h"
+#include "gateway/schema_check.h"
+#include "model/model.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+#define NO_ARGUMENTS "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}"
+
+struct entry {
+    struct tool tool;
+    struct json_object *schema; /* parsed */
+};
+
+struct owned {
+    void *object;
+    void (*free_owned)(void *object);
+};
+
+struct toolbox {
+    struct tool_surroundings surroundings;
+    struct entry **entries; /* each in memory of its own, so that tools can be pointed at */
+    size_t entry_count;
+    struct owned *owned;
+    size_t owned_count;
+    struct json_object **configs;
+    size_t config_count;
+};
+
+struct toolbox *toolbox_new(const struct tool_surroundings *surroundings)
+{
+    struct toolbox *toolbox = memory_new_zero(1, sizeof(*toolbox));
+    toolbox->surroundings = *surroundings;
+    return toolbox;
+}
+
+static void tool_fini(struct tool *tool)
+{
+    free(tool->name);
+    free(tool->description);
+    free(tool->schema);
+}
+
+static void drop_entries(struct toolbox *toolbox, size_t keep)
+{
+    while (toolbox->entry_count > keep) {
+        struct entry *entry = toolbox->entries[--toolbox->entry_count];
+        tool_fini(&entry->tool);
+        json_object_put(entry->schema);
+        free(entry);
+    }
+}
+
+static void drop_owned(struct toolbox *toolbox, size_t keep)
+{
+    while (toolbox->owned_count > keep) {
+        const struct owned *last = &toolbox->owned[--toolbox->owned_count];
+        last->free_owned(last->object);
+    }
+}
+
+void toolbox_free(struct toolbox *toolbox)
+{
+    if (toolbox == NULL) {
+        return;
+    }
+    drop_entries(toolbox, 0);
+    drop_owned(toolbox, 0);
+    for (size_t i = 0; i < toolbox->config_count; i++) {
+        json_object_put(toolbox->configs[i]);
+    }
+    free(toolbox->entries);
+    free(toolbox->owned);
+    free(toolbox->configs);
+    free(toolbox);
+}
+
+const struct tool_surroundings *toolbox_surroundings(const struct toolbox *toolbox)
+{
+    return &toolbox->surroundings;
+}
+
+/* --- opening --- */
+
+static void keep_config(struct toolbox *toolbox, struct json_object *config)
+{
+    toolbox->configs =
+        memory_resize(toolbox->configs, toolbox->config_count + 1, sizeof(struct json_object *));
+    toolbox->configs[toolbox->config_count++] = json_object_get(config);
+}
+
+/** What any entry can say about its tools. */
+static void apply_entry(struct toolbox *toolbox, size_t first, struct json_object *config)
+{
+    struct json_object *permissions = NULL;
+    json_object_object_get_ex(config, "permissions", &permissions);
+    bool needs_confirmation = json_get_bool(config, "require_confirmation", false) ||
+                              strcmp(json_get_string(config, "approval", ""), "required") == 0;
+    for (size_t i = first; i < toolbox->entry_count; i++) {
+        struct tool *tool = &toolbox->entries[i]->tool;
+        if (tool->permissions == NULL) {
+            tool->permissions = permissions;
+        }
+        tool->needs_confirmation = tool->needs_confirmation || needs_confirmation;
+    }
+}
+
+int toolbox_open(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err)
+{
+    const char *name = json_get_string(config, "type", "");
+    const struct tool_type *type = tool_type_find(name);
+    if (type == NULL) {
+        return error_set(err, RONDO_ERR_UNSUPPORTED, "tools of type \"%s\" cannot run", name);
+    }
+    size_t entries_before = toolbox->entry_count;
+    size_t owned_before = toolbox->owned_count;
+    keep_config(toolbox, config);
+    int code = type->open(toolbox, config, err);
+    if (code < 0) {
+        error_prefix(err, "while opening the tool \"%s\"", name);
+        drop_entries(toolbox, entries_before);
+        drop_owned(toolbox, owned_before);
+        return code;
+    }
+    apply_entry(toolbox, entries_before, config);
+    return 0;
+}
+
+static int parse_schema(const struct tool *tool, struct json_object **ret_schema,
+                        struct rondo_error *err)
+{
+    const char *text =
+        tool->schema == NULL || tool->schema[0] == '\0' ? NO_ARGUMENTS : tool->schema;
+    auto_json struct json_object *schema = NULL;
+    int code = json_parse(text, strlen(text), &schema, err);
+    if (code == 0 && !json_object_is_type(schema, json_type_object)) {
+        code = error_set(err, RONDO_ERR_INVALID, "it is not an object");
+    }
+    if (code < 0) {
+        error_prefix(err, "the schema of the tool \"%s\" cannot be read", tool->name);
+        return code;
+    }
+    *ret_schema = steal_pointer(&schema);
+    return 0;
+}
+
+static int check_new_tool(const struct toolbox *toolbox, const struct tool *tool,
+                          struct json_object **ret_schema, struct rondo_error *err)
+{
+    if (tool->name == NULL || tool->name[0] == '\0') {
+        return error_set(err, RONDO_ERR_INVALID, "a tool has no name");
+    }
+    if (toolbox->entry_count == TOOLBOX_MAX_TOOLS) {
+        return error_set(err, RONDO_ERR_LIMIT, "an agent can have %d tools at most",
+                         TOOLBOX_MAX_TOOLS);
+    }
+    if (toolbox_find(toolbox, tool->name) != NULL) {
+        return error_set(err, RONDO_ERR_INVALID, "there are two tools \"%s\"", tool->name);
+    }
+    return parse_schema(tool, ret_schema, err);
+}
+
+int toolbox_add(struct toolbox *toolbox, const struct tool *tool, struct rondo_error *err)
+{
+    struct tool taken = *tool;
+    struct json_object *schema = NULL;
+    int code = check_new_tool(toolbox, &taken, &schema, err);
+    if (code < 0) {
+        tool_fini(&taken);
+        return code;
+    }
+    if (taken.description == NULL) {
+        taken.description = memory_dup_string("");
+    }
+    if (taken.schema == NULL || taken.schema[0] == '\0') {
+        free(taken.schema);
+        taken.schema = memory_dup_string(NO_ARGUMENTS);
+    }
+    struct entry *entry = memory_new_zero(1, sizeof(*entry));
+    *entry = (struct entry){.tool = taken, .schema = schema};
+    toolbox->entries =
+        memory_resize(toolbox->entries, toolbox->entry_count + 1, sizeof(struct entry *));
+    toolbox->entries[toolbox->entry_count++] = entry;
+    return 0;
+}
+
+int toolbox_add_function(struct toolbox *toolbox, const char *type,
+                         const struct tool_function *function, void *context,
+                         struct rondo_error *err)
+{
+    const struct tool tool = {
+        .name = memory_dup_string(function->name),
+        .description = memory_dup_string(function->description),
+        .schema = memory_dup_string(function->schema),
+        .type = type,
+        .is_pure = function->is_pure,
+        .is_idempotent = function->is_idempotent,
+        .is_concurrent = function->is_concurrent,
+        .run = function->run,
+        .context = context,
+    };
+    return toolbox_add(toolbox, &tool, err);
+}
+
+void toolbox_own(struct toolbox *toolbox, void *owned, void (*free_owned)(void *owned))
+{
+    toolbox->owned =
+        memory_resize(toolbox->owned, toolbox->owned_count + 1, sizeof(*toolbox->owned));
+    toolbox->owned[toolbox->owned_count++] = (struct owned){owned, free_owned};
+}
+
+/* --- finding --- */
+
+size_t toolbox_count(const struct toolbox *toolbox)
+{
+    return toolbox->entry_count;
+}
+
+const struct tool *toolbox_at(const struct toolbox *toolbox, size_t index)
+{
+    return index < toolbox->entry_count ? &toolbox->entries[index]->tool : NULL;
+}
+
+static const struct entry *find_entry(const struct toolbox *toolbox, const char *name)
+{
+    for (size_t i = 0; i < toolbox->entry_count; i++) {
+        if (strcmp(toolbox->entries[i]->tool.name, name) == 0) {
+            return toolbox->entries[i];
+        }
+    }
+    return NULL;
+}
+
+const struct tool *toolbox_find(const struct toolbox *toolbox, const char *name)
+{
+    const struct entry *entry = find_entry(toolbox, name);
+    return entry == NULL ? NULL : &entry->tool;
+}
+
+void toolbox_describe(const struct toolbox *toolbox, struct model_tool *ret_tools)
+{
+    for (size_t i = 0; i < toolbox->entry_count; i++) {
+        const struct tool *tool = &toolbox->entries[i]->tool;
+        ret_tools[i] = (struct model_tool){
+            .name = tool->name, .description = tool->description, .schema = tool->schema};
+    }
+}
+
+/* --- preparing --- */
+
+static enum tool_refusal refuse_unknown(const struct toolbox *toolbox, const char *name,
+                                        struct tool_result *ret_result)
+{
+    struct suggest suggest = {.word = name, .len = strlen(name)};
+    auto_buf struct buf names = {0};
+    auto_buf struct buf hint = {0};
+    for (size_t i = 0; i < toolbox->entry_count; i++) {
+        const char *known = toolbox->entries[i]->tool.name;
+        suggest_offer(&suggest, known);
+        buf_printf(&names, "%s%s", i > 0 ? ", " : "", known);
+    }
+    suggest_write(&suggest, "", "", &hint);
+    tool_fail(ret_result, "Error: there is no tool `%.128s`%s (the tools are: %s)", name,
+              buf_string(&hint), names.len > 0 ? buf_string(&names) : "none");
+    return TOOL_UNKNOWN;
+}
+
+/** Whether any text or name in a value holds a NUL, behind which permissions would not look. */
+static bool holds_nul(struct json_object *value)
+{
+    if (json_object_is_type(value, json_type_string)) {
+        size_t len = (size_t)json_object_get_string_len(value);
+        return memchr(json_object_get_string(value), '\0', len) != NULL;
+    }
+    if (json_object_is_type(value, json_type_array)) {
+        bool is_found = false;
+        for (size_t i = 0; i < json_object_array_length(value) && !is_found; i++) {
+            is_found = holds_nul(json_object_array_get_idx(value, i));
+        }
+        return is_found;
+    }
+    if (!json_object_is_type(value, json_type_object)) {
+        return false;
+    }
+    bool is_found = false;
+    struct json_object_iterator at = json_object_iter_begin(value);
+    struct json_object_iterator end = json_object_iter_end(value);
+    for (; !is_found && !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+        is_found = holds_nul(json_object_iter_peek_value(&at));
+    }
+    return is_found;
+}
+
+/** What a model writes for "no arguments". */
+static bool is_nothing(const char *arguments)
+{
+    static const char blanks[] = " \t\r\n";
+    const char *at = arguments + strspn(arguments, blanks);
+    if (strncmp(at, "null", 4) == 0) {
+        at += 4;
+    }
+    return at[strspn(at, blanks)] == '\0';
+}
+
+static bool parse_arguments(const char *name, const char *arguments,
+                            struct json_object **ret_arguments, struct tool_result *ret_result)
+{
+    size_t len = arguments == NULL ? 0 : strlen(arguments);
+    struct rondo_error err = {0};
+    if (len > TOOL_ARGUMENTS_MAX_BYTES) {
+        tool_fail(ret_result, "Error: the arguments of `%s` have %zu bytes; at most %zu are taken",
+                  name, len, TOOL_ARGUMENTS_MAX_BYTES);
+        return false;
+    }
+    if (len == 0 || is_nothing(arguments)) {
+        *ret_arguments = json_object_new_object();
+        return true;
+    }
+    auto_json struct json_object *value = NULL;
+    if (json_parse(arguments, len, &value, &err) < 0) {
+        tool_fail(ret_result, "Error: the arguments of `%s` are no JSON object: %s", name,
+                  err.message);
+        return false;
+    }
+    if (!json_object_is_type(value, json_type_object)) {
+        tool_fail(ret_result,
+                  "Error: the arguments of `%s` must be a JSON object, such as {\"name\": "
+                  "\"value\"}",
+                  name);
+        return false;
+    }
+    if (holds_nul(value)) {
+        tool_fail(ret_result, "Error: an argument of `%s` holds a NUL character (\\u0000)", name);
+        return false;
+    }
+    *ret_arguments = steal_pointer(&value);
+    return true;
+}
+
+static bool check_arguments(const struct entry *entry, struct json_object *arguments,
+                            struct tool_result *ret_result)
+{
+    auto_buf struct buf faults = {0};
+    schema_complete(entry->schema, arguments);
+    if (schema_check(entry->schema, arguments, &faults)) {
+        return true;
+    }
+    tool_fail(ret_result, "Error: the arguments of `%s` do not fit: %s", entry->tool.name,
+              buf_string(&faults));
+    return false;
+}
+
+static bool check_permissions(const struct tool *tool, struct json_object *arguments,
+                              struct tool_result *ret_result)
+{
+    const char *rule = NULL;
+    if (permission_allows(tool->permissions, arguments, &rule)) {
+        return true;
+    }
+    if (rule != NULL) {
+        tool_fail(ret_result, "Permission denied: %s — blocked by rule: %s", tool->name, rule);
+    } else {
+        tool_fail(ret_result, "Permission denied: %s — blocked by default policy", tool->name);
+    }
+    return false;
+}
+
+enum tool_refusal toolbox_prepare(const struct toolbox *toolbox, const char *name,
+                                  const char *arguments, struct json_object **ret_arguments,
+                                  struct tool_result *ret_result)
+{
+    const struct entry *entry = find_entry(toolbox, name);
+    if (entry == NULL) {
+        return refuse_unknown(toolbox, name, ret_result);
+    }
+    auto_json struct json_object *object = NULL;
+    if (!parse_arguments(name, arguments, &object, ret_result) ||
+        !check_arguments(entry, object, ret_result)) {
+        return TOOL_BAD_ARGUMENTS;
+    }
+    if (!check_permissions(&entry->tool, object, ret_result)) {
+        return TOOL_NOT_PERMITTED;
+    }
+    *ret_arguments = steal_pointer(&object);
+    return TOOL_READY;
+}
+
+/* --- calling --- */
+
+/** Length of the well-formed character at `text`, 0 for a byte that cannot stand in a result. */
+static size_t character_len(const char *text, size_t len)
+{
+    return *text == '\0' ? 0 : utf8_sequence_len(text, len);
+}
+
+/** Replace what is no UTF-8, and NUL bytes, by U+FFFD. */
+static void make_text(struct buf *text)
+{
+    size_t good = 0;
+    size_t step = 1;
+    while (good < text->len && (step = character_len(text->data + good, text->len - good)) > 0) {
+        good += step;
+    }
+    if (good == text->len) {
+        return;
+    }
+    struct buf mended = {0};
+    buf_append(&mended, text->data, good);
+    for (size_t i = good; i < text->len; i += step) {
+        step = character_len(text->data + i, text->len - i);
+        if (step > 0) {
+            buf_append(&mended, text->data + i, step);
+        } else {
+            buf_append_string(&mended, "\xEF\xBF\xBD");
+            step = 1;
+        }
+    }
+    buf_fini(text);
+    *text = mended;
+}
+
+static bool may_begin(const struct toolbox *toolbox, const struct tool_call *call,
+                      struct tool_result *ret_result)
+{
+    const struct clock *clock = toolbox->surroundings.clock;
+    clock = clock == NULL ? clock_system() : clock;
+    if (cancel_is_set(call->cancel)) {
+        tool_fail(ret_result, "Error: cancelled before the call was made");
+        return false;
+    }
+    if (call->deadline_ns > 0 && clock_monotonic(clock) >= call->deadline_ns) {
+        tool_fail(ret_result, "Error: no time is left for the call; it was not made");
+        return false;
+    }
+    return true;
+}
+
+void toolbox_call(const struct toolbox *toolbox, const struct tool *tool,
+                  const struct tool_call *call, struct tool_result *ret_result)
+{
+    if (!may_begin(toolbox, call, ret_result)) {
+        return;
+    }
+    tool->run(tool, call, ret_result);
+    make_text(&ret_result->text);
+    tool_result_truncate(ret_result, TOOL_RESULT_MAX_BYTES);
+}

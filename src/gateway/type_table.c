@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The tool types that can run, in the order of their names. */
+#include "gateway/types.h"
+
+#include <string.h>
+
+static const struct tool_type end_of_table = {0};
+
+const struct tool_type *const tool_types[] = {
+    &datetime_tool_type,
+    &filesystem_tool_type,
+    &think_tool_type,
+    &end_of_table,
+};
+
+const struct tool_type *tool_type_find(const char *name)
+{
+    for (size_t i = 0; name != NULL && tool_types[i]->name != NULL; i++) {
+        if (strcmp(tool_types[i]->name, name) == 0) {
+            return tool_types[i];
+        }
+    }
+    return NULL;
+}
