@@ -46,6 +46,8 @@
 #define LIMIT_CONDITIONS 32
 /** Verifiers of one run that run at the same time. */
 #define LIMIT_PARALLEL_VERIFIERS 8
+/** Tool calls of one reply that run at the same time. */
+#define LIMIT_PARALLEL_TOOL_CALLS 8
 /** A shell command (a verifier), bytes. */
 #define LIMIT_COMMAND_BYTES (64 * LIMIT_KIB)
 /** Arguments of a worker command. */

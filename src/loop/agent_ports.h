@@ -42,6 +42,10 @@ enum loop_answer loop_ask_tool(struct loop *loop, const char *tool, const char *
 /** Record that a call is not made because of a decision. */
 void loop_deny_tool(struct loop *loop, const char *tool, const struct gate_decision *decision);
 
+/** Who evaluates conditions that name a tool. What its context points to outlives the loop's last
+ * loop_next. */
+void loop_set_tool_verifier(struct loop *loop, struct verifier verifier);
+
 /**
  * Evaluate every exit condition inside the body, as one round that counts for its iteration if
  * nothing else happens in it.

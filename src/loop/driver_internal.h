@@ -21,6 +21,7 @@ struct loop {
     struct policy_gate *policy_gate; /* behind it, unless the parts had a gate */
     struct verify_command_context verify_context;
     struct verifier verifier;
+    struct verifier tool_verifier; /* for conditions that name a tool */
     char **verify_denials; /* by condition: why policies deny its verifier; NULL before the first */
     struct cancel cancel;
     char run_id[ID_SIZE];

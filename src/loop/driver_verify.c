@@ -92,14 +92,16 @@ static void evaluate_if_allowed(const struct verifier *verifier,
 {
     const struct loop *loop = verifier->context;
     const char *denial = loop->verify_denials[condition - loop->spec.conditions];
-    if (denial == NULL) {
-        loop->verifier.evaluate(&loop->verifier, condition, timeout_ns, cancel, ret_result);
+    const struct verifier *inner = condition->tool == NULL ? &loop->verifier : &loop->tool_verifier;
+    if (denial == NULL && inner->evaluate != NULL) {
+        inner->evaluate(inner, condition, timeout_ns, cancel, ret_result);
         return;
     }
     ret_result->status = RONDO_NOT_MET;
-    ret_result->reason = RONDO_REASON_DENIED;
+    ret_result->reason = denial == NULL ? RONDO_REASON_NOT_RUN : RONDO_REASON_DENIED;
     ret_result->exit_code = -1;
-    snprintf(ret_result->message, sizeof(ret_result->message), "%s", denial);
+    snprintf(ret_result->message, sizeof(ret_result->message), "%s",
+             denial == NULL ? "only an agent has tools" : denial);
 }
 
 static struct verifier allowed_verifier(const struct loop *loop)
@@ -107,6 +109,11 @@ static struct verifier allowed_verifier(const struct loop *loop)
     return (struct verifier){.evaluate = evaluate_if_allowed,
                              .context = loop,
                              .is_concurrent = loop->verifier.is_concurrent};
+}
+
+void loop_set_tool_verifier(struct loop *loop, struct verifier verifier)
+{
+    loop->tool_verifier = verifier;
 }
 
 int loop_verify(struct loop *loop, struct rondo_error *err)

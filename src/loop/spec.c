@@ -51,11 +51,15 @@ void loop_spec_fini(struct loop_spec *spec)
     free(spec->workspace);
     free(spec->policy);
     free(spec->prompt);
+    free(spec->agent);
     free_list(spec->command);
     for (size_t i = 0; i < spec->condition_count; i++) {
         free(spec->conditions[i].name);
         free(spec->conditions[i].command);
         free(spec->conditions[i].origin);
+        free(spec->conditions[i].tool);
+        free(spec->conditions[i].server);
+        free(spec->conditions[i].arguments);
     }
     free(spec->conditions);
     free_list(spec->read_paths);
@@ -64,16 +68,20 @@ void loop_spec_fini(struct loop_spec *spec)
     *spec = (struct loop_spec){0};
 }
 
-static void append_condition(struct loop_spec *spec, const char *name, const char *command,
-                             const char *origin, int64_t timeout_ns)
+/** Append a copy of a condition. */
+static void append_condition(struct loop_spec *spec, const struct loop_condition *condition)
 {
     spec->conditions =
         memory_resize(spec->conditions, spec->condition_count + 1, sizeof(*spec->conditions));
     spec->conditions[spec->condition_count++] = (struct loop_condition){
-        .name = memory_dup_string(name),
-        .command = memory_dup_string(command),
-        .origin = memory_dup_string(origin),
-        .timeout_ns = timeout_ns,
+        .name = memory_dup_string(condition->name),
+        .command = memory_dup_string(condition->command),
+        .origin = memory_dup_string(condition->origin),
+        .tool = memory_dup_string(condition->tool),
+        .server = memory_dup_string(condition->server),
+        .arguments = memory_dup_string(condition->arguments),
+        .timeout_ns =
+            condition->timeout_ns > 0 ? condition->timeout_ns : LOOP_DEFAULT_VERIFY_TIMEOUT_NS,
     };
 }
 
@@ -85,6 +93,7 @@ struct loop_spec loop_spec_dup(const struct loop_spec *spec)
     copy.workspace = memory_dup_string(spec->workspace);
     copy.policy = memory_dup_string(spec->policy);
     copy.prompt = memory_dup_string(spec->prompt);
+    copy.agent = memory_dup_string(spec->agent);
     copy.command = dup_list(spec->command);
     copy.read_paths = dup_list(spec->read_paths);
     copy.write_paths = dup_list(spec->write_paths);
@@ -92,9 +101,7 @@ struct loop_spec loop_spec_dup(const struct loop_spec *spec)
     copy.conditions = NULL;
     copy.condition_count = 0;
     for (size_t i = 0; i < spec->condition_count; i++) {
-        const struct loop_condition *condition = &spec->conditions[i];
-        append_condition(&copy, condition->name, condition->command, condition->origin,
-                         condition->timeout_ns);
+        append_condition(&copy, &spec->conditions[i]);
     }
     return copy;
 }
@@ -114,8 +121,9 @@ static bool is_plain_name(const char *name, size_t limit)
     return true;
 }
 
-int loop_spec_add_condition(struct loop_spec *spec, const char *name, const char *command,
-                            const char *origin, int64_t timeout_ns, struct rondo_error *err)
+/** Whether another condition of that name can be added. */
+static int check_new_condition(const struct loop_spec *spec, const char *name,
+                               struct rondo_error *err)
 {
     if (!is_plain_name(name, LIMIT_CONDITION_NAME_LEN)) {
         return error_set(err, RONDO_ERR_INVALID,
@@ -132,13 +140,52 @@ int loop_spec_add_condition(struct loop_spec *spec, const char *name, const char
         return error_set(err, RONDO_ERR_LIMIT, "a run takes at most %d exit conditions",
                          LIMIT_CONDITIONS);
     }
+    return 0;
+}
+
+int loop_spec_add_condition(struct loop_spec *spec, const char *name, const char *command,
+                            const char *origin, int64_t timeout_ns, struct rondo_error *err)
+{
+    int r = check_new_condition(spec, name, err);
+    if (r < 0) {
+        return r;
+    }
     if (command == NULL || command[0] == '\0' || strlen(command) > LIMIT_COMMAND_BYTES) {
         return error_set(err, RONDO_ERR_INVALID,
                          "exit condition %s needs a command of 1 to %ld bytes", name,
                          LIMIT_COMMAND_BYTES);
     }
-    append_condition(spec, name, command, origin,
-                     timeout_ns > 0 ? timeout_ns : LOOP_DEFAULT_VERIFY_TIMEOUT_NS);
+    append_condition(spec, &(struct loop_condition){.name = (char *)name,
+                                                    .command = (char *)command,
+                                                    .origin = (char *)origin,
+                                                    .timeout_ns = timeout_ns});
+    return 0;
+}
+
+int loop_spec_add_tool_condition(struct loop_spec *spec, const char *name, const char *tool,
+                                 const char *server, const char *arguments, int64_t timeout_ns,
+                                 struct rondo_error *err)
+{
+    int r = check_new_condition(spec, name, err);
+    if (r < 0) {
+        return r;
+    }
+    const char *given = arguments == NULL ? "{}" : arguments;
+    if (strlen(tool) + strlen(given) > LIMIT_COMMAND_BYTES) {
+        return error_set(err, RONDO_ERR_LIMIT,
+                         "exit condition %s: the call takes more than %ld bytes", name,
+                         LIMIT_COMMAND_BYTES);
+    }
+    auto_buf struct buf call = {0};
+    buf_printf(&call, "%s%s%s %s", server == NULL ? "" : server, server == NULL ? "" : "/", tool,
+               given);
+    append_condition(spec, &(struct loop_condition){.name = (char *)name,
+                                                    .command = call.data,
+                                                    .origin = (char *)"tool",
+                                                    .tool = (char *)tool,
+                                                    .server = (char *)server,
+                                                    .arguments = (char *)given,
+                                                    .timeout_ns = timeout_ns});
     return 0;
 }
 

@@ -30,17 +30,21 @@ enum loop_on_corrupt {
 /** One exit condition. */
 struct loop_condition {
     char *name;
-    char *command;      /**< for `sh -c`, run in the workspace */
-    char *origin;       /**< where the command comes from, for people ("given", "Makefile") */
+    char *command;   /**< for `sh -c`, run in the workspace; with `tool`: the call, for people */
+    char *tool;      /**< name of the tool that verifies instead; or NULL */
+    char *server;    /**< with `tool`: the shared MCP server that has it; NULL = the agent's own */
+    char *arguments; /**< with `tool`: JSON object */
+    char *origin;    /**< where the command comes from, for people ("given", "Makefile") */
     int64_t timeout_ns; /**< longest time for one evaluation */
 };
 
 struct loop_spec {
     char *agent_id;
-    char *kind;      /**< "command" or "library" */
+    char *kind;      /**< "command", "library" or "role" */
     char *workspace; /**< absolute path */
     char *policy;    /**< absolute path of a policy file or folder; NULL = the store's */
     char *prompt;    /**< or NULL */
+    char *agent;     /**< kind "role": what loop/agent_config.h keeps, JSON; or NULL */
     char **command;  /**< argv of a worker, NULL-terminated; NULL for libraries */
     struct loop_condition *conditions;
     size_t condition_count;
@@ -81,6 +85,15 @@ struct loop_spec loop_spec_dup(const struct loop_spec *spec);
 /** Add a condition; texts are copied. Names must be unique: RONDO_ERR_INVALID; LIMIT_CONDITIONS. */
 int loop_spec_add_condition(struct loop_spec *spec, const char *name, const char *command,
                             const char *origin, int64_t timeout_ns, struct rondo_error *err);
+
+/**
+ * Add a condition that a tool verifies. Rules as above.
+ * @param server    or NULL
+ * @param arguments JSON object; NULL = {}
+ */
+int loop_spec_add_tool_condition(struct loop_spec *spec, const char *name, const char *tool,
+                                 const char *server, const char *arguments, int64_t timeout_ns,
+                                 struct rondo_error *err);
 
 /** Check ranges, names and lengths; the message names the option. */
 int loop_spec_check(const struct loop_spec *spec, struct rondo_error *err);

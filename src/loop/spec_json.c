@@ -13,6 +13,7 @@ enum kind {
     KIND_INT,
     KIND_TEXT,
     KIND_LIST,
+    KIND_JSON,
 };
 
 static const struct {
@@ -25,6 +26,7 @@ static const struct {
     {"workspace", KIND_TEXT, offsetof(struct loop_spec, workspace)},
     {"policy", KIND_TEXT, offsetof(struct loop_spec, policy)},
     {"prompt", KIND_TEXT, offsetof(struct loop_spec, prompt)},
+    {"agent", KIND_JSON, offsetof(struct loop_spec, agent)},
     {"command", KIND_LIST, offsetof(struct loop_spec, command)},
     {"max_iterations", KIND_INT, offsetof(struct loop_spec, max_iterations)},
     {"max_tokens", KIND_INT, offsetof(struct loop_spec, max_tokens)},
@@ -70,11 +72,14 @@ static void encode_member(struct json_writer *writer, const struct loop_spec *sp
         json_write_int(writer, members[i].name, number);
         break;
     }
-    case KIND_TEXT: {
+    case KIND_TEXT:
+    case KIND_JSON: {
         char *text;
         memcpy(&text, at, sizeof(text));
-        if (text != NULL) {
+        if (text != NULL && members[i].kind == KIND_TEXT) {
             json_write_string(writer, members[i].name, text);
+        } else if (text != NULL) {
+            json_write_raw(writer, members[i].name, text);
         }
         break;
     }
@@ -87,6 +92,23 @@ static void encode_member(struct json_writer *writer, const struct loop_spec *sp
     }
 }
 
+static void encode_condition(struct json_writer *writer, const struct loop_condition *condition)
+{
+    json_begin_object(writer, NULL);
+    json_write_string(writer, "name", condition->name);
+    json_write_string(writer, "command", condition->command);
+    json_write_string(writer, "origin", condition->origin);
+    if (condition->tool != NULL) {
+        json_write_string(writer, "tool", condition->tool);
+        json_write_raw(writer, "arguments", condition->arguments);
+    }
+    if (condition->server != NULL) {
+        json_write_string(writer, "server", condition->server);
+    }
+    json_write_int(writer, "timeout_ns", condition->timeout_ns);
+    json_end_object(writer);
+}
+
 void loop_spec_encode(const struct loop_spec *spec, struct buf *ret_buf)
 {
     struct json_writer writer = json_writer(ret_buf);
@@ -96,12 +118,7 @@ void loop_spec_encode(const struct loop_spec *spec, struct buf *ret_buf)
     }
     json_begin_array(&writer, "conditions");
     for (size_t i = 0; i < spec->condition_count; i++) {
-        json_begin_object(&writer, NULL);
-        json_write_string(&writer, "name", spec->conditions[i].name);
-        json_write_string(&writer, "command", spec->conditions[i].command);
-        json_write_string(&writer, "origin", spec->conditions[i].origin);
-        json_write_int(&writer, "timeout_ns", spec->conditions[i].timeout_ns);
-        json_end_object(&writer);
+        encode_condition(&writer, &spec->conditions[i]);
     }
     json_end_array(&writer);
     json_end_object(&writer);
@@ -142,12 +159,37 @@ static void decode_member(struct json_object *root, size_t i, struct loop_spec *
         memcpy(at, &text, sizeof(text));
         break;
     }
+    case KIND_JSON: {
+        char *text =
+            memory_dup_string(json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+        memcpy(at, &text, sizeof(text));
+        break;
+    }
     case KIND_LIST: {
         char **list = decode_list(value);
         memcpy(at, &list, sizeof(list));
         break;
     }
     }
+}
+
+static int decode_condition(struct json_object *value, struct loop_spec *spec,
+                            struct rondo_error *err)
+{
+    const char *name = json_get_string(value, "name", "");
+    const char *tool = json_get_string(value, "tool", NULL);
+    int64_t timeout_ns = json_get_int(value, "timeout_ns", 0);
+    if (tool == NULL) {
+        return loop_spec_add_condition(spec, name, json_get_string(value, "command", ""),
+                                       json_get_string(value, "origin", "given"), timeout_ns, err);
+    }
+    struct json_object *arguments = NULL;
+    json_object_object_get_ex(value, "arguments", &arguments);
+    return loop_spec_add_tool_condition(
+        spec, name, tool, json_get_string(value, "server", NULL),
+        arguments == NULL ? NULL
+                          : json_object_to_json_string_ext(arguments, JSON_C_TO_STRING_PLAIN),
+        timeout_ns, err);
 }
 
 static int decode_conditions(struct json_object *root, struct loop_spec *spec,
@@ -159,10 +201,7 @@ static int decode_conditions(struct json_object *root, struct loop_spec *spec,
         return 0;
     }
     for (size_t i = 0; i < json_object_array_length(list); i++) {
-        struct json_object *value = json_object_array_get_idx(list, i);
-        int r = loop_spec_add_condition(
-            spec, json_get_string(value, "name", ""), json_get_string(value, "command", ""),
-            json_get_string(value, "origin", "given"), json_get_int(value, "timeout_ns", 0), err);
+        int r = decode_condition(json_object_array_get_idx(list, i), spec, err);
         if (r < 0) {
             return r;
         }

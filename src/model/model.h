@@ -154,6 +154,8 @@ struct model_watcher {
 struct model_request {
     const struct model_message *messages; /**< borrowed */
     size_t message_count;
+    uint64_t turn;       /**< number of this request in its run, from 1: the same when a crash makes
+                              the run repeat it; 0 = counted from the messages */
     int64_t max_tokens;  /**< of this reply; 0 = as opened */
     int64_t deadline_ns; /**< monotonic clock; all attempts together */
     struct cancel *cancel;

@@ -49,6 +49,9 @@ struct role_model {
     char *api_key_env; /**< or NULL */
     double temperature;
     int64_t max_tokens;
+    int64_t price_input_micro; /**< Rondo's own: spec.model.price, millionths of a dollar a million
+                                    tokens; -1 = not given */
+    int64_t price_output_micro;
 };
 
 /** Limits; -1 = not set. */
@@ -100,9 +103,12 @@ struct role {
     struct role_condition *conditions;
     size_t condition_count;
     struct json_object *tools; /**< normal.spec.tools: array of objects with `type`; borrowed */
-    char *policy;  /**< Rondo's own: spec.policy, a path relative to the file; or NULL */
-    char *sandbox; /**< Rondo's own: spec.execution.sandbox: namespace, landlock, none; or
-                        NULL = default */
+    char *policy;        /**< Rondo's own: spec.policy, a path relative to the file; or NULL */
+    char **allow_hosts;  /**< Rondo's own: spec.execution.allow_hosts; NULL-terminated or NULL */
+    bool allows_network; /**< Rondo's own: spec.execution.network, of sandboxed tools; default true
+                          */
+    char *sandbox;       /**< Rondo's own: spec.execution.sandbox: namespace, landlock, none; or
+                              NULL = default */
 };
 
 /** Versions of InitRunner's schema whose defaults the normal form fills in. */

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The body of a role agent: what comes next follows from its memory alone, so that the same code
+ * goes on after a kill as after the step before.
+ */
+#include "loop/agent_internal.h"
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** One step. @return enum agent_next or a negative code */
+static int take_step(struct agent *agent, const char *words, struct rondo_error *err)
+{
+    const struct agent_memory *memory = &agent->memory;
+    if (memory->finish != FINISH_NONE || memory->is_answered) {
+        return AGENT_BODY_OVER;
+    }
+    if (cancel_is_set(loop_cancel(agent->loop))) {
+        return AGENT_BODY_CUT;
+    }
+    if (memory->call_count > 0) {
+        return agent_make_calls(agent, err);
+    }
+    return agent_ask(agent, words, err);
+}
+
+/** After each iteration the conversation is cut to its window. */
+static void trim_history(struct agent *agent)
+{
+    const struct history *history = &agent->memory.history;
+    int64_t most = agent->config.role->autonomy.max_history_messages;
+    size_t room = most > 1 ? (size_t)most : 1;
+    if (history->count <= room || agent->memory.call_count > 0) {
+        return;
+    }
+    struct journal_event event = {
+        .type = JOURNAL_HISTORY_TRIMMED,
+        .iteration = (int64_t)agent->memory.iteration,
+        .value = most,
+        .messages = (int64_t)history->count,
+    };
+    agent_record(agent, &event);
+}
+
+/** Iterations in a row without a tool call that end the run; 0 = any number may be. */
+static bool is_spinning(const struct agent *agent)
+{
+    const struct agent_memory *memory = &agent->memory;
+    int64_t most = agent->config.role->autonomy.max_no_tool_call_iterations;
+    return agent->config.mode == AGENT_AUTONOMOUS && memory->finish == FINISH_NONE && most > 0 &&
+           memory->usage.tool_calls == 0 && memory->idle + 1 >= most;
+}
+
+static void report_finish(struct agent *agent, struct loop_body_result *result, char *spin_text,
+                          size_t size)
+{
+    const struct agent_memory *memory = &agent->memory;
+    result->finish = memory->finish;
+    result->summary = memory->summary;
+    if (agent->config.mode == AGENT_SINGLE) {
+        result->finish = FINISH_COMPLETED;
+    } else if (is_spinning(agent)) {
+        result->finish = FINISH_BLOCKED;
+        snprintf(spin_text, size, "Stopped: no tool calls for %" PRId64 " consecutive iterations.",
+                 memory->idle + 1);
+        result->summary = spin_text;
+    }
+}
+
+static void report(struct agent *agent, int next)
+{
+    const struct agent_memory *memory = &agent->memory;
+    const struct run_state *state = loop_state(agent->loop);
+    const char *words = agent_words(agent);
+    char spin_text[96];
+    size_t len = strlen(words);
+    struct loop_body_result result = {
+        .outcome = next == AGENT_BODY_CUT      ? LOOP_INTERRUPTED
+                   : next == AGENT_BODY_FAILED ? LOOP_UNRECOVERABLE
+                                               : LOOP_OK,
+        .tokens = state->body_tokens,
+        .cost_micro = state->body_cost_micro,
+        .message = next == AGENT_BODY_FAILED ? agent->message : NULL,
+        .output = memory->is_answered ? words : NULL,
+        .output_len = !memory->is_answered              ? 0
+                      : len < LIMIT_WORKER_OUTPUT_BYTES ? len
+                                                        : LIMIT_WORKER_OUTPUT_BYTES,
+        .output_total = memory->is_answered ? len : 0,
+    };
+    if (next == AGENT_BODY_OVER) {
+        report_finish(agent, &result, spin_text, sizeof(spin_text));
+    }
+    loop_report(agent->loop, &result);
+}
+
+static int end_body(struct agent *agent, int next, struct rondo_error *err)
+{
+    int r = 0;
+    if (next != AGENT_BODY_CUT) {
+        trim_history(agent);
+        r = agent_save(agent, err);
+    }
+    report(agent, next);
+    if (next != AGENT_BODY_CUT) {
+        agent_end_iteration(&agent->memory);
+    }
+    return r;
+}
+
+int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
+{
+    int next = AGENT_GO_ON;
+    agent_begin_iteration(&agent->memory, loop_state(agent->loop)->iteration);
+    agent->started_ns = clock_monotonic(runtime_clock(loop_runtime(agent->loop)));
+    while (next == AGENT_GO_ON) {
+        next = take_step(agent, words, err);
+    }
+    if (next < 0) {
+        return next;
+    }
+    return end_body(agent, next, err);
+}
+
+const char *agent_words(const struct agent *agent)
+{
+    return agent->memory.words == NULL ? "" : agent->memory.words;
+}
+
+enum agent_mode agent_mode(const struct agent *agent)
+{
+    return agent->config.mode;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Role agents: bodies that are conversations with a model. One iteration asks the model, makes the
+ * calls that it wants, and asks again with their answers, until the model has nothing left to call
+ * or says that it is finished. Each request and each call stands in the journal before it is made
+ * and again with its result; whoever resumes the run rebuilds the conversation from there and goes
+ * on behind the last result.
+ *
+ * Limits of one iteration (guardrails) are checked here, those of the run by the gate, before each
+ * request. What a model or a tool does wrong is an outcome, never an error of this code.
+ *
+ * An agent belongs to the thread of its loop.
+ */
+#pragma once
+
+#include "gateway/tool.h"
+#include "loop/driver.h"
+#include "model/model.h"
+
+struct agent;
+struct mcp_shared;
+struct role;
+
+/** How a role is run. */
+enum agent_mode {
+    AGENT_AUTONOMOUS = 0, /**< iterations until it is finished or a limit is reached */
+    AGENT_SINGLE,         /**< one answer */
+    AGENT_CHAT,           /**< one answer to each line of a person */
+};
+
+/** What a caller asks for besides the role file. Texts are borrowed. */
+struct agent_options {
+    enum agent_mode mode;
+    const char *prompt;     /**< required but for AGENT_CHAT */
+    const char *workspace;  /**< absolute */
+    const char *model;      /**< "provider:name" instead of the role's; NULL = the role's */
+    const char *system;     /**< system prompt: the role's text with its skills */
+    int64_t max_iterations; /**< 0 = the role's */
+    int64_t token_budget;   /**< 0 = the role's */
+    bool is_dry_run;        /**< no model is asked, and no key is needed */
+};
+
+/**
+ * The options of a run of a role; what a resume needs is in them.
+ * @param ret_spec loop_spec_fini()
+ */
+int agent_spec(const struct role *role, const struct agent_options *options,
+               struct loop_spec *ret_spec, struct rondo_error *err);
+
+/** A person's answer. */
+enum agent_consent {
+    AGENT_CONSENT_NONE = 0, /**< nobody is there to be asked */
+    AGENT_CONSENT_YES,
+    AGENT_CONSENT_NO,
+};
+
+/** What a person is asked. Texts are borrowed. */
+struct agent_question {
+    const char *tool;
+    const char *arguments; /**< JSON */
+    const char *why;       /**< in words: a setting, a policy, or that the call was cut off */
+};
+
+/** What an agent uses. Everything is borrowed and outlives the agent. */
+struct agent_parts {
+    struct http_client *http;
+    const char
+        *config_folder; /**< where a user's rondo.yaml may be, besides the workspace; or NULL */
+    /** Ask a person; NULL = nobody is there. On the loop's thread. */
+    enum agent_consent (*ask_person)(void *context, const struct agent_question *question);
+    void *ask_context;
+    const struct model_watcher *watcher; /**< somebody watches: replies are streamed; or NULL */
+    const char *record_file;             /**< see struct model_options; or NULL */
+    const char *prices_file;
+};
+
+/**
+ * Open the model and the tools of a run of kind "role", and rebuild its conversation from the
+ * journal. Also for a run that was just started.
+ * @param ret_agent agent_free(), before the loop
+ */
+int agent_open(struct loop *loop, const struct agent_parts *parts, struct agent **ret_agent,
+               struct rondo_error *err);
+
+/** Ends servers that were started for tools. NULL is allowed. */
+void agent_free(struct agent *agent);
+
+/**
+ * Run the body of the iteration that loop_next handed out, and report it to the loop.
+ * @param words AGENT_CHAT: what the person says; else NULL
+ * @return 0, or a negative code when nothing can be recorded any more
+ */
+int agent_run(struct agent *agent, const char *words, struct rondo_error *err);
+
+/** Last words of the agent, "" = none. Borrowed until the next agent_run. */
+const char *agent_words(const struct agent *agent);
+
+enum agent_mode agent_mode(const struct agent *agent);
+
+/** Kind of such runs in their spec. */
+#define AGENT_KIND "role"

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The calls that a reply asks for. Each goes through the same gates in the same order: does the
+ * tool exist, do the arguments fit, do the role's permissions allow it, do the policies, does a
+ * person where one has to be asked. What does not pass is answered with the reason, so that the
+ * model can do something else.
+ *
+ * The intent of a call with an effect is committed before it is made; results are committed before
+ * the next call of the same reply, at the latest with the next request.
+ */
+#include "loop/agent_internal.h"
+
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Bytes of the arguments that the intent shows to people. */
+#define SHOWN_ARGUMENTS_BYTES ((size_t)512)
+
+/** The calls of one reply that are being made. */
+struct round {
+    struct agent *agent;
+    struct agent_job *jobs; /* those that passed all gates */
+    size_t job_count;
+    int result;
+    struct rondo_error *err;
+};
+
+static void record_intent(struct agent *agent, size_t index)
+{
+    const struct agent_call *call = &agent->memory.calls[index];
+    auto_buf struct buf shown = {0};
+    size_t len = strnlen(call->call.arguments, SHOWN_ARGUMENTS_BYTES);
+    buf_append(&shown, call->call.arguments, len);
+    struct journal_event event = {
+        .type = JOURNAL_TOOL_REQUESTED,
+        .iteration = (int64_t)agent->memory.iteration,
+        .turn = (int64_t)agent->memory.turn,
+        .index = (int64_t)index,
+        .attempt = call->is_begun ? 2 : 1,
+        .call_id = call->call.id,
+        .name = call->call.name,
+        .arguments = buf_string(&shown),
+    };
+    agent_record(agent, &event);
+}
+
+void agent_answer(struct agent *agent, size_t index, const char *outcome, const char *text,
+                  size_t len, int64_t duration_ns)
+{
+    const struct agent_call *call = &agent->memory.calls[index];
+    if (!call->is_begun) {
+        record_intent(agent, index);
+    }
+    char *id = memory_dup_string(call->call.id); /* The last answer ends the list of calls. */
+    char *name = memory_dup_string(call->call.name);
+    struct journal_event event = {
+        .type = JOURNAL_TOOL_FINISHED,
+        .iteration = (int64_t)agent->memory.iteration,
+        .turn = (int64_t)agent->memory.turn,
+        .index = (int64_t)index,
+        .call_id = id,
+        .name = name,
+        .outcome = outcome,
+        .duration_ns = duration_ns,
+        .output_bytes = (int64_t)len,
+        .output = len > 0 ? text : NULL,
+        .output_len = len,
+    };
+    agent_record(agent, &event);
+    free(id);
+    free(name);
+}
+
+static void answer_text(struct agent *agent, size_t index, const char *outcome,
+                        const struct buf *text)
+{
+    agent_answer(agent, index, outcome, buf_string(text), text->len, 0);
+}
+
+/* ---- Gates ---------------------------------------------------------------------------------- */
+
+/** Ask a person. What was decided so far is committed first: an answer may take hours. */
+static enum agent_consent ask_person(struct round *round, const struct tool *tool,
+                                     const char *arguments, const char *why)
+{
+    struct agent *agent = round->agent;
+    if (agent->parts.ask_person == NULL) {
+        return AGENT_CONSENT_NONE;
+    }
+    round->result = loop_commit(agent->loop, round->err);
+    if (round->result < 0) {
+        return AGENT_CONSENT_NONE;
+    }
+    struct agent_question question = {.tool = tool->name, .arguments = arguments, .why = why};
+    return agent->parts.ask_person(agent->parts.ask_context, &question);
+}
+
+/** A call that a setting of the role wants confirmed. @return whether it may be made */
+static bool is_confirmed(struct round *round, size_t index, const struct tool *tool,
+                         const char *arguments, bool is_approved)
+{
+    if (!tool->needs_confirmation || is_approved) {
+        return true;
+    }
+    enum agent_consent consent =
+        ask_person(round, tool, arguments, "the role wants each call confirmed");
+    if (consent == AGENT_CONSENT_YES) {
+        return true;
+    }
+    auto_buf struct buf text = {0};
+    buf_printf(&text, "Error: %s was not called: ", tool->name);
+    buf_append_string(&text, consent == AGENT_CONSENT_NO
+                                 ? "a person refused it."
+                                 : "the role sets require_confirmation, and this run has nobody "
+                                   "to confirm it. Do without it, or finish as blocked.");
+    answer_text(round->agent, index, "refused", &text);
+    return false;
+}
+
+static void answer_denied(struct agent *agent, size_t index, const struct tool *tool,
+                          const struct gate_decision *decision)
+{
+    auto_buf struct buf text = {0};
+    loop_deny_tool(agent->loop, tool->name, decision);
+    buf_printf(&text, "Error: %s was not called: %s", tool->name, decision->message);
+    answer_text(agent, index, "denied", &text);
+}
+
+/** What the policies say. @return whether the call may be made */
+static bool is_allowed(struct round *round, size_t index, const struct tool *tool,
+                       const char *arguments, bool *ret_is_approved)
+{
+    struct loop *loop = round->agent->loop;
+    struct gate_decision decision = {0};
+    enum loop_answer answer = loop_ask_tool(loop, tool->name, arguments, false, &decision);
+    if (answer == LOOP_ASKS &&
+        ask_person(round, tool, arguments, decision.message) == AGENT_CONSENT_YES) {
+        *ret_is_approved = true;
+        answer = loop_ask_tool(loop, tool->name, arguments, true, &decision);
+    }
+    if (answer != LOOP_ALLOWED && round->result == 0) {
+        answer_denied(round->agent, index, tool, &decision);
+    }
+    return answer == LOOP_ALLOWED;
+}
+
+/**
+ * A call that was begun and has no result. Repeating it is harmless where the tool says so;
+ * otherwise a person may decide, else the model has to find out.
+ */
+static bool may_repeat(struct round *round, size_t index, const struct tool *tool,
+                       const char *arguments)
+{
+    const struct agent_call *call = &round->agent->memory.calls[index];
+    if (!call->is_in_doubt || tool->is_pure || tool->is_idempotent) {
+        return true;
+    }
+    enum agent_consent consent = ask_person(
+        round, tool, arguments, "it was cut off, and may have had its effect; call it again");
+    if (consent == AGENT_CONSENT_YES) {
+        return true;
+    }
+    auto_buf struct buf text = {0};
+    buf_printf(&text,
+               "Error: the process was cut off during this call of %s. It is not known whether it "
+               "took effect, and it was not repeated. Look at what it was to change before you "
+               "call it again.",
+               tool->name);
+    if (round->result == 0) {
+        answer_text(round->agent, index, "in_doubt", &text);
+    }
+    return false;
+}
+
+static bool passes_gates(struct round *round, size_t index, const struct tool *tool,
+                         struct json_object *arguments)
+{
+    const char *text = json_object_to_json_string_ext(arguments, JSON_C_TO_STRING_PLAIN);
+    bool is_approved = false;
+    return is_allowed(round, index, tool, text, &is_approved) && round->result == 0 &&
+           is_confirmed(round, index, tool, text, is_approved) && round->result == 0 &&
+           may_repeat(round, index, tool, text) && round->result == 0;
+}
+
+/* ---- Making the calls ----------------------------------------------------------------------- */
+
+static void add_job(struct round *round, size_t index, const struct tool *tool,
+                    struct json_object *arguments)
+{
+    const struct agent *agent = round->agent;
+    struct agent_job *job = &round->jobs[round->job_count++];
+    *job =
+        (struct agent_job){.index = index, .tool = tool, .arguments = json_object_get(arguments)};
+    snprintf(job->key, sizeof(job->key), "%s-%" PRIu64 "-%zu", loop_run_id(agent->loop),
+             agent->memory.turn, index);
+}
+
+/** Answer a call at once, or make it ready. */
+static void look_at(struct round *round, size_t index)
+{
+    struct agent *agent = round->agent;
+    const struct agent_call *call = &agent->memory.calls[index];
+    auto_json struct json_object *arguments = NULL;
+    struct tool_result result = {0};
+    enum tool_refusal refusal =
+        toolbox_prepare(agent->toolbox, call->call.name, call->call.arguments, &arguments, &result);
+    if (refusal != TOOL_READY) {
+        const char *outcome = refusal == TOOL_NOT_PERMITTED ? "denied" : "error";
+        answer_text(agent, index, outcome, &result.text);
+    } else {
+        const struct tool *tool = toolbox_find(agent->toolbox, call->call.name);
+        if (passes_gates(round, index, tool, arguments)) {
+            add_job(round, index, tool, arguments);
+        }
+    }
+    tool_result_fini(&result);
+}
+
+static void on_done(void *context, struct agent_job *job)
+{
+    struct round *round = context;
+    const char *outcome = job->result.is_error ? "error" : "ok";
+    agent_answer(round->agent, job->index, outcome, buf_string(&job->result.text),
+                 job->result.text.len, job->duration_ns);
+    tool_result_fini(&job->result);
+    json_object_put(job->arguments);
+    job->arguments = NULL;
+}
+
+/** How many jobs from `first` on may run at the same time. */
+static size_t batch_size(const struct round *round, size_t first)
+{
+    size_t count = 1;
+    while (round->jobs[first].tool->is_concurrent && first + count < round->job_count &&
+           round->jobs[first + count].tool->is_concurrent) {
+        count++;
+    }
+    return count;
+}
+
+/** Record what is about to be made, and commit it where that matters: with the results before. */
+static void begin_batch(struct round *round, size_t first, size_t count)
+{
+    bool has_effects = false;
+    for (size_t i = first; i < first + count; i++) {
+        record_intent(round->agent, round->jobs[i].index);
+        has_effects = has_effects || !round->jobs[i].tool->is_pure;
+    }
+    if (has_effects) {
+        round->result = loop_commit(round->agent->loop, round->err);
+    }
+}
+
+static void run_jobs(struct round *round)
+{
+    const struct cancel *cancel = loop_cancel(round->agent->loop);
+    size_t first = 0;
+    while (first < round->job_count && round->result == 0 && !cancel_is_set(cancel)) {
+        size_t count = batch_size(round, first);
+        begin_batch(round, first, count);
+        if (round->result == 0) {
+            agent_run_batch(round->agent, &round->jobs[first], count, on_done, round);
+        }
+        first += round->result == 0 ? count : 0;
+    }
+    for (size_t i = first; i < round->job_count; i++) {
+        json_object_put(round->jobs[i].arguments);
+    }
+}
+
+/** The loop's own tools come last: when all is done, the agent may say that it is finished. */
+static int call_own_tools(struct agent *agent, size_t count, struct rondo_error *err)
+{
+    int next = AGENT_GO_ON;
+    for (size_t i = 0; i < count && next == AGENT_GO_ON; i++) {
+        bool is_open = agent->memory.call_count > 0 && !agent->memory.calls[i].is_answered;
+        if (is_open && agent_is_own_tool(agent, agent->memory.calls[i].call.name)) {
+            next = agent_call_own(agent, i, err);
+        }
+    }
+    return next;
+}
+
+static int make_tool_calls(struct agent *agent, size_t count, struct rondo_error *err)
+{
+    struct round round = {.agent = agent, .err = err};
+    round.jobs = memory_new_zero(count, sizeof(*round.jobs));
+    for (size_t i = 0; i < count && round.result == 0; i++) {
+        bool is_open = agent->memory.call_count > 0 && !agent->memory.calls[i].is_answered;
+        if (is_open && !agent_is_own_tool(agent, agent->memory.calls[i].call.name)) {
+            look_at(&round, i);
+        }
+    }
+    run_jobs(&round);
+    free(round.jobs);
+    return round.result;
+}
+
+int agent_make_calls(struct agent *agent, struct rondo_error *err)
+{
+    size_t count = agent->memory.call_count;
+    int r = make_tool_calls(agent, count, err);
+    if (r == 0) {
+        r = call_own_tools(agent, count, err);
+    }
+    bool is_open = agent->memory.call_count > 0;
+    return r == AGENT_GO_ON && is_open && cancel_is_set(loop_cancel(agent->loop)) ? AGENT_BODY_CUT
+                                                                                  : r;
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From a role file and a caller's wishes to the options of a run, and back. */
+#include "loop/agent_config.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/parse.h"
+#include "loop/detect.h"
+#include "role/role.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AGENT_CONFIG_FORMAT 1
+
+static const char *const mode_names[] = {
+    [AGENT_AUTONOMOUS] = "autonomous",
+    [AGENT_SINGLE] = "single",
+    [AGENT_CHAT] = "chat",
+};
+
+void agent_config_write(const struct role *role, const struct agent_options *options,
+                        struct buf *ret_json)
+{
+    struct json_writer writer = json_writer(ret_json);
+    json_begin_object(&writer, NULL);
+    json_write_int(&writer, "format", AGENT_CONFIG_FORMAT);
+    json_write_string(&writer, "mode", mode_names[options->mode]);
+    if (options->is_dry_run) {
+        json_write_bool(&writer, "dry_run", true);
+    }
+    if (options->model != NULL) {
+        json_write_string(&writer, "model", options->model);
+    }
+    json_write_string(&writer, "path", role->path);
+    json_write_string(&writer, "system", options->system);
+    json_write_raw(&writer, "role",
+                   json_object_to_json_string_ext(role->normal, JSON_C_TO_STRING_PLAIN));
+    json_end_object(&writer);
+}
+
+/** The model that is used: "provider:name" where it was asked for, else the role's. */
+static int read_model(struct json_object *root, struct agent_config *config,
+                      struct rondo_error *err)
+{
+    const char *given = json_get_string(root, "model", NULL);
+    if (config->is_dry_run) {
+        config->provider = memory_dup_string("scripted");
+        config->model = memory_dup_string("dry-run");
+        return 0;
+    }
+    if (given == NULL) {
+        config->provider = memory_dup_string(config->role->model.provider);
+        config->model = memory_dup_string(config->role->model.name);
+        return 0;
+    }
+    const char *colon = strchr(given, ':');
+    if (colon == NULL || colon == given || colon[1] == '\0') {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "'%s' is not a model; write provider:name, for instance "
+                         "openai:gpt-5-mini",
+                         given);
+    }
+    config->provider = memory_dup_bytes(given, (size_t)(colon - given));
+    config->model = memory_dup_string(colon + 1);
+    return 0;
+}
+
+static int read_role(struct json_object *root, struct agent_config *config, struct rondo_error *err)
+{
+    struct json_object *normal = NULL;
+    if (!json_object_object_get_ex(root, "role", &normal)) {
+        return error_set(err, RONDO_ERR_CORRUPT, "the options of the run hold no role");
+    }
+    const char *text = json_object_to_json_string_ext(normal, JSON_C_TO_STRING_PLAIN);
+    return role_from_normal(text, strlen(text), json_get_string(root, "path", ""), &config->role,
+                            err);
+}
+
+static enum agent_mode read_mode(struct json_object *root)
+{
+    const char *name = json_get_string(root, "mode", "");
+    for (enum agent_mode i = AGENT_AUTONOMOUS; i <= AGENT_CHAT; i++) {
+        if (strcmp(mode_names[i], name) == 0) {
+            return i;
+        }
+    }
+    return AGENT_AUTONOMOUS;
+}
+
+int agent_config_read(const char *json, struct agent_config *ret_config, struct rondo_error *err)
+{
+    auto_json struct json_object *root = NULL;
+    int r = json_parse(json, strlen(json), &root, err);
+    if (r < 0) {
+        return r;
+    }
+    if (json_get_int(root, "format", 0) > AGENT_CONFIG_FORMAT) {
+        return error_set(err, RONDO_ERR_VERSION,
+                         "the run was made by a newer Rondo; use that one to resume it");
+    }
+    struct agent_config config = {
+        .mode = read_mode(root),
+        .is_dry_run = json_get_bool(root, "dry_run", false),
+        .system = memory_dup_string(json_get_string(root, "system", "")),
+    };
+    r = read_role(root, &config, err);
+    if (r == 0) {
+        r = read_model(root, &config, err);
+    }
+    if (r < 0) {
+        agent_config_fini(&config);
+        return r;
+    }
+    *ret_config = config;
+    return 0;
+}
+
+void agent_config_fini(struct agent_config *config)
+{
+    role_free(config->role);
+    free(config->system);
+    free(config->provider);
+    free(config->model);
+    *config = (struct agent_config){0};
+}
+
+static int64_t or_zero(int64_t limit)
+{
+    return limit > 0 ? limit : 0;
+}
+
+/** Seconds of a role file, which may be any number, as a duration that a run accepts. */
+static int64_t delay_ns(double seconds)
+{
+    double most = (double)(LIMIT_DURATION_NS / NS_PER_S);
+    if (!(seconds > 0)) {
+        return 0;
+    }
+    return (int64_t)((seconds < most ? seconds : most) * (double)NS_PER_S);
+}
+
+static void set_limits(const struct role *role, const struct agent_options *options,
+                       struct loop_spec *spec)
+{
+    const struct role_guardrails *limits = &role->guardrails;
+    if (options->mode == AGENT_CHAT) {
+        spec->max_iterations = LIMIT_MAX_ITERATIONS;
+        spec->max_tokens = or_zero(limits->session_token_budget);
+    } else if (options->mode == AGENT_SINGLE) {
+        spec->max_iterations = 1;
+    } else {
+        spec->max_iterations = limits->max_iterations;
+        spec->max_tokens = or_zero(limits->autonomous_token_budget);
+        spec->time_limit_ns = or_zero(limits->autonomous_timeout_seconds) * NS_PER_S;
+        spec->delay_ns = delay_ns(role->autonomy.iteration_delay_seconds);
+        spec->checkpoint_interval = role->autonomy.checkpoint_interval;
+    }
+    if (options->max_iterations > 0) {
+        spec->max_iterations = options->max_iterations;
+    }
+    if (options->token_budget > 0) {
+        spec->max_tokens = options->token_budget;
+    }
+}
+
+static int add_condition(const struct role_condition *condition, struct loop_spec *spec,
+                         struct rondo_error *err)
+{
+    int64_t timeout_ns = condition->timeout_seconds * NS_PER_S;
+    if (condition->tool != NULL) {
+        return loop_spec_add_tool_condition(spec, condition->name, condition->tool,
+                                            condition->server, condition->arguments, timeout_ns,
+                                            err);
+    }
+    if (condition->command != NULL) {
+        return loop_spec_add_condition(spec, condition->name, condition->command, "given",
+                                       timeout_ns, err);
+    }
+    struct detect_result found;
+    int r = detect_command(spec->workspace, condition->name, &found, err);
+    return r < 0 ? r
+                 : loop_spec_add_condition(spec, condition->name, found.command, found.origin,
+                                           timeout_ns, err);
+}
+
+static int add_conditions(const struct role *role, struct loop_spec *spec, struct rondo_error *err)
+{
+    int r = 0;
+    for (size_t i = 0; i < role->condition_count && r == 0; i++) {
+        r = add_condition(&role->conditions[i], spec, err);
+    }
+    return r;
+}
+
+/** A path in a role file is relative to the file. */
+static char *resolve(const struct role *role, const char *path)
+{
+    if (path == NULL || path[0] == '/') {
+        return memory_dup_string(path);
+    }
+    struct buf full = {0};
+    buf_append_string(&full, role->folder);
+    buf_append_string(&full, "/");
+    buf_append_string(&full, path);
+    return buf_steal(&full);
+}
+
+static int fill_spec(const struct role *role, const struct agent_options *options,
+                     struct loop_spec *spec, struct rondo_error *err)
+{
+    auto_buf struct buf agent = {0};
+    agent_config_write(role, options, &agent);
+    spec->agent_id = memory_dup_string(role->name);
+    spec->kind = memory_dup_string(AGENT_KIND);
+    spec->workspace = memory_dup_string(options->workspace);
+    spec->policy = resolve(role, role->policy);
+    spec->prompt = memory_dup_string(options->prompt);
+    spec->agent = memory_dup_string(buf_string(&agent));
+    spec->max_failures = 1; /* A failed iteration ends an agent's run. */
+    set_limits(role, options, spec);
+    if (role->sandbox != NULL) {
+        enum sandbox_tier tier = SANDBOX_NAMESPACE;
+        sandbox_tier_from_name(role->sandbox, &tier);
+        spec->verifier_tier = tier;
+    }
+    int r = options->mode == AGENT_AUTONOMOUS ? add_conditions(role, spec, err) : 0;
+    return r < 0 ? r : loop_spec_check(spec, err);
+}
+
+int agent_spec(const struct role *role, const struct agent_options *options,
+               struct loop_spec *ret_spec, struct rondo_error *err)
+{
+    struct loop_spec spec = loop_spec_default();
+    int r = fill_spec(role, options, &spec, err);
+    if (r < 0) {
+        loop_spec_fini(&spec);
+        return r;
+    }
+    *ret_spec = spec;
+    return 0;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The conversation of an agent: messages in their serialised form, in the order in which the model
+ * reads them. Messages are added at the end and dropped behind the first; none is ever changed.
+ * One thread.
+ */
+#pragma once
+
+#include "model/model.h"
+
+struct history {
+    struct model_message *messages; /**< side by side, as a request takes them */
+    uint64_t *seqs;                 /**< of the event that each message begins with */
+    size_t count;
+    size_t room;
+};
+
+void history_fini(struct history *history);
+
+/** Add a message; takes `message->bytes` over. */
+void history_add(struct history *history, const struct model_message *message, uint64_t seq);
+
+/**
+ * Keep the first message and at most `max` - 1 of the last ones. What is kept behind the first
+ * begins with words of the user, so that no answer stands without its call; where an iteration is
+ * longer than the window, with the first complete reply in it.
+ * @return messages dropped
+ */
+size_t history_trim(struct history *history, int64_t max);
+
+/** Kind of the last message. @return false when there is none */
+bool history_last(const struct history *history, enum model_message_kind *ret_kind);

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The inside of an agent, shared by its own files only. */
+#pragma once
+
+#include "gateway/mcp.h"
+#include "gateway/toolbox.h"
+#include "loop/agent.h"
+#include "loop/agent_config.h"
+#include "loop/agent_history.h"
+#include "loop/agent_plan.h"
+#include "loop/agent_ports.h"
+#include "model/environment.h"
+#include "net/guard.h"
+
+/** A call of the last reply, and what became of it. */
+struct agent_call {
+    struct model_call call; /**< owned texts */
+    bool is_begun;          /**< its intent was recorded */
+    bool is_in_doubt;       /**< begun by somebody who did not live to record the result */
+    bool is_answered;
+    bool is_error;
+    struct buf answer;
+};
+
+/** What one iteration has used up: its guardrails are measured against it. */
+struct agent_usage {
+    int64_t requests;
+    int64_t tool_calls;
+    int64_t tokens_in;
+    int64_t tokens_out;
+};
+
+/** What follows from the events of an agent; see agent_fold. */
+struct agent_memory {
+    struct history history;
+    struct plan plan;
+    uint64_t iteration; /**< the one that `usage` and the next members belong to */
+    struct agent_usage usage;
+    bool has_words;           /**< its first words were given to the model */
+    bool is_answered;         /**< the model has nothing left to call */
+    bool is_request_open;     /**< the last request has no usable reply */
+    int64_t attempt;          /**< of the open request */
+    int64_t idle;             /**< iterations in a row without a tool call, before this one */
+    uint64_t turn;            /**< of the last reply */
+    struct agent_call *calls; /**< of the last reply, until all are answered */
+    size_t call_count;
+    enum run_finish finish; /**< accepted */
+    char *summary;
+    char *words; /**< of the last reply */
+};
+
+struct agent {
+    struct loop *loop;
+    struct agent_parts parts;
+    struct agent_config config;
+    struct agent_memory memory;
+    struct model *model;
+    char *model_id; /* "provider:name" */
+    struct dotenv *dotenv;
+    struct net_guard guard;
+    struct toolbox *toolbox;
+    struct mcp_shared *shared;
+    char *shared_path;
+    int64_t started_ns; /* monotonic: when this process began the iteration */
+    char message[512];  /* why the body failed */
+    bool is_cut_off;    /* the run was asked to stop, or was denied: the iteration goes on later */
+};
+
+/** Whether the body goes on. Negative codes: nothing can be recorded any more. */
+enum agent_next {
+    AGENT_GO_ON = 0,
+    AGENT_BODY_OVER = 1,   /**< the iteration has its result */
+    AGENT_BODY_FAILED = 2, /**< agent->message says why; the run ends */
+    AGENT_BODY_CUT = 3,    /**< no result: the same iteration goes on later */
+};
+
+/* ---- agent_fold.c: events and what follows from them ---------------------------------------- */
+
+/** Record an event and fold it. */
+void agent_record(struct agent *agent, const struct journal_event *event);
+/** Apply an event that stands in the journal. Others' events are ignored. */
+void agent_fold(struct agent *agent, const struct journal_event *event);
+/** A new iteration begins, or goes on. */
+void agent_begin_iteration(struct agent_memory *memory, uint64_t iteration);
+/** The iteration has its result: count those without a tool call. */
+void agent_end_iteration(struct agent_memory *memory);
+void agent_memory_fini(struct agent_memory *memory);
+
+/* ---- agent_resume.c: the conversation of a run that was begun before ------------------------- */
+
+/** Leave what a resume needs in the loop's agent state: places in the journal, no messages. */
+int agent_save(struct agent *agent, struct rondo_error *err);
+/** Rebuild the memory from the agent state and the journal. */
+int agent_load(struct agent *agent, struct rondo_error *err);
+
+/* ---- agent_ask.c: one request -------------------------------------------------------------- */
+
+/** Ask the model. @param words of a person, or NULL. @return enum agent_next or a negative code */
+int agent_ask(struct agent *agent, const char *words, struct rondo_error *err);
+
+/* ---- agent_prompt.c: what the model is told at the beginning of an iteration ----------------- */
+
+void agent_write_prompt(const struct agent *agent, const char *words, struct buf *ret_text);
+/** The exit conditions as last verified; of those not met the end of the output. */
+void agent_write_conditions(const struct agent *agent, struct buf *ret_text);
+
+/* ---- agent_calls.c: the calls of one reply --------------------------------------------------- */
+
+/** Make all calls that are not answered. @return enum agent_next or a negative code */
+int agent_make_calls(struct agent *agent, struct rondo_error *err);
+
+/** Answer a call: recorded and folded, not committed. @param outcome "ok", "error", "denied", ...
+ */
+void agent_answer(struct agent *agent, size_t index, const char *outcome, const char *text,
+                  size_t len, int64_t duration_ns);
+
+/* ---- agent_batch.c: calls side by side ------------------------------------------------------- */
+
+/** One call that is ready to be made. */
+struct agent_job {
+    size_t index; /**< among the calls of the reply */
+    const struct tool *tool;
+    struct json_object *arguments; /**< owned by whoever made the job */
+    char key[ID_SIZE + 48];        /**< idempotency key */
+    struct tool_result result;
+    int64_t duration_ns;
+};
+
+/**
+ * Make calls at the same time, up to LIMIT_PARALLEL_TOOL_CALLS of them.
+ * @param on_done on the calling thread, once for each, as they end
+ */
+void agent_run_batch(struct agent *agent, struct agent_job *jobs, size_t count,
+                     void (*on_done)(void *context, struct agent_job *job), void *context);
+
+/** When this iteration's time is over, monotonic clock. */
+int64_t agent_deadline_ns(const struct agent *agent);
+
+/* ---- agent_own_tools.c: tools of the loop itself --------------------------------------------- */
+
+/** Tell the model of all tools. */
+void agent_offer_tools(struct agent *agent);
+bool agent_is_own_tool(const struct agent *agent, const char *name);
+/** Call one of them. @return enum agent_next or a negative code */
+int agent_call_own(struct agent *agent, size_t index, struct rondo_error *err);
+
+/* ---- agent_verify.c: exit conditions that tools verify --------------------------------------- */
+
+/** Verifier of conditions with a tool; context is the agent. */
+struct verifier agent_verifier(const struct agent *agent);

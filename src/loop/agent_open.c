@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Opening an agent: its keys, its model, its tools, and what it knows already. */
+#include "loop/agent_internal.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int open_model(struct agent *agent, struct rondo_error *err)
+{
+    const struct agent_config *config = &agent->config;
+    const struct role_model *wanted = &config->role->model;
+    bool is_given = strcmp(config->provider, wanted->provider) == 0;
+    struct runtime *runtime = loop_runtime(agent->loop);
+    struct model_options options = {
+        .provider = config->provider,
+        .name = config->model,
+        /* Where a model of another provider is asked for, the role's address is not its. */
+        .base_url = is_given ? wanted->base_url : NULL,
+        .api_key_env = is_given ? wanted->api_key_env : NULL,
+        .folder = config->role->folder,
+        .temperature = wanted->temperature,
+        .max_tokens = wanted->max_tokens,
+        .price_input_micro = is_given ? wanted->price_input_micro : -1,
+        .price_output_micro = is_given ? wanted->price_output_micro : -1,
+        .prices_file = agent->parts.prices_file,
+        .record_file = agent->parts.record_file,
+        .http = agent->parts.http,
+        .clock = runtime_clock(runtime),
+        .random = runtime_random(runtime),
+    };
+    int r = model_open(&options, &agent->model, err);
+    if (r < 0) {
+        return r;
+    }
+    struct buf id = {0};
+    buf_printf(&id, "%s:%s", config->provider, config->model);
+    agent->model_id = buf_steal(&id);
+    return 0;
+}
+
+static struct json_object *security_tools(const struct role *role)
+{
+    struct json_object *spec = NULL;
+    struct json_object *security = NULL;
+    struct json_object *tools = NULL;
+    json_object_object_get_ex(role->normal, "spec", &spec);
+    json_object_object_get_ex(spec, "security", &security);
+    json_object_object_get_ex(security, "tools", &tools);
+    return tools;
+}
+
+static void describe_surroundings(struct agent *agent, struct tool_surroundings *ret_surroundings)
+{
+    const struct role *role = agent->config.role;
+    struct runtime *runtime = loop_runtime(agent->loop);
+    agent->guard = (struct net_guard){
+        .allow_hosts = (const char *const *)role->allow_hosts,
+    };
+    *ret_surroundings = (struct tool_surroundings){
+        .workspace = loop_spec(agent->loop)->workspace,
+        .role_folder = role->folder,
+        .dotenv = agent->dotenv,
+        .http = agent->parts.http,
+        .guard = &agent->guard,
+        .clock = runtime_clock(runtime),
+        .supervisor = runtime_supervisor(runtime),
+        .hide_paths = runtime_hide_paths(runtime),
+        .sandbox = role->sandbox == NULL ? "namespace" : role->sandbox,
+        .allow_network = role->allows_network,
+        .security_tools = security_tools(role),
+    };
+}
+
+/** The user's rondo.yaml: in the workspace, else in the folder of settings. */
+static char *find_config(const struct agent *agent)
+{
+    struct buf path = {0};
+    buf_printf(&path, "%s/rondo.yaml", loop_spec(agent->loop)->workspace);
+    if (access(buf_string(&path), F_OK) != 0 && agent->parts.config_folder != NULL) {
+        buf_clear(&path);
+        buf_printf(&path, "%s/rondo.yaml", agent->parts.config_folder);
+    }
+    return buf_steal(&path);
+}
+
+static bool needs_shared(const struct loop_spec *spec)
+{
+    for (size_t i = 0; i < spec->condition_count; i++) {
+        if (spec->conditions[i].server != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int open_shared(struct agent *agent, const struct tool_surroundings *surroundings,
+                       struct rondo_error *err)
+{
+    if (!needs_shared(loop_spec(agent->loop))) {
+        return 0;
+    }
+    agent->shared_path = find_config(agent);
+    return mcp_shared_read(agent->shared_path, surroundings, &agent->shared, err);
+}
+
+static int open_tools(struct agent *agent, struct rondo_error *err)
+{
+    struct tool_surroundings surroundings;
+    describe_surroundings(agent, &surroundings);
+    int r = open_shared(agent, &surroundings, err);
+    if (r < 0) {
+        return r;
+    }
+    surroundings.mcp = agent->shared;
+    agent->toolbox = toolbox_new(&surroundings);
+    struct json_object *entries = agent->config.role->tools;
+    size_t count = entries == NULL ? 0 : json_object_array_length(entries);
+    for (size_t i = 0; i < count && r == 0; i++) {
+        r = toolbox_open(agent->toolbox, json_object_array_get_idx(entries, i), err);
+        if (r == RONDO_ERR_UNSUPPORTED) {
+            r = 0; /* Whoever started the run was told which tools it does without. */
+        } else if (r < 0) {
+            error_prefix(err, "spec.tools[%zu]", i);
+        }
+    }
+    return r;
+}
+
+/** A condition that names a tool which is not there could never be met. */
+static int check_conditions(const struct agent *agent, struct rondo_error *err)
+{
+    const struct loop_spec *spec = loop_spec(agent->loop);
+    for (size_t i = 0; i < spec->condition_count; i++) {
+        const struct loop_condition *condition = &spec->conditions[i];
+        if (condition->tool != NULL && condition->server == NULL &&
+            toolbox_find(agent->toolbox, condition->tool) == NULL) {
+            return error_set(err, RONDO_ERR_NOT_FOUND,
+                             "exit condition %s: the agent has no tool '%s'", condition->name,
+                             condition->tool);
+        }
+    }
+    return 0;
+}
+
+static int open_all(struct agent *agent, struct rondo_error *err)
+{
+    int r = agent_config_read(loop_spec(agent->loop)->agent, &agent->config, err);
+    if (r == 0) {
+        r = dotenv_read(agent->config.role->folder, &agent->dotenv, err);
+    }
+    if (r == 0) {
+        r = open_model(agent, err);
+    }
+    if (r == 0) {
+        r = open_tools(agent, err);
+    }
+    if (r == 0) {
+        r = check_conditions(agent, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    model_set_system(agent->model, agent->config.system);
+    agent_offer_tools(agent);
+    return agent_load(agent, err);
+}
+
+int agent_open(struct loop *loop, const struct agent_parts *parts, struct agent **ret_agent,
+               struct rondo_error *err)
+{
+    if (loop_spec(loop)->agent == NULL) {
+        return error_set(err, RONDO_ERR_STATE, "run %s is not one of a role file",
+                         loop_run_id(loop));
+    }
+    struct agent *agent = memory_new_zero(1, sizeof(*agent));
+    agent->loop = loop;
+    agent->parts = *parts;
+    int r = open_all(agent, err);
+    if (r < 0) {
+        agent_free(agent);
+        return r;
+    }
+    loop_set_tool_verifier(loop, agent_verifier(agent));
+    *ret_agent = agent;
+    return 0;
+}
+
+void agent_free(struct agent *agent)
+{
+    if (agent == NULL) {
+        return;
+    }
+    agent_memory_fini(&agent->memory);
+    toolbox_free(agent->toolbox);
+    mcp_shared_free(agent->shared);
+    model_free(agent->model);
+    dotenv_free(agent->dotenv);
+    agent_config_fini(&agent->config);
+    free(agent->model_id);
+    free(agent->shared_path);
+    free(agent);
+}

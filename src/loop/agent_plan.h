@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The plan of an agent: a list of steps that it replaces as a whole with `update_plan`, and that
+ * stands in each continuation prompt, so that it survives the trimming of history. Plain values;
+ * one thread.
+ */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_object;
+
+enum plan_status {
+    PLAN_PENDING = 0,
+    PLAN_IN_PROGRESS,
+    PLAN_COMPLETED,
+    PLAN_FAILED,
+    PLAN_SKIPPED,
+    PLAN_STATUS_COUNT,
+};
+
+struct plan_step {
+    char *description;
+    char *notes; /**< "" = none */
+    enum plan_status status;
+};
+
+struct plan {
+    struct plan_step *steps;
+    size_t count;
+};
+
+/** Bytes that are kept of a description or of notes. */
+#define PLAN_TEXT_MAX_BYTES ((size_t)4096)
+/** Steps that any plan holds, whatever the role allows. */
+#define PLAN_STEPS_MAX 1000
+
+void plan_fini(struct plan *plan);
+
+/**
+ * Replace the plan by an array of objects with `description`, `status` and `notes`. Steps without
+ * a description are left out, an unknown status reads as pending, steps beyond `max_steps` are
+ * dropped (0 and less: all of them).
+ * @return false when `steps` is no array of objects; then nothing changed
+ */
+bool plan_replace(struct plan *plan, struct json_object *steps, int64_t max_steps);
+
+/** What `update_plan` answers: "Plan updated: 1 completed, 2 pending", "Plan cleared." */
+void plan_write_answer(const struct plan *plan, struct buf *ret_text);
+
+/** The checklist of a continuation prompt. */
+void plan_write_state(const struct plan *plan, struct buf *ret_text);
+
+/** The steps as a JSON array, as plan_replace reads it. */
+void plan_write_json(const struct plan *plan, struct buf *ret_json);
+
+/** "pending", "in_progress", ... Static. */
+const char *plan_status_name(enum plan_status status);
