@@ -117,7 +117,7 @@ int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
 {
     int next = AGENT_GO_ON;
     agent_begin_iteration(&agent->memory, loop_state(agent->loop)->iteration);
-    agent->started_ns = clock_monotonic(runtime_clock(loop_runtime(agent->loop)));
+    agent->started_ns = clock_monotonic(runtime_clock(agent->runtime));
     while (next == AGENT_GO_ON) {
         next = take_step(agent, words, err);
     }

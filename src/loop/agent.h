@@ -75,12 +75,16 @@ struct agent_parts {
 };
 
 /**
- * Open the model and the tools of a run of kind "role", and rebuild its conversation from the
- * journal. Also for a run that was just started.
+ * Open the model and the tools of a run of kind "role". Says what is missing (a key, a program, a
+ * repository) before a run is made.
+ * @param spec      the run's options; not needed any more afterwards
  * @param ret_agent agent_free(), before the loop
  */
-int agent_open(struct loop *loop, const struct agent_parts *parts, struct agent **ret_agent,
-               struct rondo_error *err);
+int agent_open(struct runtime *runtime, const struct loop_spec *spec,
+               const struct agent_parts *parts, struct agent **ret_agent, struct rondo_error *err);
+
+/** Bind the agent to its run: a conversation that was begun is rebuilt from the journal. Once. */
+int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err);
 
 /** Ends servers that were started for tools. NULL is allowed. */
 void agent_free(struct agent *agent);

@@ -81,7 +81,7 @@ static int check_before(struct agent *agent)
 {
     const struct agent_usage *usage = &agent->memory.usage;
     int64_t most = request_limit(&agent->config.role->guardrails);
-    const struct clock *clock = runtime_clock(loop_runtime(agent->loop));
+    const struct clock *clock = runtime_clock(agent->runtime);
     if (!agent->memory.is_request_open && usage->requests >= most) {
         return fail(agent,
                     "Usage limit exceeded: %" PRId64
@@ -244,7 +244,7 @@ static int take_reply(struct agent *agent, const struct model_reply *reply)
         return AGENT_BODY_CUT;
     }
     if (reply->failure == MODEL_TIMED_OUT &&
-        clock_monotonic(runtime_clock(loop_runtime(agent->loop))) >= agent_deadline_ns(agent)) {
+        clock_monotonic(runtime_clock(agent->runtime)) >= agent_deadline_ns(agent)) {
         return timed_out(agent);
     }
     if (reply->failure != MODEL_OK) {

@@ -36,7 +36,7 @@ int64_t agent_deadline_ns(const struct agent *agent)
 
 static void run_job(struct agent *agent, struct agent_job *job)
 {
-    const struct clock *clock = runtime_clock(loop_runtime(agent->loop));
+    const struct clock *clock = runtime_clock(agent->runtime);
     int64_t begin_ns = clock_monotonic(clock);
     struct tool_call call = {
         .id = agent->memory.calls[job->index].call.id,

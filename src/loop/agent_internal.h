@@ -50,8 +50,10 @@ struct agent_memory {
 };
 
 struct agent {
-    struct loop *loop;
+    struct runtime *runtime;
+    struct loop *loop; /* NULL until it is attached */
     struct agent_parts parts;
+    char *workspace;
     struct agent_config config;
     struct agent_memory memory;
     struct model *model;

@@ -16,7 +16,6 @@ static int open_model(struct agent *agent, struct rondo_error *err)
     const struct agent_config *config = &agent->config;
     const struct role_model *wanted = &config->role->model;
     bool is_given = strcmp(config->provider, wanted->provider) == 0;
-    struct runtime *runtime = loop_runtime(agent->loop);
     struct model_options options = {
         .provider = config->provider,
         .name = config->model,
@@ -31,8 +30,8 @@ static int open_model(struct agent *agent, struct rondo_error *err)
         .prices_file = agent->parts.prices_file,
         .record_file = agent->parts.record_file,
         .http = agent->parts.http,
-        .clock = runtime_clock(runtime),
-        .random = runtime_random(runtime),
+        .clock = runtime_clock(agent->runtime),
+        .random = runtime_random(agent->runtime),
     };
     int r = model_open(&options, &agent->model, err);
     if (r < 0) {
@@ -58,19 +57,18 @@ static struct json_object *security_tools(const struct role *role)
 static void describe_surroundings(struct agent *agent, struct tool_surroundings *ret_surroundings)
 {
     const struct role *role = agent->config.role;
-    struct runtime *runtime = loop_runtime(agent->loop);
     agent->guard = (struct net_guard){
         .allow_hosts = (const char *const *)role->allow_hosts,
     };
     *ret_surroundings = (struct tool_surroundings){
-        .workspace = loop_spec(agent->loop)->workspace,
+        .workspace = agent->workspace,
         .role_folder = role->folder,
         .dotenv = agent->dotenv,
         .http = agent->parts.http,
         .guard = &agent->guard,
-        .clock = runtime_clock(runtime),
-        .supervisor = runtime_supervisor(runtime),
-        .hide_paths = runtime_hide_paths(runtime),
+        .clock = runtime_clock(agent->runtime),
+        .supervisor = runtime_supervisor(agent->runtime),
+        .hide_paths = runtime_hide_paths(agent->runtime),
         .sandbox = role->sandbox == NULL ? "namespace" : role->sandbox,
         .allow_network = role->allows_network,
         .security_tools = security_tools(role),
@@ -81,7 +79,7 @@ static void describe_surroundings(struct agent *agent, struct tool_surroundings 
 static char *find_config(const struct agent *agent)
 {
     struct buf path = {0};
-    buf_printf(&path, "%s/rondo.yaml", loop_spec(agent->loop)->workspace);
+    buf_printf(&path, "%s/rondo.yaml", agent->workspace);
     if (access(buf_string(&path), F_OK) != 0 && agent->parts.config_folder != NULL) {
         buf_clear(&path);
         buf_printf(&path, "%s/rondo.yaml", agent->parts.config_folder);
@@ -99,21 +97,21 @@ static bool needs_shared(const struct loop_spec *spec)
     return false;
 }
 
-static int open_shared(struct agent *agent, const struct tool_surroundings *surroundings,
-                       struct rondo_error *err)
+static int open_shared(struct agent *agent, const struct loop_spec *spec,
+                       const struct tool_surroundings *surroundings, struct rondo_error *err)
 {
-    if (!needs_shared(loop_spec(agent->loop))) {
+    if (!needs_shared(spec)) {
         return 0;
     }
     agent->shared_path = find_config(agent);
     return mcp_shared_read(agent->shared_path, surroundings, &agent->shared, err);
 }
 
-static int open_tools(struct agent *agent, struct rondo_error *err)
+static int open_tools(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
     struct tool_surroundings surroundings;
     describe_surroundings(agent, &surroundings);
-    int r = open_shared(agent, &surroundings, err);
+    int r = open_shared(agent, spec, &surroundings, err);
     if (r < 0) {
         return r;
     }
@@ -133,9 +131,9 @@ static int open_tools(struct agent *agent, struct rondo_error *err)
 }
 
 /** A condition that names a tool which is not there could never be met. */
-static int check_conditions(const struct agent *agent, struct rondo_error *err)
+static int check_conditions(const struct agent *agent, const struct loop_spec *spec,
+                            struct rondo_error *err)
 {
-    const struct loop_spec *spec = loop_spec(agent->loop);
     for (size_t i = 0; i < spec->condition_count; i++) {
         const struct loop_condition *condition = &spec->conditions[i];
         if (condition->tool != NULL && condition->server == NULL &&
@@ -148,9 +146,9 @@ static int check_conditions(const struct agent *agent, struct rondo_error *err)
     return 0;
 }
 
-static int open_all(struct agent *agent, struct rondo_error *err)
+static int open_all(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
-    int r = agent_config_read(loop_spec(agent->loop)->agent, &agent->config, err);
+    int r = agent_config_read(spec->agent, &agent->config, err);
     if (r == 0) {
         r = dotenv_read(agent->config.role->folder, &agent->dotenv, err);
     }
@@ -158,37 +156,43 @@ static int open_all(struct agent *agent, struct rondo_error *err)
         r = open_model(agent, err);
     }
     if (r == 0) {
-        r = open_tools(agent, err);
+        r = open_tools(agent, spec, err);
     }
     if (r == 0) {
-        r = check_conditions(agent, err);
+        r = check_conditions(agent, spec, err);
     }
     if (r < 0) {
         return r;
     }
     model_set_system(agent->model, agent->config.system);
     agent_offer_tools(agent);
-    return agent_load(agent, err);
+    return 0;
 }
 
-int agent_open(struct loop *loop, const struct agent_parts *parts, struct agent **ret_agent,
-               struct rondo_error *err)
+int agent_open(struct runtime *runtime, const struct loop_spec *spec,
+               const struct agent_parts *parts, struct agent **ret_agent, struct rondo_error *err)
 {
-    if (loop_spec(loop)->agent == NULL) {
-        return error_set(err, RONDO_ERR_STATE, "run %s is not one of a role file",
-                         loop_run_id(loop));
+    if (spec->agent == NULL) {
+        return error_set(err, RONDO_ERR_STATE, "the run is not one of a role file");
     }
     struct agent *agent = memory_new_zero(1, sizeof(*agent));
-    agent->loop = loop;
+    agent->runtime = runtime;
     agent->parts = *parts;
-    int r = open_all(agent, err);
+    agent->workspace = memory_dup_string(spec->workspace);
+    int r = open_all(agent, spec, err);
     if (r < 0) {
         agent_free(agent);
         return r;
     }
-    loop_set_tool_verifier(loop, agent_verifier(agent));
     *ret_agent = agent;
     return 0;
+}
+
+int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err)
+{
+    agent->loop = loop;
+    loop_set_tool_verifier(loop, agent_verifier(agent));
+    return agent_load(agent, err);
 }
 
 void agent_free(struct agent *agent)
@@ -202,6 +206,7 @@ void agent_free(struct agent *agent)
     model_free(agent->model);
     dotenv_free(agent->dotenv);
     agent_config_fini(&agent->config);
+    free(agent->workspace);
     free(agent->model_id);
     free(agent->shared_path);
     free(agent);

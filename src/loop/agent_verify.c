@@ -87,7 +87,7 @@ static void evaluate(const struct verifier *verifier, const struct loop_conditio
                      int64_t timeout_ns, struct cancel *cancel, struct verify_result *ret_result)
 {
     const struct agent *agent = verifier->context;
-    const struct clock *clock = runtime_clock(loop_runtime(agent->loop));
+    const struct clock *clock = runtime_clock(agent->runtime);
     auto_json struct json_object *arguments = NULL;
     json_parse(condition->arguments, strlen(condition->arguments), &arguments, NULL);
     int64_t begin_ns = clock_monotonic(clock);
