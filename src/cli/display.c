@@ -9,6 +9,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "cli/agent_view.h"
 #include "cli/event_text.h"
 #include "cli/output_queue.h"
 #include "cli/report.h"
@@ -44,7 +45,14 @@ struct display {
     struct output_queue *output; /* of the worker */
     atomic_bool is_store_failing;
 
-    struct view view; /* display's thread only, as the rest */
+    pthread_mutex_t lock; /* guards the next two */
+    pthread_cond_t changed;
+    bool is_pause_wanted;
+    bool is_paused;
+
+    bool is_agent;
+    struct agent_view agent; /* display's thread only, as the rest, but for its tail */
+    struct view view;
     struct terminal terminal;
     struct buf permanent;
     uint64_t shown_iteration;
@@ -55,9 +63,29 @@ struct display {
 void display_output(void *context, const char *bytes, size_t len)
 {
     struct display *display = context;
-    if (display->options.wants_progress) {
+    if (display->is_agent) {
+        agent_view_text(&display->agent, bytes, len); /* Whole replies come as events. */
+    } else if (display->options.wants_progress) {
         output_queue_add(display->output, bytes, len);
     }
+}
+
+void display_pause(struct display *display)
+{
+    pthread_mutex_lock(&display->lock);
+    display->is_pause_wanted = true;
+    while (display->is_live && display->has_thread && !display->is_paused) {
+        pthread_cond_wait(&display->changed, &display->lock);
+    }
+    pthread_mutex_unlock(&display->lock);
+}
+
+void display_go_on(struct display *display)
+{
+    pthread_mutex_lock(&display->lock);
+    display->is_pause_wanted = false;
+    display->is_paused = false;
+    pthread_mutex_unlock(&display->lock);
 }
 
 void display_iteration(struct display *display, uint64_t iteration)
@@ -71,6 +99,23 @@ void display_store_failing(struct display *display, bool is_failing)
     if (is_failing && !was_failing && !display->is_live) {
         report_warning("the store fails; the run goes on without checkpoints");
     }
+}
+
+/** Take the live area away when somebody wants that. @return whether nothing is to be drawn */
+static bool is_paused(struct display *display)
+{
+    pthread_mutex_lock(&display->lock);
+    bool begins = display->is_pause_wanted && !display->is_paused;
+    if (begins) {
+        struct buf nothing = {0};
+        terminal_update(&display->terminal, &display->permanent, &nothing);
+        buf_clear(&display->permanent);
+        display->is_paused = true;
+        pthread_cond_signal(&display->changed);
+    }
+    bool is_paused = display->is_paused;
+    pthread_mutex_unlock(&display->lock);
+    return is_paused;
 }
 
 static void draw(struct display *display, int64_t monotonic_ns)
@@ -88,6 +133,16 @@ static void draw(struct display *display, int64_t monotonic_ns)
         .is_stopping = signals_want_stop() || display->view.state.is_stop_requested,
         .is_store_failing = atomic_load(&display->is_store_failing),
     };
+    auto_buf struct buf lines = {0};
+    auto_buf struct buf activity = {0};
+    if (display->is_agent) {
+        size_t others = view_frame_rows(&display->view, &info);
+        agent_view_lines(&display->agent, &info, info.rows > others ? info.rows - others : 0,
+                         &lines);
+        agent_view_activity(&display->agent, &display->view, &info, &activity);
+        info.lines = buf_string(&lines);
+        info.activity = buf_string(&activity);
+    }
     auto_buf struct buf frame = {0};
     view_frame(&display->view, &info, &frame);
     terminal_update(&display->terminal, &display->permanent, &frame);
@@ -121,14 +176,28 @@ static void add_event_text(struct display *display, const struct journal_entry *
     buf_append_string(&display->permanent, "\n");
 }
 
+/** Besides, what an agent's events leave; its iterations have panels in place of lines. */
+static bool take_agent(struct display *display, const struct journal_entry *entry)
+{
+    if (!display->is_agent) {
+        return false;
+    }
+    if (display->view.condition_count == 0) {
+        display->view.has_finished = false;
+    }
+    return agent_view_apply(&display->agent, &display->view, entry, &display->style,
+                            style_columns(stderr, DEFAULT_COLUMNS), &display->permanent);
+}
+
 static void take_live(struct display *display, const struct journal_entry *entry)
 {
     view_apply(&display->view, entry);
+    bool is_taken = take_agent(display, entry);
     if (view_line_is_due(&display->view, entry)) {
         view_take_line(&display->view, &display->style, &display->permanent);
         buf_append_string(&display->permanent, "\n");
     }
-    if (is_shown_live(entry)) {
+    if (is_shown_live(entry) && !is_taken) {
         add_event_text(display, entry);
     }
 }
@@ -151,10 +220,14 @@ static void take_plain(struct display *display, const struct journal_entry *entr
         show_output(display, display->shown_iteration);
     }
     auto_buf struct buf line = {0};
-    buf_append_string(&line, event_is_warning(entry) ? "warning: " : "");
-    event_text(entry, &display->style, &line);
-    buf_append_string(&line, "\n");
-    fwrite(line.data, 1, line.len, stderr);
+    if (display->is_agent) {
+        agent_view_plain(&display->agent, entry, &display->style, &line);
+    } else {
+        buf_append_string(&line, event_is_warning(entry) ? "warning: " : "");
+        event_text(entry, &display->style, &line);
+        buf_append_string(&line, "\n");
+    }
+    fwrite(buf_string(&line), 1, line.len, stderr);
 }
 
 static void take_entry(struct display *display, const struct journal_entry *entry)
@@ -196,7 +269,7 @@ static void *display_main(void *argument)
         bool is_stopping = cancel_is_set(&display->stop);
         bool has_more = read_once(display, reader, is_stopping);
         int64_t now_ns = clock_monotonic(clock_system());
-        if (display->is_live && now_ns - display->drawn_ns >= FRAME_NS) {
+        if (display->is_live && now_ns - display->drawn_ns >= FRAME_NS && !is_paused(display)) {
             draw(display, now_ns);
         }
         if (is_stopping && !has_more) {
@@ -215,7 +288,13 @@ struct display *display_start(const struct display_options *options)
     display->style = style_for(stderr, options->no_colour);
     display->is_live = options->wants_progress && display->style.is_terminal;
     display->terminal.stream = stderr;
+    pthread_mutex_init(&display->lock, NULL);
+    pthread_cond_init(&display->changed, NULL);
+    display->is_agent = agent_view_is_for(options->spec);
     view_init(&display->view, options->spec);
+    if (display->is_agent) {
+        agent_view_init(&display->agent, options->spec);
+    }
     if (options->state != NULL) {
         uint64_t limit = display->view.state.limit;
         display->view.state = *options->state;
@@ -253,6 +332,9 @@ void display_finish(struct display *display)
         signals_guard_terminal(false);
     }
     terminal_fini(&display->terminal);
+    agent_view_fini(&display->agent);
+    pthread_cond_destroy(&display->changed);
+    pthread_mutex_destroy(&display->lock);
     buf_fini(&display->permanent);
     cancel_fini(&display->stop);
     output_queue_free(display->output);

@@ -34,8 +34,15 @@ struct display *display_start(const struct display_options *options);
 /** The worker's output that follows belongs to this iteration. Any thread. */
 void display_iteration(struct display *display, uint64_t iteration);
 
-/** Live output of the worker. Any thread; cheap. */
+/** Live output of the worker, or words of the agent that are streaming in. Any thread; cheap. */
 void display_output(void *display, const char *bytes, size_t len);
+
+/**
+ * Leave the terminal to somebody who asks a question, and take it back. Returns when the live area
+ * is gone. Any thread, but one at a time.
+ */
+void display_pause(struct display *display);
+void display_go_on(struct display *display);
 
 /** Tell whether the store fails at present. Any thread. */
 void display_store_failing(struct display *display, bool is_failing);

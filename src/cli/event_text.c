@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One function for each type of event, in a table. */
-#include "cli/event_text.h"
+#include "cli/event_telling.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -12,14 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct telling {
-    const struct journal_event *event;
-    const struct style *style;
-    struct buf *out;
-};
-
-/** Append text of the worker's or user's after a separator; nothing when there is none. */
-static void add_words(const struct telling *telling, const char *before, const char *words)
+void telling_add_words(const struct telling *telling, const char *before, const char *words)
 {
     if (words != NULL && words[0] != '\0') {
         buf_append_string(telling->out, before);
@@ -36,7 +29,7 @@ static void add_duration(const struct telling *telling)
 
 static void tell_created(const struct telling *telling)
 {
-    add_words(telling, "run created for agent ", telling->event->agent_id);
+    telling_add_words(telling, "run created for agent ", telling->event->agent_id);
 }
 
 static void tell_claimed(const struct telling *telling)
@@ -59,7 +52,7 @@ static void tell_claimed(const struct telling *telling)
     if (telling->event->number > 0) {
         buf_printf(telling->out, ", from checkpoint %" PRId64, telling->event->number);
     }
-    add_words(telling, ": ", telling->event->message);
+    telling_add_words(telling, ": ", telling->event->message);
 }
 
 static void tell_options(const struct telling *telling)
@@ -69,15 +62,15 @@ static void tell_options(const struct telling *telling)
 
 static void tell_stop_requested(const struct telling *telling)
 {
-    add_words(telling, "asked to stop by ", telling->event->by);
-    add_words(telling, ": ", telling->event->message);
+    telling_add_words(telling, "asked to stop by ", telling->event->by);
+    telling_add_words(telling, ": ", telling->event->message);
 }
 
 static void tell_denied(const struct telling *telling)
 {
     buf_printf(telling->out, "iteration %" PRId64 " denied", telling->event->iteration);
-    add_words(telling, " by ", telling->event->policy);
-    add_words(telling, ": ", telling->event->message);
+    telling_add_words(telling, " by ", telling->event->policy);
+    telling_add_words(telling, ": ", telling->event->message);
 }
 
 static void add_limit(const struct telling *telling, enum run_limit counter, int64_t limit)
@@ -129,37 +122,37 @@ static void tell_policy(const struct telling *telling)
     buf_append_string(telling->out,
                       event->old_limits == NULL ? "policies " : "policies changed to ");
     buf_printf(telling->out, "%.*s", TEXT_DIGEST_LEN, digest);
-    add_words(telling, " by ", event->by);
+    telling_add_words(telling, " by ", event->by);
     buf_append_string(telling->out, ": ");
     if (event->old_limits != NULL) {
         add_limits(telling, event->old_limits);
         buf_append_string(telling->out, telling->style->is_unicode ? " \u2192 " : " -> ");
     }
     add_limits(telling, event->limits);
-    add_words(telling, " (", event->source);
+    telling_add_words(telling, " (", event->source);
     buf_append_string(telling->out, event->source == NULL ? "" : ")");
 }
 
 static void tell_policy_refused(const struct telling *telling)
 {
     style_append(telling->style, COLOUR_YELLOW, "policy change refused", telling->out);
-    add_words(telling, ": ", telling->event->message);
+    telling_add_words(telling, ": ", telling->event->message);
     buf_append_string(telling->out, "; the policies before stay in force");
 }
 
 static void tell_warning(const struct telling *telling)
 {
     style_append(telling->style, COLOUR_YELLOW, "near a limit", telling->out);
-    add_words(telling, ": ", telling->event->message);
+    telling_add_words(telling, ": ", telling->event->message);
 }
 
 static void tell_step_denied(const struct telling *telling)
 {
     const struct journal_event *event = telling->event;
-    add_words(telling, "", event->action);
-    add_words(telling, " ", event->name);
+    telling_add_words(telling, "", event->action);
+    telling_add_words(telling, " ", event->name);
     buf_append_string(telling->out, " denied");
-    add_words(telling, ": ", event->message);
+    telling_add_words(telling, ": ", event->message);
 }
 
 static void tell_started(const struct telling *telling)
@@ -196,22 +189,22 @@ static void tell_finished(const struct telling *telling)
     if (event->exit_code > 0 && (event->message == NULL || event->message[0] == '\0')) {
         buf_printf(telling->out, ": exit code %" PRId64, event->exit_code);
     }
-    add_words(telling, ": ", event->message);
-    add_words(telling, "; the worker says ", event->finish);
-    add_words(telling, ": ", event->summary);
+    telling_add_words(telling, ": ", event->message);
+    telling_add_words(telling, "; the worker says ", event->finish);
+    telling_add_words(telling, ": ", event->summary);
 }
 
 static void tell_interrupted(const struct telling *telling)
 {
     buf_printf(telling->out, "iteration %" PRId64 " cut off, it runs again on resume",
                telling->event->iteration);
-    add_words(telling, ": ", telling->event->reason);
+    telling_add_words(telling, ": ", telling->event->reason);
 }
 
 static void tell_verification_started(const struct telling *telling)
 {
     if (telling->event->name != NULL) {
-        add_words(telling, "verifying ", telling->event->name);
+        telling_add_words(telling, "verifying ", telling->event->name);
     } else {
         buf_printf(telling->out, "verifying %" PRId64 " exit condition%s", telling->event->total,
                    telling->event->total == 1 ? "" : "s");
@@ -222,7 +215,7 @@ static void tell_evaluated(const struct telling *telling)
 {
     const struct journal_event *event = telling->event;
     bool is_met = event->status != NULL && strcmp(event->status, "met") == 0;
-    add_words(telling, "", event->name);
+    telling_add_words(telling, "", event->name);
     buf_append(telling->out, " ", 1);
     style_append(telling->style, is_met ? COLOUR_GREEN : COLOUR_RED, is_met ? "met" : "not met",
                  telling->out);
@@ -261,7 +254,7 @@ static void tell_corrupt(const struct telling *telling)
 {
     buf_printf(telling->out, "checkpoint %" PRId64 " is damaged and was not used",
                telling->event->number);
-    add_words(telling, ": ", telling->event->message);
+    telling_add_words(telling, ": ", telling->event->message);
 }
 
 static void tell_degraded(const struct telling *telling)
@@ -270,13 +263,13 @@ static void tell_degraded(const struct telling *telling)
                telling->event->failures == 1 ? "" : "s");
     add_duration(telling);
     buf_append_string(telling->out, "; the run went on without checkpoints");
-    add_words(telling, ": ", telling->event->message);
+    telling_add_words(telling, ": ", telling->event->message);
 }
 
 static void tell_note(const struct telling *telling)
 {
-    add_words(telling, "note ", telling->event->name);
-    add_words(telling, " ", telling->event->attributes);
+    telling_add_words(telling, "note ", telling->event->name);
+    telling_add_words(telling, " ", telling->event->attributes);
 }
 
 static void tell_run_finished(const struct telling *telling)
@@ -287,8 +280,8 @@ static void tell_run_finished(const struct telling *telling)
     style_append(telling->style, style_of_status(status), rondo_status_name(status), telling->out);
     buf_printf(telling->out, " after %" PRId64 " iteration%s", event->iteration,
                event->iteration == 1 ? "" : "s");
-    add_words(telling, ": ", event->message);
-    add_words(telling, "; ", event->summary);
+    telling_add_words(telling, ": ", event->message);
+    telling_add_words(telling, "; ", event->summary);
 }
 
 static void (*const tellers[JOURNAL_TYPE_COUNT])(const struct telling *telling) = {
@@ -304,6 +297,13 @@ static void (*const tellers[JOURNAL_TYPE_COUNT])(const struct telling *telling) 
     [JOURNAL_ITERATION_STARTED] = tell_started,
     [JOURNAL_ITERATION_FINISHED] = tell_finished,
     [JOURNAL_ITERATION_INTERRUPTED] = tell_interrupted,
+    [JOURNAL_MODEL_REQUESTED] = tell_model_requested,
+    [JOURNAL_MODEL_RETRYING] = tell_model_retrying,
+    [JOURNAL_MODEL_REPLIED] = tell_model_replied,
+    [JOURNAL_TOOL_REQUESTED] = tell_tool_requested,
+    [JOURNAL_TOOL_FINISHED] = tell_tool_finished,
+    [JOURNAL_PLAN_UPDATED] = tell_plan_updated,
+    [JOURNAL_HISTORY_TRIMMED] = tell_history_trimmed,
     [JOURNAL_VERIFICATION_STARTED] = tell_verification_started,
     [JOURNAL_CONDITION_EVALUATED] = tell_evaluated,
     [JOURNAL_VERIFICATION_FINISHED] = tell_verified,

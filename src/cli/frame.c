@@ -170,6 +170,8 @@ static void add_activity(const struct view *view, const struct frame_info *info,
     if (info->is_stopping) {
         style_append(info->style, COLOUR_YELLOW,
                      "stopping after a final checkpoint; once more: at once", &line);
+    } else if (info->activity != NULL && view->state.phase != PHASE_IN_VERIFYING) {
+        buf_append_string(&line, info->activity);
     } else if (view->state.phase == PHASE_IN_VERIFYING || view->state.phase == PHASE_BODY_DONE) {
         buf_append_string(&line, "verifying");
     } else if (view->state.phase == PHASE_IN_BODY) {
@@ -195,5 +197,12 @@ void view_frame(const struct view *view, const struct frame_info *info, struct b
                      "! the store fails: what happens now is not saved yet", &line);
         end_line(info, &line, ret_buf);
     }
+    buf_append_string(ret_buf, info->lines == NULL ? "" : info->lines);
     add_activity(view, info, ret_buf);
+}
+
+size_t view_frame_rows(const struct view *view, const struct frame_info *info)
+{
+    bool is_counted = view->condition_count + OTHER_LINES > info->rows;
+    return OTHER_LINES + (is_counted ? 1 : view->condition_count);
 }

@@ -582,12 +582,12 @@ static bool render(struct renderer *renderer, const struct buf *source)
 
 /** The source itself, with lines that fit. */
 static void write_source(const struct buf *source, const struct style *style, size_t columns,
-                         struct buf *ret_buf)
+                         bool is_verbatim, struct buf *ret_buf)
 {
     struct markdown_text text = {0};
     struct markdown_line line = {0};
     markdown_text_add_verbatim(&text, buf_string(source), source->len, 0);
-    while (markdown_text_line(&text, line.next, columns, true, &line)) {
+    while (markdown_text_line(&text, line.next, columns, is_verbatim, &line)) {
         markdown_text_write(&text, &line, 0, style, ret_buf);
         buf_append(ret_buf, "\n", 1);
     }
@@ -667,6 +667,15 @@ void markdown_render(const char *text, size_t len, const struct style *style, si
     if (source.len <= LIMIT_MARKDOWN_BYTES && render(&renderer, &source)) {
         buf_append(ret_buf, buf_string(&lines), lines.len);
     } else {
-        write_source(&source, style, columns, ret_buf);
+        write_source(&source, style, columns, true, ret_buf);
     }
+}
+
+void markdown_wrap(const char *text, size_t len, const struct style *style, size_t columns,
+                   struct buf *ret_buf)
+{
+    auto_buf struct buf source = {0};
+    markdown_clean(text, len, &source);
+    columns = columns < MARKDOWN_COLUMNS_MIN ? MARKDOWN_COLUMNS_MIN : columns;
+    write_source(&source, style, columns, false, ret_buf);
 }

@@ -27,3 +27,7 @@ void markdown_render(const char *text, size_t len, const struct style *style, si
  * that turn the direction of writing are dropped, since they can make a text look like another.
  */
 void markdown_clean(const char *text, size_t len, struct buf *ret_buf);
+
+/** Append a text that is no Markdown: made safe, its lines wrapped at words. */
+void markdown_wrap(const char *text, size_t len, const struct style *style, size_t columns,
+                   struct buf *ret_buf);

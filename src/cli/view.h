@@ -65,7 +65,12 @@ struct frame_info {
     size_t worker_line_len;
     bool is_stopping;
     bool is_store_failing;
+    const char *lines;    /**< that stand above the activity, each with a line end; NULL = none */
+    const char *activity; /**< what is going on; NULL = a worker runs */
 };
+
+/** Lines of a frame besides those of `lines`. */
+size_t view_frame_rows(const struct view *view, const struct frame_info *info);
 
 /** Append the live area: lines that fit the columns, each with a line end. */
 void view_frame(const struct view *view, const struct frame_info *info, struct buf *ret_buf);
