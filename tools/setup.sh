@@ -13,7 +13,8 @@ packages_of() {
     case "$1" in
     build)
         echo "gcc g++ make meson ninja-build pkg-config python3 libc6-dev libjson-c-dev" \
-            "libsqlite3-dev libssl-dev libzstd-dev libseccomp-dev libcurl4-openssl-dev libyaml-dev" \
+            "libsqlite3-dev libssl-dev libzstd-dev libseccomp-dev libcurl4 libcurl4-openssl-dev" \
+            "libyaml-dev" \
             "libmd4c-dev uthash-dev libcmocka-dev" \
             "bubblewrap"
         ;;

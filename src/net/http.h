@@ -37,6 +37,12 @@ int http_client_new(const struct http_client_options *options, struct http_clien
                     struct rondo_error *err);
 void http_client_free(struct http_client *client);
 
+/**
+ * Begin to load what calls need, in the background, so that it is there when the first call is
+ * made. Does nothing when it was begun before. Never fails: the first call says what is wrong.
+ */
+void http_client_prepare(struct http_client *client);
+
 /** Name and value of a header; neither may hold control characters. Borrowed. */
 struct http_header {
     const char *name;
@@ -56,11 +62,14 @@ struct http_request {
     size_t header_count;
     const struct http_part *parts; /**< the body; none = no body */
     size_t part_count;
-    int64_t total_ns;              /**< whole call, required */
-    int64_t connect_ns;            /**< 0 = HTTP_CONNECT_TIMEOUT_NS */
-    int64_t idle_ns;               /**< longest time without a byte of reply; 0 = total_ns */
-    size_t max_body_bytes;         /**< required; a longer reply fails with HTTP_TOO_LARGE */
-    unsigned max_redirects;        /**< 0 = a redirect is an ordinary reply */
+    int64_t total_ns;       /**< whole call, required */
+    int64_t connect_ns;     /**< 0 = HTTP_CONNECT_TIMEOUT_NS */
+    int64_t idle_ns;        /**< longest time without a byte of reply; 0 = total_ns */
+    size_t max_body_bytes;  /**< required; a longer reply fails with HTTP_TOO_LARGE */
+    unsigned max_redirects; /**< 0 = a redirect is an ordinary reply; to another origin
+                                 only headers without secrets are sent on */
+    bool may_resend; /**< a POST or PATCH whose kept-alive connection turns out to be dead may be
+                          sent once more; otherwise the call is HTTP_BROKEN */
     const struct net_guard *guard; /**< addresses that may be reached; NULL = all */
     struct cancel *cancel;         /**< any level ends the call; may be NULL */
     /**
