@@ -74,6 +74,8 @@ struct tool {
     bool is_pure;       /**< without effect outside of the run: needs no durable intent */
     bool is_idempotent; /**< a call in doubt may simply be repeated */
     bool needs_confirmation;
+    bool is_read_only;  /**< declared to change nothing; policies may ask for it */
+    const char *server; /**< MCP server that offers it, for policies; NULL = built in; the type's */
     bool is_concurrent; /**< may run at the same time as others of its kind */
     struct json_object
         *permissions; /**< normal form of the entry's permissions, borrowed; or NULL */

@@ -260,7 +260,7 @@ int agent_ask(struct agent *agent, const char *words, struct rondo_error *err)
     if (next != AGENT_GO_ON) {
         return next;
     }
-    if (!loop_ask_model(agent->loop, agent->model_id)) {
+    if (!loop_ask_model(agent->loop, agent->config.model)) {
         return AGENT_BODY_CUT;
     }
     record_requested(agent, words);

@@ -188,9 +188,33 @@ int agent_open(struct runtime *runtime, const struct loop_spec *spec,
     return 0;
 }
 
+/** Policies see what the agent may use, with what is known about it. */
+static void tell_policies(const struct agent *agent)
+{
+    size_t count = toolbox_count(agent->toolbox);
+    struct subject_resource *resources = memory_new_zero(count + 1, sizeof(*resources));
+    for (size_t i = 0; i < count; i++) {
+        const struct tool *tool = toolbox_at(agent->toolbox, i);
+        resources[i] = (struct subject_resource){
+            .action = ACTION_CALL_TOOL,
+            .id = tool->name,
+            .origin = tool->server == NULL ? "" : tool->server,
+            .is_read_only = tool->is_read_only || tool->is_pure,
+        };
+    }
+    resources[count] = (struct subject_resource){
+        .action = ACTION_CALL_MODEL,
+        .id = agent->config.model,
+        .origin = agent->config.provider,
+    };
+    loop_set_resources(agent->loop, resources, count + 1);
+    free(resources);
+}
+
 int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err)
 {
     agent->loop = loop;
+    tell_policies(agent);
     loop_set_tool_verifier(loop, agent_verifier(agent));
     return agent_load(agent, err);
 }

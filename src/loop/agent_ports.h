@@ -7,6 +7,7 @@
 #pragma once
 
 #include "loop/driver.h"
+#include "policy/subject.h"
 
 /** Record a step of the agent: it is folded at once and waits for the next commit. */
 void loop_record(struct loop *loop, const struct journal_event *event);
@@ -21,7 +22,7 @@ int loop_commit(struct loop *loop, struct rondo_error *err);
  * Ask before a model request: whether the iteration may go on with what is used up by now, and
  * whether this model may be asked. A denial ends the run: it is recorded, and the body must return
  * LOOP_INTERRUPTED.
- * @param model "provider:name"
+ * @param model its name
  */
 bool loop_ask_model(struct loop *loop, const char *model);
 
@@ -41,6 +42,9 @@ enum loop_answer loop_ask_tool(struct loop *loop, const char *tool, const char *
 
 /** Record that a call is not made because of a decision. */
 void loop_deny_tool(struct loop *loop, const char *tool, const struct gate_decision *decision);
+
+/** Tell the policies of the model and tools that the run may use. @param resources copied */
+void loop_set_resources(struct loop *loop, const struct subject_resource *resources, size_t count);
 
 /** Who evaluates conditions that name a tool. What its context points to outlives the loop's last
  * loop_next. */

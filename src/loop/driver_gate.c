@@ -27,6 +27,13 @@ int loop_open_gate(struct loop *loop, struct rondo_error *err)
     return r;
 }
 
+void loop_set_resources(struct loop *loop, const struct subject_resource *resources, size_t count)
+{
+    if (loop->policy_gate != NULL) {
+        policy_gate_set_resources(loop->policy_gate, &loop->spec, loop->run_id, resources, count);
+    }
+}
+
 static void record_change(struct loop *loop, const struct gate_news *news)
 {
     char old_sha256[RUN_DIGEST_SIZE]; /* folding the event overwrites the state's */

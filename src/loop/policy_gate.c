@@ -420,6 +420,20 @@ static int check_file_is_there(const struct policy_gate *policy_gate, const char
                      in_force);
 }
 
+static struct subject_options options_of(const struct loop_spec *spec, const char *run_id)
+{
+    return (struct subject_options){
+        .agent_id = spec->agent_id,
+        .run_id = run_id,
+        .kind = spec->kind,
+        .workspace = spec->workspace,
+        .max_iterations = spec->max_iterations,
+        .max_tokens = spec->max_tokens,
+        .max_cost_micro = spec->max_cost_micro,
+        .max_elapsed_ns = spec->time_limit_ns,
+    };
+}
+
 int policy_gate_new(struct runtime *runtime, const struct loop_spec *spec, const char *run_id,
                     const char *in_force, struct policy_gate **ret_gate, struct rondo_error *err)
 {
@@ -435,19 +449,20 @@ int policy_gate_new(struct runtime *runtime, const struct loop_spec *spec, const
         return r;
     }
     snprintf(policy_gate->in_force, sizeof(policy_gate->in_force), "%s", in_force);
-    struct subject_options options = {
-        .agent_id = spec->agent_id,
-        .run_id = run_id,
-        .kind = spec->kind,
-        .workspace = spec->workspace,
-        .max_iterations = spec->max_iterations,
-        .max_tokens = spec->max_tokens,
-        .max_cost_micro = spec->max_cost_micro,
-        .max_elapsed_ns = spec->time_limit_ns,
-    };
+    struct subject_options options = options_of(spec, run_id);
     policy_gate->subject = subject_new(&options);
     *ret_gate = policy_gate;
     return 0;
+}
+
+void policy_gate_set_resources(struct policy_gate *policy_gate, const struct loop_spec *spec,
+                               const char *run_id, const struct subject_resource *resources,
+                               size_t count)
+{
+    struct subject_options options = options_of(spec, run_id);
+    options.resources = resources;
+    options.resource_count = count;
+    subject_set_options(policy_gate->subject, &options);
 }
 
 void policy_gate_free(struct policy_gate *policy_gate)

@@ -8,6 +8,7 @@
 
 struct policy_gate;
 struct ruleset;
+struct subject_resource;
 
 /**
  * Open the gate of a run: find its policies and read them.
@@ -24,6 +25,14 @@ void policy_gate_free(struct policy_gate *policy_gate);
 
 /** The rules in force at the last step. Borrowed until the next. */
 const struct ruleset *policy_gate_ruleset(const struct policy_gate *policy_gate);
+
+/**
+ * Tell the policies of the model and tools of the run.
+ * @param resources copied
+ */
+void policy_gate_set_resources(struct policy_gate *policy_gate, const struct loop_spec *spec,
+                               const char *run_id, const struct subject_resource *resources,
+                               size_t count);
 
 /** The interface for the driver. Borrowed. */
 struct gate policy_gate_as_gate(struct policy_gate *policy_gate);

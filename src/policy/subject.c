@@ -35,6 +35,17 @@ struct subject {
     char problem[RONDO_ERROR_MESSAGE_SIZE];
 };
 
+static struct subject_resource *dup_resources(const struct subject_options *options)
+{
+    struct subject_resource *copy = memory_new_zero(options->resource_count + 1, sizeof(*copy));
+    for (size_t i = 0; i < options->resource_count; i++) {
+        copy[i] = options->resources[i];
+        copy[i].id = memory_dup_string(options->resources[i].id);
+        copy[i].origin = memory_dup_string(options->resources[i].origin);
+    }
+    return copy;
+}
+
 static struct subject_options dup_options(const struct subject_options *options)
 {
     struct subject_options copy = *options;
@@ -42,6 +53,7 @@ static struct subject_options dup_options(const struct subject_options *options)
     copy.run_id = memory_dup_string(options->run_id);
     copy.kind = memory_dup_string(options->kind == NULL ? "" : options->kind);
     copy.workspace = memory_dup_string(options->workspace == NULL ? "" : options->workspace);
+    copy.resources = dup_resources(options);
     return copy;
 }
 
@@ -51,6 +63,11 @@ static void free_options(struct subject_options *options)
     free((char *)options->run_id);
     free((char *)options->kind);
     free((char *)options->workspace);
+    for (size_t i = 0; i < options->resource_count; i++) {
+        free((char *)options->resources[i].id);
+        free((char *)options->resources[i].origin);
+    }
+    free((struct subject_resource *)options->resources);
 }
 
 static struct cedar_context *new_context(size_t count)

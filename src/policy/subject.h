@@ -13,6 +13,14 @@
 #include "policy/ruleset.h"
 #include "policy/vocabulary.h"
 
+/** A model or tool that the run may use: an entity with the attributes of the vocabulary. */
+struct subject_resource {
+    enum vocabulary_action action; /**< ACTION_CALL_MODEL or ACTION_CALL_TOOL */
+    const char *id;
+    const char *origin; /**< of a model its provider, of a tool its server; "" = built in */
+    bool is_read_only;  /**< of a tool: it is declared to change nothing */
+};
+
 /** What does not change while a run goes on. Texts are copied. */
 struct subject_options {
     const char *agent_id;
@@ -23,6 +31,8 @@ struct subject_options {
     int64_t max_tokens;
     int64_t max_cost_micro;
     int64_t max_elapsed_ns;
+    const struct subject_resource *resources; /**< NULL = none */
+    size_t resource_count;
 };
 
 /** What is known now. */

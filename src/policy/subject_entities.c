@@ -99,6 +99,19 @@ static void write_parent(struct json_writer *writer, const struct cedar_uid *par
     json_end_object(writer);
 }
 
+/** The end of an entity that somebody may have described: its parents and tags. */
+static void write_given(struct json_writer *writer, const struct cedar_entity *given)
+{
+    json_begin_array(writer, "parents");
+    for (size_t i = 0; given != NULL && i < given->ancestor_count; i++) {
+        write_parent(writer, given->ancestors[i]);
+    }
+    json_end_array(writer);
+    json_begin_object(writer, "tags");
+    write_record(writer, given == NULL ? NULL : given->tags);
+    json_end_object(writer);
+}
+
 /** The agent as the administrator has described it, with every declared attribute. */
 static void write_agent(struct json_writer *writer, const char *agent_id,
                         const struct cedar_entity *given)
@@ -115,15 +128,49 @@ static void write_agent(struct json_writer *writer, const char *agent_id,
         json_write_string(writer, "environment", "");
     }
     json_end_object(writer);
-    json_begin_array(writer, "parents");
-    for (size_t i = 0; given != NULL && i < given->ancestor_count; i++) {
-        write_parent(writer, given->ancestors[i]);
+    write_given(writer, given);
+    json_end_object(writer);
+}
+
+/**
+ * A tool or model as the administrator has described it, with what the runtime knows: an
+ * administrator's word about where a tool comes from, or what it changes, goes before a server's.
+ */
+static void write_resource(struct json_writer *writer, const struct subject_resource *resource,
+                           const struct cedar_entity *given)
+{
+    bool is_model = resource->action == ACTION_CALL_MODEL;
+    const struct cedar_record *attributes = given == NULL ? NULL : given->attributes;
+    const char *origin = is_model ? "provider" : "server";
+    json_begin_object(writer, NULL);
+    write_uid(writer, "uid", vocabulary_action_resource(resource->action), resource->id);
+    json_begin_object(writer, "attrs");
+    write_record(writer, attributes);
+    if (!has_field(attributes, origin)) {
+        json_write_string(writer, origin, resource->origin);
     }
-    json_end_array(writer);
-    json_begin_object(writer, "tags");
-    write_record(writer, given == NULL ? NULL : given->tags);
+    if (!is_model && !has_field(attributes, "read_only")) {
+        json_write_bool(writer, "read_only", resource->is_read_only);
+    }
     json_end_object(writer);
+    write_given(writer, given);
     json_end_object(writer);
+}
+
+static int write_resources(struct json_writer *writer, const struct subject_options *options,
+                           const struct ruleset *ruleset, struct rondo_error *err)
+{
+    for (size_t i = 0; i < options->resource_count; i++) {
+        const struct subject_resource *resource = &options->resources[i];
+        const char *type = vocabulary_action_resource(resource->action);
+        struct cedar_uid *uid = cedar_uid_new(type, resource->id, err);
+        if (uid == NULL) {
+            return RONDO_ERR_INVALID;
+        }
+        write_resource(writer, resource, cedar_entities_find(ruleset->entities, uid));
+        cedar_uid_free(uid);
+    }
+    return 0;
 }
 
 struct cedar_entities *subject_entities_make(const struct subject_options *options,
@@ -138,7 +185,10 @@ struct cedar_entities *subject_entities_make(const struct subject_options *optio
     json_begin_array(&writer, NULL);
     write_agent(&writer, options->agent_id, cedar_entities_find(ruleset->entities, agent));
     write_run(&writer, options);
-    json_end_array(&writer);
     cedar_uid_free(agent);
+    if (write_resources(&writer, options, ruleset, err) < 0) {
+        return NULL;
+    }
+    json_end_array(&writer);
     return cedar_entities_parse(json.data, json.len, ruleset->entities, err);
 }

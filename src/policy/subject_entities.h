@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The entities of one run: its agent, with defaults for what nobody has set, and the run itself. */
+/* The entities of one run: its agent, with defaults for what nobody has set, the run itself, and
+ * the model and tools that it may use. */
 #pragma once
 
 #include "policy/subject.h"
