@@ -156,7 +156,7 @@ static void describe_blocked(struct http_call *call, const struct sockaddr *addr
         inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text));
     }
     snprintf(call->blocked_message, sizeof(call->blocked_message),
-             "'%.190s' resolves to private address %s", call->host, text);
+             "'%.160s' resolves to private address %s", call->host, text);
 }
 
 static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
