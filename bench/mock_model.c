@@ -126,22 +126,19 @@ static bool read_file(const char *path, struct buf *ret_text)
     return true;
 }
 
-/** Say where it listens; a file appears as a whole. */
+/** Say where it listens; a file appears as a whole, and before the words. */
 static bool announce(uint16_t port, const char *path)
 {
     char part[4096];
-    printf("listening %u\n", port);
-    fflush(stdout);
-    if (path == NULL) {
-        return true;
-    }
-    snprintf(part, sizeof(part), "%s.part", path);
-    FILE *file = fopen(part, "we");
-    if (file == NULL || fprintf(file, "%u\n", port) < 0 || fclose(file) != 0 ||
-        rename(part, path) != 0) {
+    snprintf(part, sizeof(part), "%s.part", path == NULL ? "" : path);
+    FILE *file = path == NULL ? NULL : fopen(part, "we");
+    if (path != NULL && (file == NULL || fprintf(file, "%u\n", port) < 0 || fclose(file) != 0 ||
+                         rename(part, path) != 0)) {
         fprintf(stderr, "mock_model: %s: %s\n", path, strerror(errno));
         return false;
     }
+    printf("listening %u\n", port);
+    fflush(stdout);
     return true;
 }
 

@@ -7,7 +7,7 @@
  *   POST [/c/ID]/v1/chat/completions   OpenAI
  *   POST [/c/ID]/v1/messages           Anthropic
  *   GET  [/c/ID]/v1/models             in the form of the one whose headers come along
- *   PUT   /c/ID/script                 the conversation answers by this script from now on
+ *   PUT   /c/ID/script                 the conversation begins anew, with this script
  *   GET   /c/ID/stats                  what it has seen, as JSON
  *   GET   /stats                       the sums over all conversations
  *

@@ -149,6 +149,8 @@ struct mock_conversations {
 /** Find one, or begin it. */
 struct mock_conversation *mock_conversation_of(struct mock_conversations *all, const char *id,
                                                size_t len);
+/** Forget all that it has seen. @param script taken over */
+void mock_conversation_begin(struct mock_conversation *conversation, struct mock_script *script);
 void mock_conversations_fini(struct mock_conversations *all);
 /** Digest of bytes; not cryptographic. Never 0. */
 uint64_t mock_digest(const void *bytes, size_t len);

@@ -509,8 +509,7 @@ static void take_script(struct mock_service *service, struct mock_conversation *
         output_error(service, output, MOCK_OPENAI, 400, err.message);
         return;
     }
-    mock_script_free(conversation->script);
-    conversation->script = script;
+    mock_conversation_begin(conversation, script);
     mock_output_plain(output, 200, "application/json", "", "{}", 2);
 }
 

@@ -80,6 +80,15 @@ struct mock_conversation *mock_conversation_of(struct mock_conversations *all, c
     return fresh;
 }
 
+void mock_conversation_begin(struct mock_conversation *conversation, struct mock_script *script)
+{
+    struct mock_conversation fresh = {.script = script, .next = conversation->next};
+    memcpy(fresh.id, conversation->id, sizeof(fresh.id));
+    mock_script_free(conversation->script);
+    free(conversation->turns);
+    *conversation = fresh;
+}
+
 void mock_conversations_fini(struct mock_conversations *all)
 {
     for (size_t i = 0; i < all->slot_count; i++) {
