@@ -27,10 +27,12 @@ struct mcp_options {
     const char *command;        /**< MCP_STDIO */
     const char *const *args;    /**< NULL-terminated or NULL */
     const char *const *env;     /**< "NAME=value" to add to the reduced environment; or NULL */
-    const char *cwd;            /**< or NULL */
+    const char *const *pass;    /**< names of further variables of ours to pass on; or NULL */
+    const char *cwd;            /**< NULL = the workspace */
     const char *url;            /**< MCP_HTTP */
     const char *const *headers; /**< "Name: value"; or NULL */
     int64_t timeout_ns;         /**< of one call; 0 = MCP_TIMEOUT_NS */
+    bool accepts_defaults;      /**< accept a server's forms with their defaults; else decline */
     const struct tool_surroundings *surroundings;
 };
 
