@@ -302,7 +302,10 @@ void agent_view_plan(const struct agent_view *agent, const struct style *style, 
     for (size_t i = begin; i < begin + rows - 1; i++) {
         add_step(&agent->steps[i], style, columns, ret_buf);
     }
-    buf_printf(ret_buf, "  (%zu steps in all)\n", agent->step_count);
+    auto_buf struct buf line = {0};
+    buf_printf(&line, "  (%zu steps in all)", agent->step_count);
+    text_fit(line.data, columns > 1 ? columns - 1 : 1, ret_buf);
+    buf_append(ret_buf, "\n", 1);
 }
 
 /* ---- Iterations ----------------------------------------------------------------------------- */
