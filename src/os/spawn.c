@@ -24,6 +24,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -40,6 +41,8 @@ struct job {
     const char **supervised_argv; /* owned array of borrowed strings */
     char carried_option[32];
     int output[2];   /* pipe: ours, the child's */
+    int errors[2];   /* the same for stderr, where it is apart */
+    int input;       /* what the child reads */
     int lifeline[2]; /* socket: ours, the supervisor's */
     int pidfd;
     struct child_setup setup;
@@ -72,6 +75,9 @@ static void job_fini(struct job *job)
 {
     close_slot(&job->output[0]);
     close_slot(&job->output[1]);
+    close_slot(&job->errors[0]);
+    close_slot(&job->errors[1]);
+    close_slot(&job->input);
     close_slot(&job->lifeline[0]);
     close_slot(&job->lifeline[1]);
     close_slot(&job->pidfd);
@@ -164,16 +170,58 @@ static int decide_what_to_start(struct job *job, struct rondo_error *err)
 
 /* --- descriptors --- */
 
-static int open_output(struct job *job, struct rondo_error *err)
+static int open_pipe(int pipe_fds[2], struct rondo_error *err)
 {
-    if (pipe2(job->output, O_CLOEXEC) != 0) {
+    if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
         return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot make a pipe for the output");
     }
-    if (fcntl(job->output[0], F_SETFL, O_NONBLOCK) != 0) {
+    if (fcntl(pipe_fds[0], F_SETFL, O_NONBLOCK) != 0) {
         return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot set up the output's pipe");
     }
-    int code = child_raise_fd(&job->output[1], err);
+    return child_raise_fd(&pipe_fds[1], err);
+}
+
+static int open_output(struct job *job, struct rondo_error *err)
+{
+    int code = open_pipe(job->output, err);
     job->setup.output_fd = job->output[1];
+    if (code == 0 && job->request->on_errors != NULL) {
+        code = open_pipe(job->errors, err);
+        job->setup.error_fd = job->errors[1];
+    }
+    return code;
+}
+
+static bool write_all(int fd, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t written = write(fd, bytes, len);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return false;
+        }
+        bytes += written;
+        len -= (size_t)written;
+    }
+    return true;
+}
+
+/** A file in memory needs nobody who feeds it while the child runs, and the child can seek in it.
+ */
+static int open_input(struct job *job, struct rondo_error *err)
+{
+    if (job->request->input == NULL) {
+        return 0;
+    }
+    job->input = memfd_create("stdin", MFD_CLOEXEC);
+    if (job->input < 0 || !write_all(job->input, job->request->input, job->request->input_len) ||
+        lseek(job->input, 0, SEEK_SET) != 0) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot keep the child's input");
+    }
+    int code = child_raise_fd(&job->input, err);
+    job->setup.input_fd = job->input;
     return code;
 }
 
@@ -195,6 +243,9 @@ static int open_lifeline(struct job *job, struct rondo_error *err)
 static int open_descriptors(struct job *job, struct rondo_error *err)
 {
     int code = open_output(job, err);
+    if (code == 0) {
+        code = open_input(job, err);
+    }
     if (code == 0) {
         code = open_lifeline(job, err);
     }
@@ -275,6 +326,8 @@ static void conclude(struct job *job, int64_t started_ns)
 static int watch(struct job *job, pid_t pid, struct rondo_error *err)
 {
     close_slot(&job->output[1]);
+    close_slot(&job->errors[1]);
+    close_slot(&job->input);
     close_slot(&job->lifeline[1]);
     if (job->plan != NULL) {
         sandbox_plan_started(job->plan);
@@ -289,6 +342,7 @@ static int watch(struct job *job, pid_t pid, struct rondo_error *err)
         .pid = pid,
         .pidfd = job->pidfd,
         .output_fd = job->output[0],
+        .error_fd = job->errors[0],
         .lifeline_fd = job->lifeline[0],
         .plan = job->plan,
     };
@@ -325,6 +379,8 @@ int spawn_run(const struct spawn_request *request, struct spawn_result *ret_resu
         .request = request,
         .tail = {.keep = request->output_keep},
         .output = {-1, -1},
+        .errors = {-1, -1},
+        .input = -1,
         .lifeline = {-1, -1},
         .pidfd = -1,
     };

@@ -2,10 +2,11 @@
 /*
  * Running a child command to its end: the only way in which Rondo starts a process.
  *
- * The child gets its own process group, stdin from /dev/null, stdout and stderr in one pipe, no
- * descriptor of ours, and three deadlines. When it ends, or must end, the whole group goes: TERM,
- * a grace period, KILL, and everything is reaped. With a supervisor (os/supervise.h) descendants
- * that left the group are found and killed too, also when this process itself is killed.
+ * The child gets its own process group, stdin from /dev/null or from given bytes, stdout and stderr
+ * in one pipe or in two, no descriptor of ours, and three deadlines. When it ends, or must end, the
+ * whole group goes: TERM, a grace period, KILL, and everything is reaped. With a supervisor
+ * (os/supervise.h) descendants that left the group are found and killed too, also when this process
+ * itself is killed.
  */
 #pragma once
 
@@ -30,7 +31,12 @@ struct spawn_request {
     size_t output_keep;      /**< bytes of the output's end to keep */
     /** Live output as it comes, on the calling thread; NULL = none. */
     void (*on_output)(void *context, const char *bytes, size_t len);
-    void *on_output_context;
+    /** The same for stderr, which then has a pipe of its own; NULL = both streams in one. What is
+     *  kept of the output holds both in any case. */
+    void (*on_errors)(void *context, const char *bytes, size_t len);
+    void *on_output_context; /**< of both */
+    const char *input;       /**< what the child reads on stdin; NULL = /dev/null */
+    size_t input_len;
     struct cancel *cancel; /**< CANCEL_GRACEFUL: TERM, grace, KILL. CANCEL_NOW: KILL. May be NULL */
     const struct sandbox_policy *sandbox; /**< NULL = run as the user */
     const char *supervisor; /**< program that runs supervise_main when its first argument is

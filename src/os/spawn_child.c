@@ -28,15 +28,25 @@ int child_raise_fd(int *fd, struct rondo_error *err)
     return 0;
 }
 
-static int fill_actions(posix_spawn_file_actions_t *actions, const struct child_setup *setup)
+static int fill_standard(posix_spawn_file_actions_t *actions, const struct child_setup *setup)
 {
-    int code = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    int error_fd = setup->error_fd > 0 ? setup->error_fd : setup->output_fd;
+    int code =
+        setup->input_fd > 0
+            ? posix_spawn_file_actions_adddup2(actions, setup->input_fd, STDIN_FILENO)
+            : posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (code == 0) {
         code = posix_spawn_file_actions_adddup2(actions, setup->output_fd, STDOUT_FILENO);
     }
     if (code == 0) {
-        code = posix_spawn_file_actions_adddup2(actions, setup->output_fd, STDERR_FILENO);
+        code = posix_spawn_file_actions_adddup2(actions, error_fd, STDERR_FILENO);
     }
+    return code;
+}
+
+static int fill_actions(posix_spawn_file_actions_t *actions, const struct child_setup *setup)
+{
+    int code = fill_standard(actions, setup);
     for (size_t i = 0; code == 0 && i < setup->carried_count; i++) {
         code = posix_spawn_file_actions_adddup2(actions, setup->carried[i],
                                                 CHILD_FIRST_CARRIED + (int)i);

@@ -18,6 +18,8 @@ struct child_setup {
     const char *directory; /**< NULL = where we are */
     pid_t group;           /**< process group to join; 0 = one of its own */
     int output_fd;         /**< becomes stdout and stderr; at least CHILD_LOWEST_FD */
+    int error_fd;          /**< becomes stderr, at least CHILD_LOWEST_FD; 0 = `output_fd` does */
+    int input_fd;          /**< becomes stdin, at least CHILD_LOWEST_FD; 0 = /dev/null does */
     const int *carried;    /**< become CHILD_FIRST_CARRIED and on; at least CHILD_LOWEST_FD each */
     size_t carried_count;
 };
@@ -32,7 +34,7 @@ struct child_setup {
 int child_raise_fd(int *fd, struct rondo_error *err);
 
 /**
- * Start a child: stdin from /dev/null, default signals, no other descriptors.
+ * Start a child: default signals, no other descriptors.
  * Any thread.
  * @param ret_pid set on success; the caller must reap it
  * @return 0, or the errno of posix_spawn

@@ -44,6 +44,7 @@ struct watch {
     int64_t last_output_ns;
     int64_t phase_deadline_ns;
     int output_fd; /* -1 once the output has ended */
+    int error_fd;
 };
 
 static int64_t now_ns(void)
@@ -53,32 +54,34 @@ static int64_t now_ns(void)
 
 /* --- output --- */
 
+typedef void take_bytes(void *context, const char *bytes, size_t len);
+
 /** Read once. @return bytes taken, 0 when there is nothing now or any more. */
-static size_t take_output(struct watch *watch)
+static size_t take_output(struct watch *watch, int *fd, take_bytes *take)
 {
     char chunk[READ_CHUNK_BYTES];
-    ssize_t got = read(watch->output_fd, chunk, sizeof(chunk));
+    ssize_t got = read(*fd, chunk, sizeof(chunk));
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return 0;
     }
     if (got <= 0) {
-        watch->output_fd = -1;
+        *fd = -1;
         return 0;
     }
     watch->last_output_ns = now_ns();
     output_tail_add(watch->tail, chunk, (size_t)got);
-    if (watch->request->on_output != NULL) {
-        watch->request->on_output(watch->request->on_output_context, chunk, (size_t)got);
+    if (take != NULL) {
+        take(watch->request->on_output_context, chunk, (size_t)got);
     }
     return (size_t)got;
 }
 
-static void drain_output(struct watch *watch)
+static void drain_output(struct watch *watch, int *fd, take_bytes *take)
 {
     size_t drained = 0;
     size_t got = 1;
-    while (watch->output_fd >= 0 && got > 0 && drained < DRAIN_BYTES) {
-        got = take_output(watch);
+    while (*fd >= 0 && got > 0 && drained < DRAIN_BYTES) {
+        got = take_output(watch, fd, take);
         drained += got;
     }
 }
@@ -202,7 +205,7 @@ static int64_t time_to_wait(const struct watch *watch)
     return wait > 0 ? wait : 0;
 }
 
-enum { SLOT_PIDFD, SLOT_OUTPUT, SLOT_CANCEL, SLOT_PLAN, SLOT_COUNT };
+enum { SLOT_PIDFD, SLOT_OUTPUT, SLOT_ERRORS, SLOT_CANCEL, SLOT_PLAN, SLOT_COUNT };
 
 /** Wait for the next event and handle it. @return whether the child has ended. */
 static bool step(struct watch *watch)
@@ -212,6 +215,7 @@ static bool step(struct watch *watch)
     struct pollfd slots[SLOT_COUNT] = {
         [SLOT_PIDFD] = {.fd = child->pidfd, .events = POLLIN},
         [SLOT_OUTPUT] = {.fd = watch->output_fd, .events = POLLIN},
+        [SLOT_ERRORS] = {.fd = watch->error_fd, .events = POLLIN},
         [SLOT_CANCEL] = {.fd = looks_at_token ? watch->request->cancel->event_fd : -1,
                          .events = POLLIN},
         [SLOT_PLAN] = {.fd = child->plan == NULL ? -1 : sandbox_plan_poll_fd(child->plan),
@@ -223,7 +227,10 @@ static bool step(struct watch *watch)
         return false;
     }
     if (slots[SLOT_OUTPUT].revents != 0) {
-        take_output(watch);
+        take_output(watch, &watch->output_fd, watch->request->on_output);
+    }
+    if (slots[SLOT_ERRORS].revents != 0) {
+        take_output(watch, &watch->error_fd, watch->request->on_errors);
     }
     if (slots[SLOT_PLAN].revents != 0) {
         sandbox_plan_advance(child->plan);
@@ -264,6 +271,7 @@ int spawn_watch(const struct spawn_request *request, const struct watch_child *c
         .result = result,
         .started_ns = now_ns(),
         .output_fd = child->output_fd,
+        .error_fd = child->error_fd,
     };
     bool has_ended = false;
     while (!has_ended) {
@@ -272,6 +280,7 @@ int spawn_watch(const struct spawn_request *request, const struct watch_child *c
         has_ended = step(&watch);
     }
     int code = reap(&watch, err);
-    drain_output(&watch);
+    drain_output(&watch, &watch.output_fd, request->on_output);
+    drain_output(&watch, &watch.error_fd, request->on_errors);
     return code;
 }

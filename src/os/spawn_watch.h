@@ -17,6 +17,7 @@ struct watch_child {
     pid_t pid;
     int pidfd;
     int output_fd;             /**< non-blocking */
+    int error_fd;              /**< non-blocking; -1 when stderr goes where stdout does */
     int lifeline_fd;           /**< to the supervisor; -1 without one */
     struct sandbox_plan *plan; /**< NULL without a sandbox */
 };

@@ -203,21 +203,28 @@ static bool start_command(struct supervisor *self)
         return false;
     }
     int output_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD);
+    int error_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD);
+    int input_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD);
     const struct child_setup setup = {
         .program = self->program,
         .argv = (const char *const *)self->argv,
         .envp = (const char *const *)environ,
         .group = getpgrp(),
         .output_fd = output_fd,
+        .error_fd = error_fd,
+        .input_fd = input_fd,
         .carried = self->carried,
         .carried_count = self->carried_count,
     };
-    int os_errno = output_fd < 0 ? errno : child_start(&setup, &self->command);
+    bool has_all = output_fd >= 0 && error_fd >= 0 && input_fd >= 0;
+    int os_errno = has_all ? child_start(&setup, &self->command) : errno;
     if (os_errno != 0) {
         refuse(self, self->program, strerror(os_errno));
         return false;
     }
     close(output_fd);
+    close(error_fd);
+    close(input_fd);
     for (size_t i = 0; i < self->carried_count; i++) {
         close(self->carried[i]);
     }

@@ -146,6 +146,67 @@ static void stdin_is_empty(void **state)
     spawn_result_fini(&result);
 }
 
+static void stdin_can_be_given(void **state)
+{
+    (void)state;
+    const char *argv[4];
+    struct spawn_request request = shell_request("read a; echo got $a; wc -c", argv);
+    size_t len = 200000; /* more than a pipe holds */
+    char *input = malloc(len);
+    memset(input, 'x', len);
+    memcpy(input, "first\n", 6);
+    request.input = input;
+    request.input_len = len;
+    struct spawn_result result = run(&request);
+    assert_string_equal(result.output, "got first\n199994\n");
+    spawn_result_fini(&result);
+    free(input);
+}
+
+static void stdin_can_be_given_empty(void **state)
+{
+    (void)state;
+    const char *argv[4];
+    struct spawn_request request = shell_request("cat; echo end", argv);
+    request.input = "";
+    struct spawn_result result = run(&request);
+    assert_string_equal(result.output, "end\n");
+    spawn_result_fini(&result);
+}
+
+struct streams {
+    char output[64];
+    char errors[64];
+};
+
+static void take_output_text(void *context, const char *bytes, size_t len)
+{
+    struct streams *streams = context;
+    strncat(streams->output, bytes, len);
+}
+
+static void take_error_text(void *context, const char *bytes, size_t len)
+{
+    struct streams *streams = context;
+    strncat(streams->errors, bytes, len);
+}
+
+static void stderr_can_be_apart(void **state)
+{
+    (void)state;
+    const char *argv[4];
+    struct streams streams = {0};
+    struct spawn_request request = shell_request("echo 1; echo 2 >&2; echo 3", argv);
+    request.on_output = take_output_text;
+    request.on_errors = take_error_text;
+    request.on_output_context = &streams;
+    struct spawn_result result = run(&request);
+    assert_string_equal(streams.output, "1\n3\n");
+    assert_string_equal(streams.errors, "2\n");
+    assert_int_equal(result.output_total, 6);
+    spawn_result_fini(&result);
+}
+
 static void no_descriptor_of_ours_reaches_the_child(void **state)
 {
     (void)state;
@@ -462,6 +523,13 @@ static void no_descriptor_is_left_open(void **state)
     struct spawn_request request = shell_request("true", argv);
     struct spawn_result result = run(&request);
     spawn_result_fini(&result);
+    struct streams streams = {0};
+    request.input = "x";
+    request.input_len = 1;
+    request.on_errors = take_error_text;
+    request.on_output_context = &streams;
+    result = run(&request);
+    spawn_result_fini(&result);
     argv[0] = "no-such-program-anywhere";
     result = run(&request);
     spawn_result_fini(&result);
@@ -482,6 +550,9 @@ int main(void)
         cmocka_unit_test(the_environment_is_exactly_the_one_given),
         cmocka_unit_test(stdout_and_stderr_arrive_in_order),
         cmocka_unit_test(stdin_is_empty),
+        cmocka_unit_test(stdin_can_be_given),
+        cmocka_unit_test(stdin_can_be_given_empty),
+        cmocka_unit_test(stderr_can_be_apart),
         cmocka_unit_test(no_descriptor_of_ours_reaches_the_child),
         cmocka_unit_test(the_child_has_default_signals_and_none_blocked),
         cmocka_unit_test(long_output_keeps_its_end_and_is_counted),

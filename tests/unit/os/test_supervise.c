@@ -60,6 +60,30 @@ static void a_program_that_cannot_be_executed_is_not_started(void **state)
     spawn_result_fini(&result);
 }
 
+static void take_errors(void *context, const char *bytes, size_t len)
+{
+    strncat(context, bytes, len);
+}
+
+static void the_three_streams_pass_through(void **state)
+{
+    (void)state;
+    const char *argv[4];
+    char errors[64] = "";
+    struct spawn_request request = shell_request("cat; echo wrong >&2", argv);
+    request.supervisor = SELF;
+    request.input = "right\n";
+    request.input_len = 6;
+    request.on_errors = take_errors;
+    request.on_output_context = errors;
+    struct spawn_result result = run(&request);
+    assert_int_equal(result.end, SPAWN_EXITED);
+    assert_string_equal(errors, "wrong\n");
+    assert_int_equal(result.output_total, 12);
+    assert_non_null(strstr(result.output, "right\n"));
+    spawn_result_fini(&result);
+}
+
 static void a_missing_supervisor_is_not_started(void **state)
 {
     (void)state;
@@ -399,6 +423,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_exit_code_passes_through),
         cmocka_unit_test(a_signal_passes_through),
         cmocka_unit_test(a_program_that_cannot_be_executed_is_not_started),
+        cmocka_unit_test(the_three_streams_pass_through),
         cmocka_unit_test(a_missing_supervisor_is_not_started),
         cmocka_unit_test(a_daemon_that_left_its_session_ends_with_the_command),
         cmocka_unit_test(a_deadline_ends_daemons_too),
