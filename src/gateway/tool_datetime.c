@@ -92,6 +92,7 @@ static const struct tool_function functions[] = {
         .is_pure = true,
         .is_idempotent = true,
         .is_concurrent = true,
+        .is_read_only = true,
     },
     {
         .name = "parse_date",
@@ -104,6 +105,7 @@ static const struct tool_function functions[] = {
         .is_pure = true,
         .is_idempotent = true,
         .is_concurrent = true,
+        .is_read_only = true,
     },
 };
 

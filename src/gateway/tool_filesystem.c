@@ -332,6 +332,7 @@ static const struct tool_function read_functions[] = {
         .run = run_read_file,
         .is_idempotent = true,
         .is_concurrent = true,
+        .is_read_only = true,
     },
     {
         .name = "list_directory",
@@ -342,6 +343,7 @@ static const struct tool_function read_functions[] = {
         .run = run_list_directory,
         .is_idempotent = true,
         .is_concurrent = true,
+        .is_read_only = true,
     },
 };
 

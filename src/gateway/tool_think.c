@@ -23,6 +23,7 @@ static const struct tool_function think = {
     .is_pure = true,
     .is_idempotent = true,
     .is_concurrent = true,
+    .is_read_only = true,
 };
 
 static int open_think(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err)

@@ -210,6 +210,7 @@ int toolbox_add_function(struct toolbox *toolbox, const char *type,
         .is_pure = function->is_pure,
         .is_idempotent = function->is_idempotent,
         .is_concurrent = function->is_concurrent,
+        .is_read_only = function->is_read_only,
         .run = function->run,
         .context = context,
     };

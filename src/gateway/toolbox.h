@@ -49,6 +49,7 @@ struct tool_function {
     bool is_pure;
     bool is_idempotent;
     bool is_concurrent;
+    bool is_read_only;
 };
 
 /** Add a tool from its static description. @param type of the entry, static */
