@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Opening models and what is the same for all of them. After model_set_tools and model_set_system
+ * a model only changes by what its server refuses, and serves any thread.
+ */
+#include "model/model.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "model/dialect.h"
+#include "model/environment.h"
+#include "model/record.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int find_provider(struct model *model, const struct model_options *options,
+                         struct rondo_error *err)
+{
+    const struct provider *provider = provider_find(options->provider);
+    if (provider == NULL && options->base_url != NULL) {
+        provider = provider_compatible();
+    }
+    if (provider == NULL) {
+        auto_buf struct buf hint = {0};
+        provider_suggest(options->provider, &hint);
+        return error_set(err, RONDO_ERR_INVALID,
+                         "unknown model provider `%s`%s (with base_url, any server that speaks "
+                         "OpenAI's Chat Completions can be used)",
+                         options->provider, buf_string(&hint));
+    }
+    if (provider->ops == NULL) {
+        return error_set(err, RONDO_ERR_UNSUPPORTED, "model provider `%s` is not supported yet",
+                         options->provider);
+    }
+    model->provider = provider;
+    model->ops = provider->ops;
+    return 0;
+}
+
+/** Names that begin with "gpt-5.1" or "gpt-5.2", and chat models, are none (specification 1.4). */
+static bool is_reasoning_name(const char *name)
+{
+    static const char *const exceptions[] = {"gpt-5.1", "gpt-5.2", "gpt-5-chat"};
+    for (size_t i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++) {
+        if (strncmp(name, exceptions[i], strlen(exceptions[i])) == 0) {
+            return false;
+        }
+    }
+    return name[0] == 'o' || strncmp(name, "gpt-5", 5) == 0;
+}
+
+/** The base URL without "/" at its end, and without a "/v1" that the dialect adds by itself. */
+static char *make_url(const struct model *model, const char *base_url)
+{
+    struct buf url = {0};
+    const char *path = model->ops->wire->path;
+    size_t len = strlen(base_url);
+    while (len > 0 && base_url[len - 1] == '/') {
+        len--;
+    }
+    bool has_version = len > 3 && memcmp(base_url + len - 3, "/v1", 3) == 0;
+    if (has_version && strncmp(path, "/v1/", 4) == 0) {
+        len -= 3;
+    }
+    buf_append(&url, base_url, len);
+    buf_append_string(&url, path);
+    return buf_steal(&url);
+}
+
+static int set_key(struct model *model, const char *variable, const char *value,
+                   struct rondo_error *err)
+{
+    secret_set(&model->key, "", value);
+    for (size_t i = 0; i < model->key.len; i++) {
+        if (!isprint((unsigned char)model->key.bytes[i])) {
+            return error_set(err, RONDO_ERR_INVALID,
+                             "the key in %s holds a byte that cannot be sent (a line break, or a "
+                             "letter that is not ASCII)",
+                             variable);
+        }
+    }
+    secret_set(&model->authorization, model->ops->wire->key_prefix, model->key.bytes);
+    return 0;
+}
+
+static int no_key(const struct model *model, const char *variable, struct rondo_error *err)
+{
+    return error_set(err, RONDO_ERR_INVALID,
+                     "no key for model provider `%s`: set %s in the environment, in a file .env "
+                     "next to the role file, or in ~/.initrunner/.env",
+                     model->provider_name, variable);
+}
+
+/** The variable that holds the key; NULL = none is asked for. */
+static const char *key_variable(const struct model *model, const struct model_options *options)
+{
+    if (options->api_key_env != NULL && *options->api_key_env != '\0') {
+        return options->api_key_env;
+    }
+    /* The usual key goes to the provider itself only, not to wherever base_url points. */
+    return options->base_url != NULL ? NULL : model->provider->key_env;
+}
+
+static int find_key(struct model *model, const struct model_options *options,
+                    struct rondo_error *err)
+{
+    const char *variable = key_variable(model, options);
+    if (variable == NULL) {
+        const char *fixed = model->provider->fixed_key;
+        return fixed == NULL ? 0 : set_key(model, "", fixed, err);
+    }
+    struct dotenv *dotenv = NULL;
+    int r = dotenv_read(options->folder, &dotenv, err);
+    if (r < 0) {
+        return r;
+    }
+    const char *value = dotenv_get(dotenv, variable);
+    bool is_missing = value == NULL || dialect_is_blank(value);
+    r = is_missing ? no_key(model, variable, err) : set_key(model, variable, value, err);
+    dotenv_free(dotenv);
+    return r;
+}
+
+static int find_server(struct model *model, const struct model_options *options,
+                       struct rondo_error *err)
+{
+    const char *base_url =
+        options->base_url != NULL ? options->base_url : model->provider->base_url;
+    if (strncasecmp(base_url, "http://", 7) != 0 && strncasecmp(base_url, "https://", 8) != 0) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "base_url: an address like \"http://localhost:8000/v1\" is expected");
+    }
+    model->url = make_url(model, base_url);
+    bool is_openai = (model->provider->traits & PROVIDER_IS_OPENAI) != 0;
+    model->is_reasoning = is_openai && is_reasoning_name(model->name);
+    if (is_openai && options->base_url != NULL) {
+        atomic_store(&model->adaptations, ADAPT_LIMIT_TOKENS);
+    }
+    return find_key(model, options, err);
+}
+
+/** A path of the options, relative to the folder. */
+char *model_path(const struct model_options *options, const char *path)
+{
+    struct buf whole = {0};
+    if (*path != '/' && options->folder != NULL) {
+        buf_printf(&whole, "%s/", options->folder);
+    }
+    buf_append_string(&whole, path);
+    return buf_steal(&whole);
+}
+
+static int find_prices(struct model *model, const struct model_options *options,
+                       struct rondo_error *err)
+{
+    bool is_local = (model->provider->traits & PROVIDER_IS_LOCAL) != 0;
+    model->prices = prices_find(model->provider_name, model->name);
+    model->prices.is_known = model->prices.is_known || is_local;
+    if (options->prices_file != NULL) {
+        auto_free char *path = model_path(options, options->prices_file);
+        int r = prices_read_file(path, model->provider_name, model->name, &model->prices, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    if (options->price_input_micro >= 0) {
+        model->prices.input = options->price_input_micro;
+        model->prices.cached = options->price_input_micro;
+        model->prices.cache_written = options->price_input_micro;
+    }
+    if (options->price_output_micro >= 0) {
+        model->prices.output = options->price_output_micro;
+    }
+    model->prices.is_known = model->prices.is_known ||
+                             (options->price_input_micro >= 0 && options->price_output_micro >= 0);
+    return 0;
+}
+
+static void write_prefix(struct model *model)
+{
+    buf_clear(&model->prefix);
+    if (model->ops->wire != NULL) {
+        model->ops->wire->write_prefix(model, &model->prefix);
+    }
+}
+
+static int64_t micro_of(double number)
+{
+    return number > 0 && number < 1e6 ? (int64_t)(number * 1e6 + 0.5) : 0;
+}
+
+static int open_model(struct model *model, const struct model_options *options,
+                      struct rondo_error *err)
+{
+    int r = find_provider(model, options, err);
+    if (r == 0 && model->ops->wire != NULL) {
+        r = find_server(model, options, err);
+    }
+    if (r == 0) {
+        r = find_prices(model, options, err);
+    }
+    if (r == 0 && model->ops->open != NULL) {
+        r = model->ops->open(model, options, err);
+    }
+    return r;
+}
+
+int model_open(const struct model_options *options, struct model **ret_model,
+               struct rondo_error *err)
+{
+    if (options->name == NULL || *options->name == '\0') {
+        return error_set(err, RONDO_ERR_INVALID, "the name of the model is missing");
+    }
+    struct model *model = memory_new_zero(1, sizeof(*model));
+    model->provider_name = memory_dup_string(options->provider);
+    model->name = memory_dup_string(options->name);
+    model->system = memory_dup_string("");
+    model->temperature_micro = micro_of(options->temperature);
+    model->max_tokens = options->max_tokens > 0 ? options->max_tokens : 4096;
+    model->http = options->http;
+    model->clock = options->clock;
+    model->random = options->random;
+    if (options->record_file != NULL) {
+        model->record_file = model_path(options, options->record_file);
+    }
+    int r = open_model(model, options, err);
+    if (r < 0) {
+        model_free(model);
+        return r;
+    }
+    write_prefix(model);
+    *ret_model = model;
+    return 0;
+}
+
+void model_free(struct model *model)
+{
+    if (model == NULL) {
+        return;
+    }
+    if (model->ops != NULL && model->ops->close != NULL) {
+        model->ops->close(model);
+    }
+    secret_fini(&model->key);
+    secret_fini(&model->authorization);
+    buf_fini(&model->tools);
+    buf_fini(&model->tool_names);
+    buf_fini(&model->prefix);
+    free(model->provider_name);
+    free(model->name);
+    free(model->url);
+    free(model->record_file);
+    free(model->system);
+    free(model);
+}
+
+const char *model_provider(const struct model *model)
+{
+    return model->provider_name;
+}
+
+const char *model_name(const struct model *model)
+{
+    return model->name;
+}
+
+const char *model_dialect(const struct model *model)
+{
+    return model->ops->dialect;
+}
+
+void model_set_tools(struct model *model, const struct model_tool *tools, size_t count)
+{
+    buf_clear(&model->tools);
+    buf_clear(&model->tool_names);
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(&model->tool_names, "\n%s\n", tools[i].name);
+    }
+    if (count > 0 && model->ops->write_tools != NULL) {
+        model->ops->write_tools(tools, count, &model->tools);
+    }
+    write_prefix(model);
+}
+
+void model_set_system(struct model *model, const char *text)
+{
+    free(model->system);
+    model->system = memory_dup_string(text == NULL ? "" : text);
+    write_prefix(model);
+}
+
+void model_add_usage(struct model_usage *sum, const struct model_usage *more)
+{
+    sum->input += more->input;
+    sum->output += more->output;
+    sum->cached += more->cached;
+    sum->cache_written += more->cache_written;
+    sum->reasoning += more->reasoning;
+}
+
+int model_ask(struct model *model, const struct model_request *request,
+              struct model_reply *ret_reply, struct rondo_error *err)
+{
+    struct model_reply reply = {0};
+    int64_t start_ns = clock_monotonic(model->clock);
+    int r = model->ops->ask(model, request, &reply, err);
+    if (r < 0) {
+        model_reply_fini(&reply);
+        return r;
+    }
+    reply.duration_ns = clock_monotonic(model->clock) - start_ns;
+    if (reply.first_token_ns != 0) {
+        reply.first_token_ns = request->is_streaming ? reply.first_token_ns - start_ns : 0;
+    }
+    if (model->prices.is_known) {
+        reply.cost_micro = prices_cost(&model->prices, &reply.usage);
+        reply.has_cost = true;
+    }
+    if (model->record_file != NULL) {
+        r = record_append(model->record_file, request, &reply, err);
+    }
+    if (r < 0) {
+        model_reply_fini(&reply);
+        return r;
+    }
+    *ret_reply = reply;
+    return 0;
+}
+
+static void finish_message(struct model_message *ret_message, enum model_message_kind kind,
+                           struct buf *json)
+{
+    size_t len = json->len;
+    *ret_message = (struct model_message){.kind = kind, .bytes = buf_steal(json), .len = len};
+}
+
+void model_write_user(const struct model *model, const char *text,
+                      struct model_message *ret_message)
+{
+    struct buf json = {0};
+    model->ops->write_user(text, &json);
+    finish_message(ret_message, MODEL_USER, &json);
+}
+
+void model_write_assistant(const struct model *model, const struct model_reply *reply,
+                           struct model_message *ret_message)
+{
+    struct buf json = {0};
+    model->ops->write_assistant(reply, &json);
+    finish_message(ret_message, MODEL_ASSISTANT, &json);
+}
+
+void model_write_answers(const struct model *model, const struct model_answer *answers,
+                         size_t count, struct model_message *ret_message)
+{
+    struct buf json = {0};
+    model->ops->write_answers(answers, count, &json);
+    finish_message(ret_message, MODEL_TOOL_RESULTS, &json);
+}

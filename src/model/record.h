@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Recording conversations as turns that provider `scripted` plays back (docs/models.md). A file
+ * holds what was said, never a key. Any thread, any process: a turn is written by one append.
+ */
+#pragma once
+
+#include "model/model.h"
+#include "rondo/error.h"
+
+/** Append one request and its reply, unless it was cancelled by ourselves. The file is made with
+ * mode 0600. */
+int record_append(const char *path, const struct model_request *request,
+                  const struct model_reply *reply, struct rondo_error *err);

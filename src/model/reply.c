@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Replies as values: releasing them, and the names of their outcomes. Pure; any thread. */
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void model_reply_fini(struct model_reply *reply)
+{
+    for (size_t i = 0; i < reply->call_count; i++) {
+        free(reply->calls[i].id);
+        free(reply->calls[i].name);
+        free(reply->calls[i].arguments);
+    }
+    free(reply->calls);
+    free(reply->message);
+    free(reply->text);
+    free(reply->thinking);
+    free(reply->native);
+    free(reply->request_id);
+    *reply = (struct model_reply){0};
+}
+
+const char *model_failure_name(enum model_failure failure)
+{
+    switch (failure) {
+    case MODEL_OK:
+        return "ok";
+    case MODEL_RATE_LIMITED:
+        return "rate_limited";
+    case MODEL_OVERLOADED:
+        return "overloaded";
+    case MODEL_REFUSED_KEY:
+        return "refused_key";
+    case MODEL_BAD_REQUEST:
+        return "bad_request";
+    case MODEL_CONTEXT_FULL:
+        return "context_full";
+    case MODEL_UNREACHABLE:
+        return "unreachable";
+    case MODEL_TIMED_OUT:
+        return "timed_out";
+    case MODEL_BAD_REPLY:
+        return "bad_reply";
+    case MODEL_SCRIPT_OVER:
+        return "script_over";
+    case MODEL_CANCELLED:
+        return "cancelled";
+    }
+    return "unknown";
+}
+
+const char *model_stop_name(enum model_stop stop)
+{
+    switch (stop) {
+    case MODEL_STOP_END:
+        return "end";
+    case MODEL_STOP_TOOLS:
+        return "tools";
+    case MODEL_STOP_LENGTH:
+        return "length";
+    case MODEL_STOP_FILTERED:
+        return "filtered";
+    }
+    return "unknown";
+}
+
+bool model_stop_from_name(const char *name, enum model_stop *ret_stop)
+{
+    for (enum model_stop stop = MODEL_STOP_END; stop <= MODEL_STOP_FILTERED; stop++) {
+        if (strcmp(model_stop_name(stop), name) == 0) {
+            *ret_stop = stop;
+            return true;
+        }
+    }
+    return false;
+}
