@@ -82,6 +82,8 @@
 #define LIMIT_YAML_ALIASES 1000
 /** Findings about one role file. */
 #define LIMIT_ROLE_FINDINGS 200
+/** Objects in a list of a role file: tools, endpoints, scripts, ... */
+#define LIMIT_ROLE_LIST 1000
 /** Skills that a role names. */
 #define LIMIT_ROLE_SKILLS 64
 /** A regular expression in a role file, bytes. */

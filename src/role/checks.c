@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Checks of single values. */
+#include "role/reader.h"
+
+#include "base/limits.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_name_byte(char byte, bool takes_dash)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ||
+           (takes_dash && byte == '-');
+}
+
+void check_agent_name(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    size_t len = node->len;
+    bool is_right = len >= 2 && is_name_byte(text[0], false) && is_name_byte(text[len - 1], false);
+    for (size_t i = 0; is_right && i < len; i++) {
+        is_right = is_name_byte(text[i], true);
+    }
+    if (!is_right) {
+        reader_error(reader, node,
+                     "lower-case letters, digits and dashes, at least two; a dash neither first "
+                     "nor last",
+                     "\"%.60s\" is not a name", text);
+    } else if (len > LIMIT_AGENT_ID_LEN) {
+        reader_error(reader, node, NULL, "a name has at most %d characters", LIMIT_AGENT_ID_LEN);
+    }
+}
+
+/** Python takes letters of all alphabets; bytes beyond ASCII are taken for those. */
+void check_identifier(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    bool is_right = node->len > 0 && !(text[0] >= '0' && text[0] <= '9');
+    for (size_t i = 0; is_right && i < node->len; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        is_right = byte >= 0x80 || byte == '_' || (byte >= '0' && byte <= '9') ||
+                   ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+    }
+    if (!is_right) {
+        reader_error(reader, node, "letters, digits and _, no digit first",
+                     "\"%.60s\" is not an identifier", text);
+    }
+}
+
+void check_not_blank(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    if (strspn(text, " \t\n\r\f\v") == node->len) {
+        reader_error(reader, node, NULL, "this must not be empty");
+    }
+}
+
+void check_not_empty(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    if (text[0] == '\0') {
+        reader_error(reader, node, NULL, "this must not be empty");
+    }
+}
+
+void check_pattern(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    if (node->len > LIMIT_ROLE_PATTERN_BYTES) {
+        reader_error(reader, node, NULL, "a regular expression has at most %ld bytes",
+                     LIMIT_ROLE_PATTERN_BYTES);
+        return;
+    }
+    size_t offset = 0;
+    const char *problem = pattern_problem(text, node->len, &offset);
+    if (problem != NULL) {
+        reader_error(reader, node, "the syntax is that of Python's `re`",
+                     "this is not a regular expression: %s at character %zu of \"%.60s\"", problem,
+                     offset + 1, text);
+    }
+}
+
+void check_permission(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    const char *equals = memchr(text, '=', node->len);
+    if (equals == text) {
+        reader_error(reader, node, "write `argument=glob`, or a glob alone",
+                     "there is no argument's name before the `=`");
+    } else if (equals != NULL && equals + 1 == text + node->len) {
+        reader_error(reader, node, "write `argument=glob`, or a glob alone",
+                     "there is no glob behind the `=`");
+    }
+}
+
+void check_docker_memory(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    size_t unit = strspn(text + digits, "bkmgBKMG");
+    /* Python's `$` also stands before a line's end at the end. */
+    size_t line_end = text[digits + (unit > 0 ? 1 : 0)] == '\n' ? 1 : 0;
+    if (digits == 0 || unit > 1 || digits + unit + line_end != node->len) {
+        reader_error(reader, node, "digits and b, k, m or g: 256m, 1g",
+                     "\"%.60s\" is not a size of memory", text);
+    }
+}
+
+void check_docker_argument(struct role_reader *reader, const struct yaml_node *node,
+                           const char *text)
+{
+    static const char *const refused[] = {
+        "--privileged",  "--cap-add",      "--security-opt", "--pid=host",
+        "--userns=host", "--network=host", "--ipc=host",     NULL,
+    };
+    for (size_t i = 0; refused[i] != NULL; i++) {
+        size_t len = strlen(refused[i]);
+        bool has_value = strncmp(text, refused[i], len) == 0 && text[len] == '=' &&
+                         strchr(refused[i], '=') == NULL;
+        if (strcmp(text, refused[i]) == 0 || has_value) {
+            reader_error(reader, node, "leave it out",
+                         "`%.60s` would lift the isolation of the container", text);
+        }
+    }
+}
+
+void check_absolute(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    if (text[0] != '/') {
+        reader_error(reader, node, "begin with /", "\"%.60s\" is not an absolute path", text);
+    }
+}
+
+void check_cron(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    const char *problem = cron_problem(text);
+    if (problem != NULL) {
+        reader_warning(reader, node, "minute, hour, day, month, weekday: \"0 9 * * 1-5\"",
+                       "this is not a cron expression: %s", problem);
+    }
+}
+
+/** Zones are judged by their form only: which there are is the machine's matter. */
+void check_zone(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    bool is_right = node->len > 0 && node->len <= 64 && isalpha((unsigned char)text[0]);
+    for (size_t i = 0; is_right && i < node->len; i++) {
+        is_right = isalnum((unsigned char)text[i]) || strchr("/_+-", text[i]) != NULL;
+    }
+    if (!is_right) {
+        reader_warning(reader, node, "UTC, Europe/Berlin, ...", "\"%.60s\" is not a time zone",
+                       text);
+    }
+}
+
+/** The rule of the engine for names of exit conditions. */
+void check_condition_name(struct role_reader *reader, const struct yaml_node *node,
+                          const char *text)
+{
+    bool is_right =
+        node->len > 0 && node->len <= LIMIT_CONDITION_NAME_LEN && text[0] != '.' && text[0] != '-';
+    for (size_t i = 0; is_right && i < node->len; i++) {
+        is_right = isalnum((unsigned char)text[i]) || strchr("-_.", text[i]) != NULL;
+    }
+    if (!is_right) {
+        reader_error(reader, node, "up to 64 letters, digits, '-', '_' and '.'",
+                     "\"%.80s\" is not a name for an exit condition", text);
+    }
+}
+
+void check_command(struct role_reader *reader, const struct yaml_node *node, const char *text)
+{
+    if (strspn(text, " \t\n") == node->len || node->len > LIMIT_COMMAND_BYTES) {
+        reader_error(reader, node, NULL, "a command has 1 to %ld bytes", LIMIT_COMMAND_BYTES);
+    }
+}

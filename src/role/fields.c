@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Fields of the envelope, the model, the limits and the loop. */
+#include "role/fields.h"
+
+#include "base/limits.h"
+#include "role/reader.h"
+
+#include <string.h>
+
+#define CONTINUATION_PROMPT                                                                      \
+    "\"Continue working on the task. Review your progress so far and decide your next step. If " \
+    "you have completed the task, call the finish_task tool with a summary.\""
+
+static const char *const api_versions[] = {"initrunner/v1", NULL};
+static const char *const kinds[] = {"Agent", NULL};
+
+static const struct role_field metadata_fields[] = {
+    {.name = "name",
+     .flags = FIELD_REQUIRED,
+     .check = check_agent_name,
+     .help = "The agent's id: lower-case letters, digits and dashes, at least two characters; a "
+             "dash neither first nor last"},
+    {.name = "description", .help = "What the agent is for"},
+    {.name = "tags", .kind = FIELD_TEXT_LIST, .help = "Words to find it by"},
+    {.name = "author", .help = "Who wrote it"},
+    {.name = "version", .help = "The file's own version"},
+    {.name = "dependencies", .kind = FIELD_TEXT_LIST, .help = "What it needs, for readers"},
+    {0},
+};
+
+static const char *const metadata_foreign[] = {"team", "spec_version", "bundle", NULL};
+
+static const struct role_shape shape_metadata = {
+    .name = "metadata",
+    .fields = metadata_fields,
+    .foreign = metadata_foreign,
+};
+
+static const struct role_field price_fields[] = {
+    {.name = "input",
+     .kind = FIELD_NUMBER,
+     .flags = FIELD_REQUIRED,
+     .range = RANGE_BETWEEN(0, 1000000),
+     .help = "Dollars for a million input tokens"},
+    {.name = "output",
+     .kind = FIELD_NUMBER,
+     .flags = FIELD_REQUIRED,
+     .range = RANGE_BETWEEN(0, 1000000),
+     .help = "Dollars for a million output tokens"},
+    {0},
+};
+
+static const struct role_shape shape_price = {.name = "price", .fields = price_fields};
+
+static const struct role_field model_fields[] = {
+    {.name = "provider",
+     .flags = FIELD_REQUIRED,
+     .help = "Who serves the model: openai, anthropic, ollama, groq, mistral, xai, google, ..., or "
+             "scripted"},
+    {.name = "name", .flags = FIELD_REQUIRED, .help = "Name of the model with the provider"},
+    {.name = "base_url",
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .help = "Address of a server that speaks OpenAI's Chat Completions"},
+    {.name = "api_key_env",
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .help = "Environment variable with the key, when it is not the provider's usual one"},
+    {.name = "temperature",
+     .kind = FIELD_NUMBER,
+     .by_default = "0.1",
+     .range = RANGE_BETWEEN(0, 2),
+     .help = "Sampling temperature; not sent to models that reason"},
+    {.name = "max_tokens",
+     .kind = FIELD_INTEGER,
+     .by_default = "4096",
+     .range = RANGE_BETWEEN(1, 128000),
+     .help = "Output tokens of one reply"},
+    {.name = "price",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_OWN | FIELD_NULLABLE,
+     .shape = &shape_price,
+     .by_default = "null",
+     .help = "What the model costs, when Rondo's price table does not know it"},
+    {0},
+};
+
+static const char *const model_foreign[] = {
+    "context_window",
+    "top_p",
+    "top_k",
+    "seed",
+    "stop_sequences",
+    "logit_bias",
+    "extra_headers",
+    "extra_body",
+    "tool_choice",
+    "parallel_tool_calls",
+    "thinking",
+    "fallback",
+    "fallback_on",
+    "concurrency",
+    "presence_penalty",
+    "prompt_cache",
+    "frequency_penalty",
+    NULL,
+};
+
+static const struct role_shape shape_model = {
+    .name = "model",
+    .fields = model_fields,
+    .foreign = model_foreign,
+};
+
+#define LIMIT_FIELD(field, text)                                                               \
+    {                                                                                          \
+        .name = (field), .kind = FIELD_INTEGER, .flags = FIELD_NULLABLE, .by_default = "null", \
+        .range = RANGE_ABOVE(0), .help = (text),                                               \
+    }
+
+static const struct role_field guardrail_fields[] = {
+    {.name = "max_tokens_per_run",
+     .kind = FIELD_INTEGER,
+     .by_default = "50000",
+     .range = RANGE_ABOVE(0),
+     .help = "Output tokens of one iteration"},
+    {.name = "max_tool_calls",
+     .kind = FIELD_INTEGER,
+     .by_default = "20",
+     .range = RANGE_FROM(0),
+     .help = "Tool calls of one iteration; 0 = none may run"},
+    {.name = "timeout_seconds",
+     .kind = FIELD_INTEGER,
+     .by_default = "300",
+     .range = RANGE_ABOVE(0),
+     .help = "Wall-clock time of one iteration"},
+    {.name = "max_request_limit",
+     .kind = FIELD_INTEGER,
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .range = RANGE_ABOVE(0),
+     .help = "Model requests of one iteration; not given: max_tool_calls + 10, at least 30"},
+    LIMIT_FIELD("input_tokens_limit", "Input tokens of one iteration"),
+    LIMIT_FIELD("total_tokens_limit", "Tokens of one iteration"),
+    LIMIT_FIELD("session_token_budget", "Tokens of an interactive session"),
+    LIMIT_FIELD("daemon_token_budget", "Tokens of a daemon's life"),
+    LIMIT_FIELD("daemon_daily_token_budget", "Tokens of a daemon on one day"),
+    {.name = "max_iterations",
+     .kind = FIELD_INTEGER,
+     .by_default = "10",
+     .range = RANGE_ABOVE(0),
+     .help = "Iterations of an autonomous run; --max-iterations wins"},
+    LIMIT_FIELD("autonomous_token_budget", "Tokens of an autonomous run"),
+    LIMIT_FIELD("autonomous_timeout_seconds", "Wall-clock time of an autonomous run"),
+    {0},
+};
+
+static const char *const guardrail_foreign[] = {
+    "per_request_input_tokens_limit",
+    "run_token_budget",
+    "cost_limit",
+    "daemon_daily_cost_budget",
+    "retry_policy",
+    "daemon_weekly_cost_budget",
+    "budget_timezone",
+    "circuit_breaker",
+    NULL,
+};
+
+static const struct role_shape shape_guardrails = {
+    .name = "guardrails",
+    .fields = guardrail_fields,
+    .check = check_guardrails,
+    .foreign = guardrail_foreign,
+};
+
+static const struct role_field condition_fields[] = {
+    {.name = "name",
+     .flags = FIELD_REQUIRED,
+     .check = check_condition_name,
+     .help = "Name of the condition"},
+    {.name = "command",
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .check = check_command,
+     .help = "Command for `sh -c`: exit code 0 = met"},
+    {.name = "tool",
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .check = check_not_empty,
+     .help = "Tool that verifies it, by the name the agent sees"},
+    {.name = "server",
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .check = check_not_empty,
+     .help = "With `tool`: a shared MCP server of rondo.yaml"},
+    {.name = "arguments", .kind = FIELD_ANY_MAP, .help = "With `tool`: its arguments"},
+    {.name = "timeout_seconds",
+     .kind = FIELD_INTEGER,
+     .by_default = "30",
+     .range = RANGE_BETWEEN(1, 86400),
+     .help = "Longest time of one verification"},
+    {0},
+};
+
+static const struct role_shape shape_condition = {
+    .name = "exit_conditions[]",
+    .fields = condition_fields,
+    .check = check_condition,
+};
+
+static const struct role_field autonomy_fields[] = {
+    {.name = "continuation_prompt",
+     .by_default = CONTINUATION_PROMPT,
+     .help = "Prompt of every iteration but the first; the state of the plan follows it"},
+    {.name = "max_history_messages",
+     .kind = FIELD_INTEGER,
+     .by_default = "40",
+     .help = "Messages kept between iterations; the first one always is"},
+    {.name = "max_plan_steps",
+     .kind = FIELD_INTEGER,
+     .by_default = "20",
+     .help = "Steps that update_plan takes; more are dropped"},
+    {.name = "iteration_delay_seconds",
+     .kind = FIELD_NUMBER,
+     .by_default = "0.0",
+     .help = "Pause between iterations"},
+    {.name = "max_no_tool_call_iterations",
+     .kind = FIELD_INTEGER,
+     .since = 2,
+     .by_default = "2",
+     .help = "Iterations without a tool call in a row that end the run as `blocked`"},
+    {.name = "max_scheduled_per_run",
+     .kind = FIELD_INTEGER,
+     .by_default = "3",
+     .help = "Follow-up runs that one run schedules (daemon)"},
+    {.name = "max_scheduled_total",
+     .kind = FIELD_INTEGER,
+     .by_default = "50",
+     .help = "Follow-up runs that wait at the same time (daemon)"},
+    {.name = "max_schedule_delay_seconds",
+     .kind = FIELD_INTEGER,
+     .by_default = "86400",
+     .help = "Longest delay of a follow-up run (daemon)"},
+    {.name = "exit_conditions",
+     .kind = FIELD_CONDITIONS,
+     .flags = FIELD_OWN,
+     .shape = &shape_condition,
+     .help = "What must hold before finish_task(completed) is accepted: names as --until takes "
+             "them, or objects"},
+    {.name = "checkpoint_interval",
+     .kind = FIELD_INTEGER,
+     .flags = FIELD_OWN,
+     .by_default = "1",
+     .range = RANGE_BETWEEN(1, LIMIT_MAX_ITERATIONS),
+     .help = "Iterations from one checkpoint to the next"},
+    {0},
+};
+
+static const char *const autonomy_foreign[] = {"compaction", NULL};
+
+static const struct role_shape shape_autonomy = {
+    .name = "autonomy",
+    .fields = autonomy_fields,
+    .check = check_autonomy,
+    .foreign = autonomy_foreign,
+};
+
+static const struct role_field spec_fields[] = {
+    {.name = "role", .flags = FIELD_REQUIRED, .help = "The system prompt"},
+    {.name = "model",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_REQUIRED,
+     .shape = &shape_model,
+     .help = "The model that is asked"},
+    {.name = "output",
+     .kind = FIELD_OBJECT,
+     .shape = &role_shape_output,
+     .help = "Form of the answer"},
+    {.name = "tools",
+     .kind = FIELD_VARIANT_LIST,
+     .variants = &role_tools,
+     .help = "What the agent can do: a list of objects, see [tools](#tools)"},
+    {.name = "skills",
+     .kind = FIELD_TEXT_LIST,
+     .help = "Skill files: paths beside the role file, or names to look for"},
+    {.name = "triggers",
+     .kind = FIELD_VARIANT_LIST,
+     .variants = &role_triggers,
+     .help = "What starts runs of a daemon, see [triggers](#triggers)"},
+    {.name = "sinks",
+     .kind = FIELD_VARIANT_LIST,
+     .variants = &role_sinks,
+     .help = "Where results are sent, see [sinks](#sinks)"},
+    {.name = "ingest",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .shape = &role_shape_ingest,
+     .help = "Documents to search in"},
+    {.name = "memory",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .shape = &role_shape_memory,
+     .help = "Long-term memory"},
+    {.name = "autonomy",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .shape = &shape_autonomy,
+     .help = "The autonomous loop"},
+    {.name = "guardrails", .kind = FIELD_OBJECT, .shape = &shape_guardrails, .help = "Limits"},
+    {.name = "resources",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_DEAD,
+     .shape = &role_shape_resources,
+     .help = "Memory and processors of a container"},
+    {.name = "security", .kind = FIELD_OBJECT, .shape = &role_shape_security, .help = "Safety"},
+    {.name = "observability",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .shape = &role_shape_observability,
+     .help = "Traces"},
+    {.name = "policy",
+     .flags = FIELD_OWN | FIELD_NULLABLE,
+     .by_default = "null",
+     .check = check_not_empty,
+     .help = "Cedar policies for this agent: a path beside the role file"},
+    {.name = "execution",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_OWN | FIELD_NULLABLE,
+     .by_default = "null",
+     .shape = &role_shape_execution,
+     .help = "Where tools run"},
+    {0},
+};
+
+static const char *const spec_foreign[] = {
+    "reasoning", "capabilities", "deps_schema", "auto_skills", "daemon", "tool_search", NULL,
+};
+
+static const struct role_shape shape_spec = {
+    .name = "spec",
+    .fields = spec_fields,
+    .foreign = spec_foreign,
+};
+
+static const struct role_field file_fields[] = {
+    {.name = "apiVersion",
+     .kind = FIELD_CHOICE,
+     .flags = FIELD_REQUIRED,
+     .choices = api_versions,
+     .help = "Version of the format"},
+    {.name = "kind",
+     .kind = FIELD_CHOICE,
+     .flags = FIELD_REQUIRED,
+     .choices = kinds,
+     .help = "What the document describes"},
+    {.name = "metadata",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_REQUIRED,
+     .shape = &shape_metadata,
+     .help = "About the agent"},
+    {.name = "spec",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_REQUIRED,
+     .shape = &shape_spec,
+     .help = "The agent"},
+    {0},
+};
+
+const struct role_shape role_shape_file = {
+    .name = "role file",
+    .fields = file_fields,
+    .check = check_file,
+};
+
+const struct role_shape *role_variant_find(const struct role_variants *variants, const char *type,
+                                           size_t len)
+{
+    for (size_t i = 0; variants->shapes[i] != NULL; i++) {
+        const char *name = variants->shapes[i]->name;
+        if (strlen(name) == len && memcmp(name, type, len) == 0) {
+            return variants->shapes[i];
+        }
+    }
+    return NULL;
+}
+
+const char *role_field_default(const struct role_field *field, bool is_1_0)
+{
+    if (is_1_0 && field->by_default_1_0 != NULL) {
+        return field->by_default_1_0;
+    }
+    if (field->by_default != NULL) {
+        return field->by_default;
+    }
+    switch (field->kind) {
+    case FIELD_TEXT:
+    case FIELD_CHOICE:
+        return "\"\"";
+    case FIELD_TEXT_LIST:
+    case FIELD_INTEGER_LIST:
+    case FIELD_OBJECT_LIST:
+    case FIELD_VARIANT_LIST:
+    case FIELD_CONDITIONS:
+        return "[]";
+    case FIELD_TEXT_MAP:
+    case FIELD_ANY_MAP:
+    case FIELD_OBJECT:
+        return "{}";
+    case FIELD_BOOLEAN:
+        return "false";
+    case FIELD_INTEGER:
+    case FIELD_NUMBER:
+    case FIELD_ANY:
+        return "null";
+    }
+    return "null";
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Fields of spec.security. */
+#include "role/fields.h"
+
+#include "role/reader.h"
+
+static const char *const output_actions[] = {"strip", "block", NULL};
+
+static const struct role_field content_fields[] = {
+    {.name = "profanity_filter", .kind = FIELD_BOOLEAN, .help = "Refuse swear words"},
+    {.name = "blocked_input_patterns",
+     .kind = FIELD_TEXT_LIST,
+     .check = check_pattern,
+     .help = "Regular expressions that a prompt must not match"},
+    {.name = "blocked_output_patterns",
+     .kind = FIELD_TEXT_LIST,
+     .check = check_pattern,
+     .help = "Regular expressions that an answer must not match"},
+    {.name = "output_action",
+     .kind = FIELD_CHOICE,
+     .choices = output_actions,
+     .by_default = "\"strip\"",
+     .help = "What happens to a match in an answer"},
+    {.name = "llm_classifier_enabled", .kind = FIELD_BOOLEAN, .help = "Ask a model about topics"},
+    {.name = "allowed_topics_prompt", .help = "Which topics are allowed"},
+    {.name = "max_prompt_length",
+     .kind = FIELD_INTEGER,
+     .by_default = "50000",
+     .range = RANGE_ABOVE(0),
+     .help = "Characters of a prompt"},
+    {.name = "max_output_length",
+     .kind = FIELD_INTEGER,
+     .by_default = "100000",
+     .range = RANGE_ABOVE(0),
+     .help = "Characters of an answer; more is cut"},
+    {.name = "redact_patterns",
+     .kind = FIELD_TEXT_LIST,
+     .check = check_pattern,
+     .help = "Regular expressions of what the audit must not hold"},
+    {.name = "pii_redaction", .kind = FIELD_BOOLEAN, .help = "Keep personal data out of the audit"},
+    {0},
+};
+
+static const struct role_field server_fields[] = {
+    {.name = "cors_origins", .kind = FIELD_TEXT_LIST, .help = "Origins that browsers may use"},
+    {.name = "require_https", .kind = FIELD_BOOLEAN, .help = "Refuse plain HTTP"},
+    {.name = "max_request_body_bytes",
+     .kind = FIELD_INTEGER,
+     .by_default = "1048576",
+     .range = RANGE_ABOVE(0),
+     .help = "Bytes of a request"},
+    {.name = "max_conversations",
+     .kind = FIELD_INTEGER,
+     .by_default = "1000",
+     .help = "Conversations kept"},
+    {0},
+};
+
+static const struct role_field rate_fields[] = {
+    {.name = "requests_per_minute",
+     .kind = FIELD_INTEGER,
+     .by_default = "60",
+     .range = RANGE_ABOVE(0),
+     .help = "Requests a minute"},
+    {.name = "burst_size",
+     .kind = FIELD_INTEGER,
+     .by_default = "10",
+     .range = RANGE_ABOVE(0),
+     .help = "Requests at once"},
+    {0},
+};
+
+static const struct role_field size_fields[] = {
+    {.name = "max_file_size_mb",
+     .kind = FIELD_NUMBER,
+     .by_default = "50.0",
+     .range = RANGE_ABOVE(0),
+     .help = "A file that is ingested"},
+    {.name = "max_total_ingest_mb",
+     .kind = FIELD_NUMBER,
+     .by_default = "500.0",
+     .range = RANGE_ABOVE(0),
+     .help = "All of them"},
+    {0},
+};
+
+#define BLOCKED_MODULES                                                                    \
+    "[\"os\",\"subprocess\",\"shutil\",\"sys\",\"importlib\",\"ctypes\",\"socket\","       \
+    "\"http.server\",\"pickle\",\"shelve\",\"marshal\",\"code\",\"codeop\",\"threading\"," \
+    "\"_thread\"]"
+
+/** Beginnings of names of environment variables that hold secrets. */
+#define SECRET_PREFIXES                                                                       \
+    "[\"OPENAI_API_KEY\",\"ANTHROPIC_API_KEY\",\"GOOGLE_API_KEY\",\"HF_TOKEN\","              \
+    "\"HUGGING_FACE\",\"COHERE_API_KEY\",\"REPLICATE_API_TOKEN\",\"AWS_SECRET\","             \
+    "\"AWS_SESSION_TOKEN\",\"GCP_\",\"GCLOUD_\",\"GOOGLE_APPLICATION_CREDENTIALS\","          \
+    "\"GOOGLE_CLOUD_\",\"AZURE_\",\"DIGITALOCEAN_TOKEN\",\"GITHUB_TOKEN\",\"GH_TOKEN\","      \
+    "\"GITLAB_TOKEN\",\"BITBUCKET_TOKEN\",\"CODECOV_TOKEN\",\"SLACK_TOKEN\","                 \
+    "\"SLACK_WEBHOOK\",\"SLACK_BOT_TOKEN\",\"SLACK_SIGNING_SECRET\",\"TWILIO_\","             \
+    "\"SENDGRID_API_KEY\",\"MAILGUN_API_KEY\",\"STRIPE_\",\"DATABASE_URL\",\"REDIS_URL\","    \
+    "\"MONGO_URI\",\"POSTGRES_PASSWORD\",\"MYSQL_PASSWORD\",\"SSH_AUTH_SOCK\","               \
+    "\"SSH_PRIVATE_KEY\",\"NPM_TOKEN\",\"DOCKER_PASSWORD\",\"DOCKER_TOKEN\",\"VAULT_TOKEN\"," \
+    "\"SENTRY_DSN\"]"
+
+#define SECRET_SUFFIXES                                                                \
+    "[\"_KEY\",\"_SECRET\",\"_TOKEN\",\"_PASSWORD\",\"_CREDENTIAL\",\"_CREDENTIALS\"," \
+    "\"_API_KEY\",\"_ACCESS_KEY\",\"_PRIVATE_KEY\"]"
+
+static const char *const violation_actions[] = {"raise", "log", NULL};
+
+static const struct role_field tool_fields[] = {
+    {.name = "allowed_custom_modules",
+     .kind = FIELD_TEXT_LIST,
+     .help = "Python modules that custom tools may use"},
+    {.name = "blocked_custom_modules",
+     .kind = FIELD_TEXT_LIST,
+     .by_default = BLOCKED_MODULES,
+     .help = "Python modules that they may not use"},
+    {.name = "mcp_command_allowlist",
+     .kind = FIELD_TEXT_LIST,
+     .help = "Commands that may be started as MCP servers; empty: all"},
+    {.name = "sensitive_env_prefixes",
+     .kind = FIELD_TEXT_LIST,
+     .by_default = SECRET_PREFIXES,
+     .help = "Environment variables that commands do not see, by the beginning of the name"},
+    {.name = "sensitive_env_suffixes",
+     .kind = FIELD_TEXT_LIST,
+     .by_default = SECRET_SUFFIXES,
+     .help = "The same by its end"},
+    {.name = "env_allowlist",
+     .kind = FIELD_TEXT_LIST,
+     .by_default = "[\"SSH_AGENT_PID\",\"GPG_AGENT_INFO\"]",
+     .help = "Environment variables that they see all the same"},
+    {.name = "restrict_db_paths",
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "Databases only beside the role file or in the home folder"},
+    {.name = "audit_hooks_enabled", .kind = FIELD_BOOLEAN, .help = "Hooks inside Python"},
+    {.name = "allowed_write_paths", .kind = FIELD_TEXT_LIST, .help = "Of these hooks"},
+    {.name = "allowed_network_hosts", .kind = FIELD_TEXT_LIST, .help = "Of these hooks"},
+    {.name = "block_private_ips",
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "Of these hooks"},
+    {.name = "allow_subprocess", .kind = FIELD_BOOLEAN, .help = "Of these hooks"},
+    {.name = "allow_eval_exec", .kind = FIELD_BOOLEAN, .help = "Of these hooks"},
+    {.name = "sandbox_violation_action",
+     .kind = FIELD_CHOICE,
+     .choices = violation_actions,
+     .by_default = "\"raise\"",
+     .help = "Of these hooks"},
+    {0},
+};
+
+static const struct role_field mount_fields[] = {
+    {.name = "source", .flags = FIELD_REQUIRED, .help = "Path outside"},
+    {.name = "target",
+     .flags = FIELD_REQUIRED,
+     .check = check_absolute,
+     .help = "Absolute path inside; not /work, each once"},
+    {.name = "read_only", .kind = FIELD_BOOLEAN, .by_default = "true", .help = "Not writable"},
+    {0},
+};
+
+static const struct role_shape shape_mount = {.name = "bind_mounts[]", .fields = mount_fields};
+
+static const char *const docker_networks[] = {"none", "bridge", "host", NULL};
+
+static const struct role_field docker_fields[] = {
+    {.name = "enabled", .kind = FIELD_BOOLEAN, .help = "Run commands in a container"},
+    {.name = "image",
+     .by_default = "\"python:3.12-slim\"",
+     .check = check_not_blank,
+     .help = "Its image"},
+    {.name = "network",
+     .kind = FIELD_CHOICE,
+     .choices = docker_networks,
+     .by_default = "\"none\"",
+     .help = "Its network"},
+    {.name = "memory_limit",
+     .by_default = "\"256m\"",
+     .check = check_docker_memory,
+     .help = "Its memory: digits and b, k, m or g"},
+    {.name = "cpu_limit",
+     .kind = FIELD_NUMBER,
+     .by_default = "1.0",
+     .range = RANGE_ABOVE(0),
+     .help = "Its processors"},
+    {.name = "read_only_rootfs",
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "Its file system cannot be written"},
+    {.name = "bind_mounts",
+     .kind = FIELD_OBJECT_LIST,
+     .shape = &shape_mount,
+     .help = "Folders from outside"},
+    {.name = "env_passthrough",
+     .kind = FIELD_TEXT_LIST,
+     .help = "Environment variables from outside"},
+    {.name = "extra_args",
+     .kind = FIELD_TEXT_LIST,
+     .check = check_docker_argument,
+     .help = "Further arguments for docker; none that lift the isolation"},
+    {0},
+};
+
+static const struct role_field audit_fields[] = {
+    {.name = "max_records", .kind = FIELD_INTEGER, .by_default = "100000", .help = "Rows kept"},
+    {.name = "retention_days", .kind = FIELD_INTEGER, .by_default = "90", .help = "Days kept"},
+    {0},
+};
+
+static const struct role_shape shape_content = {.name = "content", .fields = content_fields};
+static const struct role_shape shape_server = {.name = "server", .fields = server_fields};
+static const struct role_shape shape_rate = {.name = "rate_limit", .fields = rate_fields};
+static const struct role_shape shape_sizes = {.name = "resources", .fields = size_fields};
+static const struct role_shape shape_tools = {.name = "tools", .fields = tool_fields};
+static const struct role_shape shape_docker = {
+    .name = "docker",
+    .fields = docker_fields,
+    .check = check_docker,
+};
+static const struct role_shape shape_audit = {.name = "audit", .fields = audit_fields};
+
+static const struct role_field security_fields[] = {
+    {.name = "content", .kind = FIELD_OBJECT, .shape = &shape_content, .help = "Filters of texts"},
+    {.name = "server", .kind = FIELD_OBJECT, .shape = &shape_server, .help = "Of the HTTP server"},
+    {.name = "rate_limit",
+     .kind = FIELD_OBJECT,
+     .shape = &shape_rate,
+     .help = "Of the HTTP server"},
+    {.name = "resources", .kind = FIELD_OBJECT, .shape = &shape_sizes, .help = "Sizes of files"},
+    {.name = "tools", .kind = FIELD_OBJECT, .shape = &shape_tools, .help = "What tools may do"},
+    {.name = "docker",
+     .kind = FIELD_OBJECT,
+     .since = 7,
+     .shape = &shape_docker,
+     .help = "Containers for commands"},
+    {.name = "audit",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_DEAD,
+     .shape = &shape_audit,
+     .help = "How long the audit is kept"},
+    {0},
+};
+
+static const char *const security_foreign[] = {"sandbox", "preset", NULL};
+
+const struct role_shape role_shape_security = {
+    .name = "security",
+    .fields = security_fields,
+    .foreign = security_foreign,
+};

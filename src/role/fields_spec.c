@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Fields of output, ingest, memory, observability, resources, execution; and of skill files. */
+#include "role/fields.h"
+
+#include "role/reader.h"
+
+static const char *const output_types[] = {"text", "json_schema", NULL};
+
+static const struct role_field output_fields[] = {
+    {.name = "type",
+     .kind = FIELD_CHOICE,
+     .choices = output_types,
+     .by_default = "\"text\"",
+     .help = "Free text, or JSON after a schema"},
+    {.name = "schema",
+     .kind = FIELD_ANY_MAP,
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .normal_name = "schema_",
+     .help = "The JSON schema; this or `schema_file`"},
+    {.name = "schema_file",
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .help = "File with the JSON schema"},
+    {0},
+};
+
+static const char *const output_foreign[] = {"mode", NULL};
+
+const struct role_shape role_shape_output = {
+    .name = "output",
+    .fields = output_fields,
+    .check = check_output,
+    .foreign = output_foreign,
+};
+
+static const struct role_field embeddings_fields[] = {
+    {.name = "provider", .help = "Empty: the model's provider"},
+    {.name = "model", .help = "Empty: the provider's usual one"},
+    {.name = "base_url", .help = "Address of another server"},
+    {.name = "api_key_env", .help = "Environment variable with the key"},
+    {0},
+};
+
+const struct role_shape role_shape_embeddings = {
+    .name = "embeddings",
+    .fields = embeddings_fields,
+};
+
+static const char *const chunking_strategies[] = {"fixed", "paragraph", NULL};
+
+static const struct role_field chunking_fields[] = {
+    {.name = "strategy",
+     .kind = FIELD_CHOICE,
+     .choices = chunking_strategies,
+     .by_default = "\"fixed\"",
+     .help = "Where documents are cut"},
+    {.name = "chunk_size",
+     .kind = FIELD_INTEGER,
+     .by_default = "512",
+     .help = "Characters of a chunk"},
+    {.name = "chunk_overlap",
+     .kind = FIELD_INTEGER,
+     .by_default = "50",
+     .help = "Characters that neighbours share; less than `chunk_size`"},
+    {0},
+};
+
+static const struct role_shape shape_chunking = {
+    .name = "chunking",
+    .fields = chunking_fields,
+    .check = check_chunking,
+};
+
+/** v1.0 to v1.2 had the first one only, later versions the second one. */
+static const char *const store_backends[] = {"sqlite-vec", "zvec", NULL};
+
+static const struct role_field ingest_fields[] = {
+    {.name = "sources",
+     .kind = FIELD_TEXT_LIST,
+     .flags = FIELD_REQUIRED,
+     .help = "Paths with wildcards, and addresses"},
+    {.name = "watch",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_DEAD,
+     .help = "Follow changes of the sources"},
+    {.name = "chunking",
+     .kind = FIELD_OBJECT,
+     .shape = &shape_chunking,
+     .help = "How documents are cut"},
+    {.name = "embeddings",
+     .kind = FIELD_OBJECT,
+     .shape = &role_shape_embeddings,
+     .help = "Model for embeddings"},
+    {.name = "store_backend",
+     .kind = FIELD_CHOICE,
+     .choices = store_backends,
+     .by_default = "\"zvec\"",
+     .by_default_1_0 = "\"sqlite-vec\"",
+     .help = "Kind of store; Rondo keeps its own"},
+    {.name = "store_path", .flags = FIELD_NULLABLE, .by_default = "null", .help = "Its file"},
+    {0},
+};
+
+static const char *const ingest_foreign[] = {"auto", "retriever", NULL};
+
+const struct role_shape role_shape_ingest = {
+    .name = "ingest",
+    .fields = ingest_fields,
+    .foreign = ingest_foreign,
+};
+
+static const struct role_field episodic_fields[] = {
+    {.name = "enabled", .kind = FIELD_BOOLEAN, .by_default = "true", .help = "Keep episodes"},
+    {.name = "max_episodes", .kind = FIELD_INTEGER, .by_default = "500", .help = "How many"},
+    {0},
+};
+
+static const struct role_field semantic_fields[] = {
+    {.name = "enabled", .kind = FIELD_BOOLEAN, .by_default = "true", .help = "Keep facts"},
+    {.name = "max_memories", .kind = FIELD_INTEGER, .by_default = "1000", .help = "How many"},
+    {0},
+};
+
+static const struct role_field procedural_fields[] = {
+    {.name = "enabled", .kind = FIELD_BOOLEAN, .by_default = "true", .help = "Keep procedures"},
+    {.name = "max_procedures", .kind = FIELD_INTEGER, .by_default = "100", .help = "How many"},
+    {0},
+};
+
+static const char *const intervals[] = {"after_session", "after_autonomous", "manual", NULL};
+
+static const struct role_field consolidation_fields[] = {
+    {.name = "enabled",
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "Make facts of episodes"},
+    {.name = "interval",
+     .kind = FIELD_CHOICE,
+     .choices = intervals,
+     .by_default = "\"after_session\"",
+     .help = "When"},
+    {.name = "max_episodes_per_run",
+     .kind = FIELD_INTEGER,
+     .by_default = "20",
+     .help = "Episodes at a time"},
+    {.name = "model_override",
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .help = "Another model for it"},
+    {0},
+};
+
+static const struct role_shape shape_episodic = {.name = "episodic", .fields = episodic_fields};
+static const struct role_shape shape_semantic = {.name = "semantic", .fields = semantic_fields};
+static const struct role_shape shape_procedural = {
+    .name = "procedural",
+    .fields = procedural_fields,
+};
+static const struct role_shape shape_consolidation = {
+    .name = "consolidation",
+    .fields = consolidation_fields,
+};
+
+static const struct role_field memory_fields[] = {
+    {.name = "store_path",
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .help = "File of the store"},
+    {.name = "store_backend",
+     .kind = FIELD_CHOICE,
+     .choices = store_backends,
+     .by_default = "\"zvec\"",
+     .by_default_1_0 = "\"sqlite-vec\"",
+     .help = "Kind of store; Rondo keeps its own"},
+    {.name = "max_sessions", .kind = FIELD_INTEGER, .by_default = "10", .help = "Sessions kept"},
+    {.name = "max_memories",
+     .kind = FIELD_INTEGER,
+     .by_default = "1000",
+     .help = "Old name of `semantic.max_memories`"},
+    {.name = "max_resume_messages",
+     .kind = FIELD_INTEGER,
+     .by_default = "20",
+     .help = "Messages that a resumed session loads"},
+    {.name = "embeddings",
+     .kind = FIELD_OBJECT,
+     .shape = &role_shape_embeddings,
+     .help = "Model for embeddings"},
+    {.name = "episodic", .kind = FIELD_OBJECT, .shape = &shape_episodic, .help = "What happened"},
+    {.name = "semantic", .kind = FIELD_OBJECT, .shape = &shape_semantic, .help = "What is so"},
+    {.name = "procedural",
+     .kind = FIELD_OBJECT,
+     .shape = &shape_procedural,
+     .help = "How to do it"},
+    {.name = "consolidation",
+     .kind = FIELD_OBJECT,
+     .shape = &shape_consolidation,
+     .help = "From episodes to facts"},
+    {0},
+};
+
+const struct role_shape role_shape_memory = {
+    .name = "memory",
+    .fields = memory_fields,
+    .check = check_memory,
+};
+
+static const char *const trace_backends[] = {"otlp", "logfire", "console", NULL};
+
+static const struct role_field observability_fields[] = {
+    {.name = "backend",
+     .kind = FIELD_CHOICE,
+     .choices = trace_backends,
+     .by_default = "\"otlp\"",
+     .help = "Where spans go"},
+    {.name = "endpoint",
+     .by_default = "\"http://localhost:4317\"",
+     .help = "Address of the collector"},
+    {.name = "service_name", .help = "Empty: the agent's name"},
+    {.name = "trace_tool_calls",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_DEAD,
+     .by_default = "true",
+     .help = "Spans of tool calls"},
+    {.name = "trace_token_usage",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_DEAD,
+     .by_default = "true",
+     .help = "Tokens in spans"},
+    {.name = "sample_rate",
+     .kind = FIELD_NUMBER,
+     .by_default = "1.0",
+     .range = RANGE_BETWEEN(0, 1),
+     .help = "Share of runs that are traced"},
+    {.name = "include_content", .kind = FIELD_BOOLEAN, .help = "Prompts and answers in spans"},
+    {0},
+};
+
+const struct role_shape role_shape_observability = {
+    .name = "observability",
+    .fields = observability_fields,
+};
+
+static const struct role_field resources_fields[] = {
+    {.name = "memory", .by_default = "\"512Mi\"", .help = "Memory"},
+    {.name = "cpu", .kind = FIELD_NUMBER, .by_default = "0.5", .help = "Processors"},
+    {0},
+};
+
+const struct role_shape role_shape_resources = {
+    .name = "resources",
+    .fields = resources_fields,
+};
+
+static const char *const sandboxes[] = {"namespace", "landlock", "none", NULL};
+
+static const struct role_field execution_fields[] = {
+    {.name = "sandbox",
+     .kind = FIELD_CHOICE,
+     .flags = FIELD_OWN | FIELD_NULLABLE,
+     .choices = sandboxes,
+     .by_default = "null",
+     .help = "Sandbox of shell, script and python tools; not given: the best there is"},
+    {.name = "network",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_OWN,
+     .by_default = "true",
+     .help = "Whether commands in the sandbox reach the network"},
+    {.name = "allow_hosts",
+     .kind = FIELD_TEXT_LIST,
+     .flags = FIELD_OWN,
+     .check = check_not_empty,
+     .help = "Hosts that http, api and slack tools may reach although their addresses are private"},
+    {0},
+};
+
+static const char *const execution_foreign[] = {
+    "retries",         "output_retries", "end_strategy",        "tool_timeout_seconds",
+    "max_concurrency", "http_retries",   "http_retry_max_wait", NULL,
+};
+
+const struct role_shape role_shape_execution = {
+    .name = "execution",
+    .fields = execution_fields,
+    .foreign = execution_foreign,
+};
+
+static const struct role_field requires_fields[] = {
+    {.name = "env", .kind = FIELD_TEXT_LIST, .help = "Environment variables"},
+    {.name = "bins", .kind = FIELD_TEXT_LIST, .help = "Programs"},
+    {0},
+};
+
+static const struct role_shape shape_requires = {.name = "requires", .fields = requires_fields};
+
+static const struct role_field skill_fields[] = {
+    {.name = "name",
+     .flags = FIELD_REQUIRED,
+     .check = check_agent_name,
+     .help = "Name, by the rule of `metadata.name`"},
+    {.name = "description", .flags = FIELD_REQUIRED, .help = "What it is for"},
+    {.name = "license", .help = "Licence"},
+    {.name = "compatibility", .help = "What it needs, for readers"},
+    {.name = "metadata", .kind = FIELD_TEXT_MAP, .help = "Anything, for readers"},
+    {.name = "allowed_tools", .help = "Tools it was written for, for readers"},
+    {.name = "tools",
+     .kind = FIELD_VARIANT_LIST,
+     .variants = &role_tools,
+     .help = "Tools it brings along; the role's own entry of a type wins"},
+    {.name = "requires",
+     .kind = FIELD_OBJECT,
+     .shape = &shape_requires,
+     .help = "What must be there; what is missing is warned of"},
+    {0},
+};
+
+const struct role_shape role_shape_skill = {.name = "skill file", .fields = skill_fields};

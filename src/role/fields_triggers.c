@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Fields of spec.triggers and spec.sinks: one shape for each type. */
+#include "role/fields.h"
+
+#include "role/reader.h"
+
+static const struct role_field common_fields[] = {
+    {.name = "autonomous",
+     .kind = FIELD_BOOLEAN,
+     .help = "Run the autonomous loop, not a single answer; needs `spec.autonomy`"},
+    {0},
+};
+
+static const struct role_field cron_fields[] = {
+    {.name = "schedule",
+     .flags = FIELD_REQUIRED,
+     .check = check_cron,
+     .help = "Five fields: minute, hour, day, month, weekday"},
+    {.name = "prompt", .flags = FIELD_REQUIRED, .help = "What the agent is asked"},
+    {.name = "timezone",
+     .by_default = "\"UTC\"",
+     .check = check_zone,
+     .help = "Zone of the schedule"},
+    {0},
+};
+
+static const struct role_field watch_fields[] = {
+    {.name = "paths",
+     .kind = FIELD_TEXT_LIST,
+     .flags = FIELD_REQUIRED,
+     .help = "Folders and files"},
+    {.name = "extensions", .kind = FIELD_TEXT_LIST, .help = "Only files with these; empty: all"},
+    {.name = "prompt_template",
+     .by_default = "\"File changed: {path}\"",
+     .help = "What the agent is asked"},
+    {.name = "debounce_seconds",
+     .kind = FIELD_NUMBER,
+     .by_default = "1.0",
+     .help = "Changes that follow each other this quickly count once"},
+    {.name = "process_existing", .kind = FIELD_BOOLEAN, .help = "Also what is there at the start"},
+    {0},
+};
+
+static const struct role_field webhook_fields[] = {
+    {.name = "path", .by_default = "\"/webhook\"", .help = "Path of the address"},
+    {.name = "port", .kind = FIELD_INTEGER, .by_default = "8080", .help = "Its port"},
+    {.name = "method", .by_default = "\"POST\"", .help = "Method of the request"},
+    {.name = "secret",
+     .flags = FIELD_NULLABLE,
+     .by_default = "null",
+     .help = "Key of the signature; not given: made up, so that nobody can call"},
+    {.name = "rate_limit_rpm",
+     .kind = FIELD_INTEGER,
+     .by_default = "60",
+     .help = "Requests a minute"},
+    {0},
+};
+
+static const struct role_field telegram_fields[] = {
+    {.name = "token_env",
+     .by_default = "\"TELEGRAM_BOT_TOKEN\"",
+     .help = "Environment variable with the token"},
+    {.name = "allowed_users", .kind = FIELD_TEXT_LIST, .help = "Only these, by name; empty: all"},
+    {.name = "allowed_user_ids",
+     .kind = FIELD_INTEGER_LIST,
+     .help = "Only these, by number; empty: all"},
+    {.name = "prompt_template", .by_default = "\"{message}\"", .help = "What the agent is asked"},
+    {0},
+};
+
+static const struct role_field discord_fields[] = {
+    {.name = "token_env",
+     .by_default = "\"DISCORD_BOT_TOKEN\"",
+     .help = "Environment variable with the token"},
+    {.name = "channel_ids", .kind = FIELD_TEXT_LIST, .help = "Only these channels; empty: all"},
+    {.name = "allowed_roles", .kind = FIELD_TEXT_LIST, .help = "Only these roles; empty: all"},
+    {.name = "allowed_user_ids", .kind = FIELD_TEXT_LIST, .help = "Only these users; empty: all"},
+    {.name = "prompt_template", .by_default = "\"{message}\"", .help = "What the agent is asked"},
+    {0},
+};
+
+static const char *const bot_foreign[] = {"allow_all", NULL};
+
+static const struct role_shape shape_cron = {
+    .name = "cron",
+    .help = "At times",
+    .fields = cron_fields,
+};
+static const struct role_shape shape_watch = {
+    .name = "file_watch",
+    .help = "When files change",
+    .fields = watch_fields,
+};
+static const struct role_shape shape_webhook = {
+    .name = "webhook",
+    .help = "When an HTTP request comes",
+    .fields = webhook_fields,
+    .check = check_webhook,
+};
+static const struct role_shape shape_telegram = {
+    .name = "telegram",
+    .help = "When a message comes",
+    .fields = telegram_fields,
+    .foreign = bot_foreign,
+};
+static const struct role_shape shape_discord = {
+    .name = "discord",
+    .help = "When a message comes",
+    .fields = discord_fields,
+    .foreign = bot_foreign,
+};
+
+static const struct role_shape *const triggers[] = {
+    &shape_cron, &shape_watch, &shape_webhook, &shape_telegram, &shape_discord, NULL,
+};
+
+const struct role_variants role_triggers = {
+    .what = "trigger",
+    .shapes = triggers,
+    .common = common_fields,
+};
+
+static const struct role_field webhook_sink_fields[] = {
+    {.name = "url", .flags = FIELD_REQUIRED, .help = "Address; ${VAR} is replaced"},
+    {.name = "method", .by_default = "\"POST\"", .help = "Method of the request"},
+    {.name = "headers", .kind = FIELD_TEXT_MAP, .help = "Sent along; ${VAR} is replaced"},
+    {.name = "timeout_seconds",
+     .kind = FIELD_INTEGER,
+     .by_default = "30",
+     .help = "Longest time of a request"},
+    {.name = "retry_count",
+     .kind = FIELD_INTEGER,
+     .by_default = "0",
+     .help = "Tries after a failure"},
+    {0},
+};
+
+static const char *const file_formats[] = {"json", "text", NULL};
+
+static const struct role_field file_sink_fields[] = {
+    {.name = "path", .flags = FIELD_REQUIRED, .help = "File that results are appended to"},
+    {.name = "format",
+     .kind = FIELD_CHOICE,
+     .choices = file_formats,
+     .by_default = "\"json\"",
+     .help = "One JSON object a line, or text"},
+    {0},
+};
+
+static const struct role_field custom_sink_fields[] = {
+    {.name = "module", .flags = FIELD_REQUIRED, .help = "Python module"},
+    {.name = "function", .flags = FIELD_REQUIRED, .help = "Its function"},
+    {0},
+};
+
+static const struct role_shape shape_webhook_sink = {
+    .name = "webhook",
+    .help = "An HTTP request",
+    .fields = webhook_sink_fields,
+};
+static const struct role_shape shape_file_sink = {
+    .name = "file",
+    .help = "A file",
+    .fields = file_sink_fields,
+};
+static const struct role_shape shape_custom_sink = {
+    .name = "custom",
+    .help = "A function of a Python module",
+    .fields = custom_sink_fields,
+};
+
+static const struct role_shape *const sinks[] = {
+    &shape_webhook_sink,
+    &shape_file_sink,
+    &shape_custom_sink,
+    NULL,
+};
+
+const struct role_variants role_sinks = {.what = "sink", .shapes = sinks};

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Findings about role files, and the reader's way to report them. */
+#include "role/reader.h"
+
+#include "base/auto.h"
+#include "base/limits.h"
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void role_findings_fini(struct role_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        free(findings->items[i].path);
+        free(findings->items[i].message);
+        free(findings->items[i].hint);
+    }
+    free(findings->items);
+    *findings = (struct role_findings){0};
+}
+
+size_t role_findings_errors(const struct role_findings *findings)
+{
+    size_t errors = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        errors += findings->items[i].severity == ROLE_ERROR ? 1 : 0;
+    }
+    return errors;
+}
+
+/** A warning that an error may take the place of when there is no room; or -1. */
+static ssize_t last_warning(const struct role_findings *findings)
+{
+    for (size_t i = findings->count; i > 0; i--) {
+        if (findings->items[i - 1].severity == ROLE_WARNING) {
+            return (ssize_t)i - 1;
+        }
+    }
+    return -1;
+}
+
+void findings_add(struct role_findings *findings, enum role_severity severity, size_t line,
+                  size_t column, const char *path, const char *message, const char *hint)
+{
+    if (findings->count >= LIMIT_ROLE_FINDINGS) {
+        ssize_t victim = severity == ROLE_ERROR ? last_warning(findings) : -1;
+        if (victim < 0) {
+            return;
+        }
+        struct role_finding *item = &findings->items[victim];
+        free(item->path);
+        free(item->message);
+        free(item->hint);
+        findings->count--;
+        memmove(item, item + 1, (findings->count - (size_t)victim) * sizeof(*item));
+    }
+    if (findings->count == findings->room) {
+        findings->room = findings->room * 2 + 8;
+        findings->items = memory_resize(findings->items, findings->room, sizeof(*findings->items));
+    }
+    findings->items[findings->count++] = (struct role_finding){
+        .severity = severity,
+        .line = line,
+        .column = column,
+        .path = memory_dup_string(path),
+        .message = memory_dup_string(message),
+        .hint = memory_dup_string(hint),
+    };
+}
+
+static void report(struct role_reader *reader, enum role_severity severity,
+                   const struct yaml_node *node, const char *hint, const char *format, va_list args)
+{
+    char message[512];
+    vsnprintf(message, sizeof(message), format, args);
+    findings_add(reader->findings, severity, node == NULL ? 0 : node->line,
+                 node == NULL ? 0 : node->column, buf_string(&reader->path), message, hint);
+}
+
+void reader_error(struct role_reader *reader, const struct yaml_node *node, const char *hint,
+                  const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(reader, ROLE_ERROR, node, hint, format, args);
+    va_end(args);
+}
+
+void reader_warning(struct role_reader *reader, const struct yaml_node *node, const char *hint,
+                    const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(reader, ROLE_WARNING, node, hint, format, args);
+    va_end(args);
+}
+
+size_t reader_errors(const struct role_reader *reader)
+{
+    return role_findings_errors(reader->findings);
+}
+
+/** A key that is shown in a path: short, and without what could end it. */
+static void append_name(struct buf *path, const char *name, size_t len)
+{
+    size_t shown = len > 64 ? 64 : len;
+    for (size_t i = 0; i < shown; i++) {
+        bool is_control = (unsigned char)name[i] < ' ' || name[i] == 0x7f;
+        buf_append(path, is_control ? "?" : name + i, 1);
+    }
+    buf_append_string(path, shown < len ? "..." : "");
+}
+
+size_t reader_enter(struct role_reader *reader, const char *name, size_t len)
+{
+    size_t mark = reader->path.len;
+    buf_append_string(&reader->path, mark > 0 ? "." : "");
+    append_name(&reader->path, name, len);
+    return mark;
+}
+
+size_t reader_enter_index(struct role_reader *reader, size_t index)
+{
+    size_t mark = reader->path.len;
+    buf_printf(&reader->path, "[%zu]", index);
+    return mark;
+}
+
+void reader_leave(struct role_reader *reader, size_t mark)
+{
+    reader->path.len = mark;
+    if (reader->path.data != NULL) {
+        reader->path.data[mark] = '\0';
+    }
+}

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reading a YAML tree by the tables of fields. Everything that is wrong is reported, so reading
+ * goes on behind an error; what it gives then is incomplete and is thrown away in the end.
+ */
+#include "role/reader.h"
+
+#include "base/auto.h"
+#include "base/limits.h"
+#include "base/suggest.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** A field of a value, absent or given. */
+struct slot {
+    const struct role_field *field;
+    const struct yaml_node *node;  /**< the value, or NULL */
+    const struct yaml_node *owner; /**< the object, or NULL */
+};
+
+static bool is_1_0(const struct role_reader *reader)
+{
+    return reader->schema == ROLE_SCHEMA_1_0;
+}
+
+static void wrong_type(struct role_reader *reader, const struct yaml_node *node,
+                       const char *expected)
+{
+    auto_buf struct buf given = {0};
+    auto_buf struct buf hint = {0};
+    yaml_describe(node, &given);
+    bool is_scalar = node->kind != YAML_LIST && node->kind != YAML_MAP && node->kind != YAML_NULL;
+    if (is_scalar && strcmp(expected, "a text") == 0) {
+        buf_printf(&hint, "put it in quotes: \"%.60s\"", node->text);
+    } else if (strcmp(expected, "a list of texts") == 0 && is_scalar) {
+        buf_printf(&hint, "write it as a list: [\"%.60s\"]", node->text);
+    }
+    reader_error(reader, node, hint.len > 0 ? buf_string(&hint) : NULL,
+                 "%s is expected, but this is %s", expected, buf_string(&given));
+}
+
+static struct json_object *text_of(const struct yaml_node *node)
+{
+    return json_object_new_string_len(node->text, (int)node->len);
+}
+
+static struct json_object *read_text(struct role_reader *reader, const struct role_field *field,
+                                     const struct yaml_node *node)
+{
+    if (node->kind != YAML_TEXT) {
+        wrong_type(reader, node, "a text");
+        return NULL;
+    }
+    if (field->check != NULL) {
+        field->check(reader, node, node->text);
+    }
+    return text_of(node);
+}
+
+static void append_choices(const char *const *choices, struct buf *out)
+{
+    for (size_t i = 0; choices[i] != NULL; i++) {
+        buf_printf(out, "%s%s", i == 0 ? "" : choices[i + 1] == NULL ? " or " : ", ", choices[i]);
+    }
+}
+
+static struct json_object *read_choice(struct role_reader *reader, const struct role_field *field,
+                                       const struct yaml_node *node)
+{
+    struct suggest suggest = {.word = node->text, .len = node->len};
+    for (size_t i = 0; node->kind == YAML_TEXT && field->choices[i] != NULL; i++) {
+        if (strlen(field->choices[i]) == node->len &&
+            memcmp(field->choices[i], node->text, node->len) == 0) {
+            return text_of(node);
+        }
+        suggest_offer(&suggest, field->choices[i]);
+    }
+    auto_buf struct buf given = {0};
+    auto_buf struct buf hint = {0};
+    yaml_describe(node, &given);
+    buf_append_string(&hint, "use ");
+    append_choices(field->choices, &hint);
+    suggest_write(&suggest, "", "", &hint);
+    reader_error(reader, node, buf_string(&hint), "%s is not allowed here", buf_string(&given));
+    return NULL;
+}
+
+static void check_range(struct role_reader *reader, const struct role_range *range,
+                        const struct yaml_node *node, double number)
+{
+    bool is_low = range->has_low && (range->is_above ? number <= range->low : number < range->low);
+    bool is_high = range->has_high && number > range->high;
+    if (!is_low && !is_high) {
+        return;
+    }
+    char hint[80];
+    if (range->has_high) {
+        snprintf(hint, sizeof(hint), "from %.15g to %.15g", range->low, range->high);
+    } else {
+        snprintf(hint, sizeof(hint), "%s %.15g", range->is_above ? "more than" : "at least",
+                 range->low);
+    }
+    reader_error(reader, node, hint, "%.40s is too %s", node->text, is_low ? "small" : "large");
+}
+
+static struct json_object *read_scalar(struct role_reader *reader, const struct role_field *field,
+                                       const struct yaml_node *node)
+{
+    struct json_object *value = field->kind == FIELD_BOOLEAN   ? coerce_boolean(node)
+                                : field->kind == FIELD_INTEGER ? coerce_integer(node)
+                                                               : coerce_number(node);
+    if (value == NULL) {
+        wrong_type(reader, node,
+                   field->kind == FIELD_BOOLEAN   ? "true or false"
+                   : field->kind == FIELD_INTEGER ? "a whole number"
+                                                  : "a number");
+        return NULL;
+    }
+    if (field->kind != FIELD_BOOLEAN) {
+        check_range(reader, &field->range, node, json_object_get_double(value));
+    }
+    return value;
+}
+
+static struct json_object *read_condition(struct role_reader *reader,
+                                          const struct role_shape *shape,
+                                          const struct yaml_node *node)
+{
+    if (node->kind != YAML_TEXT) {
+        return reader_read_object(reader, shape, node);
+    }
+    check_condition_name(reader, node, node->text);
+    struct json_object *condition = json_object_new_object();
+    for (const struct role_field *field = shape->fields; field->name != NULL; field++) {
+        bool is_name = strcmp(field->name, "name") == 0;
+        json_object_object_add(condition, field->name,
+                               is_name ? text_of(node)
+                                       : json_tokener_parse(role_field_default(field, false)));
+    }
+    return condition;
+}
+
+static struct json_object *read_variant(struct role_reader *reader,
+                                        const struct role_variants *variants,
+                                        const struct yaml_node *node);
+
+static struct json_object *read_item(struct role_reader *reader, const struct role_field *field,
+                                     const struct yaml_node *node)
+{
+    switch (field->kind) {
+    case FIELD_INTEGER_LIST: {
+        struct json_object *number = coerce_integer(node);
+        if (number == NULL) {
+            wrong_type(reader, node, "a whole number");
+        }
+        return number;
+    }
+    case FIELD_OBJECT_LIST:
+        return reader_read_object(reader, field->shape, node);
+    case FIELD_VARIANT_LIST:
+        return read_variant(reader, field->variants, node);
+    case FIELD_CONDITIONS:
+        return read_condition(reader, field->shape, node);
+    case FIELD_TEXT:
+    case FIELD_INTEGER:
+    case FIELD_NUMBER:
+    case FIELD_BOOLEAN:
+    case FIELD_CHOICE:
+    case FIELD_TEXT_LIST:
+    case FIELD_TEXT_MAP:
+    case FIELD_ANY:
+    case FIELD_ANY_MAP:
+    case FIELD_OBJECT:
+        return read_text(reader, field, node);
+    }
+    return NULL;
+}
+
+static struct json_object *read_list(struct role_reader *reader, const struct role_field *field,
+                                     const struct yaml_node *node)
+{
+    if (node->kind != YAML_LIST) {
+        wrong_type(reader, node,
+                   field->kind == FIELD_TEXT_LIST      ? "a list of texts"
+                   : field->kind == FIELD_INTEGER_LIST ? "a list of numbers"
+                                                       : "a list");
+        return NULL;
+    }
+    bool holds_objects = field->kind != FIELD_TEXT_LIST && field->kind != FIELD_INTEGER_LIST;
+    if (holds_objects && node->count > LIMIT_ROLE_LIST) {
+        reader_error(reader, node, NULL, "a list of objects has at most %d items", LIMIT_ROLE_LIST);
+        return NULL;
+    }
+    struct json_object *list = json_object_new_array();
+    for (size_t i = 0; i < node->count; i++) {
+        size_t mark = reader_enter_index(reader, i);
+        json_object_array_add(list, read_item(reader, field, node->items[i]));
+        reader_leave(reader, mark);
+    }
+    return list;
+}
+
+static struct json_object *read_map(struct role_reader *reader, const struct role_field *field,
+                                    const struct yaml_node *node)
+{
+    if (node->kind != YAML_MAP) {
+        wrong_type(reader, node, "a map");
+        return NULL;
+    }
+    struct json_object *map = json_object_new_object();
+    for (size_t i = 0; i < node->count; i++) {
+        const struct yaml_node *key = node->pairs[i].key;
+        const struct yaml_node *value = node->pairs[i].value;
+        size_t mark = reader_enter(reader, key->text, key->len);
+        if (key->kind != YAML_TEXT) {
+            wrong_type(reader, key, "a text");
+        } else if (field->kind == FIELD_ANY_MAP) {
+            json_object_object_add(map, key->text, yaml_to_json(value));
+        } else {
+            json_object_object_add(map, key->text, read_text(reader, field, value));
+        }
+        reader_leave(reader, mark);
+    }
+    return map;
+}
+
+static struct json_object *read_value(struct role_reader *reader, const struct role_field *field,
+                                      const struct yaml_node *node)
+{
+    switch (field->kind) {
+    case FIELD_TEXT:
+        return read_text(reader, field, node);
+    case FIELD_CHOICE:
+        return read_choice(reader, field, node);
+    case FIELD_INTEGER:
+    case FIELD_NUMBER:
+    case FIELD_BOOLEAN:
+        return read_scalar(reader, field, node);
+    case FIELD_TEXT_LIST:
+    case FIELD_INTEGER_LIST:
+    case FIELD_OBJECT_LIST:
+    case FIELD_VARIANT_LIST:
+    case FIELD_CONDITIONS:
+        return read_list(reader, field, node);
+    case FIELD_TEXT_MAP:
+    case FIELD_ANY_MAP:
+        return read_map(reader, field, node);
+    case FIELD_ANY:
+        return yaml_to_json(node);
+    case FIELD_OBJECT:
+        return reader_read_object(reader, field->shape, node);
+    }
+    return NULL;
+}
+
+/** What a field is when it is not given. */
+static struct json_object *read_default(struct role_reader *reader, const struct role_field *field)
+{
+    const char *text = role_field_default(field, is_1_0(reader));
+    if (field->kind == FIELD_OBJECT && strcmp(text, "{}") == 0) {
+        return reader_read_object(reader, field->shape, NULL);
+    }
+    return json_tokener_parse(text);
+}
+
+static const char *normal_name(const struct role_field *field)
+{
+    return field->normal_name != NULL ? field->normal_name : field->name;
+}
+
+static void read_absent(struct role_reader *reader, const struct slot *slot,
+                        struct json_object *normal)
+{
+    const struct role_field *field = slot->field;
+    if ((field->flags & FIELD_REQUIRED) != 0) {
+        reader_error(reader, slot->owner, field->help, "`%s` is missing", field->name);
+        return;
+    }
+    bool is_later = is_1_0(reader) && field->since > 0;
+    if ((field->flags & FIELD_OWN) == 0 && !is_later) {
+        json_object_object_add(normal, normal_name(field), read_default(reader, field));
+    }
+}
+
+static void read_slot(struct role_reader *reader, const struct slot *slot,
+                      struct json_object *normal)
+{
+    const struct role_field *field = slot->field;
+    size_t mark = reader_enter(reader, field->name, strlen(field->name));
+    if (slot->node == NULL) {
+        read_absent(reader, slot, normal);
+    } else if (slot->node->kind == YAML_NULL && (field->flags & FIELD_NULLABLE) != 0) {
+        if ((field->flags & FIELD_OWN) == 0) {
+            json_object_object_add(normal, normal_name(field), NULL);
+        }
+    } else {
+        if ((field->flags & FIELD_DEAD) != 0) {
+            reader_warning(reader, slot->node, NULL,
+                           "this setting has no effect, neither in InitRunner nor here");
+        }
+        json_object_object_add(normal, normal_name(field), read_value(reader, field, slot->node));
+    }
+    reader_leave(reader, mark);
+}
+
+static bool is_field(const struct role_field *fields, const char *key)
+{
+    for (; fields != NULL && fields->name != NULL; fields++) {
+        if (strcmp(fields->name, key) == 0 ||
+            (fields->normal_name != NULL && strcmp(fields->normal_name, key) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_foreign(const struct role_shape *shape, const char *key)
+{
+    for (size_t i = 0; shape->foreign != NULL && shape->foreign[i] != NULL; i++) {
+        if (strcmp(shape->foreign[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void warn_of_key(struct role_reader *reader, const struct role_shape *shape,
+                        const struct role_field *common, const struct yaml_node *key)
+{
+    if (key->kind != YAML_TEXT) {
+        auto_buf struct buf given = {0};
+        yaml_describe(key, &given);
+        reader_warning(reader, key, "put the key in quotes, if it is one",
+                       "this key is no text but %s; it has no effect", buf_string(&given));
+        return;
+    }
+    if (is_foreign(shape, key->text)) {
+        reader_warning(reader, key, NULL,
+                       "a setting of later versions of InitRunner; it has no effect here");
+        return;
+    }
+    struct suggest suggest = {.word = key->text, .len = key->len};
+    for (const struct role_field *field = shape->fields; field->name != NULL; field++) {
+        suggest_offer(&suggest, field->name);
+    }
+    for (const struct role_field *field = common; field != NULL && field->name != NULL; field++) {
+        suggest_offer(&suggest, field->name);
+    }
+    auto_buf struct buf hint = {0};
+    suggest_write(&suggest, "", "", &hint);
+    /* The suggestion comes as "; did you mean ...", to follow other words. */
+    reader_warning(reader, key, hint.len > 2 ? buf_string(&hint) + 2 : NULL,
+                   "unknown key; it has no effect");
+}
+
+static void check_keys(struct role_reader *reader, const struct role_shape *shape,
+                       const struct role_field *common, bool has_type, const struct yaml_node *node)
+{
+    for (size_t i = 0; i < node->count; i++) {
+        const struct yaml_node *key = node->pairs[i].key;
+        bool is_known = key->kind == YAML_TEXT &&
+                        (is_field(shape->fields, key->text) || is_field(common, key->text) ||
+                         (has_type && strcmp(key->text, "type") == 0));
+        if (!is_known) {
+            size_t mark = reader_enter(reader, key->text, key->len);
+            warn_of_key(reader, shape, common, key);
+            reader_leave(reader, mark);
+        }
+    }
+}
+
+static const struct yaml_node *find_value(const struct yaml_node *node,
+                                          const struct role_field *field)
+{
+    if (node == NULL) {
+        return NULL;
+    }
+    const struct yaml_node *value = yaml_get(node, field->name);
+    if (value == NULL && field->normal_name != NULL) {
+        value = yaml_get(node, field->normal_name);
+    }
+    return value;
+}
+
+static void read_fields(struct role_reader *reader, const struct role_field *fields,
+                        const struct yaml_node *node, struct json_object *normal)
+{
+    for (; fields != NULL && fields->name != NULL; fields++) {
+        struct slot slot = {
+            .field = fields,
+            .owner = node,
+            .node = find_value(node, fields),
+        };
+        read_slot(reader, &slot, normal);
+    }
+}
+
+struct json_object *reader_read_object(struct role_reader *reader, const struct role_shape *shape,
+                                       const struct yaml_node *node)
+{
+    struct json_object *normal = json_object_new_object();
+    if (node != NULL && node->kind != YAML_MAP) {
+        wrong_type(reader, node, "a map");
+        return normal;
+    }
+    size_t errors = reader_errors(reader);
+    read_fields(reader, shape->fields, node, normal);
+    if (node != NULL) {
+        check_keys(reader, shape, NULL, false, node);
+    }
+    if (shape->check != NULL && reader_errors(reader) == errors) {
+        shape->check(reader, node, normal);
+    }
+    return normal;
+}
+
+/** A type that nothing is known about: its keys are kept for a plug-in. */
+static struct json_object *read_other(struct role_reader *reader,
+                                      const struct role_variants *variants,
+                                      const struct yaml_node *node, const struct yaml_node *type)
+{
+    struct suggest suggest = {.word = type->text, .len = type->len};
+    for (size_t i = 0; variants->shapes[i] != NULL; i++) {
+        suggest_offer(&suggest, variants->shapes[i]->name);
+    }
+    auto_buf struct buf hint = {0};
+    suggest_write(&suggest, "", "", &hint);
+    reader_warning(reader, type, hint.len > 2 ? buf_string(&hint) + 2 : NULL,
+                   "there is no %s of the type \"%.60s\"; it is taken for a plug-in's",
+                   variants->what, type->text);
+    struct json_object *normal = json_object_new_object();
+    json_object_object_add(normal, "type", text_of(type));
+    if (!is_1_0(reader)) {
+        json_object_object_add(normal, "permissions", NULL);
+    }
+    struct json_object *config = json_object_new_object();
+    for (size_t i = 0; i < node->count; i++) {
+        const struct yaml_node *key = node->pairs[i].key;
+        if (key->kind != YAML_TEXT) {
+            wrong_type(reader, key, "a text");
+        } else if (strcmp(key->text, "type") != 0) {
+            json_object_object_add(config, key->text, yaml_to_json(node->pairs[i].value));
+        }
+    }
+    json_object_object_add(normal, "config", config);
+    return normal;
+}
+
+static void wrong_variant(struct role_reader *reader, const struct role_variants *variants,
+                          const struct yaml_node *node, const struct yaml_node *type)
+{
+    bool is_text = type != NULL && type->kind == YAML_TEXT;
+    struct suggest suggest = {.word = is_text ? type->text : "", .len = is_text ? type->len : 0};
+    auto_buf struct buf hint = {0};
+    buf_append_string(&hint, "use ");
+    for (size_t i = 0; variants->shapes[i] != NULL; i++) {
+        buf_printf(&hint, "%s%s",
+                   i == 0                            ? ""
+                   : variants->shapes[i + 1] == NULL ? " or "
+                                                     : ", ",
+                   variants->shapes[i]->name);
+        suggest_offer(&suggest, variants->shapes[i]->name);
+    }
+    suggest_write(&suggest, "", "", &hint);
+    size_t mark = reader_enter(reader, "type", 4);
+    if (type == NULL) {
+        reader_error(reader, node, buf_string(&hint), "`type` is missing");
+    } else {
+        auto_buf struct buf given = {0};
+        yaml_describe(type, &given);
+        reader_error(reader, type, buf_string(&hint), "%s is no type of %s", buf_string(&given),
+                     variants->what);
+    }
+    reader_leave(reader, mark);
+}
+
+static struct json_object *read_variant(struct role_reader *reader,
+                                        const struct role_variants *variants,
+                                        const struct yaml_node *node)
+{
+    if (node->kind != YAML_MAP) {
+        wrong_type(reader, node, "a map");
+        return NULL;
+    }
+    const struct yaml_node *type = yaml_get(node, "type");
+    if (type == NULL || type->kind != YAML_TEXT) {
+        wrong_variant(reader, variants, node, type);
+        return NULL;
+    }
+    const struct role_shape *shape = role_variant_find(variants, type->text, type->len);
+    if (shape == NULL && variants->takes_others) {
+        return read_other(reader, variants, node, type);
+    }
+    if (shape == NULL) {
+        wrong_variant(reader, variants, node, type);
+        return NULL;
+    }
+    size_t errors = reader_errors(reader);
+    struct json_object *normal = json_object_new_object();
+    json_object_object_add(normal, "type", json_object_new_string(shape->name));
+    read_fields(reader, shape->fields, node, normal);
+    read_fields(reader, variants->common, node, normal);
+    check_keys(reader, shape, variants->common, true, node);
+    if (shape->check != NULL && reader_errors(reader) == errors) {
+        shape->check(reader, node, normal);
+    }
+    return normal;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reading role files: from bytes to findings and a role. */
+#include "role/role.h"
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "os/file.h"
+#include "role/reader.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check_scalar(struct role_reader *reader, const struct yaml_node *node)
+{
+    if (node->problem != NULL) {
+        auto_buf struct buf hint = {0};
+        buf_printf(&hint, "put it in quotes, if it is a text: \"%.60s\"", node->text);
+        reader_error(reader, node, buf_string(&hint), "%s: %.60s", node->problem, node->text);
+    } else if (memchr(node->text, '\0', node->len) != NULL) {
+        reader_error(reader, node, NULL, "this text holds a NUL character");
+    }
+}
+
+static void check_pair(struct role_reader *reader, const struct yaml_pair *pair)
+{
+    size_t mark = reader_enter(reader, pair->key->text, pair->key->len);
+    check_scalar(reader, pair->key);
+    if (pair->repeated != NULL) {
+        reader_warning(reader, pair->key, "take one of them away",
+                       "this key is on line %zu already; the last one counts",
+                       pair->repeated->line);
+    }
+    reader_check_tree(reader, pair->value);
+    reader_leave(reader, mark);
+}
+
+void reader_check_tree(struct role_reader *reader, const struct yaml_node *node)
+{
+    if (node->kind != YAML_MAP && node->kind != YAML_LIST) {
+        check_scalar(reader, node);
+        return;
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->kind == YAML_MAP) {
+            check_pair(reader, &node->pairs[i]);
+        } else {
+            size_t mark = reader_enter_index(reader, i);
+            reader_check_tree(reader, node->items[i]);
+            reader_leave(reader, mark);
+        }
+    }
+}
+
+/** Documents of other kinds, which InitRunner knows. */
+static bool is_other_kind(struct role_reader *reader, const struct yaml_node *root)
+{
+    static const char *const kinds[] = {"Team",      "Compose", "Flow", "Pipeline",
+                                        "TestSuite", "Service", NULL};
+    const struct yaml_node *kind = yaml_get(root, "kind");
+    for (size_t i = 0; kind != NULL && kind->kind == YAML_TEXT && kinds[i] != NULL; i++) {
+        if (strcmp(kinds[i], kind->text) == 0) {
+            size_t mark = reader_enter(reader, "kind", strlen("kind"));
+            reader_error(reader, kind, "use a file with `kind: Agent`",
+                         "this is a %s document, which rondo does not run; it runs agents",
+                         kinds[i]);
+            reader_leave(reader, mark);
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Documents of InitRunner's later, flat form. */
+static bool is_flat(struct role_reader *reader, const struct yaml_node *root)
+{
+    static const char *const keys[] = {"prompt", "agents", "model", "tools", NULL};
+    if (yaml_get(root, "kind") != NULL || yaml_get(root, "name") == NULL) {
+        return false;
+    }
+    for (size_t i = 0; keys[i] != NULL; i++) {
+        if (yaml_get(root, keys[i]) != NULL) {
+            reader_error(reader, root,
+                         "write apiVersion, kind: Agent, metadata and spec; see "
+                         "docs/role-reference.md",
+                         "this is InitRunner's flat form of 2026, which rondo does not read yet");
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct json_object *read_document(struct role_reader *reader, const struct yaml_node *root)
+{
+    if (root == NULL || root->kind != YAML_MAP) {
+        auto_buf struct buf given = {0};
+        buf_append_string(&given, "empty");
+        if (root != NULL && root->kind != YAML_NULL) {
+            buf_clear(&given);
+            yaml_describe(root, &given);
+        }
+        reader_error(reader, root, "begin with `apiVersion: initrunner/v1`",
+                     "a role file is a map, but this is %s", buf_string(&given));
+        return NULL;
+    }
+    reader_check_tree(reader, root);
+    if (is_other_kind(reader, root) || is_flat(reader, root)) {
+        return NULL;
+    }
+    return reader_read_object(reader, &role_shape_file, root);
+}
+
+static int compare_findings(const void *a, const void *b)
+{
+    const struct role_finding *left = a;
+    const struct role_finding *right = b;
+    if (left->line != right->line) {
+        return left->line < right->line ? -1 : 1;
+    }
+    if (left->column != right->column) {
+        return left->column < right->column ? -1 : 1;
+    }
+    int order = strcmp(left->path, right->path);
+    return order != 0 ? order : strcmp(left->message, right->message);
+}
+
+/** Findings in the order of the file. */
+static void sort_findings(struct role_findings *findings, size_t from)
+{
+    if (findings->count > from) {
+        qsort(findings->items + from, findings->count - from, sizeof(*findings->items),
+              compare_findings);
+    }
+}
+
+int role_parse(const char *yaml, size_t len, const char *path, enum role_schema schema,
+               struct role_findings *findings, struct role **ret_role, struct rondo_error *err)
+{
+    *ret_role = NULL;
+    if (len > LIMIT_ROLE_FILE_BYTES) {
+        return error_set(err, RONDO_ERR_LIMIT, "%s: a role file has at most %ld bytes", path,
+                         LIMIT_ROLE_FILE_BYTES);
+    }
+    size_t before = findings->count;
+    size_t errors = role_findings_errors(findings);
+    struct arena arena = {0};
+    struct yaml_node *root = NULL;
+    struct yaml_problem problem;
+    struct json_object *normal = NULL;
+    struct role_reader reader = {.findings = findings, .schema = schema};
+    if (yaml_read(yaml, len, 1, &arena, &root, &problem) < 0) {
+        findings_add(findings, ROLE_ERROR, problem.line, problem.column, "", problem.message, NULL);
+    } else {
+        normal = read_document(&reader, root);
+    }
+    sort_findings(findings, before);
+    int r = 0;
+    if (role_findings_errors(findings) == errors) {
+        r = role_fill(normal, path, ret_role, err);
+    } else {
+        json_object_put(normal);
+    }
+    buf_fini(&reader.path);
+    arena_fini(&arena);
+    return r;
+}
+
+int role_read(const char *path, enum role_schema schema, struct role_findings *findings,
+              struct role **ret_role, struct rondo_error *err)
+{
+    auto_buf struct buf text = {0};
+    *ret_role = NULL;
+    int r = file_read(path, LIMIT_ROLE_FILE_BYTES, &text, err);
+    return r < 0 ? r
+                 : role_parse(buf_string(&text), text.len, path, schema, findings, ret_role, err);
+}

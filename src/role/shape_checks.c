@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Checks of objects: settings that belong together. */
+#include "role/reader.h"
+
+#include "base/json.h"
+#include "base/limits.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+static const char *text_of(struct json_object *normal, const char *key)
+{
+    return json_get_string(normal, key, "");
+}
+
+static struct json_object *member(struct json_object *normal, const char *key)
+{
+    struct json_object *value = NULL;
+    json_object_object_get_ex(normal, key, &value);
+    return value;
+}
+
+static size_t length_of(struct json_object *normal, const char *key)
+{
+    struct json_object *list = member(normal, key);
+    return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+}
+
+/** The value of a key where it stands in the file, else the object. */
+static const struct yaml_node *place_of(const struct yaml_node *node, const char *key)
+{
+    const struct yaml_node *value = node == NULL ? NULL : yaml_get(node, key);
+    return value == NULL ? node : value;
+}
+
+/** Report at a key. */
+static void error_at(struct role_reader *reader, const struct yaml_node *node, const char *key,
+                     const char *hint, const char *message)
+{
+    size_t mark = reader_enter(reader, key, strlen(key));
+    reader_error(reader, place_of(node, key), hint, "%s", message);
+    reader_leave(reader, mark);
+}
+
+/** Triggers that ask for the loop without a section for it run once only, and nothing says so. */
+void check_file(struct role_reader *reader, const struct yaml_node *node,
+                struct json_object *normal)
+{
+    struct json_object *spec = member(normal, "spec");
+    struct json_object *triggers = member(spec, "triggers");
+    const struct yaml_node *spec_node = node == NULL ? NULL : yaml_get(node, "spec");
+    const struct yaml_node *list = spec_node == NULL ? NULL : yaml_get(spec_node, "triggers");
+    bool has_loop = member(spec, "autonomy") != NULL;
+    for (size_t i = 0; !has_loop && i < length_of(spec, "triggers") && list != NULL; i++) {
+        if (!json_get_bool(json_object_array_get_idx(triggers, i), "autonomous", false)) {
+            continue;
+        }
+        size_t mark = reader_enter(reader, "spec.triggers", strlen("spec.triggers"));
+        reader_enter_index(reader, i);
+        reader_enter(reader, "autonomous", strlen("autonomous"));
+        reader_warning(reader, place_of(list->items[i], "autonomous"), "add `autonomy: {}` to spec",
+                       "without spec.autonomy this trigger gives a single answer");
+        reader_leave(reader, mark);
+    }
+}
+
+void check_guardrails(struct role_reader *reader, const struct yaml_node *node,
+                      struct json_object *normal)
+{
+    (void)reader;
+    (void)node;
+    if (member(normal, "max_request_limit") == NULL) {
+        int64_t calls = json_get_int(normal, "max_tool_calls", 0);
+        int64_t requests = calls > INT64_MAX - 10 ? INT64_MAX : calls + 10;
+        json_object_object_add(normal, "max_request_limit",
+                               json_object_new_int64(requests < 30 ? 30 : requests));
+    }
+}
+
+static bool is_repeated_name(struct json_object *list, size_t index)
+{
+    const char *name = text_of(json_object_array_get_idx(list, index), "name");
+    for (size_t i = 0; i < index; i++) {
+        if (strcmp(text_of(json_object_array_get_idx(list, i), "name"), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void check_autonomy(struct role_reader *reader, const struct yaml_node *node,
+                    struct json_object *normal)
+{
+    size_t count = length_of(normal, "exit_conditions");
+    if (count > LIMIT_CONDITIONS) {
+        error_at(reader, node, "exit_conditions", NULL, "a run takes at most 32 exit conditions");
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (is_repeated_name(member(normal, "exit_conditions"), i)) {
+            size_t mark = reader_enter(reader, "exit_conditions", strlen("exit_conditions"));
+            reader_enter_index(reader, i);
+            reader_error(reader, place_of(node, "exit_conditions")->items[i], NULL,
+                         "there is an exit condition before this one with the same name");
+            reader_leave(reader, mark);
+        }
+    }
+}
+
+void check_condition(struct role_reader *reader, const struct yaml_node *node,
+                     struct json_object *normal)
+{
+    bool has_tool = member(normal, "tool") != NULL;
+    if (has_tool && member(normal, "command") != NULL) {
+        error_at(reader, node, "tool", "give one of them",
+                 "a condition is verified by a command or by a tool");
+    }
+    if (!has_tool && member(normal, "server") != NULL) {
+        error_at(reader, node, "server", "name the server's tool with `tool`",
+                 "a server without a tool");
+    }
+    if (!has_tool && json_object_object_length(member(normal, "arguments")) > 0) {
+        error_at(reader, node, "arguments", "name the tool with `tool`",
+                 "arguments without a tool");
+    }
+}
+
+/** Keywords of a schema that are understood; others are accepted, and passed over. */
+static void check_schema(struct role_reader *reader, const struct yaml_node *node,
+                         struct json_object *schema)
+{
+    if (strcmp(text_of(schema, "type"), "object") != 0) {
+        size_t mark = reader_enter(reader, "schema", strlen("schema"));
+        reader_warning(reader, place_of(node, "schema"), "type: object",
+                       "the schema of an answer is one of an object");
+        reader_leave(reader, mark);
+    }
+}
+
+void check_output(struct role_reader *reader, const struct yaml_node *node,
+                  struct json_object *normal)
+{
+    bool has_schema = member(normal, "schema_") != NULL;
+    bool has_file = member(normal, "schema_file") != NULL;
+    if (strcmp(text_of(normal, "type"), "json_schema") != 0) {
+        return;
+    }
+    if (!has_schema && !has_file) {
+        error_at(reader, node, "schema", "add `schema` or `schema_file`",
+                 "json_schema needs a schema");
+    } else if (has_schema && has_file) {
+        error_at(reader, node, "schema_file", "take one of them away",
+                 "`schema` and `schema_file` exclude each other");
+    } else if (has_schema) {
+        check_schema(reader, node, member(normal, "schema_"));
+    }
+}
+
+void check_chunking(struct role_reader *reader, const struct yaml_node *node,
+                    struct json_object *normal)
+{
+    if (json_get_int(normal, "chunk_overlap", 0) >= json_get_int(normal, "chunk_size", 1)) {
+        error_at(reader, node, "chunk_overlap", "make it less than `chunk_size`",
+                 "neighbours cannot share a whole chunk");
+    }
+}
+
+/** The old name of a limit counts where the new one is not used. */
+void check_memory(struct role_reader *reader, const struct yaml_node *node,
+                  struct json_object *normal)
+{
+    enum { USUAL = 1000 };
+    int64_t old = json_get_int(normal, "max_memories", USUAL);
+    struct json_object *semantic = member(normal, "semantic");
+    if (node != NULL && yaml_get(node, "max_memories") != NULL) {
+        size_t mark = reader_enter(reader, "max_memories", strlen("max_memories"));
+        reader_warning(reader, yaml_get(node, "max_memories"), "write semantic.max_memories",
+                       "an old name, which later versions refuse");
+        reader_leave(reader, mark);
+    }
+    if (old != USUAL && json_get_int(semantic, "max_memories", USUAL) == USUAL) {
+        json_object_object_add(semantic, "max_memories", json_object_new_int64(old));
+    }
+}
+
+void check_docker(struct role_reader *reader, const struct yaml_node *node,
+                  struct json_object *normal)
+{
+    struct json_object *mounts = member(normal, "bind_mounts");
+    for (size_t i = 0; i < length_of(normal, "bind_mounts"); i++) {
+        const char *target = text_of(json_object_array_get_idx(mounts, i), "target");
+        bool is_repeated = false;
+        for (size_t k = 0; k < i && !is_repeated; k++) {
+            is_repeated =
+                strcmp(text_of(json_object_array_get_idx(mounts, k), "target"), target) == 0;
+        }
+        bool is_work = strcmp(target, "/work") == 0;
+        if (is_work || is_repeated) {
+            size_t mark = reader_enter(reader, "bind_mounts", strlen("bind_mounts"));
+            reader_enter_index(reader, i);
+            reader_error(reader, place_of(node, "bind_mounts")->items[i], "use another target",
+                         is_work ? "`/work` is the working folder of the container"
+                                 : "there is a mount before this one with the same target");
+            reader_leave(reader, mark);
+        }
+    }
+}
+
+void check_webhook(struct role_reader *reader, const struct yaml_node *node,
+                   struct json_object *normal)
+{
+    if (member(normal, "secret") == NULL) {
+        json_object_object_add(normal, "secret", json_object_new_string("<generated>"));
+        reader_warning(reader, node, "give a `secret`",
+                       "without a secret one is made up, so that nobody can call this webhook");
+    }
+}
+
+void check_mcp(struct role_reader *reader, const struct yaml_node *node, struct json_object *normal)
+{
+    bool is_stdio = strcmp(text_of(normal, "transport"), "stdio") == 0;
+    if (is_stdio && text_of(normal, "command")[0] == '\0') {
+        error_at(reader, node, "command", "the program of the MCP server",
+                 "the transport stdio needs a command");
+    }
+    if (!is_stdio && text_of(normal, "url")[0] == '\0') {
+        error_at(reader, node, "url", "the address of the MCP server",
+                 "this transport needs a url");
+    }
+    if (length_of(normal, "tool_filter") > 0 && length_of(normal, "tool_exclude") > 0) {
+        error_at(reader, node, "tool_exclude", "take one of them away",
+                 "`tool_filter` and `tool_exclude` exclude each other");
+    }
+}
+
+void check_delegate(struct role_reader *reader, const struct yaml_node *node,
+                    struct json_object *normal)
+{
+    bool is_mcp = strcmp(text_of(normal, "mode"), "mcp") == 0;
+    const char *needed = is_mcp ? "url" : "role_file";
+    struct json_object *agents = member(normal, "agents");
+    for (size_t i = 0; i < length_of(normal, "agents"); i++) {
+        if (text_of(json_object_array_get_idx(agents, i), needed)[0] == '\0') {
+            size_t mark = reader_enter(reader, "agents", strlen("agents"));
+            reader_enter_index(reader, i);
+            reader_enter(reader, needed, strlen(needed));
+            reader_error(reader, place_of(node, "agents")->items[i], NULL,
+                         "the mode %s needs `%s` of every agent", is_mcp ? "mcp" : "inline",
+                         needed);
+            reader_leave(reader, mark);
+        }
+    }
+}
+
+void check_script(struct role_reader *reader, const struct yaml_node *node,
+                  struct json_object *normal)
+{
+    struct json_object *scripts = member(normal, "scripts");
+    size_t count = length_of(normal, "scripts");
+    if (count == 0) {
+        error_at(reader, node, "scripts", NULL, "there must be one script at least");
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (is_repeated_name(scripts, i)) {
+            size_t mark = reader_enter(reader, "scripts", strlen("scripts"));
+            reader_enter_index(reader, i);
+            reader_enter(reader, "name", strlen("name"));
+            reader_error(reader, place_of(place_of(node, "scripts")->items[i], "name"), NULL,
+                         "there is a script before this one with the same name");
+            reader_leave(reader, mark);
+        }
+    }
+}
+
+void check_email(struct role_reader *reader, const struct yaml_node *node,
+                 struct json_object *normal)
+{
+    if (!json_get_bool(normal, "read_only", true) && text_of(normal, "smtp_host")[0] == '\0') {
+        error_at(reader, node, "smtp_host", "name the server, or set `read_only: true`",
+                 "sending mail needs a server for it");
+    }
+}
+
+void check_search(struct role_reader *reader, const struct yaml_node *node,
+                  struct json_object *normal)
+{
+    bool is_free = strcmp(text_of(normal, "provider"), "duckduckgo") == 0;
+    if (!is_free && text_of(normal, "api_key")[0] == '\0') {
+        error_at(reader, node, "api_key", "${VARIABLE} is replaced from the environment",
+                 "this provider needs a key");
+    }
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Skills: Markdown files with front matter that bring tools and a piece of prompt along. Found
+ * beside the role file, in a folder that is given, in $INITRUNNER_SKILL_DIR or in InitRunner's
+ * home.
+ */
+#include "role/reader.h"
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "os/file.h"
+#include "os/program.h"
+
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/** A skill that is being put into a role. */
+struct skill {
+    size_t index;     /**< in spec.skills */
+    const char *name; /**< as the role names it; borrowed */
+    char *path;       /**< of its file, real */
+    struct json_object *normal;
+    struct buf body;
+};
+
+struct merge {
+    struct role *role;
+    const char *extra_folder;
+    struct role_findings *findings;
+    struct json_object *tools; /**< of the skills so far */
+    struct buf prompt;         /**< their bodies */
+    char **seen;               /**< real paths */
+    size_t seen_count;
+    size_t errors;
+};
+
+static void report(struct merge *merge, enum role_severity severity, const struct skill *skill,
+                   const char *hint, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+static void report(struct merge *merge, enum role_severity severity, const struct skill *skill,
+                   const char *hint, const char *format, ...)
+{
+    char path[40];
+    char message[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    snprintf(path, sizeof(path), "spec.skills[%zu]", skill->index);
+    findings_add(merge->findings, severity, 0, 0, path, message, hint);
+    merge->errors += severity == ROLE_ERROR ? 1 : 0;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/** Try one place. @return its real path, owned, or NULL */
+static char *try_place(const char *format, const char *folder, const char *name)
+    __attribute__((format(printf, 1, 0)));
+
+static char *try_place(const char *format, const char *folder, const char *name)
+{
+    auto_free char *path = NULL;
+    if (asprintf(&path, format, folder, name) < 0) {
+        abort();
+    }
+    return is_file(path) ? realpath(path, NULL) : NULL;
+}
+
+static char *find_in_folder(const char *folder, const char *name)
+{
+    char *found = try_place("%s/%s/SKILL.md", folder, name);
+    return found != NULL ? found : try_place("%s/%s.md", folder, name);
+}
+
+/** $INITRUNNER_HOME, $XDG_DATA_HOME/initrunner or ~/.initrunner. */
+static void append_home(struct buf *path)
+{
+    const char *own = getenv("INITRUNNER_HOME");
+    const char *data = getenv("XDG_DATA_HOME");
+    const char *home = getenv("HOME");
+    if (own != NULL && own[0] != '\0') {
+        buf_append_string(path, own);
+    } else if (data != NULL && data[0] != '\0') {
+        buf_printf(path, "%s/initrunner", data);
+    } else {
+        buf_printf(path, "%s/.initrunner", home == NULL ? "" : home);
+    }
+}
+
+/** A name without a path. */
+static char *find_by_name(const struct merge *merge, const char *name)
+{
+    auto_buf struct buf beside = {0};
+    auto_buf struct buf home = {0};
+    buf_printf(&beside, "%s/skills", merge->role->folder);
+    append_home(&home);
+    buf_append_string(&home, "/skills");
+    const char *folders[] = {buf_string(&beside), merge->extra_folder,
+                             getenv("INITRUNNER_SKILL_DIR"), buf_string(&home)};
+    char *found = NULL;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && found == NULL; i++) {
+        if (folders[i] != NULL && folders[i][0] != '\0') {
+            found = find_in_folder(folders[i], name);
+        }
+    }
+    return found;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text);
+    size_t end_len = strlen(end);
+    return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+static char *find_skill(const struct merge *merge, const char *name)
+{
+    bool is_path = strchr(name, '/') != NULL;
+    bool is_markdown = ends_with(name, ".md");
+    const char *folder = name[0] == '/' ? "" : merge->role->folder;
+    if (is_markdown) {
+        return try_place("%s/%s", folder, name);
+    }
+    return is_path ? find_in_folder(folder, name) : find_by_name(merge, name);
+}
+
+/** Where the line behind `at` begins. */
+static size_t next_line(const char *text, size_t len, size_t at)
+{
+    const char *end = memchr(text + at, '\n', len - at);
+    return end == NULL ? len : (size_t)(end - text) + 1;
+}
+
+/**
+ * Find the front matter: between a first line `---` and the next line that begins so.
+ * @return whether there is one
+ */
+static bool split(const struct buf *text, size_t *ret_start, size_t *ret_end, size_t *ret_body)
+{
+    const char *bytes = buf_string(text);
+    if (strncmp(bytes, "---", 3) != 0) {
+        return false;
+    }
+    *ret_start = next_line(bytes, text->len, 0);
+    for (size_t at = *ret_start; at < text->len; at = next_line(bytes, text->len, at)) {
+        if (strncmp(bytes + at, "---", 3) == 0) {
+            *ret_end = at;
+            *ret_body = at + 3;
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Findings about a skill's file become findings about the role's entry. */
+static void take_findings(struct merge *merge, const struct skill *skill,
+                          const struct role_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct role_finding *item = &findings->items[i];
+        report(merge, item->severity, skill, item->hint, "%s:%zu:%zu: %s%s%s", skill->path,
+               item->line, item->column, item->path, item->path[0] == '\0' ? "" : ": ",
+               item->message);
+    }
+}
+
+static void read_front_matter(struct merge *merge, struct skill *skill, const char *text,
+                              size_t len)
+{
+    struct arena arena = {0};
+    struct yaml_node *root = NULL;
+    struct yaml_problem problem;
+    struct role_findings findings = {0};
+    struct role_reader reader = {.findings = &findings, .schema = ROLE_SCHEMA_1_13};
+    if (yaml_read(text, len, 2, &arena, &root, &problem) < 0) {
+        findings_add(&findings, ROLE_ERROR, problem.line, problem.column, "", problem.message,
+                     NULL);
+    } else if (root == NULL || root->kind != YAML_MAP) {
+        findings_add(&findings, ROLE_ERROR, 2, 1, "", "the front matter is no map", NULL);
+    } else {
+        reader_check_tree(&reader, root);
+        skill->normal = reader_read_object(&reader, &role_shape_skill, root);
+    }
+    take_findings(merge, skill, &findings);
+    buf_fini(&reader.path);
+    role_findings_fini(&findings);
+    arena_fini(&arena);
+}
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/** @return whether it can be used */
+static bool read_skill(struct merge *merge, struct skill *skill)
+{
+    auto_buf struct buf text = {0};
+    struct rondo_error err = {0};
+    size_t errors = merge->errors;
+    size_t start = 0;
+    size_t end = 0;
+    size_t body = 0;
+    if (file_read(skill->path, LIMIT_ROLE_FILE_BYTES, &text, &err) < 0) {
+        report(merge, ROLE_ERROR, skill, NULL, "%s", err.message);
+        return false;
+    }
+    if (!split(&text, &start, &end, &body)) {
+        report(merge, ROLE_ERROR, skill, "begin the file with ---, name, description, ---",
+               "%s has no front matter", skill->path);
+        return false;
+    }
+    read_front_matter(merge, skill, text.data + start, end - start);
+    size_t last = text.len;
+    while (body < last && is_blank(text.data[body])) {
+        body++;
+    }
+    while (last > body && is_blank(text.data[last - 1])) {
+        last--;
+    }
+    buf_append(&skill->body, text.data + body, last - body);
+    return merge->errors == errors;
+}
+
+static struct json_object *member(struct json_object *object, const char *key)
+{
+    struct json_object *value = NULL;
+    json_object_object_get_ex(object, key, &value);
+    return value;
+}
+
+static const char *type_of(struct json_object *tools, size_t index)
+{
+    return json_get_string(json_object_array_get_idx(tools, index), "type", "");
+}
+
+/** Index of the tool of a type, or the number of tools. */
+static size_t find_type(struct json_object *tools, const char *type)
+{
+    size_t count = json_object_array_length(tools);
+    size_t i = 0;
+    while (i < count && strcmp(type_of(tools, i), type) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static void merge_tools(struct merge *merge, const struct skill *skill)
+{
+    struct json_object *tools = member(skill->normal, "tools");
+    struct json_object *own = merge->role->tools;
+    for (size_t i = 0; i < json_object_array_length(tools); i++) {
+        const char *type = type_of(tools, i);
+        if (find_type(own, type) < json_object_array_length(own)) {
+            continue; /* The role's own entry wins, as is documented: nothing to warn of. */
+        }
+        size_t place = find_type(merge->tools, type);
+        struct json_object *tool = json_object_get(json_object_array_get_idx(tools, i));
+        if (place < json_object_array_length(merge->tools)) {
+            report(merge, ROLE_WARNING, skill, NULL,
+                   "its tool %.60s takes the place of the one that a skill before it brings", type);
+        }
+        json_object_array_put_idx(merge->tools, place, tool);
+    }
+}
+
+static void check_requirements(struct merge *merge, const struct skill *skill)
+{
+    struct json_object *requires = member(skill->normal, "requires");
+    struct json_object *variables = member(requires, "env");
+    struct json_object *programs = member(requires, "bins");
+    for (size_t i = 0; i < json_object_array_length(variables); i++) {
+        const char *name = json_object_get_string(json_object_array_get_idx(variables, i));
+        if (getenv(name) == NULL) {
+            report(merge, ROLE_WARNING, skill, NULL,
+                   "it needs the environment variable %.100s, which is not set", name);
+        }
+    }
+    for (size_t i = 0; i < json_object_array_length(programs); i++) {
+        const char *name = json_object_get_string(json_object_array_get_idx(programs, i));
+        char path[PATH_MAX];
+        char reason[256];
+        if (!program_find(name, (const char *const *)environ, merge->role->folder, path, reason)) {
+            report(merge, ROLE_WARNING, skill, NULL, "it needs the program %.100s: %s", name,
+                   reason);
+        }
+    }
+}
+
+static void append_body(struct merge *merge, const struct skill *skill)
+{
+    if (skill->body.len == 0) {
+        return;
+    }
+    if (merge->prompt.len == 0) {
+        buf_append_string(&merge->prompt, "## Skills\n\nEach skill says how to use what it brings. "
+                                          "Keep to it when a task calls for the skill.");
+    }
+    buf_printf(&merge->prompt, "\n\n### Skill: %s\n",
+               json_get_string(skill->normal, "name", skill->name));
+    buf_append(&merge->prompt, skill->body.data, skill->body.len);
+}
+
+static bool is_seen(struct merge *merge, const char *path)
+{
+    for (size_t i = 0; i < merge->seen_count; i++) {
+        if (strcmp(merge->seen[i], path) == 0) {
+            return true;
+        }
+    }
+    merge->seen = memory_resize(merge->seen, merge->seen_count + 1, sizeof(*merge->seen));
+    merge->seen[merge->seen_count++] = memory_dup_string(path);
+    return false;
+}
+
+static void add_skill(struct merge *merge, size_t index, const char *name)
+{
+    struct skill skill = {.index = index, .name = name};
+    skill.path = find_skill(merge, name);
+    if (skill.path == NULL) {
+        report(merge, ROLE_ERROR, &skill,
+               "a path beside the role file (../skills/NAME), or --skill-dir for a name",
+               "there is no skill `%.200s`", name);
+    } else if (!is_seen(merge, skill.path) && read_skill(merge, &skill)) {
+        check_requirements(merge, &skill);
+        merge_tools(merge, &skill);
+        append_body(merge, &skill);
+    }
+    json_object_put(skill.normal);
+    buf_fini(&skill.body);
+    free(skill.path);
+}
+
+/** The skills' tools, then the role's own. */
+static void put_tools(struct merge *merge)
+{
+    struct json_object *own = merge->role->tools;
+    struct json_object *tools = json_object_new_array();
+    for (size_t i = 0; i < json_object_array_length(merge->tools); i++) {
+        json_object_array_add(tools, json_object_get(json_object_array_get_idx(merge->tools, i)));
+    }
+    for (size_t i = 0; i < json_object_array_length(own); i++) {
+        json_object_array_add(tools, json_object_get(json_object_array_get_idx(own, i)));
+    }
+    json_object_object_add(member(merge->role->normal, "spec"), "tools", tools);
+    merge->role->tools = tools;
+}
+
+static void merge_fini(struct merge *merge)
+{
+    for (size_t i = 0; i < merge->seen_count; i++) {
+        free(merge->seen[i]);
+    }
+    free(merge->seen);
+    json_object_put(merge->tools);
+    buf_fini(&merge->prompt);
+}
+
+int role_resolve_skills(struct role *role, const char *extra_folder, struct role_findings *findings,
+                        struct buf *ret_prompt, struct rondo_error *err)
+{
+    struct json_object *names = member(member(role->normal, "spec"), "skills");
+    size_t count =
+        json_object_is_type(names, json_type_array) ? json_object_array_length(names) : 0;
+    if (count > LIMIT_ROLE_SKILLS) {
+        return error_set(err, RONDO_ERR_LIMIT, "a role names at most %d skills", LIMIT_ROLE_SKILLS);
+    }
+    struct merge merge = {
+        .role = role,
+        .extra_folder = extra_folder,
+        .findings = findings,
+        .tools = json_object_new_array(),
+    };
+    for (size_t i = 0; i < count; i++) {
+        const char *name = json_object_get_string(json_object_array_get_idx(names, i));
+        add_skill(&merge, i, name == NULL ? "" : name);
+    }
+    int r = merge.errors == 0 ? 0
+                              : error_set(err, RONDO_ERR_INVALID, "%zu error%s in the skills of %s",
+                                          merge.errors, merge.errors == 1 ? "" : "s", role->path);
+    if (r == 0) {
+        put_tools(&merge);
+        buf_append_string(ret_prompt, role->text);
+        if (merge.prompt.len > 0) {
+            buf_append_string(ret_prompt, "\n\n");
+            buf_append(ret_prompt, merge.prompt.data, merge.prompt.len);
+        }
+    }
+    merge_fini(&merge);
+    return r;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `run` does not do yet, found in the normal form and said by name. */
+#include "role/reader.h"
+
+#include "base/auto.h"
+#include "base/json.h"
+
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct json_object *member(struct json_object *object, const char *key)
+{
+    struct json_object *value = NULL;
+    if (json_object_is_type(object, json_type_object)) {
+        json_object_object_get_ex(object, key, &value);
+    }
+    return value;
+}
+
+static size_t length_of(struct json_object *object, const char *key)
+{
+    struct json_object *list = member(object, key);
+    return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+}
+
+static void warn(struct role_findings *findings, const char *path, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void warn(struct role_findings *findings, const char *path, const char *format, ...)
+{
+    char message[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    findings_add(findings, ROLE_WARNING, 0, 0, path, message, NULL);
+}
+
+static void find_sections(struct json_object *spec, struct role_findings *findings)
+{
+    static const struct {
+        const char *key;
+        const char *path;
+        const char *message;
+    } sections[] = {
+        {"triggers", "spec.triggers", "run does not start triggers yet: it makes this one run"},
+        {"sinks", "spec.sinks", "run does not send results to sinks yet"},
+        {"ingest", "spec.ingest", "run does not ingest yet: there is no search_documents"},
+        {"memory", "spec.memory", "run has no long-term memory yet: nothing is remembered"},
+        {"observability", "spec.observability", "run does not export traces yet"},
+    };
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+        struct json_object *section = member(spec, sections[i].key);
+        bool is_list = json_object_is_type(section, json_type_array);
+        if (section != NULL && (!is_list || json_object_array_length(section) > 0)) {
+            warn(findings, sections[i].path, "%s", sections[i].message);
+        }
+    }
+    if (strcmp(json_get_string(member(spec, "output"), "type", "text"), "json_schema") == 0) {
+        warn(findings, "spec.output", "run does not hold answers against a schema yet");
+    }
+}
+
+static void find_content(struct json_object *content, struct role_findings *findings)
+{
+    static const char *const lists[] = {"blocked_input_patterns", "blocked_output_patterns",
+                                        "redact_patterns", NULL};
+    static const char *const switches[] = {"profanity_filter", "llm_classifier_enabled",
+                                           "pii_redaction", NULL};
+    char path[80];
+    for (size_t i = 0; content != NULL && lists[i] != NULL; i++) {
+        if (length_of(content, lists[i]) > 0) {
+            snprintf(path, sizeof(path), "spec.security.content.%s", lists[i]);
+            warn(findings, path, "run does not filter texts yet");
+        }
+    }
+    for (size_t i = 0; content != NULL && switches[i] != NULL; i++) {
+        if (json_get_bool(content, switches[i], false)) {
+            snprintf(path, sizeof(path), "spec.security.content.%s", switches[i]);
+            warn(findings, path, "run does not filter texts yet");
+        }
+    }
+}
+
+static bool runs_tool(const char *type)
+{
+    static const char *const types[] = {"filesystem", "shell", "http",   "git",
+                                        "slack",      "api",   "mcp",    "datetime",
+                                        "script",     "think", "python", NULL};
+    for (size_t i = 0; types[i] != NULL; i++) {
+        if (strcmp(types[i], type) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void find_tools(struct json_object *tools, struct role_findings *findings)
+{
+    size_t count =
+        json_object_is_type(tools, json_type_array) ? json_object_array_length(tools) : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *tool = json_object_array_get_idx(tools, i);
+        const char *type = member(tool, "type") == NULL ? "" : json_get_string(tool, "type", "");
+        char path[64];
+        snprintf(path, sizeof(path), "spec.tools[%zu]", i);
+        if (!runs_tool(type)) {
+            warn(findings, path, "run has no tool of the type %.60s: the agent does without it",
+                 type);
+        }
+        if (strcmp(type, "mcp") == 0 &&
+            strcmp(json_get_string(tool, "transport", ""), "sse") == 0) {
+            warn(findings, path, "the transport sse is out of date: streamable-http is tried");
+        }
+    }
+}
+
+void role_find_unsupported(const struct role *role, struct role_findings *findings)
+{
+    struct json_object *spec = member(role->normal, "spec");
+    struct json_object *security = member(spec, "security");
+    find_sections(spec, findings);
+    find_content(member(security, "content"), findings);
+    if (member(member(security, "docker"), "enabled") != NULL &&
+        json_get_bool(member(security, "docker"), "enabled", false)) {
+        warn(findings, "spec.security.docker",
+             "run does not use containers: commands run in Rondo's own sandbox");
+    }
+    find_tools(role->tools, findings);
+}
