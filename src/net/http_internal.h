@@ -53,6 +53,7 @@ struct http_call {
     size_t part;          /**< the next bytes of the body: a part */
     size_t part_offset;   /**< and where in it */
     size_t body_bytes;    /**< of the reply, as they were decompressed */
+    bool has_head;        /**< the headers of the reply came to their end */
     bool has_reply_begun; /**< bytes of its body came */
     bool is_streamed;     /**< the reply goes to on_body */
     bool was_blocked;     /**< the guard refused an address */

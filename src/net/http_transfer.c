@@ -96,15 +96,18 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *context)
     }
     if (len >= 5 && strncmp(bytes, "HTTP/", 5) == 0) {
         buf_clear(headers);
+        call->has_head = false;
+        return len;
+    }
+    if (bytes[0] == '\r' || bytes[0] == '\n') {
+        call->has_head = true;
         return len;
     }
     if (headers->len + len > HTTP_HEADERS_MAX_BYTES) {
         fail_early(call, HTTP_TOO_LARGE, "the headers of the reply are larger than allowed");
         return CURL_WRITEFUNC_ERROR;
     }
-    if (bytes[0] != '\r' && bytes[0] != '\n') {
-        buf_append(headers, bytes, len);
-    }
+    buf_append(headers, bytes, len);
     return len;
 }
 
@@ -405,7 +408,7 @@ static enum http_failure before_connected(const struct http_call *call)
 static enum http_failure failure_of(const struct http_call *call)
 {
     if (call->code == CURLE_OK) {
-        return HTTP_OK;
+        return call->has_head ? HTTP_OK : HTTP_BROKEN;
     }
     if (!atomic_load(&call->is_connected)) {
         return call->was_blocked ? HTTP_BLOCKED : before_connected(call);
@@ -434,6 +437,8 @@ static void say_failure(struct http_call *call, enum http_failure failure)
         text = call->blocked_message;
     } else if (call->code == CURLE_SEND_FAIL_REWIND) {
         text = "the connection ended before a reply came";
+    } else if (call->code == CURLE_OK) {
+        text = "the connection ended within the headers of the reply";
     }
     snprintf(call->response->message, sizeof(call->response->message), "%s", text);
     make_plain(call->response->message);
