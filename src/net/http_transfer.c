@@ -187,7 +187,12 @@ static int note_connected(void *context, char *remote, char *local, int remote_p
     (void)remote, (void)local, (void)remote_port, (void)local_port;
     http_loop_looked_up(call);
     note_activity(call);
+    pthread_mutex_lock(&call->mutex);
     atomic_store(&call->is_connected, true);
+    if (call->request->idle_ns > 0) {
+        pthread_cond_signal(&call->changed); /* From here on another deadline holds. */
+    }
+    pthread_mutex_unlock(&call->mutex);
     return CURL_PREREQFUNC_OK;
 }
 
