@@ -126,8 +126,17 @@ static void take_reply(struct agent_view *agent, const struct journal_event *eve
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 
-static void take_call(struct agent_view *agent, const struct journal_event *event)
+static bool is_named(const struct journal_event *event, const char *name)
 {
+    return event->name != NULL && strcmp(event->name, name) == 0;
+}
+
+static void take_call(struct agent_view *agent, const struct journal_event *event,
+                      const struct style *style, size_t columns, struct buf *ret_buf)
+{
+    if (!is_named(event, "finish_task")) { /* Words beside that one belong into the panel. */
+        show_words(agent, style, columns, ret_buf);
+    }
     begin_activity(agent, AGENT_VIEW_CALLS_TOOLS, event->time_ns);
     if (agent->call_count == AGENT_VIEW_CALLS) {
         return;
@@ -155,11 +164,6 @@ static void end_call(struct agent_view *agent, const struct journal_event *event
             return;
         }
     }
-}
-
-static bool is_named(const struct journal_event *event, const char *name)
-{
-    return event->name != NULL && strcmp(event->name, name) == 0;
 }
 
 /** "  tool run_shell: ok (12ms)  {"command": ...}". */
@@ -191,9 +195,6 @@ static void take_result(struct agent_view *agent, const struct journal_event *ev
 {
     auto_buf struct buf arguments = {0};
     end_call(agent, event, &arguments);
-    if (!is_named(event, "finish_task")) {
-        show_words(agent, style, columns, ret_buf);
-    }
     if (!is_shown_elsewhere(event)) {
         show_call(event, buf_string(&arguments), style, columns, ret_buf);
     }
@@ -424,7 +425,7 @@ bool agent_view_apply(struct agent_view *agent, const struct view *view,
     } else if (event->type == JOURNAL_MODEL_REPLIED) {
         take_reply(agent, event, style, columns, ret_buf);
     } else if (event->type == JOURNAL_TOOL_REQUESTED) {
-        take_call(agent, event);
+        take_call(agent, event, style, columns, ret_buf);
     } else if (event->type == JOURNAL_TOOL_FINISHED) {
         take_result(agent, event, style, columns, ret_buf);
     } else if (event->type == JOURNAL_PLAN_UPDATED) {

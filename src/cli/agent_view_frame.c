@@ -115,18 +115,19 @@ void agent_view_lines(const struct agent_view *agent, const struct frame_info *i
     }
 }
 
-static void add_retry(const struct agent_view *agent, const struct frame_info *info,
+/** @return whether there is a pause before the next attempt */
+static bool add_retry(const struct agent_view *agent, const struct frame_info *info,
                       struct buf *ret_text)
 {
-    auto_buf struct buf text = {0};
-    buf_printf(&text, "model: %s", buf_string(&agent->retry));
     int64_t left_s = (agent->retry_ns - info->now_ns + NS_PER_S - 1) / NS_PER_S;
-    if (left_s > 0) {
-        buf_printf(&text, ", next attempt in %" PRId64 " s", left_s);
-    } else {
-        buf_append_string(&text, ", trying again");
+    if (agent->retry.len == 0 || left_s <= 0) {
+        return false;
     }
+    auto_buf struct buf text = {0};
+    buf_printf(&text, "model: %s, next attempt in %" PRId64 " s", buf_string(&agent->retry),
+               left_s);
     style_append(info->style, COLOUR_YELLOW, buf_string(&text), ret_text);
+    return true;
 }
 
 void agent_view_activity(const struct agent_view *agent, const struct view *view,
@@ -134,8 +135,7 @@ void agent_view_activity(const struct agent_view *agent, const struct view *view
 {
     switch (agent->activity) {
     case AGENT_VIEW_THINKS:
-        if (agent->retry.len > 0) {
-            add_retry(agent, info, ret_text);
+        if (add_retry(agent, info, ret_text)) {
             return;
         }
         buf_append_string(ret_text, "Thinking");
@@ -148,7 +148,12 @@ void agent_view_activity(const struct agent_view *agent, const struct view *view
         add_elapsed(agent->since_ns, info, ret_text);
         break;
     case AGENT_VIEW_CALLS_TOOLS:
-        buf_append_string(ret_text, "working");
+        if (agent->call_count > 0) {
+            buf_printf(ret_text, "%zu tool%s running", agent->call_count,
+                       agent->call_count == 1 ? "" : "s");
+        } else {
+            buf_append_string(ret_text, "working");
+        }
         break;
     case AGENT_VIEW_VERIFIES:
         buf_append_string(ret_text, "verifying");

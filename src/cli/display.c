@@ -72,6 +72,9 @@ void display_output(void *context, const char *bytes, size_t len)
 
 void display_pause(struct display *display)
 {
+    if (display == NULL) {
+        return;
+    }
     pthread_mutex_lock(&display->lock);
     display->is_pause_wanted = true;
     while (display->is_live && display->has_thread && !display->is_paused) {
@@ -82,6 +85,9 @@ void display_pause(struct display *display)
 
 void display_go_on(struct display *display)
 {
+    if (display == NULL) {
+        return;
+    }
     pthread_mutex_lock(&display->lock);
     display->is_pause_wanted = false;
     display->is_paused = false;

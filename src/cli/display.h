@@ -39,7 +39,7 @@ void display_output(void *display, const char *bytes, size_t len);
 
 /**
  * Leave the terminal to somebody who asks a question, and take it back. Returns when the live area
- * is gone. Any thread, but one at a time.
+ * is gone. Any thread, but one at a time. NULL is allowed.
  */
 void display_pause(struct display *display);
 void display_go_on(struct display *display);

@@ -132,7 +132,7 @@ static void each_tool_leaves_a_line(void **state)
                                   .turn = 1,
                                   .name = "run_shell",
                                   .arguments = "{\"command\":\"ls\"}"};
-    assert_string_equal(apply(&fixture, event), "");
+    assert_string_equal(apply(&fixture, event), "  I look.\n");
     event = (struct journal_event){.type = JOURNAL_TOOL_FINISHED,
                                    .turn = 1,
                                    .name = "run_shell",
@@ -140,7 +140,7 @@ static void each_tool_leaves_a_line(void **state)
                                    .duration_ns = 12 * NS_PER_MS,
                                    .output = "a\nb"};
     assert_string_equal(apply(&fixture, event),
-                        "  I look.\n  tool run_shell: ok (12ms)  {\"command\":\"ls\"}\n");
+                        "  tool run_shell: ok (12ms)  {\"command\":\"ls\"}\n");
     event.outcome = "error";
     event.output = "Error: no\nsuch\033[2J file";
     assert_string_equal(apply(&fixture, event),
@@ -148,6 +148,35 @@ static void each_tool_leaves_a_line(void **state)
     event.outcome = "denied";
     event.output = NULL;
     assert_string_equal(apply(&fixture, event), "  tool run_shell: denied (12ms)\n");
+    teardown(&fixture);
+}
+
+static void words_beside_the_last_call_belong_into_the_panel(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    setup(&fixture);
+    begin(&fixture);
+    apply(&fixture, reply("All done."));
+    struct journal_event event = {.type = JOURNAL_TOOL_REQUESTED, .name = "finish_task"};
+    assert_string_equal(apply(&fixture, event), "");
+    event = (struct journal_event){
+        .type = JOURNAL_TOOL_FINISHED, .name = "finish_task", .outcome = "ok"};
+    assert_string_equal(apply(&fixture, event), "");
+    assert_non_null(strstr(apply(&fixture, finished()), "│ All done. "));
+    teardown(&fixture);
+}
+
+static void an_iteration_without_words_shows_the_agents_summary(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    setup(&fixture);
+    begin(&fixture);
+    struct journal_event event = finished();
+    assert_non_null(strstr(apply(&fixture, event), "│ (no words) "));
+    event.summary = "It *works*.";
+    assert_non_null(strstr(apply(&fixture, event), "│ It *works*. "));
     teardown(&fixture);
 }
 
@@ -229,7 +258,7 @@ static void the_live_area_shows_calls_and_retries(void **state)
                                            .name = "run_shell",
                                            .arguments = "{\"command\":\"make\"}"});
     assert_string_equal(draw(&fixture, 10, 60),
-                        "  ⠋ tool run_shell  2.0 s  {\"command\":\"make\"}\nworking");
+                        "  ⠋ tool run_shell  2.0 s  {\"command\":\"make\"}\n1 tool running");
     apply(&fixture, (struct journal_event){
                         .type = JOURNAL_TOOL_FINISHED, .name = "run_shell", .outcome = "ok"});
     assert_string_equal(draw(&fixture, 10, 60), "working");
@@ -237,6 +266,8 @@ static void the_live_area_shows_calls_and_retries(void **state)
                                            .delay_ns = 5 * NS_PER_S,
                                            .message = "overloaded"});
     assert_string_equal(draw(&fixture, 10, 60), "model: overloaded, next attempt in 3 s");
+    fixture.agent.retry_ns -= 4 * NS_PER_S;
+    assert_string_equal(draw(&fixture, 10, 60), "Thinking (iteration 1/3)...  2.0 s");
     apply(&fixture, (struct journal_event){.type = JOURNAL_VERIFICATION_STARTED, .total = 1});
     assert_string_equal(draw(&fixture, 10, 60), "verifying");
     teardown(&fixture);
@@ -380,6 +411,8 @@ int main(void)
         cmocka_unit_test(an_iteration_leaves_a_panel_with_its_words),
         cmocka_unit_test(an_error_has_a_panel_of_its_own),
         cmocka_unit_test(each_tool_leaves_a_line),
+        cmocka_unit_test(words_beside_the_last_call_belong_into_the_panel),
+        cmocka_unit_test(an_iteration_without_words_shows_the_agents_summary),
         cmocka_unit_test(a_retry_leaves_a_line),
         cmocka_unit_test(the_plan_is_a_checklist),
         cmocka_unit_test(the_live_area_shows_what_streams_in),
