@@ -32,8 +32,10 @@
 #define RETRY_NS     (1 * NS_PER_S)
 #define RETRY_MIN_MS 10
 /* Our answers to what servers ask, and our good-bye. */
-#define ANSWER_NS            (10 * NS_PER_S)
-#define GOOD_BYE_NS          (1 * NS_PER_S)
+#define ANSWER_NS   (10 * NS_PER_S)
+#define GOOD_BYE_NS (1 * NS_PER_S)
+/* A stream to listen on begins in silence: how long it is given before the first call. */
+#define HEAD_START_NS        (250 * NS_PER_MS)
 #define LISTENER_STACK_BYTES ((size_t)256 * 1024)
 
 struct mcp_http {
@@ -52,6 +54,7 @@ struct mcp_http {
     const char *version;              /* of the session; static */
 
     struct cancel listener_cancel;
+    struct cancel listener_begun; /* set when its stream has said something, or has failed */
     pthread_t listener;
     bool has_listener; /* by whoever starts, stops and frees */
 };
@@ -247,6 +250,9 @@ static void find_form(struct reading *reading, const char *bytes, size_t len)
 static bool take_body(void *context, const char *bytes, size_t len)
 {
     struct reading *reading = context;
+    if (reading->id < 0) {
+        cancel_set(&reading->self->listener_begun, CANCEL_GRACEFUL);
+    }
     if (reading->form == FORM_UNKNOWN) {
         find_form(reading, bytes, len);
     }
@@ -577,6 +583,7 @@ static void *listen_to_server(void *context)
         goes_on = code == 0 && is_success(&response) && reading.fault.code == 0 &&
                   response.failure != HTTP_CANCELLED;
         http_response_fini(&response);
+        cancel_set(&self->listener_begun, CANCEL_GRACEFUL);
         if (goes_on) {
             cancel_wait(&self->listener_cancel, retry_delay(&reading));
         }
@@ -591,8 +598,19 @@ static void end_listener(struct mcp_http *self)
         cancel_set(&self->listener_cancel, CANCEL_NOW);
         pthread_join(self->listener, NULL);
         cancel_fini(&self->listener_cancel);
+        cancel_fini(&self->listener_begun);
         self->has_listener = false;
     }
+}
+
+static int start_listener(struct mcp_http *self)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, LISTENER_STACK_BYTES);
+    int os_errno = pthread_create(&self->listener, &attributes, listen_to_server, self);
+    pthread_attr_destroy(&attributes);
+    return os_errno;
 }
 
 /** Only who has something to say needs to hear questions. */
@@ -607,14 +625,13 @@ static void http_opened(void *context, uint64_t session, const char *version)
     if (!is_wanted || cancel_init(&self->listener_cancel, NULL) != 0) {
         return;
     }
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, LISTENER_STACK_BYTES);
-    self->has_listener = pthread_create(&self->listener, &attributes, listen_to_server, self) == 0;
-    pthread_attr_destroy(&attributes);
-    if (!self->has_listener) {
+    if (cancel_init(&self->listener_begun, NULL) != 0 || start_listener(self) != 0) {
         cancel_fini(&self->listener_cancel);
+        cancel_fini(&self->listener_begun);
+        return;
     }
+    self->has_listener = true;
+    cancel_wait(&self->listener_begun, HEAD_START_NS);
 }
 
 /* --- sessions --- */

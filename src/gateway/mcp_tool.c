@@ -86,7 +86,7 @@ static char *schema_of(struct json_object *described)
 }
 
 static int add_tool(struct toolbox *toolbox, struct json_object *config, struct mcp_client *client,
-                    struct json_object *described, struct rondo_error *err)
+                    const char *server, struct json_object *described, struct rondo_error *err)
 {
     struct json_object *hints = NULL;
     json_object_object_get_ex(described, "annotations", &hints);
@@ -107,6 +107,8 @@ static int add_tool(struct toolbox *toolbox, struct json_object *config, struct 
         .type = "mcp",
         .is_idempotent = only_reads || json_get_bool(hints, "idempotentHint", false),
         .is_concurrent = only_reads,
+        .is_read_only = only_reads,
+        .server = server, /* Of the configuration, which lives as long as the toolbox. */
         .run = run,
         .context = bound,
     };
@@ -149,7 +151,7 @@ static int add_tools(struct toolbox *toolbox, struct json_object *config, struct
     for (size_t i = 0; code == 0 && i < json_object_array_length(tools); i++) {
         struct json_object *tool = json_object_array_get_idx(tools, i);
         if (mcp_config_wants(config, json_get_string(tool, "name", ""))) {
-            code = add_tool(toolbox, config, client, tool, err);
+            code = add_tool(toolbox, config, client, server, tool, err);
         }
     }
     return code;

@@ -9,6 +9,7 @@ static const struct tool_type end_of_table = {0};
 const struct tool_type *const tool_types[] = {
     &datetime_tool_type,
     &filesystem_tool_type,
+    &mcp_tool_type,
     &think_tool_type,
     &end_of_table,
 };
