@@ -22,7 +22,8 @@ static const struct {
     {"history", figure_history},     {"checkpoint", figure_checkpoint},
     {"spawn", figure_spawn},         {"decision", figure_decision},
     {"policies", figure_policies},   {"threads", figure_threads},
-    {"gate", figure_gate},
+    {"gate", figure_gate},           {"agent", figure_agent},
+    {"agents", figure_agents},
 };
 #define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
 

@@ -145,7 +145,7 @@ double bench_spawn_us(const char *const *argv)
     return now_us() - began;
 }
 
-double bench_spawn_number(const char *const *argv)
+void bench_spawn_text(const char *const *argv, char *ret_text, size_t size)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -153,13 +153,28 @@ double bench_spawn_number(const char *const *argv)
     }
     pid_t pid = start(argv, ends[1]);
     close(ends[1]);
-    char text[64] = "";
     size_t len = 0;
-    for (ssize_t n;
-         len < sizeof(text) - 1 && (n = read(ends[0], text + len, sizeof(text) - 1 - len)) > 0;) {
+    for (ssize_t n; len < size - 1 && (n = read(ends[0], ret_text + len, size - 1 - len)) > 0;) {
         len += (size_t)n;
     }
+    ret_text[len] = '\0';
     close(ends[0]);
     wait_for(pid, argv[0]);
-    return strtod(text, NULL);
+}
+
+void bench_spawn_numbers(const char *const *argv, double *ret_numbers, size_t count)
+{
+    char text[256];
+    bench_spawn_text(argv, text, sizeof(text));
+    char *at = text;
+    for (size_t i = 0; i < count; i++) {
+        ret_numbers[i] = strtod(at, &at);
+    }
+}
+
+double bench_spawn_number(const char *const *argv)
+{
+    double number = 0;
+    bench_spawn_numbers(argv, &number, 1);
+    return number;
 }

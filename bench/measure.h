@@ -85,6 +85,12 @@ double bench_spawn_us(const char *const *argv);
 /** Run a program and read the number that it prints. */
 double bench_spawn_number(const char *const *argv);
 
+/** The same for several numbers, with blanks between them. */
+void bench_spawn_numbers(const char *const *argv, double *ret_numbers, size_t count);
+
+/** Run a program and read what it prints, cut to `size` - 1 bytes. */
+void bench_spawn_text(const char *const *argv, char *ret_text, size_t size);
+
 /* The figures, in order of the report. */
 void figure_iteration(struct bench *bench);
 void figure_group_commit(struct bench *bench);
@@ -97,6 +103,8 @@ void figure_decision(struct bench *bench);
 void figure_policies(struct bench *bench);
 void figure_threads(struct bench *bench);
 void figure_gate(struct bench *bench);
+void figure_agent(struct bench *bench);
+void figure_agents(struct bench *bench);
 
 /** Whether a row meets its goal; true without one. */
 bool row_is_met(const struct row *row);

@@ -19,6 +19,7 @@
  * trimmed, a script says "turns_by": "count": then a body that was not seen before is a new turn.
  *
  * Stats of a conversation:
+ *   first_ns         CLOCK_MONOTONIC when the first request had come
  *   requests         bodies that came
  *   completed        replies that were written to their end, faults not among them
  *   faults           replies that were faults by the script

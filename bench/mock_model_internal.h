@@ -137,6 +137,7 @@ struct mock_conversation {
     uint64_t repeated_turns;
     uint64_t went_back;
     int64_t last_input; /**< tokens of the latest completed request */
+    int64_t first_ns;   /**< CLOCK_MONOTONIC when its first request was there; 0 = none yet */
     struct mock_conversation *next;
 };
 

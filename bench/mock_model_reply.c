@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MS_NS INT64_C(1000000)
@@ -467,7 +468,11 @@ static void answer_post(struct mock_service *service, struct mock_conversation *
     struct mock_question question = {.dialect = dialect};
     char message[256] = "";
     int status = 0;
-    conversation->requests++;
+    if (conversation->requests++ == 0) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        conversation->first_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    }
     keep(service, conversation, request);
     if (!is_key_right(service, request)) {
         status = 401;

@@ -183,6 +183,7 @@ void mock_conversation_json(const struct mock_conversation *conversation, struct
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "conversation", conversation->id);
+    json_write_int(&writer, "first_ns", conversation->first_ns);
     write_sums(&writer, conversation);
     json_begin_array(&writer, "turns");
     for (uint64_t i = 0; i < conversation->turn_count; i++) {
