@@ -20,7 +20,7 @@ static int start_and_execute(struct session *session, const struct run_values *v
     if (r < 0) {
         return report_error_as(&err, values->wants_json != 0);
     }
-    return run_execute(session, loop, values, 0, NULL);
+    return run_execute(session, loop, values, 0, NULL, NULL);
 }
 
 static int run_loop(struct run_values *values, struct option_set *set, const struct parsed *parsed)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo resume: go on with a run that was cut off or has ended without success. */
 #include "base/error.h"
+#include "cli/chat.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
 #include "cli/run_execute.h"
 #include "cli/run_options.h"
+#include "cli/run_role.h"
 #include "cli/session.h"
 #include "store/find.h"
 
@@ -16,7 +18,7 @@ static void change_spec(struct loop_spec *spec, void *context)
 
 static int check_loop(struct loop *loop, struct rondo_error *err)
 {
-    if (loop_spec(loop)->command == NULL) {
+    if (loop_spec(loop)->command == NULL && loop_spec(loop)->agent == NULL) {
         return error_set(err, RONDO_ERR_INVALID,
                          "run %s belongs to a program that uses librondo; resume it from there",
                          loop_run_id(loop));
@@ -34,6 +36,10 @@ static int execute(struct session *session, struct loop *loop, const struct loop
     if (r == 0) {
         r = check_loop(loop, &err);
     }
+    struct run_agent *agent = NULL;
+    if (r == 0 && loop_spec(loop)->agent != NULL) {
+        r = run_agent_reopen(session, loop, values, &agent, &err);
+    }
     if (r < 0) {
         loop_park(loop, NULL);
         loop_free(loop);
@@ -44,7 +50,11 @@ static int execute(struct session *session, struct loop *loop, const struct loop
                        opening->corrupt_count, opening->corrupt_count == 1 ? " was" : "s were",
                        opening->from_checkpoint > 0 ? "the newest intact one" : "an empty state");
     }
-    return run_execute(session, loop, values, run.last_seq, opening);
+    bool is_chat = agent != NULL && run_agent_mode(agent) == AGENT_CHAT;
+    int exit_code = is_chat ? chat_execute(session, loop, values, agent)
+                            : run_execute(session, loop, values, run.last_seq, opening, agent);
+    run_agent_free(agent);
+    return exit_code;
 }
 
 static int open_and_execute(struct session *session, const char *name,
@@ -68,14 +78,8 @@ static int open_and_execute(struct session *session, const char *name,
                  : execute(session, loop, &opening, values);
 }
 
-static int run_resume(const struct invocation *invocation, const char *name,
-                      struct run_values *values, struct option_set *set)
+int resume_execute(const char *name, struct run_values *values, struct option_set *set)
 {
-    if (option_is_given(set, "until")) {
-        return command_misuse(invocation->command,
-                              "exit conditions are fixed for a run; start a new one with `rondo "
-                              "loop --until ...`");
-    }
     struct session session;
     struct rondo_error err = {0};
     if (run_values_find_policy(values, &err) < 0) {
@@ -89,6 +93,17 @@ static int run_resume(const struct invocation *invocation, const char *name,
     int exit_code = open_and_execute(&session, name, values, set);
     session_close(&session);
     return exit_code;
+}
+
+static int run_resume(const struct invocation *invocation, const char *name,
+                      struct run_values *values, struct option_set *set)
+{
+    if (option_is_given(set, "until")) {
+        return command_misuse(invocation->command,
+                              "exit conditions are fixed for a run; start a new one with `rondo "
+                              "loop --until ...`");
+    }
+    return resume_execute(name, values, set);
 }
 
 int cmd_resume(const struct invocation *invocation)

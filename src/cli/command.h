@@ -89,6 +89,7 @@ void command_print_help(const struct command *command, FILE *stream);
 /** Report a usage error with a hint at --help. @return EXIT_USAGE */
 int command_misuse(const struct command *command, const char *message);
 
+int cmd_run(const struct invocation *invocation);
 int cmd_loop(const struct invocation *invocation);
 int cmd_resume(const struct invocation *invocation);
 int cmd_runs(const struct invocation *invocation);
@@ -100,6 +101,7 @@ int cmd_gc(const struct invocation *invocation);
 int cmd_doctor(const struct invocation *invocation);
 int cmd_completion(const struct invocation *invocation);
 int cmd_doc(const struct invocation *invocation);
+int cmd_validate(const struct invocation *invocation);
 int cmd_version(const struct invocation *invocation);
 int cmd_help(const struct invocation *invocation);
 /** A group without one of its commands: help. */
@@ -114,5 +116,6 @@ extern const struct option_row checkpoints_options[];
 extern const struct option_row stop_options[];
 extern const struct option_row gc_options[];
 extern const struct option_row doctor_options[];
+extern const struct option_row validate_options[];
 extern const struct option_row version_options[];
 extern const struct option_row no_options[];

@@ -2,10 +2,32 @@
 /* The table of commands. */
 #include "cli/command.h"
 #include "cli/policy_commands.h"
+#include "cli/run_role.h"
 
 const struct option_row no_options[] = {{0}};
 
 const struct command commands[] = {
+    {
+        .name = "run",
+        .synopsis = "[OPTION...] ROLE",
+        .help = "Run the agent of a role file",
+        .description =
+            "Reads a role file (apiVersion initrunner/v1) and runs its agent. With -p there is one "
+            "answer, with -p and -a an autonomous run, otherwise a conversation. Each request to "
+            "the model and each call of a tool is journalled before it is made and with its "
+            "result; after a crash `rondo resume` goes on behind the last one, and nothing that "
+            "was paid for is asked again.\n\n"
+            "Keys of models come from the environment, or from a file .env beside the role. What a "
+            "role asks for and this version does not do is named in a warning.",
+        .examples =
+            "rondo run role.yaml -p 'Say hello'\tone answer\n"
+            "rondo run role.yaml -p 'Make the tests pass' -a --until all_tests_pass\tuntil it is "
+            "proved\n"
+            "rondo run role.yaml -p 'Try it' -a --dry-run\twithout a model",
+        .options = run_options,
+        .completes = COMPLETE_FILE,
+        .run = cmd_run,
+    },
     {
         .name = "loop",
         .synopsis = "[OPTION...] [--] COMMAND [ARG...]",
@@ -43,6 +65,22 @@ const struct command commands[] = {
         .options = resume_options,
         .completes = COMPLETE_RUN,
         .run = cmd_resume,
+    },
+    {
+        .name = "validate",
+        .synopsis = "[OPTION...] ROLE...",
+        .help = "Say whether role files are right, and what they ask for",
+        .description =
+            "Reads role files (apiVersion initrunner/v1; - is standard input) and says all that is "
+            "wrong with them, each with line, column, the path of the field and what would be "
+            "right. Unknown keys and settings without effect are warned of. The exit code is 1 "
+            "when a file is not valid.",
+        .examples = "rondo validate role.yaml\tis it right?\n"
+                    "rondo validate role.yaml --json | jq .spec.guardrails\twith all defaults\n"
+                    "rondo validate --strict roles/*.yaml\tin continuous integration",
+        .options = validate_options,
+        .completes = COMPLETE_FILE,
+        .run = cmd_validate,
     },
     {
         .name = "runs",
@@ -146,7 +184,7 @@ const struct command commands[] = {
     },
     {
         .name = "doc",
-        .synopsis = "man [COMMAND] | events | options | exit-codes | conditions",
+        .synopsis = "man [COMMAND] | events | options | exit-codes | conditions | role",
         .help = "Write reference pages",
         .description = "Writes reference pages from the tables of the program.",
         .options = no_options,

@@ -10,7 +10,6 @@
 #include "cli/style.h"
 #include "cli/summary.h"
 #include "cli/text.h"
-#include "loop/worker.h"
 #include "policy/ruleset.h"
 
 #include <inttypes.h>
@@ -81,25 +80,8 @@ static void add_header(const struct loop *loop, const struct run_values *values,
     }
 }
 
-/** Bodies until the run has ended. @return 0 or a negative code */
-static int execute_bodies(struct loop *loop, struct worker *worker, struct display *display,
-                          struct rondo_error *err)
-{
-    int turn;
-    while ((turn = loop_next(loop, err)) == LOOP_BODY) {
-        display_store_failing(display, loop_is_degraded(loop));
-        display_iteration(display, loop_state(loop)->iteration);
-        if (worker_run(worker, err) < 0) {
-            struct loop_body_result failed = {.outcome = LOOP_UNRECOVERABLE,
-                                              .message = err->message};
-            loop_report(loop, &failed);
-        }
-    }
-    return turn;
-}
-
-static int print_summary(struct session *session, const char *run_id, uint64_t storage_failures,
-                         const struct run_values *values)
+int run_summary_print(struct session *session, const char *run_id, uint64_t storage_failures,
+                      const struct run_values *values)
 {
     struct summary summary;
     struct rondo_error err = {0};
@@ -152,25 +134,29 @@ static bool wants_progress(const struct run_values *values)
     return !values->wants_quiet && (!values->wants_json || is_apart);
 }
 
-/** The events that are there already when execution begins, and the state that they fold to. */
+/** @param header whole lines above everything, or "" */
 static struct display *start_display(struct session *session, struct loop *loop,
                                      const struct run_values *values, uint64_t after,
-                                     const struct loop_opening *opening)
+                                     const char *header)
 {
-    auto_buf struct buf header = {0};
-    add_header(loop, values, opening, &header);
     struct display_options options = {
         .writer = runtime_writer(session->runtime),
         .run_id = loop_run_id(loop),
         .after = after,
         .state = after > 0 ? loop_state(loop) : NULL,
         .spec = loop_spec(loop),
-        .header = buf_string(&header),
+        .header = header,
         .wants_json = values->wants_json != 0,
         .wants_progress = wants_progress(values),
         .no_colour = values->no_colour != 0,
     };
     return display_start(&options);
+}
+
+struct display *run_display_start(struct session *session, struct loop *loop,
+                                  const struct run_values *values, uint64_t after)
+{
+    return start_display(session, loop, values, after, "");
 }
 
 /** An option that does not count must not look as if it did. */
@@ -197,31 +183,28 @@ static void warn_of_replaced_options(const struct loop *loop)
 }
 
 int run_execute(struct session *session, struct loop *loop, const struct run_values *values,
-                uint64_t after, const struct loop_opening *opening)
+                uint64_t after, const struct loop_opening *opening, struct run_agent *agent)
 {
     char run_id[ID_SIZE];
     memcpy(run_id, loop_run_id(loop), sizeof(run_id));
     warn_of_replaced_options(loop);
     signals_begin(loop);
-    struct display *display = start_display(session, loop, values, after, opening);
-    struct worker_options options = {
-        .folder = session->work_folder,
-        .on_output = display_output,
-        .on_output_context = display,
-    };
-    struct worker *worker = NULL;
+    auto_buf struct buf header = {0};
+    add_header(loop, values, opening, &header);
+    struct display *display = start_display(session, loop, values, after, buf_string(&header));
+    struct run_body body;
     struct rondo_error err = {0};
-    int r = worker_new(loop, &options, &worker, &err);
+    int r = run_body_open(session, loop, display, agent, &body, &err);
     if (r == 0) {
-        r = execute_bodies(loop, worker, display, &err);
+        r = run_body_execute(&body, &err);
     } else {
         loop_park(loop, NULL);
     }
-    worker_free(worker);
+    run_body_close(&body);
     display_finish(display);
     signals_end();
     uint64_t failures = loop_storage_failures(loop);
     loop_free(loop);
     return r < 0 ? report_broken(session, run_id, failures, values, &err)
-                 : print_summary(session, run_id, failures, values);
+                 : run_summary_print(session, run_id, failures, values);
 }

@@ -124,7 +124,8 @@ static int take_command(struct run_values *values, int argc, char **command,
     return 0;
 }
 
-static int add_detected(struct run_values *values, const char *name, struct rondo_error *err)
+static int add_detected(const struct run_values *values, struct loop_spec *spec, const char *name,
+                        struct rondo_error *err)
 {
     if (!detect_is_standard(name)) {
         return error_set(err, RONDO_ERR_INVALID,
@@ -134,31 +135,31 @@ static int add_detected(struct run_values *values, const char *name, struct rond
                          name, name);
     }
     struct detect_result found;
-    int r = detect_command(values->spec.workspace, name, &found, err);
+    int r = detect_command(spec->workspace, name, &found, err);
     return r < 0 ? r
-                 : loop_spec_add_condition(&values->spec, name, found.command, found.origin,
+                 : loop_spec_add_condition(spec, name, found.command, found.origin,
                                            values->verify_timeout_ns, err);
 }
 
-static int add_conditions(struct run_values *values, struct rondo_error *err)
+int run_values_add_conditions(const struct run_values *values, struct loop_spec *spec,
+                              struct rondo_error *err)
 {
     int r = 0;
     for (size_t i = 0; values->until != NULL && values->until[i] != NULL && r == 0; i++) {
         const char *text = values->until[i];
         const char *equals = strchr(text, '=');
         if (equals == NULL) {
-            r = add_detected(values, text, err);
+            r = add_detected(values, spec, text, err);
             continue;
         }
         auto_free char *name = memory_dup_bytes(text, (size_t)(equals - text));
-        r = loop_spec_add_condition(&values->spec, name, equals + 1, "given",
-                                    values->verify_timeout_ns, err);
+        r = loop_spec_add_condition(spec, name, equals + 1, "given", values->verify_timeout_ns,
+                                    err);
     }
     return r;
 }
 
-int run_values_complete(struct run_values *values, struct option_set *set, int argc, char **command,
-                        struct rondo_error *err)
+int run_values_prepare(struct run_values *values, struct option_set *set, struct rondo_error *err)
 {
     int r = values->config == NULL ? 0 : config_read(values->config, set, err);
     if (r == 0) {
@@ -167,9 +168,13 @@ int run_values_complete(struct run_values *values, struct option_set *set, int a
     if (r == 0) {
         r = find_workspace(values, err);
     }
-    if (r == 0) {
-        r = run_values_find_policy(values, err);
-    }
+    return r < 0 ? r : run_values_find_policy(values, err);
+}
+
+int run_values_complete(struct run_values *values, struct option_set *set, int argc, char **command,
+                        struct rondo_error *err)
+{
+    int r = run_values_prepare(values, set, err);
     if (r == 0) {
         r = resolve_paths(values->spec.read_paths, "sandbox-read", err);
     }
@@ -184,7 +189,7 @@ int run_values_complete(struct run_values *values, struct option_set *set, int a
         r = take_command(values, argc, command, err);
     }
     if (r == 0) {
-        r = add_conditions(values, err);
+        r = run_values_add_conditions(values, &values->spec, err);
     }
     return r < 0 ? r : loop_spec_check(&values->spec, err);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Values and option tables of the commands that execute runs: loop and resume. */
+/* Values and option tables of the commands that execute runs: loop, resume and run. */
 #pragma once
 
 #include "cli/option.h"
@@ -33,6 +33,13 @@ void run_values_fini(struct run_values *values, struct option_set *set);
  */
 int run_values_complete(struct run_values *values, struct option_set *set, int argc, char **command,
                         struct rondo_error *err);
+
+/** The part of it that all commands share: configuration file, prompt, workspace, policies. */
+int run_values_prepare(struct run_values *values, struct option_set *set, struct rondo_error *err);
+
+/** Add the exit conditions that were given to a spec with a workspace. */
+int run_values_add_conditions(const struct run_values *values, struct loop_spec *spec,
+                              struct rondo_error *err);
 
 /**
  * Find the policies that were given, for run_values_complete and run_values_change.

@@ -107,6 +107,10 @@ static int end_body(struct agent *agent, int next, struct rondo_error *err)
         r = agent_save(agent, err);
     }
     report(agent, next);
+    agent->has_failed = next == AGENT_BODY_FAILED;
+    if (r == 0 && agent->config.mode == AGENT_CHAT) {
+        r = loop_commit(agent->loop, err); /* The next words may take hours. */
+    }
     if (next != AGENT_BODY_CUT) {
         agent_end_iteration(&agent->memory);
     }
@@ -130,6 +134,11 @@ int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
 const char *agent_words(const struct agent *agent)
 {
     return agent->memory.words == NULL ? "" : agent->memory.words;
+}
+
+bool agent_has_failed(const struct agent *agent)
+{
+    return agent->has_failed;
 }
 
 enum agent_mode agent_mode(const struct agent *agent)

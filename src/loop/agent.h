@@ -59,6 +59,7 @@ struct agent_question {
     const char *tool;
     const char *arguments; /**< JSON */
     const char *why;       /**< in words: a setting, a policy, or that the call was cut off */
+    bool is_once;          /**< the answer must not count for other calls */
 };
 
 /** What an agent uses. Everything is borrowed and outlives the agent. */
@@ -98,6 +99,9 @@ int agent_run(struct agent *agent, const char *words, struct rondo_error *err);
 
 /** Last words of the agent, "" = none. Borrowed until the next agent_run. */
 const char *agent_words(const struct agent *agent);
+
+/** Whether the last agent_run ends the run because something failed. */
+bool agent_has_failed(const struct agent *agent);
 
 enum agent_mode agent_mode(const struct agent *agent);
 

@@ -87,7 +87,7 @@ static void answer_text(struct agent *agent, size_t index, const char *outcome,
 
 /** Ask a person. What was decided so far is committed first: an answer may take hours. */
 static enum agent_consent ask_person(struct round *round, const struct tool *tool,
-                                     const char *arguments, const char *why)
+                                     const char *arguments, const char *why, bool is_once)
 {
     struct agent *agent = round->agent;
     if (agent->parts.ask_person == NULL) {
@@ -97,7 +97,7 @@ static enum agent_consent ask_person(struct round *round, const struct tool *too
     if (round->result < 0) {
         return AGENT_CONSENT_NONE;
     }
-    struct agent_question question = {.tool = tool->name, .arguments = arguments, .why = why};
+    struct agent_question question = {.tool = tool->name, .arguments = arguments, .why = why, .is_once = is_once};
     return agent->parts.ask_person(agent->parts.ask_context, &question);
 }
 
@@ -109,7 +109,7 @@ static bool is_confirmed(struct round *round, size_t index, const struct tool *t
         return true;
     }
     enum agent_consent consent =
-        ask_person(round, tool, arguments, "the role wants each call confirmed");
+        ask_person(round, tool, arguments, "the role wants each call confirmed", false);
     if (consent == AGENT_CONSENT_YES) {
         return true;
     }
@@ -140,7 +140,7 @@ static bool is_allowed(struct round *round, size_t index, const struct tool *too
     struct gate_decision decision = {0};
     enum loop_answer answer = loop_ask_tool(loop, tool->name, arguments, false, &decision);
     if (answer == LOOP_ASKS &&
-        ask_person(round, tool, arguments, decision.message) == AGENT_CONSENT_YES) {
+        ask_person(round, tool, arguments, decision.message, true) == AGENT_CONSENT_YES) {
         *ret_is_approved = true;
         answer = loop_ask_tool(loop, tool->name, arguments, true, &decision);
     }
@@ -162,7 +162,7 @@ static bool may_repeat(struct round *round, size_t index, const struct tool *too
         return true;
     }
     enum agent_consent consent = ask_person(
-        round, tool, arguments, "it was cut off, and may have had its effect; call it again");
+        round, tool, arguments, "it was cut off, and may have had its effect; call it again", true);
     if (consent == AGENT_CONSENT_YES) {
         return true;
     }

@@ -65,7 +65,7 @@ struct agent {
     char *shared_path;
     int64_t started_ns; /* monotonic: when this process began the iteration */
     char message[512];  /* why the body failed */
-    bool is_cut_off;    /* the run was asked to stop, or was denied: the iteration goes on later */
+    bool has_failed;    /* in the last body */
 };
 
 /** Whether the body goes on. Negative codes: nothing can be recorded any more. */

@@ -12,7 +12,6 @@
 
 #include <json-c/json.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +47,7 @@ static double get_number(struct json_object *object, const char *key, double oth
 static int64_t get_price(struct json_object *price, const char *key)
 {
     double dollars = get_number(price, key, -1);
-    return dollars < 0 || dollars > 1e6 ? -1 : llround(dollars * 1e6);
+    return dollars < 0 || dollars > 1e6 ? -1 : (int64_t)(dollars * 1e6 + 0.5);
 }
 
 static void fill_model(struct role_model *model, struct json_object *object)

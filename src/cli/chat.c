@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Each line of a person is one iteration. While the agent works, its tools and the end of its words
+ * are shown as in any run; the answer goes to stdout. Ctrl-C at the prompt or during an answer ends
+ * the conversation; whatever was committed stays, and a resume goes on with it.
+ */
+#include "cli/chat.h"
+
+#include "base/error.h"
+#include "cli/exit_codes.h"
+#include "cli/line_input.h"
+#include "cli/markdown.h"
+#include "cli/report.h"
+#include "cli/run_execute.h"
+#include "cli/signals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** Columns when stdout does not say. */
+#define CHAT_COLUMNS 100
+
+struct chat {
+    struct session *session;
+    struct loop *loop;
+    const struct run_values *values;
+    struct run_agent *agent;
+    uint64_t shown; /* last event that was shown or is not to be */
+};
+
+static void print_answer(const struct chat *chat)
+{
+    const char *words = run_agent_words(chat->agent);
+    struct style style = style_for(stdout, chat->values->no_colour != 0);
+    auto_buf struct buf text = {0};
+    markdown_render(words, strlen(words), &style, style_columns(stdout, CHAT_COLUMNS), &text);
+    if (text.len > 0 && text.data[text.len - 1] != '\n') {
+        buf_append_string(&text, "\n");
+    }
+    report_output(&text);
+}
+
+/** One line of the person and its answer. @return enum loop_turn or a negative code */
+static int answer(struct chat *chat, const char *words, struct rondo_error *err)
+{
+    struct display *display =
+        run_display_start(chat->session, chat->loop, chat->values, chat->shown);
+    int turn = loop_next(chat->loop, err);
+    if (turn == LOOP_BODY) {
+        int r = run_agent_answer(chat->agent, display, words, err);
+        turn = r < 0 ? r : turn;
+    }
+    display_finish(display);
+    chat->shown = loop_state(chat->loop)->seq;
+    if (turn == LOOP_BODY && !cancel_is_set(loop_cancel(chat->loop))) {
+        print_answer(chat);
+    }
+    return turn;
+}
+
+/** Words that were given with the command line come first. */
+static enum line_result next_words(struct chat *chat, struct line_input *input, bool is_first,
+                                   struct buf *ret_words)
+{
+    const char *prompt = loop_spec(chat->loop)->prompt;
+    buf_clear(ret_words);
+    if (is_first && prompt != NULL && loop_state(chat->loop)->finished == 0) {
+        buf_append_string(ret_words, prompt);
+        return LINE_WORDS;
+    }
+    return line_input_read(input, "> ", loop_cancel(chat->loop), ret_words);
+}
+
+/** @return enum loop_turn or a negative code; LOOP_BODY = the person has nothing more to say */
+static int talk(struct chat *chat, struct line_input *input, struct rondo_error *err)
+{
+    auto_buf struct buf words = {0};
+    for (bool is_first = true;; is_first = false) {
+        enum line_result said = next_words(chat, input, is_first, &words);
+        if (said == LINE_TOO_LONG) {
+            report_warning("that was too long, and was not sent");
+            continue;
+        }
+        if (said != LINE_WORDS) {
+            return LOOP_BODY;
+        }
+        int turn = answer(chat, buf_string(&words), err);
+        if (turn != LOOP_BODY) {
+            return turn;
+        }
+        if (run_agent_has_failed(chat->agent)) {
+            return loop_next(chat->loop, err);
+        }
+    }
+}
+
+static int finish(struct chat *chat, int turn, struct rondo_error *err)
+{
+    char run_id[ID_SIZE];
+    memcpy(run_id, loop_run_id(chat->loop), sizeof(run_id));
+    if (turn == LOOP_ENDED) {
+        loop_free(chat->loop);
+        return run_summary_print(chat->session, run_id, 0, chat->values);
+    }
+    int r = turn < 0 ? turn : loop_park(chat->loop, err);
+    loop_free(chat->loop);
+    if (r < 0) {
+        return report_error_as(err, chat->values->wants_json != 0);
+    }
+    auto_buf struct buf hint = {0};
+    session_hint(chat->session, "resume", run_id, &hint);
+    if (!chat->values->wants_quiet) {
+        fprintf(stderr, "go on with `%s`\n", buf_string(&hint));
+    }
+    return EXIT_OK;
+}
+
+int chat_execute(struct session *session, struct loop *loop, const struct run_values *values,
+                 struct run_agent *agent)
+{
+    struct chat chat = {
+        .session = session,
+        .loop = loop,
+        .values = values,
+        .agent = agent,
+        .shown = loop_state(loop)->seq,
+    };
+    struct line_input input;
+    struct rondo_error err = {0};
+    line_input_init(&input, STDIN_FILENO, stderr, values->no_colour != 0);
+    signals_begin(loop);
+    int turn = run_agent_attach(agent, loop, &err);
+    if (turn == 0) {
+        turn = talk(&chat, &input, &err);
+    }
+    signals_end();
+    line_input_fini(&input);
+    return finish(&chat, turn, &err);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Bodies of runs in the foreground. */
+#include "cli/run_body.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "loop/worker.h"
+#include "net/http.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct run_agent {
+    struct run_agent_options options;
+    struct line_input input; /* for questions */
+    struct http_client *http;
+    struct agent *agent;
+    struct display *display; /* while a run is executed, as the loop */
+    struct loop *loop;
+    struct model_watcher watcher;
+    char *config_folder;
+};
+
+/** Where a user's settings are (XDG Base Directory Specification). */
+static char *find_config_folder(void)
+{
+    const char *given = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    struct buf path = {0};
+    if (given != NULL && given[0] == '/') {
+        buf_printf(&path, "%s/rondo", given);
+    } else if (home != NULL) {
+        buf_printf(&path, "%s/.config/rondo", home);
+    }
+    return path.len == 0 ? NULL : buf_steal(&path);
+}
+
+struct run_agent *run_agent_new(const struct run_agent_options *options, struct rondo_error *err)
+{
+    struct run_agent *agent = memory_new_zero(1, sizeof(*agent));
+    agent->options = *options;
+    if (http_client_new(NULL, &agent->http, err) < 0) {
+        free(agent);
+        return NULL;
+    }
+    http_client_prepare(agent->http);
+    line_input_init(&agent->input, STDIN_FILENO, stderr, options->no_colour);
+    agent->config_folder = find_config_folder();
+    return agent;
+}
+
+static void show_text(void *context, const char *text, size_t len)
+{
+    const struct run_agent *agent = context;
+    if (agent->display != NULL) {
+        display_output(agent->display, text, len);
+    }
+}
+
+/** Ask a person. What is shown live makes room for the question. */
+static enum agent_consent ask_person(void *context, const struct agent_question *asked)
+{
+    struct run_agent *agent = context;
+    if (agent->options.says_yes) {
+        return AGENT_CONSENT_YES;
+    }
+    if (!agent->options.may_ask_person) {
+        return AGENT_CONSENT_NONE;
+    }
+    struct line_question question = {
+        .tool = asked->tool,
+        .arguments = asked->arguments,
+        .why = asked->why,
+        .is_once = asked->is_once,
+    };
+    display_pause(agent->display);
+    enum line_consent consent =
+        line_input_confirm(&agent->input, &question, loop_cancel(agent->loop));
+    display_go_on(agent->display);
+    return consent == LINE_YES  ? AGENT_CONSENT_YES
+           : consent == LINE_NO ? AGENT_CONSENT_NO
+                                : AGENT_CONSENT_NONE;
+}
+
+int run_agent_open(struct run_agent *agent, struct session *session, const struct loop_spec *spec,
+                   struct rondo_error *err)
+{
+    agent->watcher = (struct model_watcher){.on_text = show_text, .context = agent};
+    struct agent_parts parts = {
+        .http = agent->http,
+        .config_folder = agent->config_folder,
+        .ask_person = ask_person,
+        .ask_context = agent,
+        .watcher = agent->options.is_watched ? &agent->watcher : NULL,
+        .record_file = agent->options.record_file,
+        .prices_file = agent->options.prices_file,
+    };
+    return agent_open(session->runtime, spec, &parts, &agent->agent, err);
+}
+
+void run_agent_close(struct run_agent *agent)
+{
+    agent_free(agent->agent);
+    agent->agent = NULL;
+}
+
+void run_agent_free(struct run_agent *agent)
+{
+    if (agent == NULL) {
+        return;
+    }
+    run_agent_close(agent);
+    http_client_free(agent->http);
+    line_input_fini(&agent->input);
+    free(agent->config_folder);
+    free(agent);
+}
+
+const char *run_agent_words(const struct run_agent *agent)
+{
+    return agent_words(agent->agent);
+}
+
+int run_agent_attach(struct run_agent *agent, struct loop *loop, struct rondo_error *err)
+{
+    agent->loop = loop;
+    return agent_attach(agent->agent, loop, err);
+}
+
+int run_agent_answer(struct run_agent *agent, struct display *display, const char *words,
+                     struct rondo_error *err)
+{
+    agent->display = display;
+    display_iteration(display, loop_state(agent->loop)->iteration);
+    int r = agent_run(agent->agent, words, err);
+    agent->display = NULL;
+    return r;
+}
+
+bool run_agent_has_failed(const struct run_agent *agent)
+{
+    return agent_has_failed(agent->agent);
+}
+
+enum agent_mode run_agent_mode(const struct run_agent *agent)
+{
+    return agent_mode(agent->agent);
+}
+
+int run_body_open(struct session *session, struct loop *loop, struct display *display,
+                  struct run_agent *agent, struct run_body *ret_body, struct rondo_error *err)
+{
+    *ret_body = (struct run_body){.loop = loop, .display = display, .agent = agent};
+    if (agent != NULL) {
+        agent->display = display;
+        return run_agent_attach(agent, loop, err);
+    }
+    struct worker_options options = {
+        .folder = session->work_folder,
+        .on_output = display_output,
+        .on_output_context = display,
+    };
+    return worker_new(loop, &options, &ret_body->worker, err);
+}
+
+/** A worker that cannot be handed its files ends the run; an agent reports for itself. */
+static int run_once(struct run_body *body, struct rondo_error *err)
+{
+    if (body->agent != NULL) {
+        return agent_run(body->agent->agent, NULL, err);
+    }
+    if (worker_run(body->worker, err) < 0) {
+        struct loop_body_result failed = {.outcome = LOOP_UNRECOVERABLE, .message = err->message};
+        loop_report(body->loop, &failed);
+    }
+    return 0;
+}
+
+int run_body_execute(struct run_body *body, struct rondo_error *err)
+{
+    int turn;
+    while ((turn = loop_next(body->loop, err)) == LOOP_BODY) {
+        display_store_failing(body->display, loop_is_degraded(body->loop));
+        display_iteration(body->display, loop_state(body->loop)->iteration);
+        int r = run_once(body, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    return turn;
+}
+
+void run_body_close(struct run_body *body)
+{
+    worker_free(body->worker);
+    if (body->agent != NULL) {
+        body->agent->display = NULL;
+    }
+}

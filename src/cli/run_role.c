@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Role files on the command line. */
+#include "cli/run_role.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "cli/role_findings.h"
+#include "cli/style.h"
+#include "role/role.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static enum agent_mode mode_of(const struct role_values *values)
+{
+    if (values->is_autonomous) {
+        return AGENT_AUTONOMOUS;
+    }
+    bool is_chat = values->is_interactive || values->run.spec.prompt == NULL;
+    return is_chat ? AGENT_CHAT : AGENT_SINGLE;
+}
+
+/** Options given here replace the role's. */
+static int apply_options(struct role_values *values, struct loop_spec *spec,
+                         struct rondo_error *err)
+{
+    const struct loop_spec *given = &values->run.spec;
+    if (given->policy != NULL) {
+        free(spec->policy);
+        spec->policy = memory_dup_string(given->policy);
+    }
+    if (given->max_cost_micro > 0) {
+        spec->max_cost_micro = given->max_cost_micro;
+    }
+    if (given->time_limit_ns > 0) {
+        spec->time_limit_ns = given->time_limit_ns;
+    }
+    return run_values_add_conditions(&values->run, spec, err);
+}
+
+static int make_spec(struct role_values *values, struct role *role, const char *system,
+                     struct loop_spec *ret_spec, struct rondo_error *err)
+{
+    const struct loop_spec *given = &values->run.spec;
+    struct agent_options options = {
+        .mode = mode_of(values),
+        .prompt = given->prompt,
+        .workspace = given->workspace,
+        .model = values->model,
+        .system = system,
+        .max_iterations = given->max_iterations,
+        .token_budget = values->token_budget,
+        .is_dry_run = values->is_dry_run != 0,
+    };
+    struct loop_spec spec;
+    int r = agent_spec(role, &options, &spec, err);
+    if (r < 0) {
+        return r;
+    }
+    r = apply_options(values, &spec, err);
+    if (r < 0) {
+        loop_spec_fini(&spec);
+        return r;
+    }
+    *ret_spec = spec;
+    return 0;
+}
+
+static int use_role(struct role_values *values, struct role *role, struct role_findings *findings,
+                    struct loop_spec *ret_spec, struct rondo_error *err)
+{
+    auto_buf struct buf system = {0};
+    role_find_unsupported(role, findings);
+    int r = role_resolve_skills(role, values->skill_dir, findings, &system, err);
+    if (!values->run.wants_quiet || role_findings_errors(findings) > 0) {
+        role_findings_report(findings, role->path);
+    }
+    if (r == 0 && role_findings_errors(findings) > 0) {
+        r = error_set(err, RONDO_ERR_INVALID, "%s cannot be run", role->path);
+    }
+    return r < 0 ? r : make_spec(values, role, buf_string(&system), ret_spec, err);
+}
+
+int run_role_spec(struct role_values *values, const char *path, struct loop_spec *ret_spec,
+                  struct rondo_error *err)
+{
+    struct role_findings findings = {0};
+    struct role *role = NULL;
+    int r = role_read(path, ROLE_SCHEMA_1_13, &findings, &role, err);
+    if (r == 0 && role == NULL) {
+        size_t count = role_findings_errors(&findings);
+        role_findings_report(&findings, path);
+        r = error_set(err, RONDO_ERR_INVALID, "%s is not valid: %zu error%s", path, count,
+                      count == 1 ? "" : "s");
+    } else if (r == 0) {
+        r = use_role(values, role, &findings, ret_spec, err);
+    }
+    role_free(role);
+    role_findings_fini(&findings);
+    return r;
+}
+
+struct run_agent_options run_role_agent_options(const struct role_values *values)
+{
+    bool is_terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+    return (struct run_agent_options){
+        .record_file = values->record,
+        .prices_file = values->prices,
+        .is_watched = isatty(STDERR_FILENO) && !values->run.wants_quiet,
+        .may_ask_person = is_terminal && !values->run.wants_json,
+        .says_yes = values->says_yes != 0,
+        .no_colour = values->run.no_colour != 0,
+    };
+}
+
+int run_agent_reopen(struct session *session, struct loop *loop, const struct run_values *values,
+                     struct run_agent **ret_agent, struct rondo_error *err)
+{
+    struct role_values role_values = {.run = *values};
+    struct run_agent_options options = run_role_agent_options(&role_values);
+    struct run_agent *agent = run_agent_new(&options, err);
+    if (agent == NULL) {
+        return err->code;
+    }
+    int r = run_agent_open(agent, session, loop_spec(loop), err);
+    if (r < 0) {
+        run_agent_free(agent);
+        return r;
+    }
+    *ret_agent = agent;
+    return 0;
+}
