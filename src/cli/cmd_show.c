@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/parse.h"
+#include "cli/agent_view.h"
 #include "cli/command.h"
 #include "cli/common_options.h"
 #include "cli/event_text.h"
@@ -15,6 +16,7 @@
 #include "store/find.h"
 
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,8 +38,35 @@ const struct option_row show_options[] = {
     {0},
 };
 
+static struct json_object *member(struct json_object *object, const char *name)
+{
+    struct json_object *value = NULL;
+    return json_object_object_get_ex(object, name, &value) ? value : NULL;
+}
+
+/** The role file of an agent, and the model that it asks. */
+static void add_role(struct fields *fields, const struct loop_spec *spec)
+{
+    auto_json struct json_object *agent = NULL;
+    if (spec->agent == NULL || json_parse(spec->agent, strlen(spec->agent), &agent, NULL) < 0) {
+        return;
+    }
+    fields_add(fields, "role", json_get_string(agent, "path", "?"));
+    struct json_object *model = member(member(member(agent, "role"), "spec"), "model");
+    auto_buf struct buf name = {0};
+    buf_printf(&name, "%s:%s", json_get_string(model, "provider", "?"),
+               json_get_string(model, "name", "?"));
+    bool is_dry = json_get_bool(agent, "dry_run", false);
+    fields_add(fields, "model",
+               is_dry ? "none (a dry run)" : json_get_string(agent, "model", buf_string(&name)));
+}
+
 static void add_command(struct fields *fields, const struct loop_spec *spec)
 {
+    if (agent_view_is_for(spec)) {
+        add_role(fields, spec);
+        return;
+    }
     auto_buf struct buf text = {0};
     for (size_t i = 0; spec->command != NULL && spec->command[i] != NULL; i++) {
         bool is_plain = strpbrk(spec->command[i], " \t\n'\"\\$*?;&|<>()") == NULL;

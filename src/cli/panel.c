@@ -61,6 +61,25 @@ static void add_line(const struct drawing *drawing, size_t columns)
     }
 }
 
+/** Figures that do not fit are left out, the last ones first. */
+static void fit_words(const char *words, size_t columns, struct buf *ret_buf)
+{
+    auto_buf struct buf kept = {0};
+    buf_append_string(&kept, words);
+    while (text_width(buf_string(&kept)) > columns) {
+        size_t at = kept.len;
+        while (at > 0 && strncmp(kept.data + at, " | ", 3) != 0) {
+            at--;
+        }
+        if (at == 0) {
+            break;
+        }
+        kept.data[at] = '\0';
+        kept.len = at;
+    }
+    text_fit(buf_string(&kept), columns, ret_buf);
+}
+
 /** An edge with words in it: a corner, a line, the words, the line's rest, a corner. */
 static void add_edge(const struct drawing *drawing, enum part left, enum part right,
                      const char *words, enum colour colour, bool is_at_right)
@@ -68,7 +87,7 @@ static void add_edge(const struct drawing *drawing, enum part left, enum part ri
     auto_buf struct buf fit = {0};
     size_t inner = drawing->columns - 2;
     if (words != NULL && words[0] != '\0') {
-        text_fit(words, inner - 4, &fit);
+        fit_words(words, inner - 4, &fit);
     }
     size_t taken = fit.len == 0 ? 0 : text_width(fit.data) + 2;
     size_t before = is_at_right ? inner - taken - 1 : 1;

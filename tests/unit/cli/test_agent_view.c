@@ -101,7 +101,7 @@ static void an_iteration_leaves_a_panel_with_its_words(void **state)
                         "│                                                          │\n"
                         "│ • a                                                      │\n"
                         "│ • b                                                      │\n"
-                        "╰─ tokens: 300in/50out | 1234ms | budget: 350/1,000 | ca… ─╯\n");
+                        "╰─────── tokens: 300in/50out | 1234ms | budget: 350/1,000 ─╯\n");
     teardown(&fixture);
 }
 

@@ -73,6 +73,17 @@ static void what_is_too_long_is_cut(void **state)
           "+--------------------------------------+\n");
 }
 
+static void figures_that_do_not_fit_are_left_out(void **state)
+{
+    (void)state;
+    struct panel panel = {
+        .title = "T", .subtitle = "tokens: 1,234in/56out | 1.2 s | budget: 5/100", .body = "x\n"};
+    check(&panel, &ascii, 46,
+          "+- T ----------------------------------------+\n"
+          "| x                                          |\n"
+          "+------------ tokens: 1,234in/56out | 1.2 s -+\n");
+}
+
 static void every_line_has_the_same_width(void **state)
 {
     (void)state;
@@ -103,6 +114,7 @@ int main(void)
         cmocka_unit_test(without_utf8_it_is_drawn_in_ascii),
         cmocka_unit_test(a_narrow_one_has_rules_and_no_box),
         cmocka_unit_test(what_is_too_long_is_cut),
+        cmocka_unit_test(figures_that_do_not_fit_are_left_out),
         cmocka_unit_test(every_line_has_the_same_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
