@@ -113,13 +113,14 @@ static struct reading_call *find_call(struct reading *reading, struct json_objec
     return is_other ? NULL : found;
 }
 
-static void read_call(struct reading *reading, struct json_object *piece)
+/** @param is_piece it may continue a call of a stream; otherwise it is one of its own */
+static void read_call(struct reading *reading, struct json_object *piece, bool is_piece)
 {
     struct json_object *function = dialect_get(piece, "function");
     struct json_object *extra = dialect_get(piece, "extra_content");
     const char *id = json_get_string(piece, "id", "");
     const char *name = json_get_string(function, "name", "");
-    struct reading_call *call = find_call(reading, piece, id, name);
+    struct reading_call *call = is_piece ? find_call(reading, piece, id, name) : NULL;
     if (!json_object_is_type(piece, json_type_object)) {
         return;
     }
@@ -154,7 +155,7 @@ static void read_details(struct reading *reading, struct json_object *details)
 }
 
 /** A message of a whole reply or the delta of a piece: they have the same members. */
-static void read_message(struct reading *reading, struct json_object *message)
+static void read_message(struct reading *reading, struct json_object *message, bool is_piece)
 {
     struct json_object *calls = dialect_get(message, "tool_calls");
     struct json_object *refusal = dialect_get(message, "refusal");
@@ -173,7 +174,7 @@ static void read_message(struct reading *reading, struct json_object *message)
         reading_stop(reading, MODEL_STOP_FILTERED);
     }
     for (size_t i = 0; i < dialect_count(calls) && reading->failure == MODEL_OK; i++) {
-        read_call(reading, dialect_at(calls, i));
+        read_call(reading, dialect_at(calls, i), is_piece);
     }
 }
 
@@ -205,7 +206,7 @@ void openai_read_reply(struct reading *reading, struct json_object *reply)
         reading_fail(reading, MODEL_BAD_REPLY, 0, "the reply has no message");
         return;
     }
-    read_message(reading, message);
+    read_message(reading, message, false);
     read_stop(reading, dialect_at(choices, 0));
     reading->is_complete = true;
 }
@@ -219,7 +220,7 @@ void openai_read_event(struct reading *reading, struct json_object *event)
         return;
     }
     struct json_object *choice = dialect_at(choices, 0);
-    read_message(reading, dialect_get(choice, "delta"));
+    read_message(reading, dialect_get(choice, "delta"), true);
     read_stop(reading, choice);
     /* Not every server says [DONE]. */
     reading->is_complete = reading->is_complete || reading->has_stop;
