@@ -25,14 +25,20 @@ bool agent_view_is_for(const struct loop_spec *spec)
     return spec != NULL && spec->kind != NULL && strcmp(spec->kind, "role") == 0;
 }
 
+bool agent_view_is_autonomous(const struct loop_spec *spec)
+{
+    auto_json struct json_object *config = NULL;
+    return agent_view_is_for(spec) && spec->agent != NULL &&
+           json_parse(spec->agent, strlen(spec->agent), &config, NULL) == 0 &&
+           strcmp(json_get_string(config, "mode", "autonomous"), "autonomous") == 0;
+}
+
 void agent_view_init(struct agent_view *agent, const struct loop_spec *spec)
 {
-    *agent = (struct agent_view){.tail = agent_tail_new(), .is_numbered = true};
-    auto_json struct json_object *config = NULL;
-    if (spec->agent != NULL && json_parse(spec->agent, strlen(spec->agent), &config, NULL) == 0) {
-        const char *mode = json_get_string(config, "mode", "autonomous");
-        agent->is_numbered = strcmp(mode, "autonomous") == 0;
-    }
+    *agent = (struct agent_view){
+        .tail = agent_tail_new(),
+        .is_numbered = agent_view_is_autonomous(spec),
+    };
 }
 
 static void forget_call(struct agent_view_call *call)

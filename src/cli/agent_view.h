@@ -58,6 +58,8 @@ struct agent_view {
 
 /** Whether a run is one of an agent. */
 bool agent_view_is_for(const struct loop_spec *spec);
+/** Whether it is one that goes on by itself. */
+bool agent_view_is_autonomous(const struct loop_spec *spec);
 
 void agent_view_init(struct agent_view *agent, const struct loop_spec *spec);
 void agent_view_fini(struct agent_view *agent);

@@ -21,11 +21,7 @@
 
 void agent_view_header(const struct loop_spec *spec, const struct style *style, struct buf *ret_buf)
 {
-    struct agent_view agent;
-    agent_view_init(&agent, spec);
-    bool is_autonomous = agent.is_numbered;
-    agent_view_fini(&agent);
-    if (!is_autonomous) {
+    if (!agent_view_is_autonomous(spec)) {
         return;
     }
     buf_append_string(ret_buf, style_begin(style, COLOUR_BOLD));

@@ -3,6 +3,7 @@
 #include "cli/run_execute.h"
 
 #include "base/error.h"
+#include "cli/agent_view.h"
 #include "cli/display.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
@@ -61,6 +62,7 @@ static void add_header(const struct loop *loop, const struct run_values *values,
     struct style style = style_for(stderr, values->no_colour != 0);
     char id[SHORT_ID_LEN + 1];
     snprintf(id, sizeof(id), "%.*s", SHORT_ID_LEN, loop_run_id(loop));
+    agent_view_header(spec, &style, out);
     buf_append_string(out, "run ");
     style_append(&style, COLOUR_BOLD, id, out);
     buf_printf(out, ", agent %s, in ", spec->agent_id);

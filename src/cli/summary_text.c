@@ -4,6 +4,7 @@
 
 #include "base/parse.h"
 #include "base/status.h"
+#include "cli/agent_view.h"
 #include "cli/fields.h"
 #include "cli/text.h"
 
@@ -32,8 +33,12 @@ static void add_meaning(const struct summary *summary, struct fields *fields)
         meaning = summary->message;
     }
     fields_add(fields, "why", meaning);
+}
+
+static void add_words(const struct summary *summary, struct fields *fields)
+{
     if (summary->words != NULL && summary->words[0] != '\0') {
-        fields_add(fields, "worker", summary->words);
+        fields_add(fields, agent_view_is_for(&summary->spec) ? "agent" : "worker", summary->words);
     }
 }
 
@@ -177,6 +182,18 @@ void summary_text_head(const struct summary *summary, struct fields *fields)
     add_head(summary, fields);
     add_storage(summary, fields);
     add_meaning(summary, fields);
+    add_words(summary, fields);
+}
+
+/** An autonomous agent's end: a panel with its own words, and why. */
+static void add_agent_end(const struct summary *summary, struct fields *fields)
+{
+    char duration[FORMAT_DURATION_SIZE];
+    agent_view_summary(summary, fields->style, fields->columns, fields->out);
+    add_storage(summary, fields);
+    add_meaning(summary, fields);
+    format_duration(summary->state.active_ns, duration);
+    fields_add(fields, "took", duration);
 }
 
 void summary_text_tail(const struct summary *summary, const struct session *session, bool is_show,
@@ -195,7 +212,11 @@ void summary_text(const struct summary *summary, const struct session *session,
         add_storage(summary, &fields);
         return;
     }
-    summary_text_head(summary, &fields);
+    if (agent_view_is_autonomous(&summary->spec)) {
+        add_agent_end(summary, &fields);
+    } else {
+        summary_text_head(summary, &fields);
+    }
     add_conditions(summary, &fields);
     summary_text_tail(summary, session, false, &fields);
 }
