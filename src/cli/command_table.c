@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/policy_commands.h"
 #include "cli/run_role.h"
+#include "cli/tools_source.h"
 
 const struct option_row no_options[] = {{0}};
 
@@ -151,6 +152,20 @@ const struct command commands[] = {
                     "rondo policy set new.cedar\tput others in force, also for running loops",
         .options = no_options,
         .subcommands = policy_commands,
+        .run = cmd_group,
+    },
+    {
+        .name = "tools",
+        .synopsis = "COMMAND [OPTION...]",
+        .help = "List and call the tools of roles and MCP servers",
+        .description =
+            "Tools are what agents can call: built-in ones, and those of servers that speak the "
+            "Model Context Protocol. Servers that several roles use are registered once, under "
+            "`mcp_servers` in rondo.yaml. These commands show and try them.",
+        .examples = "rondo tools list --role role.yaml\twhat this agent can call\n"
+                    "rondo tools call --server scanner scan\ttry one",
+        .options = no_options,
+        .subcommands = tools_commands,
         .run = cmd_group,
     },
     {

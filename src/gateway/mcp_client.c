@@ -137,8 +137,12 @@ static int check_reply(const struct call *call, const struct mcp_exchange *excha
 {
     const char *name = call->client->name;
     if (exchange->reply == NULL) {
-        return error_set(err, RONDO_ERR_IO, "MCP server \"%s\" answered with HTTP status %ld", name,
-                         exchange->status);
+        bool may_be_old = exchange->status == 404 || exchange->status == 405;
+        return error_set(err, RONDO_ERR_IO, "MCP server \"%s\" answered with HTTP status %ld%s",
+                         name, exchange->status,
+                         may_be_old ? "; is the path right? The older transport HTTP+SSE is not "
+                                      "spoken here, only streamable HTTP"
+                                    : "");
     }
     struct json_object *result = NULL;
     if (mcp_reply_error_code(exchange->reply) != 0) {

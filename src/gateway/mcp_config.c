@@ -93,7 +93,11 @@ static int expand_map(struct json_object *map, const char *separator, const char
         auto_buf struct buf value = {0};
         const char *key = json_object_iter_peek_name(&i);
         const char *text = json_object_get_string(json_object_iter_peek_value(&i));
-        dotenv_expand(surroundings->dotenv, text == NULL ? "" : text, &value);
+        if (surroundings->dotenv == NULL) {
+            buf_append_string(&value, text == NULL ? "" : text);
+        } else {
+            dotenv_expand(surroundings->dotenv, text == NULL ? "" : text, &value);
+        }
         int code = check_expanded(buf_string(&value), key, server, err);
         if (code != 0) {
             return code;
