@@ -11,6 +11,15 @@
 #include "cli/session.h"
 #include "store/find.h"
 
+/** A run that is being resumed. */
+struct resuming {
+    struct session *session;
+    const struct run_values *values;
+    struct option_set *set;
+    loop_change_fn *change;
+    const struct run_agent_options *agent_options;
+};
+
 static void change_spec(struct loop_spec *spec, void *context)
 {
     run_values_change(spec, context);
@@ -27,9 +36,11 @@ static int check_loop(struct loop *loop, struct rondo_error *err)
 }
 
 /** Nothing of this opening is committed yet, so what is stored now was there before. */
-static int execute(struct session *session, struct loop *loop, const struct loop_opening *opening,
-                   const struct run_values *values)
+static int execute(const struct resuming *resuming, struct loop *loop,
+                   const struct loop_opening *opening)
 {
+    struct session *session = resuming->session;
+    const struct run_values *values = resuming->values;
     struct store_run run;
     struct rondo_error err = {0};
     int r = session->store->ops->get_run(session->store, loop_run_id(loop), &run, &err);
@@ -38,7 +49,7 @@ static int execute(struct session *session, struct loop *loop, const struct loop
     }
     struct run_agent *agent = NULL;
     if (r == 0 && loop_spec(loop)->agent != NULL) {
-        r = run_agent_reopen(session, loop, values, &agent, &err);
+        r = run_agent_reopen(session, loop, resuming->agent_options, &agent, &err);
     }
     if (r < 0) {
         loop_park(loop, NULL);
@@ -57,9 +68,11 @@ static int execute(struct session *session, struct loop *loop, const struct loop
     return exit_code;
 }
 
-static int open_and_execute(struct session *session, const char *name,
-                            const struct run_values *values, struct option_set *set)
+static int open_and_execute(const struct resuming *resuming, const char *name)
 {
+    struct session *session = resuming->session;
+    const struct run_values *values = resuming->values;
+    struct option_set *set = resuming->set;
     struct rondo_error err = {0};
     struct store_run run;
     int r = store_find_run(session->store, name, NULL, &run, &err);
@@ -67,7 +80,7 @@ static int open_and_execute(struct session *session, const char *name,
     struct loop *loop = NULL;
     struct loop_opening opening = {0};
     if (r == 0) {
-        r = loop_resume(&parts, run.id, change_spec, set,
+        r = loop_resume(&parts, run.id, resuming->change, set,
                         option_is_given(set, "on-corrupt") ? (int)values->spec.on_corrupt : -1,
                         &loop, &opening, &err);
     }
@@ -75,12 +88,14 @@ static int open_and_execute(struct session *session, const char *name,
         r = report_held(session, &opening.holder, &err);
     }
     return r < 0 ? report_error_as(&err, values->wants_json != 0)
-                 : execute(session, loop, &opening, values);
+                 : execute(resuming, loop, &opening);
 }
 
-int resume_execute(const char *name, struct run_values *values, struct option_set *set)
+int resume_execute(const char *name, struct run_values *values, struct option_set *set,
+                   loop_change_fn *change, const struct run_agent_options *agent_options)
 {
     struct session session;
+    struct resuming resuming = {&session, values, set, change, agent_options};
     struct rondo_error err = {0};
     if (run_values_find_policy(values, &err) < 0) {
         return report_error(&err);
@@ -90,7 +105,7 @@ int resume_execute(const char *name, struct run_values *values, struct option_se
     if (session_open(&options, &session, &err) < 0) {
         return report_error(&err);
     }
-    int exit_code = open_and_execute(&session, name, values, set);
+    int exit_code = open_and_execute(&resuming, name);
     session_close(&session);
     return exit_code;
 }
@@ -103,7 +118,8 @@ static int run_resume(const struct invocation *invocation, const char *name,
                               "exit conditions are fixed for a run; start a new one with `rondo "
                               "loop --until ...`");
     }
-    return resume_execute(name, values, set);
+    struct run_agent_options agent_options = run_agent_options_of(values);
+    return resume_execute(name, values, set, change_spec, &agent_options);
 }
 
 int cmd_resume(const struct invocation *invocation)

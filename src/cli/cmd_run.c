@@ -9,6 +9,8 @@
 #include "cli/run_role.h"
 #include "cli/session.h"
 
+#include <string.h>
+
 /** Execute a run of which nothing is there yet. */
 static int start(struct session *session, const struct role_values *values,
                  const struct loop_spec *spec, struct run_agent *agent)
@@ -76,6 +78,9 @@ static const char *find_misuse(const struct role_values *values, int argc)
     if (values->is_autonomous && values->is_interactive) {
         return "--autonomous and --interactive are mutually exclusive.";
     }
+    if (values->model != NULL && strchr(values->model, ':') == NULL) {
+        return "--model takes provider:name, for instance openai:gpt-5-mini";
+    }
     if (values->resume != NULL) {
         return has_prompt ? "--resume goes on with the run's own prompt; leave --prompt out" : NULL;
     }
@@ -83,6 +88,12 @@ static const char *find_misuse(const struct role_values *values, int argc)
         return "--autonomous requires --prompt (-p).";
     }
     return argc == 0 ? "which role is to be run? Give its file" : NULL;
+}
+
+static int run_again(struct role_values *values, struct option_set *set)
+{
+    struct run_agent_options options = run_role_agent_options(values);
+    return resume_execute(values->resume, &values->run, set, run_role_change, &options);
 }
 
 int cmd_run(const struct invocation *invocation)
@@ -96,7 +107,7 @@ int cmd_run(const struct invocation *invocation)
     if (!parsed.is_over) {
         const char *misuse = find_misuse(&values, parsed.argc);
         exit_code = misuse != NULL          ? command_misuse(invocation->command, misuse)
-                    : values.resume != NULL ? resume_execute(values.resume, &values.run, &set)
+                    : values.resume != NULL ? run_again(&values, &set)
                                             : run_new(&values, &set, parsed.argv[0]);
     }
     run_values_fini(&values.run, &set);

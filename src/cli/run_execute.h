@@ -21,10 +21,13 @@ int run_summary_print(struct session *session, const char *run_id, uint64_t stor
 /**
  * Resume a run and execute it, as `rondo resume` does.
  * @param name id, beginning of one, or "last"
- * @param set  whose values are `values`: options that are given replace the recorded ones
+ * @param set  whose values are `values`
+ * @param change makes the options that are given replace the recorded ones; its context is `set`
+ * @param agent_options for a run of a role file
  * @return exit code
  */
-int resume_execute(const char *name, struct run_values *values, struct option_set *set);
+int resume_execute(const char *name, struct run_values *values, struct option_set *set,
+                   loop_change_fn *change, const struct run_agent_options *agent_options);
 
 /**
  * Execute the loop to its end, with progress, signals and the summary.

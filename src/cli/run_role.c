@@ -101,25 +101,44 @@ int run_role_spec(struct role_values *values, const char *path, struct loop_spec
     return r;
 }
 
-struct run_agent_options run_role_agent_options(const struct role_values *values)
+struct run_agent_options run_agent_options_of(const struct run_values *values)
 {
     bool is_terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
     return (struct run_agent_options){
-        .record_file = values->record,
-        .prices_file = values->prices,
-        .is_watched = isatty(STDERR_FILENO) && !values->run.wants_quiet,
-        .may_ask_person = is_terminal && !values->run.wants_json,
-        .says_yes = values->says_yes != 0,
-        .no_colour = values->run.no_colour != 0,
+        .is_watched = isatty(STDERR_FILENO) && !values->wants_quiet,
+        .may_ask_person = is_terminal && !values->wants_json,
+        .no_colour = values->no_colour != 0,
     };
 }
 
-int run_agent_reopen(struct session *session, struct loop *loop, const struct run_values *values,
-                     struct run_agent **ret_agent, struct rondo_error *err)
+struct run_agent_options run_role_agent_options(const struct role_values *values)
 {
-    struct role_values role_values = {.run = *values};
-    struct run_agent_options options = run_role_agent_options(&role_values);
-    struct run_agent *agent = run_agent_new(&options, err);
+    struct run_agent_options options = run_agent_options_of(&values->run);
+    options.record_file = values->record;
+    options.prices_file = values->prices;
+    options.says_yes = values->says_yes != 0;
+    return options;
+}
+
+void run_role_change(struct loop_spec *spec, void *context)
+{
+    const struct option_set *set = context;
+    const struct role_values *values = set->values;
+    run_values_change(spec, set);
+    if (values->token_budget > 0) {
+        spec->max_tokens = values->token_budget;
+    }
+    if (values->model != NULL) {
+        /* It was checked before; a run that is none of a role file is refused afterwards. */
+        agent_change_model(spec, values->model, NULL);
+    }
+}
+
+int run_agent_reopen(struct session *session, struct loop *loop,
+                     const struct run_agent_options *options, struct run_agent **ret_agent,
+                     struct rondo_error *err)
+{
+    struct run_agent *agent = run_agent_new(options, err);
     if (agent == NULL) {
         return err->code;
     }

@@ -31,8 +31,13 @@ int run_role_spec(struct role_values *values, const char *path, struct loop_spec
                   struct rondo_error *err);
 
 /** Options of an agent that follow from a command's values. */
+struct run_agent_options run_agent_options_of(const struct run_values *values);
 struct run_agent_options run_role_agent_options(const struct role_values *values);
 
+/** Let the options that `rondo run --resume` was given replace the recorded ones. */
+void run_role_change(struct loop_spec *spec, void *set);
+
 /** Open the agent of a run that was resumed. @param ret_agent run_agent_free() */
-int run_agent_reopen(struct session *session, struct loop *loop, const struct run_values *values,
-                     struct run_agent **ret_agent, struct rondo_error *err);
+int run_agent_reopen(struct session *session, struct loop *loop,
+                     const struct run_agent_options *options, struct run_agent **ret_agent,
+                     struct rondo_error *err);

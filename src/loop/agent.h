@@ -79,13 +79,20 @@ struct agent_parts {
  * Open the model and the tools of a run of kind "role". Says what is missing (a key, a program, a
  * repository) before a run is made.
  * @param spec      the run's options; not needed any more afterwards
- * @param ret_agent agent_free(), before the loop
+ * @param ret_agent agent_free(), when its loop takes no further step
  */
 int agent_open(struct runtime *runtime, const struct loop_spec *spec,
                const struct agent_parts *parts, struct agent **ret_agent, struct rondo_error *err);
 
 /** Bind the agent to its run: a conversation that was begun is rebuilt from the journal. Once. */
 int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err);
+
+/**
+ * Have a run ask another model from now on.
+ * @param spec  of a run of kind "role", as a loop_change_fn gets it
+ * @param model "provider:name"; RONDO_ERR_INVALID for anything else
+ */
+int agent_change_model(struct loop_spec *spec, const char *model, struct rondo_error *err);
 
 /** Ends servers that were started for tools. NULL is allowed. */
 void agent_free(struct agent *agent);

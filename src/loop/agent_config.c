@@ -43,6 +43,38 @@ void agent_config_write(const struct role *role, const struct agent_options *opt
     json_end_object(&writer);
 }
 
+/** Whether a text names a provider and a model. */
+static int check_model(const char *text, struct rondo_error *err)
+{
+    const char *colon = strchr(text, ':');
+    if (colon == NULL || colon == text || colon[1] == '\0') {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "'%s' is not a model; write provider:name, for instance "
+                         "openai:gpt-5-mini",
+                         text);
+    }
+    return 0;
+}
+
+int agent_change_model(struct loop_spec *spec, const char *model, struct rondo_error *err)
+{
+    auto_json struct json_object *root = NULL;
+    int r = check_model(model, err);
+    if (r == 0 && spec->agent == NULL) {
+        r = error_set(err, RONDO_ERR_STATE, "the run is not one of a role file");
+    }
+    if (r == 0) {
+        r = json_parse(spec->agent, strlen(spec->agent), &root, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    json_object_object_add(root, "model", json_object_new_string(model));
+    free(spec->agent);
+    spec->agent = memory_dup_string(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
+    return 0;
+}
+
 /** The model that is used: "provider:name" where it was asked for, else the role's. */
 static int read_model(struct json_object *root, struct agent_config *config,
                       struct rondo_error *err)
@@ -58,13 +90,11 @@ static int read_model(struct json_object *root, struct agent_config *config,
         config->model = memory_dup_string(config->role->model.name);
         return 0;
     }
-    const char *colon = strchr(given, ':');
-    if (colon == NULL || colon == given || colon[1] == '\0') {
-        return error_set(err, RONDO_ERR_INVALID,
-                         "'%s' is not a model; write provider:name, for instance "
-                         "openai:gpt-5-mini",
-                         given);
+    int r = check_model(given, err);
+    if (r < 0) {
+        return r;
     }
+    const char *colon = strchr(given, ':');
     config->provider = memory_dup_bytes(given, (size_t)(colon - given));
     config->model = memory_dup_string(colon + 1);
     return 0;
