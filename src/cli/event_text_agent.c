@@ -48,7 +48,8 @@ void tell_model_retrying(const struct telling *telling)
     format_duration(event->delay_ns, delay);
     buf_append_string(&line, "model");
     telling_add_words(&inner, ": ", event->message);
-    buf_printf(&line, ", next attempt in %s (%" PRId64 " of %u)", delay, event->attempt,
+    /* The event counts the attempts that were made. */
+    buf_printf(&line, ", next attempt in %s (%" PRId64 " of %u)", delay, event->attempt + 1,
                retry_policy_default().max_attempts);
     style_append(telling->style, COLOUR_YELLOW, buf_string(&line), telling->out);
 }

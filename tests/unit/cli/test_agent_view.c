@@ -187,7 +187,7 @@ static void a_retry_leaves_a_line(void **state)
     setup(&fixture);
     begin(&fixture);
     struct journal_event event = {.type = JOURNAL_MODEL_RETRYING,
-                                  .attempt = 2,
+                                  .attempt = 1,
                                   .delay_ns = 4 * NS_PER_S,
                                   .message = "rate limited"};
     assert_string_equal(apply(&fixture, event),
