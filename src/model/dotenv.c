@@ -92,18 +92,23 @@ static char escaped(char c, char quote)
     return meanings[letter - letters];
 }
 
-/** Length of a quoted value's content; only an escaped quote does not end it. SIZE_MAX = no end. */
+/**
+ * Length of a quoted value's content; SIZE_MAX = no end. A quote behind a backslash does not end
+ * it, unless no other one does: "C:\\" is read as people mean it.
+ */
 static size_t quoted_len(const struct cursor *cursor, char quote)
 {
+    size_t last_escaped = SIZE_MAX;
     for (size_t i = cursor->at + 1; i < cursor->len; i++) {
         char c = cursor->text[i];
         if (c == '\\' && i + 1 < cursor->len && cursor->text[i + 1] == quote) {
             i++;
+            last_escaped = i - cursor->at - 1;
         } else if (c == quote) {
             return i - cursor->at - 1;
         }
     }
-    return SIZE_MAX;
+    return last_escaped;
 }
 
 static bool take_quoted(struct cursor *cursor, char quote, struct buf *ret_value)
@@ -254,6 +259,17 @@ static void keep(struct dotenv *dotenv, size_t own, const char *name, const char
         (struct dotenv_entry){.name = memory_dup_string(name), .value = whole};
 }
 
+/** A name without "=" takes back what the same text has bound to it. */
+static void forget(struct dotenv *dotenv, size_t own, const char *name)
+{
+    struct dotenv_entry *known = find(dotenv, own, name);
+    if (known != NULL) {
+        free(known->name);
+        secret_free_string(known->value);
+        *known = dotenv->entries[--dotenv->count];
+    }
+}
+
 /** One binding, or one line that is none. */
 static void parse_binding(struct dotenv *dotenv, size_t own, struct cursor *cursor)
 {
@@ -274,7 +290,9 @@ static void parse_binding(struct dotenv *dotenv, size_t own, struct cursor *curs
     }
     if (!is_right || !take_end_of_line(cursor)) {
         skip_line(cursor);
-    } else if (has_value && dotenv->count < DOTENV_MAX_ENTRIES) {
+    } else if (!has_value) {
+        forget(dotenv, own, buf_string(&key));
+    } else if (dotenv->count < DOTENV_MAX_ENTRIES) {
         keep(dotenv, own, buf_string(&key), buf_string(&value));
     }
     buf_fini(&key);
