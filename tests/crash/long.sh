@@ -14,11 +14,12 @@ export RONDO_CRASH_LONG=1
 export RONDO_CRASH_COUNT="${2:-3000}"
 export RONDO_VICTIM="$programs/crash_victim"
 export RONDO_BINARY="$build/src/cli/rondo"
+export RONDO_MOCK_MODEL="$build/bench/mock_model"
 if "$here/powercut/setup.sh" "$programs/powercut" "$RONDO_VICTIM"; then
     export RONDO_POWERCUT_FOLDER="$programs/powercut"
 fi
 status=0
-for name in kill policy_flip cli race frozen full_disk syscall_error syscall_kill powercut; do
+for name in kill agent_kill policy_flip cli race frozen full_disk syscall_error syscall_kill powercut; do
     "$programs/test_crash_$name" || status=1
 done
 exit $status

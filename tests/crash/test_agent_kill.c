@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `rondo run ROLE -a` killed exactly before the N-th call of each system call that moves a run of
+ * ten iterations on: syncs of the store, bytes sent to the model and received from it, renames of
+ * the tool's file. Whoever resumes it must come to the journal of a run that was never disturbed,
+ * but for the one step that was under way; and the model server must have been asked again for no
+ * reply that stands in the journal, with the very bytes of the first time for the one that does
+ * not.
+ */
+#include "check.h"
+#include "inject.h"
+
+#include "base/auto.h"
+#include "base/json.h"
+#include "os/file.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#define ITERATIONS 10
+/** No run of ten iterations makes so many calls of one kind. */
+#define MOST_POINTS 2000
+#define PATH_SIZE   (SCENE_PATH + 64)
+
+static const char script[] =
+    "{\"loop\":{\"iterations\":10,\"tool\":\"write_file\",\"summary\":\"Ten notes.\","
+    "\"arguments\":{\"path\":\"note-{turn}.txt\",\"content\":\"What turn {turn} has taught.\"}}}";
+
+/** A scene with a model server. */
+struct world {
+    struct scene *scene;
+    struct child *server;
+    char port[16];
+    char role[PATH_SIZE];
+    char notes[PATH_SIZE];
+    struct buf undisturbed; /* the journal of a run that nobody has killed */
+};
+
+/* --- the model server --- */
+
+/** One exchange with it. @param ret_reply its body */
+static void ask_server(const struct world *world, const char *method, const char *path,
+                       const char *body, struct buf *ret_reply)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)strtoul(world->port, NULL, 10)),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    auto_buf struct buf request = {0};
+    auto_buf struct buf reply = {0};
+    auto_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    buf_printf(&request, "%s %s HTTP/1.1\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
+               method, path, strlen(body), body);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(send(fd, request.data, request.len, 0), request.len);
+    for (ssize_t n; (n = recv(fd, buf_room(&reply, 4096), 4096, 0)) > 0;) {
+        buf_grown(&reply, (size_t)n);
+    }
+    const char *end = strstr(buf_string(&reply), "\r\n\r\n");
+    assert_non_null(end);
+    buf_append_string(ret_reply, end + 4);
+}
+
+/** The server forgets what it has seen. */
+static void reset_server(const struct world *world)
+{
+    auto_buf struct buf reply = {0};
+    ask_server(world, "PUT", "/c/kill/script", script, &reply);
+    assert_string_equal(buf_string(&reply), "{}");
+}
+
+/** What the server has seen. @return json_object_put() */
+static struct json_object *server_stats(const struct world *world)
+{
+    auto_buf struct buf reply = {0};
+    struct json_object *stats = NULL;
+    ask_server(world, "GET", "/c/kill/stats", "", &reply);
+    assert_int_equal(json_parse(reply.data, reply.len, &stats, NULL), 0);
+    return stats;
+}
+
+/* --- the journal --- */
+
+static void add_line(const char *type, struct json_object *data, struct buf *ret_lines)
+{
+    static const char *const keys[] = {"iteration", "turn",    "index",  "number", "name",
+                                       "arguments", "outcome", "output", "stop",   "status"};
+    buf_append_string(ret_lines, type);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        struct json_object *value = NULL;
+        if (json_object_object_get_ex(data, keys[i], &value)) {
+            buf_printf(ret_lines, " %s=%s", keys[i], json_object_get_string(value));
+        }
+    }
+    buf_append_string(ret_lines, "\n");
+}
+
+/** What a resume adds to a journal, and what was under way when the run was cut. */
+static bool is_of_resume(const char *type, struct json_object *data)
+{
+    static const char *const types[] = {"run.created", "run.claimed", "run.resumed",
+                                        "iteration.interrupted"};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (strcmp(types[i], type) == 0) {
+            return true;
+        }
+    }
+    bool is_intent = strcmp(type, "iteration.started") == 0 ||
+                     strcmp(type, "model.requested") == 0 || strcmp(type, "tool.requested") == 0;
+    return is_intent && json_get_int(data, "attempt", 1) > 1;
+}
+
+/** What was done, in order, and the turns that were asked for again. */
+struct account {
+    struct buf lines;
+    bool was_asked_again[2 * ITERATIONS + 1];
+    uint64_t repeated; /* steps */
+};
+
+static void add_event(struct account *account, const char *type, struct json_object *data)
+{
+    bool is_step = strcmp(type, "model.requested") == 0 || strcmp(type, "tool.requested") == 0;
+    if (!is_of_resume(type, data)) {
+        add_line(type, data, &account->lines);
+    } else if (is_step) {
+        int64_t turn = json_get_int(data, "turn", 0);
+        assert_in_range(turn, 1, 2 * ITERATIONS);
+        account->repeated++;
+        if (type[0] == 'm') {
+            account->was_asked_again[turn] = true;
+        }
+    }
+}
+
+static void read_journal(const struct scene *scene, struct account *ret_account)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *query = NULL;
+    *ret_account = (struct account){0};
+    assert_int_equal(sqlite3_open_v2(scene->store, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "SELECT type, data FROM events ORDER BY position", -1, &query, NULL),
+        SQLITE_OK);
+    while (sqlite3_step(query) == SQLITE_ROW) {
+        auto_json struct json_object *data = NULL;
+        const char *text = (const char *)sqlite3_column_text(query, 1);
+        assert_int_equal(json_parse(text, strlen(text), &data, NULL), 0);
+        add_event(ret_account, (const char *)sqlite3_column_text(query, 0), data);
+    }
+    sqlite3_finalize(query);
+    sqlite3_close(db);
+}
+
+/* --- runs --- */
+
+static void write_role(struct world *world)
+{
+    auto_buf struct buf yaml = {0};
+    buf_printf(&yaml,
+               "apiVersion: initrunner/v1\n"
+               "kind: Agent\n"
+               "metadata:\n"
+               "  name: notes\n"
+               "  description: Writes a note in each iteration.\n"
+               "spec:\n"
+               "  role: You keep a notebook.\n"
+               "  model:\n"
+               "    provider: openai\n"
+               "    name: mock-model\n"
+               "    base_url: http://127.0.0.1:%s/c/kill/v1\n"
+               "  tools:\n"
+               "    - type: filesystem\n"
+               "      root_path: %s\n"
+               "      read_only: false\n"
+               "  guardrails:\n"
+               "    max_iterations: 20\n"
+               "  autonomy:\n"
+               "    max_history_messages: 12\n",
+               world->port, world->notes);
+    assert_int_equal(file_replace(world->role, yaml.data, yaml.len, NULL), 0);
+}
+
+static int set_up(void **state)
+{
+    if (scene_setup(state) != 0) {
+        return -1;
+    }
+    struct world *world = calloc(1, sizeof(*world));
+    world->scene = *state;
+    *state = world;
+    snprintf(world->role, sizeof(world->role), "%s/role.yaml", world->scene->folder);
+    snprintf(world->notes, sizeof(world->notes), "%s/notes", world->scene->folder);
+    const char *const argv[] = {getenv("RONDO_MOCK_MODEL"), NULL};
+    world->server = child_start(world->scene, argv);
+    const char *line = child_expect(world->server, "listening ");
+    assert_non_null(line);
+    snprintf(world->port, sizeof(world->port), "%s", line + strlen("listening "));
+    setenv("OPENAI_API_KEY", "none", 1);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *world = *state;
+    *state = world->scene;
+    buf_fini(&world->undisturbed);
+    free(world);
+    return scene_teardown(state);
+}
+
+/** Begin with nothing. */
+static void clear(struct world *world)
+{
+    scene_clear(world->scene);
+    file_remove_tree(world->notes, NULL);
+    assert_int_equal(file_make_folder(world->notes, NULL), 0);
+    write_role(world);
+    reset_server(world);
+}
+
+static struct injected start_run(struct world *world, const char *syscall, uint64_t when)
+{
+    const char *const argv[] = {rondo_path(),      "run",     world->role,         "-a", "-p",
+                                "Take ten notes.", "--store", world->scene->store, "-q", NULL};
+    char fault[64];
+    snprintf(fault, sizeof(fault), "signal=KILL:when=%" PRIu64, when);
+    return inject_run(world->scene, syscall, fault, argv);
+}
+
+static void expect_success(struct child *child)
+{
+    int status = child_wait(child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        fail_msg("ended with status %x:\n%s", (unsigned)status, buf_string(&child->out));
+    }
+    child_end(child);
+}
+
+/** Bring the run to its end, from wherever it is. */
+static void finish_run(struct world *world)
+{
+    struct findings findings = check_store(world->scene, NULL);
+    const char *const again[] = {rondo_path(),      "run",     world->role,         "-a", "-p",
+                                 "Take ten notes.", "--store", world->scene->store, "-q", NULL};
+    const char *const resume[] = {
+        rondo_path(), "resume", findings.last_run, "--store", world->scene->store, "-q", NULL};
+    if (findings.runs == 0) {
+        expect_success(child_start(world->scene, again));
+    } else if (findings.unfinished_runs > 0) {
+        expect_success(child_start(world->scene, resume));
+    }
+}
+
+/** The server was asked for each turn; again only for what the journal did not have. */
+static void check_requests(const struct world *world, const struct account *account)
+{
+    auto_json struct json_object *stats = server_stats(world);
+    struct json_object *turns = NULL;
+    json_object_object_get_ex(stats, "turns", &turns);
+    assert_int_equal(json_object_array_length(turns), 2 * ITERATIONS);
+    assert_int_equal(json_get_int(stats, "went_back", -1), 0);
+    assert_int_equal(json_get_int(stats, "refused", -1), 0);
+    for (size_t i = 0; i < 2 * ITERATIONS; i++) {
+        struct json_object *turn = json_object_array_get_idx(turns, i);
+        int64_t received = json_get_int(turn, "received", 0);
+        assert_in_range(received, 1, account->was_asked_again[i + 1] ? 2 : 1);
+        assert_true(json_get_bool(turn, "same_body", false));
+        assert_true(json_get_bool(turn, "same_key", false));
+    }
+}
+
+static void check_notes(const struct world *world)
+{
+    for (int turn = 1; turn < 2 * ITERATIONS; turn += 2) {
+        auto_buf struct buf note = {0};
+        char path[PATH_SIZE + 32], text[64];
+        snprintf(path, sizeof(path), "%s/note-%d.txt", world->notes, turn);
+        snprintf(text, sizeof(text), "What turn %d has taught.", turn);
+        assert_int_equal(file_read(path, 4096, &note, NULL), 0);
+        assert_string_equal(buf_string(&note), text);
+    }
+}
+
+static void check_end(struct world *world)
+{
+    struct account account;
+    struct findings findings = check_store(world->scene, NULL);
+    assert_int_equal(findings.runs, 1);
+    assert_int_equal(findings.unfinished_runs, 0);
+    read_journal(world->scene, &account);
+    if (world->undisturbed.len > 0) {
+        assert_string_equal(buf_string(&account.lines), buf_string(&world->undisturbed));
+    }
+    assert_true(account.repeated <= 1);
+    check_requests(world, &account);
+    check_notes(world);
+    buf_fini(&account.lines);
+}
+
+/** One point. @return false when the run ended before its N-th call */
+static bool kill_at(struct world *world, const char *syscall, uint64_t n)
+{
+    clear(world);
+    struct injected result = start_run(world, syscall, n);
+    bool is_ended = WIFEXITED(result.status) && WEXITSTATUS(result.status) == 0;
+    if (!result.is_killed && !is_ended) {
+        fail_msg("%s %" PRIu64 ": status %x:\n%s", syscall, n, (unsigned)result.status,
+                 buf_string(&result.output));
+    }
+    buf_fini(&result.output);
+    if (result.is_killed) {
+        finish_run(world);
+    }
+    check_end(world);
+    return result.is_killed;
+}
+
+static void learn_undisturbed(struct world *world)
+{
+    struct account account;
+    clear(world);
+    finish_run(world);
+    check_end(world);
+    read_journal(world->scene, &account);
+    assert_int_equal(account.repeated, 0);
+    world->undisturbed = account.lines;
+}
+
+/** Kill at every `stride`-th call. @param least points that there must be */
+static void enumerate(void **state, const char *syscall, uint64_t stride, uint64_t least)
+{
+    struct world *world = *state;
+    if (!inject_is_possible()) {
+        skip();
+    }
+    learn_undisturbed(world);
+    uint64_t points = 0;
+    uint64_t n = 1 + random_below(&world->scene->random, stride);
+    while (n < MOST_POINTS && kill_at(world, syscall, n)) {
+        points++;
+        n += stride;
+    }
+    print_message("%s: %" PRIu64 " points\n", syscall, points);
+    assert_true(n < MOST_POINTS);
+    assert_true(points >= least);
+}
+
+/** Each commit: behind the intent, the reply, the call's intent, its result, the checkpoint. */
+static void every_commit_may_be_the_last_call(void **state)
+{
+    uint64_t stride = scene_is_long() ? 1 : 3;
+    enumerate(state, "fdatasync,fsync", stride, 40 / stride);
+}
+
+/** The request is half sent, or sent and not answered yet. */
+static void every_send_may_be_the_last_call(void **state)
+{
+    uint64_t stride = scene_is_long() ? 1 : 3;
+    enumerate(state, "sendto,sendmsg", stride, 20 / stride);
+}
+
+/** The reply is paid for and not read, or half read. */
+static void every_receipt_may_be_the_last_call(void **state)
+{
+    uint64_t stride = scene_is_long() ? 1 : 3;
+    enumerate(state, "recvfrom,recvmsg", stride, 20 / stride);
+}
+
+/** The call is recorded as begun, and has not happened. */
+static void every_effect_may_be_the_last_call(void **state)
+{
+    enumerate(state, "rename,renameat,renameat2", scene_is_long() ? 1 : 2, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_commit_may_be_the_last_call, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_send_may_be_the_last_call, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_receipt_may_be_the_last_call, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_effect_may_be_the_last_call, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
