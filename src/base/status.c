@@ -15,7 +15,7 @@ static const struct {
     [RONDO_RUNNING] = {"running", 1, "the run has not ended"},
     [RONDO_COMPLETED] = {"completed", 0,
                          "every exit condition is met, or the worker's finish was accepted"},
-    [RONDO_BLOCKED] = {"blocked", 4, "the worker says that it cannot go on without help"},
+    [RONDO_BLOCKED] = {"blocked", 4, "the agent says that it cannot go on without help"},
     [RONDO_FAILED] = {"failed", 3, "the worker gave up, or too many iterations in a row failed"},
     [RONDO_MAX_ITERATIONS] = {"max_iterations", 5, "the iteration limit denied the next iteration"},
     [RONDO_POLICY_VIOLATION] = {"policy_violation", 6, "a policy denied the next step"},

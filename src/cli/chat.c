@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "cli/exit_codes.h"
 #include "cli/line_input.h"
-#include "cli/markdown.h"
 #include "cli/report.h"
 #include "cli/run_execute.h"
 #include "cli/signals.h"
@@ -19,9 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/** Columns when stdout does not say. */
-#define CHAT_COLUMNS 100
-
 struct chat {
     struct session *session;
     struct loop *loop;
@@ -29,18 +25,6 @@ struct chat {
     struct run_agent *agent;
     uint64_t shown; /* last event that was shown or is not to be */
 };
-
-static void print_answer(const struct chat *chat)
-{
-    const char *words = run_agent_words(chat->agent);
-    struct style style = style_for(stdout, chat->values->no_colour != 0);
-    auto_buf struct buf text = {0};
-    markdown_render(words, strlen(words), &style, style_columns(stdout, CHAT_COLUMNS), &text);
-    if (text.len > 0 && text.data[text.len - 1] != '\n') {
-        buf_append_string(&text, "\n");
-    }
-    report_output(&text);
-}
 
 /** One line of the person and its answer. @return enum loop_turn or a negative code */
 static int answer(struct chat *chat, const char *words, struct rondo_error *err)
@@ -54,8 +38,10 @@ static int answer(struct chat *chat, const char *words, struct rondo_error *err)
     }
     display_finish(display);
     chat->shown = loop_state(chat->loop)->seq;
-    if (turn == LOOP_BODY && !cancel_is_set(loop_cancel(chat->loop))) {
-        print_answer(chat);
+    if (turn == LOOP_BODY && run_agent_failure(chat->agent) != NULL) {
+        report_failure(EXIT_OTHER, "%s", run_agent_failure(chat->agent));
+    } else if (turn == LOOP_BODY && !cancel_is_set(loop_cancel(chat->loop))) {
+        run_answer_print(run_agent_words(chat->agent), chat->values);
     }
     return turn;
 }
@@ -90,9 +76,6 @@ static int talk(struct chat *chat, struct line_input *input, struct rondo_error 
         if (turn != LOOP_BODY) {
             return turn;
         }
-        if (run_agent_has_failed(chat->agent)) {
-            return loop_next(chat->loop, err);
-        }
     }
 }
 
@@ -102,7 +85,7 @@ static int finish(struct chat *chat, int turn, struct rondo_error *err)
     memcpy(run_id, loop_run_id(chat->loop), sizeof(run_id));
     if (turn == LOOP_ENDED) {
         loop_free(chat->loop);
-        return run_summary_print(chat->session, run_id, 0, chat->values);
+        return run_summary_print(chat->session, run_id, 0, chat->values, chat->agent);
     }
     int r = turn < 0 ? turn : loop_park(chat->loop, err);
     loop_free(chat->loop);

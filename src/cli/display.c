@@ -218,8 +218,25 @@ static void show_output(struct display *display, uint64_t iteration)
     }
 }
 
+/** What is worth a line while one answer is made; the answer itself goes to stdout. */
+static bool is_shown_in_answer(const struct journal_entry *entry)
+{
+    static const bool is_shown[JOURNAL_TYPE_COUNT] = {
+        [JOURNAL_MODEL_RETRYING] = true,     [JOURNAL_TOOL_FINISHED] = true,
+        [JOURNAL_POLICY_REFUSED] = true,     [JOURNAL_POLICY_CHANGED] = true,
+        [JOURNAL_GATE_DENIED] = true,        [JOURNAL_STEP_DENIED] = true,
+        [JOURNAL_STOP_REQUESTED] = true,     [JOURNAL_STORAGE_DEGRADED] = true,
+        [JOURNAL_CHECKPOINT_CORRUPT] = true,
+    };
+    return entry->is_known && is_shown[entry->event.type];
+}
+
 static void take_plain(struct display *display, const struct journal_entry *entry)
 {
+    bool is_answer = display->is_agent && !display->agent.is_numbered;
+    if (is_answer && !is_shown_in_answer(entry)) {
+        return;
+    }
     if (entry->is_known && entry->event.type == JOURNAL_ITERATION_STARTED) {
         display->shown_iteration = (uint64_t)entry->event.iteration;
     } else {

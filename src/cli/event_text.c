@@ -190,7 +190,7 @@ static void tell_finished(const struct telling *telling)
         buf_printf(telling->out, ": exit code %" PRId64, event->exit_code);
     }
     telling_add_words(telling, ": ", event->message);
-    telling_add_words(telling, "; the worker says ", event->finish);
+    telling_add_words(telling, "; the agent says ", event->finish);
     telling_add_words(telling, ": ", event->summary);
 }
 
@@ -238,7 +238,7 @@ static void tell_verified(const struct telling *telling)
 static void tell_rejected(const struct telling *telling)
 {
     buf_printf(telling->out,
-               "the worker says completed, but only %" PRId64 " of %" PRId64
+               "the agent says completed, but only %" PRId64 " of %" PRId64
                " exit conditions are met: the loop goes on",
                telling->event->met, telling->event->total);
 }

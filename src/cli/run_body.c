@@ -138,9 +138,9 @@ int run_agent_answer(struct run_agent *agent, struct display *display, const cha
     return r;
 }
 
-bool run_agent_has_failed(const struct run_agent *agent)
+const char *run_agent_failure(const struct run_agent *agent)
 {
-    return agent_has_failed(agent->agent);
+    return agent_failure(agent->agent);
 }
 
 enum agent_mode run_agent_mode(const struct run_agent *agent)

@@ -54,8 +54,8 @@ void run_body_close(struct run_body *body);
 int run_agent_attach(struct run_agent *agent, struct loop *loop, struct rondo_error *err);
 int run_agent_answer(struct run_agent *agent, struct display *display, const char *words,
                      struct rondo_error *err);
-/** Whether the body that was run last ends the run. */
-bool run_agent_has_failed(const struct run_agent *agent);
+/** Why there is no answer, or NULL. */
+const char *run_agent_failure(const struct run_agent *agent);
 
 enum agent_mode run_agent_mode(const struct run_agent *agent);
 

@@ -6,6 +6,7 @@
 #include "cli/agent_view.h"
 #include "cli/display.h"
 #include "cli/exit_codes.h"
+#include "cli/markdown.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/style.h"
@@ -17,6 +18,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/** Columns of an answer when stdout does not say. */
+#define ANSWER_COLUMNS 100
 
 static int check_tier(int64_t number, const char *whose, struct rondo_error *err)
 {
@@ -82,8 +86,43 @@ static void add_header(const struct loop *loop, const struct run_values *values,
     }
 }
 
+/** With --json only where it cannot get mixed up: JSON into a file, progress on the terminal. */
+static bool wants_progress(const struct run_values *values)
+{
+    bool is_apart = !isatty(STDOUT_FILENO) && style_for(stderr, false).is_terminal;
+    return !values->wants_quiet && (!values->wants_json || is_apart);
+}
+
+void run_answer_print(const char *words, const struct run_values *values)
+{
+    bool was_shown =
+        isatty(STDOUT_FILENO) && style_for(stderr, false).is_terminal && wants_progress(values);
+    if (was_shown || values->wants_json) {
+        return;
+    }
+    struct style style = style_for(stdout, values->no_colour != 0);
+    auto_buf struct buf text = {0};
+    markdown_render(words, strlen(words), &style, style_columns(stdout, ANSWER_COLUMNS), &text);
+    if (text.len > 0 && text.data[text.len - 1] != '\n') {
+        buf_append_string(&text, "\n");
+    }
+    report_output(&text);
+}
+
+/** One answer: the words themselves, and on stderr why there are none. */
+static void print_answer(const struct summary *summary, const char *words,
+                         const struct run_values *values)
+{
+    if (summary->run.summary.status == RONDO_COMPLETED) {
+        run_answer_print(words, values);
+    } else {
+        report_failure(EXIT_OTHER, "%s: %s", session_status(&summary->run),
+                       summary->message == NULL ? "there is no answer" : summary->message);
+    }
+}
+
 int run_summary_print(struct session *session, const char *run_id, uint64_t storage_failures,
-                      const struct run_values *values)
+                      const struct run_values *values, const struct run_agent *agent)
 {
     struct summary summary;
     struct rondo_error err = {0};
@@ -93,9 +132,12 @@ int run_summary_print(struct session *session, const char *run_id, uint64_t stor
         return report_error(&err);
     }
     summary.storage_failures = storage_failures;
+    summary.answer = agent == NULL ? NULL : run_agent_words(agent);
     auto_buf struct buf text = {0};
     if (values->wants_json) {
         summary_json(&summary, &text);
+    } else if (agent != NULL && run_agent_mode(agent) != AGENT_AUTONOMOUS) {
+        print_answer(&summary, summary.answer, values);
     } else {
         struct style style = style_for(stdout, values->no_colour != 0);
         buf_append_string(&text, style.is_terminal && !values->wants_quiet ? "\n" : "");
@@ -127,13 +169,6 @@ static int report_broken(struct session *session, const char *run_id, uint64_t s
     return report_failure(
         exit_code, is_fenced ? "look at it with `%s`" : "when the cause is gone, go on with `%s`",
         buf_string(&hint));
-}
-
-/** With --json only where it cannot get mixed up: JSON into a file, progress on the terminal. */
-static bool wants_progress(const struct run_values *values)
-{
-    bool is_apart = !isatty(STDOUT_FILENO) && style_for(stderr, false).is_terminal;
-    return !values->wants_quiet && (!values->wants_json || is_apart);
 }
 
 /** @param header whole lines above everything, or "" */
@@ -208,5 +243,5 @@ int run_execute(struct session *session, struct loop *loop, const struct run_val
     uint64_t failures = loop_storage_failures(loop);
     loop_free(loop);
     return r < 0 ? report_broken(session, run_id, failures, values, &err)
-                 : run_summary_print(session, run_id, failures, values);
+                 : run_summary_print(session, run_id, failures, values, agent);
 }

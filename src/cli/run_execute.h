@@ -14,9 +14,12 @@ int run_check_sandbox(const struct loop_spec *spec, struct rondo_error *err);
 struct display *run_display_start(struct session *session, struct loop *loop,
                                   const struct run_values *values, uint64_t after);
 
-/** Print how a run ended. @return its exit code */
+/** Print how a run ended. @param agent that ran it, or NULL @return its exit code */
 int run_summary_print(struct session *session, const char *run_id, uint64_t storage_failures,
-                      const struct run_values *values);
+                      const struct run_values *values, const struct run_agent *agent);
+
+/** Print an agent's answer to stdout, unless the progress on the terminal has shown it. */
+void run_answer_print(const char *words, const struct run_values *values);
 
 /**
  * Resume a run and execute it, as `rondo resume` does.

@@ -25,8 +25,9 @@ struct summary {
     struct run_state state;
     struct summary_condition conditions[LIMIT_CONDITIONS];
     size_t condition_count;
-    char *message; /**< of run.finished, or NULL */
-    char *words;   /**< the worker's own summary, or NULL */
+    char *message;      /**< of run.finished, or NULL */
+    char *words;        /**< the worker's own summary, or NULL */
+    const char *answer; /**< last words of an agent; the caller's to set; or NULL */
     /* gate.denied, when that ended the run */
     char *policy;
     char *limit_name;

@@ -56,6 +56,9 @@ void summary_json_members(const struct summary *summary, struct json_writer *wri
     json_write_int(writer, "duration_ms", state->active_ns / NS_PER_MS);
     json_write_string(writer, "message", summary->message);
     json_write_string(writer, "summary", summary->words);
+    if (summary->answer != NULL) {
+        json_write_string(writer, "output", summary->answer);
+    }
     write_violation(summary, writer);
     json_write_int(writer, "storage_failures", (int64_t)summary->storage_failures);
 }

@@ -73,6 +73,12 @@ static void report_finish(struct agent *agent, struct loop_body_result *result, 
     }
 }
 
+/** A conversation goes on after a failure: the person may say something else. */
+static enum loop_outcome failed_outcome(const struct agent *agent)
+{
+    return agent->config.mode == AGENT_CHAT ? LOOP_FAILED : LOOP_UNRECOVERABLE;
+}
+
 static void report(struct agent *agent, int next)
 {
     const struct agent_memory *memory = &agent->memory;
@@ -82,7 +88,7 @@ static void report(struct agent *agent, int next)
     size_t len = strlen(words);
     struct loop_body_result result = {
         .outcome = next == AGENT_BODY_CUT      ? LOOP_INTERRUPTED
-                   : next == AGENT_BODY_FAILED ? LOOP_UNRECOVERABLE
+                   : next == AGENT_BODY_FAILED ? failed_outcome(agent)
                                                : LOOP_OK,
         .tokens = state->body_tokens,
         .cost_micro = state->body_cost_micro,
@@ -136,9 +142,9 @@ const char *agent_words(const struct agent *agent)
     return agent->memory.words == NULL ? "" : agent->memory.words;
 }
 
-bool agent_has_failed(const struct agent *agent)
+const char *agent_failure(const struct agent *agent)
 {
-    return agent->has_failed;
+    return agent->has_failed ? agent->message : NULL;
 }
 
 enum agent_mode agent_mode(const struct agent *agent)

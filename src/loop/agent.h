@@ -107,8 +107,8 @@ int agent_run(struct agent *agent, const char *words, struct rondo_error *err);
 /** Last words of the agent, "" = none. Borrowed until the next agent_run. */
 const char *agent_words(const struct agent *agent);
 
-/** Whether the last agent_run ends the run because something failed. */
-bool agent_has_failed(const struct agent *agent);
+/** Why the last agent_run failed, or NULL. Borrowed until the next. */
+const char *agent_failure(const struct agent *agent);
 
 enum agent_mode agent_mode(const struct agent *agent);
 

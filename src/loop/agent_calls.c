@@ -97,7 +97,8 @@ static enum agent_consent ask_person(struct round *round, const struct tool *too
     if (round->result < 0) {
         return AGENT_CONSENT_NONE;
     }
-    struct agent_question question = {.tool = tool->name, .arguments = arguments, .why = why, .is_once = is_once};
+    struct agent_question question = {
+        .tool = tool->name, .arguments = arguments, .why = why, .is_once = is_once};
     return agent->parts.ask_person(agent->parts.ask_context, &question);
 }
 

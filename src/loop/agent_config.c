@@ -178,7 +178,9 @@ static void set_limits(const struct role *role, const struct agent_options *opti
                        struct loop_spec *spec)
 {
     const struct role_guardrails *limits = &role->guardrails;
+    spec->max_failures = 1; /* A failed iteration ends an agent's run. */
     if (options->mode == AGENT_CHAT) {
+        spec->max_failures = LIMIT_MAX_ITERATIONS;
         spec->max_iterations = LIMIT_MAX_ITERATIONS;
         spec->max_tokens = or_zero(limits->session_token_budget);
     } else if (options->mode == AGENT_SINGLE) {
@@ -251,7 +253,6 @@ static int fill_spec(const struct role *role, const struct agent_options *option
     spec->policy = resolve(role, role->policy);
     spec->prompt = memory_dup_string(options->prompt);
     spec->agent = memory_dup_string(buf_string(&agent));
-    spec->max_failures = 1; /* A failed iteration ends an agent's run. */
     set_limits(role, options, spec);
     if (role->sandbox != NULL) {
         enum sandbox_tier tier = SANDBOX_NAMESPACE;

@@ -49,7 +49,7 @@ static enum rondo_status ending(const struct run_state *state, const struct loop
         return RONDO_COMPLETED;
     }
     if (state->finish == FINISH_COMPLETED && spec->condition_count == 0) {
-        *ret_message = "the worker says that it is done; there are no exit conditions to verify";
+        *ret_message = "the agent says that it is done; there are no exit conditions to verify";
         return RONDO_COMPLETED;
     }
     if (state->denied != RONDO_RUNNING) {
@@ -62,11 +62,11 @@ static enum rondo_status ending(const struct run_state *state, const struct loop
         return RONDO_CANCELLED;
     }
     if (state->finish == FINISH_BLOCKED) {
-        *ret_message = "the worker says that it is blocked";
+        *ret_message = "the agent says that it is blocked";
         return RONDO_BLOCKED;
     }
     if (state->finish == FINISH_FAILED) {
-        *ret_message = "the worker says that it failed";
+        *ret_message = "the agent says that it failed";
         return RONDO_FAILED;
     }
     if (state->consecutive_failures >= (uint64_t)spec->max_failures) {
