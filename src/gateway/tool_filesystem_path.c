@@ -247,6 +247,11 @@ static bool may_touch(const struct path_question *question, int fd, const char *
     for (size_t i = 0; !is_refused && hidden != NULL && hidden[i] != NULL; i++) {
         is_refused = is_in(buf_string(&path), hidden[i]);
     }
+    if (!is_refused && question->root->around->role_folder != NULL) {
+        auto_buf struct buf keys = {0};
+        buf_printf(&keys, "%s/.env", question->root->around->role_folder);
+        is_refused = is_in(buf_string(&path), buf_string(&keys));
+    }
     if (is_refused) {
         tool_fail(ret_result, "Error: path '%s' is kept from agents", question->asked);
     }

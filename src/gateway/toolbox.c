@@ -198,11 +198,9 @@ int toolbox_add(struct toolbox *toolbox, const struct tool *tool, struct rondo_e
     return 0;
 }
 
-int toolbox_add_function(struct toolbox *toolbox, const char *type,
-                         const struct tool_function *function, void *context,
-                         struct rondo_error *err)
+struct tool toolbox_tool(const char *type, const struct tool_function *function, void *context)
 {
-    const struct tool tool = {
+    return (struct tool){
         .name = memory_dup_string(function->name),
         .description = memory_dup_string(function->description),
         .schema = memory_dup_string(function->schema),
@@ -214,6 +212,13 @@ int toolbox_add_function(struct toolbox *toolbox, const char *type,
         .run = function->run,
         .context = context,
     };
+}
+
+int toolbox_add_function(struct toolbox *toolbox, const char *type,
+                         const struct tool_function *function, void *context,
+                         struct rondo_error *err)
+{
+    const struct tool tool = toolbox_tool(type, function, context);
     return toolbox_add(toolbox, &tool, err);
 }
 

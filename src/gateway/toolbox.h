@@ -52,7 +52,10 @@ struct tool_function {
     bool is_read_only;
 };
 
-/** Add a tool from its static description. @param type of the entry, static */
+/** Make a tool from its static description, for toolbox_add. @param type of the entry, static */
+struct tool toolbox_tool(const char *type, const struct tool_function *function, void *context);
+
+/** Add a tool from its static description. */
 int toolbox_add_function(struct toolbox *toolbox, const char *type,
                          const struct tool_function *function, void *context,
                          struct rondo_error *err);

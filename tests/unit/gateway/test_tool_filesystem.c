@@ -175,6 +175,18 @@ static void hidden_paths_are_kept_from_agents(void **state)
     assert_false(file_exists(made));
 }
 
+static void keys_of_the_role_are_kept_from_agents(void **state)
+{
+    struct world *world = *state;
+    world->around.role_folder = world->workspace;
+    world_open(world, READ_WRITE);
+    world_write(world, ".env", "KEY=1");
+    world_expect_error(world, "read_file", "{\"path\":\".env\"}", "kept from agents");
+    world_expect_error(world, "write_file", "{\"path\":\".env\",\"content\":\"x\"}",
+                       "kept from agents");
+    world_expect_file(world, ".env", "KEY=1");
+}
+
 static void the_inside_of_a_git_repository_is_not_written(void **state)
 {
     struct world *world = *state;
@@ -389,6 +401,7 @@ int main(void)
         WORLD_TEST(a_root_that_became_a_symbolic_link_is_refused),
         WORLD_TEST(no_race_leads_out),
         WORLD_TEST(hidden_paths_are_kept_from_agents),
+        WORLD_TEST(keys_of_the_role_are_kept_from_agents),
         WORLD_TEST(the_inside_of_a_git_repository_is_not_written),
         WORLD_TEST(extensions_are_checked),
         WORLD_TEST(reading_is_capped),

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Tool type "git". No argument of a model can become an option: references are checked letter by
+ * letter, paths stand behind `--`, messages go to stdin.
+ */
+#include "gateway/tool_git.h"
+
+#include "gateway/toolbox.h"
+#include "gateway/types.h"
+
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_MAX     100
+#define LOG_DEFAULT 20
+
+/* --- checks --- */
+
+static bool check_ref(const char *ref, struct tool_result *ret_result)
+{
+    const char *fault = git_ref_fault(ref);
+    if (*fault != '\0') {
+        tool_fail(ret_result, "Error: invalid ref '%s' (%s)", ref, fault);
+    }
+    return *fault == '\0';
+}
+
+static bool check_path(const char *path, struct tool_result *ret_result)
+{
+    const char *fault = git_path_fault(path);
+    if (*fault != '\0') {
+        tool_fail(ret_result, "Error: invalid path '%s' (%s)", path, fault);
+    }
+    return *fault == '\0';
+}
+
+static const char *text_of(const struct tool_call *call, const char *name)
+{
+    return json_get_string(call->arguments, name, "");
+}
+
+/* --- reading --- */
+
+static void run_status(const struct tool *tool, const struct tool_call *call,
+                       struct tool_result *ret_result)
+{
+    static const char *const arguments[] = {"status", "--short", NULL};
+    git_run(tool->context, arguments, true, NULL, call, ret_result);
+}
+
+static void run_log(const struct tool *tool, const struct tool_call *call,
+                    struct tool_result *ret_result)
+{
+    int64_t count = json_get_int(call->arguments, "max_count", LOG_DEFAULT);
+    const char *format = json_get_string(call->arguments, "format", "oneline");
+    char count_option[32];
+    char format_option[32];
+    count = count < 1 ? 1 : count > LOG_MAX ? LOG_MAX : count;
+    snprintf(count_option, sizeof(count_option), "--max-count=%d", (int)count);
+    snprintf(format_option, sizeof(format_option), "--format=%s",
+             strcmp(format, "compact") == 0 ? "%h %an %s" : format);
+    const char *const arguments[] = {"log", count_option, format_option, NULL};
+    git_run(tool->context, arguments, true, NULL, call, ret_result);
+}
+
+static void run_diff(const struct tool *tool, const struct tool_call *call,
+                     struct tool_result *ret_result)
+{
+    const char *ref = text_of(call, "ref");
+    const char *path = text_of(call, "path");
+    const char *arguments[8] = {"diff", "--no-ext-diff", "--no-textconv"};
+    size_t count = 3;
+    if ((*ref != '\0' && !check_ref(ref, ret_result)) || !check_path(path, ret_result)) {
+        return;
+    }
+    if (json_get_bool(call->arguments, "staged", false)) {
+        arguments[count++] = "--cached";
+    }
+    if (*ref != '\0') {
+        arguments[count++] = ref;
+    }
+    arguments[count++] = "--";
+    if (*path != '\0') {
+        arguments[count++] = path;
+    }
+    git_run(tool->context, arguments, true, NULL, call, ret_result);
+}
+
+static void run_show(const struct tool *tool, const struct tool_call *call,
+                     struct tool_result *ret_result)
+{
+    const char *ref = json_get_string(call->arguments, "ref", "HEAD");
+    const char *const arguments[] = {
+        "show", "--no-ext-diff", "--no-textconv", "--stat", "--patch", ref, "--", NULL};
+    if (check_ref(ref, ret_result)) {
+        git_run(tool->context, arguments, true, NULL, call, ret_result);
+    }
+}
+
+static void run_blame(const struct tool *tool, const struct tool_call *call,
+                      struct tool_result *ret_result)
+{
+    const char *path = text_of(call, "path");
+    const char *const arguments[] = {"blame", "--no-textconv", "--", path, NULL};
+    if (check_path(path, ret_result)) {
+        git_run(tool->context, arguments, true, NULL, call, ret_result);
+    }
+}
+
+static void run_changed_files(const struct tool *tool, const struct tool_call *call,
+                              struct tool_result *ret_result)
+{
+    const char *ref = json_get_string(call->arguments, "ref", "HEAD~1");
+    const char *const arguments[] = {"diff", "--no-ext-diff", "--name-status", ref, "--", NULL};
+    if (check_ref(ref, ret_result)) {
+        git_run(tool->context, arguments, true, NULL, call, ret_result);
+    }
+}
+
+static void run_list_files(const struct tool *tool, const struct tool_call *call,
+                           struct tool_result *ret_result)
+{
+    const char *path = text_of(call, "path");
+    const char *const arguments[] = {"ls-files", "--", *path == '\0' ? NULL : path, NULL};
+    if (check_path(path, ret_result)) {
+        git_run(tool->context, arguments, true, NULL, call, ret_result);
+    }
+}
+
+/* --- writing --- */
+
+static void run_checkout(const struct tool *tool, const struct tool_call *call,
+                         struct tool_result *ret_result)
+{
+    const char *branch = text_of(call, "branch");
+    const char *const switching[] = {"checkout", branch, "--", NULL};
+    const char *const creating[] = {"checkout", "-b", branch, "--", NULL};
+    bool is_new = json_get_bool(call->arguments, "create", false);
+    if (check_ref(branch, ret_result)) {
+        git_run(tool->context, is_new ? creating : switching, false, NULL, call, ret_result);
+    }
+}
+
+static void run_commit(const struct tool *tool, const struct tool_call *call,
+                       struct tool_result *ret_result)
+{
+    const char *paths = json_get_string(call->arguments, "paths", ".");
+    const char *const adding[] = {"add", "--", paths, NULL};
+    static const char *const committing[] = {"commit", "-F", "-", NULL};
+    if (!check_path(paths, ret_result) ||
+        !git_run(tool->context, adding, false, NULL, call, ret_result)) {
+        return;
+    }
+    tool_result_fini(ret_result);
+    git_run(tool->context, committing, false, text_of(call, "message"), call, ret_result);
+}
+
+static void run_tag(const struct tool *tool, const struct tool_call *call,
+                    struct tool_result *ret_result)
+{
+    const char *name = text_of(call, "name");
+    const char *message = text_of(call, "message");
+    const char *ref = json_get_string(call->arguments, "ref", "HEAD");
+    const char *const plain[] = {"tag", name, ref, NULL};
+    const char *const annotated[] = {"tag", "-a", "-F", "-", name, ref, NULL};
+    if (check_ref(name, ret_result) && check_ref(ref, ret_result)) {
+        git_run(tool->context, *message == '\0' ? plain : annotated, false,
+                *message == '\0' ? NULL : message, call, ret_result);
+    }
+}
+
+/* --- the type --- */
+
+#define OBJECT(properties, required)                                                    \
+    "{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "]," \
+    "\"additionalProperties\":false}"
+#define TEXT(name, description) \
+    "\"" name "\":{\"type\":\"string\",\"description\":\"" description "\"}"
+#define TEXT_OR(name, description, otherwise)                          \
+    "\"" name "\":{\"type\":\"string\",\"description\":\"" description \
+    "\",\"default\":\"" otherwise "\"}"
+#define FLAG(name, description) \
+    "\"" name "\":{\"type\":\"boolean\",\"description\":\"" description "\",\"default\":false}"
+
+#define READS .is_idempotent = true, .is_concurrent = true, .is_read_only = true
+
+static const struct tool_function reading[] = {
+    {
+        .name = "git_status",
+        .description = "Show what is changed in the work tree, in the short form.",
+        .schema = OBJECT("", ""),
+        .run = run_status,
+        READS,
+    },
+    {
+        .name = "git_log",
+        .description = "Show the latest commits.",
+        .schema = OBJECT("\"max_count\":{\"type\":\"integer\",\"description\":\"At most this many, "
+                         "up to 100\",\"default\":20},"
+                         "\"format\":{\"type\":\"string\",\"enum\":[\"oneline\",\"short\","
+                         "\"medium\",\"full\",\"compact\"],\"description\":\"compact = hash, "
+                         "author, subject\",\"default\":\"oneline\"}",
+                         ""),
+        .run = run_log,
+        READS,
+    },
+    {
+        .name = "git_diff",
+        .description = "Show changes of the work tree, or against a commit.",
+        .schema = OBJECT(
+            TEXT_OR("ref", "Compare with this commit", "") "," FLAG(
+                "staged", "What would be committed") "," TEXT_OR("path", "Only this file or folder",
+                                                                 ""),
+            ""),
+        .run = run_diff,
+        READS,
+    },
+    {
+        .name = "git_show",
+        .description = "Show a commit: message, statistics, changes.",
+        .schema = OBJECT(TEXT_OR("ref", "The commit", "HEAD"), ""),
+        .run = run_show,
+        READS,
+    },
+    {
+        .name = "git_blame",
+        .description = "Show who changed each line of a file last.",
+        .schema = OBJECT(TEXT("path", "The file"), "\"path\""),
+        .run = run_blame,
+        READS,
+    },
+    {
+        .name = "git_changed_files",
+        .description = "List the files that differ from a commit, with how.",
+        .schema = OBJECT(TEXT_OR("ref", "The commit", "HEAD~1"), ""),
+        .run = run_changed_files,
+        READS,
+    },
+    {
+        .name = "git_list_files",
+        .description = "List the files under version control.",
+        .schema = OBJECT(TEXT_OR("path", "Only below this folder", ""), ""),
+        .run = run_list_files,
+        READS,
+    },
+};
+
+static const struct tool_function writing[] = {
+    {
+        .name = "git_checkout",
+        .description = "Switch to a branch, or make a new one.",
+        .schema = OBJECT(TEXT("branch", "The branch") "," FLAG("create", "Make it"), "\"branch\""),
+        .run = run_checkout,
+    },
+    {
+        .name = "git_commit",
+        .description = "Stage changes and commit them.",
+        .schema = OBJECT(TEXT("message", "The message") "," TEXT_OR("paths", "What to stage", "."),
+                         "\"message\""),
+        .run = run_commit,
+    },
+    {
+        .name = "git_tag",
+        .description = "Make a tag; with a message an annotated one.",
+        .schema =
+            OBJECT(TEXT("name", "The tag") "," TEXT_OR("message", "The message", "") "," TEXT_OR(
+                       "ref", "What is tagged", "HEAD"),
+                   "\"name\""),
+        .run = run_tag,
+    },
+};
+
+static void free_repository(void *owned)
+{
+    git_repository_fini(owned);
+    free(owned);
+}
+
+static int open_git(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err)
+{
+    bool may_write = !json_get_bool(config, "read_only", true);
+    struct git_repository *repository = memory_new_zero(1, sizeof(*repository));
+    toolbox_own(toolbox, repository, free_repository);
+    int code =
+        git_repository_find(toolbox_surroundings(toolbox), config, may_write, repository, err);
+    for (size_t i = 0; code == 0 && i < sizeof(reading) / sizeof(reading[0]); i++) {
+        code = toolbox_add_function(toolbox, git_tool_type.name, &reading[i], repository, err);
+    }
+    for (size_t i = 0; code == 0 && may_write && i < sizeof(writing) / sizeof(writing[0]); i++) {
+        code = toolbox_add_function(toolbox, git_tool_type.name, &writing[i], repository, err);
+    }
+    return code;
+}
+
+const struct tool_type git_tool_type = {.name = "git", .open = open_git};

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A repository that git tools work on: found when the entry is opened. */
+#pragma once
+
+#include "gateway/tool_shell_run.h"
+
+struct git_repository {
+    struct command_place place; /**< its workspace is `top` */
+    char *top;                  /**< root of the work tree, absolute */
+    char *folder;               /**< where commands start: repo_path, absolute */
+    char *git_folder;           /**< of this work tree: in a worktree part of the common one */
+    char *common_folder;        /**< shared by the worktrees of the repository */
+    char *user_name;            /**< of new commits: "NAME" and "EMAIL" as git is set up; or NULL */
+    char *user_email;
+};
+
+/**
+ * Find the repository of `repo_path`. Nothing that a repository can name is run for this.
+ * @param may_write its .git may be written too
+ * @param ret_repository git_repository_fini()
+ * @return RONDO_ERR_INVALID when it is no work tree
+ */
+int git_repository_find(const struct tool_surroundings *around, struct json_object *config,
+                        bool may_write, struct git_repository *ret_repository,
+                        struct rondo_error *err);
+void git_repository_fini(struct git_repository *repository);
+
+/** A text in one of git's arguments. "" = it may stand there, else why not; static. */
+const char *git_ref_fault(const char *ref);
+const char *git_path_fault(const char *path);
+
+/**
+ * Run git with arguments behind the options that are always given, and tell a model.
+ * @param is_read_only without locks
+ * @param input stdin, or NULL
+ * @return whether it ended with exit code 0
+ */
+bool git_run(const struct git_repository *repository, const char *const *arguments,
+             bool is_read_only, const char *input, const struct tool_call *call,
+             struct tool_result *ret_result);
