@@ -158,8 +158,10 @@ static void check_skills(struct checked *checked, const char *skill_folder)
 {
     auto_buf struct buf prompt = {0};
     size_t before = checked->findings.count;
-    buf_append_string(&checked->normal, json_object_to_json_string_ext(checked->role->normal,
-                                                                       JSON_C_TO_STRING_PLAIN));
+    buf_append_string(
+        &checked->normal,
+        json_object_to_json_string_ext(checked->role->normal,
+                                       JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
     role_resolve_skills(checked->role, skill_folder, &checked->findings, &prompt, NULL);
     for (size_t i = before; i < checked->findings.count; i++) {
         checked->findings.items[i].severity = ROLE_WARNING;

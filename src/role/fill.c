@@ -124,8 +124,10 @@ static void fill_condition(struct role_condition *condition, struct json_object 
         .tool = dup_text(object, "tool"),
         .server = dup_text(object, "server"),
         .arguments = memory_dup_string(
-            arguments == NULL ? "{}"
-                              : json_object_to_json_string_ext(arguments, JSON_C_TO_STRING_PLAIN)),
+            arguments == NULL
+                ? "{}"
+                : json_object_to_json_string_ext(arguments, JSON_C_TO_STRING_PLAIN |
+                                                                JSON_C_TO_STRING_NOSLASHESCAPE)),
         .timeout_seconds = get_int(object, "timeout_seconds", 30),
     };
 }

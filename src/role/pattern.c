@@ -38,6 +38,7 @@ struct parser {
     unsigned depth;
     bool is_verbose;
     bool ignores_case;
+    bool is_later_branch; /**< of the whole: behind its first bar */
     unsigned look_behind; /**< groups opened before the outermost look-behind, or 0 */
     struct group groups[MAX_GROUPS + 1]; /**< [0] is the whole */
     unsigned group_count;
@@ -700,9 +701,10 @@ static bool has_flag(const char *flags, size_t len, char flag)
 }
 
 /** Flags for the rest of the expression. */
-static bool finish_global_flags(struct parser *parser, size_t start, const char *flags, size_t len)
+static bool finish_global_flags(struct parser *parser, const struct sequence *sequence,
+                                size_t start, const char *flags, size_t len)
 {
-    if (start != 0) {
+    if (parser->depth > 0 || parser->is_later_branch || sequence->first != NULL) {
         return fail_at(parser, start, "flags for the whole that are not at the beginning");
     }
     parser->is_verbose = parser->is_verbose || has_flag(flags, len, 'x');
@@ -724,7 +726,7 @@ static bool parse_flags(struct parser *parser, struct sequence *sequence, size_t
         return fail_at(parser, start, "flags that exclude each other");
     }
     if (take(parser, ')')) {
-        return finish_global_flags(parser, start, on, on_len);
+        return finish_global_flags(parser, sequence, start, on, on_len);
     }
     if (take(parser, '-')) {
         if (!take_flags(parser, true, &off, &off_len)) {
@@ -888,6 +890,7 @@ static bool parse_branches(struct parser *parser, struct sequence *ret_sequence,
         high = branch->width_high > high ? branch->width_high : high;
         append(&branches, branch);
         *ret_branches += 1;
+        parser->is_later_branch = parser->is_later_branch || parser->depth == 0;
     } while (take(parser, '|'));
     if (*ret_branches == 1) {
         *ret_sequence = (struct sequence){.first = branches.first->child};

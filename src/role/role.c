@@ -19,6 +19,8 @@ static void check_scalar(struct role_reader *reader, const struct yaml_node *nod
         auto_buf struct buf hint = {0};
         buf_printf(&hint, "put it in quotes, if it is a text: \"%.60s\"", node->text);
         reader_error(reader, node, buf_string(&hint), "%s: %.60s", node->problem, node->text);
+    } else if (node->is_merge) {
+        reader_error(reader, node, "write \"<<\"", "`<<` is a key of YAML 1.1, no value");
     } else if (memchr(node->text, '\0', node->len) != NULL) {
         reader_error(reader, node, NULL, "this text holds a NUL character");
     }
