@@ -7,6 +7,7 @@
 #include "journal/event.h"
 #include "loop/detect.h"
 #include "policy/vocabulary.h"
+#include "role/role.h"
 
 #include <string.h>
 
@@ -17,6 +18,7 @@ static const struct {
     {"events", journal_describe},        {"options", manual_options},
     {"exit-codes", exit_codes_describe}, {"conditions", detect_describe},
     {"policies", vocabulary_describe},   {"schema", vocabulary_write_schema},
+    {"role", role_describe},
 };
 
 static int write_manual(int argc, char **argv, struct buf *out)
@@ -42,7 +44,7 @@ static int write_page(const char *name, struct buf *out)
     }
     return report_failure(EXIT_USAGE,
                           "there is no page '%s'; pages are man, events, options, exit-codes, "
-                          "conditions, policies and schema",
+                          "conditions, policies, role and schema",
                           name);
 }
 
