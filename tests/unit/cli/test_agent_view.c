@@ -245,6 +245,8 @@ static void the_live_area_shows_what_streams_in(void **state)
                         "  Let me\n  see: a b c\n  d\nThinking (iteration 1/3)...  2.0 s");
     apply(&fixture, reply("Let me see."));
     assert_string_equal(draw(&fixture, 10, 14), "working");
+    apply(&fixture, (struct journal_event){.type = JOURNAL_MODEL_REQUESTED, .turn = 2});
+    assert_string_equal(draw(&fixture, 10, 14), "Thinking (iteration 1/3)...  2.0 s");
     teardown(&fixture);
 }
 
