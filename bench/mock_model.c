@@ -142,6 +142,15 @@ static bool announce(uint16_t port, const char *path)
     return true;
 }
 
+/** For the signal handler alone. */
+static struct mock *served;
+
+static void on_signal(int number)
+{
+    (void)number;
+    mock_stop(served);
+}
+
 static int run(const struct settings *settings)
 {
     struct mock *mock = NULL;
@@ -150,6 +159,9 @@ static int run(const struct settings *settings)
         fprintf(stderr, "mock_model: %s\n", err.message);
         return 2;
     }
+    served = mock;
+    signal(SIGTERM, on_signal);
+    signal(SIGINT, on_signal);
     bool is_ready = announce(mock_port(mock), settings->port_file);
     if (is_ready) {
         mock_run(mock);

@@ -233,8 +233,10 @@ static enum sending send_answer(struct mock *mock, struct connection *connection
             return BLOCKED;
         }
         size_t sent = 0;
-        enum sending result = send_bytes(connection->fd, out->bytes.data + connection->sent,
-                                         segment->end - connection->sent, &sent);
+        enum sending result = segment->end == connection->sent
+                                  ? SENT
+                                  : send_bytes(connection->fd, out->bytes.data + connection->sent,
+                                               segment->end - connection->sent, &sent);
         connection->sent += sent;
         result = result == SENT ? send_fill(mock, connection, segment) : result;
         if (result != SENT) {

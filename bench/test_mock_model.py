@@ -28,7 +28,7 @@ class Server:
 
     def close(self):
         self.process.terminate()
-        self.process.wait(PATIENCE)
+        assert self.process.wait(PATIENCE) == 0
         self.process.stdout.close()
 
     def connect(self):
