@@ -207,14 +207,21 @@ int prices_read_file(const char *path, const char *provider, const char *name,
     return r < 0 ? r : prices_read(path, buf_string(&text), text.len, provider, name, prices, err);
 }
 
+__extension__ typedef unsigned __int128 wide;
+
+static wide part(int64_t tokens, int64_t price)
+{
+    return tokens > 0 && price > 0 ? (wide)tokens * (wide)price : 0;
+}
+
 int64_t prices_cost(const struct prices *prices, const struct model_usage *usage)
 {
-    int64_t plain = usage->input - usage->cached - usage->cache_written;
-    __extension__ typedef __int128 wide;
-    wide sum =
-        (wide)(plain > 0 ? plain : 0) * prices->input + (wide)usage->cached * prices->cached +
-        (wide)usage->cache_written * prices->cache_written + (wide)usage->output * prices->output;
-    wide micro = (sum + 999999) / 1000000;
+    /* Four products of two numbers below 2^63 are below 2^128 together. */
+    wide sum = part(usage->input - usage->cached - usage->cache_written, prices->input) +
+               part(usage->cached, prices->cached) +
+               part(usage->cache_written, prices->cache_written) +
+               part(usage->output, prices->output);
+    wide micro = sum / 1000000 + (sum % 1000000 > 0 ? 1 : 0);
     return micro > INT64_MAX ? INT64_MAX : (int64_t)micro;
 }
 
