@@ -124,7 +124,7 @@ static void on_retry(void *context, unsigned attempt, int64_t delay_ns, const ch
         .type = JOURNAL_MODEL_RETRYING,
         .iteration = (int64_t)agent->memory.iteration,
         .turn = (int64_t)loop_state(agent->loop)->turn,
-        .attempt = (int64_t)attempt + 1, /* the one that comes next */
+        .attempt = attempt, /* those that were made */
         .delay_ns = delay_ns,
         .message = why,
     };
