@@ -90,10 +90,15 @@ void mcp_header_list_fini(struct mcp_header_list *list)
 
 /* --- one request --- */
 
+static int64_t next_id(struct mcp_client *client)
+{
+    return atomic_fetch_add(&client->last_id, 1) + 1;
+}
+
+/** A request but for its id. */
 static struct mcp_outgoing outgoing(const struct call *call, const char *method)
 {
     return (struct mcp_outgoing){
-        .id = atomic_fetch_add(&call->client->last_id, 1) + 1,
         .method = method,
         .is_modern = call->is_modern,
         .accepts_defaults = call->client->accepts_defaults,
@@ -184,6 +189,7 @@ static int discover(const struct call *call, bool *ret_is_modern, struct rondo_e
     probe.deadline_ns = limit < call->deadline_ns ? limit : call->deadline_ns;
     for (int attempt = 0; attempt < 2; attempt++) {
         struct mcp_outgoing out = outgoing(&probe, "server/discover");
+        out.id = next_id(call->client);
         struct mcp_exchange exchange;
         int code = ask(&probe, &out, NULL, &exchange, err);
         if (code == RONDO_ERR_TIMEOUT && probe.deadline_ns < call->deadline_ns) {
@@ -225,7 +231,7 @@ static int initialize(struct call *call, struct json_object **ret_reply, struct 
 {
     struct mcp_client *client = call->client;
     auto_buf struct buf body = {0};
-    int64_t id = atomic_fetch_add(&client->last_id, 1) + 1;
+    int64_t id = next_id(client);
     call->is_modern = false;
     call->version = NULL;
     mcp_write_initialize(id, client->accepts_defaults, &body);
@@ -392,11 +398,11 @@ static int ask_open(struct call *call, struct mcp_outgoing *out,
         if (code != 0) {
             return code;
         }
+        out->id = next_id(call->client);
         out->is_modern = call->is_modern;
         code = ask(call, out, headers, ret_exchange, err);
         if (code == 0 && ret_exchange->is_session_lost && attempt == 0) {
             forget_session(call);
-            out->id = atomic_fetch_add(&call->client->last_id, 1) + 1;
             continue;
         }
         return code;
