@@ -126,11 +126,33 @@ static int find_key(struct model *model, const struct model_options *options,
     return r;
 }
 
+/**
+ * An address in the environment, by the name that the providers' own libraries use:
+ * OPENAI_BASE_URL, ANTHROPIC_BASE_URL. Not from a file `.env`: whoever can write one beside a role
+ * must not be able to send the user's key elsewhere.
+ */
+static const char *environment_url(const struct model *model)
+{
+    auto_buf struct buf name = {0};
+    for (const char *at = model->provider_name; *at != '\0'; at++) {
+        char letter = (char)toupper((unsigned char)*at);
+        buf_append(&name, &letter, 1);
+    }
+    buf_append_string(&name, "_BASE_URL");
+    const char *value = getenv(buf_string(&name));
+    return value != NULL && *value != '\0' ? value : NULL;
+}
+
+static const char *find_base_url(const struct model *model, const struct model_options *options)
+{
+    const char *given = options->base_url != NULL ? options->base_url : environment_url(model);
+    return given != NULL ? given : model->provider->base_url;
+}
+
 static int find_server(struct model *model, const struct model_options *options,
                        struct rondo_error *err)
 {
-    const char *base_url =
-        options->base_url != NULL ? options->base_url : model->provider->base_url;
+    const char *base_url = find_base_url(model, options);
     if (strncasecmp(base_url, "http://", 7) != 0 && strncasecmp(base_url, "https://", 8) != 0) {
         return error_set(err, RONDO_ERR_INVALID,
                          "base_url: an address like \"http://localhost:8000/v1\" is expected");
