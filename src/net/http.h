@@ -65,7 +65,8 @@ struct http_request {
     int64_t total_ns;       /**< whole call, required */
     int64_t connect_ns;     /**< 0 = HTTP_CONNECT_TIMEOUT_NS */
     int64_t idle_ns;        /**< longest time without a byte of reply; 0 = total_ns */
-    size_t max_body_bytes;  /**< required; a longer reply fails with HTTP_TOO_LARGE */
+    size_t max_body_bytes;  /**< required; a longer reply fails with HTTP_TOO_LARGE, and of
+                                        a body that is kept so many bytes are there */
     unsigned max_redirects; /**< 0 = a redirect is an ordinary reply; to another origin
                                  only headers without secrets are sent on */
     bool may_resend; /**< a POST or PATCH whose kept-alive connection turns out to be dead may be

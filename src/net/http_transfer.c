@@ -69,7 +69,11 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
         call->has_reply_begun = true;
         call->is_streamed = call->request->on_body != NULL && is_successful(call);
     }
-    if (len > call->request->max_body_bytes - call->body_bytes) {
+    size_t left = call->request->max_body_bytes - call->body_bytes;
+    if (len > left) {
+        if (!call->is_streamed) {
+            buf_append(&call->response->body, bytes, left);
+        }
         fail_early(call, HTTP_TOO_LARGE, "the reply is larger than allowed");
         return CURL_WRITEFUNC_ERROR;
     }
