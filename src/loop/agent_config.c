@@ -106,9 +106,7 @@ static int read_role(struct json_object *root, struct agent_config *config, stru
     if (!json_object_object_get_ex(root, "role", &normal)) {
         return error_set(err, RONDO_ERR_CORRUPT, "the options of the run hold no role");
     }
-    const char *text = json_object_to_json_string_ext(normal, JSON_C_TO_STRING_PLAIN);
-    return role_from_normal(text, strlen(text), json_get_string(root, "path", ""), &config->role,
-                            err);
+    return role_from_object(normal, json_get_string(root, "path", ""), &config->role, err);
 }
 
 static enum agent_mode read_mode(struct json_object *root)

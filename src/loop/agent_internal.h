@@ -60,6 +60,7 @@ struct agent {
     char *model_id; /* "provider:name" */
     struct dotenv *dotenv;
     struct net_guard guard;
+    struct json_object *security; /* spec.security.tools, where tools need it; or NULL */
     struct toolbox *toolbox;
     struct mcp_shared *shared;
     char *shared_path;

@@ -3,6 +3,7 @@
 #include "loop/agent_internal.h"
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/memory.h"
 
 #include <json-c/json.h>
@@ -43,8 +44,28 @@ static int open_model(struct agent *agent, struct rondo_error *err)
     return 0;
 }
 
+/** Whether the agent has tools that start programs. */
+static bool starts_programs(const struct role *role)
+{
+    static const char *const types[] = {"shell", "script", "python", "git", "mcp"};
+    size_t count = role->tools == NULL ? 0 : json_object_array_length(role->tools);
+    for (size_t i = 0; i < count; i++) {
+        const char *type = json_get_string(json_object_array_get_idx(role->tools, i), "type", "");
+        for (size_t j = 0; j < sizeof(types) / sizeof(types[0]); j++) {
+            if (strcmp(types[j], type) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/** The role's settings for programs; they are long, and kept only where they are needed. */
 static struct json_object *security_tools(const struct role *role)
 {
+    if (!starts_programs(role)) {
+        return NULL;
+    }
     struct json_object *spec = NULL;
     struct json_object *security = NULL;
     struct json_object *tools = NULL;
@@ -57,6 +78,7 @@ static struct json_object *security_tools(const struct role *role)
 static void describe_surroundings(struct agent *agent, struct tool_surroundings *ret_surroundings)
 {
     const struct role *role = agent->config.role;
+    agent->security = json_object_get(security_tools(role));
     agent->guard = (struct net_guard){
         .allow_hosts = (const char *const *)role->allow_hosts,
     };
@@ -71,7 +93,7 @@ static void describe_surroundings(struct agent *agent, struct tool_surroundings 
         .hide_paths = runtime_hide_paths(agent->runtime),
         .sandbox = role->sandbox == NULL ? "namespace" : role->sandbox,
         .allow_network = role->allows_network,
-        .security_tools = security_tools(role),
+        .security_tools = agent->security,
     };
 }
 
@@ -166,6 +188,7 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
     }
     model_set_system(agent->model, agent->config.system);
     agent_offer_tools(agent);
+    role_drop_normal(agent->config.role);
     return 0;
 }
 
@@ -229,6 +252,7 @@ void agent_free(struct agent *agent)
     mcp_shared_free(agent->shared);
     model_free(agent->model);
     dotenv_free(agent->dotenv);
+    json_object_put(agent->security);
     agent_config_fini(&agent->config);
     free(agent->workspace);
     free(agent->model_id);

@@ -225,6 +225,19 @@ int role_fill(struct json_object *normal, const char *path, struct role **ret_ro
     return 0;
 }
 
+int role_from_object(struct json_object *normal, const char *path, struct role **ret_role,
+                     struct rondo_error *err)
+{
+    return role_fill(json_object_get(normal), path, ret_role, err);
+}
+
+void role_drop_normal(struct role *role)
+{
+    json_object_put(role->normal);
+    role->normal = NULL;
+    role->tools = NULL;
+}
+
 int role_from_normal(const char *json, size_t len, const char *path, struct role **ret_role,
                      struct rondo_error *err)
 {

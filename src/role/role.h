@@ -134,6 +134,16 @@ int role_parse(const char *yaml, size_t len, const char *path, enum role_schema 
 int role_from_normal(const char *json, size_t len, const char *path, struct role **ret_role,
                      struct rondo_error *err);
 
+/** The same for a normal form that was parsed. @param normal a reference is taken */
+int role_from_object(struct json_object *normal, const char *path, struct role **ret_role,
+                     struct rondo_error *err);
+
+/**
+ * Let go of the normal form, once everything was opened that reads it: `normal` and `tools` become
+ * NULL. Whoever needs a part of it longer holds a reference.
+ */
+void role_drop_normal(struct role *role);
+
 /** NULL is allowed. */
 void role_free(struct role *role);
 
