@@ -26,7 +26,7 @@ struct world {
     struct http_response response; /* of the last call */
 };
 
-static int make_world(void **state)
+static inline int make_world(void **state)
 {
     struct world *world = memory_new_zero(1, sizeof(*world));
     world->peer = http_peer_new();
@@ -35,7 +35,7 @@ static int make_world(void **state)
     return 0;
 }
 
-static int end_world(void **state)
+static inline int end_world(void **state)
 {
     struct world *world = *state;
     http_response_fini(&world->response);
