@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Each line of a person is one iteration. While the agent works, its tools and the end of its words
- * are shown as in any run; the answer goes to stdout. Ctrl-C at the prompt or during an answer ends
- * the conversation; whatever was committed stays, and a resume goes on with it.
+ * are shown as in any run; the answer goes to stdout. Ctrl-C during an answer ends the answer, at
+ * the prompt the conversation; whatever was committed stays, and a resume goes on with it.
  */
 #include "cli/chat.h"
 
@@ -27,13 +27,14 @@ struct chat {
 };
 
 /** One line of the person and its answer. @return enum loop_turn or a negative code */
-static int answer(struct chat *chat, const char *words, struct rondo_error *err)
+static int answer_until(struct chat *chat, const char *words, struct cancel *interrupt,
+                        struct rondo_error *err)
 {
     struct display *display =
         run_display_start(chat->session, chat->loop, chat->values, chat->shown);
     int turn = loop_next(chat->loop, err);
     if (turn == LOOP_BODY) {
-        int r = run_agent_answer(chat->agent, display, words, err);
+        int r = run_agent_answer(chat->agent, display, words, interrupt, err);
         turn = r < 0 ? r : turn;
     }
     display_finish(display);
@@ -43,6 +44,21 @@ static int answer(struct chat *chat, const char *words, struct rondo_error *err)
     } else if (turn == LOOP_BODY && !cancel_is_set(loop_cancel(chat->loop))) {
         run_answer_print(run_agent_words(chat->agent), chat->values);
     }
+    return turn;
+}
+
+/** @return enum loop_turn or a negative code */
+static int answer(struct chat *chat, const char *words, struct rondo_error *err)
+{
+    struct cancel interrupt = {0};
+    int r = cancel_init(&interrupt, err);
+    if (r < 0) {
+        return r;
+    }
+    signals_answering(&interrupt);
+    int turn = answer_until(chat, words, &interrupt, err);
+    signals_answering(NULL);
+    cancel_fini(&interrupt);
     return turn;
 }
 

@@ -129,11 +129,13 @@ int run_agent_attach(struct run_agent *agent, struct loop *loop, struct rondo_er
 }
 
 int run_agent_answer(struct run_agent *agent, struct display *display, const char *words,
-                     struct rondo_error *err)
+                     struct cancel *interrupt, struct rondo_error *err)
 {
+    agent_set_interrupt(agent->agent, interrupt);
     agent->display = display;
     display_iteration(display, loop_state(agent->loop)->iteration);
     int r = agent_run(agent->agent, words, err);
+    agent_set_interrupt(agent->agent, NULL);
     agent->display = NULL;
     return r;
 }

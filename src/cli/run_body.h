@@ -53,7 +53,7 @@ void run_body_close(struct run_body *body);
 /** For conversations: bind the agent to its run, and answer one line inside its loop's body. */
 int run_agent_attach(struct run_agent *agent, struct loop *loop, struct rondo_error *err);
 int run_agent_answer(struct run_agent *agent, struct display *display, const char *words,
-                     struct rondo_error *err);
+                     struct cancel *interrupt, struct rondo_error *err);
 /** Why there is no answer, or NULL. */
 const char *run_agent_failure(const struct run_agent *agent);
 

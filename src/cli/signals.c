@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 static _Atomic(struct loop *) signalled_loop;
+static _Atomic(struct cancel *) answer_cancel;
 static atomic_int stop_count;
 static atomic_bool is_terminal_live;
 
@@ -37,6 +38,15 @@ static void on_stop(int number)
 {
     int saved_errno = errno;
     struct loop *loop = atomic_load(&signalled_loop);
+    struct cancel *answer = atomic_load(&answer_cancel);
+    bool is_first = answer != NULL && !cancel_is_set(answer);
+    if (answer != NULL) {
+        cancel_set(answer, CANCEL_GRACEFUL);
+    }
+    if (is_first && number == SIGINT) {
+        errno = saved_errno;
+        return;
+    }
     if (atomic_fetch_add(&stop_count, 1) == 0) {
         if (loop != NULL) {
             loop_stop(loop, CANCEL_GRACEFUL);
@@ -49,7 +59,6 @@ static void on_stop(int number)
         put("\nrondo: stopped at once by a second signal; resume goes on at the last checkpoint\n");
         _exit(EXIT_ABORTED);
     }
-    (void)number;
     errno = saved_errno;
 }
 
@@ -94,6 +103,11 @@ void signals_begin(struct loop *loop)
             sigaction(handlers[i].number, &former_actions[i], NULL);
         }
     }
+}
+
+void signals_answering(struct cancel *answer)
+{
+    atomic_store(&answer_cancel, answer);
 }
 
 void signals_end(void)

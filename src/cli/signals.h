@@ -13,6 +13,13 @@ struct loop;
 /** Install the handlers for `loop`; one loop at a time. */
 void signals_begin(struct loop *loop);
 
+/**
+ * A conversation: while an answer is made, the first INT ends the answer only.
+ * @param answer its token, or NULL when none is made
+ */
+struct cancel;
+void signals_answering(struct cancel *answer);
+
 /** Restore the former handlers. */
 void signals_end(void);
 

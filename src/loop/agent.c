@@ -21,7 +21,7 @@ static int take_step(struct agent *agent, const char *words, struct rondo_error 
     if (memory->finish != FINISH_NONE || memory->is_answered) {
         return AGENT_BODY_OVER;
     }
-    if (cancel_is_set(loop_cancel(agent->loop))) {
+    if (cancel_is_set(agent_cancel(agent))) {
         return AGENT_BODY_CUT;
     }
     if (memory->call_count > 0) {
@@ -73,6 +73,30 @@ static void report_finish(struct agent *agent, struct loop_body_result *result, 
     }
 }
 
+struct cancel *agent_cancel(const struct agent *agent)
+{
+    return agent->interrupt != NULL ? agent->interrupt : loop_cancel(agent->loop);
+}
+
+void agent_set_interrupt(struct agent *agent, struct cancel *interrupt)
+{
+    agent->interrupt = interrupt;
+}
+
+/** An answer that a person has cut short is over: nothing of it goes on with the next words. */
+static int end_interrupted(struct agent *agent)
+{
+    static const char text[] = "Error: a person interrupted this call.";
+    size_t count = agent->memory.call_count;
+    for (size_t i = 0; i < count; i++) {
+        if (agent->memory.call_count > 0 && !agent->memory.calls[i].is_answered) {
+            agent_answer(agent, i, "error", text, sizeof(text) - 1, 0);
+        }
+    }
+    snprintf(agent->message, sizeof(agent->message), "interrupted");
+    return AGENT_BODY_FAILED;
+}
+
 /** A conversation goes on after a failure: the person may say something else. */
 static enum loop_outcome failed_outcome(const struct agent *agent)
 {
@@ -90,6 +114,7 @@ static void report(struct agent *agent, int next)
         .outcome = next == AGENT_BODY_CUT      ? LOOP_INTERRUPTED
                    : next == AGENT_BODY_FAILED ? failed_outcome(agent)
                                                : LOOP_OK,
+        .duration_ns = clock_monotonic(runtime_clock(agent->runtime)) - agent->started_ns,
         .tokens = state->body_tokens,
         .cost_micro = state->body_cost_micro,
         .message = next == AGENT_BODY_FAILED ? agent->message : NULL,
@@ -115,7 +140,8 @@ static int end_body(struct agent *agent, int next, struct rondo_error *err)
     report(agent, next);
     agent->has_failed = next == AGENT_BODY_FAILED;
     if (r == 0 && agent->config.mode == AGENT_CHAT) {
-        r = loop_commit(agent->loop, err); /* The next words may take hours. */
+        loop_end_body(agent->loop); /* The next words may take hours. */
+        r = loop_commit(agent->loop, err);
     }
     if (next != AGENT_BODY_CUT) {
         agent_end_iteration(&agent->memory);
@@ -133,6 +159,10 @@ int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
     }
     if (next < 0) {
         return next;
+    }
+    bool is_interrupted = agent->interrupt != NULL && !cancel_is_set(loop_cancel(agent->loop));
+    if (next == AGENT_BODY_CUT && is_interrupted && cancel_is_set(agent->interrupt)) {
+        next = end_interrupted(agent);
     }
     return end_body(agent, next, err);
 }

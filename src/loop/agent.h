@@ -104,6 +104,13 @@ void agent_free(struct agent *agent);
  */
 int agent_run(struct agent *agent, const char *words, struct rondo_error *err);
 
+/**
+ * For conversations: what ends the answer under way, and not the run. A call that waits for an
+ * answer is told so.
+ * @param interrupt NULL = nothing but the loop's own token
+ */
+void agent_set_interrupt(struct agent *agent, struct cancel *interrupt);
+
 /** Last words of the agent, "" = none. Borrowed until the next agent_run. */
 const char *agent_words(const struct agent *agent);
 

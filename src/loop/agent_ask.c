@@ -165,7 +165,7 @@ static int send(struct agent *agent, struct model_reply *ret_reply, struct rondo
         .message_count = agent->memory.history.count,
         .turn = turn,
         .deadline_ns = agent_deadline_ns(agent),
-        .cancel = loop_cancel(agent->loop),
+        .cancel = agent_cancel(agent),
         .is_streaming = is_watched,
         .watcher = &watcher,
         .idempotency_key = key,

@@ -43,7 +43,7 @@ static void run_job(struct agent *agent, struct agent_job *job)
         .idempotency_key = job->key,
         .arguments = job->arguments,
         .deadline_ns = agent_deadline_ns(agent),
-        .cancel = loop_cancel(agent->loop),
+        .cancel = agent_cancel(agent),
     };
     toolbox_call(agent->toolbox, job->tool, &call, &job->result);
     job->duration_ns = clock_monotonic(clock) - begin_ns;

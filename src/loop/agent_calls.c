@@ -260,7 +260,7 @@ static void begin_batch(struct round *round, size_t first, size_t count)
 
 static void run_jobs(struct round *round)
 {
-    const struct cancel *cancel = loop_cancel(round->agent->loop);
+    const struct cancel *cancel = agent_cancel(round->agent);
     size_t first = 0;
     while (first < round->job_count && round->result == 0 && !cancel_is_set(cancel)) {
         size_t count = batch_size(round, first);
@@ -311,6 +311,5 @@ int agent_make_calls(struct agent *agent, struct rondo_error *err)
         r = call_own_tools(agent, count, err);
     }
     bool is_open = agent->memory.call_count > 0;
-    return r == AGENT_GO_ON && is_open && cancel_is_set(loop_cancel(agent->loop)) ? AGENT_BODY_CUT
-                                                                                  : r;
+    return r == AGENT_GO_ON && is_open && cancel_is_set(agent_cancel(agent)) ? AGENT_BODY_CUT : r;
 }

@@ -64,9 +64,10 @@ struct agent {
     struct toolbox *toolbox;
     struct mcp_shared *shared;
     char *shared_path;
-    int64_t started_ns; /* monotonic: when this process began the iteration */
-    char message[512];  /* why the body failed */
-    bool has_failed;    /* in the last body */
+    struct cancel *interrupt; /* of the answer under way, see agent_set_interrupt */
+    int64_t started_ns;       /* monotonic: when this process began the iteration */
+    char message[512];        /* why the body failed */
+    bool has_failed;          /* in the last body */
 };
 
 /** Whether the body goes on. Negative codes: nothing can be recorded any more. */
@@ -135,6 +136,9 @@ struct agent_job {
  */
 void agent_run_batch(struct agent *agent, struct agent_job *jobs, size_t count,
                      void (*on_done)(void *context, struct agent_job *job), void *context);
+
+/** What ends requests and calls of this iteration. */
+struct cancel *agent_cancel(const struct agent *agent);
 
 /** When this iteration's time is over, monotonic clock. */
 int64_t agent_deadline_ns(const struct agent *agent);

@@ -154,7 +154,7 @@ static int call_finish(struct agent *agent, size_t index, struct json_object *ar
     if (run_conditions_met(state) == spec->condition_count) {
         return accept_finish(agent, index, status);
     }
-    return cancel_is_set(loop_cancel(agent->loop)) ? AGENT_BODY_CUT : answer_unmet(agent, index);
+    return cancel_is_set(agent_cancel(agent)) ? AGENT_BODY_CUT : answer_unmet(agent, index);
 }
 
 int agent_call_own(struct agent *agent, size_t index, struct rondo_error *err)

@@ -19,6 +19,12 @@ void loop_record(struct loop *loop, const struct journal_event *event);
 int loop_commit(struct loop *loop, struct rondo_error *err);
 
 /**
+ * Record the body's result, as reported, now and not with the next loop_next: what follows may
+ * take long.
+ */
+void loop_end_body(struct loop *loop);
+
+/**
  * Ask before a model request: whether the iteration may go on with what is used up by now, and
  * whether this model may be asked. A denial ends the run: it is recorded, and the body must return
  * LOOP_INTERRUPTED.

@@ -62,6 +62,13 @@ static void record_body(struct loop *loop)
     buf_clear(&loop->body_output);
 }
 
+void loop_end_body(struct loop *loop)
+{
+    if (loop->is_in_body) {
+        record_body(loop);
+    }
+}
+
 /** The words of a body live on behind it: the end of the run repeats them. */
 static void forget_body_texts(struct loop *loop)
 {
@@ -250,9 +257,7 @@ static int perform(struct loop *loop, const struct loop_effect *effect, struct r
 static int advance(struct loop *loop, struct rondo_error *err)
 {
     take_mail(loop);
-    if (loop->is_in_body) {
-        record_body(loop);
-    }
+    loop_end_body(loop);
     for (;;) {
         struct loop_effect effect;
         loop_step(&loop->state, &loop->spec, clock_now(runtime_clock(loop->runtime)),

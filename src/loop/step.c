@@ -213,6 +213,12 @@ static const char *estimate_of(const struct gate_limit *limit)
     return limit->is_known && limit->is_estimated ? "monotone" : NULL;
 }
 
+/** The largest limit that can be asked for is none to speak of. */
+static int64_t shown_limit(uint64_t limit)
+{
+    return limit < LIMIT_MAX_ITERATIONS ? (int64_t)limit : 0;
+}
+
 struct journal_event loop_step_gate(const struct run_state *state,
                                     const struct gate_decision *decision)
 {
@@ -223,7 +229,7 @@ struct journal_event loop_step_gate(const struct run_state *state,
             .type = JOURNAL_ITERATION_STARTED,
             .iteration = next,
             .attempt = is_again ? (int64_t)state->attempt + 1 : 1,
-            .limit = (int64_t)decision->iteration_limit,
+            .limit = shown_limit(decision->iteration_limit),
             .estimate = estimate_of(&decision->limits[RUN_LIMIT_ITERATIONS]),
         };
     }
