@@ -100,6 +100,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         BOTH_TIERS(a_script_is_a_tool_with_its_parameters),
+        IN_TIER(landlock, a_script_is_a_tool_with_its_parameters),
         BOTH_TIERS(arguments_are_never_part_of_the_script),
         BOTH_TIERS(other_interpreters_and_failures_are_told),
         BOTH_TIERS(a_script_has_its_own_timeout_that_is_a_result),

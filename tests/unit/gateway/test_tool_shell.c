@@ -409,6 +409,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         BOTH_TIERS(output_is_told_by_stream),
+        IN_TIER(landlock, output_is_told_by_stream),
         BOTH_TIERS(the_exit_code_is_there_for_verifiers),
         BOTH_TIERS(nothing_is_expanded),
         WORLD_TEST(operators_are_refused),
@@ -419,10 +420,12 @@ int main(int argc, char **argv)
         WORLD_TEST(confirmation_is_needed_unless_the_entry_says_no),
         BOTH_TIERS(a_flood_is_cut),
         BOTH_TIERS(a_timeout_ends_all_descendants),
+        IN_TIER(landlock, a_timeout_ends_all_descendants),
         BOTH_TIERS(the_deadline_of_the_call_counts_too),
         BOTH_TIERS(a_call_can_be_cancelled),
         BOTH_TIERS(commands_start_in_the_right_folder),
         BOTH_TIERS(secrets_of_the_environment_do_not_leak),
+        IN_TIER(landlock, secrets_of_the_environment_do_not_leak),
         BOTH_TIERS(the_role_decides_what_is_secret),
         cmocka_unit_test(names_of_secrets_are_without_case),
         IN_TIER(namespace, the_sandbox_holds),
