@@ -33,9 +33,16 @@
 #define MOST_POINTS 2000
 #define PATH_SIZE   (SCENE_PATH + 64)
 
-static const char script[] =
+/** Writing the same file again does no harm, so a call in doubt is repeated. */
+static const char harmless[] =
     "{\"loop\":{\"iterations\":10,\"tool\":\"write_file\",\"summary\":\"Ten notes.\","
     "\"arguments\":{\"path\":\"note-{turn}.txt\",\"content\":\"What turn {turn} has taught.\"}}}";
+
+/** A command may have had its effect: a call in doubt is not repeated, and the agent is told. */
+static const char delicate[] = "{\"loop\":{\"iterations\":10,\"tool\":\"run_shell\",\"summary\":"
+                               "\"Ten notes.\",\"arguments\":{\"command\":\"sh note {turn}\"}}}";
+
+static const char note_script[] = "echo $1 >> effects\n";
 
 /** A scene with a model server. */
 struct world {
@@ -44,6 +51,8 @@ struct world {
     char port[16];
     char role[PATH_SIZE];
     char notes[PATH_SIZE];
+    bool is_delicate;
+    uint64_t doubts;        /* runs in which a call was in doubt */
     struct buf undisturbed; /* the journal of a run that nobody has killed */
 };
 
@@ -77,6 +86,7 @@ static void ask_server(const struct world *world, const char *method, const char
 static void reset_server(const struct world *world)
 {
     auto_buf struct buf reply = {0};
+    const char *script = world->is_delicate ? delicate : harmless;
     ask_server(world, "PUT", "/c/kill/script", script, &reply);
     assert_string_equal(buf_string(&reply), "{}");
 }
@@ -127,11 +137,28 @@ struct account {
     struct buf lines;
     bool was_asked_again[2 * ITERATIONS + 1];
     uint64_t repeated; /* steps */
+    int64_t doubtful;  /* turn whose call is in doubt; 0 = none */
 };
+
+/** The answer to a call in doubt stands for the one that was lost. */
+static void look_for_doubt(struct account *account, struct json_object *data)
+{
+    if (strcmp(json_get_string(data, "outcome", ""), "in_doubt") == 0) {
+        assert_int_equal(account->doubtful, 0);
+        account->doubtful = json_get_int(data, "turn", 0);
+        json_object_object_del(data, "output");
+        json_object_object_add(data, "outcome", json_object_new_string("ok"));
+    } else if (strcmp(json_get_string(data, "name", ""), "run_shell") == 0) {
+        json_object_object_del(data, "output");
+    }
+}
 
 static void add_event(struct account *account, const char *type, struct json_object *data)
 {
     bool is_step = strcmp(type, "model.requested") == 0 || strcmp(type, "tool.requested") == 0;
+    if (strcmp(type, "tool.finished") == 0) {
+        look_for_doubt(account, data);
+    }
     if (!is_of_resume(type, data)) {
         add_line(type, data, &account->lines);
     } else if (is_step) {
@@ -184,11 +211,16 @@ static void write_role(struct world *world)
                "    - type: filesystem\n"
                "      root_path: %s\n"
                "      read_only: false\n"
+               "    - type: shell\n"
+               "      working_dir: %s\n"
+               "      require_confirmation: false\n"
+               "  execution:\n"
+               "    sandbox: none\n"
                "  guardrails:\n"
                "    max_iterations: 20\n"
                "  autonomy:\n"
                "    max_history_messages: 12\n",
-               world->port, world->notes);
+               world->port, world->notes, world->notes);
     assert_int_equal(file_replace(world->role, yaml.data, yaml.len, NULL), 0);
 }
 
@@ -227,6 +259,9 @@ static void clear(struct world *world)
     file_remove_tree(world->notes, NULL);
     assert_int_equal(file_make_folder(world->notes, NULL), 0);
     write_role(world);
+    char path[PATH_SIZE + 16];
+    snprintf(path, sizeof(path), "%s/note", world->notes);
+    assert_int_equal(file_replace(path, note_script, strlen(note_script), NULL), 0);
     reset_server(world);
 }
 
@@ -293,6 +328,26 @@ static void check_notes(const struct world *world)
     }
 }
 
+/** Each command had its effect once; the one in doubt once or never. */
+static void check_effects(const struct world *world, const struct account *account)
+{
+    auto_buf struct buf effects = {0};
+    char path[PATH_SIZE + 32];
+    snprintf(path, sizeof(path), "%s/effects", world->notes);
+    assert_int_equal(file_read(path, 4096, &effects, NULL), 0);
+    int64_t next = 1;
+    char *rest = NULL;
+    for (char *line = strtok_r(effects.data, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        int64_t turn = strtoll(line, NULL, 10);
+        next += next == account->doubtful && turn != next ? 2 : 0;
+        assert_int_equal(turn, next);
+        next += 2;
+    }
+    next += next == account->doubtful ? 2 : 0;
+    assert_int_equal(next, 2 * ITERATIONS + 1);
+}
+
 static void check_end(struct world *world)
 {
     struct account account;
@@ -305,7 +360,13 @@ static void check_end(struct world *world)
     }
     assert_true(account.repeated <= 1);
     check_requests(world, &account);
-    check_notes(world);
+    if (world->is_delicate) {
+        world->doubts += account.doubtful > 0 ? 1 : 0;
+        check_effects(world, &account);
+    } else {
+        assert_int_equal(account.doubtful, 0);
+        check_notes(world);
+    }
     buf_fini(&account.lines);
 }
 
@@ -352,7 +413,8 @@ static void enumerate(void **state, const char *syscall, uint64_t stride, uint64
         points++;
         n += stride;
     }
-    print_message("%s: %" PRIu64 " points\n", syscall, points);
+    print_message("%s: %" PRIu64 " points, %" PRIu64 " calls in doubt\n", syscall, points,
+                  world->doubts);
     assert_true(n < MOST_POINTS);
     assert_true(points >= least);
 }
@@ -384,6 +446,24 @@ static void every_effect_may_be_the_last_call(void **state)
     enumerate(state, "rename,renameat,renameat2", scene_is_long() ? 1 : 2, 5);
 }
 
+/** A command that may have run is never run again. */
+static void a_command_in_doubt_is_not_repeated(void **state)
+{
+    struct world *world = *state;
+    world->is_delicate = true;
+    uint64_t stride = scene_is_long() ? 1 : 4;
+    enumerate(state, "fdatasync,fsync", stride, 40 / stride);
+    assert_true(world->doubts > 0 || !inject_is_possible());
+}
+
+/** The process of the command is about to be made. */
+static void a_command_that_may_not_have_begun_is_not_repeated(void **state)
+{
+    struct world *world = *state;
+    world->is_delicate = true;
+    enumerate(state, "clone,clone3,vfork,fork", scene_is_long() ? 1 : 2, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +471,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_send_may_be_the_last_call, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_receipt_may_be_the_last_call, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_effect_may_be_the_last_call, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_command_in_doubt_is_not_repeated, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_command_that_may_not_have_begun_is_not_repeated, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
