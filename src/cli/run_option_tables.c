@@ -299,6 +299,12 @@ const struct option_row run_options[] = {
      .by_default = "the working directory",
      .help = "Where tools and the conditions' commands work",
      .completes = COMPLETE_FOLDER},
+    {.name = "allow-host",
+     .kind = OPTION_LIST,
+     .offset = IN_ROLE(allow_hosts),
+     .argument = "HOST[:PORT]",
+     .help = "A host that tools may reach though its address is private, besides those that the "
+             "role names; repeatable"},
     {.name = "skill-dir",
      .kind = OPTION_TEXT,
      .offset = IN_ROLE(skill_dir),

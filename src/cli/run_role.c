@@ -51,6 +51,7 @@ static int make_spec(struct role_values *values, struct role *role, const char *
         .system = system,
         .max_iterations = given->max_iterations,
         .token_budget = values->token_budget,
+        .allow_hosts = (const char *const *)values->allow_hosts,
         .is_dry_run = values->is_dry_run != 0,
     };
     struct loop_spec spec;

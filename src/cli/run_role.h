@@ -15,6 +15,7 @@ struct role_values {
     int64_t says_yes;
     char *model;
     char *resume;
+    char **allow_hosts;
     char *skill_dir;
     char *record;
     char *prices;

@@ -31,13 +31,15 @@ enum agent_mode {
 /** What a caller asks for besides the role file. Texts are borrowed. */
 struct agent_options {
     enum agent_mode mode;
-    const char *prompt;     /**< required but for AGENT_CHAT */
-    const char *workspace;  /**< absolute */
-    const char *model;      /**< "provider:name" instead of the role's; NULL = the role's */
-    const char *system;     /**< system prompt: the role's text with its skills */
-    int64_t max_iterations; /**< 0 = the role's */
-    int64_t token_budget;   /**< 0 = the role's */
-    bool is_dry_run;        /**< no model is asked, and no key is needed */
+    const char *prompt;             /**< required but for AGENT_CHAT */
+    const char *workspace;          /**< absolute */
+    const char *model;              /**< "provider:name" instead of the role's; NULL = the role's */
+    const char *system;             /**< system prompt: the role's text with its skills */
+    int64_t max_iterations;         /**< 0 = the role's */
+    int64_t token_budget;           /**< 0 = the role's */
+    const char *const *allow_hosts; /**< hosts that tools may reach besides the role's, though their
+                                         addresses are private; NULL-terminated or NULL */
+    bool is_dry_run;                /**< no model is asked, and no key is needed */
 };
 
 /**

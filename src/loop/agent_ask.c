@@ -225,16 +225,28 @@ static void record_replied(struct agent *agent, const struct model_reply *reply)
     agent_record(agent, &event);
 }
 
+/** Nobody makes these calls any more, not even whoever resumes the run. */
+static void refuse_calls(struct agent *agent)
+{
+    static const char text[] = "Error: it was not called, because the iteration had no calls left.";
+    size_t count = agent->memory.call_count;
+    for (size_t i = 0; i < count; i++) {
+        agent_answer(agent, i, "denied", text, strlen(text), 0);
+    }
+}
+
 static int check_calls(struct agent *agent)
 {
     int64_t most = agent->config.role->guardrails.max_tool_calls;
-    if (agent->memory.usage.tool_calls > most) {
-        return fail(agent,
-                    "Usage limit exceeded: %" PRId64
-                    " tool calls in one iteration; max_tool_calls is %" PRId64,
-                    agent->memory.usage.tool_calls, most);
+    int64_t wanted = agent->memory.usage.tool_calls;
+    if (wanted <= most) {
+        return AGENT_GO_ON;
     }
-    return AGENT_GO_ON;
+    refuse_calls(agent);
+    return fail(agent,
+                "Usage limit exceeded: %" PRId64
+                " tool calls in one iteration; max_tool_calls is %" PRId64,
+                wanted, most);
 }
 
 static int take_reply(struct agent *agent, const struct model_reply *reply)

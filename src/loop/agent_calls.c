@@ -275,13 +275,15 @@ static void run_jobs(struct round *round)
     }
 }
 
-/** The loop's own tools come last: when all is done, the agent may say that it is finished. */
-static int call_own_tools(struct agent *agent, size_t count, struct rondo_error *err)
+/** Call those of the loop's own tools that end the run, or those that do not. */
+static int call_own_tools(struct agent *agent, size_t count, bool is_ending,
+                          struct rondo_error *err)
 {
     int next = AGENT_GO_ON;
-    for (size_t i = 0; i < count && next == AGENT_GO_ON; i++) {
-        bool is_open = agent->memory.call_count > 0 && !agent->memory.calls[i].is_answered;
-        if (is_open && agent_is_own_tool(agent, agent->memory.calls[i].call.name)) {
+    for (size_t i = 0; i < count && next == AGENT_GO_ON && agent->memory.call_count > 0; i++) {
+        const struct agent_call *call = &agent->memory.calls[i];
+        if (!call->is_answered && agent_is_own_tool(agent, call->call.name) &&
+            agent_is_ending_tool(call->call.name) == is_ending) {
             next = agent_call_own(agent, i, err);
         }
     }

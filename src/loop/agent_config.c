@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/parse.h"
 #include "loop/detect.h"
+#include "net/guard.h"
 #include "role/role.h"
 
 #include <json-c/json.h>
@@ -35,6 +36,13 @@ void agent_config_write(const struct role *role, const struct agent_options *opt
     }
     if (options->model != NULL) {
         json_write_string(&writer, "model", options->model);
+    }
+    if (options->allow_hosts != NULL) {
+        json_begin_array(&writer, "allow_hosts");
+        for (size_t i = 0; options->allow_hosts[i] != NULL; i++) {
+            json_write_string(&writer, NULL, options->allow_hosts[i]);
+        }
+        json_end_array(&writer);
     }
     json_write_string(&writer, "path", role->path);
     json_write_string(&writer, "system", options->system);
@@ -109,6 +117,32 @@ static int read_role(struct json_object *root, struct agent_config *config, stru
     return role_from_object(normal, json_get_string(root, "path", ""), &config->role, err);
 }
 
+static size_t count_hosts(char *const *hosts)
+{
+    size_t count = 0;
+    while (hosts != NULL && hosts[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/** The role's hosts and those that the caller has added. */
+static void read_hosts(struct json_object *root, struct agent_config *config)
+{
+    struct json_object *given = NULL;
+    json_object_object_get_ex(root, "allow_hosts", &given);
+    size_t own = count_hosts(config->role->allow_hosts);
+    size_t more = json_object_is_type(given, json_type_array) ? json_object_array_length(given) : 0;
+    config->allow_hosts = memory_new_zero(own + more + 1, sizeof(char *));
+    for (size_t i = 0; i < own; i++) {
+        config->allow_hosts[i] = memory_dup_string(config->role->allow_hosts[i]);
+    }
+    for (size_t i = 0; i < more; i++) {
+        const char *host = json_object_get_string(json_object_array_get_idx(given, i));
+        config->allow_hosts[own + i] = memory_dup_string(host == NULL ? "" : host);
+    }
+}
+
 static enum agent_mode read_mode(struct json_object *root)
 {
     const char *name = json_get_string(root, "mode", "");
@@ -144,6 +178,7 @@ int agent_config_read(const char *json, struct agent_config *ret_config, struct 
         agent_config_fini(&config);
         return r;
     }
+    read_hosts(root, &config);
     *ret_config = config;
     return 0;
 }
@@ -151,6 +186,10 @@ int agent_config_read(const char *json, struct agent_config *ret_config, struct 
 void agent_config_fini(struct agent_config *config)
 {
     role_free(config->role);
+    for (size_t i = 0; config->allow_hosts != NULL && config->allow_hosts[i] != NULL; i++) {
+        free(config->allow_hosts[i]);
+    }
+    free(config->allow_hosts);
     free(config->system);
     free(config->provider);
     free(config->model);
@@ -240,6 +279,19 @@ static char *resolve(const struct role *role, const char *path)
     return buf_steal(&full);
 }
 
+static int check_hosts(const struct agent_options *options, struct rondo_error *err)
+{
+    for (size_t i = 0; options->allow_hosts != NULL && options->allow_hosts[i] != NULL; i++) {
+        if (!net_guard_is_pattern(options->allow_hosts[i])) {
+            return error_set(err, RONDO_ERR_INVALID,
+                             "'%s' is not a host to allow; write a name, an address, "
+                             "name:port, a.b.c.d/n or *.name",
+                             options->allow_hosts[i]);
+        }
+    }
+    return 0;
+}
+
 static int fill_spec(const struct role *role, const struct agent_options *options,
                      struct loop_spec *spec, struct rondo_error *err)
 {
@@ -265,7 +317,10 @@ int agent_spec(const struct role *role, const struct agent_options *options,
                struct loop_spec *ret_spec, struct rondo_error *err)
 {
     struct loop_spec spec = loop_spec_default();
-    int r = fill_spec(role, options, &spec, err);
+    int r = check_hosts(options, err);
+    if (r == 0) {
+        r = fill_spec(role, options, &spec, err);
+    }
     if (r < 0) {
         loop_spec_fini(&spec);
         return r;

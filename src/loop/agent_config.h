@@ -15,6 +15,7 @@ struct agent_config {
     char *system;
     char *provider; /**< of the model in use */
     char *model;
+    char **allow_hosts; /**< the role's and the caller's; NULL-terminated, never NULL */
 };
 
 /** Append the JSON. */

@@ -80,7 +80,7 @@ static void describe_surroundings(struct agent *agent, struct tool_surroundings 
     const struct role *role = agent->config.role;
     agent->security = json_object_get(security_tools(role));
     agent->guard = (struct net_guard){
-        .allow_hosts = (const char *const *)role->allow_hosts,
+        .allow_hosts = (const char *const *)agent->config.allow_hosts,
     };
     *ret_surroundings = (struct tool_surroundings){
         .workspace = agent->workspace,
@@ -109,8 +109,16 @@ static char *find_config(const struct agent *agent)
     return buf_steal(&path);
 }
 
-static bool needs_shared(const struct loop_spec *spec)
+/** Whether a condition or a tool of the role is on a server of rondo.yaml. */
+static bool needs_shared(const struct agent *agent, const struct loop_spec *spec)
 {
+    struct json_object *entries = agent->config.role->tools;
+    size_t count = entries == NULL ? 0 : json_object_array_length(entries);
+    for (size_t i = 0; i < count; i++) {
+        if (json_get_string(json_object_array_get_idx(entries, i), "server", NULL) != NULL) {
+            return true;
+        }
+    }
     for (size_t i = 0; i < spec->condition_count; i++) {
         if (spec->conditions[i].server != NULL) {
             return true;
@@ -122,7 +130,7 @@ static bool needs_shared(const struct loop_spec *spec)
 static int open_shared(struct agent *agent, const struct loop_spec *spec,
                        const struct tool_surroundings *surroundings, struct rondo_error *err)
 {
-    if (!needs_shared(spec)) {
+    if (!needs_shared(agent, spec)) {
         return 0;
     }
     agent->shared_path = find_config(agent);
