@@ -308,10 +308,15 @@ static int make_tool_calls(struct agent *agent, size_t count, struct rondo_error
 int agent_make_calls(struct agent *agent, struct rondo_error *err)
 {
     size_t count = agent->memory.call_count;
+    const struct cancel *cancel = agent_cancel(agent);
     int r = make_tool_calls(agent, count, err);
-    if (r == 0) {
-        r = call_own_tools(agent, count, err);
+    if (r == 0 && !cancel_is_set(cancel)) {
+        r = call_own_tools(agent, count, false, err);
+    }
+    /* When all else is done, the agent may say that it is finished. */
+    if (r == AGENT_GO_ON && !cancel_is_set(cancel)) {
+        r = call_own_tools(agent, count, true, err);
     }
     bool is_open = agent->memory.call_count > 0;
-    return r == AGENT_GO_ON && is_open && cancel_is_set(agent_cancel(agent)) ? AGENT_BODY_CUT : r;
+    return r == AGENT_GO_ON && is_open && cancel_is_set(cancel) ? AGENT_BODY_CUT : r;
 }

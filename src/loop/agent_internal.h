@@ -148,6 +148,8 @@ int64_t agent_deadline_ns(const struct agent *agent);
 /** Tell the model of all tools. */
 void agent_offer_tools(struct agent *agent);
 bool agent_is_own_tool(const struct agent *agent, const char *name);
+/** Whether an own tool ends the run: it comes behind all other calls of its reply. */
+bool agent_is_ending_tool(const char *name);
 /** Call one of them. @return enum agent_next or a negative code */
 int agent_call_own(struct agent *agent, size_t index, struct rondo_error *err);
 

@@ -62,6 +62,11 @@ bool agent_is_own_tool(const struct agent *agent, const char *name)
     return false;
 }
 
+bool agent_is_ending_tool(const char *name)
+{
+    return strcmp(name, "finish_task") == 0;
+}
+
 void agent_offer_tools(struct agent *agent)
 {
     size_t count = toolbox_count(agent->toolbox);
