@@ -68,7 +68,7 @@ void check_pattern(struct role_reader *reader, const struct yaml_node *node, con
         return;
     }
     size_t offset = 0;
-    const char *problem = pattern_problem(text, node->len, &offset);
+    const char *problem = pattern_problem(text, node->len, &reader->pattern_steps_left, &offset);
     if (problem != NULL) {
         reader_error(reader, node, "the syntax is that of Python's `re`",
                      "this is not a regular expression: %s at character %zu of \"%.60s\"", problem,

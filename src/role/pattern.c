@@ -926,13 +926,13 @@ const char *pattern_parse(const char *text, size_t len, struct arena *arena,
     return parser->problem;
 }
 
-const char *pattern_problem(const char *text, size_t len, size_t *ret_offset)
+const char *pattern_problem(const char *text, size_t len, uint32_t *steps_left, size_t *ret_offset)
 {
     struct arena arena = {0};
     struct pattern_node *root = NULL;
     *ret_offset = 0;
     const char *problem = pattern_parse(text, len, &arena, &root, ret_offset);
-    if (problem == NULL && pattern_runs_away(root)) {
+    if (problem == NULL && pattern_runs_away(root, steps_left)) {
         problem = "repetitions within repetitions that would take for ever";
     }
     arena_fini(&arena);

@@ -51,5 +51,11 @@ struct pattern_node {
 const char *pattern_parse(const char *text, size_t len, struct arena *arena,
                           struct pattern_node **ret_root, size_t *ret_offset);
 
-/** Whether searching "aaa...a!" (100 a) takes so many steps that it would not end in a second. */
-bool pattern_runs_away(const struct pattern_node *root);
+/** Steps that searching for the expressions of one file may take together; then none is tried. */
+#define PATTERN_STEPS 60000000
+
+/**
+ * Whether searching "aaa...a!" (100 a) takes so many steps that it would not end in a second.
+ * @param steps_left less by the steps that this took; where they run out, the answer is no
+ */
+bool pattern_runs_away(const struct pattern_node *root, uint32_t *steps_left);

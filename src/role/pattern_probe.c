@@ -22,7 +22,8 @@ struct rest {
 };
 
 struct probe {
-    unsigned steps;
+    uint32_t steps;
+    uint32_t most; /**< steps after which the probe gives up */
     unsigned depth;
     bool is_over;    /**< too many steps */
     bool is_unknown; /**< cannot be judged */
@@ -171,7 +172,7 @@ static bool match(struct probe *probe, const struct pattern_node *node, int at,
                   const struct rest *rest)
 {
     probe->steps++;
-    probe->is_over = probe->is_over || probe->steps > MAX_STEPS;
+    probe->is_over = probe->is_over || probe->steps > probe->most;
     probe->is_unknown = probe->is_unknown || probe->depth > MAX_DEPTH;
     if (probe->is_over || probe->is_unknown) {
         return true;
@@ -189,13 +190,14 @@ static bool match(struct probe *probe, const struct pattern_node *node, int at,
     return is_match;
 }
 
-bool pattern_runs_away(const struct pattern_node *root)
+bool pattern_runs_away(const struct pattern_node *root, uint32_t *steps_left)
 {
-    struct probe probe = {0};
+    struct probe probe = {.most = *steps_left < MAX_STEPS ? *steps_left : MAX_STEPS};
     for (int at = 0; at <= TEXT_LEN; at++) {
         if (match_alone(&probe, root, at)) {
             break;
         }
     }
-    return probe.is_over && !probe.is_unknown;
+    *steps_left -= probe.steps < probe.most ? probe.steps : probe.most;
+    return probe.is_over && !probe.is_unknown && probe.most == MAX_STEPS;
 }

@@ -323,6 +323,7 @@ static int make_map(struct reader *reader, const struct children *children, stru
 
 static void measure(struct yaml_node *node)
 {
+    node->height = 1;
     for (size_t i = 0; i < node->count; i++) {
         const struct yaml_node *child =
             node->kind == YAML_MAP ? node->pairs[i].value : node->items[i];

@@ -48,7 +48,7 @@ struct yaml_node {
     struct yaml_pair *pairs;  /**< YAML_MAP, after merging, each key once */
     size_t count;
     size_t size;         /**< nodes in it, itself and aliases counted */
-    size_t height;       /**< levels below it */
+    size_t height;       /**< levels of lists and maps, itself counted; 0 of a scalar */
     const char *problem; /**< why this value is none ("month 13"), or NULL */
 };
 

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which values pass for a boolean, a whole number, a number, a text. */
+#include "role_help.h"
+
+#include <stdio.h>
+
+/** A table row: what is written, and what it becomes in the normal form (NULL = an error). */
+struct row {
+    const char *yaml;
+    const char *json;
+};
+
+static void check(const char *format, const char *path, const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct buf text = {0};
+        buf_append_string(&text, HEAD);
+        buf_printf(&text, "  %s%s\n", format, rows[i].yaml);
+        struct reading reading = read_text(buf_string(&text));
+        if ((reading.role != NULL) != (rows[i].json != NULL)) {
+            fail_msg("%s is %s", rows[i].yaml, reading.role == NULL ? "refused" : "taken");
+        }
+        if (reading.role != NULL) {
+            expect_normal(&reading, path, rows[i].json);
+        }
+        reading_fini(&reading);
+        buf_fini(&text);
+    }
+}
+
+static void whole_numbers(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"7", "7"},
+        {"7.0", "7"},
+        {"7.5", NULL},
+        {"\"7\"", "7"},
+        {"\" 7 \"", "7"},
+        {"\"7.0\"", "7"},
+        {"\"7.\"", NULL},
+        {"\"7.5\"", NULL},
+        {"\"1_000\"", "1000"},
+        {"\"1__0\"", NULL},
+        {"\"+5\"", "5"},
+        {"\"-5\"", "-5"},
+        {"\"0x10\"", NULL},
+        {"1e3", NULL},
+        {"yes", "1"},
+        {"no", "0"},
+        {"~", NULL},
+        {"[7]", NULL},
+        {".inf", NULL},
+        {"\"\"", NULL},
+        {"-3", "-3"},
+        {"99999999999999999999", NULL},
+        {"2026-01-01", NULL},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char value[64];
+        snprintf(value, sizeof(value), "%s}", rows[i].yaml);
+        const struct row row = {value, rows[i].json};
+        check("autonomy: {max_plan_steps: ", "spec.autonomy.max_plan_steps", &row, 1);
+    }
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"0.5", "0.5"},    {"1", "1.0"},         {"yes", "1.0"},        {"\"0.5\"", "0.5"},
+        {"1e3", "1000.0"}, {"\" 1.5 \"", "1.5"}, {"\"1_0.5\"", "10.5"}, {"\"0x1\"", NULL},
+        {"\"\"", NULL},    {"\"nan\"", NULL},    {".inf", NULL},        {".nan", NULL},
+        {"0.1", "0.1"},    {"{}", NULL},         {"~", NULL},           {"1e400", NULL},
+        {"-1", "-1.0"},    {"3.0e-05", "3e-05"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char value[64];
+        snprintf(value, sizeof(value), "%s}", rows[i].yaml);
+        const struct row row = {value, rows[i].json};
+        check("autonomy: {iteration_delay_seconds: ", "spec.autonomy.iteration_delay_seconds", &row,
+              1);
+    }
+}
+
+static void booleans(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"true", "true"}, {"off", "false"}, {"1", "true"}, {"0", "false"},     {"1.0", "true"},
+        {"2", NULL},      {"0.5", NULL},    {"y", "true"}, {"\"F\"", "false"}, {"\"TRUE\"", "true"},
+        {"\"2\"", NULL},  {"\"\"", NULL},   {"~", NULL},   {"[]", NULL},       {"\" true\"", NULL},
+    };
+    check("ingest:\n    sources: [x]\n    watch: ", "spec.ingest.watch", rows, COUNT(rows));
+}
+
+static void texts(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"x", "\"x\""}, {"\"5\"", "\"5\""}, {"5", NULL},   {"1.5", NULL},
+        {"yes", NULL},  {"~", NULL},        {"[x]", NULL}, {"2026-01-01", NULL},
+        {"''", "\"\""}, {"1e3", "\"1e3\""},
+    };
+    check("autonomy:\n    continuation_prompt: ", "spec.autonomy.continuation_prompt", rows,
+          COUNT(rows));
+}
+
+static void optional_texts_may_be_null(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"~", "null"},
+        {"", "null"},
+        {"x", "\"x\""},
+        {"5", NULL},
+    };
+    check("ingest:\n    sources: [x]\n    store_path: ", "spec.ingest.store_path", rows,
+          COUNT(rows));
+}
+
+static void lists_and_maps(void **state)
+{
+    (void)state;
+    static const struct row lists[] = {
+        {"[a, b]", "[\"a\",\"b\"]"},
+        {"[]", "[]"},
+        {"a", NULL},
+        {"[1]", NULL},
+        {"{a: b}", NULL},
+        {"~", NULL},
+    };
+    check("skills: ", "spec.skills", lists, COUNT(lists));
+    static const struct row maps[] = {
+        {"{a: b}", "{\"a\":\"b\"}"},
+        {"{}", "{}"},
+        {"{a: 1}", NULL},
+        {"{1: a}", NULL},
+        {"[a]", NULL},
+        {"{a: ~}", NULL},
+    };
+    check("tools:\n  - type: http\n    base_url: u\n    headers: ", "spec.tools.0.headers", maps,
+          COUNT(maps));
+    static const struct row numbers[] = {
+        {"[1, \"2\", 3.0]", "[1,2,3]"},
+        {"[x]", NULL},
+        {"1", NULL},
+    };
+    check("triggers:\n  - type: telegram\n    allowed_user_ids: ",
+          "spec.triggers.0.allowed_user_ids", numbers, COUNT(numbers));
+}
+
+static void anything_is_kept_as_it_is(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"{a: [1, 1.5, yes, ~, x], b: {c: 2026-01-01}}",
+         "{\"a\":[1,1.5,true,null,\"x\"],\"b\":{\"c\":\"2026-01-01\"}}"},
+        {"{1: a}", NULL},
+        {"{a: {1: b, ~: c}}", "{\"a\":{\"1\":\"b\",\"None\":\"c\"}}"},
+    };
+    check("tools:\n  - type: custom\n    module: m\n    config: ", "spec.tools.0.config", rows,
+          COUNT(rows));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(booleans),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(optional_texts_may_be_null),
+        cmocka_unit_test(lists_and_maps),
+        cmocka_unit_test(anything_is_kept_as_it_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

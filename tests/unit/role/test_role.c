@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Role files: verdicts, where findings are, normal forms, Rondo's additions. */
+#include "role_help.h"
+
+#include "base/limits.h"
+
+#include <stdio.h>
+
+static void a_small_file_has_all_defaults(void **state)
+{
+    (void)state;
+    struct reading reading = read_right(HEAD);
+    const struct role *role = reading.role;
+    assert_string_equal(role->name, "my-agent");
+    assert_string_equal(role->text, "R");
+    assert_string_equal(role->path, "/roles/role.yaml");
+    assert_string_equal(role->folder, "/roles");
+    assert_string_equal(role->description, "");
+    assert_null(role->model.base_url);
+    assert_int_equal(role->model.max_tokens, 4096);
+    assert_int_equal(role->model.price_input_micro, -1);
+    assert_int_equal(role->guardrails.max_iterations, 10);
+    assert_int_equal(role->guardrails.max_request_limit, 30);
+    assert_int_equal(role->guardrails.autonomous_token_budget, -1);
+    assert_false(role->autonomy.is_given);
+    assert_int_equal(role->autonomy.max_history_messages, 40);
+    assert_int_equal(role->autonomy.max_no_tool_call_iterations, 2);
+    assert_int_equal(role->autonomy.checkpoint_interval, 1);
+    assert_non_null(strstr(role->autonomy.continuation_prompt, "finish_task"));
+    assert_null(role->sandbox);
+    assert_null(role->policy);
+    assert_true(role->allows_network);
+    assert_int_equal(json_object_array_length(role->tools), 0);
+    expect_normal(&reading, "spec.autonomy", "null");
+    assert_false(has_normal(&reading, "spec", "policy"));
+    assert_false(has_normal(&reading, "spec", "execution"));
+    assert_false(has_normal(&reading, "spec.security", "docker"));
+    reading_fini(&reading);
+}
+
+static void the_form_of_1_13_has_what_came_later(void **state)
+{
+    (void)state;
+    const char *text = HEAD "  autonomy: {}\n  memory: {}\n  tools: [{type: shell}]\n";
+    struct reading reading = read_bytes(text, strlen(text), ROLE_SCHEMA_1_13);
+    expect_normal(&reading, "spec.autonomy.max_no_tool_call_iterations", "2");
+    expect_normal(&reading, "spec.memory.store_backend", "\"zvec\"");
+    expect_normal(&reading, "spec.security.docker.image", "\"python:3.12-slim\"");
+    expect_normal(&reading, "spec.tools.0.permissions", "null");
+    reading_fini(&reading);
+}
+
+static void what_came_later_is_in_the_form_of_1_0_where_it_is_given(void **state)
+{
+    (void)state;
+    struct reading reading =
+        read_right(HEAD "  autonomy: {max_no_tool_call_iterations: 5}\n"
+                        "  security: {docker: {enabled: true}}\n"
+                        "  tools: [{type: shell, permissions: {deny: [\"command=rm *\"]}}]\n");
+    expect_normal(&reading, "spec.autonomy.max_no_tool_call_iterations", "5");
+    expect_normal(&reading, "spec.security.docker.enabled", "true");
+    expect_normal(&reading, "spec.tools.0.permissions",
+                  "{\"default\":\"allow\",\"allow\":[],\"deny\":[\"command=rm *\"]}");
+    assert_int_equal(reading.role->autonomy.max_no_tool_call_iterations, 5);
+    reading_fini(&reading);
+}
+
+static void the_limit_of_requests_follows_the_limit_of_calls(void **state)
+{
+    (void)state;
+    struct reading few = read_right(HEAD "  guardrails: {max_tool_calls: 20}\n");
+    expect_normal(&few, "spec.guardrails.max_request_limit", "30");
+    struct reading many = read_right(HEAD "  guardrails: {max_tool_calls: 21}\n");
+    expect_normal(&many, "spec.guardrails.max_request_limit", "31");
+    struct reading given = read_right(HEAD "  guardrails: {max_request_limit: 5}\n");
+    expect_normal(&given, "spec.guardrails.max_request_limit", "5");
+    reading_fini(&few);
+    reading_fini(&many);
+    reading_fini(&given);
+}
+
+static void the_old_limit_of_memories_counts_where_the_new_one_does_not(void **state)
+{
+    (void)state;
+    struct reading old = read_right(HEAD "  memory: {max_memories: 5}\n");
+    expect_normal(&old, "spec.memory.semantic.max_memories", "5");
+    struct reading both =
+        read_right(HEAD "  memory: {max_memories: 5, semantic: {max_memories: 7}}\n");
+    expect_normal(&both, "spec.memory.semantic.max_memories", "7");
+    reading_fini(&old);
+    reading_fini(&both);
+}
+
+static void all_errors_are_found_each_with_place_and_path(void **state)
+{
+    (void)state;
+    expect_findings(
+        "apiVersion: initrunner/v2\n"
+        "kind: Agent\n"
+        "metadata: {name: My}\n"
+        "spec:\n"
+        "  role: 5\n"
+        "  model: {provider: p, temperature: 3}\n"
+        "  tools:\n"
+        "    - type: filesystem\n"
+        "    - {type: datetime}\n"
+        "    - type: api\n"
+        "      name: n\n"
+        "      base_url: u\n"
+        "      endpoints:\n"
+        "        - path: /\n"
+        "          method: FETCH\n",
+        "error 1:13 apiVersion: \"initrunner/v2\" is not allowed here\n"
+        "error 3:18 metadata.name: \"My\" is not a name\n"
+        "error 5:9 spec.role: a text is expected, but this is the number 5\n"
+        "error 6:10 spec.model.name: `name` is missing\n"
+        "error 6:37 spec.model.temperature: 3 is too large\n"
+        "error 14:11 spec.tools[2].endpoints[0].name: `name` is missing\n"
+        "error 15:19 spec.tools[2].endpoints[0].method: \"FETCH\" is not allowed here\n");
+}
+
+static void what_is_wrong_comes_with_what_would_be_right(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *hint;
+    } cases[] = {
+        {HEAD "  guardrails: {max_iteration: 3}\n", "did you mean `max_iterations`?"},
+        {HEAD "  tools: [{type: shel}]\n", "did you mean `shell`?"},
+        {HEAD "  output: {type: jsonschema}\n",
+         "use text or json_schema; did you mean `json_schema`?"},
+        {HEAD "  triggers: [{type: crom}]\n",
+         "use cron, file_watch, webhook, telegram or discord; did you mean `cron`?"},
+        {HEAD "  skills: x\n", "write it as a list: [\"x\"]"},
+        {HEAD "  policy: yes\n", "put it in quotes: \"yes\""},
+        {HEAD "  guardrails: {max_iterations: 0}\n", "more than 0"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct reading reading = read_text(cases[i].text);
+        assert_int_equal(reading.findings.count, 1);
+        assert_string_equal(reading.findings.items[0].hint, cases[i].hint);
+        reading_fini(&reading);
+    }
+}
+
+static void what_has_no_effect_is_warned_of(void **state)
+{
+    (void)state;
+    expect_findings(
+        HEAD "  resources: {cpu: 1}\n"
+             "  ingest: {sources: [x], watch: true}\n"
+             "  security: {audit: {max_records: 5}, sandbox: {backend: none}}\n"
+             "  reasoning: {pattern: react}\n"
+             "  observability: {trace_tool_calls: true, foo: 1}\n"
+             "  1: x\n"
+             "  foo: {bar: 1}\n"
+             "  foo: 2\n",
+        "warning 7:14 spec.resources: this setting has no effect, neither in InitRunner nor here\n"
+        "warning 8:33 spec.ingest.watch: this setting has no effect, neither in InitRunner nor "
+        "here\n"
+        "warning 9:21 spec.security.audit: this setting has no effect, neither in InitRunner nor "
+        "here\n"
+        "warning 9:39 spec.security.sandbox: a setting of later versions of InitRunner; it has no "
+        "effect here\n"
+        "warning 10:3 spec.reasoning: a setting of later versions of InitRunner; it has no effect "
+        "here\n"
+        "warning 11:37 spec.observability.trace_tool_calls: this setting has no effect, neither in "
+        "InitRunner nor here\n"
+        "warning 11:43 spec.observability.foo: unknown key; it has no effect\n"
+        "warning 12:3 spec.1: this key is no text but the number 1; it has no effect\n"
+        "warning 14:3 spec.foo: this key is on line 13 already; the last one counts\n"
+        "warning 14:3 spec.foo: unknown key; it has no effect\n");
+}
+
+static void triggers_are_warned_of_where_they_would_not_do_as_they_say(void **state)
+{
+    (void)state;
+    expect_findings(
+        HEAD "  triggers:\n"
+             "    - {type: cron, schedule: nope, prompt: x, timezone: 1h, autonomous: true}\n"
+             "    - {type: webhook}\n",
+        "warning 8:30 spec.triggers[0].schedule: this is not a cron expression: the minute (first "
+        "field) is wrong; 0 to 59\n"
+        "warning 8:57 spec.triggers[0].timezone: \"1h\" is not a time zone\n"
+        "warning 8:73 spec.triggers[0].autonomous: without spec.autonomy this trigger gives a "
+        "single answer\n"
+        "warning 9:7 spec.triggers[1]: without a secret one is made up, so that nobody can call "
+        "this webhook\n");
+    struct reading reading = read_right(HEAD "  triggers: [{type: webhook}]\n");
+    expect_normal(&reading, "spec.triggers.0.secret", "\"<generated>\"");
+    reading_fini(&reading);
+}
+
+static void documents_that_are_no_agents_are_told_by_name(void **state)
+{
+    (void)state;
+    expect_findings("kind: Team\nfoo: 1\n", "error 1:7 kind: this is a Team document, which rondo "
+                                            "does not run; it runs agents\n");
+    expect_findings("name: a\nprompt: b\n", "error 1:1 : this is InitRunner's flat form of 2026, "
+                                            "which rondo does not read yet\n");
+    expect_findings("", "error 0:0 : a role file is a map, but this is empty\n");
+    expect_findings("- a\n", "error 1:1 : a role file is a map, but this is a list\n");
+    expect_findings("a: [\n", "error 2:1 : this is not valid YAML: did not find expected node "
+                              "content, while parsing a flow node\n");
+}
+
+static void values_that_python_cannot_make_are_errors_also_under_unknown_keys(void **state)
+{
+    (void)state;
+    expect_findings(HEAD "  foo: {bar: [2026-13-01]}\n  role2: <<\n",
+                    "warning 7:3 spec.foo: unknown key; it has no effect\n"
+                    "error 7:15 spec.foo.bar[0]: a date that does not exist: 2026-13-01\n"
+                    "warning 8:3 spec.role2: unknown key; it has no effect\n"
+                    "error 8:10 spec.role2: `<<` is a key of YAML 1.1, no value\n");
+    assert_false(is_valid(HEAD "  foo: \"a\\0b\"\n"));
+}
+
+/** One rule a row: a piece of a file that breaks it, and one that keeps it. */
+static void rules_of_single_settings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *right, *wrong;
+    } rules[] = {
+        {HEAD "  guardrails: {max_tool_calls: 0}\n", HEAD "  guardrails: {max_tool_calls: -1}\n"},
+        {HEAD "  guardrails: {input_tokens_limit: ~}\n",
+         HEAD "  guardrails: {input_tokens_limit: 0}\n"},
+        {HEAD "  observability: {sample_rate: 1}\n", HEAD "  observability: {sample_rate: 1.1}\n"},
+        {HEAD "  observability: ~\n", HEAD "  guardrails: ~\n"},
+        {HEAD "  ingest: {sources: []}\n", HEAD "  ingest: {}\n"},
+        {HEAD "  ingest: {sources: [x], chunking: {chunk_size: 10, chunk_overlap: 9}}\n",
+         HEAD "  ingest: {sources: [x], chunking: {chunk_size: 10, chunk_overlap: 10}}\n"},
+        {HEAD "  memory: {store_backend: zvec}\n", HEAD "  memory: {store_backend: sqlite_vec}\n"},
+        {HEAD "  output: {type: json_schema, schema_file: x}\n",
+         HEAD "  output: {type: json_schema, schema_file: x, schema: {}}\n"},
+        {HEAD "  output: {type: text, schema_file: x, schema: {}}\n",
+         HEAD "  output: {type: json_schema}\n"},
+        {HEAD "  security: {content: {blocked_input_patterns: [\"a+\"]}}\n",
+         HEAD "  security: {content: {redact_patterns: [\"a\", \"(\"]}}\n"},
+        {HEAD "  security: {rate_limit: {burst_size: 1}}\n",
+         HEAD "  security: {rate_limit: {burst_size: 0}}\n"},
+        {HEAD "  security: {docker: {memory_limit: 1G}}\n",
+         HEAD "  security: {docker: {memory_limit: 1GB}}\n"},
+        {HEAD "  security: {docker: {cpu_limit: 0.1}}\n",
+         HEAD "  security: {docker: {cpu_limit: 0}}\n"},
+        {HEAD "  security: {docker: {extra_args: [--init]}}\n",
+         HEAD "  security: {docker: {extra_args: [\"--cap-add=ALL\"]}}\n"},
+        {HEAD "  security: {docker: {bind_mounts: [{source: a, target: /b}]}}\n",
+         HEAD "  security: {docker: {bind_mounts: [{source: a, target: b}]}}\n"},
+        {HEAD "  security: {docker: {bind_mounts: [{source: a, target: /b},"
+              " {source: a, target: /c}]}}\n",
+         HEAD "  security: {docker: {bind_mounts: [{source: a, target: /b},"
+              " {source: a, target: /b}]}}\n"},
+        {HEAD "  security: {docker: {bind_mounts: [{source: a, target: /works}]}}\n",
+         HEAD "  security: {docker: {bind_mounts: [{source: a, target: /work}]}}\n"},
+        {HEAD "  security: {docker: {image: x}}\n", HEAD "  security: {docker: {image: \" \"}}\n"},
+        {TOOL "    - {type: mcp, command: x}\n", TOOL "    - {type: mcp, url: x}\n"},
+        {TOOL "    - {type: mcp, transport: sse, url: x}\n",
+         TOOL "    - {type: mcp, transport: streamable-http, command: x}\n"},
+        {TOOL "    - {type: mcp, command: x, tool_filter: [a]}\n",
+         TOOL "    - {type: mcp, command: x, tool_filter: [a], tool_exclude: [b]}\n"},
+        {TOOL "    - {type: delegate, agents: [{name: a, role_file: b}]}\n",
+         TOOL "    - {type: delegate, agents: [{name: a, url: b}]}\n"},
+        {TOOL "    - {type: delegate, mode: mcp, agents: [{name: a, url: b}]}\n",
+         TOOL "    - {type: delegate, mode: mcp, agents: [{name: a, role_file: b}]}\n"},
+        {TOOL "    - {type: search}\n", TOOL "    - {type: search, provider: brave}\n"},
+        {TOOL "    - {type: email, imap_host: a, username: b, password: c}\n",
+         TOOL "    - {type: email, imap_host: a, username: b, password: c, read_only: false}\n"},
+        {TOOL "    - {type: script, scripts: [{name: a, body: x}, {name: b, body: x}]}\n",
+         TOOL "    - {type: script, scripts: [{name: a, body: x}, {name: a, body: x}]}\n"},
+        {TOOL "    - {type: script, scripts: [{name: a, body: x}]}\n",
+         TOOL "    - {type: script, scripts: []}\n"},
+        {TOOL "    - {type: script, scripts: [{name: a_1, body: x}]}\n",
+         TOOL "    - {type: script, scripts: [{name: 1a, body: x}]}\n"},
+        {TOOL "    - {type: script, scripts: [{name: a, body: x}]}\n",
+         TOOL "    - {type: script, scripts: [{name: a, body: \" \\n\"}]}\n"},
+        {TOOL "    - {type: shell, permissions: {allow: [\"a=b\", \"*x\"]}}\n",
+         TOOL "    - {type: shell, permissions: {allow: [\"=b\"]}}\n"},
+        {TOOL "    - {type: shell, permissions: {default: deny}}\n",
+         TOOL "    - {type: shell, permissions: {deny: [\"a=\"]}}\n"},
+        {TOOL "    - {type: sql, database: x}\n", TOOL "    - {type: sql}\n"},
+        {TOOL "    - {type: slack, webhook_url: x}\n", TOOL "    - {type: slack}\n"},
+        {TOOL "    - {type: think, max_thoughts: 999}\n", TOOL "    - {typ: think}\n"},
+        {TOOL "    - {type: zzz, a: {b: 1}}\n", TOOL "    - {type: 5}\n"},
+        {HEAD "  sinks: [{type: file, path: x}]\n", HEAD "  sinks: [{type: zzz}]\n"},
+        {HEAD "  sinks: [{type: custom, module: m, function: f}]\n",
+         HEAD "  sinks: [{type: custom, module: m}]\n"},
+        {HEAD "  triggers: [{type: discord}]\n", HEAD "  triggers: [{type: heartbeat, file: x}]\n"},
+        {HEAD "  triggers: [{type: file_watch, paths: [.]}]\n",
+         HEAD "  triggers: [{type: file_watch}]\n"},
+    };
+    for (size_t i = 0; i < COUNT(rules); i++) {
+        if (!is_valid(rules[i].right)) {
+            fail_msg("refused: %s", rules[i].right);
+        }
+        if (is_valid(rules[i].wrong)) {
+            fail_msg("taken: %s", rules[i].wrong);
+        }
+    }
+}
+
+static void names_of_agents_have_a_form(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool is_right;
+    } cases[] = {
+        {"ab", true},   {"a-b", true},  {"a1", true},   {"1a", true},
+        {"a--b", true}, {"a", false},   {"-ab", false}, {"ab-", false},
+        {"aB", false},  {"a_b", false}, {"a b", false}, {"\"\"", false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: %s}\n"
+                 "spec: {role: R, model: {provider: p, name: n}}\n",
+                 cases[i].name);
+        if (is_valid(text) != cases[i].is_right) {
+            fail_msg("%s is %s", cases[i].name, cases[i].is_right ? "refused" : "taken");
+        }
+    }
+}
+
+static void an_unknown_tool_is_kept_for_a_plug_in(void **state)
+{
+    (void)state;
+    struct reading reading = read_right(TOOL "    - {type: zzz, a: 1, b: [x]}\n");
+    expect_normal(&reading, "spec.tools.0",
+                  "{\"type\":\"zzz\",\"config\":{\"a\":1,\"b\":[\"x\"]}}");
+    reading_fini(&reading);
+}
+
+static void a_file_can_have_everything_of_rondo_itself(void **state)
+{
+    (void)state;
+    struct reading reading = read_right(
+        "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: my-agent}\nspec:\n  role: R\n"
+        "  model: {provider: p, name: n, price: {input: 0.25, output: 2}}\n"
+        "  autonomy:\n"
+        "    checkpoint_interval: 3\n"
+        "    exit_conditions:\n"
+        "      - all_tests_pass\n"
+        "      - {name: quick, command: make quick, timeout_seconds: 5}\n"
+        "      - {name: scan, tool: scan_all, server: scanner, arguments: {path: /a/b}}\n"
+        "  policy: ./my.cedar\n"
+        "  execution: {sandbox: landlock, network: false, allow_hosts: [localhost, 10.0.0.1]}\n");
+    const struct role *role = reading.role;
+    assert_int_equal(role->model.price_input_micro, 250000);
+    assert_int_equal(role->model.price_output_micro, 2000000);
+    assert_int_equal(role->autonomy.checkpoint_interval, 3);
+    assert_int_equal(role->condition_count, 3);
+    assert_string_equal(role->conditions[0].name, "all_tests_pass");
+    assert_null(role->conditions[0].command);
+    assert_int_equal(role->conditions[0].timeout_seconds, 30);
+    assert_string_equal(role->conditions[1].command, "make quick");
+    assert_int_equal(role->conditions[1].timeout_seconds, 5);
+    assert_string_equal(role->conditions[2].tool, "scan_all");
+    assert_string_equal(role->conditions[2].server, "scanner");
+    assert_string_equal(role->conditions[2].arguments, "{\"path\":\"/a/b\"}");
+    assert_string_equal(role->policy, "./my.cedar");
+    assert_string_equal(role->sandbox, "landlock");
+    assert_false(role->allows_network);
+    assert_string_equal(role->allow_hosts[1], "10.0.0.1");
+    assert_null(role->allow_hosts[2]);
+    expect_normal(&reading, "spec.execution",
+                  "{\"sandbox\":\"landlock\",\"network\":false,\"allow_hosts\":[\"localhost\","
+                  "\"10.0.0.1\"]}");
+    reading_fini(&reading);
+}
+
+static void exit_conditions_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "[a, a]",
+        "[\"a b\"]",
+        "[-a]",
+        "[{command: x}]",
+        "[{name: a, command: \" \"}]",
+        "[{name: a, command: x, tool: y}]",
+        "[{name: a, server: x}]",
+        "[{name: a, arguments: {x: 1}}]",
+        "[{name: a, timeout_seconds: 0}]",
+        "[{name: a, timeout_seconds: 86401}]",
+        "[5]",
+        "a",
+    };
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        struct buf text = {0};
+        buf_printf(&text, HEAD "  autonomy: {exit_conditions: %s}\n", wrong[i]);
+        if (is_valid(buf_string(&text))) {
+            fail_msg("%s is taken", wrong[i]);
+        }
+        buf_fini(&text);
+    }
+}
+
+static bool takes_conditions(size_t count)
+{
+    struct buf text = {0};
+    buf_append_string(&text, HEAD "  autonomy:\n    exit_conditions:\n");
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(&text, "      - c%zu\n", i);
+    }
+    bool is_right = is_valid(buf_string(&text));
+    buf_fini(&text);
+    return is_right;
+}
+
+static void the_number_of_exit_conditions_has_a_limit(void **state)
+{
+    (void)state;
+    assert_true(takes_conditions(LIMIT_CONDITIONS));
+    assert_false(takes_conditions(LIMIT_CONDITIONS + 1));
+}
+
+static bool takes_tools(size_t count)
+{
+    struct buf text = {0};
+    buf_append_string(&text, TOOL);
+    for (size_t i = 0; i < count; i++) {
+        buf_append_string(&text, "    - type: think\n");
+    }
+    bool is_right = is_valid(buf_string(&text));
+    buf_fini(&text);
+    return is_right;
+}
+
+static void the_number_of_tools_has_a_limit(void **state)
+{
+    (void)state;
+    assert_true(takes_tools(LIMIT_ROLE_LIST));
+    assert_false(takes_tools(LIMIT_ROLE_LIST + 1));
+}
+
+static void the_size_of_a_file_has_a_limit(void **state)
+{
+    (void)state;
+    size_t head = strlen(HEAD);
+    char *text = malloc(LIMIT_ROLE_FILE_BYTES + 2);
+    memset(text, '#', LIMIT_ROLE_FILE_BYTES + 2);
+    memcpy(text, HEAD, head);
+    struct reading reading = read_bytes(text, LIMIT_ROLE_FILE_BYTES, ROLE_SCHEMA_1_0);
+    assert_non_null(reading.role);
+    reading_fini(&reading);
+    struct rondo_error err = {0};
+    assert_int_equal(role_parse(text, LIMIT_ROLE_FILE_BYTES + 1, "r", ROLE_SCHEMA_1_0,
+                                &reading.findings, &reading.role, &err),
+                     RONDO_ERR_LIMIT);
+    assert_null(reading.role);
+    free(text);
+}
+
+static void the_number_of_findings_has_a_limit_and_errors_come_first(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    buf_append_string(&text, HEAD);
+    for (size_t i = 0; i < LIMIT_ROLE_FINDINGS + 5; i++) {
+        buf_printf(&text, "  key%zu: 1\n", i);
+    }
+    buf_append_string(&text, "  zzz: 2026-99-99\n  guardrails: 5\n");
+    struct reading reading = read_text(buf_string(&text));
+    assert_int_equal(reading.findings.count, LIMIT_ROLE_FINDINGS);
+    assert_int_equal(role_findings_errors(&reading.findings), 2);
+    reading_fini(&reading);
+    buf_fini(&text);
+}
+
+static void the_length_of_a_pattern_has_a_limit(void **state)
+{
+    (void)state;
+    for (long extra = 0; extra <= 1; extra++) {
+        struct buf text = {0};
+        buf_append_string(&text, HEAD "  security: {content: {redact_patterns: [\"");
+        for (long i = 0; i < LIMIT_ROLE_PATTERN_BYTES + extra; i++) {
+            buf_append_string(&text, "x");
+        }
+        buf_append_string(&text, "\"]}}\n");
+        assert_true(is_valid(buf_string(&text)) == (extra == 0));
+        buf_fini(&text);
+    }
+}
+
+static void a_role_comes_back_from_its_normal_form(void **state)
+{
+    (void)state;
+    struct reading reading = read_right(
+        HEAD "  autonomy: {exit_conditions: [a], iteration_delay_seconds: 0.5}\n"
+             "  guardrails: {autonomous_token_budget: 30000}\n  tools: [{type: shell}]\n");
+    const char *normal = json_object_to_json_string(reading.role->normal);
+    struct role *again = NULL;
+    assert_int_equal(role_from_normal(normal, strlen(normal), "/x/y.yaml", &again, NULL), 0);
+    assert_string_equal(again->name, "my-agent");
+    assert_string_equal(again->folder, "/x");
+    assert_true(again->autonomy.is_given);
+    assert_true(again->autonomy.iteration_delay_seconds > 0.49);
+    assert_int_equal(again->guardrails.autonomous_token_budget, 30000);
+    assert_int_equal(again->guardrails.max_request_limit, 30);
+    assert_string_equal(again->conditions[0].name, "a");
+    assert_int_equal(json_object_array_length(again->tools), 1);
+    assert_true(json_object_equal(again->normal, reading.role->normal));
+    role_free(again);
+    reading_fini(&reading);
+}
+
+static void a_damaged_normal_form_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"spec\":5}",
+        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"role\":\"r\",\"model\":{\"provider\":\"p\"},"
+        "\"tools\":[]}}",
+        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"role\":\"r\",\"model\":{\"provider\":\"p\","
+        "\"name\":\"n\"},\"tools\":[],\"autonomy\":{\"exit_conditions\":[5]}}}",
+    };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct role *role = NULL;
+        struct rondo_error err = {0};
+        assert_true(role_from_normal(texts[i], strlen(texts[i]), "/x", &role, &err) < 0);
+        assert_null(role);
+        assert_true(err.message[0] != '\0');
+    }
+}
+
+static void what_run_does_not_do_is_said_by_name(void **state)
+{
+    (void)state;
+    struct reading reading =
+        read_right(HEAD "  triggers: [{type: discord}]\n  sinks: [{type: file, path: x}]\n"
+                        "  ingest: {sources: []}\n  memory: {}\n  observability: {}\n"
+                        "  output: {type: json_schema, schema: {type: object}}\n"
+                        "  security: {content: {pii_redaction: true, redact_patterns: [x]},"
+                        " docker: {enabled: true}}\n"
+                        "  tools: [{type: shell}, {type: sql, database: x}, {type: zzz}]\n");
+    struct role_findings findings = {0};
+    role_find_unsupported(reading.role, &findings);
+    struct buf paths = {0};
+    for (size_t i = 0; i < findings.count; i++) {
+        assert_int_equal(findings.items[i].severity, ROLE_WARNING);
+        buf_printf(&paths, "%s ", findings.items[i].path);
+    }
+    assert_string_equal(buf_string(&paths),
+                        "spec.triggers spec.sinks spec.ingest spec.memory spec.observability "
+                        "spec.output spec.security.content.redact_patterns "
+                        "spec.security.content.pii_redaction spec.security.docker spec.tools[1] "
+                        "spec.tools[2] ");
+    buf_fini(&paths);
+    role_findings_fini(&findings);
+    reading_fini(&reading);
+}
+
+static void nothing_is_unsupported_in_a_small_file(void **state)
+{
+    (void)state;
+    struct reading reading = read_right(HEAD);
+    struct role_findings findings = {0};
+    role_find_unsupported(reading.role, &findings);
+    assert_int_equal(findings.count, 0);
+    reading_fini(&reading);
+}
+
+static void the_reference_names_every_kind_of_row(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {
+        "| `temperature` | number, 0 to 2 | `0.1` |",
+        "| `exit_conditions` | list of names or objects |",
+        "*Rondo's addition*",
+        "*Since v1.7*",
+        "*Without effect*",
+        "### `filesystem`",
+        "## Skill files",
+    };
+    struct buf text = {0};
+    role_describe(&text);
+    for (size_t i = 0; i < COUNT(pieces); i++) {
+        if (strstr(buf_string(&text), pieces[i]) == NULL) {
+            fail_msg("%s is missing", pieces[i]);
+        }
+    }
+    buf_fini(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_file_has_all_defaults),
+        cmocka_unit_test(the_form_of_1_13_has_what_came_later),
+        cmocka_unit_test(what_came_later_is_in_the_form_of_1_0_where_it_is_given),
+        cmocka_unit_test(the_limit_of_requests_follows_the_limit_of_calls),
+        cmocka_unit_test(the_old_limit_of_memories_counts_where_the_new_one_does_not),
+        cmocka_unit_test(all_errors_are_found_each_with_place_and_path),
+        cmocka_unit_test(what_is_wrong_comes_with_what_would_be_right),
+        cmocka_unit_test(what_has_no_effect_is_warned_of),
+        cmocka_unit_test(triggers_are_warned_of_where_they_would_not_do_as_they_say),
+        cmocka_unit_test(documents_that_are_no_agents_are_told_by_name),
+        cmocka_unit_test(values_that_python_cannot_make_are_errors_also_under_unknown_keys),
+        cmocka_unit_test(rules_of_single_settings),
+        cmocka_unit_test(names_of_agents_have_a_form),
+        cmocka_unit_test(an_unknown_tool_is_kept_for_a_plug_in),
+        cmocka_unit_test(a_file_can_have_everything_of_rondo_itself),
+        cmocka_unit_test(exit_conditions_that_make_no_sense_are_refused),
+        cmocka_unit_test(the_number_of_exit_conditions_has_a_limit),
+        cmocka_unit_test(the_number_of_tools_has_a_limit),
+        cmocka_unit_test(the_size_of_a_file_has_a_limit),
+        cmocka_unit_test(the_number_of_findings_has_a_limit_and_errors_come_first),
+        cmocka_unit_test(the_length_of_a_pattern_has_a_limit),
+        cmocka_unit_test(a_role_comes_back_from_its_normal_form),
+        cmocka_unit_test(a_damaged_normal_form_is_refused),
+        cmocka_unit_test(what_run_does_not_do_is_said_by_name),
+        cmocka_unit_test(nothing_is_unsupported_in_a_small_file),
+        cmocka_unit_test(the_reference_names_every_kind_of_row),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
