@@ -21,11 +21,6 @@
 
 #define NO_ARGUMENTS "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}"
 
-struct entry {
-    struct tool tool;
-    struct json_object *schema; /* parsed */
-};
-
 struct owned {
     void *object;
     void (*free_owned)(void *object);
@@ -33,8 +28,8 @@ struct owned {
 
 struct toolbox {
     struct tool_surroundings surroundings;
-    struct entry **entries; /* each in memory of its own, so that tools can be pointed at */
-    size_t entry_count;
+    struct tool **tools; /* each in memory of its own, so that it can be pointed at */
+    size_t tool_count;
     struct owned *owned;
     size_t owned_count;
     struct json_object **configs;
@@ -55,13 +50,12 @@ static void tool_fini(struct tool *tool)
     free(tool->schema);
 }
 
-static void drop_entries(struct toolbox *toolbox, size_t keep)
+static void drop_tools(struct toolbox *toolbox, size_t keep)
 {
-    while (toolbox->entry_count > keep) {
-        struct entry *entry = toolbox->entries[--toolbox->entry_count];
-        tool_fini(&entry->tool);
-        json_object_put(entry->schema);
-        free(entry);
+    while (toolbox->tool_count > keep) {
+        struct tool *tool = toolbox->tools[--toolbox->tool_count];
+        tool_fini(tool);
+        free(tool);
     }
 }
 
@@ -78,12 +72,12 @@ void toolbox_free(struct toolbox *toolbox)
     if (toolbox == NULL) {
         return;
     }
-    drop_entries(toolbox, 0);
+    drop_tools(toolbox, 0);
     drop_owned(toolbox, 0);
     for (size_t i = 0; i < toolbox->config_count; i++) {
         json_object_put(toolbox->configs[i]);
     }
-    free(toolbox->entries);
+    free(toolbox->tools);
     free(toolbox->owned);
     free(toolbox->configs);
     free(toolbox);
@@ -110,8 +104,8 @@ static void apply_entry(struct toolbox *toolbox, size_t first, struct json_objec
     json_object_object_get_ex(config, "permissions", &permissions);
     bool needs_confirmation = json_get_bool(config, "require_confirmation", false) ||
                               strcmp(json_get_string(config, "approval", ""), "required") == 0;
-    for (size_t i = first; i < toolbox->entry_count; i++) {
-        struct tool *tool = &toolbox->entries[i]->tool;
+    for (size_t i = first; i < toolbox->tool_count; i++) {
+        struct tool *tool = toolbox->tools[i];
         if (tool->permissions == NULL) {
             tool->permissions = permissions;
         }
@@ -126,17 +120,17 @@ int toolbox_open(struct toolbox *toolbox, struct json_object *config, struct ron
     if (type == NULL) {
         return error_set(err, RONDO_ERR_UNSUPPORTED, "tools of type \"%s\" cannot run", name);
     }
-    size_t entries_before = toolbox->entry_count;
+    size_t tools_before = toolbox->tool_count;
     size_t owned_before = toolbox->owned_count;
     keep_config(toolbox, config);
     int code = type->open(toolbox, config, err);
     if (code < 0) {
         error_prefix(err, "while opening the tool \"%s\"", name);
-        drop_entries(toolbox, entries_before);
+        drop_tools(toolbox, tools_before);
         drop_owned(toolbox, owned_before);
         return code;
     }
-    apply_entry(toolbox, entries_before, config);
+    apply_entry(toolbox, tools_before, config);
     return 0;
 }
 
@@ -159,26 +153,26 @@ static int parse_schema(const struct tool *tool, struct json_object **ret_schema
 }
 
 static int check_new_tool(const struct toolbox *toolbox, const struct tool *tool,
-                          struct json_object **ret_schema, struct rondo_error *err)
+                          struct rondo_error *err)
 {
     if (tool->name == NULL || tool->name[0] == '\0') {
         return error_set(err, RONDO_ERR_INVALID, "a tool has no name");
     }
-    if (toolbox->entry_count == TOOLBOX_MAX_TOOLS) {
+    if (toolbox->tool_count == TOOLBOX_MAX_TOOLS) {
         return error_set(err, RONDO_ERR_LIMIT, "an agent can have %d tools at most",
                          TOOLBOX_MAX_TOOLS);
     }
     if (toolbox_find(toolbox, tool->name) != NULL) {
         return error_set(err, RONDO_ERR_INVALID, "there are two tools \"%s\"", tool->name);
     }
-    return parse_schema(tool, ret_schema, err);
+    auto_json struct json_object *schema = NULL;
+    return parse_schema(tool, &schema, err);
 }
 
 int toolbox_add(struct toolbox *toolbox, const struct tool *tool, struct rondo_error *err)
 {
     struct tool taken = *tool;
-    struct json_object *schema = NULL;
-    int code = check_new_tool(toolbox, &taken, &schema, err);
+    int code = check_new_tool(toolbox, &taken, err);
     if (code < 0) {
         tool_fini(&taken);
         return code;
@@ -190,11 +184,10 @@ int toolbox_add(struct toolbox *toolbox, const struct tool *tool, struct rondo_e
         free(taken.schema);
         taken.schema = memory_dup_string(NO_ARGUMENTS);
     }
-    struct entry *entry = memory_new_zero(1, sizeof(*entry));
-    *entry = (struct entry){.tool = taken, .schema = schema};
-    toolbox->entries =
-        memory_resize(toolbox->entries, toolbox->entry_count + 1, sizeof(struct entry *));
-    toolbox->entries[toolbox->entry_count++] = entry;
+    struct tool *added = memory_new_zero(1, sizeof(*added));
+    *added = taken;
+    toolbox->tools = memory_resize(toolbox->tools, toolbox->tool_count + 1, sizeof(struct tool *));
+    toolbox->tools[toolbox->tool_count++] = added;
     return 0;
 }
 
@@ -233,34 +226,28 @@ void toolbox_own(struct toolbox *toolbox, void *owned, void (*free_owned)(void *
 
 size_t toolbox_count(const struct toolbox *toolbox)
 {
-    return toolbox->entry_count;
+    return toolbox->tool_count;
 }
 
 const struct tool *toolbox_at(const struct toolbox *toolbox, size_t index)
 {
-    return index < toolbox->entry_count ? &toolbox->entries[index]->tool : NULL;
+    return index < toolbox->tool_count ? toolbox->tools[index] : NULL;
 }
 
-static const struct entry *find_entry(const struct toolbox *toolbox, const char *name)
+const struct tool *toolbox_find(const struct toolbox *toolbox, const char *name)
 {
-    for (size_t i = 0; i < toolbox->entry_count; i++) {
-        if (strcmp(toolbox->entries[i]->tool.name, name) == 0) {
-            return toolbox->entries[i];
+    for (size_t i = 0; i < toolbox->tool_count; i++) {
+        if (strcmp(toolbox->tools[i]->name, name) == 0) {
+            return toolbox->tools[i];
         }
     }
     return NULL;
 }
 
-const struct tool *toolbox_find(const struct toolbox *toolbox, const char *name)
-{
-    const struct entry *entry = find_entry(toolbox, name);
-    return entry == NULL ? NULL : &entry->tool;
-}
-
 void toolbox_describe(const struct toolbox *toolbox, struct model_tool *ret_tools)
 {
-    for (size_t i = 0; i < toolbox->entry_count; i++) {
-        const struct tool *tool = &toolbox->entries[i]->tool;
+    for (size_t i = 0; i < toolbox->tool_count; i++) {
+        const struct tool *tool = toolbox->tools[i];
         ret_tools[i] = (struct model_tool){
             .name = tool->name, .description = tool->description, .schema = tool->schema};
     }
@@ -274,8 +261,8 @@ static enum tool_refusal refuse_unknown(const struct toolbox *toolbox, const cha
     struct suggest suggest = {.word = name, .len = strlen(name)};
     auto_buf struct buf names = {0};
     auto_buf struct buf hint = {0};
-    for (size_t i = 0; i < toolbox->entry_count; i++) {
-        const char *known = toolbox->entries[i]->tool.name;
+    for (size_t i = 0; i < toolbox->tool_count; i++) {
+        const char *known = toolbox->tools[i]->name;
         suggest_offer(&suggest, known);
         buf_printf(&names, "%s%s", i > 0 ? ", " : "", known);
     }
@@ -357,15 +344,22 @@ static bool parse_arguments(const char *name, const char *arguments,
     return true;
 }
 
-static bool check_arguments(const struct entry *entry, struct json_object *arguments,
+/** The schema is read for each call: as a tree it is much larger than its text, and agents are
+ * many.
+ */
+static bool check_arguments(const struct tool *tool, struct json_object *arguments,
                             struct tool_result *ret_result)
 {
     auto_buf struct buf faults = {0};
-    schema_complete(entry->schema, arguments);
-    if (schema_check(entry->schema, arguments, &faults)) {
+    auto_json struct json_object *schema = NULL;
+    if (parse_schema(tool, &schema, NULL) < 0) {
+        return true; /* It was read when the tool was added. */
+    }
+    schema_complete(schema, arguments);
+    if (schema_check(schema, arguments, &faults)) {
         return true;
     }
-    tool_fail(ret_result, "Error: the arguments of `%s` do not fit: %s", entry->tool.name,
+    tool_fail(ret_result, "Error: the arguments of `%s` do not fit: %s", tool->name,
               buf_string(&faults));
     return false;
 }
@@ -389,16 +383,16 @@ enum tool_refusal toolbox_prepare(const struct toolbox *toolbox, const char *nam
                                   const char *arguments, struct json_object **ret_arguments,
                                   struct tool_result *ret_result)
 {
-    const struct entry *entry = find_entry(toolbox, name);
-    if (entry == NULL) {
+    const struct tool *tool = toolbox_find(toolbox, name);
+    if (tool == NULL) {
         return refuse_unknown(toolbox, name, ret_result);
     }
     auto_json struct json_object *object = NULL;
     if (!parse_arguments(name, arguments, &object, ret_result) ||
-        !check_arguments(entry, object, ret_result)) {
+        !check_arguments(tool, object, ret_result)) {
         return TOOL_BAD_ARGUMENTS;
     }
-    if (!check_permissions(&entry->tool, object, ret_result)) {
+    if (!check_permissions(tool, object, ret_result)) {
         return TOOL_NOT_PERMITTED;
     }
     *ret_arguments = steal_pointer(&object);
