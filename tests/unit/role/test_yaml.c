@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "role/yaml.h"
 
-#include <math.h>
+#include <stdio.h>
 
 struct tree {
     struct arena arena;
