@@ -54,6 +54,35 @@ static bool is_reasoning_name(const char *name)
     return name[0] == 'o' || strncmp(name, "gpt-5", 5) == 0;
 }
 
+/** Bytes of the word at `text`, up to the next "-". */
+static size_t word_len(const char *text)
+{
+    return strcspn(text, "-");
+}
+
+/**
+ * Whether a Claude model is of those that refuse a temperature: all since Opus 4.7. Those before
+ * have names like claude-3-5-haiku, claude-sonnet-4-20250514 and claude-opus-4-6.
+ */
+static bool refuses_temperature(const char *name)
+{
+    static const char *const old[] = {"claude-instant", "claude-2", "claude-3"};
+    if (strncmp(name, "claude-", 7) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
+        if (strncmp(name, old[i], strlen(old[i])) == 0) {
+            return false;
+        }
+    }
+    const char *version = name + 7 + word_len(name + 7);
+    if (strncmp(version, "-4", 2) != 0 || word_len(version + 1) != 1) {
+        return true;
+    }
+    const char *minor = version[2] == '-' ? version + 3 : "0";
+    return word_len(minor) == 1 && *minor >= '7' && *minor <= '9';
+}
+
 /** The base URL without "/" at its end, and without a "/v1" that the dialect adds by itself. */
 static char *make_url(const struct model *model, const char *base_url)
 {
@@ -162,6 +191,9 @@ static int find_server(struct model *model, const struct model_options *options,
     model->is_reasoning = is_openai && is_reasoning_name(model->name);
     if (is_openai && options->base_url != NULL) {
         atomic_store(&model->adaptations, ADAPT_LIMIT_TOKENS);
+    }
+    if (model->ops == &anthropic_ops && refuses_temperature(model->name)) {
+        atomic_store(&model->adaptations, ADAPT_NO_TEMPERATURE);
     }
     return find_key(model, options, err);
 }

@@ -195,6 +195,9 @@ struct model_answer {
 void model_write_answers(const struct model *model, const struct model_answer *answers,
                          size_t count, struct model_message *ret_message);
 
+/** Append the tables of providers and prices, in Markdown. */
+void model_describe(struct buf *ret_text);
+
 /** Most of a provider's reply that is read, bytes. */
 #define MODEL_REPLY_MAX_BYTES ((size_t)32 * 1024 * 1024)
 /** Longest time without a byte of a streamed reply. */

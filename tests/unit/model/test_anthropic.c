@@ -40,13 +40,13 @@ static void a_request_has_exactly_these_bytes(void **state)
 {
     (void)state;
     struct asking asking;
-    asking_open(&asking, "anthropic", "claude-x", NULL);
+    asking_open(&asking, "anthropic", "claude-opus-4-1", NULL);
     model_set_tools(asking.model, tools, COUNT(tools));
     model_set_system(asking.model, "Be good");
     struct model_reply reply = ask_once(&asking, TEXT);
     assert_string_equal(
         asking_body(&asking, 0),
-        "{\"model\":\"claude-x\",\"tools\":[{\"name\":\"read\",\"description\":\"Reads\","
+        "{\"model\":\"claude-opus-4-1\",\"tools\":[{\"name\":\"read\",\"description\":\"Reads\","
         "\"input_schema\":{\"type\":\"object\"}},{\"name\":\"think\",\"description\":\"Thinks\","
         "\"input_schema\":{\"type\":\"object\"}" CACHE "],\"tool_choice\":{\"type\":\"auto\"},"
         "\"system\":[{\"type\":\"text\",\"text\":\"Be good\"" CACHE "],\"messages\":["
@@ -199,6 +199,37 @@ static void the_reason_for_stopping_is_read(void **state)
         buf_fini(&text);
     }
     asking_close(&asking);
+}
+
+static void newer_models_get_no_temperature(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool has_temperature;
+    } cases[] = {
+        {"claude-3-5-haiku-latest", true},
+        {"claude-sonnet-4-20250514", true},
+        {"claude-opus-4", true},
+        {"claude-sonnet-4-0", true},
+        {"claude-opus-4-1-20250805", true},
+        {"claude-opus-4-6", true},
+        {"claude-opus-4-7", false},
+        {"claude-opus-4-8", false},
+        {"claude-sonnet-5", false},
+        {"claude-opus-5-5-20260901", false},
+        {"claude-fable-5", false},
+        {"my-model", true},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct asking asking;
+        asking_open(&asking, "anthropic", cases[i].name, NULL);
+        struct model_reply reply = ask_once(&asking, TEXT);
+        assert_int_equal(strstr(asking_body(&asking, 0), "\"temperature\"") != NULL,
+                         cases[i].has_temperature);
+        model_reply_fini(&reply);
+        asking_close(&asking);
+    }
 }
 
 static void the_temperature_is_1_at_most(void **state)
@@ -442,6 +473,7 @@ int main(void)
         cmocka_unit_test(a_reply_without_words_still_has_a_block),
         cmocka_unit_test(failed_answers_say_so),
         cmocka_unit_test(the_reason_for_stopping_is_read),
+        cmocka_unit_test(newer_models_get_no_temperature),
         cmocka_unit_test(the_temperature_is_1_at_most),
         cmocka_unit_test(events_become_texts_thinking_and_calls),
         cmocka_unit_test(a_stream_and_a_whole_reply_go_back_as_the_same_bytes),

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The parts of docs/models.md that stand in tables here. Pure. */
+#include "model/model.h"
+#include "model/prices.h"
+#include "model/provider.h"
+
+void model_describe(struct buf *ret_text)
+{
+    buf_append_string(ret_text, "### Providers\n\n");
+    model_describe_providers(ret_text);
+    buf_append_string(ret_text, "\n### Prices\n\n");
+    model_describe_prices(ret_text);
+}
