@@ -74,6 +74,11 @@ def stage_docs(report, arguments):
     report.lines("docs", out)
 
 
+def stage_mcp(report, arguments):
+    """The MCP client against the official conformance suite and real servers."""
+    report.lines("mcp", run(["tests/mcp/run.py", "--build", arguments.build]))
+
+
 def stage_acceptance(report, arguments):
     acceptance.test(report, arguments.build)
 
@@ -142,6 +147,7 @@ STAGES = [
     ("tools", stage_tools, True),
     ("meson", stage_meson, True),
     ("docs", stage_docs, True),
+    ("mcp", stage_mcp, True),
     ("acceptance", stage_acceptance, True),
     ("address", stage_address, True),
     ("thread", stage_thread, True),

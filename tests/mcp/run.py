@@ -5,8 +5,8 @@
     tests/mcp/run.py [--build FOLDER]
 
 The official conformance suite drives tests/mcp/client.c (every scenario for clients but those of
-OAuth), and `rondo tools` talks to two public servers over both transports. One line for each case;
-the last line is `N passed, N failed`. Without npm everything is skipped, with a message.
+OAuth), and `rondo tools` talks to two public servers over both transports. Each case is a TAP line;
+the last line is `N passed, N failed`. Without npm all of it is skipped, with a message.
 """
 
 import argparse
@@ -62,7 +62,8 @@ class Report:
         self.passed = self.failed = 0
 
     def take(self, name, is_good, text=""):
-        print(("ok   " if is_good else "FAIL ") + name, flush=True)
+        number = self.passed + self.failed + 1
+        print(f"{'ok' if is_good else 'not ok'} {number} - {name}", flush=True)
         if is_good:
             self.passed += 1
         else:
@@ -177,8 +178,7 @@ def main():
     build = (ROOT / parser.parse_args().build).resolve()
     reason = install()
     if reason is not None:
-        print(f"skipped: {reason}")
-        print("0 passed, 0 failed")
+        print(f"ok 1 - real peers # SKIP {reason}")
         return 1 if os.environ.get("CI") else 0
     report = Report()
     rondo = str(build / "src/cli/rondo")
