@@ -11,14 +11,18 @@ finds what an earlier one has made. By the language of the block:
     console   lines with a `$ ` are commands; the others must be their output, in that order. `…`
               stands for any text, also for any number of lines when it is alone on its line.
     json      must be JSON. `json file=PATH` is written there first, for the blocks behind it.
+    jsonl     the same with one JSON text a line
+    yaml      a role file, or a part of one that begins with `spec:`. It must be valid, without
+              warnings. `yaml file=PATH` is written there; `yaml file=PATH plain` is no role file.
     cedar     policies without an error or warning of `rondo policy check --strict`. With `file=PATH`
               they are written there and checked with what lies beside them. Without it they are a
               part of a file, whose rest permits everything.
     make      one make command a line: the target must exist (they are too long to run here)
     text      is not checked
 
-An HTML comment `<!-- before: SCRIPT -->` runs SCRIPT first. Other languages, and indented blocks, are an
-error. What is not for the shell in docs/library.md has a test of its own.
+An HTML comment `<!-- before: SCRIPT -->` runs SCRIPT first. `<!-- model: TURNS -->`, one JSON object a line,
+is what a model of OpenAI's says to the next requests (model_server.py). Other languages, and indented
+blocks, are an error. What is not for the shell in docs/library.md has a test of its own.
 """
 
 import argparse
@@ -30,10 +34,12 @@ import subprocess
 import sys
 import tempfile
 
+import model_server
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECONDS = 120
 TOKEN = re.compile(
-    r"^<!-- before:\s(?P<before>.*?)-->$|^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
+    r"^<!-- before:\s(?P<before>.*?)-->$|^<!-- model:\s(?P<model>.*?)-->$|^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
     re.M | re.S,
 )
 
@@ -101,6 +107,32 @@ def check_json(text, options, folder):
     write_block(options, text, folder)
 
 
+def check_jsonl(text, options, folder):
+    for line in text.splitlines():
+        json.loads(line)
+    write_block(options, text, folder)
+
+
+ENVELOPE = "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: part}\n"
+
+
+def check_yaml(text, options, folder, environment):
+    path = write_block(options, text, folder)
+    if "plain" in options.split():
+        return
+    if text.startswith("spec:"):
+        text = ENVELOPE + text
+        if "\n  role:" not in text:
+            text += "  role: a part\n"
+        if "\n  model:" not in text:
+            text += "  model: {provider: scripted, name: dry-run}\n"
+    with tempfile.TemporaryDirectory() as scratch:
+        if path is None:
+            path = pathlib.Path(scratch, "part.yaml")
+            path.write_text(text)
+        shell(f"rondo validate --strict '{path}'", folder, environment)
+
+
 def check_make(text):
     for line in text.splitlines():
         words = line.split("#")[0].split()
@@ -122,6 +154,10 @@ def check_block(language, text, folder, environment):
         check_json(text, options, folder)
     elif name == "cedar":
         check_cedar(text, options, folder, environment)
+    elif name == "jsonl":
+        check_jsonl(text, options, folder)
+    elif name == "yaml":
+        check_yaml(text, options, folder, environment)
     elif name == "make":
         check_make(text)
     elif name != "text":
@@ -142,14 +178,15 @@ class Tap:
         sys.stdout.flush()
 
 
-def environment_for(build, scratch):
+def environment_for(build, scratch, model):
     home = scratch / "home"
     home.mkdir()
     path = f"{(ROOT / build / 'src/cli').resolve()}:{os.environ['PATH']}"
-    return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb", "ROOT": str(ROOT)}
+    own = {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb", "ROOT": str(ROOT)}
+    return {**own, "OPENAI_API_KEY": "for-the-pages", "OPENAI_BASE_URL": model.url}
 
 
-def check_page(page, build, tap):
+def check_page(page, build, model, tap):
     text = page.read_text()
     name = page.relative_to(ROOT) if page.is_relative_to(ROOT) else page
     has_indented = re.search(r"^\n {4}[^ -]", re.sub(TOKEN, "", text), re.M)
@@ -159,19 +196,22 @@ def check_page(page, build, tap):
         scratch = pathlib.Path(top)
         folder = scratch / "work"
         folder.mkdir()
-        environment = environment_for(build, scratch)
+        environment = environment_for(build, scratch, model)
         for match in TOKEN.finditer(text):
-            line = text.count("\n", 0, match.start()) + 1
+            number = text.count("\n", 0, match.start()) + 1
             try:
                 if match.group("before") is not None:
                     shell(match.group("before"), folder, environment)
                     continue
+                if match.group("model") is not None:
+                    model.say(json.loads(line) for line in match.group("model").splitlines() if line)
+                    continue
                 if page.name == "library.md" and match.group("language").startswith("c"):
                     continue
                 check_block(match.group("language"), match.group("text"), folder, environment)
-                tap.result(f"{name}:{line}")
+                tap.result(f"{name}:{number}")
             except (Failure, ValueError, subprocess.TimeoutExpired) as failure:
-                tap.result(f"{name}:{line}", str(failure))
+                tap.result(f"{name}:{number}", str(failure))
 
 
 def main():
@@ -182,8 +222,9 @@ def main():
     pages = [page.resolve() for page in arguments.pages]
     default = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     tap = Tap()
+    model = model_server.ModelServer()
     for page in pages or default:
-        check_page(page, arguments.build, tap)
+        check_page(page, arguments.build, model, tap)
     print(f"1..{tap.count}")
     return 1 if tap.failed or tap.count == 0 else 0
 
