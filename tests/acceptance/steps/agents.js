@@ -27,7 +27,7 @@ async function serve(world) {
     child.on('error', reject);
     child.stdout.once('data', (text) => resolve(Number(/\d+/.exec(String(text))[0])));
   });
-  world.model = { address: `http://127.0.0.1:${port}`, keep };
+  world.model = { child, address: `http://127.0.0.1:${port}`, keep };
   world.env.OPENAI_BASE_URL = `${world.model.address}/c/c/v1`;
   world.env.OPENAI_API_KEY = 'sk-acceptance-0123456789';
   return world.model;
@@ -69,7 +69,7 @@ function turnsOf(table) {
   return table.hashes().flatMap(({ says = '', calls = '', tokens = '', faults = '', times = '1' }) => {
     const [input, output] = tokens.split('/').map(Number);
     const turn = {
-      ...(says !== '' && { text: says }),
+      ...(says !== '' && { text: JSON.parse(`"${says}"`) }),
       calls: callsOf(calls),
       ...(tokens !== '' && { usage: { input, output } }),
       faults: faultsOf(faults),
@@ -79,7 +79,7 @@ function turnsOf(table) {
 }
 
 Given('a model that answers', async function (table) {
-  await script(this, { turns: turnsOf(table), turns_by: 'count' });
+  await script(this, { turns: turnsOf(table), turns_by: 'count', after: 'error' });
 });
 
 // For runs that are cut off: turns are told by the history, so that a repeated request gets the same.
@@ -170,7 +170,7 @@ Given('a Slack webhook', async function () {
 Given('a model that answers about those servers', async function (table) {
   const text = Object.entries(this.values)
     .reduce((all, [name, value]) => all.replaceAll(name, value), JSON.stringify(turnsOf(table)));
-  await script(this, { turns: JSON.parse(text), turns_by: 'count' });
+  await script(this, { turns: JSON.parse(text), turns_by: 'count', after: 'error' });
 });
 
 Then('the staging server was asked for {string} {int} time(s)', function (url, count) {
@@ -418,6 +418,34 @@ Then('the normal form has at {string}', function (field, table) {
   for (const [key, value] of table.rows().concat([table.raw()[0]])) {
     assert.equal(part[key], JSON.parse(value), key);
   }
+});
+
+Then('the file {string} holds no run', function (name) {
+  if (!fs.existsSync(this.path(name))) return;
+  assert.equal(this.ask('runs', '--json').stdout.trim(), '');
+});
+
+// ---- Recordings ----
+
+function answers(world) {
+  return find(world, 'model.replied').map(({ turn, output, calls, tokens }) => ({
+    turn, output, tokens, calls: (calls ?? []).map((call) => [call.name, call.arguments]),
+  }));
+}
+
+When('the answers of the last run are kept', function () {
+  this.answers = answers(this);
+});
+
+Then('the answers of the last run are the same', function () {
+  assert.ok(this.answers.length > 0);
+  assert.deepEqual(answers(this), this.answers);
+});
+
+When('the model server is gone, and no key is set', function () {
+  this.model.child.kill();
+  delete this.env.OPENAI_API_KEY;
+  delete this.env.OPENAI_BASE_URL;
 });
 
 module.exports = { requests, script };

@@ -1,0 +1,159 @@
+Feature: Role files are checked before they are run
+
+  Scenario Outline: What is wrong is told with line, column and field: <field>
+    Given a file "role.yaml" with
+      """
+      apiVersion: initrunner/v1
+      kind: Agent
+      metadata:
+        name: <name>
+      spec:
+        role: hello
+        model:
+          provider: openai
+          name: gpt-5-mini
+          temperature: <temperature>
+        guardrails:
+          max_iterations: <iterations>
+        <key>: {}
+      """
+    When I run `rondo validate role.yaml`
+    Then the exit code is <code>
+    And a finding at <line>:<column> of "role.yaml" is an "<kind>" about "<field>"
+
+    Examples:
+      | name    | temperature | iterations | key         | code | line | column | kind    | field                          |
+      | My Name | 0.1         | 10         | autonomy    | 1    | 4    | 9      | error   | metadata.name                  |
+      | worker  | 2.5         | 10         | autonomy    | 1    | 10   | 18     | error   | spec.model.temperature         |
+      | worker  | 0.1         | 0          | autonomy    | 1    | 12   | 21     | error   | spec.guardrails.max_iterations |
+      | worker  | 0.1         | soon       | autonomy    | 1    | 12   | 21     | error   | spec.guardrails.max_iterations |
+      | worker  | 0.1         | 10         | guardrials  | 0    | 13   | 3      | warning | guardrials                     |
+
+  Scenario: A slip in a key is met with what it might have been
+    Given a role with
+      """
+      guardrials: {max_iterations: 3}
+      """
+    When I run `rondo validate role.yaml`
+    Then the exit code is 0
+    And stderr or stdout mentions "guardrails"
+    When I run `rondo validate --strict role.yaml`
+    Then the exit code is 1
+
+  Scenario: All errors of a file are told at once
+    Given a file "role.yaml" with
+      """
+      apiVersion: initrunner/v2
+      kind: Robot
+      metadata:
+        name: x
+      spec:
+        model:
+          provider: openai
+      """
+    When I run `rondo validate role.yaml`
+    Then the exit code is 1
+    And stderr or stdout mentions "apiVersion"
+    And stderr or stdout mentions "kind"
+    And stderr or stdout mentions "metadata.name"
+    And stderr or stdout mentions "spec.role"
+    And stderr or stdout mentions "spec.model.name"
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 2
+    And stderr mentions "spec.model.name"
+
+  Scenario: What run does not do yet is validated, and named when the agent is run
+    Given a role with
+      """
+      triggers:
+        - {type: cron, schedule: "0 * * * *", prompt: now}
+      sinks:
+        - {type: file, path: out.txt}
+      ingest: {sources: ["*.md"]}
+      memory: {}
+      observability: {}
+      tools:
+        - {type: web_reader}
+      """
+    When I run `rondo validate role.yaml`
+    Then the exit code is 0
+    When I run `rondo run role.yaml -p x --dry-run`
+    Then the exit code is 0
+    And stdout is exactly "[dry-run] Simulated response."
+    And stderr mentions "spec.triggers"
+    And stderr mentions "spec.sinks"
+    And stderr mentions "spec.ingest"
+    And stderr mentions "spec.memory"
+    And stderr mentions "spec.observability"
+    And stderr mentions "web_reader"
+
+  # ---- rondo tools ----
+
+  Scenario: The tools of a role are listed, with those of its MCP server
+    Given the security scanner of the tests is at "scanner"
+    And a role with
+      """
+      tools:
+        - type: think
+        - type: mcp
+          command: ./scanner
+          tool_prefix: sec
+      """
+    When I run `rondo tools list --role role.yaml`
+    Then the exit code is 0
+    And stdout mentions "think"
+    And stdout mentions "sec_scan"
+    When I run `rondo tools list --role role.yaml --json`
+    Then every line of stdout is a JSON object
+    And stdout mentions "Look for secrets in the files of a folder."
+
+  Scenario: A server is tried without a role
+    Given the security scanner of the tests is at "scanner"
+    And a file "src/config" with
+      """
+      user=me
+      password=letmein
+      """
+    When I run `rondo tools list -- ./scanner`
+    Then the exit code is 0
+    And stdout mentions "scan"
+    When I run `rondo tools call scan '{"path": "src"}' -- ./scanner`
+    Then stdout mentions "src/config:2: a password"
+    When I run `rondo tools call --json scan '{"path": "src"}' -- ./scanner`
+    Then stdout mentions "exit_code"
+    When I run `rondo tools call scan '{"folder": "src"}' -- ./scanner`
+    Then the exit code is 2
+    And stderr or stdout mentions "path"
+    When I run `rondo tools call sacn '{"path": "src"}' -- ./scanner`
+    Then the exit code is 2
+    And stderr or stdout mentions "scan"
+
+  Scenario: A server of rondo.yaml is called by its name
+    Given the security scanner of the tests is at "scanner"
+    And a file "rondo.yaml" with
+      """
+      mcp_servers:
+        scanner:
+          command: ./scanner
+      """
+    When I run `mkdir src && rondo tools call --server scanner scan '{"path": "src"}'`
+    Then the exit code is 0
+    And stdout mentions "no vulnerabilities"
+    When I run `rondo tools list --server scaner`
+    Then the exit code is 2
+    And stderr mentions "scanner"
+
+  Scenario: Permissions hold for rondo tools call, too
+    Given a role with
+      """
+      tools:
+        - type: shell
+          require_confirmation: false
+          permissions: {default: deny, allow: ["command=echo *"]}
+      """
+    When I run `rondo tools call --role role.yaml run_shell '{"command": "echo hello"}'`
+    Then the exit code is 0
+    And stdout mentions "hello"
+    When I run `rondo tools call --role role.yaml run_shell '{"command": "ls /"}'`
+    Then the exit code is 1 or 2
+    And stderr or stdout mentions "Permission denied: run_shell"
