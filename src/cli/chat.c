@@ -108,6 +108,10 @@ static int finish(struct chat *chat, int turn, struct rondo_error *err)
     if (r < 0) {
         return report_error_as(err, chat->values->wants_json != 0);
     }
+    if (chat->values->wants_json) {
+        run_summary_print(chat->session, run_id, 0, chat->values, chat->agent);
+        return EXIT_OK;
+    }
     auto_buf struct buf hint = {0};
     session_hint(chat->session, "resume", run_id, &hint);
     if (!chat->values->wants_quiet) {

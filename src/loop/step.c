@@ -122,12 +122,16 @@ static bool is_checkpoint_due(const struct run_state *state, const struct loop_s
 static int64_t delay_left(const struct run_state *state, const struct loop_spec *spec,
                           int64_t now_ns)
 {
-    if (spec->delay_ns == 0 || state->finished == 0) {
+    /* Behind the last iteration there is nothing to wait for: the gate is asked at once. */
+    bool is_last = state->limit > 0 && state->finished >= state->limit;
+    if (spec->delay_ns == 0 || state->finished == 0 || is_last) {
         return 0;
     }
     int64_t left = state->last_finished_ns + spec->delay_ns - now_ns;
+    int64_t time_left = loop_step_time_left_ns(state, spec, now_ns);
     /* A clock that was set back tells nothing; waiting for it could take for ever. */
-    return left > spec->delay_ns ? 0 : left;
+    left = left > spec->delay_ns ? 0 : left;
+    return left < time_left ? left : time_left;
 }
 
 static void step_ready(const struct run_state *state, const struct loop_spec *spec, int64_t now_ns,
