@@ -6,6 +6,7 @@
 #include "cli/report.h"
 #include "journal/event.h"
 #include "loop/detect.h"
+#include "model/model.h"
 #include "policy/vocabulary.h"
 #include "role/role.h"
 
@@ -15,10 +16,14 @@ static const struct {
     const char *name;
     void (*write)(struct buf *ret_buf);
 } pages[] = {
-    {"events", journal_describe},        {"options", manual_options},
-    {"exit-codes", exit_codes_describe}, {"conditions", detect_describe},
-    {"policies", vocabulary_describe},   {"schema", vocabulary_write_schema},
+    {"events", journal_describe},
+    {"options", manual_options},
+    {"exit-codes", exit_codes_describe},
+    {"conditions", detect_describe},
+    {"policies", vocabulary_describe},
+    {"schema", vocabulary_write_schema},
     {"role", role_describe},
+    {"models", model_describe},
 };
 
 static int write_manual(int argc, char **argv, struct buf *out)
@@ -44,7 +49,7 @@ static int write_page(const char *name, struct buf *out)
     }
     return report_failure(EXIT_USAGE,
                           "there is no page '%s'; pages are man, events, options, exit-codes, "
-                          "conditions, policies, role and schema",
+                          "conditions, policies, role, models and schema",
                           name);
 }
 
