@@ -79,6 +79,11 @@ def stage_mcp(report, arguments):
     report.lines("mcp", run(["tests/mcp/run.py", "--build", arguments.build]))
 
 
+def stage_models(report, arguments):
+    """The model clients against official SDKs and servers of others."""
+    report.lines("models", run(["tests/models/run.py", "--build", arguments.build]))
+
+
 def stage_acceptance(report, arguments):
     acceptance.test(report, arguments.build)
 
@@ -148,6 +153,7 @@ STAGES = [
     ("meson", stage_meson, True),
     ("docs", stage_docs, True),
     ("mcp", stage_mcp, True),
+    ("models", stage_models, True),
     ("acceptance", stage_acceptance, True),
     ("address", stage_address, True),
     ("thread", stage_thread, True),

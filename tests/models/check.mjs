@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model clients against official SDKs, their types, a mock server and a gateway. Called by
-// run.py with the path of models_ask; prints a line for each case and "N passed, N failed".
+// run.py with the path of models_ask; prints a line of TAP for each case and "N passed, N failed".
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { spawn } from "node:child_process";
@@ -23,10 +23,10 @@ async function check(name, body) {
   try {
     await body();
     passed++;
-    console.log(`ok   ${name}`);
+    console.log(`ok ${passed + failed} - ${name}`);
   } catch (error) {
     failed++;
-    console.log(`FAIL ${name}\n${String(error.stack ?? error).replace(/^/gm, "    ")}`);
+    console.log(`not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, "    ")}`);
   }
 }
 
