@@ -220,7 +220,8 @@ def main():
     parser.add_argument("pages", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
     pages = [page.resolve() for page in arguments.pages]
-    default = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    default = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/roles/README.md")]
+    default += sorted((ROOT / "docs").glob("*.md"))
     tap = Tap()
     model = model_server.ModelServer()
     for page in pages or default:
