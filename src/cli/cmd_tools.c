@@ -47,7 +47,7 @@ const struct command tools_commands[] = {
             "code is 1 when the tool says that it failed, and 2 when it cannot be called so.",
         .examples = "rondo tools call --server scanner scan '{\"path\":\"src\"}'\tas a condition "
                     "would\n"
-                    "rondo tools call --json --url http://localhost:3001/mcp echo "
+                    "rondo tools call --json --url http://localhost/mcp echo "
                     "'{\"message\":\"hi\"}'\tfor programs",
         .options = tools_call_options,
         .run = cmd_tools_call,

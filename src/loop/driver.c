@@ -121,8 +121,12 @@ static void take_mail(struct loop *loop)
     }
 }
 
+/** Pause before the next iteration, unless there will be none. */
 static int wait_between(struct loop *loop, int64_t delay_ns, struct rondo_error *err)
 {
+    if (loop_is_denied_already(loop)) {
+        return 0;
+    }
     int r = loop_flush(loop, FLUSH_NORMAL, err);
     if (r < 0) {
         return r;

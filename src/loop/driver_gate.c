@@ -125,18 +125,34 @@ static void keep_violation(struct loop *loop, const struct gate_decision *decisi
     *loop->violation = *decision;
 }
 
+static void record_decision(struct loop *loop, const struct gate_decision *decision)
+{
+    /* Also of one that was jumped over: nobody was told of that before. */
+    warn_of_limits(loop, decision);
+    struct journal_event event = loop_step_gate(&loop->state, decision);
+    loop_record(loop, &event);
+    if (!decision->is_allowed) {
+        keep_violation(loop, decision);
+    }
+}
+
 void loop_ask_to_iterate(struct loop *loop)
 {
     struct gate_request request = begin_asking(loop);
     struct gate_decision decision = {0};
     loop->gate.decide(&loop->gate, &request, &decision);
-    /* Also of one that was jumped over: nobody was told of that before. */
-    warn_of_limits(loop, &decision);
-    struct journal_event event = loop_step_gate(&loop->state, &decision);
-    loop_record(loop, &event);
+    record_decision(loop, &decision);
+}
+
+bool loop_is_denied_already(struct loop *loop)
+{
+    struct gate_request request = begin_asking(loop);
+    struct gate_decision decision = {0};
+    loop->gate.decide(&loop->gate, &request, &decision);
     if (!decision.is_allowed) {
-        keep_violation(loop, &decision);
+        record_decision(loop, &decision);
     }
+    return !decision.is_allowed;
 }
 
 /** Decide about a step, with the request that begin_asking made and the step completed. */

@@ -122,9 +122,7 @@ static bool is_checkpoint_due(const struct run_state *state, const struct loop_s
 static int64_t delay_left(const struct run_state *state, const struct loop_spec *spec,
                           int64_t now_ns)
 {
-    /* Behind the last iteration there is nothing to wait for: the gate is asked at once. */
-    bool is_last = state->limit > 0 && state->finished >= state->limit;
-    if (spec->delay_ns == 0 || state->finished == 0 || is_last) {
+    if (spec->delay_ns == 0 || state->finished == 0) {
         return 0;
     }
     int64_t left = state->last_finished_ns + spec->delay_ns - now_ns;
