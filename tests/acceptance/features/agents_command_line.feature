@@ -277,6 +277,20 @@ Feature: Agents on the command line
       three
       """
 
+  Scenario: A conversation can be gone on with later
+    Given a role
+    And a model that answers
+      | says |
+      | ah   |
+      | oh   |
+    When I run `printf 'one\n' | rondo run role.yaml -i`
+    Then the exit code is 0
+    And stderr mentions "rondo resume"
+    When I run `printf 'two\n' | rondo run --resume last`
+    Then the exit code is 0
+    And stdout is exactly "oh"
+    And request 2 has the messages system, user, assistant, user
+
   # ---- Recording ----
 
   Scenario: A recorded run is replayed without a model, with the same answers

@@ -33,7 +33,7 @@ async function serve(world) {
   return world.model;
 }
 
-async function script(world, text) {
+async function setScript(world, text) {
   const model = await serve(world);
   const reply = await fetch(`${model.address}/c/c/script`, { method: 'PUT', body: JSON.stringify(text) });
   assert.equal(reply.status, 200, await reply.text());
@@ -79,14 +79,19 @@ function turnsOf(table) {
 }
 
 Given('a model that answers', async function (table) {
-  await script(this, { turns: turnsOf(table), turns_by: 'count', after: 'error' });
+  await setScript(this, { turns: turnsOf(table), turns_by: 'count', after: 'error' });
 });
 
 // For runs that are cut off: turns are told by the history, so that a repeated request gets the same.
 Given('a model that calls {string} with {} in {int} iterations', async function (tool, json, iterations) {
-  await script(this, { loop: { iterations, tool, arguments: JSON.parse(json) } });
+  await setScript(this, { loop: { iterations, tool, arguments: JSON.parse(json) } });
 });
 
+
+Given('a model that calls {string} with {} in {int} iterations, and hangs in turn {int}', async function (tool, json, iterations, turn) {
+  const loop = { iterations, tool, arguments: JSON.parse(json) };
+  await setScript(this, { loop, faults: { [turn]: [{ kind: 'stall_headers' }] } });
+});
 
 Given('the variable {string} is {string}', function (name, value) {
   this.env[name] = value;
@@ -170,7 +175,7 @@ Given('a Slack webhook', async function () {
 Given('a model that answers about those servers', async function (table) {
   const text = Object.entries(this.values)
     .reduce((all, [name, value]) => all.replaceAll(name, value), JSON.stringify(turnsOf(table)));
-  await script(this, { turns: JSON.parse(text), turns_by: 'count', after: 'error' });
+  await setScript(this, { turns: JSON.parse(text), turns_by: 'count', after: 'error' });
 });
 
 Then('the staging server was asked for {string} {int} time(s)', function (url, count) {
@@ -425,6 +430,28 @@ Then('the file {string} holds no run', function (name) {
   assert.equal(this.ask('runs', '--json').stdout.trim(), '');
 });
 
+Given('a command {string} in the project', function (name, script) {
+  this.write(name, `#!/bin/sh\n${script}\n`, 0o755);
+});
+
+Then('stderr or stdout does not mention {string}', function (text) {
+  assert.ok(!`${this.last.stderr}${this.last.stdout}`.includes(text), this.last.stderr);
+});
+
+Then('the file {string} does not mention {string}', function (name, text) {
+  assert.ok(!this.read(name).includes(text));
+});
+
+Then('the file {string} has no line twice', function (name) {
+  const all = this.read(name).trim().split('\n');
+  assert.equal(new Set(all).size, all.length, all.join('\n'));
+});
+
+Then('the last message of request {int} has at most {int} characters', function (number, most) {
+  const { length } = words(request(this, number).messages.at(-1));
+  assert.ok(length <= most, String(length));
+});
+
 // ---- Recordings ----
 
 function answers(world) {
@@ -448,4 +475,4 @@ When('the model server is gone, and no key is set', function () {
   delete this.env.OPENAI_BASE_URL;
 });
 
-module.exports = { requests, script };
+module.exports = { requests, setScript };

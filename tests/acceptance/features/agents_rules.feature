@@ -1,0 +1,227 @@
+Feature: What agents may do is decided before each call
+
+  Background:
+    Given a command "note" in the project
+      """
+      echo "$*" >>notes
+      """
+
+  # ---- Confirmation ----
+
+  Scenario: A tool that wants confirmation is refused when nobody is there, and the agent is told
+    Given a role with
+      """
+      tools: [{type: shell}]
+      """
+    And a model that answers
+      | calls                                              |
+      | run_shell {"command": "./note one"}                |
+      | finish_task {"summary": "no", "status": "blocked"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 4
+    And the file "notes" does not exist
+    And the call of "run_shell" in turn 1 ended as refused, saying "require_confirmation"
+    And the last message of request 2 mentions "this run has nobody to confirm it"
+
+  Scenario: --yes confirms
+    Given a role with
+      """
+      tools: [{type: shell}]
+      """
+    And a model that answers
+      | calls                               |
+      | run_shell {"command": "./note one"} |
+      | finish_task {"summary": "done"}     |
+    When I run `rondo run role.yaml -p x -a --yes`
+    Then the exit code is 0
+    And the file "notes" has the line "one"
+
+  # ---- Permissions of a tool ----
+
+  Scenario Outline: Permissions: <permissions> and the command "<command>"
+    Given a role with
+      """
+      tools:
+        - type: shell
+          require_confirmation: false
+          permissions: <permissions>
+      """
+    And a model that answers
+      | calls                               |
+      | run_shell {"command": "<command>"}  |
+      | finish_task {"summary": "done"}     |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the call of "run_shell" in turn 1 ended as <outcome>
+    And the last message of request 2 mentions "<text>"
+
+    Examples:
+      | permissions                                      | command     | outcome | text                                                             |
+      | {default: deny, allow: ["command=./note *"]}     | ./note one  | ok      | (no output)                                                      |
+      | {default: deny, allow: ["command=./note *"]}     | ls          | denied  | Permission denied: run_shell — blocked by default policy         |
+      | {deny: ["command=*secret*"]}                     | ls secret   | denied  | Permission denied: run_shell — blocked by rule: command=*secret* |
+      | {allow: ["*"], deny: ["*note*"], default: deny}  | ./note two  | denied  | blocked by rule: *note*                                          |
+
+  # ---- Policies ----
+
+  Scenario: A policy forbids a tool by its arguments; the call is answered, and the run goes on
+    Given the policies
+      """
+      permit (principal, action, resource);
+      @id("no.secrets") @reason("the secret stays where it is")
+      forbid (principal, action == Action::"call_tool", resource == Tool::"run_shell")
+      when { context.input has command && context.input.command like "*secret*" };
+      """
+    And a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      """
+    And a model that answers
+      | calls                                  |
+      | run_shell {"command": "./note secret"} |
+      | run_shell {"command": "./note public"} |
+      | finish_task {"summary": "done"}        |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the file "notes" has the lines "public"
+    And the call of "run_shell" in turn 1 ended as denied, saying "the secret stays where it is"
+    And the journal has an event "step.denied" with
+      | action | call_tool  |
+      | name   | run_shell  |
+      | policy | no.secrets |
+
+  Scenario: A policy of the role's own
+    Given a file "rules.cedar" with
+      """
+      permit (principal, action, resource);
+      @id("read.only")
+      forbid (principal, action == Action::"call_tool", resource == Tool::"run_shell");
+      """
+    And a role with
+      """
+      policy: rules.cedar
+      tools: [{type: shell, require_confirmation: false}]
+      """
+    And a model that answers
+      | calls                               |
+      | run_shell {"command": "./note one"} |
+      | finish_task {"summary": "done"}     |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the file "notes" does not exist
+    And the call of "run_shell" in turn 1 ended as denied, saying "read.only"
+
+  Scenario: A policy forbids a model; nothing is sent
+    Given the policies
+      """
+      permit (principal, action, resource);
+      @id("house.models") @reason("only our own models")
+      forbid (principal, action == Action::"call_model", resource == Model::"gpt-5-mini");
+      """
+    And a role
+    And a model that answers
+      | says |
+      | no   |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 6
+    And the model was asked 0 times
+    And stdout mentions "policy_violation"
+    And stderr or stdout mentions "only our own models"
+
+  Scenario: A policy that wants a person's approval: with nobody there the call is not made
+    Given the policies
+      """
+      permit (principal, action, resource);
+      @id("four.eyes") @reason("a person looks at each note")
+      forbid (principal, action == Action::"call_tool", resource == Tool::"run_shell")
+      unless { context.approved };
+      """
+    And a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      """
+    And a model that answers
+      | calls                               |
+      | run_shell {"command": "./note one"} |
+      | finish_task {"summary": "done"}     |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the file "notes" does not exist
+    And the call of "run_shell" in turn 1 ended as denied, saying "a person looks at each note"
+
+  @A-US4-4
+  Scenario: The limit is lowered while the agent works
+    Given Rondo's policies have the Cedar rule "max_iterations: 9"
+    And a command "hold" in the project
+      """
+      touch holding
+      while [ ! -e go ]; do sleep 0.02; done
+      """
+    And a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      """
+    And a model that answers
+      | says | calls                           |
+      |      | run_shell {"command": "./hold"} |
+      | one  |                                 |
+      |      | run_shell {"command": "ls"}     |
+      | two  |                                 |
+      |      | run_shell {"command": "ls"}     |
+      | tri  |                                 |
+    When I start `rondo run role.yaml -p x -a`
+    And the file "holding" appears
+    And the administrator updates the Cedar policy to max_iterations: 2
+    And the worker may go on
+    And it has ended
+    Then the exit code is 5
+    And the run has the status "max_iterations" after 2 iterations
+    And the model was asked 4 times
+
+  # ---- Wrong calls ----
+
+  Scenario Outline: A wrong call is an answer to the model: <what>
+    Given a role with
+      """
+      tools: [{type: shell, require_confirmation: false}, {type: think}]
+      """
+    And a model that answers
+      | calls                           |
+      | <call>                          |
+      | finish_task {"summary": "done"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the last message of request 2 mentions "<text>"
+    And in each request every answer of a tool follows its call, and every call has its answer
+
+    Examples:
+      | what                    | call                          | text                            |
+      | no such tool            | run_shel {"command": "ls"}    | there is no tool `run_shel`     |
+      | a missing argument      | run_shell {}                  | command                         |
+      | an argument of a type   | run_shell {"command": 5}      | command                         |
+      | an argument too many    | think {"thought": "a", "x": 1} | x                              |
+      | arguments that are none | run_shell {"command": "ls     | JSON                            |
+      | a list                  | run_shell ["ls"]              | object                          |
+      | a command that fails    | run_shell {"command": "./no"} | not found                       |
+      | an exit code            | run_shell {"command": "false"} | Exit code: 1                   |
+
+  Scenario: Commands of tools see no keys
+    Given a command "show" in the project
+      """
+      env >seen
+      """
+    And the variable "MY_API_TOKEN" is "hidden-value"
+    And the variable "PLAIN_SETTING" is "plain-value"
+    And a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      """
+    And a model that answers
+      | calls                           |
+      | run_shell {"command": "./show"} |
+      | finish_task {"summary": "done"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the file "seen" has the line "PLAIN_SETTING=plain-value"
+    And the file "seen" does not mention "hidden-value"
+    And the file "seen" does not mention "sk-acceptance"
