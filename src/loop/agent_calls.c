@@ -31,7 +31,7 @@ struct round {
     struct rondo_error *err;
 };
 
-static void record_intent(struct agent *agent, size_t index)
+void agent_begin_call(struct agent *agent, size_t index)
 {
     const struct agent_call *call = &agent->memory.calls[index];
     auto_buf struct buf shown = {0};
@@ -42,7 +42,7 @@ static void record_intent(struct agent *agent, size_t index)
         .iteration = (int64_t)agent->memory.iteration,
         .turn = (int64_t)agent->memory.turn,
         .index = (int64_t)index,
-        .attempt = call->is_begun ? 2 : 1,
+        .attempt = call->attempt + 1,
         .call_id = call->call.id,
         .name = call->call.name,
         .arguments = buf_string(&shown),
@@ -55,7 +55,7 @@ void agent_answer(struct agent *agent, size_t index, const char *outcome, const 
 {
     const struct agent_call *call = &agent->memory.calls[index];
     if (!call->is_begun) {
-        record_intent(agent, index);
+        agent_begin_call(agent, index);
     }
     char *id = memory_dup_string(call->call.id); /* The last answer ends the list of calls. */
     char *name = memory_dup_string(call->call.name);
@@ -250,7 +250,7 @@ static void begin_batch(struct round *round, size_t first, size_t count)
 {
     bool has_effects = false;
     for (size_t i = first; i < first + count; i++) {
-        record_intent(round->agent, round->jobs[i].index);
+        agent_begin_call(round->agent, round->jobs[i].index);
         has_effects = has_effects || !round->jobs[i].tool->is_pure;
     }
     if (has_effects) {

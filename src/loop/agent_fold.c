@@ -191,6 +191,7 @@ static void fold_tool(struct agent *agent, const struct journal_event *event)
     }
     if (event->type == JOURNAL_TOOL_REQUESTED) {
         call->is_begun = true;
+        call->attempt = event->attempt;
         return;
     }
     if (was_ok(event) && strcmp(call->call.name, "finish_task") == 0) {

@@ -16,6 +16,7 @@
 struct agent_call {
     struct model_call call; /**< owned texts */
     bool is_begun;          /**< its intent was recorded */
+    int64_t attempt;        /**< of the intent recorded last */
     bool is_in_doubt;       /**< begun by somebody who did not live to record the result */
     bool is_answered;
     bool is_error;
@@ -112,6 +113,9 @@ void agent_write_conditions(const struct agent *agent, struct buf *ret_text);
 
 /** Make all calls that are not answered. @return enum agent_next or a negative code */
 int agent_make_calls(struct agent *agent, struct rondo_error *err);
+
+/** Record that a call is about to be made. Not committed. */
+void agent_begin_call(struct agent *agent, size_t index);
 
 /** Answer a call: recorded and folded, not committed. @param outcome "ok", "error", "denied", ...
  */

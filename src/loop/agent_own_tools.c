@@ -151,6 +151,7 @@ static int call_finish(struct agent *agent, size_t index, struct json_object *ar
     if (finish != FINISH_COMPLETED || spec->condition_count == 0) {
         return accept_finish(agent, index, status);
     }
+    agent_begin_call(agent, index); /* What is recorded behind the round would devalue it. */
     int r = loop_verify_in_body(agent->loop, err);
     if (r < 0) {
         return r;

@@ -25,9 +25,13 @@ int agent_save(struct agent *agent, struct rondo_error *err)
     json_write_int(&writer, "format", AGENT_STATE_FORMAT);
     json_write_int(&writer, "seq", (int64_t)loop_state(agent->loop)->seq);
     if (history->count > 0) {
+        uint64_t behind = loop_state(agent->loop)->seq + 1;
         json_write_int(&writer, "first", (int64_t)history->seqs[0]);
-        json_write_int(&writer, "from", (int64_t)history->seqs[history->count > 1 ? 1 : 0]);
+        json_write_int(&writer, "from", (int64_t)(history->count > 1 ? history->seqs[1] : behind));
     }
+    json_write_int(&writer, "attempt", memory->is_request_open ? memory->attempt : 0);
+    json_write_int(&writer, "iteration", (int64_t)memory->iteration);
+    json_write_int(&writer, "tool_calls", memory->usage.tool_calls);
     json_write_int(&writer, "idle", memory->idle);
     plan_write_json(&memory->plan, &plan);
     json_write_raw(&writer, "plan", buf_string(&plan));
@@ -40,20 +44,28 @@ struct loading {
     struct agent *agent;
     uint64_t first; /* event of the first message; 0 = there is none */
     uint64_t saved; /* last event that the state covers */
-    int64_t idle;
-    struct json_object *plan;
+    struct json_object *state;
     bool is_behind; /* of `saved` */
 };
 
-/** The journal goes on behind what the checkpoint covers. */
+/**
+ * The journal goes on behind what the checkpoint covers. What follows from more than the messages
+ * of the window is as it was saved.
+ */
 static void pass_saved(struct loading *loading)
 {
     struct agent_memory *memory = &loading->agent->memory;
+    struct json_object *state = loading->state;
+    struct json_object *plan = NULL;
     loading->is_behind = true;
-    memory->idle = loading->idle;
+    memory->attempt = json_get_int(state, "attempt", 0);
+    memory->is_request_open = memory->attempt > 0;
+    memory->iteration = (uint64_t)json_get_int(state, "iteration", 0);
+    memory->usage.tool_calls = json_get_int(state, "tool_calls", 0);
+    memory->idle = json_get_int(state, "idle", 0);
     plan_fini(&memory->plan);
-    if (loading->plan != NULL) {
-        plan_replace(&memory->plan, loading->plan, PLAN_STEPS_MAX);
+    if (json_object_object_get_ex(state, "plan", &plan)) {
+        plan_replace(&memory->plan, plan, PLAN_STEPS_MAX);
     }
 }
 
@@ -93,12 +105,11 @@ static int load_with(struct agent *agent, struct json_object *state, struct rond
         .agent = agent,
         .first = (uint64_t)json_get_int(state, "first", 0),
         .saved = (uint64_t)json_get_int(state, "seq", 0),
-        .idle = json_get_int(state, "idle", 0),
+        .state = state,
     };
-    json_object_object_get_ex(state, "plan", &loading.plan);
     uint64_t from = (uint64_t)json_get_int(state, "from", 0);
     int r = 0;
-    if (loading.first > 0 && from > loading.first) {
+    if (loading.first > 0) {
         r = visit(&loading, loading.first - 1, 1, err);
     }
     if (r == 0) {
