@@ -589,6 +589,17 @@ static void the_delay_lies_between_iterations_only(void **state)
     assert_int_equal(scene->fixture->now_ns - begin_ns, 3 * NS_PER_S);
 }
 
+static void the_delay_does_not_follow_the_last_iteration(void **state)
+{
+    struct scene *scene = *state;
+    int64_t begin_ns = scene->fixture->now_ns;
+    scene_play(scene,
+               GUARDRAILS("    max_iterations: 2\n")
+                   AUTONOMY(IDLE "    iteration_delay_seconds: 2\n"),
+               SAY("1") SAY("2"), RONDO_MAX_ITERATIONS);
+    assert_true(scene->fixture->now_ns - begin_ns <= 2 * NS_PER_S);
+}
+
 /* ---- Models that fail ----------------------------------------------------------------------- */
 
 static void every_failure_of_a_model_ends_the_run_and_can_be_resumed(void **state)
@@ -759,6 +770,7 @@ int main(void)
         scene_test(a_run_may_take_less_than_its_time),
         scene_test(no_iteration_begins_once_the_time_is_used_up),
         scene_test(the_delay_lies_between_iterations_only),
+        scene_test(the_delay_does_not_follow_the_last_iteration),
         cmocka_unit_test(every_failure_of_a_model_ends_the_run_and_can_be_resumed),
         scene_test(the_first_request_may_fail_and_be_repeated),
         scene_test(a_script_that_is_over_ends_the_run),
