@@ -3,115 +3,13 @@
  * Syntax of Python's regular expressions (3.11): a recursive descent over the text. Widths are
  * computed on the way, because what looks behind must have a fixed one.
  */
-#include "role/pattern.h"
+#include "role/pattern_internal.h"
 
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "role/reader.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/** Groups that references can name. */
-#define MAX_GROUPS 400
-/** Nesting of groups. */
-#define MAX_DEPTH 100
-/** Widths are counted up to here. */
-#define MAX_WIDTH ((uint64_t)UINT32_MAX)
-
-struct group {
-    const char *name; /**< in the text; NULL = it has none */
-    size_t name_len;
-    bool is_open;
-    uint64_t low, high; /**< width */
-};
-
-struct parser {
-    const char *text;
-    size_t len;
-    size_t at;
-    struct arena *arena;
-    const char *problem;
-    size_t problem_at;
-    unsigned depth;
-    bool is_verbose;
-    bool ignores_case;
-    bool is_later_branch; /**< of the whole: behind its first bar */
-    unsigned look_behind; /**< groups opened before the outermost look-behind, or 0 */
-    struct group groups[MAX_GROUPS + 1]; /**< [0] is the whole */
-    unsigned group_count;
-    unsigned highest_condition; /**< group that a conditional names by number */
-};
-
-struct sequence {
-    struct pattern_node *first;
-    struct pattern_node *last;
-};
-
-static bool fail_at(struct parser *parser, size_t at, const char *problem)
-{
-    if (parser->problem == NULL) {
-        parser->problem = problem;
-        parser->problem_at = at;
-    }
-    return false;
-}
-
-static bool fail(struct parser *parser, const char *problem)
-{
-    return fail_at(parser, parser->at, problem);
-}
-
-static int peek(const struct parser *parser)
-{
-    return parser->at < parser->len ? (unsigned char)parser->text[parser->at] : -1;
-}
-
-static int peek_next(const struct parser *parser)
-{
-    return parser->at + 1 < parser->len ? (unsigned char)parser->text[parser->at + 1] : -1;
-}
-
-static bool take(struct parser *parser, char byte)
-{
-    bool is_there = peek(parser) == (unsigned char)byte;
-    parser->at += is_there ? 1 : 0;
-    return is_there;
-}
-
-/** One character, decoded. */
-static uint32_t take_character(struct parser *parser)
-{
-    const unsigned char *bytes = (const unsigned char *)parser->text + parser->at;
-    size_t len = utf8_sequence_len((const char *)bytes, parser->len - parser->at);
-    len = len == 0 ? 1 : len;
-    parser->at += len;
-    static const unsigned char masks[] = {0, 0xff, 0x1f, 0x0f, 0x07};
-    uint32_t character = bytes[0] & masks[len];
-    for (size_t i = 1; i < len; i++) {
-        character = (character << 6) | (bytes[i] & 0x3fU);
-    }
-    return character;
-}
-
-static struct pattern_node *new_node(struct parser *parser, enum pattern_kind kind)
-{
-    struct pattern_node *node = arena_new(parser->arena, sizeof(*node));
-    *node = (struct pattern_node){.kind = kind};
-    return node;
-}
-
-static void append(struct sequence *sequence, struct pattern_node *node)
-{
-    if (sequence->last == NULL) {
-        sequence->first = node;
-    } else {
-        sequence->last->next = node;
-    }
-    sequence->last = node;
-}
 
 static uint64_t add_width(uint64_t a, uint64_t b)
 {
@@ -131,186 +29,6 @@ static void measure(const struct sequence *sequence, uint64_t *ret_low, uint64_t
         *ret_low = add_width(*ret_low, node->width_low);
         *ret_high = add_width(*ret_high, node->width_high);
     }
-}
-
-/** What a character or a class of them takes. */
-struct members {
-    bool has_a;
-    bool has_mark;
-    bool is_class; /**< \d, \w, ...: no end of a range */
-    uint32_t character;
-};
-
-static struct members members_of(const struct parser *parser, uint32_t character)
-{
-    bool is_a = character == 'a' || (parser->ignores_case && character == 'A');
-    return (struct members){.has_a = is_a, .has_mark = character == '!', .character = character};
-}
-
-/** \d \D \s \S \w \W, of which 'a' is in \w, \D, \S and '!' in \W, \D, \S. */
-static bool take_class(struct parser *parser, struct members *ret_members)
-{
-    int letter = peek(parser);
-    if (letter < 0 || strchr("dDsSwW", letter) == NULL) {
-        return false;
-    }
-    parser->at++;
-    *ret_members = (struct members){
-        .has_a = letter == 'D' || letter == 'S' || letter == 'w',
-        .has_mark = letter == 'D' || letter == 'S' || letter == 'W',
-        .is_class = true,
-    };
-    return true;
-}
-
-/** As many hexadecimal digits as the letter asks for. */
-static bool take_hexadecimal(struct parser *parser, size_t digits, uint32_t *ret_character)
-{
-    uint32_t character = 0;
-    for (size_t i = 0; i < digits; i++) {
-        int digit = peek(parser);
-        if (digit < 0 || !isxdigit(digit)) {
-            return fail(parser, "an escape that is cut off");
-        }
-        character =
-            character * 16 + (uint32_t)(isdigit(digit) ? digit - '0' : (digit | 32) - 'a' + 10);
-        parser->at++;
-    }
-    *ret_character = character;
-    return character <= 0x10ffff || fail(parser, "an escape beyond the last character");
-}
-
-/** \N{...}: which names there are is not checked. */
-static bool take_named(struct parser *parser, uint32_t *ret_character)
-{
-    const char *end =
-        take(parser, '{') ? memchr(parser->text + parser->at, '}', parser->len - parser->at) : NULL;
-    if (end == NULL || end == parser->text + parser->at) {
-        return fail(parser, "a character's name in braces is missing");
-    }
-    parser->at = (size_t)(end - parser->text) + 1;
-    *ret_character = 0xfffd;
-    return true;
-}
-
-static bool is_octal(int byte)
-{
-    return byte >= '0' && byte <= '7';
-}
-
-/** Escapes of one character that mean the same everywhere. The backslash has been taken. */
-static bool take_escaped(struct parser *parser, uint32_t *ret_character)
-{
-    static const char letters[] = "afnrtv\\";
-    static const char meanings[] = "\a\f\n\r\t\v\\";
-    size_t start = parser->at;
-    if (start == parser->len) {
-        return fail(parser, "a backslash at the end");
-    }
-    uint32_t letter = take_character(parser);
-    const char *found = letter < 0x80 && letter != 0 ? strchr(letters, (int)letter) : NULL;
-    if (found != NULL) {
-        *ret_character = (unsigned char)meanings[found - letters];
-        return true;
-    }
-    if (letter == 'x' || letter == 'u' || letter == 'U') {
-        return take_hexadecimal(parser, letter == 'x' ? 2 : letter == 'u' ? 4 : 8, ret_character);
-    }
-    if (letter == 'N') {
-        return take_named(parser, ret_character);
-    }
-    if (letter < 0x80 && isalnum((int)letter)) {
-        return fail_at(parser, start, "an unknown escape");
-    }
-    *ret_character = letter;
-    return true;
-}
-
-/** Up to `most` octal digits. */
-static bool take_octal(struct parser *parser, size_t most, uint32_t *ret_character)
-{
-    uint32_t character = 0;
-    for (size_t i = 0; i < most && is_octal(peek(parser)); i++) {
-        character = character * 8 + (uint32_t)(peek(parser) - '0');
-        parser->at++;
-    }
-    *ret_character = character;
-    return character <= 0377 || fail(parser, "an octal escape beyond \\377");
-}
-
-/** One member of [...]. */
-static bool take_member(struct parser *parser, struct members *ret_members)
-{
-    uint32_t character = 0;
-    if (!take(parser, '\\')) {
-        character = take_character(parser);
-    } else if (take_class(parser, ret_members)) {
-        return true;
-    } else if (take(parser, 'b')) {
-        character = '\b';
-    } else if (is_octal(peek(parser))) {
-        if (!take_octal(parser, 3, &character)) {
-            return false;
-        }
-    } else if (!take_escaped(parser, &character)) {
-        return false;
-    }
-    *ret_members = members_of(parser, character);
-    return true;
-}
-
-/** Behind a member and its dash. */
-static bool take_range(struct parser *parser, struct members *members)
-{
-    struct members high;
-    size_t start = parser->at;
-    if (!take_member(parser, &high)) {
-        return false;
-    }
-    if (members->is_class || high.is_class || high.character < members->character) {
-        return fail_at(parser, start, "a range of characters that is none");
-    }
-    for (uint32_t letter = 'A'; letter <= 'a'; letter += 'a' - 'A') {
-        bool counts = letter == 'a' || parser->ignores_case;
-        members->has_a =
-            members->has_a || (counts && members->character <= letter && letter <= high.character);
-    }
-    members->has_mark = members->character <= '!' && '!' <= high.character;
-    return true;
-}
-
-/** [...] behind its bracket. */
-static bool parse_set(struct parser *parser, struct sequence *sequence)
-{
-    size_t start = parser->at - 1;
-    struct pattern_node *node = new_node(parser, PATTERN_ONE);
-    bool is_negative = take(parser, '^');
-    for (bool is_first = true; is_first || peek(parser) != ']'; is_first = false) {
-        if (parser->at == parser->len) {
-            return fail_at(parser, start, "a set of characters without its end");
-        }
-        struct members members = {0};
-        if (!take_member(parser, &members)) {
-            return false;
-        }
-        if (peek(parser) == '-' && peek_next(parser) == -1) {
-            return fail_at(parser, start, "a set of characters without its end");
-        }
-        if (peek(parser) == '-' && peek_next(parser) != ']') {
-            parser->at++;
-            if (!take_range(parser, &members)) {
-                return false;
-            }
-        }
-        node->takes_a = node->takes_a || members.has_a;
-        node->takes_mark = node->takes_mark || members.has_mark;
-    }
-    parser->at++;
-    node->takes_a = node->takes_a != is_negative;
-    node->takes_mark = node->takes_mark != is_negative;
-    node->width_low = node->width_high = 1;
-    append(sequence, node);
-    return true;
 }
 
 static void append_one(struct parser *parser, struct sequence *sequence, struct members members)
@@ -354,10 +72,10 @@ static bool parse_number_escape(struct parser *parser, struct sequence *sequence
     if (number <= 7 && is_octal(second) && is_octal(peek_next(parser))) {
         parser->at = start;
         uint32_t character;
-        if (!take_octal(parser, 3, &character)) {
+        if (!pattern_take_octal(parser, 3, &character)) {
             return false;
         }
-        append_one(parser, sequence, members_of(parser, character));
+        append_one(parser, sequence, pattern_members_of(parser, character));
         return true;
     }
     parser->at++;
@@ -375,8 +93,8 @@ static bool parse_escape(struct parser *parser, struct sequence *sequence)
     if (letter == '0') {
         uint32_t character;
         parser->at++;
-        take_octal(parser, 2, &character);
-        append_one(parser, sequence, members_of(parser, character));
+        pattern_take_octal(parser, 2, &character);
+        append_one(parser, sequence, pattern_members_of(parser, character));
         return true;
     }
     if (letter == 'A' || letter == 'Z' || letter == 'b' || letter == 'B') {
@@ -388,12 +106,12 @@ static bool parse_escape(struct parser *parser, struct sequence *sequence)
         append(sequence, node);
         return true;
     }
-    if (!take_class(parser, &members)) {
+    if (!pattern_take_class(parser, &members)) {
         uint32_t character = 0;
-        if (!take_escaped(parser, &character)) {
+        if (!pattern_take_escaped(parser, &character)) {
             return false;
         }
-        members = members_of(parser, character);
+        members = pattern_members_of(parser, character);
     }
     append_one(parser, sequence, members);
     return true;
@@ -832,7 +550,7 @@ static bool parse_atom(struct parser *parser, struct sequence *sequence)
     switch (peek(parser)) {
     case '[':
         parser->at++;
-        return parse_set(parser, sequence);
+        return pattern_parse_set(parser, sequence);
     case '(':
         parser->at++;
         return take(parser, '?') ? parse_extension(parser, sequence, start)
@@ -850,7 +568,7 @@ static bool parse_atom(struct parser *parser, struct sequence *sequence)
         append_one(parser, sequence, (struct members){.has_a = true, .has_mark = true});
         return true;
     default:
-        append_one(parser, sequence, members_of(parser, take_character(parser)));
+        append_one(parser, sequence, pattern_members_of(parser, pattern_take_character(parser)));
         return true;
     }
 }

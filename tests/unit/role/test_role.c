@@ -215,80 +215,81 @@ static void values_that_python_cannot_make_are_errors_also_under_unknown_keys(vo
     assert_false(is_valid(HEAD "  foo: \"a\\0b\"\n"));
 }
 
-/** One rule a row: a piece of a file that breaks it, and one that keeps it. */
+/** One rule a row: a piece of a file that keeps it, and one that breaks it. */
+static const struct {
+    const char *right, *wrong;
+} rules[] = {
+    {HEAD "  guardrails: {max_tool_calls: 0}\n", HEAD "  guardrails: {max_tool_calls: -1}\n"},
+    {HEAD "  guardrails: {input_tokens_limit: ~}\n",
+     HEAD "  guardrails: {input_tokens_limit: 0}\n"},
+    {HEAD "  observability: {sample_rate: 1}\n", HEAD "  observability: {sample_rate: 1.1}\n"},
+    {HEAD "  observability: ~\n", HEAD "  guardrails: ~\n"},
+    {HEAD "  ingest: {sources: []}\n", HEAD "  ingest: {}\n"},
+    {HEAD "  ingest: {sources: [x], chunking: {chunk_size: 10, chunk_overlap: 9}}\n",
+     HEAD "  ingest: {sources: [x], chunking: {chunk_size: 10, chunk_overlap: 10}}\n"},
+    {HEAD "  memory: {store_backend: zvec}\n", HEAD "  memory: {store_backend: sqlite_vec}\n"},
+    {HEAD "  output: {type: json_schema, schema_file: x}\n",
+     HEAD "  output: {type: json_schema, schema_file: x, schema: {}}\n"},
+    {HEAD "  output: {type: text, schema_file: x, schema: {}}\n",
+     HEAD "  output: {type: json_schema}\n"},
+    {HEAD "  security: {content: {blocked_input_patterns: [\"a+\"]}}\n",
+     HEAD "  security: {content: {redact_patterns: [\"a\", \"(\"]}}\n"},
+    {HEAD "  security: {rate_limit: {burst_size: 1}}\n",
+     HEAD "  security: {rate_limit: {burst_size: 0}}\n"},
+    {HEAD "  security: {docker: {memory_limit: 1G}}\n",
+     HEAD "  security: {docker: {memory_limit: 1GB}}\n"},
+    {HEAD "  security: {docker: {cpu_limit: 0.1}}\n",
+     HEAD "  security: {docker: {cpu_limit: 0}}\n"},
+    {HEAD "  security: {docker: {extra_args: [--init]}}\n",
+     HEAD "  security: {docker: {extra_args: [\"--cap-add=ALL\"]}}\n"},
+    {HEAD "  security: {docker: {bind_mounts: [{source: a, target: /b}]}}\n",
+     HEAD "  security: {docker: {bind_mounts: [{source: a, target: b}]}}\n"},
+    {HEAD "  security: {docker: {bind_mounts: [{source: a, target: /b},"
+          " {source: a, target: /c}]}}\n",
+     HEAD "  security: {docker: {bind_mounts: [{source: a, target: /b},"
+          " {source: a, target: /b}]}}\n"},
+    {HEAD "  security: {docker: {bind_mounts: [{source: a, target: /works}]}}\n",
+     HEAD "  security: {docker: {bind_mounts: [{source: a, target: /work}]}}\n"},
+    {HEAD "  security: {docker: {image: x}}\n", HEAD "  security: {docker: {image: \" \"}}\n"},
+    {TOOL "    - {type: mcp, command: x}\n", TOOL "    - {type: mcp, url: x}\n"},
+    {TOOL "    - {type: mcp, transport: sse, url: x}\n",
+     TOOL "    - {type: mcp, transport: streamable-http, command: x}\n"},
+    {TOOL "    - {type: mcp, command: x, tool_filter: [a]}\n",
+     TOOL "    - {type: mcp, command: x, tool_filter: [a], tool_exclude: [b]}\n"},
+    {TOOL "    - {type: delegate, agents: [{name: a, role_file: b}]}\n",
+     TOOL "    - {type: delegate, agents: [{name: a, url: b}]}\n"},
+    {TOOL "    - {type: delegate, mode: mcp, agents: [{name: a, url: b}]}\n",
+     TOOL "    - {type: delegate, mode: mcp, agents: [{name: a, role_file: b}]}\n"},
+    {TOOL "    - {type: search}\n", TOOL "    - {type: search, provider: brave}\n"},
+    {TOOL "    - {type: email, imap_host: a, username: b, password: c}\n",
+     TOOL "    - {type: email, imap_host: a, username: b, password: c, read_only: false}\n"},
+    {TOOL "    - {type: script, scripts: [{name: a, body: x}, {name: b, body: x}]}\n",
+     TOOL "    - {type: script, scripts: [{name: a, body: x}, {name: a, body: x}]}\n"},
+    {TOOL "    - {type: script, scripts: [{name: a, body: x}]}\n",
+     TOOL "    - {type: script, scripts: []}\n"},
+    {TOOL "    - {type: script, scripts: [{name: a_1, body: x}]}\n",
+     TOOL "    - {type: script, scripts: [{name: 1a, body: x}]}\n"},
+    {TOOL "    - {type: script, scripts: [{name: a, body: x}]}\n",
+     TOOL "    - {type: script, scripts: [{name: a, body: \" \\n\"}]}\n"},
+    {TOOL "    - {type: shell, permissions: {allow: [\"a=b\", \"*x\"]}}\n",
+     TOOL "    - {type: shell, permissions: {allow: [\"=b\"]}}\n"},
+    {TOOL "    - {type: shell, permissions: {default: deny}}\n",
+     TOOL "    - {type: shell, permissions: {deny: [\"a=\"]}}\n"},
+    {TOOL "    - {type: sql, database: x}\n", TOOL "    - {type: sql}\n"},
+    {TOOL "    - {type: slack, webhook_url: x}\n", TOOL "    - {type: slack}\n"},
+    {TOOL "    - {type: think, max_thoughts: 999}\n", TOOL "    - {typ: think}\n"},
+    {TOOL "    - {type: zzz, a: {b: 1}}\n", TOOL "    - {type: 5}\n"},
+    {HEAD "  sinks: [{type: file, path: x}]\n", HEAD "  sinks: [{type: zzz}]\n"},
+    {HEAD "  sinks: [{type: custom, module: m, function: f}]\n",
+     HEAD "  sinks: [{type: custom, module: m}]\n"},
+    {HEAD "  triggers: [{type: discord}]\n", HEAD "  triggers: [{type: heartbeat, file: x}]\n"},
+    {HEAD "  triggers: [{type: file_watch, paths: [.]}]\n",
+     HEAD "  triggers: [{type: file_watch}]\n"},
+};
+
 static void rules_of_single_settings(void **state)
 {
     (void)state;
-    static const struct {
-        const char *right, *wrong;
-    } rules[] = {
-        {HEAD "  guardrails: {max_tool_calls: 0}\n", HEAD "  guardrails: {max_tool_calls: -1}\n"},
-        {HEAD "  guardrails: {input_tokens_limit: ~}\n",
-         HEAD "  guardrails: {input_tokens_limit: 0}\n"},
-        {HEAD "  observability: {sample_rate: 1}\n", HEAD "  observability: {sample_rate: 1.1}\n"},
-        {HEAD "  observability: ~\n", HEAD "  guardrails: ~\n"},
-        {HEAD "  ingest: {sources: []}\n", HEAD "  ingest: {}\n"},
-        {HEAD "  ingest: {sources: [x], chunking: {chunk_size: 10, chunk_overlap: 9}}\n",
-         HEAD "  ingest: {sources: [x], chunking: {chunk_size: 10, chunk_overlap: 10}}\n"},
-        {HEAD "  memory: {store_backend: zvec}\n", HEAD "  memory: {store_backend: sqlite_vec}\n"},
-        {HEAD "  output: {type: json_schema, schema_file: x}\n",
-         HEAD "  output: {type: json_schema, schema_file: x, schema: {}}\n"},
-        {HEAD "  output: {type: text, schema_file: x, schema: {}}\n",
-         HEAD "  output: {type: json_schema}\n"},
-        {HEAD "  security: {content: {blocked_input_patterns: [\"a+\"]}}\n",
-         HEAD "  security: {content: {redact_patterns: [\"a\", \"(\"]}}\n"},
-        {HEAD "  security: {rate_limit: {burst_size: 1}}\n",
-         HEAD "  security: {rate_limit: {burst_size: 0}}\n"},
-        {HEAD "  security: {docker: {memory_limit: 1G}}\n",
-         HEAD "  security: {docker: {memory_limit: 1GB}}\n"},
-        {HEAD "  security: {docker: {cpu_limit: 0.1}}\n",
-         HEAD "  security: {docker: {cpu_limit: 0}}\n"},
-        {HEAD "  security: {docker: {extra_args: [--init]}}\n",
-         HEAD "  security: {docker: {extra_args: [\"--cap-add=ALL\"]}}\n"},
-        {HEAD "  security: {docker: {bind_mounts: [{source: a, target: /b}]}}\n",
-         HEAD "  security: {docker: {bind_mounts: [{source: a, target: b}]}}\n"},
-        {HEAD "  security: {docker: {bind_mounts: [{source: a, target: /b},"
-              " {source: a, target: /c}]}}\n",
-         HEAD "  security: {docker: {bind_mounts: [{source: a, target: /b},"
-              " {source: a, target: /b}]}}\n"},
-        {HEAD "  security: {docker: {bind_mounts: [{source: a, target: /works}]}}\n",
-         HEAD "  security: {docker: {bind_mounts: [{source: a, target: /work}]}}\n"},
-        {HEAD "  security: {docker: {image: x}}\n", HEAD "  security: {docker: {image: \" \"}}\n"},
-        {TOOL "    - {type: mcp, command: x}\n", TOOL "    - {type: mcp, url: x}\n"},
-        {TOOL "    - {type: mcp, transport: sse, url: x}\n",
-         TOOL "    - {type: mcp, transport: streamable-http, command: x}\n"},
-        {TOOL "    - {type: mcp, command: x, tool_filter: [a]}\n",
-         TOOL "    - {type: mcp, command: x, tool_filter: [a], tool_exclude: [b]}\n"},
-        {TOOL "    - {type: delegate, agents: [{name: a, role_file: b}]}\n",
-         TOOL "    - {type: delegate, agents: [{name: a, url: b}]}\n"},
-        {TOOL "    - {type: delegate, mode: mcp, agents: [{name: a, url: b}]}\n",
-         TOOL "    - {type: delegate, mode: mcp, agents: [{name: a, role_file: b}]}\n"},
-        {TOOL "    - {type: search}\n", TOOL "    - {type: search, provider: brave}\n"},
-        {TOOL "    - {type: email, imap_host: a, username: b, password: c}\n",
-         TOOL "    - {type: email, imap_host: a, username: b, password: c, read_only: false}\n"},
-        {TOOL "    - {type: script, scripts: [{name: a, body: x}, {name: b, body: x}]}\n",
-         TOOL "    - {type: script, scripts: [{name: a, body: x}, {name: a, body: x}]}\n"},
-        {TOOL "    - {type: script, scripts: [{name: a, body: x}]}\n",
-         TOOL "    - {type: script, scripts: []}\n"},
-        {TOOL "    - {type: script, scripts: [{name: a_1, body: x}]}\n",
-         TOOL "    - {type: script, scripts: [{name: 1a, body: x}]}\n"},
-        {TOOL "    - {type: script, scripts: [{name: a, body: x}]}\n",
-         TOOL "    - {type: script, scripts: [{name: a, body: \" \\n\"}]}\n"},
-        {TOOL "    - {type: shell, permissions: {allow: [\"a=b\", \"*x\"]}}\n",
-         TOOL "    - {type: shell, permissions: {allow: [\"=b\"]}}\n"},
-        {TOOL "    - {type: shell, permissions: {default: deny}}\n",
-         TOOL "    - {type: shell, permissions: {deny: [\"a=\"]}}\n"},
-        {TOOL "    - {type: sql, database: x}\n", TOOL "    - {type: sql}\n"},
-        {TOOL "    - {type: slack, webhook_url: x}\n", TOOL "    - {type: slack}\n"},
-        {TOOL "    - {type: think, max_thoughts: 999}\n", TOOL "    - {typ: think}\n"},
-        {TOOL "    - {type: zzz, a: {b: 1}}\n", TOOL "    - {type: 5}\n"},
-        {HEAD "  sinks: [{type: file, path: x}]\n", HEAD "  sinks: [{type: zzz}]\n"},
-        {HEAD "  sinks: [{type: custom, module: m, function: f}]\n",
-         HEAD "  sinks: [{type: custom, module: m}]\n"},
-        {HEAD "  triggers: [{type: discord}]\n", HEAD "  triggers: [{type: heartbeat, file: x}]\n"},
-        {HEAD "  triggers: [{type: file_watch, paths: [.]}]\n",
-         HEAD "  triggers: [{type: file_watch}]\n"},
-    };
     for (size_t i = 0; i < COUNT(rules); i++) {
         if (!is_valid(rules[i].right)) {
             fail_msg("refused: %s", rules[i].right);
@@ -456,11 +457,11 @@ static void the_number_of_findings_has_a_limit_and_errors_come_first(void **stat
 {
     (void)state;
     struct buf text = {0};
-    buf_append_string(&text, HEAD);
+    buf_append_string(&text, "apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: ab\n");
     for (size_t i = 0; i < LIMIT_ROLE_FINDINGS + 5; i++) {
         buf_printf(&text, "  key%zu: 1\n", i);
     }
-    buf_append_string(&text, "  zzz: 2026-99-99\n  guardrails: 5\n");
+    buf_append_string(&text, "spec:\n  role: 5\n  model: {provider: p, name: n}\n  tools: x\n");
     struct reading reading = read_text(buf_string(&text));
     assert_int_equal(reading.findings.count, LIMIT_ROLE_FINDINGS);
     assert_int_equal(role_findings_errors(&reading.findings), 2);
