@@ -161,7 +161,9 @@ static void fold_replied(struct run_state *state, const struct journal_event *ev
 /** Steps of an agent: what they do may change what was verified before. */
 static void fold_agent_step(struct run_state *state, const struct journal_event *event)
 {
-    state->is_body_verified = false;
+    bool is_intent =
+        event->type == JOURNAL_MODEL_REQUESTED || event->type == JOURNAL_TOOL_REQUESTED;
+    state->is_body_verified = state->is_body_verified && !is_intent;
     if (event->type == JOURNAL_MODEL_REQUESTED) {
         state->turn = (uint64_t)event->turn;
     } else if (event->type == JOURNAL_MODEL_REPLIED) {

@@ -61,7 +61,8 @@ struct agent {
     char *model_id; /* "provider:name" */
     struct dotenv *dotenv;
     struct net_guard guard;
-    struct json_object *security; /* spec.security.tools, where tools need it; or NULL */
+    struct tool_surroundings surroundings; /* of tools and servers */
+    struct json_object *security;          /* spec.security.tools, where tools need it; or NULL */
     struct toolbox *toolbox;
     struct mcp_shared *shared;
     char *shared_path;

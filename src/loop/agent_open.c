@@ -75,14 +75,14 @@ static struct json_object *security_tools(const struct role *role)
     return tools;
 }
 
-static void describe_surroundings(struct agent *agent, struct tool_surroundings *ret_surroundings)
+static void describe_surroundings(struct agent *agent)
 {
     const struct role *role = agent->config.role;
     agent->security = json_object_get(security_tools(role));
     agent->guard = (struct net_guard){
         .allow_hosts = (const char *const *)agent->config.allow_hosts,
     };
-    *ret_surroundings = (struct tool_surroundings){
+    agent->surroundings = (struct tool_surroundings){
         .workspace = agent->workspace,
         .role_folder = role->folder,
         .dotenv = agent->dotenv,
@@ -127,26 +127,24 @@ static bool needs_shared(const struct agent *agent, const struct loop_spec *spec
     return false;
 }
 
-static int open_shared(struct agent *agent, const struct loop_spec *spec,
-                       const struct tool_surroundings *surroundings, struct rondo_error *err)
+static int open_shared(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
     if (!needs_shared(agent, spec)) {
         return 0;
     }
     agent->shared_path = find_config(agent);
-    return mcp_shared_read(agent->shared_path, surroundings, &agent->shared, err);
+    return mcp_shared_read(agent->shared_path, &agent->surroundings, &agent->shared, err);
 }
 
 static int open_tools(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
-    struct tool_surroundings surroundings;
-    describe_surroundings(agent, &surroundings);
-    int r = open_shared(agent, spec, &surroundings, err);
+    describe_surroundings(agent);
+    int r = open_shared(agent, spec, err);
     if (r < 0) {
         return r;
     }
-    surroundings.mcp = agent->shared;
-    agent->toolbox = toolbox_new(&surroundings);
+    agent->surroundings.mcp = agent->shared;
+    agent->toolbox = toolbox_new(&agent->surroundings);
     struct json_object *entries = agent->config.role->tools;
     size_t count = entries == NULL ? 0 : json_object_array_length(entries);
     for (size_t i = 0; i < count && r == 0; i++) {
@@ -160,12 +158,18 @@ static int open_tools(struct agent *agent, const struct loop_spec *spec, struct 
     return r;
 }
 
-/** A condition that names a tool which is not there could never be met. */
+/** A condition that names a tool or server which is not there could never be met. */
 static int check_conditions(const struct agent *agent, const struct loop_spec *spec,
                             struct rondo_error *err)
 {
     for (size_t i = 0; i < spec->condition_count; i++) {
         const struct loop_condition *condition = &spec->conditions[i];
+        struct mcp_client *client = NULL;
+        if (condition->server != NULL &&
+            mcp_shared_client(agent->shared, condition->server, &client, err) < 0) {
+            error_prefix(err, "exit condition %s", condition->name);
+            return RONDO_ERR_NOT_FOUND;
+        }
         if (condition->tool != NULL && condition->server == NULL &&
             toolbox_find(agent->toolbox, condition->tool) == NULL) {
             return error_set(err, RONDO_ERR_NOT_FOUND,
