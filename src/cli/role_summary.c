@@ -54,21 +54,26 @@ static void add_model(const struct role_model *model, struct fields *fields)
     fields_add(fields, "model", buf_string(&text));
 }
 
-/** What tells one tool from another of its type. */
-static const char *detail_of(struct json_object *tool)
+/** Append what tells one tool from another of its type, in parentheses. */
+static void add_detail(struct json_object *tool, struct buf *out)
 {
     static const char *const keys[] = {"name",     "base_url", "command",   "url", "root_path",
                                        "database", "module",   "repo_path", NULL};
     for (size_t i = 0; keys[i] != NULL; i++) {
         const char *text = json_get_string(tool, keys[i], NULL);
         if (text != NULL && strcmp(text, ".") != 0) {
-            return text;
+            buf_printf(out, " (%s)", text);
+            return;
         }
     }
     struct json_object *commands = member(tool, "allowed_commands");
-    bool has_commands =
-        json_object_is_type(commands, json_type_array) && json_object_array_length(commands) > 0;
-    return has_commands ? json_object_get_string(json_object_array_get_idx(commands, 0)) : NULL;
+    size_t count =
+        json_object_is_type(commands, json_type_array) ? json_object_array_length(commands) : 0;
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(out, "%s%s", i == 0 ? " (" : ", ",
+                   json_object_get_string(json_object_array_get_idx(commands, i)));
+    }
+    buf_append_string(out, count > 0 ? ")" : "");
 }
 
 static void add_tools(struct json_object *tools, struct fields *fields)
@@ -76,12 +81,8 @@ static void add_tools(struct json_object *tools, struct fields *fields)
     auto_buf struct buf text = {0};
     for (size_t i = 0; i < json_object_array_length(tools); i++) {
         struct json_object *tool = json_object_array_get_idx(tools, i);
-        const char *detail = detail_of(tool);
-        if (detail != NULL) {
-            add_part(&text, "%s (%s)", json_get_string(tool, "type", ""), detail);
-        } else {
-            add_part(&text, "%s", json_get_string(tool, "type", ""));
-        }
+        add_part(&text, "%s", json_get_string(tool, "type", ""));
+        add_detail(tool, &text);
     }
     fields_add(fields, "tools", text.len > 0 ? buf_string(&text) : "none");
 }
