@@ -67,7 +67,7 @@ void script_free(struct script *script);
 const struct script_turn *script_find(const struct script *script, uint64_t turn);
 
 /** A script, bytes. */
-#define SCRIPT_MAX_BYTES ((size_t)256 * 1024 * 1024)
+#define SCRIPT_MAX_BYTES ((size_t)64 * 1024 * 1024)
 /** Longest delay_ms of a turn. */
 #define SCRIPT_MAX_DELAY_MS INT64_C(86400000)
 /** The name that needs no file: one turn for ever. */

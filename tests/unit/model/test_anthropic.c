@@ -425,6 +425,28 @@ static void odd_replies_are_failures_or_nothing(void **state)
     }
 }
 
+static void a_reply_has_4096_parts_at_most(void **state)
+{
+    (void)state;
+    for (size_t count = 4096; count <= 4097; count++) {
+        struct asking asking;
+        struct buf text = {0};
+        asking_open(&asking, "anthropic", "m", NULL);
+        buf_append_string(&text, "{\"content\":[");
+        for (size_t i = 0; i < count; i++) {
+            buf_append_string(&text, i == 0 ? "" : ",");
+            buf_append_string(&text, "{\"type\":\"text\",\"text\":\"x\"}");
+        }
+        buf_append_string(&text, "]}");
+        struct model_reply reply = ask_once(&asking, buf_string(&text));
+        assert_int_equal(reply.failure, count == 4096 ? MODEL_OK : MODEL_BAD_REPLY);
+        assert_int_equal(reply.attempts, 1);
+        model_reply_fini(&reply);
+        buf_fini(&text);
+        asking_close(&asking);
+    }
+}
+
 static void odd_events_are_skipped(void **state)
 {
     (void)state;
@@ -480,6 +502,7 @@ int main(void)
         cmocka_unit_test(an_overloaded_stream_is_tried_again_and_its_input_counted),
         cmocka_unit_test(an_error_that_repeating_does_not_mend_ends_it),
         cmocka_unit_test(odd_replies_are_failures_or_nothing),
+        cmocka_unit_test(a_reply_has_4096_parts_at_most),
         cmocka_unit_test(odd_events_are_skipped),
         cmocka_unit_test(a_request_is_always_json),
     };

@@ -260,6 +260,31 @@ static void a_reply_of_50_megabytes_is_refused(void **state)
     }
 }
 
+static void a_reply_of_32_mebibytes_is_read_and_one_byte_more_refused(void **state)
+{
+    (void)state;
+    static const char begin_of[] = "{\"choices\":[{\"message\":{\"content\":\"";
+    static const char end_of[] = "\"}}]}";
+    for (size_t extra = 0; extra <= 1; extra++) {
+        struct asking asking;
+        begin(&asking);
+        size_t len = MODEL_REPLY_MAX_BYTES + extra;
+        char *body = malloc(len + 1);
+        memset(body, 'x', len);
+        memcpy(body, begin_of, strlen(begin_of));
+        memcpy(body + len - strlen(end_of), end_of, strlen(end_of));
+        body[len] = '\0';
+        http_peer_reply(asking.peer, 200, JSON_TYPE, body);
+        struct model_reply reply = asking_ask(&asking);
+        assert_int_equal(reply.failure, extra == 0 ? MODEL_OK : MODEL_BAD_REPLY);
+        assert_int_equal(strlen(reply.text),
+                         extra == 0 ? len - strlen(begin_of) - strlen(end_of) : 0);
+        free(body);
+        model_reply_fini(&reply);
+        asking_close(&asking);
+    }
+}
+
 static void a_key_that_the_server_repeats_is_not_shown(void **state)
 {
     (void)state;
@@ -385,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_connection_that_breaks_is_tried_again),
         cmocka_unit_test(a_server_that_is_not_there_is_unreachable),
         cmocka_unit_test(a_reply_of_50_megabytes_is_refused),
+        cmocka_unit_test(a_reply_of_32_mebibytes_is_read_and_one_byte_more_refused),
         cmocka_unit_test(a_key_that_the_server_repeats_is_not_shown),
         cmocka_unit_test(a_refused_temperature_is_left_out_from_then_on),
         cmocka_unit_test(a_refused_limit_goes_by_its_other_name),

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void a_model_is_found_with_its_version_behind_it(void **state)
 {
@@ -118,6 +119,27 @@ static void a_wrong_file_is_refused(void **state)
     }
 }
 
+static void a_file_of_a_mebibyte_is_read_and_a_larger_one_refused(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/rondo-test-prices-XXXXXX";
+    struct rondo_error err = {0};
+    char *text = malloc(PRICES_FILE_MAX_BYTES + 1);
+    memset(text, ' ', PRICES_FILE_MAX_BYTES + 1);
+    memcpy(text, "{}", 2);
+    int fd = mkstemp(path);
+    for (size_t extra = 0; extra <= 1; extra++) {
+        struct prices prices = {0};
+        assert_int_equal(pwrite(fd, text, PRICES_FILE_MAX_BYTES + extra, 0),
+                         (ssize_t)(PRICES_FILE_MAX_BYTES + extra));
+        assert_int_equal(prices_read_file(path, "a", "b", &prices, &err),
+                         extra == 0 ? 0 : RONDO_ERR_LIMIT);
+    }
+    free(text);
+    close(fd);
+    unlink(path);
+}
+
 static void the_table_has_each_model_once(void **state)
 {
     (void)state;
@@ -145,6 +167,7 @@ int main(void)
         cmocka_unit_test(a_file_names_prices_of_a_model),
         cmocka_unit_test(half_a_price_makes_no_cost),
         cmocka_unit_test(a_wrong_file_is_refused),
+        cmocka_unit_test(a_file_of_a_mebibyte_is_read_and_a_larger_one_refused),
         cmocka_unit_test(the_table_has_each_model_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,28 @@ static void a_turn_makes_1024_calls_at_most(void **state)
     }
 }
 
+static void a_script_of_64_mebibytes_is_read_and_a_larger_one_refused(void **state)
+{
+    (void)state;
+    struct rondo_error err = {0};
+    char path[] = "/tmp/rondo-test-script-XXXXXX";
+    static const char turn[] = "{\"text\":\"x\"}";
+    char *text = malloc(SCRIPT_MAX_BYTES + 1);
+    memset(text, '\n', SCRIPT_MAX_BYTES + 1);
+    memcpy(text, turn, strlen(turn));
+    int fd = mkstemp(path);
+    for (size_t extra = 0; extra <= 1; extra++) {
+        struct script *script = NULL;
+        assert_int_equal(pwrite(fd, text, SCRIPT_MAX_BYTES + extra, 0),
+                         (ssize_t)(SCRIPT_MAX_BYTES + extra));
+        assert_int_equal(script_read(path, &script, &err), extra == 0 ? 0 : RONDO_ERR_LIMIT);
+        script_free(script);
+    }
+    free(text);
+    close(fd);
+    unlink(path);
+}
+
 /* --- the model --- */
 
 /** A script in a file of its own; unlink() it. */
@@ -428,6 +450,7 @@ int main(void)
         cmocka_unit_test(turns_are_repeated_numbered_and_said_for_ever),
         cmocka_unit_test(a_wrong_script_is_refused_with_its_turn),
         cmocka_unit_test(a_turn_makes_1024_calls_at_most),
+        cmocka_unit_test(a_script_of_64_mebibytes_is_read_and_a_larger_one_refused),
         cmocka_unit_test(a_turn_is_a_reply),
         cmocka_unit_test(a_turn_is_heard_in_pieces_of_whole_characters),
         cmocka_unit_test(the_number_of_the_request_chooses_the_turn),
