@@ -323,6 +323,11 @@ static const struct role_field spec_fields[] = {
      .by_default = "null",
      .shape = &role_shape_observability,
      .help = "Traces"},
+    {.name = "tool_search",
+     .kind = FIELD_OBJECT,
+     .since = 9,
+     .shape = &role_shape_tool_search,
+     .help = "Tools that the model searches for instead of seeing all"},
     {.name = "policy",
      .flags = FIELD_OWN | FIELD_NULLABLE,
      .by_default = "null",
@@ -338,7 +343,7 @@ static const struct role_field spec_fields[] = {
 };
 
 static const char *const spec_foreign[] = {
-    "reasoning", "capabilities", "deps_schema", "auto_skills", "daemon", "tool_search", NULL,
+    "reasoning", "capabilities", "deps_schema", "auto_skills", "daemon", NULL,
 };
 
 static const struct role_shape shape_spec = {

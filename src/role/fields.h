@@ -115,6 +115,7 @@ extern const struct role_shape role_shape_memory;
 extern const struct role_shape role_shape_observability;
 extern const struct role_shape role_shape_execution;
 extern const struct role_shape role_shape_resources;
+extern const struct role_shape role_shape_tool_search;
 extern const struct role_shape role_shape_security;
 extern const struct role_variants role_tools;
 extern const struct role_variants role_triggers;

@@ -252,6 +252,27 @@ const struct role_shape role_shape_resources = {
     .fields = resources_fields,
 };
 
+static const struct role_field tool_search_fields[] = {
+    {.name = "enabled", .kind = FIELD_BOOLEAN, .help = "Hide tools behind a search"},
+    {.name = "always_available", .kind = FIELD_TEXT_LIST, .help = "Tools that are not hidden"},
+    {.name = "max_results",
+     .kind = FIELD_INTEGER,
+     .by_default = "5",
+     .range = RANGE_BETWEEN(1, 20),
+     .help = "Tools that a search finds"},
+    {.name = "threshold",
+     .kind = FIELD_NUMBER,
+     .by_default = "0.0",
+     .range = RANGE_FROM(0),
+     .help = "Lowest score of those"},
+    {0},
+};
+
+const struct role_shape role_shape_tool_search = {
+    .name = "tool_search",
+    .fields = tool_search_fields,
+};
+
 static const char *const sandboxes[] = {"namespace", "landlock", "none", NULL};
 
 static const struct role_field execution_fields[] = {

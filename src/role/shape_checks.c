@@ -125,16 +125,66 @@ void check_condition(struct role_reader *reader, const struct yaml_node *node,
     }
 }
 
-/** Keywords of a schema that are understood; others are accepted, and passed over. */
+/** Whether answers can be held against a part of a schema. */
+static bool is_known_type(struct json_object *schema)
+{
+    static const char *const types[] = {"string", "number", "integer", "boolean",
+                                        "object", "array",  NULL};
+    for (size_t i = 0; types[i] != NULL; i++) {
+        if (strcmp(text_of(schema, "type"), types[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_property(struct role_reader *reader, const struct yaml_node *place,
+                           const char *name, struct json_object *schema);
+
+/** The properties of an object: the types that InitRunner makes models of. */
+static void check_properties(struct role_reader *reader, const struct yaml_node *place,
+                             struct json_object *schema)
+{
+    struct json_object *properties = member(schema, "properties");
+    if (!json_object_is_type(properties, json_type_object)) {
+        return;
+    }
+    size_t mark = reader_enter(reader, "properties", strlen("properties"));
+    struct json_object_iterator at = json_object_iter_begin(properties);
+    struct json_object_iterator end = json_object_iter_end(properties);
+    for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+        check_property(reader, place_of(place, "properties"), json_object_iter_peek_name(&at),
+                       json_object_iter_peek_value(&at));
+    }
+    reader_leave(reader, mark);
+}
+
+static void check_property(struct role_reader *reader, const struct yaml_node *place,
+                           const char *name, struct json_object *schema)
+{
+    const struct yaml_node *own = place_of(place, name);
+    size_t mark = reader_enter(reader, name, strlen(name));
+    if (!json_object_is_type(schema, json_type_object) || !is_known_type(schema)) {
+        reader_warning(reader, own, "string, number, integer, boolean, object or array",
+                       "a property of a type that answers cannot be held against");
+    } else {
+        check_properties(reader, own, schema);
+    }
+    reader_leave(reader, mark);
+}
+
+/** Schemas that cannot be used are loaded all the same, and fail when the agent is built. */
 static void check_schema(struct role_reader *reader, const struct yaml_node *node,
                          struct json_object *schema)
 {
+    const struct yaml_node *place = place_of(node, "schema");
+    size_t mark = reader_enter(reader, "schema", strlen("schema"));
     if (strcmp(text_of(schema, "type"), "object") != 0) {
-        size_t mark = reader_enter(reader, "schema", strlen("schema"));
-        reader_warning(reader, place_of(node, "schema"), "type: object",
+        reader_warning(reader, place, "type: object",
                        "the schema of an answer is one of an object");
-        reader_leave(reader, mark);
     }
+    check_properties(reader, place, schema);
+    reader_leave(reader, mark);
 }
 
 void check_output(struct role_reader *reader, const struct yaml_node *node,

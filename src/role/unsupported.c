@@ -58,6 +58,10 @@ static void find_sections(struct json_object *spec, struct role_findings *findin
             warn(findings, sections[i].path, "%s", sections[i].message);
         }
     }
+    struct json_object *search = member(spec, "tool_search");
+    if (search != NULL && json_get_bool(search, "enabled", false)) {
+        warn(findings, "spec.tool_search", "run does not hide tools: the model sees them all");
+    }
     if (strcmp(json_get_string(member(spec, "output"), "type", "text"), "json_schema") == 0) {
         warn(findings, "spec.output", "run does not hold answers against a schema yet");
     }

@@ -191,6 +191,19 @@ static void triggers_are_warned_of_where_they_would_not_do_as_they_say(void **st
     reading_fini(&reading);
 }
 
+static void schemas_that_answers_cannot_be_held_against_are_warned_of(void **state)
+{
+    (void)state;
+    expect_findings(HEAD "  output:\n    type: json_schema\n    schema:\n      type: array\n"
+                         "      properties:\n        a: {type: string}\n        b: {type: date}\n"
+                         "        c: {type: object, properties: {d: 5}}\n",
+                    "warning 10:7 spec.output.schema: the schema of an answer is one of an object\n"
+                    "warning 13:12 spec.output.schema.properties.b: a property of a type that "
+                    "answers cannot be held against\n"
+                    "warning 14:43 spec.output.schema.properties.c.properties.d: a property of a "
+                    "type that answers cannot be held against\n");
+}
+
 static void documents_that_are_no_agents_are_told_by_name(void **state)
 {
     (void)state;
@@ -224,6 +237,7 @@ static const struct {
      HEAD "  guardrails: {input_tokens_limit: 0}\n"},
     {HEAD "  observability: {sample_rate: 1}\n", HEAD "  observability: {sample_rate: 1.1}\n"},
     {HEAD "  observability: ~\n", HEAD "  guardrails: ~\n"},
+    {HEAD "  tool_search: {max_results: 20}\n", HEAD "  tool_search: {max_results: 21}\n"},
     {HEAD "  ingest: {sources: []}\n", HEAD "  ingest: {}\n"},
     {HEAD "  ingest: {sources: [x], chunking: {chunk_size: 10, chunk_overlap: 9}}\n",
      HEAD "  ingest: {sources: [x], chunking: {chunk_size: 10, chunk_overlap: 10}}\n"},
@@ -599,6 +613,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_comes_with_what_would_be_right),
         cmocka_unit_test(what_has_no_effect_is_warned_of),
         cmocka_unit_test(triggers_are_warned_of_where_they_would_not_do_as_they_say),
+        cmocka_unit_test(schemas_that_answers_cannot_be_held_against_are_warned_of),
         cmocka_unit_test(documents_that_are_no_agents_are_told_by_name),
         cmocka_unit_test(values_that_python_cannot_make_are_errors_also_under_unknown_keys),
         cmocka_unit_test(rules_of_single_settings),
