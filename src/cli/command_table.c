@@ -199,9 +199,11 @@ const struct command commands[] = {
     },
     {
         .name = "doc",
-        .synopsis = "man [COMMAND] | events | options | exit-codes | conditions | role",
+        .synopsis = "PAGE [COMMAND]",
         .help = "Write reference pages",
-        .description = "Writes reference pages from the tables of the program.",
+        .description =
+            "Writes reference pages from the tables of the program: events, options, role, ...; "
+            "`man COMMAND` is a manual page.",
         .options = no_options,
         .is_hidden = true,
         .run = cmd_doc,
