@@ -258,6 +258,9 @@ static int open_model(struct model *model, const struct model_options *options,
     if (r == 0) {
         r = find_prices(model, options, err);
     }
+    if (r == 0 && model->record_file != NULL) {
+        r = record_check(model->record_file, err);
+    }
     if (r == 0 && model->ops->open != NULL) {
         r = model->ops->open(model, options, err);
     }

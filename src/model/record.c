@@ -82,11 +82,26 @@ static void write_request(struct json_writer *writer, const struct model_request
     json_end_object(writer);
 }
 
+/** @return the descriptor, or a negative code */
+static int open_recording(const char *path, struct rondo_error *err)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    return fd >= 0
+               ? fd
+               : error_set_errno(err, RONDO_ERR_IO, errno, "cannot open the recording %s", path);
+}
+
+int record_check(const char *path, struct rondo_error *err)
+{
+    auto_close int fd = open_recording(path, err);
+    return fd < 0 ? fd : 0;
+}
+
 static int append_line(const char *path, const struct buf *line, struct rondo_error *err)
 {
-    auto_close int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    auto_close int fd = open_recording(path, err);
     if (fd < 0) {
-        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open the recording %s", path);
+        return fd;
     }
     ssize_t written = write(fd, line->data, line->len);
     if (written != (ssize_t)line->len) {

@@ -171,6 +171,19 @@ static void a_script_that_is_not_there_is_an_error(void **state)
     assert_non_null(strstr(err.message, "/nonexistent/no.jsonl"));
 }
 
+static void a_recording_that_cannot_be_written_is_told_at_once(void **state)
+{
+    (void)state;
+    struct rondo_error err = {0};
+    assert_int_equal(open_with(&(struct model_options){.provider = "scripted",
+                                                       .name = "dry-run",
+                                                       .record_file = "/nonexistent/tape"},
+                               &err),
+                     RONDO_ERR_NOT_FOUND);
+    assert_string_equal(err.message, "cannot open the recording /nonexistent/tape: No such file or "
+                                     "directory");
+}
+
 static void what_is_said_about_a_model_is_what_was_asked_for(void **state)
 {
     (void)state;
@@ -240,6 +253,7 @@ int main(void)
         cmocka_unit_test_setup(the_usual_key_does_not_go_to_another_address, set_up),
         cmocka_unit_test_setup(wrong_options_are_told, set_up),
         cmocka_unit_test_setup(a_script_that_is_not_there_is_an_error, set_up),
+        cmocka_unit_test_setup(a_recording_that_cannot_be_written_is_told_at_once, set_up),
         cmocka_unit_test_setup(what_is_said_about_a_model_is_what_was_asked_for, set_up),
         cmocka_unit_test(failures_and_stops_have_names_that_read_back),
         cmocka_unit_test(a_secret_is_taken_out_of_texts),
