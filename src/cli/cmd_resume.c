@@ -48,6 +48,11 @@ static int execute(const struct resuming *resuming, struct loop *loop,
         r = check_loop(loop, &err);
     }
     struct run_agent *agent = NULL;
+    if (r == 0 && resuming->agent_options->is_required && loop_spec(loop)->agent == NULL) {
+        r = error_set(&err, RONDO_ERR_INVALID,
+                      "run %s is not one of a role file; go on with it by `rondo resume`",
+                      loop_run_id(loop));
+    }
     if (r == 0 && loop_spec(loop)->agent != NULL) {
         r = run_agent_reopen(session, loop, resuming->agent_options, &agent, &err);
     }

@@ -9,7 +9,10 @@
 #include "cli/run_role.h"
 #include "cli/session.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 /** Execute a run of which nothing is there yet. */
 static int start(struct session *session, const struct role_values *values,
@@ -54,6 +57,20 @@ static int open_and_start(const struct role_values *values, const struct loop_sp
     return exit_code;
 }
 
+/** A new run begins a new recording; a resume goes on with the one there is. */
+static int begin_record(const struct role_values *values, struct rondo_error *err)
+{
+    if (values->record == NULL) {
+        return 0;
+    }
+    int fd = open(values->record, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return error_set_errno(err, RONDO_ERR_IO, errno, "--record %s", values->record);
+    }
+    close(fd);
+    return 0;
+}
+
 static int run_new(struct role_values *values, struct option_set *set, const char *path)
 {
     struct run_agent_options options = run_role_agent_options(values);
@@ -63,6 +80,9 @@ static int run_new(struct role_values *values, struct option_set *set, const cha
     int r = agent == NULL ? err.code : run_values_prepare(&values->run, set, &err);
     if (r == 0) {
         r = run_role_spec(values, path, &spec, &err);
+    }
+    if (r == 0) {
+        r = begin_record(values, &err);
     }
     int exit_code = r < 0 ? report_error_as(&err, values->run.wants_json != 0)
                           : open_and_start(values, &spec, agent);
@@ -74,7 +94,8 @@ static int run_new(struct role_values *values, struct option_set *set, const cha
 /** The rules of the options, in the words that users of role files know. @return NULL = fine */
 static const char *find_misuse(const struct role_values *values, int argc)
 {
-    bool has_prompt = values->run.spec.prompt != NULL || values->run.prompt_file != NULL;
+    const char *prompt = values->run.spec.prompt;
+    bool has_prompt = (prompt != NULL && prompt[0] != '\0') || values->run.prompt_file != NULL;
     if (values->is_autonomous && values->is_interactive) {
         return "--autonomous and --interactive are mutually exclusive.";
     }

@@ -4,12 +4,17 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "cli/markdown.h"
 #include "loop/worker.h"
 #include "net/http.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/** Columns when stderr does not say. */
+#define QUESTION_COLUMNS 100
 
 struct run_agent {
     struct run_agent_options options;
@@ -58,6 +63,16 @@ static void show_text(void *context, const char *text, size_t len)
     }
 }
 
+/** What the model said with the call: the reason to decide by. */
+static void show_words(const struct run_agent *agent)
+{
+    const char *words = run_agent_words(agent);
+    struct style style = style_for(stderr, agent->options.no_colour);
+    auto_buf struct buf text = {0};
+    markdown_render(words, strlen(words), &style, style_columns(stderr, QUESTION_COLUMNS), &text);
+    fputs(buf_string(&text), stderr);
+}
+
 /** Ask a person. What is shown live makes room for the question. */
 static enum agent_consent ask_person(void *context, const struct agent_question *asked)
 {
@@ -75,6 +90,7 @@ static enum agent_consent ask_person(void *context, const struct agent_question 
         .is_once = asked->is_once,
     };
     display_pause(agent->display);
+    show_words(agent);
     enum line_consent consent =
         line_input_confirm(&agent->input, &question, loop_cancel(agent->loop));
     display_go_on(agent->display);

@@ -22,6 +22,7 @@ struct run_agent_options {
     bool may_ask_person; /**< there is a terminal to ask on */
     bool says_yes;       /**< each question is answered with yes */
     bool no_colour;
+    bool is_required; /**< a run without an agent is not what was asked for */
 };
 
 /** Begin what takes time to load; the rest comes with run_agent_open. Never NULL. */

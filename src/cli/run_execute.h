@@ -26,7 +26,7 @@ void run_answer_print(const char *words, const struct run_values *values);
  * @param name id, beginning of one, or "last"
  * @param set  whose values are `values`
  * @param change makes the options that are given replace the recorded ones; its context is `set`
- * @param agent_options for a run of a role file
+ * @param agent_options for a run of a role file; with `is_required` no other one is taken
  * @return exit code
  */
 int resume_execute(const char *name, struct run_values *values, struct option_set *set,

@@ -115,6 +115,7 @@ struct run_agent_options run_agent_options_of(const struct run_values *values)
 struct run_agent_options run_role_agent_options(const struct role_values *values)
 {
     struct run_agent_options options = run_agent_options_of(&values->run);
+    options.is_required = true;
     options.record_file = values->record;
     options.prices_file = values->prices;
     options.says_yes = values->says_yes != 0;
@@ -130,7 +131,7 @@ void run_role_change(struct loop_spec *spec, void *context)
         spec->max_tokens = values->token_budget;
     }
     if (values->model != NULL) {
-        /* It was checked before; a run that is none of a role file is refused afterwards. */
+        /* It was checked before, and a run that is none of a role file is refused. */
         agent_change_model(spec, values->model, NULL);
     }
 }

@@ -182,7 +182,8 @@ static bool may_repeat(struct round *round, size_t index, const struct tool *too
 static bool passes_gates(struct round *round, size_t index, const struct tool *tool,
                          struct json_object *arguments)
 {
-    const char *text = json_object_to_json_string_ext(arguments, JSON_C_TO_STRING_PLAIN);
+    const char *text = json_object_to_json_string_ext(
+        arguments, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
     bool is_approved = false;
     return is_allowed(round, index, tool, text, &is_approved) && round->result == 0 &&
            is_confirmed(round, index, tool, text, is_approved) && round->result == 0 &&

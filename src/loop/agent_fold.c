@@ -217,7 +217,9 @@ static void fold_plan(struct agent *agent, const struct journal_event *event)
 
 void agent_fold(struct agent *agent, const struct journal_event *event)
 {
-    if (event->type == JOURNAL_ITERATION_STARTED) {
+    if (event->type == JOURNAL_RUN_FINISHED) {
+        agent->memory.idle = 0; /* Whoever goes on with it gives it another chance. */
+    } else if (event->type == JOURNAL_ITERATION_STARTED) {
         agent_begin_iteration(&agent->memory, (uint64_t)event->iteration);
     } else if (event->type == JOURNAL_ITERATION_FINISHED) {
         agent_end_iteration(&agent->memory);
