@@ -175,7 +175,7 @@ static bool take_event(const struct store_event *event, void *context)
         {"plan.updated", {"iteration", "plan"}},
         {"history.trimmed", {"iteration", "value", "messages"}},
         {"iteration.finished", {"iteration", "outcome", "tokens", "finish", "summary", "output"}},
-        {"run.finished", {"iteration", "status"}},
+        {"run.finished", {"iteration", "status", "summary"}},
     };
     auto_json struct json_object *data = NULL;
     assert_int_equal(json_parse(event->data, event->data_len, &data, NULL), 0);
