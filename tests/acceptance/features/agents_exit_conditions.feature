@@ -31,6 +31,57 @@ Feature: Agents end their loop when verification tools say so
     And condition "all_tests_pass" ended as "met" with reason "passed" and exit code 0
     And the last event is "run.finished" with status "completed"
 
+  @A-US3-4 @A-FR-003 @A-FR-004
+  Scenario: security_scan_clean is verified by the tool of an MCP server that the role declares
+    Given a role with
+      """
+      tools:
+        - {type: shell, require_confirmation: false}
+        - {type: mcp, command: ./scanner, tool_prefix: sec}
+      autonomy:
+        exit_conditions:
+          - {name: security_scan_clean, tool: sec_scan, arguments: {path: src}}
+      """
+    And a model that answers
+      | calls                           |
+      | run_shell {"command": "./fix"}  |
+      | finish_task {"summary": "done"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the scanner has looked 1 time
+    And condition "security_scan_clean" ended as "met" with reason "passed" and exit code 0
+    And the journal has an event "verification.finished" with
+      | met   | 1 |
+      | total | 1 |
+    And soon no process of "scanner" is left
+
+  @A-US3-4 @A-FR-003 @A-FR-004
+  Scenario: security_scan_clean is verified by a server that rondo.yaml registers for all roles
+    Given a file "rondo.yaml" with
+      """
+      mcp_servers:
+        scanner:
+          command: ./scanner
+      """
+    And a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      autonomy:
+        exit_conditions:
+          - {name: security_scan_clean, server: scanner, tool: scan, arguments: {path: src}}
+      """
+    And a model that answers
+      | calls                            |
+      | finish_task {"summary": "done"}  |
+      | run_shell {"command": "./fix"}   |
+      | finish_task {"summary": "done!"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And request 1 offers the tools finish_task, run_shell, update_plan
+    And the scanner has looked 2 times
+    And the scanner was started 1 time
+    And stdout mentions "Summary: done!"
+
   @A-US3-5
   Scenario: A finish that is not borne out is answered with what failed, and the agent goes on
     Given a role with
@@ -150,13 +201,14 @@ Feature: Agents end their loop when verification tools say so
       | says |
       | no   |
     When I run `rondo run role.yaml -p x -a`
-    Then the exit code is 2
+    Then the exit code is 1 or 2
     And stderr mentions "<word>"
     And the model was asked 0 times
 
     Examples:
       | what                 | condition                                  | word           |
       | no command is known  | all_tests_pass                             | all_tests_pass |
+      | no such server       | {name: scanned, server: sonar, tool: scan} | sonar          |
       | no such tool         | {name: scanned, tool: scan_all}            | scan_all       |
 
   @A-FR-003

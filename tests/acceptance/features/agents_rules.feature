@@ -132,7 +132,7 @@ Feature: What agents may do is decided before each call
     Given the policies
       """
       permit (principal, action, resource);
-      @id("four.eyes") @reason("a person looks at each note")
+      @id("four.eyes") @on_deny("ask") @reason("a person looks at each note")
       forbid (principal, action == Action::"call_tool", resource == Tool::"run_shell")
       unless { context.approved };
       """

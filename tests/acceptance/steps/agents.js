@@ -30,6 +30,9 @@ async function serve(world) {
   world.model = { child, address: `http://127.0.0.1:${port}`, keep };
   world.env.OPENAI_BASE_URL = `${world.model.address}/c/c/v1`;
   world.env.OPENAI_API_KEY = 'sk-acceptance-0123456789';
+  world.env.ANTHROPIC_BASE_URL = `${world.model.address}/c/c`;
+  world.env.ANTHROPIC_API_KEY = 'sk-acceptance-0123456789';
+  world.values.$BASE = world.env.OPENAI_BASE_URL;
   return world.model;
 }
 
@@ -123,8 +126,21 @@ Given('a role', function () {
   this.write('role.yaml', `${head}${model}`);
 });
 
+function writeRole(world, text) {
+  world.write('role.yaml', `${head}${/^model:/m.test(text) ? '' : model}${indent(text)}\n`);
+}
+
+// Put in what stands for addresses that are known late.
+function fill(world, template) {
+  return Object.entries(world.values).reduce((text, [name, value]) => text.replaceAll(name, value), template);
+}
+
 Given('a role with', function (text) {
-  this.write('role.yaml', `${head}${/^model:/m.test(text) ? '' : model}${indent(text)}\n`);
+  writeRole(this, text);
+});
+
+Given('a role that names servers, with', function (text) {
+  writeRole(this, fill(this, text));
 });
 
 Given('the role {string} of InitRunner, unchanged', function (name) {
@@ -173,8 +189,7 @@ Given('a Slack webhook', async function () {
 
 // The scripts of models hold the addresses of servers, which are known late.
 Given('a model that answers about those servers', async function (table) {
-  const text = Object.entries(this.values)
-    .reduce((all, [name, value]) => all.replaceAll(name, value), JSON.stringify(turnsOf(table)));
+  const text = fill(this, JSON.stringify(turnsOf(table)));
   await setScript(this, { turns: JSON.parse(text), turns_by: 'count', after: 'error' });
 });
 
@@ -450,6 +465,58 @@ Then('the file {string} has no line twice', function (name) {
 Then('the last message of request {int} has at most {int} characters', function (number, most) {
   const { length } = words(request(this, number).messages.at(-1));
   assert.ok(length <= most, String(length));
+});
+
+Then('request {int} is not streamed', function (number) {
+  assert.ok(!request(this, number).stream);
+});
+
+Then('the system prompt of request {int} mentions {string}', function (number, text) {
+  const said = words(request(this, number).messages[0]);
+  assert.ok(said.includes(text), said);
+});
+
+// ---- Terminals ----
+
+// Run in a terminal of its own (script from bsdutils); `answers` are typed when a text has appeared.
+async function onTerminal(world, line, answers = []) {
+  const env = { ...world.env, TERM: 'xterm-256color' };
+  const child = spawn('script', ['-qefc', line, '/dev/null'], { cwd: world.project, env, detached: true });
+  const result = { line, pid: child.pid, child, stdout: '', stderr: '', begun: Date.now() };
+  child.stdout.setEncoding('utf8').on('data', (text) => { result.stdout += text; });
+  child.stderr.setEncoding('utf8').on('data', (text) => { result.stderr += text; });
+  result.ended = new Promise((resolve) => {
+    child.on('close', (code) => { Object.assign(result, { code, end: Date.now() }); resolve(result); });
+  });
+  world.children.push(result);
+  for (const [question, answer] of answers) {
+    await world.until(question, () => shown(result).includes(question));
+    child.stdin.write(`${answer}\n`);
+  }
+  world.last = await world.hasEnded(result);
+}
+
+// Words on the screen, without the sequences that colour them and move the cursor.
+function shown({ stdout }) {
+  // eslint-disable-next-line no-control-regex
+  return stdout.replaceAll(/\x1b\[[0-9;?]*[A-Za-z]/g, '');
+}
+
+When(/^I run `(.+)` on a terminal$/, async function (line) {
+  await onTerminal(this, line);
+});
+
+When(/^I run `(.+)` on a terminal, and answer "(.+)" with "(.+)"$/, async function (line, question, answer) {
+  await onTerminal(this, line, [[question, answer]]);
+});
+
+Then('the terminal shows {string}', function (text) {
+  assert.ok(shown(this.last).includes(text), shown(this.last));
+});
+
+Then('the terminal got no {string}', function (text) {
+  const bytes = JSON.parse(`"${text}"`);
+  assert.ok(!this.last.stdout.includes(bytes), JSON.stringify(this.last.stdout));
 });
 
 // ---- Recordings ----

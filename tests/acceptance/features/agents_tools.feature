@@ -1,0 +1,161 @@
+Feature: Tools and providers of agents
+
+  Scenario: A model of Anthropic is asked in its own language
+    Given a role with
+      """
+      model: {provider: anthropic, name: claude-sonnet-4-5}
+      tools: [{type: think}]
+      """
+    And a model that answers
+      | says  | calls                           |
+      | Well. | think {"thought": "hm"}         |
+      |       | finish_task {"summary": "done"} |
+    When I run `rondo run role.yaml -p 'The task' -a`
+    Then the exit code is 0
+    And the model was asked 2 times
+    And the model server has refused nothing
+    And request 1 has the header "x-api-key: sk-acceptance-0123456789"
+    And request 2 has the messages user, assistant, user
+    And the run has the status "completed" after 1 iteration
+
+  Scenario: base_url and api_key_env in the role: any server that speaks the same
+    Given a model that answers
+      | says |
+      | yes  |
+    And the variable "HOUSE_KEY" is "sk-house"
+    And a role that names servers, with
+      """
+      model:
+        provider: house
+        name: house-1
+        base_url: $BASE
+        api_key_env: HOUSE_KEY
+      """
+    When I run `rondo run role.yaml -p x`
+    Then the exit code is 0
+    And stdout is exactly "yes"
+    And request 1 has the header "Authorization: Bearer sk-house"
+    And request 1 has the setting "model" "house-1"
+
+  Scenario: Files are read and written below one folder
+    Given a file "data/in.txt" with
+      """
+      forty-two
+      """
+    And a file "outside.txt" with
+      """
+      a secret
+      """
+    And a role with
+      """
+      tools: [{type: filesystem, root_path: data, read_only: false}]
+      """
+    And a model that answers
+      | calls                                                       |
+      | read_file {"path": "in.txt"}                                |
+      | read_file {"path": "../outside.txt"}                        |
+      | write_file {"path": "deep/out.txt", "content": "forty-two"} |
+      | list_directory {"path": "."}                                |
+      | finish_task {"summary": "done"}                             |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the call of "read_file" in turn 1 ended as ok, saying "forty-two"
+    And the call of "read_file" in turn 2 ended as error, saying "is outside allowed directories"
+    And the file "data/deep/out.txt" has the lines "forty-two"
+    And the call of "list_directory" in turn 4 ended as ok, saying "in.txt"
+
+  Scenario: A server is asked over HTTP when the role allows its private address
+    Given a staging server where "/health" answers 204
+    And a role that names servers, with
+      """
+      tools: [{type: http, base_url: $STAGING}]
+      execution: {allow_hosts: ["127.0.0.1"]}
+      """
+    And a model that answers
+      | calls                                               |
+      | http_request {"method": "GET", "path": "/health"}   |
+      | http_request {"method": "DELETE", "path": "/health"} |
+      | finish_task {"summary": "done"}                     |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the call of "http_request" in turn 1 ended as ok, saying "204"
+    And the call of "http_request" in turn 2 ended as error, saying "DELETE"
+    And the staging server was asked for "/health" 1 time
+
+  Scenario: A script of the role gets its parameters as variables
+    Given a role with
+      """
+      tools:
+        - type: script
+          scripts:
+            - name: greet
+              description: Greets
+              body: 'echo "hello $NAME"; exit 3'
+              parameters: [{name: name, required: true}]
+      """
+    And a model that answers
+      | calls                           |
+      | greet {"name": "$(id) world"}   |
+      | finish_task {"summary": "done"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the last message of request 2 mentions "hello $(id) world"
+
+  @A-US3-2 @A-FR-004
+  Scenario: build_succeeds is verified by a tool of the role
+    Given a Makefile with the target "build" that runs "test -e source"
+    And a role with
+      """
+      tools:
+        - {type: shell, require_confirmation: false}
+      autonomy:
+        exit_conditions:
+          - {name: build_succeeds, tool: run_shell, arguments: {command: make build}}
+      """
+    And a model that answers
+      | calls                                 |
+      | finish_task {"summary": "done"}       |
+      | run_shell {"command": "touch source"} |
+      | finish_task {"summary": "done"}       |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the call of "finish_task" in turn 1 ended as error, saying "build_succeeds: not met"
+    And condition "build_succeeds" ended as "met" with reason "passed" and exit code 0
+
+  Scenario: Calls of one reply that only read are made side by side, and answered in order
+    Given a role with
+      """
+      tools: [{type: think}, {type: datetime}]
+      """
+    And a model that answers
+      | calls                                                                                |
+      | think {"thought": "a"} & current_time {"timezone": "UTC"} & think {"thought": "b"} |
+      | finish_task {"summary": "done"}                                                      |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And request 2 has the messages system, user, assistant, tool, tool, tool
+    And in each request every answer of a tool follows its call, and every call has its answer
+    And each call of a tool has one result
+
+  Scenario: A skill brings its text and its tools
+    Given a file "skills/notes/SKILL.md" with
+      """
+      ---
+      name: notes
+      description: Keeping notes
+      tools:
+        - type: think
+      ---
+      Write everything down.
+      """
+    And a role with
+      """
+      skills: [notes]
+      """
+    And a model that answers
+      | says |
+      | yes  |
+    When I run `rondo run role.yaml -p x`
+    Then the exit code is 0
+    And request 1 offers the tools think
+    And the system prompt of request 1 mentions "Write everything down."
