@@ -435,8 +435,9 @@ int yaml_read(const char *text, size_t len, size_t first_line, struct arena *are
     if (yaml_parser_initialize(&reader.parser) == 0) {
         abort(); /* out of memory */
     }
+    size_t mark = len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* of UTF-8 */
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, len);
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text + mark, len - mark);
     int r = read_stream(&reader, ret_root);
     yaml_parser_delete(&reader.parser);
     for (size_t i = 0; i < reader.anchor_count; i++) {

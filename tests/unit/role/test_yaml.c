@@ -130,6 +130,14 @@ static void values_that_python_cannot_make_are_problems(void **state)
     }
 }
 
+static void a_byte_order_mark_is_no_text(void **state)
+{
+    (void)state;
+    expect_json("\xEF\xBB\xBF"
+                "a: 1",
+                "{\"a\":1}");
+}
+
 static void nodes_know_where_they_stand(void **state)
 {
     (void)state;
@@ -289,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scalars_have_the_types_of_yaml_1_1),
         cmocka_unit_test(values_that_python_cannot_make_are_problems),
+        cmocka_unit_test(a_byte_order_mark_is_no_text),
         cmocka_unit_test(nodes_know_where_they_stand),
         cmocka_unit_test(an_alias_is_the_same_value_again),
         cmocka_unit_test(merge_keys_put_maps_in_and_own_keys_win),
