@@ -126,6 +126,7 @@ int cmd_run(const struct invocation *invocation)
     struct parsed parsed = command_parse(invocation, &set, 0, 1);
     int exit_code = parsed.exit_code;
     if (!parsed.is_over) {
+        run_role_resolve(&values);
         const char *misuse = find_misuse(&values, parsed.argc);
         exit_code = misuse != NULL          ? command_misuse(invocation->command, misuse)
                     : values.resume != NULL ? run_again(&values, &set)

@@ -77,7 +77,7 @@ static void show_words(const struct run_agent *agent)
 static enum agent_consent ask_person(void *context, const struct agent_question *asked)
 {
     struct run_agent *agent = context;
-    if (agent->options.says_yes) {
+    if (agent->options.says_yes && !asked->is_in_doubt) {
         return AGENT_CONSENT_YES;
     }
     if (!agent->options.may_ask_person) {

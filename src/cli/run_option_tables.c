@@ -380,7 +380,8 @@ const struct option_row run_options[] = {
      .letter = 'y',
      .kind = OPTION_FLAG,
      .offset = IN_ROLE(says_yes),
-     .help = "Confirm every tool call that a role or a policy wants confirmed"},
+     .help = "Confirm every tool call that a role or a policy wants confirmed, but for those that "
+             "were cut off and may have had their effect"},
     ROWS_OUTPUT,
     {0},
 };

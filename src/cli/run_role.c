@@ -8,8 +8,10 @@
 #include "cli/style.h"
 #include "role/role.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static enum agent_mode mode_of(const struct role_values *values)
@@ -81,6 +83,33 @@ static int use_role(struct role_values *values, struct role *role, struct role_f
         r = error_set(err, RONDO_ERR_INVALID, "%s cannot be run", role->path);
     }
     return r < 0 ? r : make_spec(values, role, buf_string(&system), ret_spec, err);
+}
+
+/** A path on the command line is relative to where the user stands, not to the role. */
+static void make_absolute(char **path, size_t prefix_len)
+{
+    char folder[PATH_MAX];
+    if (*path == NULL || (*path)[prefix_len] == '/' || getcwd(folder, sizeof(folder)) == NULL) {
+        return;
+    }
+    struct buf absolute = {0};
+    buf_append(&absolute, *path, prefix_len);
+    buf_printf(&absolute, "%s/", folder);
+    buf_append_string(&absolute, *path + prefix_len);
+    free(*path);
+    *path = buf_steal(&absolute);
+}
+
+void run_role_resolve(struct role_values *values)
+{
+    static const char scripted[] = "scripted:";
+    const char *model = values->model;
+    make_absolute(&values->record, 0);
+    make_absolute(&values->prices, 0);
+    if (model != NULL && strncmp(model, scripted, sizeof(scripted) - 1) == 0 &&
+        strcmp(model, "scripted:dry-run") != 0) {
+        make_absolute(&values->model, sizeof(scripted) - 1);
+    }
 }
 
 int run_role_spec(struct role_values *values, const char *path, struct loop_spec *ret_spec,

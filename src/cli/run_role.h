@@ -23,6 +23,9 @@ struct role_values {
 
 extern const struct option_row run_options[];
 
+/** Make the paths among the values absolute. */
+void run_role_resolve(struct role_values *values);
+
 /**
  * Read the role, tell what is to be said about it, and make the spec of a run from it.
  * @param ret_spec loop_spec_fini()

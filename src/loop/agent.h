@@ -62,6 +62,7 @@ struct agent_question {
     const char *arguments; /**< JSON */
     const char *why;       /**< in words: a setting, a policy, or that the call was cut off */
     bool is_once;          /**< the answer must not count for other calls */
+    bool is_in_doubt;      /**< the call may have had its effect already */
 };
 
 /** What an agent uses. Everything is borrowed and outlives the agent. */

@@ -27,6 +27,7 @@ struct round {
     struct agent *agent;
     struct agent_job *jobs; /* those that passed all gates */
     size_t job_count;
+    bool is_doubting; /* a person is asked about a call in doubt */
     int result;
     struct rondo_error *err;
 };
@@ -97,8 +98,11 @@ static enum agent_consent ask_person(struct round *round, const struct tool *too
     if (round->result < 0) {
         return AGENT_CONSENT_NONE;
     }
-    struct agent_question question = {
-        .tool = tool->name, .arguments = arguments, .why = why, .is_once = is_once};
+    struct agent_question question = {.tool = tool->name,
+                                      .arguments = arguments,
+                                      .why = why,
+                                      .is_once = is_once,
+                                      .is_in_doubt = round->is_doubting};
     return agent->parts.ask_person(agent->parts.ask_context, &question);
 }
 
@@ -162,8 +166,10 @@ static bool may_repeat(struct round *round, size_t index, const struct tool *too
     if (!call->is_in_doubt || tool->is_pure || tool->is_idempotent) {
         return true;
     }
+    round->is_doubting = true;
     enum agent_consent consent = ask_person(
         round, tool, arguments, "it was cut off, and may have had its effect; call it again", true);
+    round->is_doubting = false;
     if (consent == AGENT_CONSENT_YES) {
         return true;
     }

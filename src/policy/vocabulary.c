@@ -85,7 +85,7 @@ static const struct vocabulary_attribute attributes[] = {
     OPTIONAL(OWNER_AGENT, CEDAR_LONG, "max_elapsed_s", "seconds that a run may be active"),
     {OWNER_RUN, ALL, "agent", CEDAR_ENTITY, OWNER_AGENT, false,
      "the agent that the run belongs to"},
-    ATTRIBUTE(OWNER_RUN, CEDAR_STRING, "kind", "what is iterated: \"command\", \"library\""),
+    ATTRIBUTE(OWNER_RUN, CEDAR_STRING, "kind", "what is iterated: \"command\", \"library\", \"role\""),
     ATTRIBUTE(OWNER_RUN, CEDAR_STRING, "workspace", "folder of the run"),
     OPTIONAL(OWNER_RUN, CEDAR_LONG, "max_iterations", "limit in the run's own options"),
     OPTIONAL(OWNER_RUN, CEDAR_LONG, "max_tokens", "limit in the run's own options, in tokens"),
