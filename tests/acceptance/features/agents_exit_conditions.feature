@@ -82,6 +82,62 @@ Feature: Agents end their loop when verification tools say so
     And the scanner was started 1 time
     And stdout mentions "Summary: done!"
 
+  @A-US3-4 @A-FR-003 @A-FR-004
+  Scenario: security_scan_clean is verified by a server over HTTP that a user registered for all projects
+    Given the security scanner of the tests listens with the token "s3cr3t-token"
+    And the variable "SCANNER_TOKEN" is "s3cr3t-token"
+    And a file "../home/.config/rondo/rondo.yaml" that names servers, with
+      """
+      mcp_servers:
+        scanner:
+          url: $SCANNER
+          headers: {Authorization: "Bearer ${SCANNER_TOKEN}"}
+      """
+    And a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      autonomy:
+        exit_conditions:
+          - {name: security_scan_clean, server: scanner, tool: scan, arguments: {path: src}}
+      """
+    And a model that answers
+      | calls                            |
+      | finish_task {"summary": "done"}  |
+      | run_shell {"command": "./fix"}   |
+      | finish_task {"summary": "done!"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 0
+    And the last message of request 2 mentions "src/config:1: a password"
+    And condition "security_scan_clean" ended as "met" with reason "passed" and exit code 0
+    And stderr or stdout does not mention "s3cr3t-token"
+    When I run `rondo logs last --json`
+    Then stdout does not mention "s3cr3t-token"
+
+  @A-FR-003
+  Scenario: A scanner that refuses the token leaves the condition not met
+    Given the security scanner of the tests listens with the token "s3cr3t-token"
+    And a file "rondo.yaml" that names servers, with
+      """
+      mcp_servers:
+        scanner:
+          url: $SCANNER
+          headers: {Authorization: Bearer of-another}
+      """
+    And a role with
+      """
+      autonomy:
+        exit_conditions:
+          - {name: security_scan_clean, server: scanner, tool: scan, arguments: {path: src}}
+      """
+    And a model that answers
+      | calls                                              |
+      | finish_task {"summary": "done"}                    |
+      | finish_task {"summary": "no", "status": "blocked"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 4
+    And condition "security_scan_clean" ended as "not_met" with reason "not_run"
+    And the last message of request 2 mentions "401"
+
   @A-US3-5
   Scenario: A finish that is not borne out is answered with what failed, and the agent goes on
     Given a role with

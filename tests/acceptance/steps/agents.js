@@ -139,6 +139,10 @@ Given('a role with', function (text) {
   writeRole(this, text);
 });
 
+Given('a file {string} that names servers, with', function (name, text) {
+  this.write(name, `${fill(this, text)}\n`);
+});
+
 Given('a role that names servers, with', function (text) {
   writeRole(this, fill(this, text));
 });
@@ -212,6 +216,18 @@ Given('the security scanner of the tests is at {string}', function (name) {
   fs.copyFileSync(path.join(root, 'tests/acceptance/support/scanner.js'), this.path(name));
   fs.chmodSync(this.path(name), 0o755);
   this.env.PATH = `${path.dirname(process.execPath)}:${this.env.PATH}`;
+});
+
+Given('the security scanner of the tests listens with the token {string}', async function (token) {
+  const child = spawn(process.execPath, [path.join(root, 'tests/acceptance/support/scanner.js'), '--http', token],
+    { cwd: this.project, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => { child.on('close', resolve); });
+  this.cleanups.push(() => { child.kill(); return ended; });
+  const port = await new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.stdout.once('data', (text) => resolve(Number(text)));
+  });
+  this.values.$SCANNER = `http://127.0.0.1:${port}/mcp`;
 });
 
 Then('the scanner has looked {int} time(s)', function (count) {

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// A security scanner as an MCP server over stdio. Its tool `scan` counts the lines with a password
+// A security scanner as an MCP server: over stdio, or with --http TOKEN on a free port of the
+// loopback, which it prints, for clients that carry the token. Its tool `scan` counts the lines with a password
 // in the files of a folder and answers with structured content. The file `scanner-mode` in its
 // working directory makes it misbehave: error, no-code, silent, die.
 'use strict';
 
 const fs = require('node:fs');
+const http = require('node:http');
 const path = require('node:path');
 const readline = require('node:readline');
 
@@ -72,11 +74,37 @@ function answer({ method, params }) {
   return undefined;
 }
 
-fs.appendFileSync('scanner-pids', `${process.pid}\n`);
-readline.createInterface({ input: process.stdin }).on('line', (line) => {
+// The reply to a message; undefined when none is due.
+function respond(line) {
   const message = JSON.parse(line);
-  if (message.id === undefined || (message.method === 'tools/call' && mode() === 'silent')) return;
+  if (message.id === undefined || (message.method === 'tools/call' && mode() === 'silent')) return undefined;
   const result = answer(message);
   const reply = result !== undefined ? { result } : { error: { code: -32601, message: 'no such method' } };
-  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: message.id, ...reply })}\n`);
-});
+  return JSON.stringify({ jsonrpc: '2.0', id: message.id, ...reply });
+}
+
+function serveHttp(token) {
+  const server = http.createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text) => { body += text; }).on('end', () => {
+      if (request.headers.authorization !== `Bearer ${token}`) response.writeHead(401).end();
+      else if (request.method !== 'POST') response.writeHead(405).end();
+      else {
+        const reply = respond(body);
+        response.writeHead(reply === undefined ? 202 : 200, { 'Content-Type': 'application/json' });
+        response.end(reply);
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1', () => console.log(server.address().port));
+}
+
+fs.appendFileSync('scanner-pids', `${process.pid}\n`);
+if (process.argv[2] === '--http') {
+  serveHttp(process.argv[3]);
+} else {
+  readline.createInterface({ input: process.stdin }).on('line', (line) => {
+    const reply = respond(line);
+    if (reply !== undefined) process.stdout.write(`${reply}\n`);
+  });
+}
