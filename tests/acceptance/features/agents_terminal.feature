@@ -89,3 +89,49 @@ Feature: Agents on a terminal
     And the terminal got no "\u001b[2J"
     And the terminal got no "\u001b[8m"
     And the terminal got no "\u001b]0;"
+
+  Scenario Outline: A stream that fails (<fault>) is asked for again
+    Given a role
+    And a model that answers
+      | says                                 | faults  |
+      | The answer in full, from end to end. | <fault> |
+    When I run `rondo run role.yaml -p x` on a terminal
+    Then the exit code is 0
+    And request 1 has the setting "stream" true
+    And the model was asked 2 times
+    And the terminal shows "The answer in full, from end to end."
+    And the journal has an event "model.replied" with
+      | outcome | ok                                   |
+      | output  | The answer in full, from end to end. |
+
+    Examples:
+      | fault        |
+      | cut          |
+      | stream_error |
+      | empty        |
+      | 503          |
+
+  Scenario: A stream whose events come twice, one that comes byte by byte, and one that stalls
+    Given a role with
+      """
+      guardrails: {timeout_seconds: 2}
+      autonomy: {max_no_tool_call_iterations: 9}
+      """
+    And a model that answers
+      | says             | faults    |
+      | Slow, but there. | drip      |
+      | never all of it  | stall     |
+    When I run `rondo run role.yaml -p x -a` on a terminal
+    Then the exit code is 1
+    And the terminal shows "TimeoutError"
+    And the terminal shows "Slow, but there."
+    And the run took less than 12 seconds
+
+  Scenario: Ctrl-C on a terminal stops an answer under way
+    Given a role
+    And a model that answers
+      | says  | faults        |
+      | never | stall_headers |
+    When I run `rondo run role.yaml -p x -a` on a terminal, and press Ctrl-C when the model has been asked
+    Then the exit code is 130
+    And the terminal shows "rondo resume"

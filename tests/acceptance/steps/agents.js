@@ -505,9 +505,9 @@ async function onTerminal(world, line, answers = []) {
     child.on('close', (code) => { Object.assign(result, { code, end: Date.now() }); resolve(result); });
   });
   world.children.push(result);
-  for (const [question, answer] of answers) {
-    await world.until(question, () => shown(result).includes(question));
-    child.stdin.write(`${answer}\n`);
+  for (const [when, keys] of answers) {
+    await when(result);
+    child.stdin.write(keys);
   }
   world.last = await world.hasEnded(result);
 }
@@ -523,7 +523,13 @@ When(/^I run `(.+)` on a terminal$/, async function (line) {
 });
 
 When(/^I run `(.+)` on a terminal, and answer "(.+)" with "(.+)"$/, async function (line, question, answer) {
-  await onTerminal(this, line, [[question, answer]]);
+  const isAsked = (result) => this.until(question, () => shown(result).includes(question));
+  await onTerminal(this, line, [[isAsked, `${answer}\n`]]);
+});
+
+When(/^I run `(.+)` on a terminal, and press Ctrl-C when the model has been asked$/, async function (line) {
+  const isAsked = () => this.until('a request', async () => (await stats(this)).requests > 0);
+  await onTerminal(this, line, [[isAsked, '\x03']]);
 });
 
 Then('the terminal shows {string}', function (text) {
