@@ -235,6 +235,17 @@ static void fold_evaluated(struct run_state *state, const struct journal_event *
     condition_reason_from_name(event->reason, &condition->reason);
 }
 
+static void fold_verification(struct run_state *state, const struct journal_event *event)
+{
+    if (event->type == JOURNAL_VERIFICATION_STARTED) {
+        fold_verification_started(state, event);
+    } else if (event->type == JOURNAL_CONDITION_EVALUATED) {
+        fold_evaluated(state, event);
+    } else {
+        fold_verification_finished(state);
+    }
+}
+
 static void fold_denied(struct run_state *state, const struct journal_event *event)
 {
     enum rondo_status status;
@@ -321,13 +332,9 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
         fold_agent_step(state, event);
         break;
     case JOURNAL_VERIFICATION_STARTED:
-        fold_verification_started(state, event);
-        break;
     case JOURNAL_CONDITION_EVALUATED:
-        fold_evaluated(state, event);
-        break;
     case JOURNAL_VERIFICATION_FINISHED:
-        fold_verification_finished(state);
+        fold_verification(state, event);
         break;
     case JOURNAL_FINISH_REJECTED:
         state->finish = FINISH_NONE;

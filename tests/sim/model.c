@@ -272,8 +272,6 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_POLICY_CHANGED:
     case JOURNAL_POLICY_REFUSED:
     case JOURNAL_STEP_DENIED:
-        require(false, "%s without a policy file", journal_type_name(event->type));
-        break;
     case JOURNAL_MODEL_REQUESTED:
     case JOURNAL_MODEL_RETRYING:
     case JOURNAL_MODEL_REPLIED:
@@ -281,7 +279,7 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_TOOL_FINISHED:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:
-        require(false, "%s without an agent", journal_type_name(event->type));
+        require(false, "%s without policies or an agent", journal_type_name(event->type));
         break;
     case JOURNAL_ITERATION_STARTED:
         check_started(run, event);
