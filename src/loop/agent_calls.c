@@ -106,6 +106,15 @@ static enum agent_consent ask_person(struct round *round, const struct tool *too
     return agent->parts.ask_person(agent->parts.ask_context, &question);
 }
 
+/** The beginning of an answer to a call that is not made, or not again. */
+static void write_refusal(const struct agent *agent, size_t index, struct buf *ret_text)
+{
+    const struct agent_call *call = &agent->memory.calls[index];
+    buf_printf(ret_text, "Error: %s was %s: ", call->call.name,
+               call->is_in_doubt ? "cut off, may have had its effect, and was not called again"
+                                 : "not called");
+}
+
 /** A call that a setting of the role wants confirmed. @return whether it may be made */
 static bool is_confirmed(struct round *round, size_t index, const struct tool *tool,
                          const char *arguments, bool is_approved)
@@ -119,7 +128,7 @@ static bool is_confirmed(struct round *round, size_t index, const struct tool *t
         return true;
     }
     auto_buf struct buf text = {0};
-    buf_printf(&text, "Error: %s was not called: ", tool->name);
+    write_refusal(round->agent, index, &text);
     buf_append_string(&text, consent == AGENT_CONSENT_NO
                                  ? "a person refused it."
                                  : "the role sets require_confirmation, and this run has nobody "
@@ -133,7 +142,8 @@ static void answer_denied(struct agent *agent, size_t index, const struct tool *
 {
     auto_buf struct buf text = {0};
     loop_deny_tool(agent->loop, tool->name, decision);
-    buf_printf(&text, "Error: %s was not called: %s", tool->name, decision->message);
+    write_refusal(agent, index, &text);
+    buf_append_string(&text, decision->message);
     answer_text(agent, index, "denied", &text);
 }
 
@@ -160,7 +170,7 @@ static bool is_allowed(struct round *round, size_t index, const struct tool *too
  * otherwise a person may decide, else the model has to find out.
  */
 static bool may_repeat(struct round *round, size_t index, const struct tool *tool,
-                       const char *arguments)
+                       const char *arguments, bool *ret_is_approved)
 {
     const struct agent_call *call = &round->agent->memory.calls[index];
     if (!call->is_in_doubt || tool->is_pure || tool->is_idempotent) {
@@ -171,6 +181,7 @@ static bool may_repeat(struct round *round, size_t index, const struct tool *too
         round, tool, arguments, "it was cut off, and may have had its effect; call it again", true);
     round->is_doubting = false;
     if (consent == AGENT_CONSENT_YES) {
+        *ret_is_approved = true;
         return true;
     }
     auto_buf struct buf text = {0};
@@ -185,15 +196,16 @@ static bool may_repeat(struct round *round, size_t index, const struct tool *too
     return false;
 }
 
+/** First of all the doubt: no other gate may say of such a call that it was not made. */
 static bool passes_gates(struct round *round, size_t index, const struct tool *tool,
                          struct json_object *arguments)
 {
     const char *text = json_object_to_json_string_ext(
         arguments, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
     bool is_approved = false;
-    return is_allowed(round, index, tool, text, &is_approved) && round->result == 0 &&
-           is_confirmed(round, index, tool, text, is_approved) && round->result == 0 &&
-           may_repeat(round, index, tool, text) && round->result == 0;
+    return may_repeat(round, index, tool, text, &is_approved) && round->result == 0 &&
+           is_allowed(round, index, tool, text, &is_approved) && round->result == 0 &&
+           is_confirmed(round, index, tool, text, is_approved) && round->result == 0;
 }
 
 /* ---- Making the calls ----------------------------------------------------------------------- */
