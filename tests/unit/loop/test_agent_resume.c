@@ -506,6 +506,49 @@ static void a_person_may_leave_it_in_doubt(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"in_doubt\""), 1);
 }
 
+static void a_confirmed_call_in_doubt_is_not_said_to_be_refused(void **state)
+{
+    struct scene *scene = *state;
+    struct rondo_error err = {0};
+    scene_person(scene, AGENT_CONSENT_YES);
+    scene->on_tool = die_in_call;
+    scene_start(scene, "", CALL("careful", "die") FINISH("completed"));
+    assert_true(scene_run(scene, &err) < 0);
+    scene->parts.ask_person = NULL;
+    scene_restart(scene);
+    scene_expect(scene, RONDO_COMPLETED);
+    assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"in_doubt\""), 1);
+    assert_int_equal(scene_executions(scene, "careful", NULL), 1);
+}
+
+static void a_call_in_doubt_that_is_repeated_is_confirmed_once(void **state)
+{
+    struct scene *scene = *state;
+    scene_person(scene, AGENT_CONSENT_YES);
+    resume_after_death(scene, CALL("careful", "die") FINISH("completed"));
+    assert_int_equal(scene->questions, 2); /* before the death, and after it */
+    assert_int_equal(scene_executions(scene, "careful", NULL), 2);
+}
+
+static void a_call_in_doubt_that_is_forbidden_by_now_is_told_as_both(void **state)
+{
+    struct scene *scene = *state;
+    struct rondo_error err = {0};
+    set_policies(scene->world, PERMIT);
+    scene->on_tool = die_in_call;
+    scene_start(scene, "  policy: p.cedar\n", CALL("put", "die") FINISH("completed"));
+    assert_true(scene_run(scene, &err) < 0);
+    set_policies(scene->world,
+                 PERMIT "forbid (principal, action == Action::\"call_tool\", resource);");
+    scene_restart(scene);
+    scene_expect(scene, RONDO_COMPLETED);
+    assert_int_equal(scene_executions(scene, "put", NULL), 1);
+    assert_int_equal(scene_events(scene, "tool.finished",
+                                  "Error: put was cut off, may have had its "
+                                  "effect, and was not called again: policy"),
+                     1);
+}
+
 static void calls_around_one_in_doubt_are_made_once(void **state)
 {
     struct scene *scene = *state;
@@ -710,6 +753,9 @@ int main(void)
         scene_test(another_call_is_in_doubt_and_the_model_is_told),
         scene_test(a_person_may_have_it_repeated),
         scene_test(a_person_may_leave_it_in_doubt),
+        scene_test(a_confirmed_call_in_doubt_is_not_said_to_be_refused),
+        scene_test(a_call_in_doubt_that_is_repeated_is_confirmed_once),
+        scene_test(a_call_in_doubt_that_is_forbidden_by_now_is_told_as_both),
         scene_test(calls_around_one_in_doubt_are_made_once),
         scene_test(a_call_that_dies_twice_is_in_doubt_once),
         scene_test(a_stop_during_a_request_is_resumed_with_it),
