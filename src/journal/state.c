@@ -300,6 +300,18 @@ static void fold_policies(struct run_state *state, const struct journal_event *e
     }
 }
 
+static void fold_interrupted(struct run_state *state)
+{
+    state->phase = PHASE_READY;
+    state->is_body_verified = false;
+}
+
+static void fold_checkpoint(struct run_state *state, const struct journal_event *event)
+{
+    state->checkpoint_number = (uint64_t)event->number;
+    state->checkpoint_iteration = state->finished;
+}
+
 static void fold_by_type(struct run_state *state, const struct journal_event *event)
 {
     switch (event->type) {
@@ -322,8 +334,7 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
         fold_finished(state, event);
         break;
     case JOURNAL_ITERATION_INTERRUPTED:
-        state->phase = PHASE_READY;
-        state->is_body_verified = false;
+        fold_interrupted(state);
         break;
     case JOURNAL_MODEL_REQUESTED:
     case JOURNAL_MODEL_REPLIED:
@@ -340,8 +351,7 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
         state->finish = FINISH_NONE;
         break;
     case JOURNAL_CHECKPOINT_SAVED:
-        state->checkpoint_number = (uint64_t)event->number;
-        state->checkpoint_iteration = state->finished;
+        fold_checkpoint(state, event);
         break;
     case JOURNAL_RUN_FINISHED:
         fold_run_finished(state, event);

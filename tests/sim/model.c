@@ -245,15 +245,20 @@ static void check_rejected(struct sim_run *run)
     run->world->counters->rejected_finishes++;
 }
 
+static void check_degraded(struct sim_run *run)
+{
+    require(run->spec.durability == DURABILITY_BEST_EFFORT, "degraded in strict mode");
+    run->degraded_count++;
+    run->world->counters->degraded++;
+}
+
 static void check_event(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
 {
     check_place(run, event, epoch);
     switch (event->type) {
     case JOURNAL_RUN_CREATED:
-        require(event->seq == 1, "created twice");
-        take_spec(run, event);
-        break;
     case JOURNAL_RUN_OPTIONS:
+        require(event->type == JOURNAL_RUN_OPTIONS || event->seq == 1, "created twice");
         take_spec(run, event);
         break;
     case JOURNAL_RUN_CLAIMED:
@@ -299,9 +304,7 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
         check_rejected(run);
         break;
     case JOURNAL_STORAGE_DEGRADED:
-        require(run->spec.durability == DURABILITY_BEST_EFFORT, "degraded in strict mode");
-        run->degraded_count++;
-        run->world->counters->degraded++;
+        check_degraded(run);
         break;
     case JOURNAL_RUN_FINISHED:
         check_run_finished(run, event);
