@@ -245,6 +245,13 @@ static void check_rejected(struct sim_run *run)
     run->world->counters->rejected_finishes++;
 }
 
+/** Why the run will end. */
+static void note_end(struct sim_run *run, const struct journal_event *event)
+{
+    run->is_stopping = run->is_stopping || event->type == JOURNAL_STOP_REQUESTED;
+    run->is_denied = run->is_denied || event->type == JOURNAL_GATE_DENIED;
+}
+
 static void check_degraded(struct sim_run *run)
 {
     require(run->spec.durability == DURABILITY_BEST_EFFORT, "degraded in strict mode");
@@ -266,10 +273,8 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
         run->is_round_open = false;
         break;
     case JOURNAL_STOP_REQUESTED:
-        run->is_stopping = true;
-        break;
     case JOURNAL_GATE_DENIED:
-        run->is_denied = true;
+        note_end(run, event);
         break;
     case JOURNAL_LIMIT_WARNING:
         check_warning(run, event);
