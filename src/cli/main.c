@@ -49,5 +49,5 @@ int main(int argc, char **argv)
     if (invocation.command == NULL) {
         return command_unknown(NULL, argv[1]);
     }
-    return invocation.command->run(&invocation);
+    return report_exit_code(invocation.command->run(&invocation));
 }

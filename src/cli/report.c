@@ -9,8 +9,12 @@
 #include "cli/session.h"
 #include "loop/owner.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /** Failures for programs: {"type":"error",...}. */
 static void write_json(const struct rondo_error *err, int exit_code)
@@ -83,8 +87,20 @@ int report_held(const struct session *session, const struct store_run *holder,
 
 void report_output(const struct buf *text)
 {
+    bool was_broken = ferror(stdout) != 0;
     if (text->len > 0) {
         fwrite(text->data, 1, text->len, stdout);
     }
-    fflush(stdout);
+    if (fflush(stdout) != 0 && errno != EPIPE && !was_broken) {
+        report_failure(EXIT_OTHER, "the output cannot be written: %s", strerrordesc_np(errno));
+    }
+}
+
+int report_exit_code(int exit_code)
+{
+    struct stat status;
+    bool is_lost = fflush(stdout) != 0 || ferror(stdout) != 0;
+    bool is_reader = fstat(STDOUT_FILENO, &status) == 0 &&
+                     (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+    return exit_code == EXIT_OK && is_lost && !is_reader ? EXIT_OTHER : exit_code;
 }

@@ -21,6 +21,12 @@ void report_warning(const char *format, ...) __attribute__((format(printf, 1, 2)
 int report_held(const struct session *session, const struct store_run *holder,
                 struct rondo_error *err);
 
+/**
+ * Exit code of a command, with what became of its output: what a full disk has swallowed is no
+ * success. A reader that has closed its pipe has what it wanted.
+ */
+int report_exit_code(int exit_code);
+
 /** Write a buffer to stdout and flush it; a closed pipe is not an error of ours. */
 struct buf;
 void report_output(const struct buf *text);

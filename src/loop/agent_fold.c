@@ -179,7 +179,8 @@ static void take_finish(struct agent_memory *memory, const struct agent_call *ca
     memory->finish = FINISH_COMPLETED;
     run_finish_from_name(json_get_string(arguments, "status", "completed"), &memory->finish);
     free(memory->summary);
-    memory->summary = memory_dup_string(json_get_string(arguments, "summary", ""));
+    const char *summary = json_get_string(arguments, "summary", "");
+    memory->summary = summary[0] == '\0' ? NULL : memory_dup_string(summary);
 }
 
 static void fold_tool(struct agent *agent, const struct journal_event *event)

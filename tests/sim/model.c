@@ -62,6 +62,7 @@ static void check_claimed(struct sim_run *run, const struct journal_event *event
     run->is_denied = false;
     run->is_stopping = false;
     run->is_broken_by_body = false;
+    run->is_round_open = false;
 }
 
 /** Rules of pace: they do not hold while a store fails in best-effort mode. */
@@ -270,7 +271,6 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
         break;
     case JOURNAL_RUN_CLAIMED:
         check_claimed(run, event, epoch);
-        run->is_round_open = false;
         break;
     case JOURNAL_STOP_REQUESTED:
     case JOURNAL_GATE_DENIED:
