@@ -370,7 +370,7 @@ Feature: Agents of role files work autonomously
   Scenario: A time limit ends the run as timeout
     Given a role with
       """
-      autonomy: {max_no_tool_call_iterations: 30, iteration_delay_seconds: 0.6}
+      autonomy: {max_no_tool_call_iterations: 30, iteration_delay_seconds: 20}
       guardrails: {autonomous_timeout_seconds: 1}
       """
     And a model that answers
@@ -400,6 +400,21 @@ Feature: Agents of role files work autonomously
       | setting                        | limit |
       |                                | 2     |
       | max_no_tool_call_iterations: 3 | 3     |
+
+  @B-trouble-no-tool-calls
+  Scenario: A run that was blocked for saying words only begins to count anew when it is resumed
+    Given a role
+    And a model that answers
+      | says | calls                           |
+      | Well |                                 |
+      | Hm   |                                 |
+      | Ah   |                                 |
+      |      | finish_task {"summary": "done"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 4
+    When I run `rondo run --resume last`
+    Then the exit code is 0
+    And the run has the status "completed" after 4 iterations
 
   # ---- Limits of one iteration ----
 

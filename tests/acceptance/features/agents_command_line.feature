@@ -18,6 +18,8 @@ Feature: Agents on the command line
       | call                                                | hint                                                       |
       | rondo run role.yaml -a                              | --autonomous requires --prompt (-p).                       |
       | rondo run role.yaml -p x -a -i                      | --autonomous and --interactive are mutually exclusive.     |
+      | rondo run role.yaml -p '' -a                        | --autonomous requires --prompt (-p).                       |
+      | rondo run role.yaml -p x -a --record no/such/tape   | no/such/tape                                               |
       | rondo run -p x -a                                   | which role is to be run? Give its file                     |
       | rondo run missing.yaml -p x -a                      | missing.yaml                                               |
       | rondo run broken.yaml -p x -a                       | spec                                                       |
@@ -312,3 +314,23 @@ Feature: Agents on the command line
     Then the exit code is 0
     And stdout mentions "Summary: The sky, blue"
     And the answers of the last run are the same
+
+  Scenario: A new run makes a new recording
+    Given a role
+    And a file "tape.jsonl" with
+      """
+      {"text": "an old answer", "forever": true}
+      """
+    And a model that answers
+      | says         |
+      | A new answer |
+    When I run `rondo run role.yaml -p x --record tape.jsonl`
+    And I run `rondo run role.yaml -p x --model scripted:tape.jsonl`
+    Then stdout is exactly "A new answer"
+    And the file "tape.jsonl" does not mention "an old answer"
+
+  Scenario: A model cannot be given to a run that has none
+    When I run `rondo loop --max-iterations 1 -- true`
+    And I run `rondo run --resume last --model openai:gpt-5-mini`
+    Then the exit code is 2
+    And stderr mentions "not one of a role file"

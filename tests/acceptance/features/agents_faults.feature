@@ -57,10 +57,7 @@ Feature: Agents outlive what goes wrong around them
     And the run took less than 10 seconds
 
   Scenario Outline: What a model must not answer is an error with a reason: <fault>
-    Given a role with
-      """
-      guardrails: {timeout_seconds: 4}
-      """
+    Given a role
     And a model that answers
       | says | faults                                      |
       | no   | <fault>, <fault>, <fault>, <fault>, <fault> |

@@ -87,6 +87,11 @@ Feature: Role files are checked before they are run
     And stderr mentions "spec.observability"
     And stderr mentions "web_reader"
 
+  Scenario: A file with a byte order mark and Windows' ends of lines
+    Given a role
+    When I run `printf '\357\273\277' >windows.yaml && sed 's/$/\r/' role.yaml >>windows.yaml && rondo validate --strict windows.yaml`
+    Then the exit code is 0
+
   # ---- rondo tools ----
 
   Scenario: The tools of a role are listed, with those of its MCP server
