@@ -10,17 +10,18 @@ the last line is `N passed, N failed`. Without npm all of it is skipped, with a 
 """
 
 import argparse
-import hashlib
 import json
 import os
 import pathlib
 import select
-import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+from testlib import npm
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
@@ -79,22 +80,6 @@ def run(command, **options):
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
         return subprocess.CompletedProcess(command, 124, f"{error}\n{error.stdout}")
-
-
-def install():
-    """Install what the lock file pins, unless it is there. @return None or why not"""
-    if shutil.which("npm") is None:
-        return "npm is not installed"
-    digest = hashlib.sha256((FOLDER / "package-lock.json").read_bytes()).hexdigest()
-    stamp = MODULES / ".rondo-installed"
-    if stamp.exists() and stamp.read_text() == digest:
-        return None
-    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-    result = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        return f"npm could not install the peers: {result.stderr.strip()[-300:]}"
-    stamp.write_text(digest)
-    return None
 
 
 def conformance(report, client):
@@ -176,7 +161,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default="build")
     build = (ROOT / parser.parse_args().build).resolve()
-    reason = install()
+    reason = npm.install(FOLDER)
     if reason is not None:
         print(f"ok 1 - real peers # SKIP {reason}")
         return 1 if os.environ.get("CI") else 0

