@@ -20,9 +20,9 @@ finds what an earlier one has made. By the language of the block:
     make      one make command a line: the target must exist (they are too long to run here)
     text      is not checked
 
-An HTML comment `<!-- before: SCRIPT -->` runs SCRIPT first. `<!-- model: TURNS -->`, one JSON object a line,
-is what a model of OpenAI's says to the next requests (model_server.py). Other languages, and indented
-blocks, are an error. What is not for the shell in docs/library.md has a test of its own.
+An HTML comment `<!-- before: SCRIPT -->` runs SCRIPT first. `<!-- model: TURNS -->`, one JSON object a
+line, is what a model of OpenAI's says to the next requests (model_server.py). Other languages, and
+indented blocks, are an error. What is not for the shell in docs/library.md has a test of its own.
 """
 
 import argparse
@@ -39,7 +39,8 @@ import model_server
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECONDS = 120
 TOKEN = re.compile(
-    r"^<!-- before:\s(?P<before>.*?)-->$|^<!-- model:\s(?P<model>.*?)-->$|^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
+    r"^<!-- before:\s(?P<before>.*?)-->$|^<!-- model:\s(?P<model>.*?)-->$"
+    r"|^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
     re.M | re.S,
 )
 
@@ -186,6 +187,20 @@ def environment_for(build, scratch, model):
     return {**own, "OPENAI_API_KEY": "for-the-pages", "OPENAI_BASE_URL": model.url}
 
 
+def check_token(match, page, folder, environment, model):
+    """Check a block, or do what a comment says. Returns whether it was a block."""
+    if match.group("before") is not None:
+        shell(match.group("before"), folder, environment)
+        return False
+    if match.group("model") is not None:
+        model.say([json.loads(line) for line in match.group("model").splitlines() if line])
+        return False
+    if page.name == "library.md" and match.group("language").startswith("c"):
+        return False
+    check_block(match.group("language"), match.group("text"), folder, environment)
+    return True
+
+
 def check_page(page, build, model, tap):
     text = page.read_text()
     name = page.relative_to(ROOT) if page.is_relative_to(ROOT) else page
@@ -198,20 +213,12 @@ def check_page(page, build, model, tap):
         folder.mkdir()
         environment = environment_for(build, scratch, model)
         for match in TOKEN.finditer(text):
-            number = text.count("\n", 0, match.start()) + 1
+            place = f"{name}:{text.count(chr(10), 0, match.start()) + 1}"
             try:
-                if match.group("before") is not None:
-                    shell(match.group("before"), folder, environment)
-                    continue
-                if match.group("model") is not None:
-                    model.say(json.loads(line) for line in match.group("model").splitlines() if line)
-                    continue
-                if page.name == "library.md" and match.group("language").startswith("c"):
-                    continue
-                check_block(match.group("language"), match.group("text"), folder, environment)
-                tap.result(f"{name}:{number}")
+                if check_token(match, page, folder, environment, model):
+                    tap.result(place)
             except (Failure, ValueError, subprocess.TimeoutExpired) as failure:
-                tap.result(f"{name}:{number}", str(failure))
+                tap.result(place, str(failure))
 
 
 def main():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model server for the pages: says the turns of a list, as OpenAI's Chat Completions does.
 
-A turn has members of a script (docs/models.md): `text`, `tool_calls`, `usage`, `delay_ms`. Each request
-gets the next one, whole or as a stream; when there is none left the answer is status 500.
+A turn has members of a script (docs/models.md): `text`, `tool_calls`, `usage`, `delay_ms`. Each
+request gets the next one, whole or as a stream; when there is none left the answer is status 500.
 """
 
 import http.server

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An MCP server with one tool: `scan` looks for passwords in the *.conf files of a folder.
 
-It speaks JSON-RPC over its standard input and output, one message a line. Its result has an exit code:
-0 when nothing was found.
+It speaks JSON-RPC over its standard input and output, one message a line. Its result has an exit
+code: 0 when nothing was found.
 """
 
 import json
