@@ -91,20 +91,27 @@ static void make_spec(const struct engine *engine, const char *base_url, struct 
     role_findings_fini(&findings);
 }
 
-void engine_start(struct engine *engine, const char *base_url, struct engine_agent *ret_agent)
+void engine_open_agent(struct engine *engine, const char *base_url, struct engine_agent *ret_agent)
 {
     struct rondo_error err = {0};
-    struct loop_spec spec = {0};
-    struct loop_opening opening;
-    struct loop_parts parts = {.runtime = engine->runtime};
     struct agent_parts agent_parts = {.http = engine->http};
-    make_spec(engine, base_url, &spec);
-    if (agent_open(engine->runtime, &spec, &agent_parts, &ret_agent->agent, &err) < 0 ||
-        loop_start(&parts, &spec, &ret_agent->loop, &opening, &err) < 0 ||
-        agent_attach(ret_agent->agent, ret_agent->loop, &err) < 0) {
+    *ret_agent = (struct engine_agent){0};
+    make_spec(engine, base_url, &ret_agent->spec);
+    if (agent_open(engine->runtime, &ret_agent->spec, &agent_parts, &ret_agent->agent, &err) < 0) {
         bench_die("agent: %s", err.message);
     }
-    loop_spec_fini(&spec);
+}
+
+void engine_start(struct engine *engine, struct engine_agent *agent)
+{
+    struct rondo_error err = {0};
+    struct loop_opening opening;
+    struct loop_parts parts = {.runtime = engine->runtime};
+    if (loop_start(&parts, &agent->spec, &agent->loop, &opening, &err) < 0 ||
+        agent_attach(agent->agent, agent->loop, &err) < 0) {
+        bench_die("agent: %s", err.message);
+    }
+    loop_spec_fini(&agent->spec);
 }
 
 size_t engine_turns(struct engine_agent *agent, size_t most)

@@ -24,6 +24,7 @@ void engine_close(struct engine *engine);
 
 /** One agent and its run. */
 struct engine_agent {
+    struct loop_spec spec; /* until it is started */
     struct agent *agent;
     struct loop *loop;
 };
@@ -31,8 +32,11 @@ struct engine_agent {
 /** Text of a role file with one tool, for `write_file`. @param ret_yaml at least 2,048 bytes */
 void engine_role(const char *base_url, const char *workspace, char *ret_yaml, size_t size);
 
-/** Begin a run of such a role, without limits in effect. */
-void engine_start(struct engine *engine, const char *base_url, struct engine_agent *ret_agent);
+/** Read such a role, without limits in effect, and open an agent of it. */
+void engine_open_agent(struct engine *engine, const char *base_url, struct engine_agent *ret_agent);
+
+/** Begin its run, on the thread that runs it. */
+void engine_start(struct engine *engine, struct engine_agent *agent);
 
 /** Run iterations, at most so many. @return those that were run: fewer when it has finished */
 size_t engine_turns(struct engine_agent *agent, size_t most);

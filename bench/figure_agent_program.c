@@ -44,12 +44,19 @@ static double status_kib(const char *key)
     return kib;
 }
 
-static void start(struct engine *engine, const char *base, const char *id,
-                  struct engine_agent *ret_agent)
+static void open_agent(struct engine *engine, const char *base, const char *id,
+                       struct engine_agent *ret_agent)
 {
     char url[512];
     snprintf(url, sizeof(url), "%s/c/%s/v1", base, id);
-    engine_start(engine, url, ret_agent);
+    engine_open_agent(engine, url, ret_agent);
+}
+
+static void start(struct engine *engine, const char *base, const char *id,
+                  struct engine_agent *ret_agent)
+{
+    open_agent(engine, base, id, ret_agent);
+    engine_start(engine, ret_agent);
 }
 
 static int run_one(struct engine *engine, const char *base, size_t count)
@@ -109,25 +116,37 @@ static int run_history(struct engine *engine, const char *base, size_t count)
 struct worker {
     pthread_t thread;
     struct engine *engine;
-    const char *base;
+    struct engine_agent agent;
     pthread_barrier_t *barrier;
-    size_t number;
     bool has_finished;
 };
 
 static void *work(void *argument)
 {
     struct worker *worker = argument;
-    struct engine_agent agent;
-    char id[32];
-    snprintf(id, sizeof(id), "%zu", worker->number);
-    start(worker->engine, worker->base, id, &agent);
+    struct engine_agent *agent = &worker->agent;
+    engine_start(worker->engine, agent);
     pthread_barrier_wait(worker->barrier); /* All are there before the first one asks. */
-    engine_turns(&agent, 1000);
-    worker->has_finished = loop_state(agent.loop)->status == RONDO_COMPLETED;
+    engine_turns(agent, 1000);
+    worker->has_finished = loop_state(agent->loop)->status == RONDO_COMPLETED;
     pthread_barrier_wait(worker->barrier); /* All are still there when the last one has ended. */
-    engine_end(&agent);
+    engine_end(agent);
     return NULL;
+}
+
+/**
+ * Reading a role needs much more memory than the agent that comes of it, and each thread keeps what
+ * it has freed for itself: one thread opens them all, as whoever runs thousands would do.
+ */
+static void open_all(struct engine *engine, const char *base, pthread_barrier_t *barrier,
+                     struct worker *workers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char id[32];
+        snprintf(id, sizeof(id), "%zu", i);
+        workers[i] = (struct worker){.engine = engine, .barrier = barrier};
+        open_agent(engine, base, id, &workers[i].agent);
+    }
 }
 
 static void start_threads(struct worker *workers, size_t count)
@@ -162,10 +181,7 @@ static int run_many(struct engine *engine, const char *base, size_t count)
     engine_end(&first);
     double before = status_kib("VmRSS:");
     pthread_barrier_init(&barrier, NULL, (unsigned)count);
-    for (size_t i = 0; i < count; i++) {
-        workers[i] =
-            (struct worker){.engine = engine, .base = base, .barrier = &barrier, .number = i};
-    }
+    open_all(engine, base, &barrier, workers, count);
     start_threads(workers, count);
     size_t finished = 0;
     for (size_t i = 0; i < count; i++) {
