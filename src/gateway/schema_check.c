@@ -128,7 +128,8 @@ static bool fault_expected(struct check *check, const struct place *place, const
 static bool is_integral(struct json_object *value)
 {
     double number = json_object_get_double(value);
-    return isfinite(number) && floor(number) == number;
+    bool is_huge = fabs(number) >= 9.2e18; /* Numbers of that size have no fraction. */
+    return isfinite(number) && (is_huge || (double)(int64_t)number == number);
 }
 
 static bool has_type(struct json_object *value, const char *type)

@@ -136,6 +136,20 @@ static int open_shared(struct agent *agent, const struct loop_spec *spec, struct
     return mcp_shared_read(agent->shared_path, &agent->surroundings, &agent->shared, err);
 }
 
+/** Open one entry of the role. */
+static int open_entry(struct agent *agent, struct json_object *entry, struct rondo_error *err)
+{
+    int r = toolbox_open(agent->toolbox, entry, err);
+    if (r == RONDO_ERR_UNSUPPORTED || (r < 0 && agent->config.is_dry_run)) {
+        /* Whoever started the run was told which tools it does without; a dry run calls none. */
+        return 0;
+    }
+    if (r == RONDO_ERR_IO) {
+        r = err->code = RONDO_ERR_SYSTEM; /* It is a server that fails, and not the store. */
+    }
+    return r;
+}
+
 static int open_tools(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
     describe_surroundings(agent);
@@ -148,10 +162,13 @@ static int open_tools(struct agent *agent, const struct loop_spec *spec, struct 
     struct json_object *entries = agent->config.role->tools;
     size_t count = entries == NULL ? 0 : json_object_array_length(entries);
     for (size_t i = 0; i < count && r == 0; i++) {
-        r = toolbox_open(agent->toolbox, json_object_array_get_idx(entries, i), err);
-        if (r == RONDO_ERR_UNSUPPORTED) {
-            r = 0; /* Whoever started the run was told which tools it does without. */
-        } else if (r < 0) {
+        struct json_object *entry = json_object_array_get_idx(entries, i);
+        bool is_server = strcmp(json_get_string(entry, "type", ""), "mcp") == 0;
+        if (is_server && agent->config.is_dry_run) {
+            continue; /* Nothing is started for a model that calls nothing. */
+        }
+        r = open_entry(agent, entry, err);
+        if (r < 0) {
             error_prefix(err, "spec.tools[%zu]", i);
         }
     }

@@ -129,7 +129,7 @@ struct json_object *coerce_integer(const struct yaml_node *node)
     case YAML_INTEGER:
         return node->is_too_big ? NULL : json_object_new_int64(node->integer);
     case YAML_NUMBER:
-        if (node->number != floor(node->number) || fabs(node->number) >= 9.2e18) {
+        if (fabs(node->number) >= 9.2e18 || node->number != (double)(int64_t)node->number) {
             return NULL; /* Also what is infinite or not a number. */
         }
         return json_object_new_int64((int64_t)node->number);
