@@ -179,6 +179,20 @@ Feature: Agents outlive what goes wrong around them
     Then the exit code is 0
     And the model server has answered each turn at most once
 
+  Scenario: Another process stops an agent's run
+    Given a role
+    And a model that calls "think" with {"thought": "{turn}"} in 4 iterations, and hangs in turn 2
+    When I start `rondo run role.yaml -p x -a`
+    And the model has been asked 2 times
+    And I run `rondo stop last`
+    And it has ended
+    Then the exit code is 130
+    When I run `rondo runs`
+    Then stdout mentions "cancelled"
+    When I run `rondo resume last`
+    Then the exit code is 0
+    And the model server has answered each turn at most once
+
   Scenario: A run that is executed is not executed a second time
     Given a role
     And a model that calls "think" with {"thought": "{turn}"} in 4 iterations, and hangs in turn 1

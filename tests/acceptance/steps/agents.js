@@ -157,6 +157,35 @@ Given('the role {string} of InitRunner, unchanged', function (name) {
   return undefined;
 });
 
+const examples = path.join(root, '../shared/data/initrunner/roles-v1.0.0');
+
+Given('the example roles of InitRunner, unchanged', async function () {
+  if (!fs.existsSync(examples)) {
+    this.log(`skipped: there is no ${path.relative(root, examples)}`);
+    return 'skipped';
+  }
+  fs.cpSync(examples, this.project, { recursive: true });
+  await this.run('git init -q .');
+  const files = fs.readdirSync(this.project, { recursive: true }).filter((name) => name.endsWith('.yaml'));
+  this.roles = files.filter((name) => /^kind: Agent$/m.test(this.read(name))).sort();
+  assert.equal(this.roles.length, 40);
+  return undefined;
+});
+
+When('I make a dry run of each', async function () {
+  this.dryRuns = [];
+  for (const role of this.roles) {
+    this.dryRuns.push(await this.run(`rondo run ${role} -p 'Test the agentic loop' -a --dry-run`));
+  }
+});
+
+Then('each of them is blocked after two answers without a tool call', function () {
+  for (const { code, stdout, stderr, line } of this.dryRuns) {
+    assert.equal(code, 4, `${line}\n${stderr}`);
+    assert.match(stdout, /Status: blocked \| Iterations: 2\//);
+  }
+});
+
 // ---- Servers ----
 
 // A server that notes requests; `reply` gives status, headers and body.
@@ -563,6 +592,13 @@ When('the model server is gone, and no key is set', function () {
   this.model.child.kill();
   delete this.env.OPENAI_API_KEY;
   delete this.env.OPENAI_BASE_URL;
+});
+
+// Not the shell around it.
+When('the run is killed with KILL', async function () {
+  const [claimed] = find(this, 'run.claimed');
+  process.kill(Number(/pid=(\d+)/.exec(claimed.owner)[1]), 'SIGKILL');
+  await this.until('the end of the run', () => this.ask('runs', '--json').stdout.includes('interrupted'));
 });
 
 module.exports = { requests, setScript };
