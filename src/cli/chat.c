@@ -79,6 +79,12 @@ static enum line_result next_words(struct chat *chat, struct line_input *input, 
 static int talk(struct chat *chat, struct line_input *input, struct rondo_error *err)
 {
     auto_buf struct buf words = {0};
+    if (run_agent_is_cut_off(chat->agent)) {
+        int turn = answer(chat, NULL, err); /* of the words that are in the journal */
+        if (turn != LOOP_BODY) {
+            return turn;
+        }
+    }
     for (bool is_first = true;; is_first = false) {
         enum line_result said = next_words(chat, input, is_first, &words);
         if (said == LINE_TOO_LONG) {

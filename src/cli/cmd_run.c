@@ -105,6 +105,9 @@ static const char *find_misuse(const struct role_values *values, int argc)
     if (values->resume != NULL) {
         return has_prompt ? "--resume goes on with the run's own prompt; leave --prompt out" : NULL;
     }
+    if (values->run.until != NULL && !values->is_autonomous) {
+        return "--until needs --autonomous: one answer is not held against conditions";
+    }
     if (values->is_autonomous && !has_prompt) {
         return "--autonomous requires --prompt (-p).";
     }

@@ -156,6 +156,11 @@ int run_agent_answer(struct run_agent *agent, struct display *display, const cha
     return r;
 }
 
+bool run_agent_is_cut_off(const struct run_agent *agent)
+{
+    return agent_is_cut_off(agent->agent);
+}
+
 const char *run_agent_failure(const struct run_agent *agent)
 {
     return agent_failure(agent->agent);

@@ -55,6 +55,8 @@ void run_body_close(struct run_body *body);
 int run_agent_attach(struct run_agent *agent, struct loop *loop, struct rondo_error *err);
 int run_agent_answer(struct run_agent *agent, struct display *display, const char *words,
                      struct cancel *interrupt, struct rondo_error *err);
+/** Whether an answer was cut off that is to be finished first. */
+bool run_agent_is_cut_off(const struct run_agent *agent);
 /** Why there is no answer, or NULL. */
 const char *run_agent_failure(const struct run_agent *agent);
 

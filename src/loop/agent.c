@@ -172,6 +172,12 @@ const char *agent_words(const struct agent *agent)
     return agent->memory.words == NULL ? "" : agent->memory.words;
 }
 
+bool agent_is_cut_off(const struct agent *agent)
+{
+    const struct agent_memory *memory = &agent->memory;
+    return memory->has_words && memory->iteration > loop_state(agent->loop)->finished;
+}
+
 const char *agent_failure(const struct agent *agent)
 {
     return agent->has_failed ? agent->message : NULL;

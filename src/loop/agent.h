@@ -117,6 +117,9 @@ void agent_set_interrupt(struct agent *agent, struct cancel *interrupt);
 /** Last words of the agent, "" = none. Borrowed until the next agent_run. */
 const char *agent_words(const struct agent *agent);
 
+/** Whether an iteration was begun with words of its own and cut off: it goes on before others. */
+bool agent_is_cut_off(const struct agent *agent);
+
 /** Why the last agent_run failed, or NULL. Borrowed until the next. */
 const char *agent_failure(const struct agent *agent);
 
