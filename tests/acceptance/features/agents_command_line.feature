@@ -120,6 +120,12 @@ Feature: Agents on the command line
     Then the exit code is 0
     And stdout is exactly "[dry-run] Simulated response."
 
+  @B-dry-run
+  Scenario: Every agent of InitRunner's examples starts a dry run, without any key
+    Given the example roles of InitRunner, unchanged
+    When I make a dry run of each
+    Then each of them is blocked after two answers without a tool call
+
   # ---- Output ----
 
   @B-cli

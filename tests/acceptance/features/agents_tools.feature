@@ -159,3 +159,28 @@ Feature: Tools and providers of agents
     Then the exit code is 0
     And request 1 offers the tools think
     And the system prompt of request 1 mentions "Write everything down."
+
+  Scenario Outline: An MCP server that cannot be used is told before the run begins: <what>
+    Given a command "dies" in the project
+      """
+      exit 3
+      """
+    And a role with
+      """
+      tools:
+        - {type: mcp, <server>}
+      """
+    And a model that answers
+      | says |
+      | no   |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 1 or 2
+    And stderr mentions "spec.tools[0]"
+    And stderr mentions "<word>"
+    And the model was asked 0 times
+
+    Examples:
+      | what           | server                                                     | word  |
+      | no program     | command: ./nope                                            | nope  |
+      | it dies        | command: ./dies                                            | dies  |
+      | no such server | transport: streamable-http, url: "http://127.0.0.1:1/mcp" | 127.0 |
