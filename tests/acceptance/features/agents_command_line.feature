@@ -185,6 +185,12 @@ Feature: Agents on the command line
       | tokens_in  | 100 |
       | tokens_out | 10  |
 
+  Scenario: An answer that cannot be written is no success
+    Given a role
+    When I run `rondo run role.yaml -p x --dry-run >/dev/full`
+    Then the exit code is 1
+    And stderr mentions "cannot be written"
+
   Scenario: An error with --json is an object, too
     Given a role
     When I run `rondo run role.yaml -p x -a --json`
@@ -298,6 +304,22 @@ Feature: Agents on the command line
     Then the exit code is 0
     And stdout is exactly "oh"
     And request 2 has the messages system, user, assistant, user
+
+  Scenario: After kill -9 a conversation goes on with what was said
+    Given a role
+    And a model that answers
+      | says     | faults        |
+      | Hello.   |               |
+      | Again.   | stall_headers |
+      | Finally. |               |
+    When I start `(printf 'one\ntwo\n'; sleep 305) | rondo run role.yaml -i`
+    And the model has been asked 2 times
+    And the run is killed with KILL
+    And I run `printf 'three\n' | rondo run --resume last`
+    Then the exit code is 0
+    And stdout mentions "Again."
+    And stdout mentions "Finally."
+    And the model server has answered each turn at most once
 
   # ---- Recording ----
 
