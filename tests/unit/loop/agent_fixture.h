@@ -74,6 +74,7 @@ struct scene {
     char why[512];
     char question[256]; /* tool and arguments */
     bool is_once;
+    bool is_in_doubt;
 
     struct agent_parts parts;
     struct agent *agent;
@@ -261,6 +262,7 @@ static inline enum agent_consent scene_answer(void *context, const struct agent_
     struct scene *scene = context;
     scene->questions++;
     scene->is_once = question->is_once;
+    scene->is_in_doubt = question->is_in_doubt;
     snprintf(scene->why, sizeof(scene->why), "%s", question->why);
     snprintf(scene->question, sizeof(scene->question), "%s %s", question->tool,
              question->arguments);

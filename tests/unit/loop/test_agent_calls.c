@@ -58,6 +58,24 @@ static void a_tool_that_fails_is_an_answer(void **state)
     assert_int_equal(scene->call_count, 1);
 }
 
+static void look_for_error(struct scene *scene, const struct model_request *request)
+{
+    (void)scene;
+    const char *last = request->messages[request->message_count - 1].bytes;
+    if (request->turn > 1) {
+        assert_int_equal(strstr(last, "\"is_error\":true") != NULL, request->turn == 2);
+    }
+}
+
+static void the_model_is_told_which_calls_failed(void **state)
+{
+    struct scene *scene = *state;
+    scene->on_ask = look_for_error;
+    scene_play(scene, "", CALL("send", "break") CALL("send", "x") FINISH("completed"),
+               RONDO_COMPLETED);
+    assert_int_equal(scene->asks, 3);
+}
+
 static void a_good_call_is_answered_with_its_result(void **state)
 {
     struct scene *scene = *state;
@@ -282,9 +300,21 @@ static void many_calls_are_all_answered(void **state)
     play_side_by_side(*state, 5 * LIMIT_PARALLEL_TOOL_CALLS, 2);
 }
 
+/** Of the calls of this reply only those up to the present one may have been begun. */
+static void expect_intents(struct scene *scene, const struct tool *tool,
+                           const struct tool_call *call)
+{
+    (void)tool;
+    const char *text = json_get_string(call->arguments, "text", "");
+    if (strcmp(text, "5") != 0) { /* A call without effect does not commit its own. */
+        assert_int_equal(scene_events(scene, "tool.requested", NULL), text[0] - '0');
+    }
+}
+
 static void others_keep_their_order(void **state)
 {
     struct scene *scene = *state;
+    scene->on_tool = expect_intents;
     scene_play(
         scene, "",
         CALLS(ONE("meet", "{\"text\":\"1\"}") "," ONE("send", "{\"text\":\"2\"}") "," ONE(
@@ -352,6 +382,7 @@ int main(void)
         scene_test(arguments_that_lack_something_are_an_answer),
         scene_test(broken_arguments_of_the_loops_own_tools_are_an_answer),
         scene_test(a_tool_that_fails_is_an_answer),
+        scene_test(the_model_is_told_which_calls_failed),
         scene_test(a_good_call_is_answered_with_its_result),
         scene_test(permissions_of_the_role_deny_a_call),
         scene_test(a_call_to_confirm_is_refused_where_nobody_is),

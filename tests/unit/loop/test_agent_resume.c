@@ -490,6 +490,7 @@ static void a_person_may_have_it_repeated(void **state)
     resume_after_death(scene, CALL("send", "die") FINISH("completed"));
     assert_int_equal(scene->questions, 1);
     assert_true(scene->is_once);
+    assert_true(scene->is_in_doubt);
     assert_non_null(strstr(scene->why, "cut off"));
     assert_int_equal(scene_executions(scene, "send", "die"), 2);
     assert_string_equal(scene->calls[0].key, scene->calls[1].key);
@@ -638,6 +639,34 @@ static void a_stop_after_the_last_call_does_not_finish_the_run(void **state)
     assert_int_equal(scene->asks, 1);
 }
 
+/** This process sleeps through its lease, and another one takes the run over. */
+static void lose_run(struct scene *scene, const struct model_request *request)
+{
+    struct fixture *fixture = scene->fixture;
+    struct loop_parts parts = fixture_parts(fixture);
+    struct loop_opening opening;
+    struct rondo_error err = {0};
+    (void)request;
+    parts.runtime = fixture->other;
+    fixture->now_ns += 11 * NS_PER_S;
+    assert_int_equal(
+        loop_resume(&parts, scene->world->run_id, NULL, NULL, -1, scene->mine, &opening, &err), 0);
+}
+
+static void an_agent_that_has_lost_its_run_makes_no_calls(void **state)
+{
+    struct scene *scene = *state;
+    struct loop *heir = NULL;
+    struct rondo_error err = {0};
+    scene->mine = &heir;
+    scene->on_ask = lose_run;
+    scene_start(scene, "", CALL("send", "a") FINISH("completed"));
+    assert_int_equal(scene_run(scene, &err), RONDO_ERR_FENCED);
+    assert_int_equal(scene->call_count, 0);
+    assert_int_equal(scene_events(scene, "tool.requested", NULL), 0);
+    loop_free(heir);
+}
+
 /* ---- What an iteration has used is known after a death -------------------------------------- */
 
 /** Die at the request with this turn. */
@@ -761,6 +790,7 @@ int main(void)
         scene_test(a_stop_during_a_request_is_resumed_with_it),
         scene_test(a_stop_during_a_call_keeps_its_result),
         scene_test(a_stop_after_the_last_call_does_not_finish_the_run),
+        scene_test(an_agent_that_has_lost_its_run_makes_no_calls),
         scene_test(calls_of_a_process_that_died_count),
         scene_test(tokens_of_a_process_that_died_count),
         scene_test(requests_of_a_process_that_died_count),

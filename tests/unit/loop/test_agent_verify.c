@@ -141,6 +141,29 @@ static void a_resumed_agent_is_shown_the_same_conditions(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
+/** Somebody stops the run while its conditions are evaluated. */
+static void evaluate_and_stop(const struct verifier *verifier,
+                              const struct loop_condition *condition, int64_t timeout_ns,
+                              struct cancel *cancel, struct verify_result *ret_result)
+{
+    fixture_evaluate(verifier, condition, timeout_ns, cancel, ret_result);
+    loop_stop(scene_now->loop, CANCEL_NOW);
+}
+
+static void a_finish_that_was_cut_off_is_verified_again(void **state)
+{
+    struct scene *scene = *state;
+    scene->fixture->verifier.evaluate = evaluate_and_stop;
+    scene_play(scene, ONE_CONDITION, FINISH("completed"), RONDO_CANCELLED);
+    assert_int_equal(scene_events(scene, "tool.finished", NULL), 0);
+    scene->fixture->verifier.evaluate = fixture_evaluate;
+    scene->fixture->met = 1;
+    scene_restart(scene);
+    scene_expect(scene, RONDO_COMPLETED);
+    assert_int_equal(scene->asks, 1);
+    scene_last(scene, "run.finished", "summary", "that is all");
+}
+
 /* ---- Long outputs --------------------------------------------------------------------------- */
 
 static size_t output_len;
@@ -295,6 +318,7 @@ int main(void)
         scene_test(a_finish_that_is_never_true_runs_into_the_limit),
         scene_test(later_iterations_are_shown_the_conditions),
         scene_test(a_resumed_agent_is_shown_the_same_conditions),
+        scene_test(a_finish_that_was_cut_off_is_verified_again),
         scene_test(an_output_that_fits_is_shown_whole),
         scene_test(of_a_longer_output_the_end_is_shown),
         scene_test(a_tool_with_exit_code_zero_meets_its_condition),
