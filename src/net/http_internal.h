@@ -50,7 +50,8 @@ struct http_call {
     bool needs_lookup;    /**< the host is a name */
     bool sends_body;      /**< the parts of the request are sent */
     bool refuses_rewind;  /**< the body is not sent a second time */
-    size_t part;          /**< the next bytes of the body: a part */
+    char *whole_body;     /**< of a small body: all of its parts */
+    size_t part;          /**< the next bytes of a large body: a part */
     size_t part_offset;   /**< and where in it */
     size_t body_bytes;    /**< of the reply, as they were decompressed */
     bool has_head;        /**< the headers of the reply came to their end */

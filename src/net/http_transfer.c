@@ -18,9 +18,12 @@
 #include <sys/socket.h>
 
 /* Of libcurl's receive buffer, one for each transfer: ten thousand may be under way. */
-#define RECEIVE_BUFFER_BYTES (8L * 1024)
+#define RECEIVE_BUFFER_BYTES (2L * 1024)
 /* The least that libcurl allows. */
 #define SEND_BUFFER_BYTES (16L * 1024)
+/* A body up to this size is handed over as a whole: it goes out together with the headers, and
+ * libcurl makes no buffer for sending, which it would keep until the reply is there. */
+#define WHOLE_BODY_MAX_BYTES (16L * 1024)
 
 /* In a handle's options: a value that does not exist before libcurl 7.87. */
 #define OPTION_QUICK_EXIT ((CURLoption)322)
@@ -191,6 +194,10 @@ static int note_connected(void *context, char *remote, char *local, int remote_p
     (void)remote, (void)local, (void)remote_port, (void)local_port;
     http_loop_looked_up(call);
     note_activity(call);
+    if (call->whole_body != NULL && call->refuses_rewind && atomic_load(&call->is_connected)) {
+        fail_early(call, HTTP_BROKEN, "the connection ended before a reply came");
+        return CURL_PREREQFUNC_ABORT; /* It was sent on a connection that turned out dead. */
+    }
     pthread_mutex_lock(&call->mutex);
     atomic_store(&call->is_connected, true);
     if (call->request->idle_ns > 0) {
@@ -261,6 +268,27 @@ static bool is_repeatable(const char *method)
     return false;
 }
 
+/** Join a small body. */
+static void set_body(struct http_call *call)
+{
+    const struct curl_library *curl = call->curl;
+    curl_off_t len = call->sends_body ? body_len(call->request) : 0;
+    curl->easy_setopt(call->easy, CURLOPT_POSTFIELDSIZE_LARGE, len);
+    if (len == 0 || len > WHOLE_BODY_MAX_BYTES) {
+        return;
+    }
+    call->whole_body = memory_new((size_t)len);
+    char *end = call->whole_body;
+    for (size_t i = 0; i < call->request->part_count; i++) {
+        const struct http_part *part = &call->request->parts[i];
+        if (part->len > 0) {
+            memcpy(end, part->bytes, part->len);
+            end += part->len;
+        }
+    }
+    curl->easy_setopt(call->easy, CURLOPT_POSTFIELDS, call->whole_body);
+}
+
 static void set_method(struct http_call *call)
 {
     const struct curl_library *curl = call->curl;
@@ -270,8 +298,7 @@ static void set_method(struct http_call *call)
     }
     if (call->sends_body || method_has_body(call->method)) {
         curl->easy_setopt(call->easy, CURLOPT_POST, 1L);
-        curl->easy_setopt(call->easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                          call->sends_body ? body_len(call->request) : (curl_off_t)0);
+        set_body(call);
     }
     if (!call->sends_body && strcmp(call->method, "GET") == 0) {
         return;
@@ -281,7 +308,8 @@ static void set_method(struct http_call *call)
 
 /**
  * libcurl sends a request again, unasked, when a kept-alive connection is found dead. The body's
- * rewinding stops that; a request without a body gets a new connection instead.
+ * rewinding stops that, or for a whole body the second connection; a request without a body gets a
+ * new connection instead.
  */
 static void set_repetition(struct http_call *call)
 {
@@ -385,6 +413,7 @@ void http_transfer_fini(struct http_call *call)
     call->curl->easy_cleanup(call->easy);
     call->curl->slist_free_all(call->header_list);
     buf_fini(&call->pending);
+    free(call->whole_body);
 }
 
 /* --- what its end means --- */

@@ -96,6 +96,30 @@ static void a_large_body_in_many_parts_arrives_whole(void **state)
     free(bytes);
 }
 
+/** Bodies are joined up to 16 KiB, and read in pieces above. */
+static void bodies_around_the_size_that_is_joined_arrive_whole(void **state)
+{
+    struct world *world = *state;
+    enum { MOST = 16 * 1024 };
+    char *bytes = memory_new(MOST + 1);
+    for (size_t i = 0; i <= MOST; i++) {
+        bytes[i] = (char)('a' + i % 26);
+    }
+    for (size_t len = MOST - 1; len <= MOST + 1; len++) {
+        struct http_part parts[] = {{bytes, 9000}, {bytes + 9000, len - 9000}};
+        struct http_request request = request_to(http_peer_url(world->peer, "/"));
+        request.method = "POST";
+        request.parts = parts;
+        request.part_count = 2;
+        http_peer_reply(world->peer, 200, NULL, "");
+        assert_failure(call(world, &request), HTTP_OK);
+        const struct peer_request *seen = http_peer_request(world->peer, len - (MOST - 1));
+        assert_int_equal(seen->body_len, len);
+        assert_memory_equal(seen->body, bytes, len);
+    }
+    free(bytes);
+}
+
 static void each_method_says_whether_it_has_a_body(void **state)
 {
     struct world *world = *state;
@@ -407,6 +431,7 @@ int main(void)
         world_test(a_get_says_who_asks_and_holds_no_body),
         world_test(the_parts_of_a_body_arrive_as_one),
         world_test(a_large_body_in_many_parts_arrives_whole),
+        world_test(bodies_around_the_size_that_is_joined_arrive_whole),
         world_test(each_method_says_whether_it_has_a_body),
         world_test(the_length_in_a_reply_to_head_is_no_body),
         world_test(connections_are_kept_for_the_next_call),

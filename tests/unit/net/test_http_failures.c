@@ -302,26 +302,43 @@ static void a_reset_connection_is_broken(void **state)
 }
 
 /** Use a connection once, then let it die while it seems alive: the next request is its end. */
-static enum http_failure send_on_dying_connection(struct world *world, const char *method,
-                                                  bool has_body, bool may_resend)
+static enum http_failure send_part_on_dying_connection(struct world *world, const char *method,
+                                                       const struct http_part *part,
+                                                       bool may_resend)
 {
-    static const struct http_part part = {"{}", 2};
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     http_peer_reply(world->peer, 200, NULL, "");
     assert_failure(call(world, &request), HTTP_OK);
     http_peer_reply_raw(world->peer, &(struct peer_reply){.bytes = "", .cuts = true});
     http_peer_reply(world->peer, 200, NULL, "second");
     request.method = method;
-    request.parts = &part;
-    request.part_count = has_body ? 1 : 0;
+    request.parts = part;
+    request.part_count = part->len > 0 ? 1 : 0;
     request.may_resend = may_resend;
     return call(world, &request);
+}
+
+static enum http_failure send_on_dying_connection(struct world *world, const char *method,
+                                                  bool has_body, bool may_resend)
+{
+    const struct http_part part = {"{}", has_body ? 2 : 0};
+    return send_part_on_dying_connection(world, method, &part, may_resend);
 }
 
 static void a_request_with_effects_is_never_sent_twice_unasked(void **state)
 {
     struct world *world = *state;
     assert_failure(send_on_dying_connection(world, "POST", true, false), HTTP_BROKEN);
+    assert_int_equal(http_peer_request_count(world->peer), 2);
+}
+
+static void nor_is_one_with_a_large_body(void **state)
+{
+    struct world *world = *state;
+    const struct http_part part = {memory_new_zero(1, 40000), 40000};
+    enum http_failure failure = send_part_on_dying_connection(world, "POST", &part, false);
+    free((void *)part.bytes);
+    assert_failure(failure, HTTP_BROKEN);
     assert_int_equal(http_peer_request_count(world->peer), 2);
 }
 
@@ -562,6 +579,7 @@ int main(void)
         world_test(a_reply_without_a_length_ends_with_its_connection),
         world_test(a_reset_connection_is_broken),
         world_test(a_request_with_effects_is_never_sent_twice_unasked),
+        world_test(nor_is_one_with_a_large_body),
         world_test(nor_is_one_without_a_body),
         world_test(a_request_that_may_be_sent_again_is),
         world_test(a_put_is_sent_again_on_a_new_connection),
