@@ -438,6 +438,7 @@ Feature: Agents of role files work autonomously
     Examples:
       | setting                 | first | second | code | asked | text                                                                            |
       | max_tokens_per_run: 100 | 50    | 51     | 1    | 2     | Usage limit exceeded: 101 tokens in one iteration; max_tokens_per_run is 100    |
+      | max_tokens_per_run: 100 | 50    | 50     | 1    | 2     | Usage limit exceeded: 100 tokens in one iteration; max_tokens_per_run is 100    |
       | max_tokens_per_run: 101 | 50    | 49     | 0    | 3     | completed                                                                       |
       |                         | 49000 | 1001   | 1    | 2     | Usage limit exceeded: 50001 tokens in one iteration; max_tokens_per_run is 50000 |
 
