@@ -383,10 +383,11 @@ static void a_death_at_any_commit_changes_nothing(void **state)
     die_at_every_commit(6, 1, false);
 }
 
-static void nor_does_it_with_few_checkpoints(void **state)
+static void nor_does_it_with_few_checkpoints_or_none(void **state)
 {
     (void)state;
     die_at_every_commit(6, 3, false);
+    die_at_every_commit(1000, 1000, false); /* nothing is trimmed either */
 }
 
 static void nor_does_it_with_a_damaged_checkpoint(void **state)
@@ -402,12 +403,6 @@ static void nor_does_it_with_the_smallest_windows(void **state)
     for (int window = 0; window <= 4; window++) {
         die_at_every_commit(window, 1, false);
     }
-}
-
-static void nor_does_it_when_nothing_is_trimmed(void **state)
-{
-    (void)state;
-    die_at_every_commit(1000, 1000, false);
 }
 
 static void several_deaths_change_nothing(void **state)
@@ -772,10 +767,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         scene_test(the_undisturbed_run_is_what_it_should_be),
         cmocka_unit_test(a_death_at_any_commit_changes_nothing),
-        cmocka_unit_test(nor_does_it_with_few_checkpoints),
+        cmocka_unit_test(nor_does_it_with_few_checkpoints_or_none),
         cmocka_unit_test(nor_does_it_with_a_damaged_checkpoint),
         cmocka_unit_test(nor_does_it_with_the_smallest_windows),
-        cmocka_unit_test(nor_does_it_when_nothing_is_trimmed),
         cmocka_unit_test(several_deaths_change_nothing),
         scene_test(a_call_that_may_be_repeated_is_with_its_key),
         scene_test(a_call_without_effect_is_repeated),
