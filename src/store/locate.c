@@ -99,10 +99,11 @@ static int locate_default(bool may_create, char **ret_path, struct rondo_error *
     }
     auto_free char *path = find_upwards(folder);
     if (path == NULL && !may_create) {
-        return error_set(err, RONDO_ERR_NOT_FOUND,
-                         "there is no store in %s or above it; `rondo run` or `rondo loop` makes one, or give "
-                         "--store FILE",
-                         folder);
+        return error_set(
+            err, RONDO_ERR_NOT_FOUND,
+            "there is no store in %s or above it; `rondo run` or `rondo loop` makes one, or give "
+            "--store FILE",
+            folder);
     }
     if (path == NULL) {
         path = path_in(folder, strlen(folder));

@@ -453,7 +453,8 @@ static void a_command_in_doubt_is_not_repeated(void **state)
     world->is_delicate = true;
     uint64_t stride = scene_is_long() ? 1 : 4;
     enumerate(state, "fdatasync,fsync", stride, 40 / stride);
-    assert_true(world->doubts > 0 || !inject_is_possible());
+    /* Only some commits leave a call in doubt; the short form may jump over all of them. */
+    assert_true(world->doubts > 0 || !scene_is_long() || !inject_is_possible());
 }
 
 /** The process of the command is about to be made. */
@@ -462,6 +463,7 @@ static void a_command_that_may_not_have_begun_is_not_repeated(void **state)
     struct world *world = *state;
     world->is_delicate = true;
     enumerate(state, "clone,clone3,vfork,fork", scene_is_long() ? 1 : 2, 5);
+    assert_true(world->doubts > 0 || !inject_is_possible());
 }
 
 int main(void)
