@@ -25,7 +25,7 @@
 /** The calls of one reply that are being made. */
 struct round {
     struct agent *agent;
-    struct agent_job *jobs; /* those that passed all gates */
+    struct agent_job *jobs; /* those that passed all gates and wait for each other */
     size_t job_count;
     bool is_doubting; /* a person is asked about a call in doubt */
     int result;
@@ -253,22 +253,11 @@ static void on_done(void *context, struct agent_job *job)
     job->arguments = NULL;
 }
 
-/** How many jobs from `first` on may run at the same time. */
-static size_t batch_size(const struct round *round, size_t first)
-{
-    size_t count = 1;
-    while (round->jobs[first].tool->is_concurrent && first + count < round->job_count &&
-           round->jobs[first + count].tool->is_concurrent) {
-        count++;
-    }
-    return count;
-}
-
 /** Record what is about to be made, and commit it where that matters: with the results before. */
-static void begin_batch(struct round *round, size_t first, size_t count)
+static void begin_batch(struct round *round)
 {
     bool has_effects = false;
-    for (size_t i = first; i < first + count; i++) {
+    for (size_t i = 0; i < round->job_count; i++) {
         agent_begin_call(round->agent, round->jobs[i].index);
         has_effects = has_effects || !round->jobs[i].tool->is_pure;
     }
@@ -277,21 +266,33 @@ static void begin_batch(struct round *round, size_t first, size_t count)
     }
 }
 
-static void run_jobs(struct round *round)
+/** Make the calls that wait: one, or several that may run at the same time. */
+static void run_batch(struct round *round)
 {
-    const struct cancel *cancel = agent_cancel(round->agent);
-    size_t first = 0;
-    while (first < round->job_count && round->result == 0 && !cancel_is_set(cancel)) {
-        size_t count = batch_size(round, first);
-        begin_batch(round, first, count);
-        if (round->result == 0) {
-            agent_run_batch(round->agent, &round->jobs[first], count, on_done, round);
-        }
-        first += round->result == 0 ? count : 0;
+    bool is_wanted = round->result == 0 && !cancel_is_set(agent_cancel(round->agent));
+    if (is_wanted && round->job_count > 0) {
+        begin_batch(round);
+        is_wanted = round->result == 0;
     }
-    for (size_t i = first; i < round->job_count; i++) {
+    if (is_wanted && round->job_count > 0) {
+        agent_run_batch(round->agent, round->jobs, round->job_count, on_done, round);
+    }
+    for (size_t i = 0; i < round->job_count; i++) {
         json_object_put(round->jobs[i].arguments);
     }
+    round->job_count = 0;
+}
+
+/**
+ * Whether a call may run beside those that wait. Otherwise they are made before it is looked at: it
+ * meets the policies that are in force when its turn has come.
+ */
+static bool joins_batch(const struct round *round, size_t index)
+{
+    const struct agent *agent = round->agent;
+    const struct tool *tool = toolbox_find(agent->toolbox, agent->memory.calls[index].call.name);
+    return round->job_count == 0 || tool == NULL ||
+           (tool->is_concurrent && round->jobs[0].tool->is_concurrent);
 }
 
 /** Call those of the loop's own tools that end the run, or those that do not. */
@@ -309,17 +310,29 @@ static int call_own_tools(struct agent *agent, size_t count, bool is_ending,
     return next;
 }
 
+static bool is_for_toolbox(const struct agent *agent, size_t index)
+{
+    return agent->memory.call_count > 0 && !agent->memory.calls[index].is_answered &&
+           !agent_is_own_tool(agent, agent->memory.calls[index].call.name);
+}
+
 static int make_tool_calls(struct agent *agent, size_t count, struct rondo_error *err)
 {
     struct round round = {.agent = agent, .err = err};
+    const struct cancel *cancel = agent_cancel(agent);
     round.jobs = memory_new_zero(count, sizeof(*round.jobs));
-    for (size_t i = 0; i < count && round.result == 0; i++) {
-        bool is_open = agent->memory.call_count > 0 && !agent->memory.calls[i].is_answered;
-        if (is_open && !agent_is_own_tool(agent, agent->memory.calls[i].call.name)) {
+    for (size_t i = 0; i < count && round.result == 0 && !cancel_is_set(cancel); i++) {
+        if (!is_for_toolbox(agent, i)) {
+            continue;
+        }
+        if (!joins_batch(&round, i)) {
+            run_batch(&round);
+        }
+        if (round.result == 0 && !cancel_is_set(cancel)) {
             look_at(&round, i);
         }
     }
-    run_jobs(&round);
+    run_batch(&round);
     free(round.jobs);
     return round.result;
 }

@@ -104,6 +104,22 @@ static void take_custom_data(struct loop *loop, const struct journal_event *even
     }
 }
 
+static void keep_text(char **kept, const char *text)
+{
+    free(*kept);
+    *kept = memory_dup_string(text);
+}
+
+/** The words of the last body, which the end of the run repeats; a new body has its own. */
+static void take_words(struct loop *loop, const struct journal_event *event)
+{
+    bool is_begun = event->type == JOURNAL_ITERATION_STARTED;
+    if (is_begun || event->type == JOURNAL_ITERATION_FINISHED) {
+        keep_text(&loop->body_summary, is_begun ? NULL : event->summary);
+        keep_text(&loop->body_message, is_begun ? NULL : event->message);
+    }
+}
+
 static bool fold_entry(const struct journal_entry *entry, void *context)
 {
     struct resuming *resuming = context;
@@ -111,6 +127,7 @@ static bool fold_entry(const struct journal_entry *entry, void *context)
     if (entry->is_known) {
         resuming->result = run_fold(state, &entry->event, resuming->err);
         take_custom_data(resuming->loop, &entry->event);
+        take_words(resuming->loop, &entry->event);
     } else {
         state->seq = entry->event.seq; /* Of a newer version: it means nothing to this one. */
     }
