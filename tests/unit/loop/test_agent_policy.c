@@ -242,6 +242,17 @@ static void a_tool_may_be_forbidden_in_the_middle_of_an_iteration(void **state)
     assert_int_equal(scene_executions(scene, "send", "b"), 0);
 }
 
+static void a_tool_may_be_forbidden_between_two_calls_of_one_reply(void **state)
+{
+    struct scene *scene = *state;
+    play_change(scene, PERMIT TOOLS "== Tool::\"send\");",
+                CALLS(ONE("put", "{\"text\":\"now\"}") "," ONE("send", "{\"text\":\"a\"}"))
+                    FINISH("completed"),
+                RONDO_COMPLETED);
+    assert_int_equal(scene_executions(scene, "put", "now"), 1);
+    assert_int_equal(scene_executions(scene, "send", "a"), 0);
+}
+
 static void a_policy_that_is_wrong_changes_nothing(void **state)
 {
     struct scene *scene = *state;
@@ -303,6 +314,7 @@ int main(void)
         scene_test(a_lower_iteration_limit_counts_in_the_middle_of_an_iteration),
         scene_test(a_lower_token_limit_counts_in_the_middle_of_an_iteration),
         scene_test(a_tool_may_be_forbidden_in_the_middle_of_an_iteration),
+        scene_test(a_tool_may_be_forbidden_between_two_calls_of_one_reply),
         scene_test(a_policy_that_is_wrong_changes_nothing),
         scene_test(a_finish_that_policies_deny_is_not_the_end),
         scene_test(a_condition_that_may_not_be_verified_is_not_met),

@@ -305,6 +305,33 @@ static void a_condition_cannot_name_a_tool_that_is_not_there(void **state)
     role_free(role);
 }
 
+static void the_words_of_an_agent_that_gives_up_outlive_its_process(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= 8; i++) {
+        void *fresh = NULL;
+        scene_up(&fresh);
+        struct scene *scene = fresh;
+        struct rondo_error err = {0};
+        scene->crash_at = i;
+        scene->fault = STORE_FAULT_AFTER;
+        scene_start(scene, AUTONOMY("    exit_conditions:\n      - {name: a, command: 'true'}\n"),
+                    CALL("put", "a") FINISH("blocked"));
+        if (scene_run(scene, &err) != LOOP_ENDED) {
+            struct store_run run;
+            struct store *memory = scene->fixture->memory;
+            scene_crash(scene);
+            memory->ops->get_run(memory, scene->world->run_id, &run, NULL);
+            if (run.summary.status == RONDO_RUNNING) {
+                scene_resume(scene);
+                scene_expect(scene, RONDO_BLOCKED);
+            }
+        }
+        scene_last(scene, "run.finished", "summary", "that is all");
+        scene_down(&fresh);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +354,7 @@ int main(void)
         scene_test(a_tool_that_fails_does_not_even_with_exit_code_zero),
         scene_test(a_tool_that_is_late_does_not),
         scene_test(a_condition_cannot_name_a_tool_that_is_not_there),
+        scene_test(the_words_of_an_agent_that_gives_up_outlive_its_process),
     };
     return cmocka_run_group_tests_name("agent verify", tests, NULL, NULL);
 }
