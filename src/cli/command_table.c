@@ -87,8 +87,10 @@ const struct command commands[] = {
         .name = "runs",
         .synopsis = "[OPTION...]",
         .help = "List runs",
-        .description = "Lists the runs of the store, newest first. A run that has not ended but is "
-                       "executed by nobody is shown as `interrupted`.",
+        .description =
+            "Lists the runs of the store, newest first. A run that has not ended but is "
+            "executed by nobody is shown as `parked` when it was given up in good order, as a "
+            "conversation is, and as `interrupted` when its process is gone.",
         .options = runs_options,
         .run = cmd_runs,
     },

@@ -104,5 +104,8 @@ bool session_is_interrupted(const struct store_run *run)
 
 const char *session_status(const struct store_run *run)
 {
-    return session_is_interrupted(run) ? "interrupted" : rondo_status_name(run->summary.status);
+    if (!session_is_interrupted(run)) {
+        return rondo_status_name(run->summary.status);
+    }
+    return run->owner[0] == '\0' ? "parked" : "interrupted";
 }
