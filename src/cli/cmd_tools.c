@@ -259,7 +259,7 @@ static int open_role_tools(struct tools_source *source, struct rondo_error *err)
         if (code == RONDO_ERR_UNSUPPORTED) {
             report_warning("tool type `%s` cannot be run yet", json_get_string(entry, "type", ""));
         } else if (code != 0) {
-            error_prefix(err, "spec.tools[%zu]: ", i);
+            error_prefix(err, "spec.tools[%zu]", i);
             return code;
         }
     }

@@ -597,7 +597,7 @@ static int answer_round(struct mcp_client *client, struct json_object *result, s
     }
     int code = mcp_answer_inputs(requests, client->accepts_defaults, &round->responses, err);
     if (code != 0) {
-        error_prefix(err, "MCP server \"%s\": ", client->name);
+        error_prefix(err, "MCP server \"%s\"", client->name);
     }
     return code;
 }

@@ -491,7 +491,7 @@ static int start_server(struct mcp_stdio *self, struct rondo_error *err)
     };
     int code = pipe_child_start(&request, &self->child, err);
     if (code != 0) {
-        error_prefix(err, "while starting MCP server \"%s\": ", self->name);
+        error_prefix(err, "while starting MCP server \"%s\"", self->name);
         return code;
     }
     self->errors = (struct output_tail){.keep = ERRORS_KEEP_BYTES};
