@@ -38,6 +38,14 @@ void buf_clear(struct buf *buf)
     }
 }
 
+void buf_fit(struct buf *buf)
+{
+    if (buf->data != NULL) {
+        buf->size = buf->len + 1;
+        buf->data = memory_resize(buf->data, buf->size, 1);
+    }
+}
+
 void buf_append(struct buf *buf, const void *bytes, size_t len)
 {
     reserve(buf, len);

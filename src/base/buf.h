@@ -15,6 +15,8 @@ struct buf {
 void buf_fini(struct buf *buf);
 /** Forget the content, keep the memory. */
 void buf_clear(struct buf *buf);
+/** Give back the memory behind the content: for what stays as it is for long, and often. */
+void buf_fit(struct buf *buf);
 /** Append bytes. */
 void buf_append(struct buf *buf, const void *bytes, size_t len);
 /**

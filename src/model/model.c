@@ -241,6 +241,7 @@ static void write_prefix(struct model *model)
     if (model->ops->wire != NULL) {
         model->ops->wire->write_prefix(model, &model->prefix);
     }
+    buf_fit(&model->prefix);
 }
 
 static int64_t micro_of(double number)
@@ -341,6 +342,8 @@ void model_set_tools(struct model *model, const struct model_tool *tools, size_t
     if (count > 0 && model->ops->write_tools != NULL) {
         model->ops->write_tools(tools, count, &model->tools);
     }
+    buf_fit(&model->tools);
+    buf_fit(&model->tool_names);
     write_prefix(model);
 }
 
@@ -393,6 +396,7 @@ static void finish_message(struct model_message *ret_message, enum model_message
                            struct buf *json)
 {
     size_t len = json->len;
+    buf_fit(json);
     *ret_message = (struct model_message){.kind = kind, .bytes = buf_steal(json), .len = len};
 }
 

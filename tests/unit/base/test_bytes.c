@@ -30,6 +30,20 @@ static void a_buffer_is_always_a_string(void **state)
     free(stolen);
 }
 
+static void a_fitted_buffer_keeps_its_content_and_grows_again(void **state)
+{
+    (void)state;
+    auto_buf struct buf buf = {0};
+    buf_fit(&buf);
+    assert_string_equal(buf_string(&buf), "");
+    buf_append_string(&buf, "kept");
+    buf_fit(&buf);
+    assert_int_equal(buf.size, 5);
+    assert_string_equal(buf_string(&buf), "kept");
+    buf_append_string(&buf, " and grown");
+    assert_string_equal(buf_string(&buf), "kept and grown");
+}
+
 static void sha256_of_the_standard_vectors(void **state)
 {
     (void)state;
@@ -98,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_buffer_is_always_a_string),
+        cmocka_unit_test(a_fitted_buffer_keeps_its_content_and_grows_again),
         cmocka_unit_test(sha256_of_the_standard_vectors),
         cmocka_unit_test(numbers_are_digested_big_endian),
         cmocka_unit_test(packed_bytes_come_back),
