@@ -28,23 +28,6 @@
 /** Descriptors for so many connections. */
 #define DESCRIPTORS 65536
 
-/** A value of /proc/self/status in KiB. */
-static double status_kib(const char *key)
-{
-    FILE *file = fopen("/proc/self/status", "re");
-    char line[256];
-    double kib = 0;
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        if (strncmp(line, key, strlen(key)) == 0) {
-            kib = strtod(line + strlen(key), NULL);
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return kib;
-}
-
 static void open_agent(struct engine *engine, const char *base, const char *id,
                        struct engine_agent *ret_agent)
 {

@@ -20,23 +20,6 @@
 /** What rondo's own threads use at most (ARCHITECTURE.md). */
 #define STACK_BYTES (256 * 1024)
 
-/** A value of /proc/self/status in KiB. */
-static double status_kib(const char *key)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    double kib = 0;
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        if (strncmp(line, key, strlen(key)) == 0) {
-            kib = strtod(line + strlen(key), NULL);
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return kib;
-}
-
 static double run_bare(const char *store, size_t count)
 {
     struct floor *floor = floor_open(store);

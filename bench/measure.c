@@ -53,6 +53,22 @@ struct spread samples_spread(const struct samples *samples)
     };
 }
 
+double status_kib(const char *key)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    double kib = 0;
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            kib = strtod(line + strlen(key), NULL);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return kib;
+}
+
 double now_us(void)
 {
     struct timespec now;

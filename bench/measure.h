@@ -29,6 +29,9 @@ struct spread {
 };
 struct spread samples_spread(const struct samples *samples);
 
+/** A value of this process in KiB, by its key in /proc/self/status ("VmHWM:"); 0 when absent. */
+double status_kib(const char *key);
+
 /** CLOCK_MONOTONIC in microseconds. */
 double now_us(void);
 
