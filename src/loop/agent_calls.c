@@ -283,6 +283,12 @@ static void run_batch(struct round *round)
     round->job_count = 0;
 }
 
+/** Tools without effect do not wait for anything: a thread would cost more than they do. */
+static bool gains_from_company(const struct tool *tool)
+{
+    return tool->is_concurrent && !tool->is_pure;
+}
+
 /**
  * Whether a call may run beside those that wait. Otherwise they are made before it is looked at: it
  * meets the policies that are in force when its turn has come.
@@ -292,7 +298,7 @@ static bool joins_batch(const struct round *round, size_t index)
     const struct agent *agent = round->agent;
     const struct tool *tool = toolbox_find(agent->toolbox, agent->memory.calls[index].call.name);
     return round->job_count == 0 || tool == NULL ||
-           (tool->is_concurrent && round->jobs[0].tool->is_concurrent);
+           (gains_from_company(tool) && gains_from_company(round->jobs[0].tool));
 }
 
 /** Call those of the loop's own tools that end the run, or those that do not. */
