@@ -24,15 +24,6 @@ static int fail(struct agent *agent, const char *format, ...)
 
 /* ---- Guardrails ----------------------------------------------------------------------------- */
 
-/** Requests that one iteration may make. */
-static int64_t request_limit(const struct role_guardrails *limits)
-{
-    if (limits->max_request_limit > 0) {
-        return limits->max_request_limit;
-    }
-    return limits->max_tool_calls > 20 ? limits->max_tool_calls + 10 : 30;
-}
-
 struct token_limit {
     const char *name;
     int64_t limit; /* -1 = none */
@@ -80,7 +71,7 @@ static int timed_out(struct agent *agent)
 static int check_before(struct agent *agent)
 {
     const struct agent_usage *usage = &agent->memory.usage;
-    int64_t most = request_limit(&agent->config.role->guardrails);
+    int64_t most = agent->config.role->guardrails.max_request_limit;
     const struct clock *clock = runtime_clock(agent->runtime);
     if (!agent->memory.is_request_open && usage->requests >= most) {
         return fail(agent,

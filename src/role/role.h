@@ -59,7 +59,7 @@ struct role_guardrails {
     int64_t max_tokens_per_run; /**< output tokens of one iteration */
     int64_t max_tool_calls;     /**< of one iteration; 0 = none may run */
     int64_t timeout_seconds;    /**< of one iteration */
-    int64_t max_request_limit; /**< model requests of one iteration; -1 = max_tool_calls + 10, 30 */
+    int64_t max_request_limit;  /**< model requests of one iteration; always set */
     int64_t input_tokens_limit;
     int64_t total_tokens_limit;
     int64_t session_token_budget;
