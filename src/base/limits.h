@@ -62,6 +62,8 @@
 #define LIMIT_POLICY_SOURCE_BYTES 4095
 /** Who put policies in force, bytes. */
 #define LIMIT_POLICY_BY_BYTES 255
+/** A document that the store keeps for a layer above, bytes of JSON. */
+#define LIMIT_DOCUMENT_BYTES (1 * LIMIT_MIB)
 /** Markdown that is laid out, bytes; longer texts are shown as they are. */
 #define LIMIT_MARKDOWN_BYTES (64 * LIMIT_KIB)
 /** Iteration limits that can be asked for. */

@@ -58,6 +58,8 @@ struct store_summary {
     uint32_t conditions_total;
     int64_t tokens;
     int64_t cost_micro; /**< millionths of the currency unit */
+    uint32_t warnings;  /**< limit warnings so far */
+    bool is_paused;     /**< no iteration begins until somebody lets it go on */
 };
 
 /** A run's row. */
@@ -167,12 +169,90 @@ struct store_policy_change {
     size_t text_len;    /**< at most LIMIT_POLICY_BYTES */
 };
 
-/** Which runs to list; newest first. */
+/** What lists of runs are ordered by; runs that are equal in it, by their id. */
+enum store_run_order {
+    STORE_BY_CREATED = 0,
+    STORE_BY_UPDATED,
+    STORE_BY_AGENT,
+    STORE_BY_STATUS,
+    STORE_BY_ITERATION,
+    STORE_BY_TOKENS,
+    STORE_BY_COST,
+    STORE_BY_WARNINGS,
+    STORE_ORDER_COUNT
+};
+
+/** Place of a run in a list: what it is ordered by, and its id. */
+struct store_run_place {
+    int64_t number;                    /**< of orders by numbers */
+    char text[LIMIT_AGENT_ID_LEN + 1]; /**< STORE_BY_AGENT */
+    char id[ID_SIZE];
+};
+
+/** Which runs to list; newest first unless it says otherwise. */
 struct store_run_query {
-    const char *id_prefix; /**< or NULL */
-    const char *agent_id;  /**< or NULL */
-    bool only_running;     /**< without a final status */
-    uint32_t limit;        /**< 0 = all */
+    const char *id_prefix;     /**< or NULL */
+    const char *agent_id;      /**< or NULL */
+    const char *const *agents; /**< only runs of these, NULL-terminated; NULL = of all */
+    const char *search; /**< part of the agent's id (letters without case) or beginning of the
+                             run's; NULL = all */
+    bool only_running;  /**< without a final status */
+    uint32_t statuses;  /**< one bit for each enum rondo_status; 0 = all */
+    enum store_run_order order;
+    bool is_ascending;
+    const struct store_run_place *after; /**< only what follows this place; NULL = from the first */
+    uint32_t limit;                      /**< 0 = all */
+};
+
+/** How many runs there are, by status. */
+struct store_run_counts {
+    uint64_t by_status[RONDO_STATUS_COUNT];
+    uint64_t paused; /**< of those that run */
+};
+
+/**
+ * A document: a small JSON record that a layer above keeps beside the runs (warnings, deliveries,
+ * tokens, cursors). Named by collection and key; within a collection ordered by the bytes of keys.
+ */
+struct store_document {
+    const char *collection; /**< 1 to STORE_COLLECTION_LEN bytes */
+    const char *key;        /**< 1 to STORE_KEY_LEN bytes */
+    const char *data;       /**< JSON, at most LIMIT_DOCUMENT_BYTES; from the store with a NUL */
+    size_t data_len;
+    uint64_t version; /**< 1 when created, raised by each change; set by the store */
+    int64_t updated_ns;
+};
+
+#define STORE_COLLECTION_LEN 32
+#define STORE_KEY_LEN        256
+
+enum store_change_kind {
+    STORE_PUT = 0,
+    STORE_DELETE,       /**< of what is not there: nothing happens */
+    STORE_DELETE_UP_TO, /**< every document of the collection up to `key`, this one too */
+};
+
+/** The document may have any version, or may be absent. */
+#define STORE_ANY_VERSION (-1)
+
+/** One change of a document. */
+struct store_change {
+    enum store_change_kind kind;
+    const char *collection;
+    const char *key;
+    const char *data;
+    size_t data_len;
+    int64_t if_version; /**< STORE_ANY_VERSION, 0 = only if absent, else only this version */
+};
+
+/** Which documents to read, in order of keys. */
+struct store_document_query {
+    const char *collection;
+    const char *key;    /**< exactly this one; NULL = all that the rest selects */
+    const char *prefix; /**< of keys; or NULL */
+    const char *after;  /**< only keys behind this one (before it when descending); or NULL */
+    bool is_descending;
+    uint32_t limit; /**< 0 = all */
 };
 
 struct store_gc_request {
@@ -204,6 +284,7 @@ typedef bool store_run_fn(const struct store_run *run, void *context);
 typedef bool store_checkpoint_fn(const struct store_checkpoint *checkpoint, void *context);
 typedef bool store_letter_fn(const struct store_letter *letter, void *context);
 typedef bool store_policy_fn(const struct store_policy_change *change, void *context);
+typedef bool store_document_fn(const struct store_document *document, void *context);
 
 /**
  * The operations of a back end. Each returns 0 or a negative code with `err` filled; no member is
@@ -259,9 +340,13 @@ struct store_ops {
     int (*get_run)(struct store *store, const char *run_id, struct store_run *ret_run,
                    struct rondo_error *err);
 
-    /** List runs, newest first. */
+    /** List runs. */
     int (*list_runs)(struct store *store, const struct store_run_query *query, store_run_fn *fn,
                      void *context, struct rondo_error *err);
+
+    /** Count the runs that a query selects; its order, place and limit do not matter. */
+    int (*count_runs)(struct store *store, const struct store_run_query *query,
+                      struct store_run_counts *ret_counts, struct rondo_error *err);
 
     /**
      * Read committed events in order.
@@ -320,7 +405,23 @@ struct store_ops {
     int (*read_policies)(struct store *store, const char *source, uint64_t before,
                          store_policy_fn *fn, void *context, struct rondo_error *err);
 
-    /** Delete old ended runs. Runs that somebody holds, and the policies, are left alone. */
+    /**
+     * Change documents: all of it or nothing, durable on return. Changes apply in their order.
+     * @param ret_is_applied false when a version was another one than a change wants: nothing was
+     *                       changed then
+     * RONDO_ERR_INVALID and RONDO_ERR_LIMIT for names and data that are not allowed. After any
+     * other error it is unknown whether it was applied; conditions on versions make trying again
+     * safe.
+     */
+    int (*change_documents)(struct store *store, const struct store_change *changes, size_t count,
+                            bool *ret_is_applied, struct rondo_error *err);
+
+    /** Read documents. None is no error. */
+    int (*read_documents)(struct store *store, const struct store_document_query *query,
+                          store_document_fn *fn, void *context, struct rondo_error *err);
+
+    /** Delete old ended runs. Runs that somebody holds, the policies and documents are left alone.
+     */
     int (*gc)(struct store *store, const struct store_gc_request *request,
               struct store_gc_result *ret_result, struct rondo_error *err);
 

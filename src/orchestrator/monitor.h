@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The monitor: one thread that reads the journal of all runs through a durable cursor and makes
+ * warnings of what people should know. A warning, its deliveries to the sinks and the cursor are
+ * one transaction of the store, so each is made exactly once, whatever dies in between.
+ *
+ * Collections of documents: "monitor" (cursor), "warning" (key: position of the event, 20 digits,
+ * for stalls the run's last position and "-stalled"), "sink", "delivery", "dead-letter".
+ */
+#pragma once
+
+#include "store/writer.h"
+
+struct http_client;
+struct json_object;
+struct monitor;
+
+enum warning_kind {
+    WARNING_LIMIT = 0,      /**< limit.warning */
+    WARNING_POLICY,         /**< gate.denied: the run ended by policies or limits; step.denied */
+    WARNING_ENDED_BADLY,    /**< run.finished with blocked, failed, timeout, error, ... */
+    WARNING_STALLED,        /**< a run that executes had no event for stall_ns */
+    WARNING_STORAGE,        /**< storage.degraded, checkpoint.corrupt */
+    WARNING_POLICY_REFUSED, /**< a changed policy file is wrong */
+    WARNING_TEST,           /**< somebody tries a sink */
+    WARNING_KIND_COUNT
+};
+
+/** "limit", "policy", "ended", "stalled", "storage", "policy_refused", "test". Static. */
+const char *warning_kind_name(enum warning_kind kind);
+
+#define MONITOR_DEFAULT_STALL_NS INT64_C(600000000000)
+/** Attempts of one delivery; then it is a dead letter. */
+#define MONITOR_ATTEMPTS 8
+/** Warnings that are kept; older ones are forgotten. */
+#define LIMIT_WARNINGS_KEPT 10000
+#define LIMIT_SINKS         64
+
+struct monitor_options {
+    struct writer *writer;     /**< borrowed, as the next ones */
+    struct http_client *http;  /**< for webhooks */
+    const char *supervisor;    /**< for commands, as in struct runtime_options */
+    const struct clock *clock; /**< NULL = the machine's */
+    struct random *random;     /**< NULL = the kernel's */
+    int64_t stall_ns;          /**< 0 = default, -1 = never */
+    const char *base_url;      /**< of the dashboard, for links; or NULL */
+    bool has_no_thread;        /**< tests call monitor_tick themselves */
+    void (*log)(void *context, const char *line);
+    void *log_context;
+};
+
+int monitor_start(const struct monitor_options *options, struct monitor **ret_monitor,
+                  struct rondo_error *err);
+void monitor_stop(struct monitor *monitor);
+
+/** One round: read what is new, look for stalled runs, attempt deliveries that are due. */
+int monitor_tick(struct monitor *monitor, struct rondo_error *err);
+
+/** Reach what is committed now; for tests and health. */
+uint64_t monitor_position(struct monitor *monitor);
+
+struct monitor_state {
+    uint64_t position;                     /**< of the last event that was looked at */
+    uint64_t warnings[WARNING_KIND_COUNT]; /**< made since the start */
+    uint64_t deliveries_ok;
+    uint64_t deliveries_failed; /**< attempts */
+    uint64_t pending;
+    uint64_t dead;
+};
+struct monitor_state monitor_state(struct monitor *monitor);
+
+/** Which warnings to read, newest first. */
+struct warning_query {
+    const char *run_id;   /**< or NULL */
+    const char *agent_id; /**< or NULL */
+    int kind;             /**< -1 = all */
+    const char *before;   /**< id of a warning: only older ones; or NULL */
+    uint32_t limit;
+};
+/** Called with each warning as a JSON object (docs/api.md, Warning). */
+typedef bool warning_fn(const char *id, const char *json, void *context);
+int warnings_read(struct store *store, const struct warning_query *query, warning_fn *fn,
+                  void *context, struct rondo_error *err);

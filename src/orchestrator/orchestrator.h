@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The orchestrator: executes runs on threads of this process, as many as are admitted, and sees to
+ * it that every run of the store ends. What it is meant to execute stands in the store (documents
+ * of the collection "managed"), so a server that is started again goes on where it was.
+ *
+ * A managed run is queued, running or paused. Runs that other processes execute are not touched
+ * while their owner lives; when it is dead they are taken over, or closed as `error` where this
+ * process cannot execute them (a library's).
+ *
+ * Every function may be called from any thread.
+ */
+#pragma once
+
+#include "loop/control.h"
+#include "loop/runtime.h"
+
+struct http_client;
+struct orchestrator;
+
+/** What becomes of runs whose process died. */
+enum orchestrator_orphans {
+    ORPHANS_RESUME = 0, /**< executed here; libraries' runs are closed after close_after_ns */
+    ORPHANS_CLOSE,      /**< closed as `error` after close_after_ns */
+    ORPHANS_LEAVE,      /**< left alone; only managed runs are resumed */
+};
+
+#define ORCHESTRATOR_DEFAULT_QUEUE    1000
+#define ORCHESTRATOR_DEFAULT_DRAIN_NS INT64_C(30000000000)
+#define ORCHESTRATOR_DEFAULT_CLOSE_NS INT64_C(300000000000)
+/** How often orphans are looked for. */
+#define ORCHESTRATOR_SCAN_NS INT64_C(2000000000)
+
+struct orchestrator_options {
+    struct runtime *runtime;   /**< as the next ones: borrowed */
+    struct http_client *http;  /**< for models and tools */
+    const char *work_folder;   /**< hand-over files of workers */
+    const char *config_folder; /**< where a user's rondo.yaml may be; or NULL */
+    const char *prices_file;   /**< or NULL */
+    uint64_t max_loops;        /**< executed at once; 0 = what descriptors and memory allow */
+    uint64_t max_queue;        /**< 0 = ORCHESTRATOR_DEFAULT_QUEUE */
+    int64_t drain_ns; /**< at the end: time for iterations under way; 0 = default, -1 = none */
+    int64_t close_after_ns; /**< 0 = default */
+    enum orchestrator_orphans orphans;
+    /** Told what people should know, one line without its end; any thread; NULL = nobody. */
+    void (*log)(void *context, const char *line);
+    void *log_context;
+};
+
+/** Start: begins to resume managed runs at once. @param ret_orchestrator orchestrator_stop() */
+int orchestrator_start(const struct orchestrator_options *options,
+                       struct orchestrator **ret_orchestrator, struct rondo_error *err);
+
+/**
+ * No further run is begun or admitted. First half of the end: iterations under way may end until
+ * drain_ns has passed, then they are cut off; every run is given up where it is and stays managed.
+ */
+void orchestrator_drain(struct orchestrator *orchestrator);
+
+/** Drain if that was not done, join all threads, release. NULL is allowed. */
+void orchestrator_stop(struct orchestrator *orchestrator);
+
+/** How a wish to execute was answered. */
+enum orchestrator_answer {
+    ORCHESTRATOR_STARTED = 0, /**< a thread executes it */
+    ORCHESTRATOR_QUEUED,      /**< it will be executed when there is room */
+    ORCHESTRATOR_FULL,        /**< neither: try again later; nothing was created */
+    ORCHESTRATOR_DRAINING,    /**< this server is about to end; nothing was created */
+    ORCHESTRATOR_HELD, /**< a living process executes it, or another run of an exclusive agent */
+};
+
+/** Create a run and execute or queue it. @param ret_run_id set for STARTED and QUEUED */
+int orchestrator_run(struct orchestrator *orchestrator, const struct loop_spec *spec,
+                     enum orchestrator_answer *ret_answer, char ret_run_id[ID_SIZE],
+                     struct rondo_error *err);
+
+/**
+ * Execute an existing run: resume, or continue when it is paused.
+ * @param limits to be changed first, or NULL
+ * @return 0; RONDO_ERR_STATE when it is completed, RONDO_ERR_NOT_FOUND, RONDO_ERR_UNSUPPORTED when
+ *         it is a library's
+ */
+int orchestrator_resume(struct orchestrator *orchestrator, const char *run_id,
+                        const struct loop_limits *limits, const char *by,
+                        enum orchestrator_answer *ret_answer, struct rondo_error *err);
+
+/** Stop, pause, change limits: of managed and of others' runs. Returns enum loop_controlled. */
+int orchestrator_stop_run(struct orchestrator *orchestrator, const char *run_id, const char *by,
+                          struct rondo_error *err);
+int orchestrator_pause_run(struct orchestrator *orchestrator, const char *run_id, const char *by,
+                           struct rondo_error *err);
+int orchestrator_change_limits(struct orchestrator *orchestrator, const char *run_id,
+                               const struct loop_limits *limits, const char *by,
+                               struct rondo_error *err);
+
+/** Whether a run waits to be executed here. */
+bool orchestrator_is_queued(struct orchestrator *orchestrator, const char *run_id);
+
+/** What goes on, for health and metrics. */
+struct orchestrator_state {
+    uint64_t running; /**< loops on threads */
+    uint64_t queued;
+    uint64_t paused;    /**< managed ones */
+    uint64_t max_loops; /**< in force now */
+    uint64_t max_queue;
+    uint64_t taken_over; /**< since the start, as the next one */
+    uint64_t closed;
+    bool is_draining;
+    bool is_store_failing; /**< the last look at the store failed */
+    char limited_by[16];   /**< "option", "descriptors", "memory", "threads" */
+};
+struct orchestrator_state orchestrator_state(struct orchestrator *orchestrator);
+
+/** The parts for loop/control and loop/stop. */
+const struct loop_parts *orchestrator_parts(const struct orchestrator *orchestrator);

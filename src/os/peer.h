@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who is at the other end of a connection on this machine. The API trusts processes of its own
+ * user without a token, but not the commands that it runs for agents in a sandbox: those have
+ * another user namespace, or no right to look like ours.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+/**
+ * Whether the peer of a connected TCP (loopback) or Unix socket is certainly a process of our user
+ * (or root) in our user namespace that is not confined by seccomp under a supervisor of ours. TCP:
+ * /proc/net/tcp and tcp6 give uid and inode, /proc/PID/fd the process; Unix: SO_PEERCRED.
+ * False whenever it cannot be proven. Any thread; reads /proc, some milliseconds.
+ */
+bool peer_is_same_user(int fd);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Fan-out of committed events to server-sent streams. One thread reads the journal of all runs and
+ * keeps the newest events, already written as frames, in a bounded ring; each stream has its own
+ * place and takes from the ring, or from the store when it is further behind. So a slow reader
+ * costs nothing but its socket, and one that comes back misses nothing.
+ *
+ * Streams give each event exactly once and in order. Heartbeats are comments. Any thread.
+ */
+#pragma once
+
+#include "net/http_server.h"
+#include "store/writer.h"
+
+struct hub;
+struct orchestrator;
+struct metrics;
+
+/** Bytes of frames that the ring keeps. */
+#define HUB_RING_BYTES (32L * 1024 * 1024)
+/** Time between heartbeats of a stream that has nothing to say. */
+#define HUB_HEARTBEAT_NS INT64_C(15000000000)
+/** Rows of runs are sent at most so often. */
+#define HUB_ROWS_NS INT64_C(200000000)
+
+struct hub_options {
+    struct writer *writer;             /**< borrowed, as the next ones */
+    struct orchestrator *orchestrator; /**< tells which runs are queued; or NULL */
+    struct metrics *metrics;           /**< counts what the hub reads; or NULL */
+};
+
+int hub_start(const struct hub_options *options, struct hub **ret_hub, struct rondo_error *err);
+/** Tell all streams to come back (retry) and end them at their next byte. */
+void hub_drain(struct hub *hub);
+/** After the HTTP server has stopped. NULL is allowed. */
+void hub_stop(struct hub *hub);
+
+/** What a stream selects. Texts are copied. */
+struct hub_filter {
+    const char *run_id;        /**< one run: ids of frames are seqs; NULL = all: positions */
+    const char *const *agents; /**< NULL-terminated; NULL = all */
+    const char *const *types;  /**< NULL-terminated; NULL = all */
+    int64_t after;             /**< id of the last frame seen; -1 = begin with what comes now */
+};
+
+/** Answer an exchange with a stream of events. */
+void hub_stream_events(struct hub *hub, struct http_exchange *exchange,
+                       const struct hub_filter *filter);
+/** Answer with the stream of the table of runs (GET /v1/stream): rows that change, coalesced. */
+void hub_stream_runs(struct hub *hub, struct http_exchange *exchange,
+                     const struct hub_filter *filter);
+/** Something that is no event: a frame for all streams of the table ("warning"). @param agent_id of
+ *  its run, for the filters */
+void hub_tell(struct hub *hub, const char *event, const char *agent_id, const char *json);
+
+struct hub_state {
+    uint64_t position; /**< last event read */
+    uint64_t streams;
+    uint64_t backfilled; /**< events that streams took from the store */
+};
+struct hub_state hub_state(struct hub *hub);

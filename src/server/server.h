@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The HTTP API and the dashboard over an orchestrator and its store. docs/api.md describes it,
+ * src/server/openapi.json is the description that is served.
+ */
+#pragma once
+
+#include "net/http_server.h"
+#include "orchestrator/monitor.h"
+#include "orchestrator/orchestrator.h"
+#include "telemetry/metrics.h"
+#include "telemetry/telemetry.h"
+
+struct server;
+
+struct server_options {
+    struct runtime *runtime; /**< borrowed, as the next ones */
+    struct orchestrator *orchestrator;
+    struct monitor *monitor;
+    struct telemetry *telemetry; /**< or NULL */
+    struct metrics *metrics;
+    const char *policy_path;      /**< of the store's policies, absolute; or NULL */
+    const char *workspace;        /**< of runs that name none */
+    const char *const *listen;    /**< as in struct http_server_options */
+    const char *const *hosts;     /**< further names by which clients may call it; or NULL */
+    bool needs_token;             /**< also from this user's own processes on this machine */
+    unsigned max_connections;     /**< 0 = default */
+    unsigned requests_per_second; /**< of one token or peer; 0 = SERVER_DEFAULT_RATE */
+    void (*log)(void *context, const char *line);
+    void *log_context;
+};
+
+#define SERVER_DEFAULT_RATE 200
+
+int server_start(const struct server_options *options, struct server **ret_server,
+                 struct rondo_error *err);
+/** Readiness becomes 503; streams are told to come back. */
+void server_drain(struct server *server);
+void server_stop(struct server *server);
+const char *server_address(const struct server *server, size_t index);
