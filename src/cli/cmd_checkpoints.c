@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo checkpoints: the checkpoints of a run, or one of them whole. */
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/parse.h"
-#include "base/utf8.h"
-#include "cli/base64.h"
 #include "cli/command.h"
 #include "cli/common_options.h"
 #include "cli/fields.h"
@@ -14,7 +11,7 @@
 #include "cli/style.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "journal/checkpoint.h"
+#include "journal/checkpoint_json.h"
 #include "store/find.h"
 
 #include <inttypes.h>
@@ -56,37 +53,6 @@ struct listing {
     struct table table;
     struct buf json;
 };
-
-static void write_head(struct json_writer *writer, uint64_t number, uint64_t iteration,
-                       int64_t time_ns, const unsigned char *sha256, uint64_t state_bytes)
-{
-    char time[CLOCK_UTC_SIZE];
-    char hex[65];
-    clock_format_utc(time_ns, time);
-    for (size_t i = 0; i < 32; i++) {
-        snprintf(hex + 2 * i, 3, "%02x", sha256[i]);
-    }
-    json_write_int(writer, "number", (int64_t)number);
-    json_write_int(writer, "iteration", (int64_t)iteration);
-    json_write_string(writer, "time", time);
-    json_write_string(writer, "sha256", hex);
-    json_write_int(writer, "state_bytes", (int64_t)state_bytes);
-}
-
-static void list_json(struct listing *listing, const struct store_checkpoint *checkpoint)
-{
-    struct json_writer writer = json_writer(&listing->json);
-    json_begin_object(&writer, NULL);
-    write_head(&writer, checkpoint->number, checkpoint->iteration, checkpoint->time_ns,
-               checkpoint->sha256, checkpoint->state_size);
-    json_write_int(&writer, "seq", (int64_t)checkpoint->seq);
-    auto_json struct json_object *conditions = NULL; /* Not verified yet: it may be damaged. */
-    const char *text = checkpoint->conditions == NULL ? "" : checkpoint->conditions;
-    bool is_json = json_parse(text, strlen(text), &conditions, NULL) == 0;
-    json_write_raw(&writer, "conditions", is_json ? text : "null");
-    json_end_object(&writer);
-    buf_append_string(&listing->json, "\n");
-}
 
 /** {"a":"met"} as "a met". What is damaged is shown as it is: a list verifies nothing. */
 static void conditions_text(const char *conditions, struct buf *ret_buf)
@@ -132,7 +98,8 @@ static bool take_checkpoint(const struct store_checkpoint *checkpoint, void *con
 {
     struct listing *listing = context;
     if (listing->values->wants_json) {
-        list_json(listing, checkpoint);
+        checkpoint_row_json(checkpoint, &listing->json);
+        buf_append_string(&listing->json, "\n");
     } else {
         list_row(listing, checkpoint);
     }
@@ -163,19 +130,6 @@ static int list(struct session *session, const char *run_id,
     return r;
 }
 
-static bool is_text(const struct buf *state)
-{
-    for (size_t at = 0; at < state->len;) {
-        unsigned char c = (unsigned char)state->data[at];
-        size_t sequence = utf8_sequence_len(state->data + at, state->len - at);
-        if (sequence == 0 || (c < 0x20 && strchr("\n\t\r", c) == NULL) || c == 0) {
-            return false;
-        }
-        at += sequence;
-    }
-    return true;
-}
-
 static void add_hexdump(const struct buf *state, size_t len, struct buf *out)
 {
     for (size_t at = 0; at < len; at += 16) {
@@ -200,7 +154,7 @@ static void add_hexdump(const struct buf *state, size_t len, struct buf *out)
 static void add_state(const struct buf *state, struct buf *out)
 {
     size_t len = state->len < STATE_SHOWN ? state->len : STATE_SHOWN;
-    if (!is_text(state)) {
+    if (!checkpoint_is_text(state)) {
         add_hexdump(state, len, out);
     } else {
         for (size_t at = 0; at < len;) {
@@ -243,30 +197,6 @@ static void show_text(const struct checkpoint *checkpoint, const struct checkpoi
     add_state(&checkpoint->agent_state, out);
 }
 
-static void show_json(const struct checkpoint *checkpoint, struct buf *out)
-{
-    const struct buf *state = &checkpoint->agent_state;
-    struct json_writer writer = json_writer(out);
-    json_begin_object(&writer, NULL);
-    write_head(&writer, checkpoint->number, checkpoint->iteration, checkpoint->time_ns,
-               checkpoint->sha256, state->len);
-    json_write_int(&writer, "seq", (int64_t)checkpoint->state.seq);
-    json_write_bool(&writer, "is_intact", true);
-    json_write_raw(&writer, "conditions",
-                   checkpoint->conditions == NULL ? "{}" : checkpoint->conditions);
-    json_write_raw(&writer, "custom_data",
-                   checkpoint->custom_data == NULL ? "null" : checkpoint->custom_data);
-    if (is_text(state)) {
-        json_write_string_len(&writer, "state", buf_string(state), state->len);
-    } else {
-        auto_buf struct buf encoded = {0};
-        base64_encode(state->data, state->len, &encoded);
-        json_write_string(&writer, "state_base64", buf_string(&encoded));
-    }
-    json_end_object(&writer);
-    buf_append_string(out, "\n");
-}
-
 static int show(struct session *session, const char *run_id, const char *number_text,
                 const struct checkpoints_values *values, struct rondo_error *err)
 {
@@ -287,7 +217,8 @@ static int show(struct session *session, const char *run_id, const char *number_
     if (values->wants_raw) {
         report_output(&checkpoint.agent_state);
     } else if (values->wants_json) {
-        show_json(&checkpoint, &out);
+        checkpoint_json(&checkpoint, &out);
+        buf_append_string(&out, "\n");
     } else {
         show_text(&checkpoint, values, &out);
     }

@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "loop/owner.h"
+#include "loop/standing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -78,7 +79,7 @@ struct listing {
 static void add_holder(struct listing *listing, const struct store_run *run)
 {
     char who[OWNER_DESCRIPTION_SIZE] = "";
-    if (run->owner[0] != '\0' && !session_is_interrupted(run)) {
+    if (run->owner[0] != '\0' && !standing_is_interrupted(run)) {
         owner_describe(run, who);
         char *lease = strstr(who, ", lease");
         if (lease != NULL) {
@@ -97,8 +98,8 @@ static void add_row(struct listing *listing, const struct store_run *run)
     table_add(&listing->table, run->agent_id);
     buf_clear(&cell);
     style_append(&listing->style,
-                 session_is_interrupted(run) ? COLOUR_YELLOW : style_of_status(summary->status),
-                 session_status(run), &cell);
+                 standing_is_interrupted(run) ? COLOUR_YELLOW : style_of_status(summary->status),
+                 standing_name(run), &cell);
     table_add(&listing->table, buf_string(&cell));
     buf_clear(&cell);
     buf_printf(&cell, "%" PRIu64, summary->iteration);
@@ -133,7 +134,7 @@ static void add_json(struct listing *listing, const struct store_run *run)
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "run_id", run->id);
     json_write_string(&writer, "agent_id", run->agent_id);
-    json_write_string(&writer, "status", session_status(run));
+    json_write_string(&writer, "status", standing_name(run));
     json_write_int(&writer, "iteration", (int64_t)run->summary.iteration);
     json_write_int(&writer, "iteration_limit", (int64_t)run->summary.iteration_limit);
     json_write_int(&writer, "conditions_met", run->summary.conditions_met);

@@ -13,6 +13,7 @@
 #include "cli/summary.h"
 #include "cli/text.h"
 #include "loop/owner.h"
+#include "loop/standing.h"
 #include "store/find.h"
 
 #include <inttypes.h>
@@ -86,7 +87,7 @@ static void add_times(struct fields *fields, const struct store_run *run)
     char who[OWNER_DESCRIPTION_SIZE];
     if (run->owner[0] != '\0') {
         owner_describe(run, who);
-        fields_add(fields, session_is_interrupted(run) ? "was held by" : "executed by", who);
+        fields_add(fields, standing_is_interrupted(run) ? "was held by" : "executed by", who);
     }
 }
 

@@ -335,58 +335,6 @@ bool event_is_warning(const struct journal_entry *entry)
             entry->event.type == JOURNAL_LIMIT_WARNING || entry->event.type == JOURNAL_STEP_DENIED);
 }
 
-void event_json(const struct journal_entry *entry, struct buf *ret_buf)
-{
-    char time[CLOCK_UTC_SIZE];
-    clock_format_utc(entry->event.time_ns, time);
-    struct json_writer writer = json_writer(ret_buf);
-    json_begin_object(&writer, NULL);
-    json_write_string(&writer, "run_id", entry->run_id);
-    json_write_int(&writer, "seq", (int64_t)entry->event.seq);
-    json_write_string(&writer, "time", time);
-    json_write_string(&writer, "type", entry->type_name);
-    json_write_raw(&writer, "data", entry->data);
-    json_end_object(&writer);
-    buf_append(ret_buf, "\n", 1);
-}
-
-void event_reason(const struct journal_event *event, struct buf *ret_buf)
-{
-    enum rondo_condition_reason reason = RONDO_REASON_NOT_EVALUATED;
-    condition_reason_from_name(event->reason == NULL ? "" : event->reason, &reason);
-    switch (reason) {
-    case RONDO_REASON_FAILED:
-        buf_printf(ret_buf, "exit code %" PRId64, event->exit_code);
-        break;
-    case RONDO_REASON_CRASHED:
-        buf_printf(ret_buf, "crashed, signal %" PRId64, event->signal);
-        break;
-    case RONDO_REASON_TIMED_OUT:
-        buf_append_string(ret_buf, "timed out");
-        break;
-    case RONDO_REASON_NOT_RUN:
-        buf_append_string(ret_buf, "not run");
-        break;
-    case RONDO_REASON_CANCELLED:
-        buf_append_string(ret_buf, "cancelled");
-        break;
-    case RONDO_REASON_DENIED:
-        buf_append_string(ret_buf, "denied");
-        break;
-    case RONDO_REASON_NOT_EVALUATED:
-        buf_append_string(ret_buf, "not evaluated");
-        break;
-    case RONDO_REASON_PASSED:
-    case RONDO_REASON_COUNT:
-        break;
-    }
-    bool is_told = reason == RONDO_REASON_CANCELLED;
-    if (!is_told && event->message != NULL && event->message[0] != '\0') {
-        buf_append_string(ret_buf, ", ");
-        text_clean(event->message, strlen(event->message), ret_buf);
-    }
-}
-
 void event_output(const char *output, size_t len, struct buf *ret_buf)
 {
     for (size_t at = 0; at < len;) {

@@ -12,6 +12,7 @@
 #include "cli/style.h"
 #include "cli/summary.h"
 #include "cli/text.h"
+#include "loop/standing.h"
 #include "policy/ruleset.h"
 
 #include <inttypes.h>
@@ -116,7 +117,7 @@ static void print_answer(const struct summary *summary, const char *words,
     if (summary->run.summary.status == RONDO_COMPLETED) {
         run_answer_print(words, values);
     } else {
-        report_failure(EXIT_OTHER, "%s: %s", session_status(&summary->run),
+        report_failure(EXIT_OTHER, "%s: %s", standing_name(&summary->run),
                        summary->message == NULL ? "there is no answer" : summary->message);
     }
 }

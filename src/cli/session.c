@@ -3,10 +3,8 @@
 #include "cli/session.h"
 
 #include "base/auto.h"
-#include "base/clock.h"
 #include "base/memory.h"
 #include "loop/hidden.h"
-#include "loop/owner.h"
 #include "policy/watch.h"
 #include "store/locate.h"
 
@@ -91,21 +89,4 @@ void session_hint(const struct session *session, const char *verb, const char *r
     if (session->store_option != NULL) {
         buf_printf(ret_buf, " --store %s", session->store_option);
     }
-}
-
-bool session_is_interrupted(const struct store_run *run)
-{
-    if (run->summary.status != RONDO_RUNNING) {
-        return false;
-    }
-    return run->owner[0] == '\0' || run->lease_until_ns <= clock_now(clock_system()) ||
-           owner_is_dead(run->owner);
-}
-
-const char *session_status(const struct store_run *run)
-{
-    if (!session_is_interrupted(run)) {
-        return rondo_status_name(run->summary.status);
-    }
-    return run->owner[0] == '\0' ? "parked" : "interrupted";
 }

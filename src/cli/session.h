@@ -35,12 +35,3 @@ void session_hint(const struct session *session, const char *verb, const char *r
 
 /** Characters of a run id that people see: a time in ms, unique but for runs of the same ms. */
 #define SHORT_ID_LEN 13
-
-/** Whether a run without final status is not executed by anybody that is alive. */
-bool session_is_interrupted(const struct store_run *run);
-
-/**
- * "completed", ..., or for a run that nobody executes though it has not ended: "parked" when it was
- * given up in good order, as a conversation is, "interrupted" when its process is gone.
- */
-const char *session_status(const struct store_run *run);

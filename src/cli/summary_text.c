@@ -7,6 +7,7 @@
 #include "cli/agent_view.h"
 #include "cli/fields.h"
 #include "cli/text.h"
+#include "loop/standing.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -17,8 +18,7 @@ static void add_head(const struct summary *summary, struct fields *fields)
     char duration[FORMAT_DURATION_SIZE];
     format_duration(summary->state.active_ns, duration);
     enum rondo_status status = summary->run.summary.status;
-    style_append(fields->style, style_of_status(status), session_status(&summary->run),
-                 fields->out);
+    style_append(fields->style, style_of_status(status), standing_name(&summary->run), fields->out);
     buf_printf(fields->out, " after %" PRIu64 " iteration%s in %s", summary->state.finished,
                summary->state.finished == 1 ? "" : "s", duration);
     buf_append_string(fields->out, "\n");

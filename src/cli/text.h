@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Text for terminals: cleaned of what could move the cursor, measured and cut by display width,
- * wrapped. Pure but for the locale (LC_CTYPE must be a UTF-8 one for widths above 1).
+ * Text for terminals: measured and cut by display width, wrapped. Pure but for the locale (LC_CTYPE
+ * must be a UTF-8 one for widths above 1).
  */
 #pragma once
 
 #include "base/buf.h"
+#include "base/plain.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-/**
- * Append one line made safe: escape sequences and control characters are dropped, tabs become a
- * space, line ends a space, bytes that are not UTF-8 become U+FFFD.
- */
-void text_clean(const char *text, size_t len, struct buf *ret_buf);
 
 /**
  * Length of the piece at the beginning of a text: one character, or a whole colour sequence.
@@ -50,9 +45,6 @@ void text_bytes(uint64_t bytes, struct buf *ret_buf);
 
 /** Append a count with separators ("12,345"). */
 void text_count(int64_t number, struct buf *ret_buf);
-
-/** Append money ("0.25"). */
-void text_money(int64_t micro, struct buf *ret_buf);
 
 /** Append a time in the user's time zone ("2026-11-21 06:22:28.604"). */
 void text_time(int64_t time_ns, struct buf *ret_buf);

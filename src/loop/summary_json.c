@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The result of a run for programs. Members may be added; they are never renamed. */
-#include "cli/summary.h"
+#include "loop/summary.h"
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "cli/text.h"
+#include "base/plain.h"
+#include "loop/standing.h"
 
 #include <stdio.h>
 
@@ -43,7 +44,7 @@ void summary_json_members(const struct summary *summary, struct json_writer *wri
     text_money(state->cost_micro, &cost);
     json_write_string(writer, "run_id", summary->run.id);
     json_write_string(writer, "agent_id", summary->run.agent_id);
-    json_write_string(writer, "status", session_status(&summary->run));
+    json_write_string(writer, "status", standing_name(&summary->run));
     json_write_int(writer, "exit_code", rondo_status_exit_code(summary->run.summary.status));
     json_write_int(writer, "iterations", (int64_t)state->finished);
     json_write_int(writer, "iteration_limit",

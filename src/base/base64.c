@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Encoding three bytes at a time. */
-#include "cli/base64.h"
+#include "base/base64.h"
 
 void base64_encode(const void *bytes, size_t len, struct buf *ret_buf)
 {

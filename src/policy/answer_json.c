@@ -3,8 +3,8 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "cli/policy_answer.h"
-#include "cli/text.h"
+#include "base/plain.h"
+#include "policy/answer.h"
 
 static void write_money(struct json_writer *writer, const char *key, int64_t micro)
 {

@@ -3,14 +3,13 @@
  * Gathering a run's state from the store: newest intact checkpoint and tail for the fold, and a
  * look at the last events for what the fold does not keep.
  */
-#include "cli/summary.h"
+#include "loop/summary.h"
 
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "cli/event_text.h"
 #include "journal/checkpoint.h"
-#include "journal/reader.h"
+#include "journal/entry_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Asking for an explained answer, and its parts that text and JSON share. */
-#include "cli/policy_answer.h"
+#include "policy/answer.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "base/plain.h"
 #include "base/status.h"
-#include "cli/exit_codes.h"
-#include "cli/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -58,7 +57,7 @@ void policy_answer_fini(struct policy_answer *answer)
 int policy_answer_exit_code(const struct policy_answer *answer)
 {
     return answer->verdict.outcome == VERDICT_ALLOW
-               ? EXIT_OK
+               ? 0
                : rondo_status_exit_code(RONDO_POLICY_VIOLATION);
 }
 
