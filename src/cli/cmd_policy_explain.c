@@ -13,7 +13,7 @@
 #include "cli/policy_source.h"
 #include "cli/report.h"
 #include "cli/session.h"
-#include "cli/summary.h"
+#include "loop/outlook.h"
 #include "os/file.h"
 #include "store/find.h"
 
@@ -108,31 +108,6 @@ struct asking {
     char *path; /**< of the policies; NULL = the store's */
 };
 
-static void take_summary(struct asking *asking, const struct summary *summary)
-{
-    struct question *question = &asking->question;
-    const struct loop_spec *spec = &summary->spec;
-    const struct run_state *state = &summary->state;
-    question_set_text(&question->options.agent_id, summary->run.agent_id);
-    question_set_text(&question->options.run_id, summary->run.id);
-    question_set_text(&question->options.kind, spec->kind);
-    question_set_text(&question->options.workspace, spec->workspace);
-    question->options.max_iterations = spec->max_iterations;
-    question->options.max_tokens = spec->max_tokens;
-    question->options.max_cost_micro = spec->max_cost_micro;
-    question->options.max_elapsed_ns = spec->time_limit_ns;
-    question->facts.iteration = (int64_t)state->finished;
-    question->facts.elapsed_ns = state->active_ns;
-    question->facts.tokens = state->tokens;
-    question->facts.cost_micro = state->cost_micro;
-    question->facts.consecutive_failures = (int64_t)state->consecutive_failures;
-    question->facts.conditions_met = run_conditions_met(state);
-    question->facts.conditions_total = state->condition_count;
-    if (asking->path == NULL) {
-        asking->path = memory_dup_string(spec->policy);
-    }
-}
-
 static int take_run(struct asking *asking, struct rondo_error *err)
 {
     struct session session;
@@ -148,7 +123,10 @@ static int take_run(struct asking *asking, struct rondo_error *err)
         r = summary_load(session.store, run.id, &summary, err);
     }
     if (r == 0) {
-        take_summary(asking, &summary);
+        summary_ask(&summary, &asking->question);
+        if (asking->path == NULL) {
+            asking->path = memory_dup_string(summary.spec.policy);
+        }
         summary_fini(&summary);
     }
     session_close(&session);

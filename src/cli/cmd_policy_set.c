@@ -4,7 +4,6 @@
  * replaced: whoever notices the new file finds in the history who it comes from.
  */
 #include "base/auto.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -16,7 +15,7 @@
 #include "cli/session.h"
 #include "os/file.h"
 #include "os/host.h"
-#include "policy/question.h"
+#include "policy/change.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct set_values {
@@ -54,9 +52,8 @@ struct change {
     struct session session;
     char *path;           /**< of the policy file */
     struct buf text;      /**< the new one */
-    struct ruleset *now;  /**< in force; NULL = what is there is wrong */
-    bool has_file;        /**< whether there is a policy file */
     struct ruleset *next; /**< with the new text */
+    struct policy_changed done;
     char by[LIMIT_POLICY_BY_BYTES + 1];
 };
 
@@ -110,18 +107,26 @@ static void quote_text(const char *file, void *context, struct buf *ret_text)
     }
 }
 
+static struct policy_change change_of(const struct change *change)
+{
+    return (struct policy_change){
+        .path = change->path,
+        .text = buf_string(&change->text),
+        .len = change->text.len,
+        .by = change->by,
+    };
+}
+
 /** Check the new text as it would stand there. @return 0 or an exit code */
 static int check(struct change *change, const char *name)
 {
     struct rondo_error err = {0};
     struct policy_findings findings = {0};
-    struct stat status;
-    if (stat(change->path, &status) == 0 && S_ISDIR(status.st_mode)) {
-        return report_failure(EXIT_USAGE, "%s is a folder; change the files in it", change->path);
+    struct policy_change wanted = change_of(change);
+    int r = policy_change_check(&wanted, &findings, &change->next, &err);
+    if (r == RONDO_ERR_STATE) {
+        return report_failure(EXIT_USAGE, "%s", err.message);
     }
-    change->has_file = file_exists(change->path);
-    int r = watch_read_as(change->path, buf_string(&change->text), change->text.len,
-                          policy_findings_add, &findings, &change->next, &err);
     if (r < 0) {
         policy_findings_add_failure(&findings, name, &err);
     }
@@ -131,73 +136,8 @@ static int check(struct change *change, const char *name)
     fwrite(out.data, 1, out.len, stderr);
     policy_findings_fini(&findings);
     return r < 0 ? report_failure(EXIT_OTHER, "%s was not set: %s stays as it is", name,
-                                  change->has_file ? change->path : "everything")
+                                  file_exists(change->path) ? change->path : "everything")
                  : EXIT_OK;
-}
-
-static int record(const struct change *change, const struct ruleset *ruleset,
-                  struct rondo_error *err)
-{
-    struct store *store = change->session.store;
-    struct store_policy_change entry = {
-        .time_ns = clock_now(clock_system()),
-        .source = change->path,
-        .digest = ruleset->digest,
-        .how = "set",
-        .by = change->by,
-        .text = ruleset->text,
-        .text_len = ruleset->text_len,
-    };
-    uint64_t number = 0;
-    bool is_new = false;
-    return store->ops->record_policy(store, &entry, &number, &is_new, err);
-}
-
-/** Replace the file, or the one that a symbolic link leads to, and keep its mode. */
-static int replace(const struct change *change, struct rondo_error *err)
-{
-    struct stat status;
-    auto_free char *real = realpath(change->path, NULL);
-    const char *path = real == NULL ? change->path : real;
-    bool has_mode = stat(path, &status) == 0;
-    int r = file_replace_durably(path, buf_string(&change->text), change->text.len, err);
-    if (r == 0 && has_mode && chmod(path, status.st_mode & 07777) < 0) {
-        report_warning("the mode of %s could not be kept: %s", path, strerror(errno));
-    }
-    return r;
-}
-
-static int apply(const struct change *change)
-{
-    struct rondo_error err = {0};
-    int r = record(change, change->next, &err);
-    if (r < 0) {
-        return report_error_as(&err, change->values->wants_json != 0);
-    }
-    r = replace(change, &err);
-    if (r < 0) {
-        /* What was recorded did not come true; what is there goes on top of it. */
-        if (change->now == NULL || record(change, change->now, NULL) < 0) {
-            report_warning("the history has an entry %.*s that never was in force",
-                           SHORT_DIGEST_LEN, change->next->digest);
-        }
-        return report_error_as(&err, change->values->wants_json != 0);
-    }
-    /* Another `set` may have come between: then this one is the later, and says so. */
-    record(change, change->next, NULL);
-    return EXIT_OK;
-}
-
-/** The iteration limit that an agent without options of its own has. */
-static struct limit limit_under(struct ruleset *ruleset)
-{
-    struct question question;
-    question_init(&question, clock_now(clock_system()));
-    struct subject *subject = question_subject(&question, ruleset);
-    struct limit limit = subject_limit(subject, &question.facts, LIMIT_ITERATIONS);
-    subject_free(subject);
-    question_fini(&question);
-    return limit;
 }
 
 static void write_limit(struct ruleset *ruleset, struct buf *out)
@@ -206,7 +146,7 @@ static void write_limit(struct ruleset *ruleset, struct buf *out)
         buf_append_string(out, "unknown");
         return;
     }
-    struct limit limit = limit_under(ruleset);
+    struct limit limit = policy_limit(ruleset, LIMIT_ITERATIONS);
     if (limit.is_known) {
         buf_printf(out, "%s%" PRId64, limit.is_estimated ? "about " : "", limit.value);
     } else {
@@ -218,7 +158,7 @@ static void json_limit(struct ruleset *ruleset, const char *key, struct json_wri
 {
     struct limit limit = {0};
     if (ruleset != NULL) {
-        limit = limit_under(ruleset);
+        limit = policy_limit(ruleset, LIMIT_ITERATIONS);
     }
     if (limit.is_known) {
         json_write_int(writer, key, limit.value);
@@ -227,38 +167,39 @@ static void json_limit(struct ruleset *ruleset, const char *key, struct json_wri
     }
 }
 
-static void write_json(const struct change *change, bool is_changed, struct buf *out)
+static void write_json(const struct change *change, struct buf *out)
 {
     struct json_writer writer = json_writer(out);
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "type", "policy_set");
-    json_write_bool(&writer, "is_changed", is_changed);
+    json_write_bool(&writer, "is_changed", change->done.is_changed);
     json_write_string(&writer, "source", change->path);
     json_write_string(&writer, "by", change->by);
-    json_write_string(&writer, "old_digest",
-                      change->now == NULL || !change->has_file ? NULL : change->now->digest);
+    json_write_string(
+        &writer, "old_digest",
+        change->done.before == NULL || !change->done.had_file ? NULL : change->done.before->digest);
     json_write_string(&writer, "digest", change->next->digest);
     json_write_int(&writer, "policies", (int64_t)policy_count(change->next));
-    json_limit(change->now, "old_iteration_limit", &writer);
+    json_limit(change->done.before, "old_iteration_limit", &writer);
     json_limit(change->next, "iteration_limit", &writer);
     json_end_object(&writer);
     buf_append_string(out, "\n");
 }
 
-static void write_text(const struct change *change, bool is_changed, struct buf *out)
+static void write_text(const struct change *change, struct buf *out)
 {
     size_t count = policy_count(change->next);
-    if (!is_changed) {
+    if (!change->done.is_changed) {
         buf_printf(out, "policy set: nothing changed, %.*s is in force already\n", SHORT_DIGEST_LEN,
                    change->next->digest);
         return;
     }
     buf_printf(out, "policy set: %.*s -> %.*s, %zu polic%s; iteration limit ", SHORT_DIGEST_LEN,
-               !change->has_file     ? RULESET_BUILT_IN
-               : change->now == NULL ? "invalid"
-                                     : change->now->digest,
+               !change->done.had_file        ? RULESET_BUILT_IN
+               : change->done.before == NULL ? "invalid"
+                                             : change->done.before->digest,
                SHORT_DIGEST_LEN, change->next->digest, count, count == 1 ? "y" : "ies");
-    write_limit(change->now, out);
+    write_limit(change->done.before, out);
     buf_append_string(out, " -> ");
     write_limit(change->next, out);
     buf_append_string(out, "; running loops follow at their next step\n");
@@ -267,21 +208,21 @@ static void write_text(const struct change *change, bool is_changed, struct buf 
 /** Put the checked text in force. @return exit code */
 static int set(struct change *change)
 {
-    struct policy_findings findings = {0};
-    policy_load(change->path, true, &findings, &change->now, NULL);
-    policy_findings_fini(&findings);
-    bool is_changed = !change->has_file || change->now == NULL ||
-                      strcmp(change->now->digest, change->next->digest) != 0;
+    struct rondo_error err = {0};
     name_user(change);
-    int exit_code = is_changed ? apply(change) : EXIT_OK;
-    if (exit_code != EXIT_OK) {
-        return exit_code;
+    struct policy_change wanted = change_of(change);
+    if (policy_change_apply(change->session.store, &wanted, change->next, &change->done, &err) <
+        0) {
+        return report_error_as(&err, change->values->wants_json != 0);
+    }
+    if (change->done.warning[0] != '\0') {
+        report_warning("%s", change->done.warning);
     }
     auto_buf struct buf out = {0};
     if (change->values->wants_json) {
-        write_json(change, is_changed, &out);
+        write_json(change, &out);
     } else {
-        write_text(change, is_changed, &out);
+        write_text(change, &out);
     }
     report_output(&out);
     return EXIT_OK;
@@ -318,7 +259,7 @@ static int run_set(const struct set_values *values, const char *name)
 {
     struct change change = {.values = values};
     int exit_code = run(&change, name);
-    ruleset_unref(change.now);
+    policy_changed_fini(&change.done);
     ruleset_unref(change.next);
     free(change.path);
     buf_fini(&change.text);

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
-#include "os/file.h"
 #include "store/locate.h"
 
 #include <errno.h>
@@ -48,15 +47,6 @@ int policy_locate(const char *given, const char *store, char **ret_path, struct 
     return 0;
 }
 
-int policy_load(const char *path, bool is_optional, struct policy_findings *findings,
-                struct ruleset **ret_ruleset, struct rondo_error *err)
-{
-    if (is_optional && !file_exists(path)) {
-        return ruleset_make(RULESET_BUILT_IN, NULL, 0, NULL, NULL, ret_ruleset, err);
-    }
-    return watch_read(path, policy_findings_add, findings, ret_ruleset, err);
-}
-
 int policy_exit_code(const struct rondo_error *err)
 {
     return err->code == RONDO_ERR_INVALID || err->code == RONDO_ERR_LIMIT ? EXIT_OTHER : EXIT_USAGE;
@@ -78,10 +68,4 @@ int policy_require(const char *given, const char *store, struct ruleset **ret_ru
     }
     policy_findings_fini(&findings);
     return exit_code;
-}
-
-size_t policy_count(const struct ruleset *ruleset)
-{
-    bool is_built_in = strcmp(ruleset->source, RULESET_BUILT_IN) == 0;
-    return is_built_in ? cedar_policies_count(ruleset->policies) : ruleset->given_count;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/policy_findings.h"
-#include "policy/watch.h"
+#include "policy/change.h"
 
 /**
  * Where the policies are: `given`, or the policy file beside the store, which need not exist, like
@@ -15,22 +15,10 @@
 int policy_locate(const char *given, const char *store, char **ret_path, struct rondo_error *err);
 
 /**
- * Read and check the policies at a path.
- * @param is_optional whether there may be none: then it is Rondo's own policies
- * @param findings gets what is wrong; with `err` too
- * @param ret_ruleset ruleset_unref(); untouched on failure
- */
-int policy_load(const char *path, bool is_optional, struct policy_findings *findings,
-                struct ruleset **ret_ruleset, struct rondo_error *err);
-
-/**
  * Locate and load, as commands do that need policies without faults. What is wrong is reported.
  * @return 0 or the exit code
  */
 int policy_require(const char *given, const char *store, struct ruleset **ret_ruleset);
-
-/** Policies to count for people: the administrator's, or without any Rondo's own. */
-size_t policy_count(const struct ruleset *ruleset);
 
 /** Exit code for policies that could not be loaded. */
 int policy_exit_code(const struct rondo_error *err);
