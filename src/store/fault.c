@@ -269,6 +269,33 @@ static int fault_read_policies(struct store *base, const char *source, uint64_t 
     return answer(&verdict, rc, err);
 }
 
+static int fault_change_documents(struct store *base, const struct store_change *changes,
+                                  size_t count, bool *ret_is_applied, struct rondo_error *err)
+{
+    struct verdict verdict = ask(base, "change_documents");
+    bool is_applied = false;
+    int rc = 0;
+    if (!fails_before(&verdict)) {
+        rc = verdict.inner->ops->change_documents(verdict.inner, changes, count, &is_applied, err);
+    }
+    rc = answer(&verdict, rc, err);
+    if (rc == 0) {
+        *ret_is_applied = is_applied;
+    }
+    return rc;
+}
+
+static int fault_read_documents(struct store *base, const struct store_document_query *query,
+                                store_document_fn *fn, void *context, struct rondo_error *err)
+{
+    struct verdict verdict = ask(base, "read_documents");
+    int rc = 0;
+    if (!fails_before(&verdict)) {
+        rc = verdict.inner->ops->read_documents(verdict.inner, query, fn, context, err);
+    }
+    return answer(&verdict, rc, err);
+}
+
 static int fault_gc(struct store *base, const struct store_gc_request *request,
                     struct store_gc_result *ret_result, struct rondo_error *err)
 {
@@ -319,6 +346,8 @@ static const struct store_ops fault_ops = {
     .last_position = fault_last_position,
     .record_policy = fault_record_policy,
     .read_policies = fault_read_policies,
+    .change_documents = fault_change_documents,
+    .read_documents = fault_read_documents,
     .gc = fault_gc,
     .health = fault_health,
 };

@@ -45,6 +45,22 @@ struct memory_policy_change {
     struct memory_policy_change *next;
 };
 
+struct memory_document {
+    char collection[STORE_COLLECTION_LEN + 1];
+    char key[STORE_KEY_LEN + 1];
+    char *data; /**< owned; with a NUL behind it */
+    size_t data_len;
+    uint64_t version;
+    int64_t updated_ns;
+};
+
+/** Sorted by collection and key. */
+struct document_array {
+    struct memory_document **items;
+    size_t count;
+    size_t size;
+};
+
 /** An array that grows by doubling. */
 struct event_array {
     struct memory_event **items;
@@ -90,6 +106,7 @@ struct memory_store {
     uint64_t last_letter;
     struct memory_policy_text *policy_texts; /**< one for each digest */
     struct memory_policy_change *policies;   /**< newest first */
+    struct document_array documents;
 };
 
 /** Lock the store. */
@@ -152,6 +169,13 @@ int memory_record_policy(struct store *base, const struct store_policy_change *c
                          uint64_t *ret_number, bool *ret_is_new, struct rondo_error *err);
 int memory_read_policies(struct store *base, const char *source, uint64_t before,
                          store_policy_fn *fn, void *context, struct rondo_error *err);
+/* memory_document.c */
+int memory_change_documents(struct store *base, const struct store_change *changes, size_t count,
+                            bool *ret_is_applied, struct rondo_error *err);
+int memory_read_documents(struct store *base, const struct store_document_query *query,
+                          store_document_fn *fn, void *context, struct rondo_error *err);
 
+/** Release all documents; the store is being closed. */
+void memory_document_free_all(struct memory_store *store);
 /** Release the history of policies; the store is being closed. */
 void memory_policy_free_all(struct memory_store *store);

@@ -21,6 +21,7 @@ static void memory_close(struct store *base)
         memory_rows_delete(store, run);
     }
     memory_policy_free_all(store);
+    memory_document_free_all(store);
     free(store->order.items);
     pthread_mutex_destroy(&store->mutex);
     free(store);
@@ -104,7 +105,7 @@ static int memory_health(struct store *base, struct store_health *ret_health,
     *ret_health = (struct store_health){
         .location = "memory",
         .version = "memory",
-        .schema = 2,
+        .schema = 3,
         .run_count = HASH_COUNT(store->by_id),
         .event_count = store->order.count,
         .is_intact = true,
@@ -131,6 +132,8 @@ static const struct store_ops memory_ops = {
     .last_position = memory_last_position,
     .record_policy = memory_record_policy,
     .read_policies = memory_read_policies,
+    .change_documents = memory_change_documents,
+    .read_documents = memory_read_documents,
     .gc = memory_gc,
     .health = memory_health,
 };

@@ -111,6 +111,88 @@ int rules_check_policy(const struct store_policy_change *change, struct rondo_er
                : check_size("the text of the policies", change->text_len, LIMIT_POLICY_BYTES, err);
 }
 
+int rules_check_change(const struct store_change *change, struct rondo_error *err)
+{
+    int rc = check_text("a document's collection", change->collection, STORE_COLLECTION_LEN, err);
+    if (rc == 0) {
+        rc = check_text("a document's key", change->key, STORE_KEY_LEN, err);
+    }
+    if (rc == 0 && change->kind == STORE_PUT && change->data == NULL) {
+        rc = error_set(err, RONDO_ERR_INVALID, "a document's data is missing");
+    }
+    if (rc == 0 && change->kind == STORE_PUT) {
+        rc = check_size("a document", change->data_len, LIMIT_DOCUMENT_BYTES, err);
+    }
+    if (rc == 0 && change->if_version < STORE_ANY_VERSION) {
+        rc = error_set(err, RONDO_ERR_INVALID, "a document has no version %lld",
+                       (long long)change->if_version);
+    }
+    return rc;
+}
+
+bool rules_fits_version(const struct store_change *change, uint64_t version)
+{
+    return change->kind == STORE_DELETE_UP_TO || change->if_version == STORE_ANY_VERSION ||
+           (uint64_t)change->if_version == version;
+}
+
+/**
+ * Copy the beginning of a text that is compared with keys. One byte more than a key can have is
+ * enough: what follows cannot decide.
+ */
+static size_t copy_bound(char *ret_bound, const char *text)
+{
+    size_t len = strnlen(text, STORE_KEY_LEN + 1);
+    memcpy(ret_bound, text, len);
+    ret_bound[len] = '\0';
+    return len;
+}
+
+/** Turn a prefix into the lowest text behind everything that begins with it. @return it exists */
+static bool step_behind(char *bound, size_t len)
+{
+    while (len > 0 && (unsigned char)bound[len - 1] == 0xff) {
+        len--;
+    }
+    if (len == 0) {
+        return false;
+    }
+    bound[len - 1] = (char)((unsigned char)bound[len - 1] + 1);
+    bound[len] = '\0';
+    return true;
+}
+
+struct rules_key_range rules_key_range(const struct store_document_query *query)
+{
+    struct rules_key_range range = {.low = ""};
+    char bound[RULES_KEY_BOUND_SIZE];
+    memset(range.end, 0xff, STORE_KEY_LEN + 1);
+    range.end[STORE_KEY_LEN + 1] = '\0';
+    if (query->prefix != NULL) {
+        size_t len = copy_bound(range.low, query->prefix);
+        memcpy(bound, range.low, len + 1);
+        if (step_behind(bound, len)) {
+            memcpy(range.end, bound, sizeof(bound));
+        }
+    }
+    if (query->after == NULL) {
+        return range;
+    }
+    size_t len = copy_bound(bound, query->after);
+    if (query->is_descending) {
+        if (strcmp(bound, range.end) < 0) {
+            memcpy(range.end, bound, len + 1);
+        }
+        return range;
+    }
+    /* No byte of a key is zero: this is the lowest text behind the key itself. */
+    memcpy(bound + len, "\1", 2);
+    if (strcmp(bound, range.low) > 0) {
+        memcpy(range.low, bound, len + 2);
+    }
+    return range;
+}
+
 static int check_checkpoint(const struct store_checkpoint *checkpoint, struct rondo_error *err)
 {
     if (checkpoint->number == 0 || checkpoint->number > INT64_MAX) {

@@ -29,6 +29,25 @@ int rules_check_letter(const char *kind, const char *data, struct rondo_error *e
 /** Refuse a change of policies with a part that is missing, too long or no digest. */
 int rules_check_policy(const struct store_policy_change *change, struct rondo_error *err);
 
+/** Refuse a change of a document whose names, data or condition are not allowed. */
+int rules_check_change(const struct store_change *change, struct rondo_error *err);
+
+/** Whether a change may meet a document of this version; 0 = there is none. */
+bool rules_fits_version(const struct store_change *change, uint64_t version);
+
+/** Bytes of a bound of keys, the NUL included. */
+#define RULES_KEY_BOUND_SIZE (STORE_KEY_LEN + 3)
+
+/**
+ * The keys that a query selects (unless it names one): from `low` on up to but without `end`, in
+ * the order of their bytes.
+ */
+struct rules_key_range {
+    char low[RULES_KEY_BOUND_SIZE];
+    char end[RULES_KEY_BOUND_SIZE];
+};
+struct rules_key_range rules_key_range(const struct store_document_query *query);
+
 /** Refuse a batch whose content does not fit the limits or makes no sense by itself. */
 int rules_check_batch(const struct store_batch *batch, struct rondo_error *err);
 

@@ -53,6 +53,8 @@ static const struct store_ops sqlite_ops = {
     .last_position = sqlite_last_position,
     .record_policy = sqlite_record_policy,
     .read_policies = sqlite_read_policies,
+    .change_documents = sqlite_change_documents,
+    .read_documents = sqlite_read_documents,
     .gc = sqlite_gc,
     .health = sqlite_health,
 };

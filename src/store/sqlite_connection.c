@@ -238,12 +238,13 @@ static int make_durable(struct sqlite_connection *writer, struct rondo_error *er
     return rc == SQLITE_OK ? 0 : sqlite_fail_code(writer, rc, "make sure of a commit", err);
 }
 
-int sqlite_write_end(struct sqlite_store *store, int rc, bool must_be_durable,
-                     struct rondo_error *err)
+/** End the transaction with a statement when `rc` is 0, else roll back; unlock. */
+static int end_transaction(struct sqlite_store *store, int rc, enum sqlite_sql how,
+                           bool must_be_durable, struct rondo_error *err)
 {
     struct sqlite_connection *writer = &store->writer;
     if (rc == 0) {
-        rc = run_simple(writer, SQL_COMMIT, "commit", err);
+        rc = run_simple(writer, how, how == SQL_COMMIT ? "commit" : "roll back", err);
     }
     if (rc < 0 && sqlite3_get_autocommit(writer->db) == 0) {
         run_simple(writer, SQL_ROLLBACK, "roll back", NULL);
@@ -259,6 +260,17 @@ int sqlite_write_end(struct sqlite_store *store, int rc, bool must_be_durable,
     }
     pthread_mutex_unlock(&writer->mutex);
     return rc;
+}
+
+int sqlite_write_end(struct sqlite_store *store, int rc, bool must_be_durable,
+                     struct rondo_error *err)
+{
+    return end_transaction(store, rc, SQL_COMMIT, must_be_durable, err);
+}
+
+int sqlite_write_cancel(struct sqlite_store *store, struct rondo_error *err)
+{
+    return end_transaction(store, 0, SQL_ROLLBACK, true, err);
 }
 
 int sqlite_read_begin(struct sqlite_store *store, enum sqlite_sql which,

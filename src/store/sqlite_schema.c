@@ -105,6 +105,19 @@ static const char *const migrations[] = {
     "  \"by\" TEXT NOT NULL"
     ") STRICT;"
     "CREATE INDEX policy_changes_by_source ON policy_changes(source);",
+
+    /* 2 -> 3. What lists show of a run grows by two columns, and layers above keep documents beside
+     * the runs. Their data come last, so that versions are read without walking over them. */
+    "ALTER TABLE runs ADD COLUMN warnings INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE runs ADD COLUMN is_paused INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE documents ("
+    "  collection TEXT NOT NULL,"
+    "  key TEXT NOT NULL,"
+    "  version INTEGER NOT NULL,"
+    "  updated_ns INTEGER NOT NULL,"
+    "  data TEXT NOT NULL,"
+    "  PRIMARY KEY (collection, key)"
+    ") STRICT, WITHOUT ROWID;",
 };
 
 uint32_t sqlite_schema_newest(void)

@@ -32,6 +32,10 @@
     "SELECT c.number, c.time_ns, c.source, c.digest, c.how, c.\"by\", t.text" \
     " FROM policy_changes c LEFT JOIN policy_texts t ON t.digest = c.digest WHERE "
 
+#define DOCUMENT_COLUMNS "collection, key, version, updated_ns, data"
+#define DOCUMENT_RANGE \
+    "SELECT " DOCUMENT_COLUMNS " FROM documents WHERE collection = ?1 AND key >= ?2 AND key < ?3 "
+
 #define OTHER_OWNED "agent_id = ?1 AND owner <> '' AND key <> ?2 AND (is_exclusive OR ?3)"
 #define GARBAGE     "ended_ns > 0 AND ended_ns < ?1 AND (owner = '' OR lease_until_ns <= ?2)"
 
@@ -131,6 +135,18 @@ const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_POLICY_READ_ALL] = POLICY_CHANGES "c.number < ?1 ORDER BY c.number DESC",
     [SQL_POLICY_READ_SOURCE] =
         POLICY_CHANGES "c.source = ?2 AND c.number < ?1 ORDER BY c.number DESC",
+
+    [SQL_DOCUMENT_VERSION] = "SELECT version FROM documents WHERE collection = ?1 AND key = ?2",
+    [SQL_DOCUMENT_PUT] =
+        "INSERT INTO documents (collection, key, version, updated_ns, data)"
+        " VALUES (?1, ?2, 1, ?4, ?3) ON CONFLICT (collection, key) DO UPDATE SET"
+        " version = version + 1, updated_ns = excluded.updated_ns, data = excluded.data",
+    [SQL_DOCUMENT_DELETE] = "DELETE FROM documents WHERE collection = ?1 AND key = ?2",
+    [SQL_DOCUMENT_DELETE_UP_TO] = "DELETE FROM documents WHERE collection = ?1 AND key <= ?2",
+    [SQL_DOCUMENT_GET] =
+        "SELECT " DOCUMENT_COLUMNS " FROM documents WHERE collection = ?1 AND key = ?2",
+    [SQL_DOCUMENT_LIST] = DOCUMENT_RANGE "ORDER BY key LIMIT ?4",
+    [SQL_DOCUMENT_LIST_BACK] = DOCUMENT_RANGE "ORDER BY key DESC LIMIT ?4",
 
     [SQL_GC_COUNT] = "SELECT count(*), total(last_seq), (SELECT count(*) FROM checkpoints"
                      " WHERE run IN (SELECT key FROM runs WHERE " GARBAGE "))"

@@ -45,6 +45,14 @@ enum sqlite_sql {
     SQL_POLICY_READ_ALL,    /**< ?1 before */
     SQL_POLICY_READ_SOURCE, /**< ?1 before, ?2 source */
 
+    SQL_DOCUMENT_VERSION,      /**< ?1 collection, ?2 key */
+    SQL_DOCUMENT_PUT,          /**< ?1 collection, ?2 key, ?3 data, ?4 time */
+    SQL_DOCUMENT_DELETE,       /**< ?1 collection, ?2 key */
+    SQL_DOCUMENT_DELETE_UP_TO, /**< ?1 collection, ?2 key */
+    SQL_DOCUMENT_GET,          /**< ?1 collection, ?2 key */
+    SQL_DOCUMENT_LIST,         /**< ?1 collection, ?2 lowest key, ?3 end of the keys, ?4 limit */
+    SQL_DOCUMENT_LIST_BACK,    /**< as above, from the end */
+
     SQL_GC_COUNT,         /**< ?1 ended before, ?2 now */
     SQL_GC_NEXT,          /**< ?1 ended before, ?2 now, ?3 key to start after */
     SQL_GC_EVENTS,        /**< ?1 run */

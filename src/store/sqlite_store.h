@@ -94,6 +94,9 @@ int sqlite_write_begin(struct sqlite_store *store, struct rondo_error *err);
 int sqlite_write_end(struct sqlite_store *store, int rc, bool must_be_durable,
                      struct rondo_error *err);
 
+/** End a transaction without its changes, make sure of what was read in it, and unlock. */
+int sqlite_write_cancel(struct sqlite_store *store, struct rondo_error *err);
+
 /** Lock the reader and give its statement. On failure nothing is locked. */
 int sqlite_read_begin(struct sqlite_store *store, enum sqlite_sql which,
                       sqlite3_stmt **ret_statement, struct rondo_error *err);
@@ -147,6 +150,11 @@ int sqlite_record_policy(struct store *store, const struct store_policy_change *
                          uint64_t *ret_number, bool *ret_is_new, struct rondo_error *err);
 int sqlite_read_policies(struct store *store, const char *source, uint64_t before,
                          store_policy_fn *fn, void *context, struct rondo_error *err);
+/* sqlite_document.c */
+int sqlite_change_documents(struct store *store, const struct store_change *changes, size_t count,
+                            bool *ret_is_applied, struct rondo_error *err);
+int sqlite_read_documents(struct store *store, const struct store_document_query *query,
+                          store_document_fn *fn, void *context, struct rondo_error *err);
 /* sqlite_admin.c */
 int sqlite_post(struct store *store, const char *run_id, const char *kind, const char *data,
                 struct rondo_error *err);

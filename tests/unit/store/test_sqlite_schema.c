@@ -99,14 +99,23 @@ static int64_t query_number(sqlite3 *db, const char *sql)
     return number;
 }
 
-/** Rows of one of the tables that the other one does not have. */
+/** Rows of one of the tables that the other one does not have, in the columns of the old one. */
 static int64_t count_missing(sqlite3 *db, const char *table, const char *from, const char *in)
 {
-    char sql[256];
-    snprintf(sql, sizeof(sql),
-             "SELECT count(*) FROM (SELECT * FROM %s.%s EXCEPT SELECT * FROM %s.%s)", from, table,
-             in, table);
-    return query_number(db, sql);
+    char *columns_sql = sqlite3_mprintf(
+        "SELECT group_concat('\"' || name || '\"') FROM pragma_table_info(%Q, 'old')", table);
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_prepare_v2(db, columns_sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    const char *columns = (const char *)sqlite3_column_text(statement, 0);
+    char *sql =
+        sqlite3_mprintf("SELECT count(*) FROM (SELECT %s FROM %s.%s EXCEPT SELECT %s FROM %s.%s)",
+                        columns, from, table, columns, in, table);
+    sqlite3_finalize(statement);
+    int64_t count = query_number(db, sql);
+    sqlite3_free(sql);
+    sqlite3_free(columns_sql);
+    return count;
 }
 
 static void migrating_version_1_keeps_every_row(void **state)
