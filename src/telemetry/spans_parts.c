@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What happens inside an iteration: model, tools, conditions, checkpoints, policies. */
+#include "telemetry/spans_internal.h"
+
+#include "base/auto.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "telemetry/otlp_json.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Model calls ---------------------------------------------------------------------------- */
+
+/** Names of the GenAI conventions for the providers whose own names differ. */
+static const char *provider_name(const char *prefix)
+{
+    static const char *const names[][2] = {
+        {"azure", "azure.ai.openai"},
+        {"bedrock", "aws.bedrock"},
+        {"gemini", "gcp.gemini"},
+        {"google", "gcp.gemini"},
+        {"mistral", "mistral_ai"},
+        {"vertex", "gcp.vertex_ai"},
+        {"xai", "x_ai"},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(names[i][0], prefix) == 0) {
+            return names[i][1];
+        }
+    }
+    return prefix;
+}
+
+static const char *finish_reason(const char *stop)
+{
+    static const char *const names[][2] = {{"end", "stop"},
+                                           {"tools", "tool_call"},
+                                           {"length", "length"},
+                                           {"filtered", "content_filter"}};
+    for (size_t i = 0; stop != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(names[i][0], stop) == 0) {
+            return names[i][1];
+        }
+    }
+    return stop;
+}
+
+static void forget_call(struct span_run *run)
+{
+    free(run->call.prompt);
+    run->call = (struct model_call){0};
+}
+
+/** The span of a model call with what was known when it began. */
+static struct span begin_chat(const struct span_run *run, char ret_provider[SPANS_NAME_SIZE],
+                              uint64_t turn, int64_t start_ns, int64_t end_ns)
+{
+    const char *colon = strchr(run->model, ':');
+    const char *model = colon == NULL ? run->model : colon + 1;
+    snprintf(ret_provider, SPANS_NAME_SIZE, "%.*s", colon == NULL ? 0 : (int)(colon - run->model),
+             run->model);
+    uint64_t attempt = run->call.is_open ? run->call.attempt : 1;
+    struct span span = spans_begin(run, TRACE_MODEL, turn, attempt, start_ns, end_ns);
+    span.kind = SPAN_CLIENT;
+    snprintf(span.name, sizeof(span.name), "chat %s", model);
+    attributes_text(&span.attributes, "gen_ai.operation.name", "chat");
+    attributes_text(&span.attributes, "gen_ai.provider.name", provider_name(ret_provider));
+    attributes_text(&span.attributes, "gen_ai.request.model", model);
+    attributes_text(&span.attributes, "gen_ai.conversation.id", run->run_id);
+    attributes_text(&span.attributes, "gen_ai.agent.name", run->agent_id);
+    attributes_int(&span.attributes, "loop.turn", (int64_t)turn);
+    if (run->iteration.number > 0) {
+        attributes_int(&span.attributes, "loop.iteration", (int64_t)run->iteration.number);
+    }
+    attributes_some(&span.attributes, "loop.model.retries", run->call.retries);
+    return span;
+}
+
+/** The answer was lost, with the process or by itself. */
+static void cut_call(struct spans *spans, struct span_run *run, int64_t end_ns)
+{
+    if (!run->call.is_open) {
+        return;
+    }
+    char provider[SPANS_NAME_SIZE];
+    struct span span = begin_chat(run, provider, run->call.turn, run->call.start_ns, end_ns);
+    spans_set_error(&span, "interrupted");
+    spans_emit(spans, &span);
+    forget_call(run);
+}
+
+void spans_model_requested(struct spans *spans, struct span_run *run,
+                           const struct journal_event *event)
+{
+    cut_call(spans, run, event->time_ns);
+    snprintf(run->model, sizeof(run->model), "%s", event->model == NULL ? "" : event->model);
+    run->call = (struct model_call){
+        .is_open = true,
+        .turn = (uint64_t)event->turn,
+        .attempt = event->attempt < 1 ? 1 : (uint64_t)event->attempt,
+        .start_ns = event->time_ns,
+        .prompt = event->prompt == NULL
+                      ? NULL
+                      : spans_content_keep(spans, event->prompt, strlen(event->prompt)),
+    };
+}
+
+static void add_reply_usage(struct span_run *run, const struct journal_event *event,
+                            struct attributes *attributes)
+{
+    attributes_int(attributes, "gen_ai.usage.input_tokens", event->tokens_in);
+    attributes_int(attributes, "gen_ai.usage.output_tokens", event->tokens_out);
+    attributes_some(attributes, "gen_ai.usage.cache_read.input_tokens", event->tokens_cached);
+    attributes_some(attributes, "gen_ai.usage.reasoning.output_tokens", event->tokens_reasoning);
+    if (event->cost_micro != 0) {
+        attributes_double(attributes, "loop.cost", (double)event->cost_micro / 1e6);
+    }
+    run->iteration.tokens_in += event->tokens_in;
+    run->iteration.tokens_out += event->tokens_out;
+    run->execution.tokens_in += event->tokens_in;
+    run->execution.tokens_out += event->tokens_out;
+}
+
+void spans_model_replied(struct spans *spans, struct span_run *run,
+                         const struct journal_event *event)
+{
+    char provider[SPANS_NAME_SIZE];
+    int64_t start_ns = event->duration_ns > 0 ? event->time_ns - event->duration_ns
+                       : run->call.is_open    ? run->call.start_ns
+                                              : event->time_ns;
+    struct span span = begin_chat(run, provider, (uint64_t)event->turn, start_ns, event->time_ns);
+    add_reply_usage(run, event, &span.attributes);
+    attributes_text(&span.attributes, "gen_ai.response.id", event->request_id);
+    const char *reasons[2] = {finish_reason(event->stop), NULL};
+    if (reasons[0] != NULL) {
+        attributes_add(&span.attributes, (struct attribute){.key = "gen_ai.response.finish_reasons",
+                                                            .kind = ATTRIBUTE_TEXTS,
+                                                            .texts = reasons});
+    }
+    if (event->outcome != NULL && strcmp(event->outcome, "ok") != 0) {
+        spans_set_error(&span, event->outcome);
+    }
+    auto_buf struct buf input = {0};
+    auto_buf struct buf output = {0};
+    spans_content_prompt(spans, run->call.prompt, &input);
+    spans_content_reply(spans, event, reasons[0], &output);
+    attributes_text(&span.attributes, "gen_ai.input.messages", buf_string(&input));
+    attributes_text(&span.attributes, "gen_ai.output.messages", buf_string(&output));
+    spans_emit(spans, &span);
+    forget_call(run);
+}
+
+/* ---- Tool calls ----------------------------------------------------------------------------- */
+
+static struct tool_call *find_tool(struct span_run *run, const struct journal_event *event)
+{
+    for (size_t i = 0; i < run->tool_count; i++) {
+        if (run->tools[i].turn == (uint64_t)event->turn &&
+            run->tools[i].index == (uint64_t)event->index) {
+            return &run->tools[i];
+        }
+    }
+    return NULL;
+}
+
+static void forget_tool(struct span_run *run, struct tool_call *call)
+{
+    free(call->arguments);
+    *call = run->tools[--run->tool_count];
+}
+
+void spans_tool_requested(struct spans *spans, struct span_run *run,
+                          const struct journal_event *event)
+{
+    struct tool_call *call = find_tool(run, event);
+    if (call != NULL) {
+        forget_tool(run, call);
+    }
+    if (run->tool_count == SPANS_MAX_CALLS) {
+        return; /* tool.finished alone makes the span too, only without arguments */
+    }
+    run->tools = memory_resize(run->tools, run->tool_count + 1, sizeof(run->tools[0]));
+    call = &run->tools[run->tool_count++];
+    *call = (struct tool_call){
+        .turn = (uint64_t)event->turn,
+        .index = (uint64_t)event->index,
+        .start_ns = event->time_ns,
+    };
+    snprintf(call->name, sizeof(call->name), "%s", event->name == NULL ? "" : event->name);
+    snprintf(call->call_id, sizeof(call->call_id), "%s",
+             event->call_id == NULL ? "" : event->call_id);
+    if (event->arguments != NULL) {
+        call->arguments = spans_content_keep(spans, event->arguments, strlen(event->arguments));
+    }
+}
+
+static struct span begin_tool(const struct span_run *run, uint64_t turn, uint64_t index,
+                              const char *name, const char *call_id)
+{
+    struct span span = spans_begin(run, TRACE_TOOL, turn, index, 0, 0);
+    snprintf(span.name, sizeof(span.name), "execute_tool %s", name == NULL ? "?" : name);
+    attributes_text(&span.attributes, "gen_ai.operation.name", "execute_tool");
+    attributes_text(&span.attributes, "gen_ai.tool.name", name);
+    attributes_text(&span.attributes, "gen_ai.tool.call.id", call_id);
+    attributes_text(&span.attributes, "gen_ai.conversation.id", run->run_id);
+    attributes_text(&span.attributes, "gen_ai.agent.name", run->agent_id);
+    attributes_int(&span.attributes, "loop.turn", (int64_t)turn);
+    if (run->iteration.number > 0) {
+        attributes_int(&span.attributes, "loop.iteration", (int64_t)run->iteration.number);
+    }
+    return span;
+}
+
+static void set_times(const struct span_run *run, struct span *span, int64_t start_ns,
+                      int64_t end_ns)
+{
+    int64_t floor_ns = run->iteration.is_parent ? run->iteration.start_ns : run->execution.start_ns;
+    span->start_ns = start_ns < floor_ns ? floor_ns : start_ns;
+    span->end_ns = end_ns;
+}
+
+void spans_tool_finished(struct spans *spans, struct span_run *run,
+                         const struct journal_event *event)
+{
+    struct tool_call *call = find_tool(run, event);
+    int64_t start_ns = event->duration_ns > 0 ? event->time_ns - event->duration_ns
+                       : call != NULL         ? call->start_ns
+                                              : event->time_ns;
+    struct span span =
+        begin_tool(run, (uint64_t)event->turn, (uint64_t)event->index, event->name, event->call_id);
+    set_times(run, &span, start_ns, event->time_ns);
+    attributes_text(&span.attributes, "loop.tool.outcome", event->outcome);
+    attributes_some(&span.attributes, "loop.tool.output_bytes", event->output_bytes);
+    if (event->outcome != NULL && strcmp(event->outcome, "ok") != 0) {
+        spans_set_error(&span,
+                        strcmp(event->outcome, "error") == 0 ? "tool_error" : event->outcome);
+    }
+    size_t len = event->output == NULL    ? 0
+                 : event->output_len == 0 ? strlen(event->output)
+                                          : event->output_len;
+    auto_free char *result = len == 0 ? NULL : spans_content_keep(spans, event->output, len);
+    attributes_text(&span.attributes, "gen_ai.tool.call.arguments",
+                    call == NULL ? NULL : call->arguments);
+    attributes_text(&span.attributes, "gen_ai.tool.call.result", result);
+    spans_emit(spans, &span);
+    if (call != NULL) {
+        forget_tool(run, call);
+    }
+}
+
+static void cut_tools(struct spans *spans, struct span_run *run, int64_t end_ns)
+{
+    while (run->tool_count > 0) {
+        struct tool_call *call = &run->tools[run->tool_count - 1];
+        struct span span = begin_tool(run, call->turn, call->index, call->name, call->call_id);
+        set_times(run, &span, call->start_ns, end_ns);
+        spans_set_error(&span, "interrupted");
+        spans_emit(spans, &span);
+        forget_tool(run, call);
+    }
+}
+
+/* ---- Conditions ----------------------------------------------------------------------------- */
+
+static void end_verification(struct spans *spans, struct span_run *run, int64_t end_ns,
+                             bool is_complete)
+{
+    struct verification *verification = &run->verification;
+    if (!verification->is_open) {
+        return;
+    }
+    verification->is_open = false;
+    struct span span =
+        spans_begin(run, TRACE_VERIFICATION, verification->seq, 0, verification->start_ns, end_ns);
+    snprintf(span.name, sizeof(span.name), "loop.verification");
+    attributes_some(&span.attributes, "loop.iteration", (int64_t)run->iteration.number);
+    if (is_complete && !verification->is_single) {
+        attributes_int(&span.attributes, "loop.conditions.met", run->met);
+        attributes_int(&span.attributes, "loop.conditions.total", run->total);
+    } else if (!is_complete) {
+        spans_set_error(&span, "interrupted");
+    }
+    spans_emit(spans, &span);
+}
+
+void spans_verification_started(struct spans *spans, struct span_run *run,
+                                const struct journal_event *event)
+{
+    end_verification(spans, run, event->time_ns, false);
+    run->verification = (struct verification){
+        .is_open = true,
+        .is_single = event->name != NULL,
+        .seq = event->seq,
+        .start_ns = event->time_ns,
+    };
+}
+
+/** The verdict in the form that the GenAI conventions have for evaluations. */
+static void add_evaluation(const struct journal_event *event, bool is_met, struct buf *ret_events)
+{
+    struct span_event told = {.time_ns = event->time_ns, .name = "gen_ai.evaluation.result"};
+    attributes_text(&told.attributes, "gen_ai.evaluation.name", event->name);
+    attributes_double(&told.attributes, "gen_ai.evaluation.score.value", is_met ? 1 : 0);
+    attributes_text(&told.attributes, "gen_ai.evaluation.score.label", event->status);
+    attributes_text(&told.attributes, "gen_ai.evaluation.explanation", event->reason);
+    otlp_write_event(&told, ret_events);
+}
+
+void spans_condition_evaluated(struct spans *spans, struct span_run *run,
+                               const struct journal_event *event)
+{
+    struct span span = spans_begin(run, TRACE_CONDITION, event->seq, 0,
+                                   event->time_ns - event->duration_ns, event->time_ns);
+    if (run->verification.is_open) {
+        trace_span_id(run->run_id, TRACE_VERIFICATION, run->verification.seq, 0, span.parent_id);
+        if (span.start_ns < run->verification.start_ns) {
+            span.start_ns = run->verification.start_ns;
+        }
+    }
+    bool is_met = event->status != NULL && strcmp(event->status, "met") == 0;
+    snprintf(span.name, sizeof(span.name), "loop.exit_condition %s",
+             event->name == NULL ? "?" : event->name);
+    attributes_text(&span.attributes, "loop.exit_condition.name", event->name);
+    attributes_text(&span.attributes, "loop.exit_condition.status", event->status);
+    attributes_text(&span.attributes, "loop.exit_condition.reason", event->reason);
+    attributes_some(&span.attributes, "loop.iteration", event->iteration);
+    attributes_int(&span.attributes, "process.exit.code", event->exit_code);
+    attributes_some(&span.attributes, "loop.exit_condition.signal", event->signal);
+    bool is_verdict = event->reason == NULL || strcmp(event->reason, "passed") == 0 ||
+                      strcmp(event->reason, "failed") == 0;
+    if (!is_verdict) { /* not met because it could not be found out */
+        spans_set_error(&span, event->reason);
+    }
+    auto_buf struct buf events = {0};
+    add_evaluation(event, is_met, &events);
+    span.events = buf_string(&events);
+    spans_emit(spans, &span);
+    if (run->verification.is_open && run->verification.is_single) {
+        end_verification(spans, run, event->time_ns, true);
+    }
+}
+
+void spans_verification_finished(struct spans *spans, struct span_run *run,
+                                 const struct journal_event *event)
+{
+    run->met = event->met;
+    run->total = event->total;
+    end_verification(spans, run, event->time_ns, true);
+}
+
+/* ---- Checkpoints and policies -----------------------------------------------------------------
+ */
+
+void spans_checkpoint_saved(struct spans *spans, struct span_run *run,
+                            const struct journal_event *event)
+{
+    struct span span = spans_begin(run, TRACE_CHECKPOINT, (uint64_t)event->number, 0,
+                                   event->time_ns, event->time_ns);
+    snprintf(span.name, sizeof(span.name), "loop.checkpoint.save");
+    attributes_int(&span.attributes, "loop.checkpoint.id", event->number);
+    attributes_int(&span.attributes, "loop.checkpoint.iteration", event->iteration);
+    attributes_int(&span.attributes, "loop.checkpoint.bytes", event->bytes);
+    attributes_text(&span.attributes, "loop.checkpoint.sha256", event->sha256);
+    attributes_text(&span.attributes, "loop.checkpoint.how", event->how);
+    spans_emit(spans, &span);
+}
+
+/** Texts of a JSON list. @param ret_texts room for `size` with the NULL */
+static void list_texts(struct json_object *list, const char **ret_texts, size_t size)
+{
+    size_t count = 0;
+    size_t len = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    for (size_t i = 0; i < len && count + 1 < size; i++) {
+        struct json_object *item = json_object_array_get_idx(list, i);
+        if (json_object_is_type(item, json_type_string)) {
+            ret_texts[count++] = json_object_get_string(item);
+        }
+    }
+    ret_texts[count] = NULL;
+}
+
+static void add_decision(const struct journal_event *event, struct span *span)
+{
+    struct attributes *attributes = &span->attributes;
+    attributes_text(attributes, "aws.agentcore.policy.authorization_decision",
+                    event->decision == NULL ? "deny" : event->decision);
+    attributes_text(attributes, "aws.agentcore.policy.authorization_reason", event->reason);
+    attributes_text(attributes, "loop.policy.action", event->action);
+    attributes_text(attributes, "loop.policy.verdict", event->verdict);
+    attributes_text(attributes, "loop.policy.id", event->policy);
+    attributes_text(attributes, "loop.policy.resource", event->name);
+    attributes_some(attributes, "loop.iteration", event->iteration);
+    attributes_text(attributes, "loop.limit.name", event->limit_name);
+    attributes_some(attributes, "loop.limit", event->limit);
+    attributes_some(attributes, "loop.limit.value", event->value);
+    attributes_text(attributes, "loop.status", event->status);
+}
+
+/** A decision against a run or a step is something that people look for in its execution too. */
+static void add_violation(struct span_run *run, const struct journal_event *event)
+{
+    bool is_asked = event->verdict != NULL && strcmp(event->verdict, "ask") == 0;
+    struct span_event told = {
+        .time_ns = event->time_ns,
+        .name = is_asked ? "loop.hitl.requested" : "loop.policy.violation",
+    };
+    attributes_text(&told.attributes, "loop.policy.id", event->policy);
+    attributes_text(&told.attributes, "loop.policy.action", event->action);
+    attributes_text(&told.attributes, "loop.limit.name", event->limit_name);
+    attributes_some(&told.attributes, "loop.iteration", event->iteration);
+    spans_add_event(run, &told);
+}
+
+void spans_denied(struct spans *spans, struct span_run *run, const struct journal_event *event)
+{
+    struct span span =
+        spans_begin(run, TRACE_POLICY, event->seq, 0, event->time_ns, event->time_ns);
+    snprintf(span.name, sizeof(span.name), "loop.policy.evaluate");
+    add_decision(event, &span);
+    attributes_text(&span.attributes, "loop.policy.digest",
+                    event->sha256 == NULL ? run->policy_sha256 : event->sha256);
+    auto_json struct json_object *policies = NULL;
+    const char *ids[17] = {NULL};
+    if (event->policies != NULL &&
+        json_parse(event->policies, strlen(event->policies), &policies, NULL) == 0) {
+        list_texts(policies, ids, sizeof(ids) / sizeof(ids[0]));
+    }
+    if (ids[0] != NULL) {
+        attributes_add(&span.attributes,
+                       (struct attribute){.key = "aws.agentcore.policy.determining_policies",
+                                          .kind = ATTRIBUTE_TEXTS,
+                                          .texts = ids});
+    }
+    spans_emit(spans, &span);
+    add_violation(run, event);
+}
+
+void spans_cut_parts(struct spans *spans, struct span_run *run, int64_t end_ns)
+{
+    cut_call(spans, run, end_ns);
+    cut_tools(spans, run, end_ns);
+    end_verification(spans, run, end_ns, false);
+}
+
+void spans_forget_parts(struct span_run *run)
+{
+    forget_call(run);
+    while (run->tool_count > 0) {
+        forget_tool(run, &run->tools[run->tool_count - 1]);
+    }
+    run->verification.is_open = false;
+}
