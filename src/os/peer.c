@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The kernel lists both ends of a connection on this machine. The other end's entry has the user
+ * and the inode of the socket; whoever has that inode among its descriptors is the peer. A sandbox
+ * may leave the user as it is, so each holder is compared with ourselves: its user namespace, and
+ * how many seccomp filters lie on it. Whatever cannot be read proves nothing.
+ */
+#include "os/peer.h"
+
+#include "base/auto.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/** State of an open connection in /proc/net/tcp. */
+#define STATE_ESTABLISHED 1
+/** State of one whose client has finished sending and waits for the answer. */
+#define STATE_FIN_WAIT2 5
+
+/** What confines a process, as far as /proc tells. */
+struct confinement {
+    dev_t namespace_device;
+    ino_t namespace_inode;
+    long seccomp_mode;
+    long seccomp_filters; /**< -1 = an old kernel does not tell */
+};
+
+static bool read_seccomp(const char *path, struct confinement *ret_confinement)
+{
+    auto_fclose FILE *file = fopen(path, "re");
+    char line[512];
+    if (file == NULL) {
+        return false;
+    }
+    ret_confinement->seccomp_mode = -1;
+    ret_confinement->seccomp_filters = -1;
+    while (fgets(line, sizeof(line), file) != NULL) {
+        sscanf(line, "Seccomp: %ld", &ret_confinement->seccomp_mode);
+        sscanf(line, "Seccomp_filters: %ld", &ret_confinement->seccomp_filters);
+    }
+    return ret_confinement->seccomp_mode >= 0;
+}
+
+/** @param process "self" or a number */
+static bool read_confinement(const char *process, struct confinement *ret_confinement)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof(path), "/proc/%s/ns/user", process);
+    if (stat(path, &status) < 0) {
+        return false;
+    }
+    ret_confinement->namespace_device = status.st_dev;
+    ret_confinement->namespace_inode = status.st_ino;
+    snprintf(path, sizeof(path), "/proc/%s/status", process);
+    return read_seccomp(path, ret_confinement);
+}
+
+/** Whether a process is as free as we are. */
+static bool is_like_us(const char *process)
+{
+    struct confinement ours;
+    struct confinement theirs;
+    return read_confinement("self", &ours) && read_confinement(process, &theirs) &&
+           ours.namespace_device == theirs.namespace_device &&
+           ours.namespace_inode == theirs.namespace_inode &&
+           theirs.seccomp_mode <= ours.seccomp_mode &&
+           theirs.seccomp_filters <= ours.seccomp_filters;
+}
+
+static bool holds(const char *process, const char *socket_name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%s/fd", process);
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return false;
+    }
+    bool is_found = false;
+    const struct dirent *entry = NULL;
+    while (!is_found && (entry = readdir(folder)) != NULL) {
+        char target[64];
+        ssize_t len = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
+        if (len > 0) {
+            target[len] = '\0';
+            is_found = strcmp(target, socket_name) == 0;
+        }
+    }
+    closedir(folder);
+    return is_found;
+}
+
+/** Whether somebody holds the socket, and all of them are like us. */
+static bool is_held_by_us(uint64_t inode)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "socket:[%" PRIu64 "]", inode);
+    DIR *folder = opendir("/proc");
+    if (folder == NULL) {
+        return false;
+    }
+    bool is_found = false;
+    bool is_ours = true;
+    const struct dirent *entry = NULL;
+    while (is_ours && (entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && holds(entry->d_name, name)) {
+            is_found = true;
+            is_ours = is_like_us(entry->d_name);
+        }
+    }
+    closedir(folder);
+    return is_found && is_ours;
+}
+
+/** Another user than ours is trusted only if it is root, which could do everything anyway. */
+static bool is_other_root(uid_t user)
+{
+    return user == 0 && geteuid() != 0;
+}
+
+/** The numbers of the kernel's table for an address: the address in words of the host, the port. */
+static void table_text(const struct sockaddr_storage *address, bool is_wide, char *ret_text,
+                       size_t size)
+{
+    uint32_t words[4] = {0, 0, htonl(0xffff), 0};
+    unsigned port = 0;
+    if (address->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)address;
+        memcpy(words, &in->sin6_addr, sizeof(words));
+        port = ntohs(in->sin6_port);
+    } else {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)address;
+        words[3] = in->sin_addr.s_addr;
+        port = ntohs(in->sin_port);
+    }
+    if (is_wide) {
+        snprintf(ret_text, size, "%08" PRIX32 "%08" PRIX32 "%08" PRIX32 "%08" PRIX32 ":%04X",
+                 words[0], words[1], words[2], words[3], port);
+    } else {
+        snprintf(ret_text, size, "%08" PRIX32 ":%04X", words[3], port);
+    }
+}
+
+struct row {
+    char local[48];
+    char remote[48];
+    unsigned state;
+    unsigned user;
+    uint64_t inode;
+};
+
+static bool read_row(const char *line, struct row *ret_row)
+{
+    return sscanf(line, " %*[^:]: %47s %47s %x %*s %*s %*s %u %*s %" SCNu64, ret_row->local,
+                  ret_row->remote, &ret_row->state, &ret_row->user, &ret_row->inode) == 5;
+}
+
+/** @return whether the table has the connection from `from` to `to` */
+static bool find_row(const char *path, const char *from, const char *to, struct row *ret_row)
+{
+    auto_fclose FILE *file = fopen(path, "re");
+    char line[512];
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (read_row(line, ret_row) && strcmp(ret_row->local, from) == 0 &&
+            strcmp(ret_row->remote, to) == 0) {
+            return ret_row->state == STATE_ESTABLISHED || ret_row->state == STATE_FIN_WAIT2;
+        }
+    }
+    return false;
+}
+
+static bool find_peer(const struct sockaddr_storage *ours, const struct sockaddr_storage *theirs,
+                      struct row *ret_row)
+{
+    char from[48];
+    char to[48];
+    if (ours->ss_family == AF_INET) {
+        table_text(theirs, false, from, sizeof(from));
+        table_text(ours, false, to, sizeof(to));
+        if (find_row("/proc/net/tcp", from, to, ret_row)) {
+            return true;
+        }
+    }
+    table_text(theirs, true, from, sizeof(from));
+    table_text(ours, true, to, sizeof(to));
+    return find_row("/proc/net/tcp6", from, to, ret_row);
+}
+
+static bool is_same_over_tcp(int fd, const struct sockaddr_storage *ours)
+{
+    struct sockaddr_storage theirs = {0};
+    socklen_t len = sizeof(theirs);
+    struct row row;
+    if (getpeername(fd, (struct sockaddr *)&theirs, &len) < 0 || !find_peer(ours, &theirs, &row)) {
+        return false;
+    }
+    return is_other_root(row.user) || (row.user == geteuid() && is_held_by_us(row.inode));
+}
+
+static bool is_same_over_unix(int fd)
+{
+    struct ucred peer = {0};
+    socklen_t len = sizeof(peer);
+    char process[16];
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.pid <= 0) {
+        return false;
+    }
+    snprintf(process, sizeof(process), "%d", (int)peer.pid);
+    return is_other_root(peer.uid) || (peer.uid == geteuid() && is_like_us(process));
+}
+
+bool peer_is_same_user(int fd)
+{
+    struct sockaddr_storage ours = {0};
+    socklen_t len = sizeof(ours);
+    if (getsockname(fd, (struct sockaddr *)&ours, &len) < 0) {
+        return false;
+    }
+    switch (ours.ss_family) {
+    case AF_UNIX:
+        return is_same_over_unix(fd);
+    case AF_INET:
+    case AF_INET6:
+        return is_same_over_tcp(fd, &ours);
+    default:
+        return false;
+    }
+}
