@@ -4,7 +4,8 @@
 
     tools/test.py [--build FOLDER] [--only STAGE]...
 
-The stages are the rows of STAGES below. Each case is counted by itself: a cmocka case, a scenario, a
+The stages are the rows of STAGES below. After the build two lanes of stages run side by side: one works
+with that build, and mostly waits; the other one builds again with sanitizers and compilers. Each case is counted by itself: a cmocka case, a scenario, a
 code block, a check. Skipped ones are listed with their reason. The very last line is
 `N passed, N failed`; the exit code is 1 if anything failed or nothing ran.
 """
@@ -15,6 +16,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -145,21 +147,63 @@ def stage_clang(report, arguments):
     compiled(report, arguments, "clang")
 
 
-# Name, function, whether it belongs to `make test`.
+# Name, function, lane: what is in no lane of `make test` runs only when it is asked for.
+FIRST, WITH_BUILD, OTHER_BUILDS, ON_DEMAND = range(4)
 STAGES = [
-    ("build", stage_build, True),
-    ("checks", stage_checks, True),
-    ("tools", stage_tools, True),
-    ("meson", stage_meson, True),
-    ("docs", stage_docs, True),
-    ("mcp", stage_mcp, True),
-    ("models", stage_models, True),
-    ("acceptance", stage_acceptance, True),
-    ("address", stage_address, True),
-    ("thread", stage_thread, True),
-    ("gcc", stage_gcc, True),
-    ("clang", stage_clang, False),  # `address` compiles everything with clang -Werror already
+    ("build", stage_build, FIRST),
+    ("checks", stage_checks, WITH_BUILD),
+    ("tools", stage_tools, WITH_BUILD),
+    ("meson", stage_meson, WITH_BUILD),
+    ("docs", stage_docs, WITH_BUILD),
+    ("mcp", stage_mcp, WITH_BUILD),
+    ("models", stage_models, WITH_BUILD),
+    ("acceptance", stage_acceptance, WITH_BUILD),
+    ("address", stage_address, OTHER_BUILDS),
+    ("thread", stage_thread, OTHER_BUILDS),
+    ("gcc", stage_gcc, OTHER_BUILDS),
+    # `address` compiles everything with clang -Werror already.
+    ("clang", stage_clang, ON_DEMAND),
 ]
+
+
+class Run:
+    """One run of stages, on as many threads as there are lanes."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.report = Report()
+        self.lock = threading.Lock()
+
+    def is_wanted(self, name, lane):
+        only = self.arguments.only
+        return name in only if only else lane != ON_DEMAND
+
+    def stage(self, name, function):
+        """@return whether the stages behind it make sense"""
+        begin = time.monotonic()
+        stage = Report()
+        try:
+            goes_on = function(stage, self.arguments)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            stage.failed(f"{name}: the stage broke", str(error))
+            goes_on = True
+        with self.lock:
+            self.report.take_in(name, stage, time.monotonic() - begin)
+        return goes_on is not False
+
+    def lane(self, lanes):
+        for name, function, lane in STAGES:
+            if lane in lanes and self.is_wanted(name, lane) and not self.stage(name, function):
+                return False
+        return True
+
+    def all(self):
+        if not self.lane({FIRST}):
+            return
+        others = threading.Thread(target=self.lane, args=({OTHER_BUILDS, ON_DEMAND},))
+        others.start()
+        self.lane({WITH_BUILD})
+        others.join()
 
 
 def main():
@@ -168,22 +212,10 @@ def main():
     parser.add_argument("--only", action="append", choices=[name for name, _, _ in STAGES])
     arguments = parser.parse_args()
     os.chdir(ROOT)
-    report = Report()
-    for name, function, is_default in STAGES:
-        if not (name in arguments.only if arguments.only else is_default):
-            continue
-        begin = time.monotonic()
-        goes_on = function(report, arguments)
-        report.stage(name, time.monotonic() - begin)
-        if goes_on is False:
-            break
-    return report.finish()
+    run_of_stages = Run(arguments)
+    run_of_stages.all()
+    return run_of_stages.report.finish()
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except subprocess.SubprocessError as error:
-        print(error, file=sys.stderr)
-        print("0 passed, 1 failed")
-        sys.exit(1)
+    sys.exit(main())

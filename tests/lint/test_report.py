@@ -52,6 +52,18 @@ class Counting(unittest.TestCase):
         self.assertEqual(self.finish(), (0, "1 passed, 0 failed"))
         self.assertIn("skipped: b: needs root", self.shown.getvalue())
 
+    def test_a_stage_is_shown_whole_and_counted(self):
+        stage = Report()
+        stage.passed("a", 2)
+        stage.failed("b", "went wrong")
+        stage.skipped("c", "no root")
+        self.count(self.report.take_in, "stage", stage, 1.5)
+        lines = self.shown.getvalue().splitlines()
+        self.assertEqual(lines[:2], ["FAILED: b", "    went wrong"])
+        self.assertRegex(lines[2], r"^stage +2 passed +1 failed +1 skipped +1\.5 s$")
+        self.assertEqual(self.finish(), (1, "2 passed, 1 failed"))
+        self.assertEqual(self.shown.getvalue().count("went wrong"), 1)
+
     def test_a_program_that_crashes_after_good_cases_fails(self):
         entry = {"name": "x", "result": "FAIL", "stdout": "ok 1 - adds\n", "stderr": ""}
         self.count(meson.count, self.report, "main", entry)

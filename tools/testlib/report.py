@@ -33,21 +33,21 @@ def tap_cases(text):
 
 
 class Report:
+    """Results of one stage, or of several that were taken in. One thread."""
+
     def __init__(self):
         self.pass_count = 0
         self.failures = []
         self.skips = []
-        self.stage_start = (0, 0, 0)
+        self.text = []  # what is to be printed about failures
 
     def passed(self, _name, count=1):
         self.pass_count += count
 
     def failed(self, name, output=""):
         self.failures.append(name)
-        print(f"FAILED: {name}")
-        for line in output.strip().splitlines()[-SHOWN_LINES:]:
-            print(f"    {line}")
-        print(end="", flush=True)
+        self.text.append(f"FAILED: {name}")
+        self.text += [f"    {line}" for line in output.strip().splitlines()[-SHOWN_LINES:]]
 
     def skipped(self, name, reason):
         self.skips.append((name, reason.strip() or "no reason given"))
@@ -77,14 +77,21 @@ class Report:
         if result.returncode != 0 and len(self.failures) == count_before or seen == 0:
             self.failed(f"{group}: exit code {result.returncode}, {seen} cases", result.stdout)
 
-    def stage(self, name, seconds):
-        now = (self.pass_count, len(self.failures), len(self.skips))
-        passed, failed, skipped = (a - b for a, b in zip(now, self.stage_start))
-        self.stage_start = now
+    def take_in(self, name, stage, seconds):
+        """Print how a stage went and add its results."""
+        for line in stage.text:
+            print(line)
+        counts = (stage.pass_count, len(stage.failures), len(stage.skips))
+        passed, failed, skipped = counts
         print(f"{name:12} {passed:5} passed {failed:3} failed {skipped:3} skipped {seconds:6.1f} s")
         print(end="", flush=True)
+        self.pass_count += stage.pass_count
+        self.failures += stage.failures
+        self.skips += stage.skips
 
     def finish(self):
+        for line in self.text:
+            print(line)
         for name, reason in self.skips:
             print(f"skipped: {name}: {reason}")
         for name in self.failures:
