@@ -9,7 +9,6 @@
 #include "loop/detect.h"
 #include "os/file.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,23 +88,6 @@ int run_values_find_policy(struct run_values *values, struct rondo_error *err)
                : error_set_errno(err, RONDO_ERR_NOT_FOUND, errno, "--policy %s", values->policy);
 }
 
-/** An agent id from the command's name: what an id must not hold becomes '-'. */
-static char *agent_from_command(const char *command)
-{
-    const char *slash = strrchr(command, '/');
-    char *id = memory_dup_string(slash == NULL ? command : slash + 1);
-    size_t len = strlen(id);
-    for (size_t i = 0; i < len; i++) {
-        bool is_plain = isalnum((unsigned char)id[i]) || strchr("-_.", id[i]) != NULL;
-        bool is_first = i == 0 && (id[i] == '.' || id[i] == '-');
-        id[i] = is_plain && !is_first ? id[i] : '_';
-    }
-    if (len > LIMIT_AGENT_ID_LEN) {
-        id[LIMIT_AGENT_ID_LEN] = '\0';
-    }
-    return id;
-}
-
 static int take_command(struct run_values *values, int argc, char **command,
                         struct rondo_error *err)
 {
@@ -119,7 +101,7 @@ static int take_command(struct run_values *values, int argc, char **command,
     }
     values->spec.kind = memory_dup_string("command");
     if (values->spec.agent_id == NULL) {
-        values->spec.agent_id = agent_from_command(command[0]);
+        values->spec.agent_id = loop_spec_agent_of(command[0]);
     }
     return 0;
 }

@@ -20,6 +20,22 @@ struct loop_spec loop_spec_default(void)
     };
 }
 
+char *loop_spec_agent_of(const char *command)
+{
+    const char *slash = strrchr(command, '/');
+    char *id = memory_dup_string(slash == NULL || slash[1] == '\0' ? command : slash + 1);
+    size_t len = strlen(id);
+    for (size_t i = 0; i < len; i++) {
+        bool is_plain = isalnum((unsigned char)id[i]) || strchr("-_.", id[i]) != NULL;
+        bool is_first = i == 0 && (id[i] == '.' || id[i] == '-');
+        id[i] = is_plain && !is_first ? id[i] : '_';
+    }
+    if (len > LIMIT_AGENT_ID_LEN) {
+        id[LIMIT_AGENT_ID_LEN] = '\0';
+    }
+    return id;
+}
+
 static void free_list(char **list)
 {
     for (size_t i = 0; list != NULL && list[i] != NULL; i++) {

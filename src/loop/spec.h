@@ -76,6 +76,9 @@ struct loop_spec {
 /** Defaults for everything; agent_id, kind and workspace are for the caller to set. */
 struct loop_spec loop_spec_default(void);
 
+/** An agent id made of a command's name: what an id must not hold becomes '_'. Owned. */
+char *loop_spec_agent_of(const char *command);
+
 /** Release everything that the spec owns. */
 void loop_spec_fini(struct loop_spec *spec);
 

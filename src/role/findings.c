@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/plain.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,6 +30,39 @@ size_t role_findings_errors(const struct role_findings *findings)
         errors += findings->items[i].severity == ROLE_ERROR ? 1 : 0;
     }
     return errors;
+}
+
+static void add_clean(const char *text, struct buf *out)
+{
+    text_clean(text, strlen(text), out);
+}
+
+static void write_finding(const struct role_finding *finding, const char *file, struct buf *out)
+{
+    add_clean(file, out);
+    if (finding->line > 0) {
+        buf_printf(out, ":%zu:%zu", finding->line, finding->column);
+    }
+    buf_append_string(out, finding->severity == ROLE_ERROR ? ": error: " : ": warning: ");
+    if (finding->path != NULL && finding->path[0] != '\0') {
+        add_clean(finding->path, out);
+        buf_append_string(out, ": ");
+    }
+    add_clean(finding->message, out);
+    if (finding->hint != NULL) {
+        buf_append_string(out, " (");
+        add_clean(finding->hint, out);
+        buf_append_string(out, ")");
+    }
+    buf_append_string(out, "\n");
+}
+
+void role_findings_write(const struct role_findings *findings, const char *file,
+                         struct buf *ret_text)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        write_finding(&findings->items[i], file, ret_text);
+    }
 }
 
 /** A warning that an error may take the place of when there is no room; or -1. */

@@ -41,6 +41,12 @@ struct role_findings {
 void role_findings_fini(struct role_findings *findings);
 /** Number of errors among them. */
 size_t role_findings_errors(const struct role_findings *findings);
+/**
+ * Append them as text, one a line: "FILE:LINE:COLUMN: error: PATH: MESSAGE (HINT)".
+ * @param file as people know it
+ */
+void role_findings_write(const struct role_findings *findings, const char *file,
+                         struct buf *ret_text);
 
 struct role_model {
     char *provider;
