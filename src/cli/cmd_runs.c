@@ -141,6 +141,7 @@ static void add_json(struct listing *listing, const struct store_run *run)
     json_write_int(&writer, "conditions_total", run->summary.conditions_total);
     json_write_int(&writer, "tokens", run->summary.tokens);
     json_write_raw(&writer, "cost", buf_string(&cost));
+    json_write_int(&writer, "warnings", run->summary.warnings);
     write_time(&writer, "created", run->created_ns);
     write_time(&writer, "updated", run->updated_ns);
     write_time(&writer, "ended", run->ended_ns);

@@ -191,6 +191,8 @@ static int update_run(struct sqlite_connection *writer, const struct commit_stat
     sqlite_bind_unsigned(statement, 13, state->last_position);
     sqlite_bind_unsigned(statement, 14, state->row.last_checkpoint);
     sqlite_bind_number(statement, 15, state->last_checkpoint_key);
+    sqlite_bind_number(statement, 16, summary->warnings);
+    sqlite_bind_number(statement, 17, summary->is_paused);
     rc = sqlite_run(writer, statement, "update a run", err);
     if (rc == 0 && batch->lease_ns == 0) {
         rc = run_for_key(writer, SQL_RUN_GIVE_UP, state->key, 0, "give a run up", err);

@@ -34,13 +34,15 @@ void sqlite_read_run(sqlite3_stmt *statement, struct store_run *ret_run, int64_t
                     .conditions_met = (uint32_t)sqlite3_column_int64(statement, 13),
                     .conditions_total = (uint32_t)sqlite3_column_int64(statement, 14),
                     .tokens = sqlite3_column_int64(statement, 15),
-                    .cost_micro = sqlite3_column_int64(statement, 16)},
-        .last_seq = (uint64_t)sqlite3_column_int64(statement, 17),
+                    .cost_micro = sqlite3_column_int64(statement, 16),
+                    .warnings = (uint32_t)sqlite3_column_int64(statement, 17),
+                    .is_paused = sqlite3_column_int(statement, 18) != 0},
+        .last_seq = (uint64_t)sqlite3_column_int64(statement, 19),
     };
     copy_text(ret_run->id, sizeof(ret_run->id), statement, 0);
     copy_text(ret_run->agent_id, sizeof(ret_run->agent_id), statement, 1);
     copy_text(ret_run->owner, sizeof(ret_run->owner), statement, 3);
-    *ret_key = sqlite3_column_int64(statement, 18);
+    *ret_key = sqlite3_column_int64(statement, 20);
 }
 
 /** Step a statement that gives at most one run. @return 1 found, 0 not, or a negative code */
@@ -135,6 +137,8 @@ static int insert_run(struct sqlite_connection *writer, const struct store_run *
     sqlite_bind_number(statement, 13, summary->tokens);
     sqlite_bind_number(statement, 14, summary->cost_micro);
     sqlite_bind_unsigned(statement, 15, run->last_seq);
+    sqlite_bind_number(statement, 16, summary->warnings);
+    sqlite_bind_number(statement, 17, summary->is_paused);
     return sqlite_run(writer, statement, "create a run", err);
 }
 

@@ -6,7 +6,7 @@
 #define RUN_COLUMNS                                                                    \
     "id, agent_id, is_exclusive, owner, epoch, lease_until_ns, alive_ns, created_ns, " \
     "updated_ns, ended_ns, status, iteration, iteration_limit, conditions_met, "       \
-    "conditions_total, tokens, cost_micro, last_seq, key "
+    "conditions_total, tokens, cost_micro, warnings, is_paused, last_seq, key "
 
 /* Order of the columns that the checkpoint reader expects; fold and state follow. */
 #define CHECKPOINT_COLUMNS                                                           \
@@ -58,9 +58,9 @@ const char *const sqlite_statements[SQL_COUNT] = {
         "INSERT INTO runs (id, agent_id, is_exclusive, owner, epoch, lease_until_ns, alive_ns,"
         " created_ns, updated_ns, ended_ns, status, iteration, iteration_limit, conditions_met,"
         " conditions_total, tokens, cost_micro, last_seq, last_position, last_checkpoint,"
-        " last_checkpoint_key) "
+        " last_checkpoint_key, warnings, is_paused) "
         "VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0, "
-        "0, 0)",
+        "0, 0, ?16, ?17)",
     [SQL_RUN_CLAIM] = "UPDATE runs SET owner = ?2, lease_until_ns = ?3, alive_ns = ?4,"
                       " epoch = epoch + 1 WHERE key = ?1",
     [SQL_RUN_EXPIRE] =
@@ -71,7 +71,8 @@ const char *const sqlite_statements[SQL_COUNT] = {
         "UPDATE runs SET lease_until_ns = ?2, alive_ns = ?3, updated_ns = ?3, ended_ns = ?4,"
         " status = ?5, iteration = ?6, iteration_limit = ?7, conditions_met = ?8,"
         " conditions_total = ?9, tokens = ?10, cost_micro = ?11, last_seq = ?12,"
-        " last_position = ?13, last_checkpoint = ?14, last_checkpoint_key = ?15 WHERE key = ?1",
+        " last_position = ?13, last_checkpoint = ?14, last_checkpoint_key = ?15,"
+        " warnings = ?16, is_paused = ?17 WHERE key = ?1",
     [SQL_RUN_SET_LAST] = "UPDATE runs SET last_position = ?2 WHERE key = ?1",
     [SQL_RUN_GIVE_UP] = "UPDATE runs SET owner = '' WHERE key = ?1",
     [SQL_RUN_LIST] = "SELECT " RUN_COLUMNS "FROM runs WHERE (?1 IS NULL OR agent_id = ?1)"

@@ -11,11 +11,11 @@ enum sqlite_sql {
     SQL_RUN_FOR_COMMIT,  /**< ?1 id, ?2 mail that is taken: see struct run_state */
     SQL_RUN_OTHER_OWNED, /**< ?1 agent, ?2 own key, ?3 is exclusive: the one held longest */
     SQL_RUN_EVICT,       /**< parameters as above */
-    SQL_RUN_INSERT,      /**< ?1 id ... ?15, see insert_run */
+    SQL_RUN_INSERT,      /**< ?1 id ... ?17, see insert_run */
     SQL_RUN_CLAIM,       /**< ?1 key, ?2 owner, ?3 lease end, ?4 now */
     SQL_RUN_EXPIRE,      /**< ?1 id, ?2 epoch */
     SQL_RUN_RENEW,       /**< ?1 owner, ?2 lease end, ?3 now */
-    SQL_RUN_UPDATE,      /**< ?1 key, ?2 ... ?14, see update_run */
+    SQL_RUN_UPDATE,      /**< ?1 key, ?2 ... ?17, see update_run */
     SQL_RUN_SET_LAST,    /**< ?1 key, ?2 last position */
     SQL_RUN_GIVE_UP,     /**< ?1 key */
     SQL_RUN_LIST,        /**< ?1 agent or NULL, ?2 only running, ?3 limit */

@@ -45,7 +45,9 @@ static void a_new_run_is_held_by_its_creator_at_epoch_1(void **state)
 static void a_new_run_has_its_summary_and_first_events(void **state)
 {
     struct store *store = ((struct contract *)*state)->store;
-    struct store_run run = {.id = RUN_A, .agent_id = "agent", .summary = {.iteration_limit = 9}};
+    struct store_run run = {.id = RUN_A,
+                            .agent_id = "agent",
+                            .summary = {.iteration_limit = 9, .warnings = 4, .is_paused = true}};
     struct store_event first[] = {test_event("{\"n\":1}"), test_event("{\"n\":2}")};
     struct store_claim claim = {.owner = "owner-a", .lease_ns = TEST_LEASE_NS};
     struct store_claim_result result;
@@ -53,6 +55,8 @@ static void a_new_run_has_its_summary_and_first_events(void **state)
     run = test_get(store, RUN_A);
     assert_int_equal(run.last_seq, 2);
     assert_int_equal(run.summary.iteration_limit, 9);
+    assert_int_equal(run.summary.warnings, 4);
+    assert_true(run.summary.is_paused);
     assert_int_equal(test_count_events(store, RUN_A), 2);
     test_append(store, RUN_A, 3, "{}");
     assert_int_equal(test_count_events(store, RUN_A), 3);

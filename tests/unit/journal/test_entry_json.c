@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/entry_json.h"
+
+#include "base/buf.h"
+#include "cases.h"
+
+static const char expected[] =
+    "{\"run_id\":\"01900000-0000-7000-8000-00000000000a\",\"seq\":3,\"position\":17,"
+    "\"time\":\"2023-11-14T22:13:20.000Z\",\"type\":\"test.event\",\"data\":{\"a\":1}}";
+
+static void an_event_is_one_object_with_its_place(void **state)
+{
+    (void)state;
+    auto_buf struct buf out = {0};
+    const struct store_event event = {
+        .run_id = "01900000-0000-7000-8000-00000000000a",
+        .position = 17,
+        .seq = 3,
+        .time_ns = INT64_C(1700000000000000000),
+        .type = "test.event",
+        .data = "{\"a\":1}",
+        .data_len = 7,
+    };
+    event_json_object(&event, &out);
+    assert_string_equal(buf_string(&out), expected);
+}
+
+static void an_event_that_was_read_is_the_same_object_on_a_line(void **state)
+{
+    (void)state;
+    auto_buf struct buf out = {0};
+    const struct journal_entry entry = {
+        .run_id = "01900000-0000-7000-8000-00000000000a",
+        .position = 17,
+        .data = "{\"a\":1}",
+        .type_name = "test.event",
+        .event = {.seq = 3, .time_ns = INT64_C(1700000000000000000)},
+    };
+    event_json(&entry, &out);
+    assert_int_equal(out.len, sizeof(expected));
+    assert_memory_equal(out.data, expected, sizeof(expected) - 1);
+    assert_int_equal(out.data[out.len - 1], '\n');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_event_is_one_object_with_its_place),
+        cmocka_unit_test(an_event_that_was_read_is_the_same_object_on_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
