@@ -128,7 +128,7 @@ enum rondo_turn rondo_loop_next(struct rondo_loop *loop)
         report_body(loop);
     }
     loop->error = (struct rondo_error){0};
-    loop->turn = turn_of(loop, loop_next(loop->loop, &loop->error));
+    loop->turn = turn_of(loop, loop_next_unpaused(loop->loop, &loop->error));
     if (loop->turn != RONDO_BROKEN) {
         loop->error = (struct rondo_error){0}; /* What was tried again in the end went well. */
     }

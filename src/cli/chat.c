@@ -32,7 +32,7 @@ static int answer_until(struct chat *chat, const char *words, struct cancel *int
 {
     struct display *display =
         run_display_start(chat->session, chat->loop, chat->values, chat->shown);
-    int turn = loop_next(chat->loop, err);
+    int turn = loop_next_unpaused(chat->loop, err);
     if (turn == LOOP_BODY) {
         int r = run_agent_answer(chat->agent, display, words, interrupt, err);
         turn = r < 0 ? r : turn;

@@ -161,6 +161,7 @@ static bool is_shown_live(const struct journal_entry *entry)
 {
     static const bool is_shown[JOURNAL_TYPE_COUNT] = {
         [JOURNAL_RUN_OPTIONS] = true,      [JOURNAL_STOP_REQUESTED] = true,
+        [JOURNAL_PAUSED] = true,           [JOURNAL_CONTINUED] = true,
         [JOURNAL_GATE_DENIED] = true,      [JOURNAL_ITERATION_INTERRUPTED] = true,
         [JOURNAL_FINISH_REJECTED] = true,  [JOURNAL_CHECKPOINT_CORRUPT] = true,
         [JOURNAL_STORAGE_DEGRADED] = true, [JOURNAL_NOTE] = true,
@@ -226,7 +227,8 @@ static bool is_shown_in_answer(const struct journal_entry *entry)
         [JOURNAL_POLICY_REFUSED] = true,     [JOURNAL_POLICY_CHANGED] = true,
         [JOURNAL_GATE_DENIED] = true,        [JOURNAL_STEP_DENIED] = true,
         [JOURNAL_STOP_REQUESTED] = true,     [JOURNAL_STORAGE_DEGRADED] = true,
-        [JOURNAL_CHECKPOINT_CORRUPT] = true,
+        [JOURNAL_CHECKPOINT_CORRUPT] = true, [JOURNAL_PAUSED] = true,
+        [JOURNAL_CONTINUED] = true,
     };
     return entry->is_known && is_shown[entry->event.type];
 }

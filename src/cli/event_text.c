@@ -42,6 +42,8 @@ static void tell_claimed(const struct telling *telling)
         {"resume", "resumed"},
         {"takeover", "taken over from a process that is gone"},
         {"reopen", "reopened"},
+        {"control", "held for a moment to record what somebody wants"},
+        {"fork", "begun as a fork"},
     };
     const char *how = telling->event->how == NULL ? "" : telling->event->how;
     const char *text = "claimed";
@@ -57,7 +59,33 @@ static void tell_claimed(const struct telling *telling)
 
 static void tell_options(const struct telling *telling)
 {
-    buf_append_string(telling->out, "options changed");
+    bool is_limits = telling->event->by != NULL;
+    buf_append_string(telling->out, is_limits ? "limits changed" : "options changed");
+    telling_add_words(telling, " by ", telling->event->by);
+}
+
+static void tell_paused(const struct telling *telling)
+{
+    telling_add_words(telling, "paused by ", telling->event->by);
+    buf_append_string(telling->out, telling->event->by == NULL ? "paused" : "");
+    telling_add_words(telling, ": ", telling->event->message);
+}
+
+static void tell_continued(const struct telling *telling)
+{
+    telling_add_words(telling, "continued by ", telling->event->by);
+    buf_append_string(telling->out, telling->event->by == NULL ? "continued" : "");
+}
+
+static void tell_forked(const struct telling *telling)
+{
+    const struct journal_event *event = telling->event;
+    buf_printf(telling->out, "forked at event %" PRId64, event->forked_seq);
+    if (event->checkpoint > 0) {
+        buf_printf(telling->out, ", checkpoint %" PRId64, event->checkpoint);
+    }
+    telling_add_words(telling, " of run ", event->forked_from);
+    telling_add_words(telling, " by ", event->by);
 }
 
 static void tell_stop_requested(const struct telling *telling)
@@ -289,6 +317,9 @@ static void (*const tellers[JOURNAL_TYPE_COUNT])(const struct telling *telling) 
     [JOURNAL_RUN_CLAIMED] = tell_claimed,
     [JOURNAL_RUN_OPTIONS] = tell_options,
     [JOURNAL_STOP_REQUESTED] = tell_stop_requested,
+    [JOURNAL_PAUSED] = tell_paused,
+    [JOURNAL_CONTINUED] = tell_continued,
+    [JOURNAL_FORKED] = tell_forked,
     [JOURNAL_POLICY_CHANGED] = tell_policy,
     [JOURNAL_POLICY_REFUSED] = tell_policy_refused,
     [JOURNAL_LIMIT_WARNING] = tell_warning,

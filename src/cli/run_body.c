@@ -203,7 +203,7 @@ static int run_once(struct run_body *body, struct rondo_error *err)
 int run_body_execute(struct run_body *body, struct rondo_error *err)
 {
     int turn;
-    while ((turn = loop_next(body->loop, err)) == LOOP_BODY) {
+    while ((turn = loop_next_unpaused(body->loop, err)) == LOOP_BODY) {
         display_store_failing(body->display, loop_is_degraded(body->loop));
         display_iteration(body->display, loop_state(body->loop)->iteration);
         int r = run_once(body, err);

@@ -10,6 +10,7 @@
 
 enum kind {
     KIND_INT,
+    KIND_COUNT, /* a number that is left out when it is 0 */
     KIND_TEXT,
     KIND_OUTPUT, /* text with a length of its own, which may hold any bytes */
     KIND_JSON,
@@ -42,6 +43,8 @@ enum field_id {
     F_TOKENS_CACHED,
     F_TOKENS_REASONING,
     F_DELAY,
+    F_FORKED_SEQ,
+    F_CHECKPOINT,
     F_AGENT_ID,
     F_VERSION,
     F_OWNER,
@@ -71,6 +74,7 @@ enum field_id {
     F_CALL_ID,
     F_ARGUMENTS,
     F_REQUEST_ID,
+    F_FORKED_FROM,
     F_SPEC,
     F_ATTRIBUTES,
     F_CUSTOM_DATA,
@@ -121,11 +125,18 @@ static const struct {
     [F_TOKENS_CACHED] = FIELD(tokens_cached, KIND_INT, "tokens read from the provider's cache"),
     [F_TOKENS_REASONING] = FIELD(tokens_reasoning, KIND_INT, "tokens spent on reasoning"),
     [F_DELAY] = FIELD(delay_ns, KIND_INT, "time until the next attempt, ns"),
+    [F_FORKED_SEQ] = FIELD(forked_seq, KIND_COUNT,
+                           "last event that was copied from the other run; what comes behind it is "
+                           "the fork's own"),
+    [F_CHECKPOINT] =
+        FIELD(checkpoint, KIND_COUNT, "checkpoint of the other run that it goes on from"),
     [F_AGENT_ID] = FIELD(agent_id, KIND_TEXT, "stable name of the agent"),
     [F_VERSION] = FIELD(version, KIND_TEXT, "version of Rondo"),
     [F_OWNER] = FIELD(owner, KIND_TEXT, "process that executes the run"),
-    [F_HOW] = FIELD(how, KIND_TEXT,
-                    "start, resume, takeover or reopen; for checkpoints interval, demand or final"),
+    [F_HOW] =
+        FIELD(how, KIND_TEXT,
+              "start, resume, takeover, reopen, control (held for a moment to change something) or "
+              "fork; for checkpoints interval, demand or final"),
     [F_OUTCOME] =
         FIELD(outcome, KIND_TEXT,
               "ok, failed, timeout, crashed or error; of a reply the failure's name; of a tool "
@@ -156,6 +167,7 @@ static const struct {
     [F_ARGUMENTS] =
         FIELD(arguments, KIND_TEXT, "arguments, cut for people; model.replied has them whole"),
     [F_REQUEST_ID] = FIELD(request_id, KIND_TEXT, "the provider's id of the request"),
+    [F_FORKED_FROM] = FIELD(forked_from, KIND_TEXT, "run that this one is a fork of"),
     [F_DECISION] = FIELD(decision, KIND_TEXT, "Cedar's plain decision: allow or deny"),
     [F_SPEC] = FIELD(spec, KIND_JSON, "options of the run"),
     [F_ATTRIBUTES] = FIELD(attributes, KIND_JSON, "attributes given by the caller"),
@@ -181,16 +193,26 @@ static const struct {
 } types[JOURNAL_TYPE_COUNT] = {
     [JOURNAL_RUN_CREATED] = {"run.created",
                              "The run exists; always event 1.",
-                             {F_FORMAT, F_VERSION, F_AGENT_ID, F_SPEC, END}},
+                             {F_FORMAT, F_VERSION, F_AGENT_ID, F_SPEC, F_FORKED_FROM, F_FORKED_SEQ,
+                              F_CHECKPOINT, END}},
     [JOURNAL_RUN_CLAIMED] = {"run.claimed",
                              "A process began to execute the run.",
                              {F_EPOCH, F_OWNER, F_HOW, F_ALIVE, F_NUMBER, F_MESSAGE, END}},
     [JOURNAL_RUN_OPTIONS] = {"run.options",
-                             "The options were changed when the run was resumed.",
-                             {F_SPEC, END}},
+                             "The options were changed: when the run was resumed, or, with `by`, "
+                             "limits alone while it went on.",
+                             {F_SPEC, F_BY, END}},
     [JOURNAL_STOP_REQUESTED] = {"run.stop_requested",
                                 "Somebody asked the run to stop.",
                                 {F_BY, F_MESSAGE, END}},
+    [JOURNAL_PAUSED] = {"run.paused",
+                        "No further iteration begins until the run is continued. Time spent so is "
+                        "not active time.",
+                        {F_BY, F_MESSAGE, END}},
+    [JOURNAL_CONTINUED] = {"run.continued", "A paused run goes on.", {F_BY, END}},
+    [JOURNAL_FORKED] = {"run.forked",
+                        "The run is a copy of another one up to here, and goes on by itself.",
+                        {F_BY, F_FORKED_FROM, F_FORKED_SEQ, F_CHECKPOINT, END}},
     [JOURNAL_POLICY_CHANGED] = {"policy.changed",
                                 "Other policies are in force from here on. Also the first event "
                                 "of a run's policies, when they come from a file.",
@@ -341,9 +363,10 @@ void journal_encode(const struct journal_event *event, struct buf *ret_buf)
     struct json_writer writer = json_writer(ret_buf);
     json_begin_object(&writer, NULL);
     for (const enum field_id *id = types[event->type].fields; *id != END; id++) {
-        if (fields[*id].kind == KIND_INT) {
+        bool is_number = fields[*id].kind == KIND_INT || fields[*id].kind == KIND_COUNT;
+        if (fields[*id].kind == KIND_INT || (is_number && get_int(event, *id) != 0)) {
             json_write_int(&writer, fields[*id].name, get_int(event, *id));
-        } else {
+        } else if (!is_number) {
             encode_text(event, *id, &writer);
         }
     }
@@ -358,7 +381,8 @@ static bool decode_field(struct json_object *root, enum field_id id, struct jour
         return true;
     }
     switch (fields[id].kind) {
-    case KIND_INT: {
+    case KIND_INT:
+    case KIND_COUNT: {
         int64_t number = json_object_get_int64(value);
         memcpy((char *)event + fields[id].offset, &number, sizeof(number));
         return json_object_is_type(value, json_type_int);
@@ -408,8 +432,11 @@ int journal_decode(const char *type_name, const char *data, size_t len,
 
 void journal_describe(struct buf *ret_buf)
 {
-    static const char *const kinds[] = {
-        [KIND_INT] = "integer", [KIND_TEXT] = "text", [KIND_OUTPUT] = "text", [KIND_JSON] = "JSON"};
+    static const char *const kinds[] = {[KIND_INT] = "integer",
+                                        [KIND_COUNT] = "integer",
+                                        [KIND_TEXT] = "text",
+                                        [KIND_OUTPUT] = "text",
+                                        [KIND_JSON] = "JSON"};
     for (unsigned i = 0; i < JOURNAL_TYPE_COUNT; i++) {
         buf_printf(ret_buf, "## %s\n\n%s\n\n| field | type | meaning |\n|---|---|---|\n",
                    types[i].name, types[i].help);

@@ -27,6 +27,9 @@ enum journal_type {
     JOURNAL_RUN_CLAIMED,
     JOURNAL_RUN_OPTIONS,
     JOURNAL_STOP_REQUESTED,
+    JOURNAL_PAUSED,
+    JOURNAL_CONTINUED,
+    JOURNAL_FORKED,
     JOURNAL_POLICY_CHANGED,
     JOURNAL_POLICY_REFUSED,
     JOURNAL_LIMIT_WARNING,
@@ -89,6 +92,8 @@ struct journal_event {
     int64_t tokens_cached;
     int64_t tokens_reasoning;
     int64_t delay_ns;
+    int64_t forked_seq;
+    int64_t checkpoint;
     const char *agent_id;
     const char *version;
     const char *owner;
@@ -119,6 +124,7 @@ struct journal_event {
     const char *call_id;
     const char *arguments;
     const char *request_id;
+    const char *forked_from;
     const char *spec;        /**< JSON */
     const char *attributes;  /**< JSON */
     const char *custom_data; /**< JSON */

@@ -38,6 +38,12 @@ const char *run_limit_name(enum run_limit limit)
     return names[limit];
 }
 
+bool run_stands_still(const struct run_state *state)
+{
+    /* A run without exit conditions stays behind its body; verifying begins with an event. */
+    return state->is_paused && (state->phase == PHASE_READY || state->phase == PHASE_BODY_DONE);
+}
+
 uint64_t run_current_iteration(const struct run_state *state)
 {
     return state->phase == PHASE_IN_BODY ? state->iteration : state->finished;
@@ -64,12 +70,14 @@ static int64_t add_saturating(int64_t a, int64_t b)
 
 /**
  * Count the time since the event before. A claim begins a new stretch: of the time before it only
- * the part counts in which the former owner was alive.
+ * the part counts in which the former owner was alive. A pause that was asked for in a body begins
+ * behind it.
  */
 static void fold_time(struct run_state *state, const struct journal_event *event)
 {
     int64_t until = event->type == JOURNAL_RUN_CLAIMED ? event->alive_ns : event->time_ns;
-    if (state->last_event_ns != 0 && until > state->last_event_ns) {
+    bool is_counted = state->last_event_ns != 0 && !run_stands_still(state);
+    if (is_counted && until > state->last_event_ns) {
         state->active_ns =
             add_saturating(state->active_ns, add_saturating(until, -state->last_event_ns));
     }
@@ -261,6 +269,7 @@ static void fold_warning(struct run_state *state, const struct journal_event *ev
             state->warned[i] = event->limit > 0 ? event->limit : 0;
         }
     }
+    state->warnings++;
 }
 
 static void fold_policy(struct run_state *state, const struct journal_event *event)
@@ -281,6 +290,7 @@ static void fold_step_denied(struct run_state *state, const struct journal_event
 static void fold_run_finished(struct run_state *state, const struct journal_event *event)
 {
     state->phase = PHASE_ENDED;
+    state->is_paused = false;
     if (event->status == NULL || !status_from_name(event->status, &state->status)) {
         state->status = RONDO_ERROR;
     }
@@ -312,20 +322,32 @@ static void fold_checkpoint(struct run_state *state, const struct journal_event 
     state->checkpoint_iteration = state->finished;
 }
 
+/** Options with a name are limits that somebody changed: what was verified stays so. */
+static void fold_options(struct run_state *state, const struct journal_event *event)
+{
+    state->spec_seq = event->seq;
+    if (event->by == NULL) {
+        state->condition_count = 0;
+        state->verified = 0;
+    }
+}
+
 static void fold_by_type(struct run_state *state, const struct journal_event *event)
 {
     switch (event->type) {
     case JOURNAL_RUN_CREATED:
     case JOURNAL_RUN_OPTIONS:
-        state->spec_seq = event->seq;
-        state->condition_count = 0;
-        state->verified = 0;
+        fold_options(state, event);
         break;
     case JOURNAL_RUN_CLAIMED:
         fold_claimed(state, event);
         break;
     case JOURNAL_STOP_REQUESTED:
         state->is_stop_requested = true;
+        break;
+    case JOURNAL_PAUSED:
+    case JOURNAL_CONTINUED:
+        state->is_paused = event->type == JOURNAL_PAUSED;
         break;
     case JOURNAL_ITERATION_STARTED:
         fold_started(state, event);
@@ -366,6 +388,7 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
     case JOURNAL_CHECKPOINT_CORRUPT:
     case JOURNAL_STORAGE_DEGRADED:
     case JOURNAL_NOTE:
+    case JOURNAL_FORKED:
     case JOURNAL_MODEL_RETRYING:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:

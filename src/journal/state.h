@@ -79,9 +79,11 @@ struct run_state {
     enum rondo_status denied; /**< status that a gate or an unrecoverable error demands; else
                                    RONDO_RUNNING */
     bool is_stop_requested;
+    bool is_paused;         /**< no iteration begins until the run is continued */
     bool is_body_verified;  /**< all conditions were evaluated as the last thing in the body */
     uint64_t finish_denied; /**< `finished` when policies last denied the finish */
     int64_t warned[RUN_LIMIT_COUNT];     /**< values of limits that were warned about */
+    uint64_t warnings;                   /**< limit.warning events so far */
     char policy_sha256[RUN_DIGEST_SIZE]; /**< policies in force; "" = built in */
     uint32_t condition_count;
     struct run_condition conditions[LIMIT_CONDITIONS];
@@ -89,6 +91,9 @@ struct run_state {
 
 /** Apply one event. Events must come in order of seq; an out-of-order one is RONDO_ERR_CORRUPT. */
 int run_fold(struct run_state *state, const struct journal_event *event, struct rondo_error *err);
+
+/** Whether the run is paused at its boundary: the time that passes is not active time. */
+bool run_stands_still(const struct run_state *state);
 
 /** The iteration that is being worked on; between iterations, the last one with a result. */
 uint64_t run_current_iteration(const struct run_state *state);

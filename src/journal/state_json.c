@@ -37,6 +37,7 @@ static const struct {
     {"body_tokens", offsetof(struct run_state, body_tokens), true},
     {"body_cost_micro", offsetof(struct run_state, body_cost_micro), true},
     {"turn", offsetof(struct run_state, turn), true},
+    {"warnings", offsetof(struct run_state, warnings), true},
     {"finish_denied", offsetof(struct run_state, finish_denied), true},
     {"warned_iterations", offsetof(struct run_state, warned[RUN_LIMIT_ITERATIONS]), true},
     {"warned_tokens", offsetof(struct run_state, warned[RUN_LIMIT_TOKENS]), true},
@@ -72,6 +73,9 @@ void run_state_encode(const struct run_state *state, struct buf *ret_buf)
     json_write_string(&writer, "denied", rondo_status_name(state->denied));
     json_write_string(&writer, "finish", run_finish_name(state->finish));
     json_write_bool(&writer, "stop_requested", state->is_stop_requested);
+    if (state->is_paused) {
+        json_write_bool(&writer, "paused", true);
+    }
     if (state->is_body_verified) {
         json_write_bool(&writer, "body_verified", true);
     }
@@ -158,6 +162,7 @@ int run_state_decode(const char *json, size_t len, struct run_state *ret_state,
     snprintf(state.policy_sha256, sizeof(state.policy_sha256), "%s",
              json_get_string(root, "policy", ""));
     state.is_body_verified = json_get_bool(root, "body_verified", false);
+    state.is_paused = json_get_bool(root, "paused", false);
     state.is_stop_requested = json_get_bool(root, "stop_requested", false);
     *ret_state = state;
     return 0;

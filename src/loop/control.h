@@ -42,6 +42,9 @@ struct loop_limits {
     int64_t time_limit_ns;
 };
 
+/** Whether there is a change, and one that a run can have: 0 or RONDO_ERR_INVALID. */
+int loop_limits_check(const struct loop_limits *limits, struct rondo_error *err);
+
 /**
  * Change limits in the options of a run (event run.options with `by`).
  * @return enum loop_controlled, or RONDO_ERR_STATE when it has ended, RONDO_ERR_INVALID

@@ -78,50 +78,7 @@ static void forget_body_texts(struct loop *loop)
     loop->body_message = NULL;
 }
 
-static void record_stop(struct loop *loop, const char *by)
-{
-    if (loop->state.is_stop_requested || loop->state.phase == PHASE_ENDED) {
-        return;
-    }
-    struct journal_event event = {.type = JOURNAL_STOP_REQUESTED, .by = by};
-    loop_record(loop, &event);
-}
-
-/** Bytes that are kept of the name of whoever asked to stop. */
-#define STOP_BY_SIZE 256
-
-static bool take_letter(const struct store_letter *letter, void *context)
-{
-    struct loop *loop = context;
-    loop->mail_taken = letter->id;
-    if (strcmp(letter->kind, "stop") == 0) {
-        auto_json struct json_object *data = NULL;
-        json_parse(letter->data, strlen(letter->data), &data, NULL);
-        char by[STOP_BY_SIZE];
-        snprintf(by, sizeof(by), "%s", json_get_string(data, "by", "another process"));
-        record_stop(loop, by);
-    }
-    return true;
-}
-
-/**
- * Read letters when some may wait, and turn a cancelled token into a recorded request. A store that
- * cannot be read is no reason to stop: the letters wait for the next boundary.
- */
-static void take_mail(struct loop *loop)
-{
-    bool is_cancelled = cancel_is_set(&loop->cancel);
-    if (loop->has_mail || (is_cancelled && !loop->state.is_stop_requested)) {
-        struct store *store = runtime_store(loop->runtime);
-        int r = store->ops->read_mail(store, loop->run_id, NULL, take_letter, loop, NULL);
-        loop->has_mail = r < 0;
-    }
-    if (is_cancelled) {
-        record_stop(loop, "signal");
-    }
-}
-
-/** Pause before the next iteration, unless there will be none. */
+/** Wait before the next iteration, unless there will be none. */
 static int wait_between(struct loop *loop, int64_t delay_ns, struct rondo_error *err)
 {
     if (loop_is_denied_already(loop)) {
@@ -131,7 +88,7 @@ static int wait_between(struct loop *loop, int64_t delay_ns, struct rondo_error 
     if (r < 0) {
         return r;
     }
-    clock_sleep(runtime_clock(loop->runtime), delay_ns, &loop->cancel);
+    loop_wait_with_mail(loop, delay_ns);
     return 0;
 }
 
@@ -235,8 +192,10 @@ static int fail_run(struct loop *loop, int code, struct rondo_error *err)
     return code;
 }
 
+/** @return 0, an enum loop_turn or a negative code */
 static int perform(struct loop *loop, const struct loop_effect *effect, struct rondo_error *err)
 {
+    int r = 0;
     switch (effect->kind) {
     case EFFECT_RECORD:
         return record_decided(loop, &effect->event, err);
@@ -244,6 +203,9 @@ static int perform(struct loop *loop, const struct loop_effect *effect, struct r
         return loop_record_checkpoint(loop, effect->how, err);
     case EFFECT_VERIFY:
         return loop_verify(loop, err);
+    case EFFECT_PAUSE:
+        r = loop_flush(loop, FLUSH_NORMAL, err);
+        return r < 0 ? r : LOOP_PAUSED;
     case EFFECT_DELAY:
         return wait_between(loop, effect->delay_ns, err);
     case EFFECT_GATE:
@@ -260,17 +222,19 @@ static int perform(struct loop *loop, const struct loop_effect *effect, struct r
 /** @return enum loop_turn or a negative code. */
 static int advance(struct loop *loop, struct rondo_error *err)
 {
-    take_mail(loop);
+    loop->has_mail = loop->has_mail || loop->state.is_paused; /* Nothing else would tell. */
+    loop_take_mail(loop);
     loop_end_body(loop);
     for (;;) {
         struct loop_effect effect;
         loop_step(&loop->state, &loop->spec, clock_now(runtime_clock(loop->runtime)),
                   !loop->is_degraded, &effect);
         int r = perform(loop, &effect, err);
-        if (r < 0 || effect.kind == EFFECT_BODY || effect.kind == EFFECT_END) {
+        if (r < 0 || effect.kind == EFFECT_BODY || effect.kind == EFFECT_END ||
+            effect.kind == EFFECT_PAUSE) {
             return r;
         }
-        take_mail(loop);
+        loop_take_mail(loop);
     }
 }
 

@@ -56,6 +56,8 @@ struct loop_body_result {
 enum loop_turn {
     LOOP_ENDED = 0, /**< final status reached and committed */
     LOOP_BODY = 1,  /**< run the body of iteration loop_state()->iteration */
+    LOOP_PAUSED =
+        2, /**< paused, and committed: wait (loop_wait_continued) or give up (loop_park) */
     /* negative codes: this process cannot go on; the run can be resumed */
 };
 
@@ -89,14 +91,29 @@ typedef void loop_change_fn(struct loop_spec *spec, void *context);
  * Claim an existing run and go on where it was: newest valid checkpoint plus the journal's tail.
  * @param change  may change limits in the spec before it is used; NULL = as recorded
  * @param on_corrupt -1 = as recorded, else an enum loop_on_corrupt
+ * A paused run is continued by it.
  * RONDO_ERR_STATE when the run is completed; RONDO_ERR_CORRUPT as on_corrupt says.
  */
 int loop_resume(const struct loop_parts *parts, const char *run_id, loop_change_fn *change,
                 void *change_context, int on_corrupt, struct loop **ret_loop,
                 struct loop_opening *ret_opening, struct rondo_error *err);
 
-/** Go on to the next body or the end. @return enum loop_turn, or a negative code. */
+/**
+ * Go on to the next body or the end, or to a pause that somebody asked for. While the run is paused
+ * each further call reads the mail and gives LOOP_PAUSED again.
+ * @return enum loop_turn, or a negative code
+ */
 int loop_next(struct loop *loop, struct rondo_error *err);
+
+/**
+ * Wait until a paused run is continued, or is to stop; loop_next then says how it goes on. The run
+ * stays held.
+ * @return 0 also when it is not paused; RONDO_ERR_STATE after its end, or what broke the loop
+ */
+int loop_wait_continued(struct loop *loop, struct rondo_error *err);
+
+/** loop_next for callers that wait through pauses: never LOOP_PAUSED. */
+int loop_next_unpaused(struct loop *loop, struct rondo_error *err);
 
 /** Say how the body went, before the next loop_next; not saying anything means LOOP_OK. */
 void loop_report(struct loop *loop, const struct loop_body_result *result);
@@ -180,5 +197,8 @@ int loop_recorded_spec(struct store *store, const char *run_id, struct loop_spec
  */
 void loop_free(struct loop *loop);
 
-/** Give an unfinished run up, so that anybody can resume it at once. */
+/**
+ * Give an unfinished run up, so that anybody can resume it at once. Letters that come while it does
+ * so are heeded: afterwards loop_state says whether the run is still paused, or has ended.
+ */
 int loop_park(struct loop *loop, struct rondo_error *err);

@@ -39,6 +39,8 @@ static struct store_summary summarize(const struct loop *loop)
         .conditions_total = (uint32_t)loop->spec.condition_count,
         .tokens = state->tokens,
         .cost_micro = state->cost_micro,
+        .warnings = state->warnings < UINT32_MAX ? (uint32_t)state->warnings : UINT32_MAX,
+        .is_paused = state->is_paused,
     };
 }
 

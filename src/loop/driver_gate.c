@@ -34,6 +34,13 @@ void loop_set_resources(struct loop *loop, const struct subject_resource *resour
     }
 }
 
+void loop_use_limits(struct loop *loop)
+{
+    if (loop->policy_gate != NULL) {
+        policy_gate_set_limits(loop->policy_gate, &loop->spec, loop->run_id);
+    }
+}
+
 static void record_change(struct loop *loop, const struct gate_news *news)
 {
     char old_sha256[RUN_DIGEST_SIZE]; /* folding the event overwrites the state's */
@@ -206,6 +213,10 @@ static bool end_denied(struct loop *loop, const struct gate_request *request,
 
 bool loop_ask_model(struct loop *loop, const char *model)
 {
+    loop_take_mail(loop);
+    if (loop->state.is_stop_requested) {
+        return false;
+    }
     struct gate_request request = begin_asking(loop);
     struct gate_decision decision;
     if (!decide(loop, &request, &decision)) {

@@ -88,6 +88,42 @@ void loop_prepare_checkpoint(struct loop *loop, const char *how);
 /** Record checkpoint.saved and make the checkpoint ready for the next flush. */
 int loop_record_checkpoint(struct loop *loop, const char *how, struct rondo_error *err);
 
+/** Read letters if some may wait, and record what they ask for. */
+void loop_take_mail(struct loop *loop);
+/** Record what one letter asks for, unless that was done. A store_letter_fn. @param context the
+ * loop */
+bool loop_take_letter(const struct store_letter *letter, void *context);
+/** Sleep at a boundary, up to the first letter that changes something or until cancelled. */
+void loop_wait_with_mail(struct loop *loop, int64_t duration_ns);
+
+struct loop_limits;
+/* Record a wish, unless it changes nothing. `by`: who asked. @return whether it was recorded */
+void loop_record_stop(struct loop *loop, const char *by);
+bool loop_record_paused(struct loop *loop, bool is_paused, const char *by);
+/** The gate uses them from its next question on. Limits out of range are not taken. */
+bool loop_record_limits(struct loop *loop, const struct loop_limits *limits, const char *by);
+/** Change a spec as the limits say. */
+void loop_limits_apply(const struct loop_limits *limits, struct loop_spec *spec);
+/** Have the gate use the limits of the spec. */
+void loop_use_limits(struct loop *loop);
+
+/** How a run is taken. */
+struct loop_taking {
+    const char *run_id;
+    const char *how;        /**< in run.claimed; NULL = resume, takeover or reopen, as it is */
+    loop_change_fn *change; /**< or NULL */
+    void *change_context;
+    int on_corrupt;    /**< as for loop_resume */
+    bool may_reopen;   /**< one that has ended goes on; else RONDO_ERR_STATE */
+    bool is_continued; /**< a paused one goes on */
+    bool heeds_stops;  /**< also stops that a former owner did not read */
+    bool has_no_gate;  /**< no step will be asked for: the policies need not be there */
+};
+
+/** loop_resume in its parts: claim a run, rebuild it, record the claim. Nothing is committed. */
+int loop_take(const struct loop_parts *parts, const struct loop_taking *taking,
+              struct loop **ret_loop, struct loop_opening *ret_opening, struct rondo_error *err);
+
 enum flush_mode {
     FLUSH_NORMAL = 0, /**< at a boundary */
     FLUSH_HARD,       /**< try long even when the store is known to fail: the run is about to end */

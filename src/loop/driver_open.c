@@ -175,6 +175,34 @@ void loop_record_interrupted(struct loop *loop, const char *reason)
     loop_record(loop, &event);
 }
 
+/** The run was given up while a letter came: take it once more to do what that says. */
+static void heed_late_mail(struct loop *loop)
+{
+    struct loop_parts parts = {
+        .runtime = loop->runtime,
+        .gate = loop->policy_gate == NULL && loop->gate.decide != NULL ? &loop->gate : NULL,
+        .verifier = &loop->verifier,
+    };
+    struct loop_taking taking = {
+        .run_id = loop->run_id,
+        .how = "control",
+        .on_corrupt = ON_CORRUPT_PREVIOUS,
+        .heeds_stops = true,
+    };
+    struct loop_opening opening;
+    struct loop *again = NULL;
+    int r = loop_take(&parts, &taking, &again, &opening, NULL);
+    if (r < 0 || opening.is_held) {
+        return; /* Held: its new owner has read them. Otherwise they wait for the next one. */
+    }
+    bool is_ending = again->state.is_stop_requested;
+    r = is_ending ? loop_next(again, NULL) : loop_park(again, NULL);
+    if (r == 0) {
+        loop->state = again->state;
+    }
+    loop_free(again);
+}
+
 int loop_park(struct loop *loop, struct rondo_error *err)
 {
     int r = loop_can_record(loop, err);
@@ -193,6 +221,9 @@ int loop_park(struct loop *loop, struct rondo_error *err)
         runtime_unregister(loop->runtime, loop->run_id, loop->state.epoch);
         loop->is_registered = false;
         loop->is_over = true;
+    }
+    if (r == 0 && loop->has_mail) {
+        heed_late_mail(loop);
     }
     return r;
 }

@@ -24,6 +24,7 @@ struct resuming {
     uint64_t corrupt[8]; /* numbers of damaged checkpoints, newest first */
     char corrupt_messages[8][RONDO_ERROR_MESSAGE_SIZE];
     uint32_t corrupt_count;
+    bool heeds_stops;
 };
 
 /** What reading the options from the journal gives. */
@@ -238,18 +239,27 @@ static void record_corrupt(struct resuming *resuming)
     }
 }
 
-static bool skip_letter(const struct store_letter *letter, void *context)
+static bool take_old_letter(const struct store_letter *letter, void *context)
 {
-    struct loop *loop = context;
-    loop->mail_taken = letter->id;
-    return true;
+    const struct resuming *resuming = context;
+    bool is_stop = strcmp(letter->kind, "stop") == 0;
+    if (is_stop && !resuming->heeds_stops) {
+        resuming->loop->mail_taken = letter->id;
+        return true;
+    }
+    return loop_take_letter(letter, resuming->loop);
 }
 
-/** Letters to a former owner are not meant for this one: a stop of yesterday must not count. */
-static int skip_old_mail(struct loop *loop, struct rondo_error *err)
+/**
+ * Letters to a former owner that did not come to read them. A stop was not meant for this one: one
+ * of yesterday must not count.
+ */
+static int take_old_mail(struct resuming *resuming)
 {
+    struct loop *loop = resuming->loop;
     struct store *store = runtime_store(loop->runtime);
-    return store->ops->read_mail(store, loop->run_id, NULL, skip_letter, loop, err);
+    return store->ops->read_mail(store, loop->run_id, NULL, take_old_letter, resuming,
+                                 resuming->err);
 }
 
 static int change_spec(struct loop *loop, loop_change_fn *change, void *context,
@@ -307,15 +317,12 @@ static int rebuild(struct resuming *resuming, struct loop_opening *opening)
     }
     loop_spec_fini(&first);
     r = rebuild_state(resuming, opening);
-    if (r == 0) {
-        r = loop_load_feedback(loop, resuming->err);
-    }
-    return r < 0 ? r : skip_old_mail(loop, resuming->err);
+    return r < 0 ? r : loop_load_feedback(loop, resuming->err);
 }
 
 /** The run is claimed: rebuild it and record the claim. */
-static int resume_claimed(struct resuming *resuming, loop_change_fn *change, void *change_context,
-                          int on_corrupt, struct loop_opening *opening)
+static int resume_claimed(struct resuming *resuming, const struct loop_taking *taking,
+                          struct loop_opening *opening)
 {
     struct loop *loop = resuming->loop;
     const struct store_run *before = &resuming->claim.run;
@@ -323,12 +330,16 @@ static int resume_claimed(struct resuming *resuming, loop_change_fn *change, voi
     if (r < 0) {
         return r;
     }
-    int64_t policy = on_corrupt < 0 ? loop->spec.on_corrupt : on_corrupt;
+    int64_t policy = taking->on_corrupt < 0 ? loop->spec.on_corrupt : taking->on_corrupt;
     if (resuming->corrupt_count > 0 && policy == ON_CORRUPT_FRESH) {
         forget_agent_state(loop, opening);
     }
     bool had_ended = loop->state.phase == PHASE_ENDED;
-    const char *how = how_resumed(before, &loop->state);
+    if (had_ended && !taking->may_reopen) {
+        return error_set(resuming->err, RONDO_ERR_STATE, "run %s has ended already: %s",
+                         loop->run_id, rondo_status_name(loop->state.status));
+    }
+    const char *how = taking->how != NULL ? taking->how : how_resumed(before, &loop->state);
     snprintf(opening->how, sizeof(opening->how), "%s", how);
     loop_record_claimed(loop, resuming->claim.epoch, how, before->alive_ns,
                         opening->from_checkpoint);
@@ -337,8 +348,15 @@ static int resume_claimed(struct resuming *resuming, loop_change_fn *change, voi
     if (resuming->corrupt_count > 0 && policy == ON_CORRUPT_FAIL) {
         return refuse_corrupt(resuming, had_ended);
     }
-    r = change_spec(loop, change, change_context, resuming->err);
-    return r < 0 ? r : loop_open_gate(loop, resuming->err);
+    r = take_old_mail(resuming);
+    if (r < 0) {
+        return r;
+    }
+    if (taking->is_continued) {
+        loop_record_paused(loop, false, "resume");
+    }
+    r = change_spec(loop, taking->change, taking->change_context, resuming->err);
+    return r < 0 || taking->has_no_gate ? r : loop_open_gate(loop, resuming->err);
 }
 
 static int refuse_completed(struct runtime *runtime, const char *run_id, struct rondo_error *err)
@@ -353,34 +371,30 @@ static int refuse_completed(struct runtime *runtime, const char *run_id, struct 
     return r;
 }
 
-int loop_resume(const struct loop_parts *parts, const char *run_id, loop_change_fn *change,
-                void *change_context, int on_corrupt, struct loop **ret_loop,
-                struct loop_opening *ret_opening, struct rondo_error *err)
+int loop_take(const struct loop_parts *parts, const struct loop_taking *taking,
+              struct loop **ret_loop, struct loop_opening *ret_opening, struct rondo_error *err)
 {
     *ret_opening = (struct loop_opening){.how = "resume"};
-    int r = refuse_completed(parts->runtime, run_id, err);
-    if (r < 0) {
-        return r;
-    }
     struct resuming *resuming = memory_new_zero(1, sizeof(*resuming));
     auto_free void *owned = resuming;
     (void)owned;
     resuming->err = err;
+    resuming->heeds_stops = taking->heeds_stops;
     struct loop_spec empty = {0};
-    r = loop_new(parts, &empty, &resuming->loop, err);
+    int r = loop_new(parts, &empty, &resuming->loop, err);
     if (r < 0) {
         return r;
     }
     struct loop *loop = resuming->loop;
-    snprintf(loop->run_id, sizeof(loop->run_id), "%s", run_id);
-    r = runtime_claim(loop->runtime, run_id, NULL, NULL, 0, &resuming->claim, err);
+    snprintf(loop->run_id, sizeof(loop->run_id), "%s", taking->run_id);
+    r = runtime_claim(loop->runtime, loop->run_id, NULL, NULL, 0, &resuming->claim, err);
     if (r < 0 || resuming->claim.outcome == STORE_HELD) {
         ret_opening->is_held = r == 0;
         ret_opening->holder = resuming->claim.holder;
         loop_free(loop);
         return r;
     }
-    r = resume_claimed(resuming, change, change_context, on_corrupt, ret_opening);
+    r = resume_claimed(resuming, taking, ret_opening);
     if (r == 0) {
         r = loop_register(loop, err);
     }
@@ -391,4 +405,20 @@ int loop_resume(const struct loop_parts *parts, const char *run_id, loop_change_
     }
     *ret_loop = loop;
     return 0;
+}
+
+int loop_resume(const struct loop_parts *parts, const char *run_id, loop_change_fn *change,
+                void *change_context, int on_corrupt, struct loop **ret_loop,
+                struct loop_opening *ret_opening, struct rondo_error *err)
+{
+    struct loop_taking taking = {
+        .run_id = run_id,
+        .change = change,
+        .change_context = change_context,
+        .on_corrupt = on_corrupt,
+        .may_reopen = true,
+        .is_continued = true,
+    };
+    int r = refuse_completed(parts->runtime, run_id, err);
+    return r < 0 ? r : loop_take(parts, &taking, ret_loop, ret_opening, err);
 }

@@ -24,8 +24,10 @@ struct policy_gate {
     struct watch_view view;
     struct watch_message message;
     struct subject *subject;
-    char in_force[DIGEST_HEX_SIZE]; /* what the journal was told last; "" = built in */
-    bool has_refusal;               /* to be told with the next refresh */
+    char in_force[DIGEST_HEX_SIZE];     /* what the journal was told last; "" = built in */
+    bool has_refusal;                   /* to be told with the next refresh */
+    struct subject_resource *resources; /* own copies: the subject wants them with its options */
+    size_t resource_count;
 };
 
 /* A limit has one number in the journal and in the policies; the names are the same, too. */
@@ -455,13 +457,38 @@ int policy_gate_new(struct runtime *runtime, const struct loop_spec *spec, const
     return 0;
 }
 
+static void free_resources(struct policy_gate *policy_gate)
+{
+    for (size_t i = 0; i < policy_gate->resource_count; i++) {
+        free((char *)policy_gate->resources[i].id);
+        free((char *)policy_gate->resources[i].origin);
+    }
+    free(policy_gate->resources);
+    policy_gate->resources = NULL;
+    policy_gate->resource_count = 0;
+}
+
 void policy_gate_set_resources(struct policy_gate *policy_gate, const struct loop_spec *spec,
                                const char *run_id, const struct subject_resource *resources,
                                size_t count)
 {
+    free_resources(policy_gate);
+    policy_gate->resources = memory_new_zero(count, sizeof(*resources));
+    policy_gate->resource_count = count;
+    for (size_t i = 0; i < count; i++) {
+        policy_gate->resources[i] = resources[i];
+        policy_gate->resources[i].id = memory_dup_string(resources[i].id);
+        policy_gate->resources[i].origin = memory_dup_string(resources[i].origin);
+    }
+    policy_gate_set_limits(policy_gate, spec, run_id);
+}
+
+void policy_gate_set_limits(struct policy_gate *policy_gate, const struct loop_spec *spec,
+                            const char *run_id)
+{
     struct subject_options options = options_of(spec, run_id);
-    options.resources = resources;
-    options.resource_count = count;
+    options.resources = policy_gate->resources;
+    options.resource_count = policy_gate->resource_count;
     subject_set_options(policy_gate->subject, &options);
 }
 
@@ -472,6 +499,7 @@ void policy_gate_free(struct policy_gate *policy_gate)
     }
     subject_free(policy_gate->subject);
     watch_view_fini(&policy_gate->view);
+    free_resources(policy_gate);
     free(policy_gate);
 }
 

@@ -34,5 +34,9 @@ void policy_gate_set_resources(struct policy_gate *policy_gate, const struct loo
                                const char *run_id, const struct subject_resource *resources,
                                size_t count);
 
+/** Use the limits of the spec from the next decision on. */
+void policy_gate_set_limits(struct policy_gate *policy_gate, const struct loop_spec *spec,
+                            const char *run_id);
+
 /** The interface for the driver. Borrowed. */
 struct gate policy_gate_as_gate(struct policy_gate *policy_gate);

@@ -29,6 +29,7 @@ struct entry {
     char run_id[ID_SIZE];
     uint64_t epoch;
     struct cancel *cancel; /* NULL for abandoned runs */
+    bool has_mail;
     UT_hash_handle hh;
 };
 
@@ -317,6 +318,19 @@ void runtime_unregister(struct runtime *runtime, const char *run_id, uint64_t ep
     pthread_mutex_unlock(&runtime->lock);
 }
 
+bool runtime_has_mail(struct runtime *runtime, const char *run_id)
+{
+    struct entry *entry = NULL;
+    pthread_mutex_lock(&runtime->lock);
+    HASH_FIND_STR(runtime->entries, run_id, entry);
+    bool has_mail = entry != NULL && entry->has_mail;
+    if (has_mail) {
+        entry->has_mail = false;
+    }
+    pthread_mutex_unlock(&runtime->lock);
+    return has_mail;
+}
+
 static bool is_running_here(struct runtime *runtime, const char *run_id)
 {
     struct entry *entry = NULL;
@@ -378,12 +392,16 @@ static void end_abandoned(struct runtime *runtime)
     }
 }
 
+/** Only a stop ends a body; everything else is taken at a boundary. */
 static bool deliver(const struct store_letter *letter, void *context)
 {
     struct runtime *runtime = context;
     pthread_mutex_lock(&runtime->lock);
     struct entry *entry = NULL;
     HASH_FIND_STR(runtime->entries, letter->run_id, entry);
+    if (entry != NULL) {
+        entry->has_mail = true;
+    }
     if (entry != NULL && strcmp(letter->kind, "stop") == 0) {
         cancel_set(entry->cancel, CANCEL_GRACEFUL);
     }

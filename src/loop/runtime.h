@@ -67,6 +67,12 @@ int runtime_register(struct runtime *runtime, const char *run_id, uint64_t epoch
 void runtime_unregister(struct runtime *runtime, const char *run_id, uint64_t epoch);
 
 /**
+ * Whether the keeper has seen letters for a loop of this process since this was asked last. For
+ * loops that wait: others learn of letters by their commits. Any thread.
+ */
+bool runtime_has_mail(struct runtime *runtime, const char *run_id);
+
+/**
  * A loop is dropped without having given its run up. The keeper ends the lease as soon as the store
  * lets it; otherwise this process, being alive, would hold the run for ever.
  * @param epoch of the claim; 0 = unknown, because the claim's own answer was lost

@@ -10,7 +10,7 @@
 int64_t loop_step_active_ns(const struct run_state *state, int64_t now_ns)
 {
     int64_t active_ns = 0;
-    if (state->last_event_ns == 0 || now_ns <= state->last_event_ns) {
+    if (state->last_event_ns == 0 || now_ns <= state->last_event_ns || run_stands_still(state)) {
         return state->active_ns;
     }
     bool is_too_large = __builtin_sub_overflow(now_ns, state->last_event_ns, &active_ns) ||
@@ -144,6 +144,8 @@ static void step_ready(const struct run_state *state, const struct loop_spec *sp
     } else if (can_save && is_checkpoint_due(state, spec)) {
         ret_effect->kind = EFFECT_CHECKPOINT;
         ret_effect->how = "interval";
+    } else if (state->is_paused) {
+        ret_effect->kind = EFFECT_PAUSE;
     } else if (delay_left(state, spec, now_ns) > 0) {
         ret_effect->kind = EFFECT_DELAY;
         ret_effect->delay_ns = delay_left(state, spec, now_ns);

@@ -15,6 +15,7 @@ enum loop_effect_kind {
     EFFECT_RECORD,     /**< append `event` to the journal */
     EFFECT_CHECKPOINT, /**< save a checkpoint in the same transaction; `how` says why */
     EFFECT_VERIFY,     /**< evaluate every exit condition */
+    EFFECT_PAUSE,      /**< paused: nothing happens until the run is continued */
     EFFECT_DELAY,      /**< wait for `delay_ns`, or until the run is asked to stop */
     EFFECT_GATE,       /**< ask the gate for the next iteration, then loop_step_gate */
     EFFECT_BODY,       /**< an iteration was begun: run its body */

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "loop/driver_internal.h"
 #include "loop/owner.h"
 
 static int post_stop(struct store *store, const char *run_id, const char *by,
@@ -21,7 +22,7 @@ static int post_stop(struct store *store, const char *run_id, const char *by,
     return store->ops->post(store, run_id, "stop", buf_string(&data), err);
 }
 
-static bool is_executed(struct runtime *runtime, const struct store_run *run)
+bool loop_is_executed(struct runtime *runtime, const struct store_run *run)
 {
     return run->owner[0] != '\0' && !owner_is_dead(run->owner) &&
            run->lease_until_ns > clock_now(runtime_clock(runtime));
@@ -36,7 +37,8 @@ static int end_here(const struct loop_parts *parts, const char *run_id, const ch
 {
     struct loop *loop = NULL;
     struct loop_opening opening;
-    int r = loop_resume(parts, run_id, NULL, NULL, -1, &loop, &opening, err);
+    struct loop_taking taking = {.run_id = run_id, .on_corrupt = -1};
+    int r = loop_take(parts, &taking, &loop, &opening, err);
     if (r < 0) {
         return r;
     }
@@ -63,7 +65,7 @@ int loop_stop_run(const struct loop_parts *parts, const char *run_id, const char
     if (r < 0) {
         return r;
     }
-    bool executed = is_executed(parts->runtime, &run);
+    bool executed = loop_is_executed(parts->runtime, &run);
     if (run.summary.status != RONDO_RUNNING && !executed) {
         return error_set(err, RONDO_ERR_STATE, "run %s has ended already: %s", run_id,
                          rondo_status_name(run.summary.status));

@@ -10,6 +10,9 @@ enum loop_stopped {
     LOOP_STOP_POSTED,    /**< its living owner was asked and will end it at its next boundary */
 };
 
+/** Whether a living process executes the run, as far as its row tells. Any thread. */
+bool loop_is_executed(struct runtime *runtime, const struct store_run *run);
+
 /**
  * Ask a run to stop; end it here and now when nobody living executes it.
  * @param run_id full id

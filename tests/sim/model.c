@@ -282,6 +282,9 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_POLICY_CHANGED:
     case JOURNAL_POLICY_REFUSED:
     case JOURNAL_STEP_DENIED:
+    case JOURNAL_PAUSED:
+    case JOURNAL_CONTINUED:
+    case JOURNAL_FORKED:
     case JOURNAL_MODEL_REQUESTED:
     case JOURNAL_MODEL_RETRYING:
     case JOURNAL_MODEL_REPLIED:

@@ -177,6 +177,61 @@ static void time_counts_only_while_an_owner_was_alive(void **state)
     assert_int_equal(run.active_ns - before, 350);
 }
 
+static void a_pause_counts_no_time_between_bodies_and_all_of_it_inside_one(void **state)
+{
+    (void)state;
+    struct run_state run = {0};
+    ADD(&run, .type = JOURNAL_RUN_CREATED, .time_ns = 1);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 1, .alive_ns = 1, .time_ns = 1);
+    ADD(&run, .type = JOURNAL_ITERATION_STARTED, .iteration = 1, .attempt = 1, .time_ns = 1);
+    ADD(&run, .type = JOURNAL_PAUSED, .by = "ann", .time_ns = 11);
+    assert_false(run_stands_still(&run));
+    ADD(&run, .type = JOURNAL_ITERATION_FINISHED, .iteration = 1, .outcome = "ok", .time_ns = 31);
+    assert_true(run_stands_still(&run));
+    assert_int_equal(run.active_ns, 30);
+    ADD(&run, .type = JOURNAL_RUN_OPTIONS, .by = "ann", .time_ns = 1000);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 2, .alive_ns = 2000, .time_ns = 3000);
+    assert_true(run.is_paused);
+    ADD(&run, .type = JOURNAL_CONTINUED, .by = "bob", .time_ns = 4000);
+    assert_int_equal(run.active_ns, 30);
+    ADD(&run, .type = JOURNAL_NOTE, .name = "n", .time_ns = 4005);
+    assert_int_equal(run.active_ns, 35);
+}
+
+static void verifying_in_a_pause_is_active_time(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    iterate(&run, "ok");
+    ADD(&run, .type = JOURNAL_PAUSED, .by = "ann");
+    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED, .iteration = 1, .total = 1);
+    int64_t before_ns = run.active_ns;
+    evaluate(&run, "a", "failed");
+    ADD(&run, .type = JOURNAL_VERIFICATION_FINISHED, .iteration = 1);
+    assert_int_equal(run.active_ns - before_ns, 2000);
+    ADD(&run, .type = JOURNAL_CONTINUED, .by = "ann");
+    assert_int_equal(run.active_ns - before_ns, 2000);
+}
+
+static void the_end_of_a_run_ends_its_pause(void **state)
+{
+    (void)state;
+    struct run_state run = begun();
+    ADD(&run, .type = JOURNAL_PAUSED, .by = "ann");
+    auto_buf struct buf json = {0};
+    run_state_encode(&run, &json);
+    struct run_state again;
+    assert_int_equal(run_state_decode(json.data, json.len, &again, NULL), 0);
+    assert_true(again.is_paused);
+    ADD(&run, .type = JOURNAL_RUN_FINISHED, .status = "cancelled");
+    assert_false(run.is_paused);
+    buf_clear(&json);
+    run_state_encode(&run, &json);
+    assert_null(strstr(buf_string(&json), "paused"));
+    assert_int_equal(run_state_decode(json.data, json.len, &again, NULL), 0);
+    assert_false(again.is_paused);
+}
+
 static void more_conditions_than_the_limit_are_left_out(void **state)
 {
     (void)state;
@@ -339,6 +394,9 @@ int main(void)
         cmocka_unit_test(a_denial_with_an_unknown_status_is_a_violation),
         cmocka_unit_test(a_reopened_run_that_was_not_verified_is_verified_first),
         cmocka_unit_test(time_counts_only_while_an_owner_was_alive),
+        cmocka_unit_test(a_pause_counts_no_time_between_bodies_and_all_of_it_inside_one),
+        cmocka_unit_test(verifying_in_a_pause_is_active_time),
+        cmocka_unit_test(the_end_of_a_run_ends_its_pause),
         cmocka_unit_test(more_conditions_than_the_limit_are_left_out),
         cmocka_unit_test(the_state_comes_back_from_json),
         cmocka_unit_test(policies_digests_and_warnings_are_remembered),
