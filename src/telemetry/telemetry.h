@@ -4,30 +4,54 @@
  * other reader, so no loop ever waits for a collector: the journal is the queue. What cannot be
  * delivered in time is skipped and counted.
  *
- * Settings are the standard OTEL_* variables; without an endpoint nothing is exported.
+ * Settings are the standard OTEL_* variables (telemetry/otel_environment.h); without an endpoint
+ * nothing is exported. Of the processes on a store one at a time exports all runs; others stand by.
+ * A process that exports only its own run leaves word of it, so that its spans are not sent twice.
+ *
+ * Delivery is at least once, up to TELEMETRY_MAX_BEHIND events behind: after a kill the spans since
+ * the last cursor are sent again, with the same ids.
  */
 #pragma once
 
 #include "base/buf.h"
 #include "store/writer.h"
+#include "telemetry/metrics.h"
 
 struct http_client;
 struct telemetry;
 
+/** Events that may wait for a collector; then the older half of them is skipped. */
+#define TELEMETRY_MAX_BEHIND 100000
+/** Bytes of spans in one request. */
+#define TELEMETRY_MAX_BATCH_BYTES (4 * 1024 * 1024)
+/** How long a command waits at its end for what is left to be sent. */
+#define TELEMETRY_FLUSH_NS INT64_C(5000000000)
+
 struct telemetry_options {
-    struct writer *writer; /**< borrowed, as the next one */
-    struct http_client *http;
-    const char *run_id; /**< export this run only, from event `after`; NULL = all runs of the
-                             store through a durable cursor */
+    struct writer *writer;    /**< borrowed, as the next one */
+    struct http_client *http; /**< NULL = one of its own */
+    const char *run_id;       /**< export this run only, from event `after`; NULL = all runs of the
+                                   store through a durable cursor */
     uint64_t after;
     const char *const *envp;       /**< NULL = environ */
-    const struct metrics *metrics; /**< what to send as OTLP metrics; or NULL */
+    const struct metrics *metrics; /**< what to send as OTLP metrics, borrowed; NULL = what the
+                                        exported events say */
+    /** Gauges to be sent with the metrics. Called by the thread of the exporter. May be NULL. */
+    size_t (*gauges)(void *context, struct metrics_gauge *ret_gauges, size_t size);
+    void *gauges_context;
+    /** A line for people, without a line end; called by that thread too. May be NULL. */
     void (*log)(void *context, const char *line);
     void *log_context;
 };
 
+/** Gauges that `gauges` may give. */
+#define TELEMETRY_MAX_GAUGES 64
+
+/** Whether the environment says anything about telemetry: then telemetry_start is worth calling. */
+bool telemetry_is_wanted(const char *const *envp);
+
 /**
- * Start when the environment asks for it.
+ * Start when the environment asks for it, and no other process exports the run already.
  * @param ret_telemetry NULL when nothing is to be exported; telemetry_stop()
  * @return 0; RONDO_ERR_INVALID for a variable that makes no sense (its name is in the message)
  */
@@ -39,11 +63,14 @@ void telemetry_stop(struct telemetry *telemetry, int64_t flush_ns);
 
 struct telemetry_state {
     bool is_on;
-    bool is_failing;   /**< the last attempt failed */
-    uint64_t sent;     /**< spans accepted, as the next ones since the start */
-    uint64_t rejected; /**< by partial success */
-    uint64_t dropped;  /**< given up */
-    uint64_t behind;   /**< events not looked at yet */
-    char problem[160]; /**< of the last failure; never a header */
+    bool is_failing;     /**< the last attempt failed */
+    bool is_standing_by; /**< another process exports this store */
+    uint64_t sent;       /**< spans accepted, as the next ones since the start */
+    uint64_t rejected;   /**< by partial success */
+    uint64_t dropped;    /**< spans given up, and events skipped */
+    uint64_t behind;     /**< events not looked at yet */
+    char problem[160];   /**< of the last failure; never a header */
 };
+
+/** Of no telemetry (NULL): all zero. Any thread. */
 struct telemetry_state telemetry_state(struct telemetry *telemetry);

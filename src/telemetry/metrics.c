@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The table of families, and what each event adds to which of them. */
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "telemetry/metrics_table.h"
+
+#include <assert.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+const struct metric_family metric_families[METRIC_COUNT] = {
+    [METRIC_RUNS] = {"rondo_runs", METRIC_GAUGE, "{run}", "Runs of the store.", {"state"}, true},
+    [METRIC_RUNS_STARTED] = {"rondo_runs_started_total", METRIC_COUNTER, "{run}",
+        "Runs that were created.", {"agent"}, false},
+    [METRIC_RUNS_RESUMED] = {"rondo_runs_resumed_total", METRIC_COUNTER, "{run}",
+        "Executions that went on with a run.", {"how"}, false},
+    [METRIC_RUNS_FINISHED] = {"rondo_runs_finished_total", METRIC_COUNTER, "{run}",
+        "Runs that got a final status.", {"status"}, false},
+    [METRIC_ITERATIONS] = {"rondo_iterations_total", METRIC_COUNTER, "{iteration}",
+        "Iterations whose body ended.", {"outcome"}, false},
+    [METRIC_ITERATION_SECONDS] = {"rondo_iteration_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time of iterations' bodies.", {NULL}, false},
+    [METRIC_MODEL_REQUESTS] = {"rondo_model_requests_total", METRIC_COUNTER, "{request}",
+        "Answered requests to models.", {"model", "outcome"}, false},
+    [METRIC_MODEL_RETRIES] = {"rondo_model_retries_total", METRIC_COUNTER, "{request}",
+        "Requests to models that were sent again.", {NULL}, false},
+    [METRIC_MODEL_SECONDS] = {"rondo_model_request_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time until a model has answered.", {"model"}, false},
+    [METRIC_TOKENS] = {"rondo_model_tokens_total", METRIC_COUNTER, "{token}",
+        "Tokens by kind: input (cached ones included), output (reasoning included), cached, "
+        "reasoning.", {"model", "kind"}, false},
+    [METRIC_COST] = {"rondo_model_cost_total", METRIC_COUNTER, "1",
+        "Cost of model requests, in the currency of the prices.", {"model"}, false},
+    [METRIC_TOOL_CALLS] = {"rondo_tool_calls_total", METRIC_COUNTER, "{call}",
+        "Calls of tools that ended.", {"tool", "outcome"}, false},
+    [METRIC_TOOL_SECONDS] = {"rondo_tool_call_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time of tool calls.", {"tool"}, false},
+    [METRIC_CONDITIONS] = {"rondo_conditions_evaluated_total", METRIC_COUNTER, "{condition}",
+        "Exit conditions that were evaluated.", {"status", "reason"}, false},
+    [METRIC_CONDITION_SECONDS] = {"rondo_condition_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time of evaluations.", {NULL}, false},
+    [METRIC_CHECKPOINTS] = {"rondo_checkpoints_saved_total", METRIC_COUNTER, "{checkpoint}",
+        "Checkpoints that were committed.", {"how"}, false},
+    [METRIC_CHECKPOINT_BYTES] = {"rondo_checkpoint_bytes_total", METRIC_COUNTER, "By",
+        "Size of the agents' states in them.", {NULL}, false},
+    [METRIC_POLICY_DECISIONS] = {"rondo_policy_denials_total", METRIC_COUNTER, "{decision}",
+        "Steps that policies or limits denied, or that a person is to be asked for.",
+        {"action", "verdict"}, false},
+    [METRIC_POLICY_CHANGES] = {"rondo_policy_changes_total", METRIC_COUNTER, "{change}",
+        "Changes of policies that runs noticed: changed or refused.", {"result"}, false},
+    [METRIC_WARNINGS] = {"rondo_limit_warnings_total", METRIC_COUNTER, "{warning}",
+        "Warnings that a run comes near a limit.", {"limit"}, false},
+    [METRIC_STORAGE_FAILURES] = {"rondo_storage_failures_total", METRIC_COUNTER, "{failure}",
+        "Failed tries to save, as far as runs went on.", {NULL}, false},
+    [METRIC_COMMITS] = {"rondo_commit_transactions_total", METRIC_COUNTER, "{transaction}",
+        "Transactions of this process.", {NULL}, true},
+    [METRIC_COMMIT_BATCHES] = {"rondo_commit_batches_total", METRIC_COUNTER, "{batch}",
+        "Batches in them.", {NULL}, true},
+    [METRIC_COMMIT_EVENTS] = {"rondo_commit_events_total", METRIC_COUNTER, "{event}",
+        "Events in them.", {NULL}, true},
+    [METRIC_COMMIT_SECONDS] = {"rondo_commit_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time of commits.", {NULL}, false},
+    [METRIC_QUEUE] = {"rondo_queue_length", METRIC_GAUGE, "1",
+        "What waits: runs (admission), commits, deliveries, events (monitor), telemetry.",
+        {"queue"}, true},
+    [METRIC_HTTP_REQUESTS] = {"rondo_http_requests_total", METRIC_COUNTER, "{request}",
+        "Requests to the API.", {"route", "status"}, false},
+    [METRIC_HTTP_SECONDS] = {"rondo_http_request_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time of requests to the API, streams left out.", {NULL}, false},
+    [METRIC_STREAMS] = {"rondo_http_streams", METRIC_GAUGE, "{stream}",
+        "Open event streams.", {NULL}, true},
+    [METRIC_DELIVERIES] = {"rondo_deliveries_total", METRIC_COUNTER, "{delivery}",
+        "Warnings that were delivered: ok, retried or dead.", {"outcome"}, false},
+    [METRIC_SPANS_SENT] = {"rondo_telemetry_spans_sent_total", METRIC_COUNTER, "{span}",
+        "Spans that a collector took.", {NULL}, true},
+    [METRIC_SPANS_REJECTED] = {"rondo_telemetry_spans_rejected_total", METRIC_COUNTER, "{span}",
+        "Spans that a collector did not take.", {NULL}, true},
+    [METRIC_TELEMETRY_DROPPED] = {"rondo_telemetry_dropped_total", METRIC_COUNTER, "1",
+        "Spans given up, and events skipped.", {NULL}, true},
+    [METRIC_TELEMETRY_BEHIND] = {"rondo_telemetry_behind", METRIC_GAUGE, "{event}",
+        "Events that telemetry has not looked at yet.", {NULL}, true},
+    [METRIC_STORE_BYTES] = {"rondo_store_size_bytes", METRIC_GAUGE, "By",
+        "Size of the store on disk.", {NULL}, true},
+};
+/* clang-format on */
+
+const double metric_bounds[METRIC_BOUNDS] = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1,
+                                             2.5,   5,     10,   30,   60,  300, 1800};
+
+size_t metric_label_count(const struct metric_family *family)
+{
+    size_t count = 0;
+    while (count < METRIC_MAX_LABELS && family->labels[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+struct metrics *metrics_new(void)
+{
+    struct metrics *metrics = memory_new_zero(1, sizeof(*metrics));
+    metrics->lock = memory_new(sizeof(*metrics->lock));
+    pthread_mutex_init(metrics->lock, NULL);
+    metrics->started_ns = clock_now(clock_system());
+    return metrics;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+    if (metrics == NULL) {
+        return;
+    }
+    for (size_t id = 0; id < METRIC_COUNT; id++) {
+        for (size_t i = 0; i < metrics->lists[id].count; i++) {
+            for (size_t label = 0; label < METRIC_MAX_LABELS; label++) {
+                free(metrics->lists[id].series[i].labels[label]);
+            }
+        }
+        free(metrics->lists[id].series);
+    }
+    while (metrics->runs != NULL) {
+        struct metric_run *run = metrics->runs;
+        HASH_DEL(metrics->runs, run);
+        free(run);
+    }
+    pthread_mutex_destroy(metrics->lock);
+    free(metrics->lock);
+    free(metrics);
+}
+
+/* ---- Series --------------------------------------------------------------------------------- */
+
+/** Bytes of a label that are kept: whole characters. */
+static size_t label_len(const char *label)
+{
+    size_t len = strnlen(label, METRICS_LABEL_BYTES + 1);
+    if (len <= METRICS_LABEL_BYTES) {
+        return len;
+    }
+    len = METRICS_LABEL_BYTES;
+    while (len > 0 && ((unsigned char)label[len] & 0xc0) == 0x80) {
+        len--;
+    }
+    return len;
+}
+
+static bool is_series(const struct metric_series *series, const char *const *labels, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *label = labels[i] == NULL ? "" : labels[i];
+        size_t len = label_len(label);
+        if (strncmp(series->labels[i], label, len) != 0 || series->labels[i][len] != '\0') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct metric_series *find_series(struct metric_list *list, const char *const *labels,
+                                         size_t count)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (is_series(&list->series[i], labels, count)) {
+            return &list->series[i];
+        }
+    }
+    return NULL;
+}
+
+/** The series with these labels; of too many, the one that is called "other" throughout. */
+static struct metric_series *series_of(struct metric_list *list, const char *const *labels,
+                                       size_t count)
+{
+    static const char *const other[METRIC_MAX_LABELS] = {"other", "other", "other"};
+    struct metric_series *series = find_series(list, labels, count);
+    if (series == NULL && list->count >= METRICS_MAX_SERIES) {
+        labels = other;
+        series = find_series(list, labels, count);
+    }
+    if (series != NULL) {
+        return series;
+    }
+    list->series = memory_resize(list->series, list->count + 1, sizeof(list->series[0]));
+    series = &list->series[list->count++];
+    *series = (struct metric_series){0};
+    for (size_t i = 0; i < count; i++) {
+        const char *label = labels[i] == NULL ? "" : labels[i];
+        series->labels[i] = memory_dup_bytes(label, label_len(label));
+    }
+    return series;
+}
+
+static void observe(struct metric_series *series, double number)
+{
+    size_t bucket = 0;
+    while (bucket < METRIC_BOUNDS && number > metric_bounds[bucket]) {
+        bucket++;
+    }
+    series->buckets[bucket]++;
+    series->count++;
+    series->sum += number;
+}
+
+static void add(struct metrics *metrics, enum metric_id id, const char *const *labels,
+                double number)
+{
+    const struct metric_family *family = &metric_families[id];
+    pthread_mutex_lock(metrics->lock);
+    struct metric_series *series =
+        series_of(&metrics->lists[id], labels, metric_label_count(family));
+    if (family->kind == METRIC_HISTOGRAM) {
+        observe(series, number < 0 ? 0 : number);
+    } else if (number > 0) {
+        series->sum += number;
+    }
+    pthread_mutex_unlock(metrics->lock);
+}
+
+void metrics_add(struct metrics *metrics, const char *name, const char *const *labels,
+                 double number)
+{
+    for (size_t id = 0; id < METRIC_COUNT; id++) {
+        if (strcmp(metric_families[id].name, name) == 0) {
+            assert(!metric_families[id].is_given);
+            add(metrics, (enum metric_id)id, labels, number);
+            return;
+        }
+    }
+    assert(!"a row of the table of metrics");
+}
+
+/* ---- Counting ------------------------------------------------------------------------------- */
+
+static void add_one(struct metrics *metrics, enum metric_id id, const char *first,
+                    const char *second)
+{
+    const char *labels[METRIC_MAX_LABELS] = {first, second, NULL};
+    add(metrics, id, labels, 1);
+}
+
+static void add_seconds(struct metrics *metrics, enum metric_id id, const char *label, int64_t ns)
+{
+    const char *labels[METRIC_MAX_LABELS] = {label, NULL, NULL};
+    add(metrics, id, labels, (double)ns / 1e9);
+}
+
+static void add_tokens(struct metrics *metrics, const char *model, const char *kind, int64_t tokens)
+{
+    const char *labels[METRIC_MAX_LABELS] = {model, kind, NULL};
+    if (tokens > 0) {
+        add(metrics, METRIC_TOKENS, labels, (double)tokens);
+    }
+}
+
+static void count_reply(struct metrics *metrics, const struct journal_event *event,
+                        const char *model)
+{
+    const char *labels[METRIC_MAX_LABELS] = {model, NULL, NULL};
+    add_one(metrics, METRIC_MODEL_REQUESTS, model, event->outcome);
+    add_seconds(metrics, METRIC_MODEL_SECONDS, model, event->duration_ns);
+    add_tokens(metrics, model, "input", event->tokens_in);
+    add_tokens(metrics, model, "output", event->tokens_out);
+    add_tokens(metrics, model, "cached", event->tokens_cached);
+    add_tokens(metrics, model, "reasoning", event->tokens_reasoning);
+    if (event->cost_micro > 0) {
+        add(metrics, METRIC_COST, labels, (double)event->cost_micro / 1e6);
+    }
+}
+
+/* ---- What is remembered of runs ---------------------------------------------------------------
+ */
+
+static struct metric_run *find_run(const struct metrics *metrics, const char *run_id)
+{
+    struct metric_run *run = NULL;
+    HASH_FIND_STR(metrics->runs, run_id, run);
+    return run;
+}
+
+static void forget_run(struct metrics *metrics, struct metric_run *run)
+{
+    if (run != NULL) {
+        HASH_DEL(metrics->runs, run);
+        free(run);
+    }
+}
+
+static struct metric_run *remember_run(struct metrics *metrics, const char *run_id)
+{
+    struct metric_run *run = find_run(metrics, run_id);
+    if (run != NULL) {
+        return run;
+    }
+    if (HASH_COUNT(metrics->runs) >= METRICS_MAX_RUNS) {
+        forget_run(metrics, metrics->runs); /* the oldest */
+    }
+    run = memory_new_zero(1, sizeof(*run));
+    snprintf(run->run_id, sizeof(run->run_id), "%s", run_id);
+    HASH_ADD_STR(metrics->runs, run_id, run);
+    return run;
+}
+
+static void remember_model(struct metrics *metrics, const struct journal_entry *entry)
+{
+    struct metric_run *run = remember_run(metrics, entry->run_id);
+    const char *model = entry->event.model;
+    snprintf(run->model, sizeof(run->model), "%s", model == NULL ? "" : model);
+}
+
+static const char *model_of(const struct metrics *metrics, const char *run_id)
+{
+    const struct metric_run *run = find_run(metrics, run_id);
+    return run == NULL ? "unknown" : run->model;
+}
+
+/** A fork begins with a copy of events that were counted once. */
+static void remember_fork(struct metrics *metrics, const struct journal_entry *entry)
+{
+    auto_json struct json_object *root = NULL;
+    if (strstr(entry->data, "\"forked_seq\"") != NULL &&
+        json_parse(entry->data, strlen(entry->data), &root, NULL) == 0) {
+        int64_t seq = json_get_int(root, "forked_seq", 0);
+        remember_run(metrics, entry->run_id)->copied_until = seq < 0 ? 0 : (uint64_t)seq;
+    }
+}
+
+static bool is_copied(const struct metrics *metrics, const struct journal_entry *entry)
+{
+    const struct metric_run *run = find_run(metrics, entry->run_id);
+    return run != NULL && entry->event.seq > 1 && entry->event.seq <= run->copied_until;
+}
+
+/* ---- Events, all of them ----------------------------------------------------------------------
+ */
+
+static void count_agent(struct metrics *metrics, const struct journal_entry *entry)
+{
+    const struct journal_event *event = &entry->event;
+    if (event->type == JOURNAL_MODEL_REQUESTED) {
+        remember_model(metrics, entry);
+    } else if (event->type == JOURNAL_MODEL_RETRYING) {
+        add_one(metrics, METRIC_MODEL_RETRIES, NULL, NULL);
+    } else if (event->type == JOURNAL_MODEL_REPLIED) {
+        count_reply(metrics, event, model_of(metrics, entry->run_id));
+    } else if (event->type == JOURNAL_TOOL_FINISHED) {
+        add_one(metrics, METRIC_TOOL_CALLS, event->name, event->outcome);
+        add_seconds(metrics, METRIC_TOOL_SECONDS, event->name, event->duration_ns);
+    }
+}
+
+static void count_run(struct metrics *metrics, const struct journal_entry *entry)
+{
+    const struct journal_event *event = &entry->event;
+    if (event->type == JOURNAL_RUN_CREATED) {
+        remember_fork(metrics, entry);
+        add_one(metrics, METRIC_RUNS_STARTED, event->agent_id, NULL);
+    } else if (event->type == JOURNAL_RUN_CLAIMED) {
+        if (event->how != NULL && strcmp(event->how, "start") != 0) {
+            add_one(metrics, METRIC_RUNS_RESUMED, event->how, NULL);
+        }
+    } else if (event->type == JOURNAL_RUN_FINISHED) {
+        add_one(metrics, METRIC_RUNS_FINISHED, event->status, NULL);
+        forget_run(metrics, find_run(metrics, entry->run_id));
+    } else if (event->type == JOURNAL_ITERATION_FINISHED) {
+        add_one(metrics, METRIC_ITERATIONS, event->outcome, NULL);
+        add_seconds(metrics, METRIC_ITERATION_SECONDS, NULL, event->duration_ns);
+    } else if (event->type == JOURNAL_CONDITION_EVALUATED) {
+        add_one(metrics, METRIC_CONDITIONS, event->status, event->reason);
+        add_seconds(metrics, METRIC_CONDITION_SECONDS, NULL, event->duration_ns);
+    }
+}
+
+static void count_keeping(struct metrics *metrics, const struct journal_event *event)
+{
+    if (event->type == JOURNAL_CHECKPOINT_SAVED) {
+        add_one(metrics, METRIC_CHECKPOINTS, event->how, NULL);
+        add(metrics, METRIC_CHECKPOINT_BYTES, NULL, (double)event->bytes);
+    } else if (event->type == JOURNAL_GATE_DENIED || event->type == JOURNAL_STEP_DENIED) {
+        add_one(metrics, METRIC_POLICY_DECISIONS, event->action == NULL ? "iterate" : event->action,
+                event->verdict == NULL ? "deny" : event->verdict);
+    } else if (event->type == JOURNAL_POLICY_CHANGED) {
+        add_one(metrics, METRIC_POLICY_CHANGES, "changed", NULL);
+    } else if (event->type == JOURNAL_POLICY_REFUSED) {
+        add_one(metrics, METRIC_POLICY_CHANGES, "refused", NULL);
+    } else if (event->type == JOURNAL_LIMIT_WARNING) {
+        add_one(metrics, METRIC_WARNINGS, event->limit_name, NULL);
+    } else if (event->type == JOURNAL_STORAGE_DEGRADED) {
+        add(metrics, METRIC_STORAGE_FAILURES, NULL, (double)event->failures);
+    }
+}
+
+void metrics_count(struct metrics *metrics, const struct journal_entry *entry)
+{
+    if (entry->is_known && !is_copied(metrics, entry)) {
+        count_run(metrics, entry);
+        count_agent(metrics, entry);
+        count_keeping(metrics, &entry->event);
+    }
+}
