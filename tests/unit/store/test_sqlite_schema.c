@@ -48,17 +48,27 @@ static void restore_dump(const char *path, const char *sql)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-static int make_version_1(void **state)
+static int make_version(void **state, const char *dump)
 {
     struct old_store *old = memory_new_zero(1, sizeof(*old));
     old->folder = test_folder_new();
     old->path = test_path(old->folder, "store.db");
     old->untouched = test_path(old->folder, "untouched.db");
-    auto_free char *sql = read_dump("schema_1.sql");
+    auto_free char *sql = read_dump(dump);
     restore_dump(old->path, sql);
     restore_dump(old->untouched, sql);
     *state = old;
     return 0;
+}
+
+static int make_version_1(void **state)
+{
+    return make_version(state, "schema_1.sql");
+}
+
+static int make_version_2(void **state)
+{
+    return make_version(state, "schema_2.sql");
 }
 
 static int remove_old_store(void **state)
@@ -118,17 +128,17 @@ static int64_t count_missing(sqlite3 *db, const char *table, const char *from, c
     return count;
 }
 
-static void migrating_version_1_keeps_every_row(void **state)
+/** Open the old store and see that each of its rows is in the new one. */
+static void assert_kept(const struct old_store *old, int64_t version, const char *const *tables,
+                        size_t table_count)
 {
-    const struct old_store *old = *state;
     store_close(open_store(old->path, NULL));
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(old->path, &db), SQLITE_OK);
     attach_untouched(db, old);
-    assert_int_equal(query_number(db, "PRAGMA old.user_version"), 1);
+    assert_int_equal(query_number(db, "PRAGMA old.user_version"), version);
     assert_int_equal(query_number(db, "PRAGMA main.user_version"), sqlite_schema_newest());
-    static const char *const tables[] = {"runs", "events", "marks", "checkpoints", "letters"};
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+    for (size_t i = 0; i < table_count; i++) {
         char sql[64];
         snprintf(sql, sizeof(sql), "SELECT count(*) FROM old.%s", tables[i]);
         assert_true(query_number(db, sql) > 0);
@@ -136,6 +146,50 @@ static void migrating_version_1_keeps_every_row(void **state)
         assert_int_equal(count_missing(db, tables[i], "main", "old"), 0);
     }
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void migrating_version_1_keeps_every_row(void **state)
+{
+    static const char *const tables[] = {"runs", "events", "marks", "checkpoints", "letters"};
+    assert_kept(*state, 1, tables, sizeof(tables) / sizeof(tables[0]));
+}
+
+static void migrating_version_2_keeps_every_row(void **state)
+{
+    static const char *const tables[] = {"runs",    "events",       "marks",         "checkpoints",
+                                         "letters", "policy_texts", "policy_changes"};
+    assert_kept(*state, 2, tables, sizeof(tables) / sizeof(tables[0]));
+}
+
+static bool has_no_document(const struct store_document *document, void *context)
+{
+    (void)document;
+    (void)context;
+    fail();
+    return false;
+}
+
+static void a_store_of_version_2_takes_warnings_pauses_and_documents(void **state)
+{
+    const struct old_store *old = *state;
+    struct store *store = open_store(old->path, NULL);
+    struct store_run run = test_get(store, RUN_A);
+    assert_int_equal(run.summary.warnings, 0);
+    assert_false(run.summary.is_paused);
+    struct store_document_query query = {.collection = "notes"};
+    assert_int_equal(store->ops->read_documents(store, &query, has_no_document, NULL, NULL), 0);
+    struct store_batch batch = test_batch(RUN_A, 1, 72, NULL, 0);
+    batch.summary.warnings = 3;
+    batch.summary.is_paused = true;
+    assert_int_equal(test_commit(store, &batch).outcome, STORE_COMMITTED);
+    assert_int_equal(test_get(store, RUN_A).summary.warnings, 3);
+    assert_true(test_get(store, RUN_A).summary.is_paused);
+    const struct store_change change = {
+        .collection = "notes", .key = "k", .data = "{}", .data_len = 2};
+    bool is_applied = false;
+    assert_int_equal(store->ops->change_documents(store, &change, 1, &is_applied, NULL), 0);
+    assert_true(is_applied);
+    store_close(store);
 }
 
 static bool check_checkpoint(const struct store_checkpoint *checkpoint, void *context)
@@ -213,13 +267,13 @@ static void a_store_of_version_1_takes_policies_after_the_migration(void **state
     store_close(store);
 }
 
-static void the_first_migration_still_makes_what_version_1_had(void **state)
+/** The migrations up to a version make the tables that its program made. */
+static void assert_same_schema(const struct old_store *old, uint32_t version)
 {
-    const struct old_store *old = *state;
     auto_free char *path = test_path(old->folder, "made.db");
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite_schema_migrate(db, path, 1, NULL), 0);
+    assert_int_equal(sqlite_schema_migrate(db, path, version, NULL), 0);
     attach_untouched(db, old);
     static const char differences[] =
         "SELECT count(*) FROM (SELECT * FROM (SELECT type, name, sql FROM main.sqlite_schema EXCEPT"
@@ -232,15 +286,30 @@ static void the_first_migration_still_makes_what_version_1_had(void **state)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+static void the_first_migration_still_makes_what_version_1_had(void **state)
+{
+    assert_same_schema(*state, 1);
+}
+
+static void the_second_migration_still_makes_what_version_2_had(void **state)
+{
+    assert_same_schema(*state, 2);
+}
+
 int main(void)
 {
-#define OLD_TEST(name) cmocka_unit_test_setup_teardown(name, make_version_1, remove_old_store)
+#define OLD_TEST(name)   cmocka_unit_test_setup_teardown(name, make_version_1, remove_old_store)
+#define OLD_TEST_2(name) cmocka_unit_test_setup_teardown(name, make_version_2, remove_old_store)
     const struct CMUnitTest tests[] = {
         OLD_TEST(migrating_version_1_keeps_every_row),
         OLD_TEST(runs_of_version_1_are_read_after_the_migration),
         OLD_TEST(a_run_of_version_1_goes_on_after_the_migration),
         OLD_TEST(a_store_of_version_1_takes_policies_after_the_migration),
         OLD_TEST(the_first_migration_still_makes_what_version_1_had),
+        OLD_TEST_2(migrating_version_2_keeps_every_row),
+        OLD_TEST_2(runs_of_version_1_are_read_after_the_migration),
+        OLD_TEST_2(a_store_of_version_2_takes_warnings_pauses_and_documents),
+        OLD_TEST_2(the_second_migration_still_makes_what_version_2_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
