@@ -204,7 +204,7 @@ static int perform(struct loop *loop, const struct loop_effect *effect, struct r
     case EFFECT_VERIFY:
         return loop_verify(loop, err);
     case EFFECT_PAUSE:
-        r = loop_flush(loop, FLUSH_NORMAL, err);
+        r = loop_flush(loop, FLUSH_HOLD, err);
         return r < 0 ? r : LOOP_PAUSED;
     case EFFECT_DELAY:
         return wait_between(loop, effect->delay_ns, err);

@@ -200,9 +200,9 @@ void loop_record_degraded(struct loop *loop)
     loop_record(loop, &event);
 }
 
-static int flush_all(struct loop *loop, int tries, struct rondo_error *err)
+static int flush_all(struct loop *loop, int tries, bool is_forced, struct rondo_error *err)
 {
-    while (loop->pending_count > 0) {
+    for (; is_forced || loop->pending_count > 0; is_forced = false) {
         size_t count = loop->tried_count > 0 ? loop->tried_count : loop->pending_count;
         enum store_commit_outcome outcome = STORE_COMMITTED;
         int r = commit_leading(loop, count, false, tries, &outcome, err);
@@ -247,8 +247,8 @@ int loop_flush(struct loop *loop, enum flush_mode mode, struct rondo_error *err)
         return flush_and_release(loop, err);
     }
     /* While the store is down each boundary tries once; the end of the run tries hard again. */
-    int tries = loop->is_degraded && mode == FLUSH_NORMAL ? 1 : FLUSH_TRIES;
-    return flush_all(loop, tries, err);
+    int tries = loop->is_degraded && mode != FLUSH_HARD ? 1 : FLUSH_TRIES;
+    return flush_all(loop, tries, mode == FLUSH_HOLD, err);
 }
 
 int loop_commit(struct loop *loop, struct rondo_error *err)

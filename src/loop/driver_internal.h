@@ -126,6 +126,7 @@ int loop_take(const struct loop_parts *parts, const struct loop_taking *taking,
 
 enum flush_mode {
     FLUSH_NORMAL = 0, /**< at a boundary */
+    FLUSH_HOLD,       /**< at a boundary, also without events: is the run still ours? */
     FLUSH_HARD,       /**< try long even when the store is known to fail: the run is about to end */
     FLUSH_RELEASE,    /**< like FLUSH_HARD, and give the lease up in the same transaction */
 };

@@ -28,6 +28,9 @@ static void print_counters(uint64_t first, uint64_t count, const struct sim_coun
         {"damaged checkpoints", counters->damaged},
         {"refused as corrupt", counters->refused_corrupt},
         {"rejected finishes", counters->rejected_finishes},
+        {"pauses", counters->pauses},
+        {"changes of limits", counters->limits_changed},
+        {"steered without an owner", counters->controlled},
     };
     printf("seeds %llu to %llu hold\n", (unsigned long long)first,
            (unsigned long long)(first + count - 1));

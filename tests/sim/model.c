@@ -42,7 +42,31 @@ static void take_spec(struct sim_run *run, const struct journal_event *event)
     require(event->spec != NULL &&
                 loop_spec_decode(event->spec, strlen(event->spec), &run->spec, &err) == 0,
             "options that cannot be read");
-    run->is_round_met = false;
+    if (event->by == NULL) {
+        run->is_round_met = false;
+    } else {
+        run->world->counters->limits_changed++;
+    }
+}
+
+static void check_pause(struct sim_run *run, const struct journal_event *event)
+{
+    bool is_pause = event->type == JOURNAL_PAUSED;
+    require(run->is_paused != is_pause, "%s twice", journal_type_name(event->type));
+    run->is_paused = is_pause;
+    run->world->counters->pauses += is_pause;
+    if (is_pause) {
+        run->paused_since_ns = event->time_ns;
+    } else if (!run->is_in_body) {
+        run->paused_ns += event->time_ns - run->paused_since_ns;
+    }
+}
+
+/** A body goes on under a pause: the pause counts from its end. */
+static void end_body(struct sim_run *run, const struct journal_event *event)
+{
+    run->is_in_body = false;
+    run->paused_since_ns = event->time_ns;
 }
 
 static void check_claimed(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
@@ -58,6 +82,7 @@ static void check_claimed(struct sim_run *run, const struct journal_event *event
         run->finish = FINISH_NONE;
     }
     run->world->counters->takeovers += strcmp(event->how, "takeover") == 0;
+    run->world->counters->controlled += strcmp(event->how, "control") == 0;
     run->is_ended = false;
     run->is_denied = false;
     run->is_stopping = false;
@@ -71,7 +96,7 @@ static void check_pace(const struct sim_run *run, const struct journal_event *ev
     const struct loop_spec *spec = &run->spec;
     bool is_first_owner = run->epoch == 1;
     require(!is_first_owner || spec->time_limit_ns == 0 ||
-                event->time_ns - run->created_ns < spec->time_limit_ns,
+                event->time_ns - run->created_ns - run->paused_ns < spec->time_limit_ns,
             "an iteration begins after the time limit");
     require(run->finished == 0 || event->time_ns - run->finished_ns >= spec->delay_ns,
             "an iteration begins before the delay is over");
@@ -89,6 +114,7 @@ static void check_started(struct sim_run *run, const struct journal_event *event
     require(n <= SIM_MAX_ITERATIONS, "too many iterations for the model");
     require(!run->is_in_body, "iteration %llu begins inside another", (unsigned long long)n);
     require(!run->is_denied && !run->is_broken_by_body, "an iteration begins after a denial");
+    require(!run->is_paused, "an iteration begins in a pause");
     require(!run->is_stopping, "an iteration begins after a stop was requested");
     require(!run->is_round_met, "an iteration begins though all conditions are met");
     require(!run->is_round_open, "an iteration begins inside a round of verification");
@@ -116,7 +142,7 @@ static void check_finished(struct sim_run *run, const struct journal_event *even
                 run->started == run->finished + 1,
             "iteration %lld finishes after %llu", (long long)event->iteration,
             (unsigned long long)run->finished);
-    run->is_in_body = false;
+    end_body(run, event);
     run->finished = run->started;
     run->finished_ns = event->time_ns;
     run->tokens += event->tokens;
@@ -198,6 +224,7 @@ static void check_run_finished(struct sim_run *run, const struct journal_event *
                 (run->checkpoints > 0 && run->checkpoint_finished == run->finished),
             "no final checkpoint");
     run->is_ended = true;
+    run->is_paused = false;
     run->status = status;
     run->is_round_open = false;
     if (run->is_in_body) {
@@ -230,13 +257,14 @@ static void check_warning(struct sim_run *run, const struct journal_event *event
     require(run->warned[limit] != event->limit, "a second warning about %lld",
             (long long)event->limit);
     run->warned[limit] = event->limit;
+    run->warnings++;
 }
 
-static void check_interrupted(struct sim_run *run)
+static void check_interrupted(struct sim_run *run, const struct journal_event *event)
 {
     require(run->is_in_body, "an interruption outside of a body");
     run->interruptions[run->started]++;
-    run->is_in_body = false;
+    end_body(run, event);
 }
 
 static void check_rejected(struct sim_run *run)
@@ -276,14 +304,16 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_GATE_DENIED:
         note_end(run, event);
         break;
+    case JOURNAL_PAUSED:
+    case JOURNAL_CONTINUED:
+        check_pause(run, event);
+        break;
     case JOURNAL_LIMIT_WARNING:
         check_warning(run, event);
         break;
     case JOURNAL_POLICY_CHANGED:
     case JOURNAL_POLICY_REFUSED:
     case JOURNAL_STEP_DENIED:
-    case JOURNAL_PAUSED:
-    case JOURNAL_CONTINUED:
     case JOURNAL_FORKED:
     case JOURNAL_MODEL_REQUESTED:
     case JOURNAL_MODEL_RETRYING:
@@ -301,7 +331,7 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
         check_finished(run, event);
         break;
     case JOURNAL_ITERATION_INTERRUPTED:
-        check_interrupted(run);
+        check_interrupted(run, event);
         break;
     case JOURNAL_VERIFICATION_STARTED:
     case JOURNAL_CONDITION_EVALUATED:
@@ -424,6 +454,10 @@ void model_committed(struct world *world, const struct store_batch *batch,
     enum rondo_status status = run->is_ended ? run->status : RONDO_RUNNING;
     require(after->summary.status == status, "the row says %s, the journal %s",
             rondo_status_name(after->summary.status), rondo_status_name(status));
+    require(after->summary.is_paused == run->is_paused, "the row says %s",
+            run->is_paused ? "running" : "paused");
+    require(after->summary.warnings == run->warnings, "the row counts %u warnings of %llu",
+            after->summary.warnings, (unsigned long long)run->warnings);
     require(after->summary.iteration == run->started, "the row says iteration %llu, not %llu",
             (unsigned long long)after->summary.iteration, (unsigned long long)run->started);
 }

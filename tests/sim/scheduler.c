@@ -103,6 +103,23 @@ static void send_stop(struct world *world)
     sim_trace(world, "a stop is posted to %s", run->id);
 }
 
+static void steer(struct world *world)
+{
+    struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
+    if (world->run_count == 0) {
+        return;
+    }
+    unsigned index = (unsigned)sim_below(world, world->run_count);
+    const char *id = world->runs[index].id;
+    if (sim_chance(world, 20)) { /* also letters to whom they do not concern */
+        static const char *const kinds[] = {"pause", "continue", "limits"};
+        world->memory->ops->post(world->memory, id, kinds[sim_below(world, 3)],
+                                 "{\"by\":\"sim\",\"max_iterations\":7}", NULL);
+    } else if (!owner->is_frozen) {
+        world_control(owner, index);
+    }
+}
+
 static void press_control_c(struct world *world)
 {
     struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
@@ -147,9 +164,19 @@ static const struct {
     unsigned weight;
     void (*act)(struct world *world);
 } actions[] = {
-    {60, advance_somewhere}, {22, open_somewhere},   {4, crash_somebody}, {4, freeze_or_thaw},
-    {6, pass_time},          {5, break_store},       {5, tick_somewhere}, {1, send_stop},
-    {1, press_control_c},    {2, damage_checkpoint}, {2, change_policy},  {2, park_somewhere},
+    {60, advance_somewhere},
+    {22, open_somewhere},
+    {4, crash_somebody},
+    {4, freeze_or_thaw},
+    {6, pass_time},
+    {5, break_store},
+    {5, tick_somewhere},
+    {1, send_stop},
+    {1, press_control_c},
+    {2, damage_checkpoint},
+    {2, change_policy},
+    {2, park_somewhere},
+    {5, steer},
 };
 
 static void act(struct world *world)

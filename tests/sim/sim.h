@@ -42,6 +42,10 @@ struct sim_run {
     bool is_ended;
     bool is_denied;
     bool is_stopping;
+    bool is_paused;
+    int64_t paused_ns; /* up to the last run.continued, behind bodies only */
+    int64_t paused_since_ns;
+    uint64_t warnings;
     bool is_broken_by_body;
     bool has_failed_store; /* an end that the store's failure explains */
     enum rondo_status status;
@@ -105,6 +109,9 @@ struct sim_counters {
     uint64_t damaged;
     uint64_t refused_corrupt;
     uint64_t rejected_finishes;
+    uint64_t pauses;
+    uint64_t limits_changed;
+    uint64_t controlled;
     uint64_t store_faults;
     uint64_t broken;
     uint64_t events;
@@ -171,4 +178,6 @@ void world_crash(struct sim_owner *owner);
 void world_advance(struct sim_owner *owner, unsigned run_index);
 void world_start_run(struct sim_owner *owner);
 void world_resume(struct sim_owner *owner, unsigned run_index);
+/** An owner's people pause, continue or limit a run, whoever executes it. */
+void world_control(struct sim_owner *owner, unsigned run_index);
 void world_park(struct sim_owner *owner, unsigned run_index);

@@ -7,6 +7,7 @@
 #include "sim.h"
 
 #include "base/memory.h"
+#include "loop/control.h"
 #include "store/fault.h"
 #include "store/memory_store.h"
 
@@ -280,8 +281,10 @@ static bool survived(struct sim_owner *owner, const char *doing, int r,
     }
     if (r < 0) {
         sim_trace(world, "  %s: %s: %s", doing, rondo_code_name(r), err->message);
-        bool is_justified = met_trouble || r == RONDO_ERR_FENCED || r == RONDO_ERR_CORRUPT ||
-                            (r == RONDO_ERR_STATE && strcmp(doing, "resume") == 0);
+        bool is_justified =
+            met_trouble || r == RONDO_ERR_FENCED || r == RONDO_ERR_CORRUPT ||
+            (r == RONDO_ERR_STATE && strcmp(doing, "resume") == 0) ||
+            ((r == RONDO_ERR_STATE || r == RONDO_ERR_BUSY) && strcmp(doing, "control") == 0);
         sim_require(is_justified, world, run, "%s without a fault: %s", doing, err->message);
         sim_require(err->code == r && err->message[0] != '\0', world, run,
                     "%s gives %d without a message", doing, r);
@@ -511,6 +514,22 @@ static void check_ended(struct sim_owner *owner, unsigned index)
     world->counters->statuses[run->status]++;
 }
 
+/** A pause is told of when it is in the journal; what ends it comes by letter or by resuming. */
+static void check_paused(struct sim_owner *owner, unsigned index)
+{
+    struct world *world = owner->world;
+    struct sim_run *run = &world->runs[index];
+    struct loop *loop = owner->loops[index];
+    sim_require(!run->is_in_body || loop_is_degraded(loop), world, run, "a pause inside a body");
+    if (!loop_is_degraded(loop)) {
+        sim_require(run->is_paused, world, run, "a pause that is not in the journal");
+        model_check_loop(run, loop);
+    }
+    if (world->is_calm) {
+        world->memory->ops->post(world->memory, run->id, "continue", "{}", NULL);
+    }
+}
+
 static void drop_loop(struct sim_owner *owner, unsigned index)
 {
     loop_free(owner->loops[index]);
@@ -548,7 +567,7 @@ void world_advance(struct sim_owner *owner, unsigned index)
     sim_require(r != LOOP_ENDED || run->status != RONDO_ERROR || run->is_broken_by_body ||
                     owner->met_trouble,
                 world, run, "an error without a failure of the store");
-    bool still_degraded = r == LOOP_BODY && loop_is_degraded(loop);
+    bool still_degraded = (r == LOOP_BODY || r == LOOP_PAUSED) && loop_is_degraded(loop);
     sim_require(!was_degraded || r < 0 || still_degraded || run->degraded_count > degraded_count,
                 world, run, "nothing tells that the store had failed");
     if (!survived(owner, "next", r, &err, run)) {
@@ -557,6 +576,10 @@ void world_advance(struct sim_owner *owner, unsigned index)
     if (r == LOOP_BODY) {
         owner->is_in_body[index] = true;
         check_body(owner, index);
+        return;
+    }
+    if (r == LOOP_PAUSED) {
+        check_paused(owner, index);
         return;
     }
     if (r == LOOP_ENDED) {
@@ -579,4 +602,32 @@ void world_park(struct sim_owner *owner, unsigned index)
     if (survived(owner, "park", r, &err, &world->runs[index])) {
         drop_loop(owner, index);
     }
+}
+
+void world_control(struct sim_owner *owner, unsigned index)
+{
+    struct world *world = owner->world;
+    struct sim_run *run = &world->runs[index];
+    struct rondo_error err = {0};
+    struct parts parts;
+    make_parts(owner, index, &parts);
+    struct loop_limits limits = {
+        .max_iterations = 1 + (int64_t)sim_below(world, 20),
+        .max_tokens = sim_chance(world, 20)   ? -1
+                      : sim_chance(world, 20) ? 400
+                                              : 0,
+    };
+    uint64_t seq = run->seq;
+    bool was_ended = run->is_ended;
+    uint64_t what = sim_below(world, 3);
+    sim_trace(world, "owner %u steers run %u: %llu", owner->index, index, (unsigned long long)what);
+    int r = what == 0   ? loop_pause_run(&parts.parts, run->id, "sim", &err)
+            : what == 1 ? loop_continue_run(&parts.parts, run->id, "sim", &err)
+                        : loop_change_limits(&parts.parts, run->id, &limits, "sim", &err);
+    sim_require(r < 0 || !was_ended || r == LOOP_CONTROL_POSTED, world, run,
+                "an ended run was steered");
+    sim_require(r != LOOP_CONTROL_DONE || run->seq > seq, world, run, "it was done without a word");
+    sim_require(r != LOOP_CONTROL_DONE || what == 2 || run->is_paused == (what == 0), world, run,
+                "a pause or its end was promised and is not there");
+    survived(owner, "control", r, &err, run);
 }
