@@ -90,3 +90,15 @@
 #define LIMIT_ROLE_SKILLS 64
 /** A regular expression in a role file, bytes. */
 #define LIMIT_ROLE_PATTERN_BYTES (16 * LIMIT_KIB)
+/** The address of a sink of warnings, bytes. */
+#define LIMIT_SINK_URL_BYTES 2048
+/** Words of a sink's command. */
+#define LIMIT_SINK_ARGUMENTS 64
+/** One of these words, bytes. */
+#define LIMIT_SINK_ARGUMENT_BYTES 4096
+/** Agents that a sink names. */
+#define LIMIT_SINK_AGENTS 256
+/** Deliveries of warnings that wait; what comes beyond is given up at once. */
+#define LIMIT_DELIVERIES_WAITING 10000
+/** Deliveries that were given up and are kept; older ones are forgotten. */
+#define LIMIT_DEAD_LETTERS_KEPT 1000

@@ -4,8 +4,15 @@
  * warnings of what people should know. A warning, its deliveries to the sinks and the cursor are
  * one transaction of the store, so each is made exactly once, whatever dies in between.
  *
- * Collections of documents: "monitor" (cursor), "warning" (key: position of the event, 20 digits,
- * for stalls the run's last position and "-stalled"), "sink", "delivery", "dead-letter".
+ * Collections of documents: "monitor" (cursor, refused), "monitor-run" (what was said of a run that
+ * is to be said once), "warning" (key: position of the event in 20 digits; for stalls the position
+ * that the monitor had reached, and "-stalled-RUN"), "sink", "delivery", "dead-letter".
+ *
+ * The first monitor of a store begins at its first event, but warns only of what happened from an
+ * hour before on: a store with years of history must not flood people.
+ *
+ * Threads: one that reads the journal, MONITOR_DELIVERIES that make deliveries. All functions but
+ * monitor_stop may be called from any thread; monitor_tick by one at a time.
  */
 #pragma once
 
@@ -30,6 +37,10 @@ enum warning_kind {
 const char *warning_kind_name(enum warning_kind kind);
 
 #define MONITOR_DEFAULT_STALL_NS INT64_C(600000000000)
+/** Warnings of older events are not made when the first monitor of a store begins. */
+#define MONITOR_HISTORY_NS INT64_C(3600000000000)
+/** Deliveries that are attempted at the same time, never two to one sink. */
+#define MONITOR_DELIVERIES 4
 /** Attempts of one delivery; then it is a dead letter. */
 #define MONITOR_ATTEMPTS 8
 /** Warnings that are kept; older ones are forgotten. */
@@ -47,16 +58,26 @@ struct monitor_options {
     bool has_no_thread;        /**< tests call monitor_tick themselves */
     void (*log)(void *context, const char *line);
     void *log_context;
+    /**
+     * Told each warning once that comes into the store, by whichever monitor; NULL = nobody. On the
+     * monitor's thread. Not durable: what comes while no process listens is not told.
+     */
+    void (*on_warning)(void *context, const char *agent_id, const char *json);
+    void *on_warning_context;
 };
 
 int monitor_start(const struct monitor_options *options, struct monitor **ret_monitor,
                   struct rondo_error *err);
 void monitor_stop(struct monitor *monitor);
 
-/** One round: read what is new, look for stalled runs, attempt deliveries that are due. */
+/**
+ * One round: read what is new and look for stalled runs; without threads also attempt the
+ * deliveries that are due, one after the other.
+ * @return 0, or the store's error: the next round begins where the cursor is
+ */
 int monitor_tick(struct monitor *monitor, struct rondo_error *err);
 
-/** Reach what is committed now; for tests and health. */
+/** Position of the last event that was looked at. */
 uint64_t monitor_position(struct monitor *monitor);
 
 struct monitor_state {
