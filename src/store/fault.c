@@ -170,6 +170,22 @@ static int fault_list_runs(struct store *base, const struct store_run_query *que
     return answer(&verdict, rc, err);
 }
 
+static int fault_count_runs(struct store *base, const struct store_run_query *query,
+                            struct store_run_counts *ret_counts, struct rondo_error *err)
+{
+    struct verdict verdict = ask(base, "count_runs");
+    struct store_run_counts counts;
+    int rc = 0;
+    if (!fails_before(&verdict)) {
+        rc = verdict.inner->ops->count_runs(verdict.inner, query, &counts, err);
+    }
+    rc = answer(&verdict, rc, err);
+    if (rc == 0) {
+        *ret_counts = counts;
+    }
+    return rc;
+}
+
 static int fault_read_events(struct store *base, const char *run_id, uint64_t after, uint32_t limit,
                              store_event_fn *fn, void *context, struct rondo_error *err)
 {
@@ -338,6 +354,7 @@ static const struct store_ops fault_ops = {
     .commit = fault_commit,
     .get_run = fault_get_run,
     .list_runs = fault_list_runs,
+    .count_runs = fault_count_runs,
     .read_events = fault_read_events,
     .list_checkpoints = fault_list_checkpoints,
     .get_checkpoint = fault_get_checkpoint,

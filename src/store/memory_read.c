@@ -17,41 +17,6 @@ int memory_get_run(struct store *base, const char *run_id, struct store_run *ret
     return run != NULL ? 0 : memory_rows_missing(run_id, err);
 }
 
-static bool matches(const struct store_run *run, const struct store_run_query *query)
-{
-    if (query->id_prefix != NULL &&
-        strncmp(run->id, query->id_prefix, strlen(query->id_prefix)) != 0) {
-        return false;
-    }
-    if (query->agent_id != NULL && strcmp(run->agent_id, query->agent_id) != 0) {
-        return false;
-    }
-    return !query->only_running || run->summary.status == RONDO_RUNNING;
-}
-
-int memory_list_runs(struct store *base, const struct store_run_query *query, store_run_fn *fn,
-                     void *context, struct rondo_error *err)
-{
-    (void)err;
-    struct memory_store *store = memory_rows_lock(base);
-    uint32_t given = 0;
-    const struct memory_run *run;
-    DL_FOREACH(store->runs, run)
-    {
-        if (query->limit != 0 && given == query->limit) {
-            break;
-        }
-        if (matches(&run->row, query)) {
-            given++;
-            if (!fn(&run->row, context)) {
-                break;
-            }
-        }
-    }
-    memory_rows_unlock(store);
-    return 0;
-}
-
 /** Index of the first event behind `position`. */
 static size_t index_behind(const struct event_array *order, uint64_t position)
 {

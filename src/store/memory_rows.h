@@ -85,6 +85,7 @@ struct memory_letter {
 
 struct memory_run {
     struct store_run row;
+    uint64_t key; /**< orders runs as they were created */
     uint64_t last_checkpoint;
     struct event_array events;             /**< owns them; item i has seq i + 1 */
     struct memory_checkpoint *checkpoints; /**< newest first */
@@ -104,6 +105,7 @@ struct memory_store {
     struct event_array order; /**< all events by position */
     uint64_t last_position;
     uint64_t last_letter;
+    uint64_t last_key;
     struct memory_policy_text *policy_texts; /**< one for each digest */
     struct memory_policy_change *policies;   /**< newest first */
     struct document_array documents;
@@ -153,8 +155,6 @@ int memory_commit(struct store *base, const struct store_batch *const *batches, 
 /* memory_read.c */
 int memory_get_run(struct store *base, const char *run_id, struct store_run *ret_run,
                    struct rondo_error *err);
-int memory_list_runs(struct store *base, const struct store_run_query *query, store_run_fn *fn,
-                     void *context, struct rondo_error *err);
 int memory_read_events(struct store *base, const char *run_id, uint64_t after, uint32_t limit,
                        store_event_fn *fn, void *context, struct rondo_error *err);
 int memory_list_checkpoints(struct store *base, const char *run_id, store_checkpoint_fn *fn,
@@ -169,6 +169,11 @@ int memory_record_policy(struct store *base, const struct store_policy_change *c
                          uint64_t *ret_number, bool *ret_is_new, struct rondo_error *err);
 int memory_read_policies(struct store *base, const char *source, uint64_t before,
                          store_policy_fn *fn, void *context, struct rondo_error *err);
+/* memory_list.c */
+int memory_list_runs(struct store *base, const struct store_run_query *query, store_run_fn *fn,
+                     void *context, struct rondo_error *err);
+int memory_count_runs(struct store *base, const struct store_run_query *query,
+                      struct store_run_counts *ret_counts, struct rondo_error *err);
 /* memory_document.c */
 int memory_change_documents(struct store *base, const struct store_change *changes, size_t count,
                             bool *ret_is_applied, struct rondo_error *err);

@@ -72,6 +72,7 @@ static int create_locked(struct memory_store *store, const struct store_run *wis
     }
     struct memory_run *run = memory_new_zero(1, sizeof(*run));
     run->row = rules_new_run(wish, first_count, now_ns);
+    run->key = ++store->last_key;
     HASH_ADD_STR(store->by_id, row.id, run);
     DL_PREPEND(store->runs, run);
     memory_rows_insert_events(store, run, first, first_count);

@@ -124,6 +124,7 @@ static const struct store_ops memory_ops = {
     .commit = memory_commit,
     .get_run = memory_get_run,
     .list_runs = memory_list_runs,
+    .count_runs = memory_count_runs,
     .read_events = memory_read_events,
     .list_checkpoints = memory_list_checkpoints,
     .get_checkpoint = memory_get_checkpoint,

@@ -193,6 +193,58 @@ struct rules_key_range rules_key_range(const struct store_document_query *query)
     return range;
 }
 
+char rules_lower(char letter)
+{
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+struct rules_run_filter rules_run_filter(const struct store_run_query *query)
+{
+    struct rules_run_filter filter = {.query = query, .statuses = query->statuses};
+    if (query->only_running) {
+        uint32_t running = UINT32_C(1) << RONDO_RUNNING;
+        filter.is_empty = query->statuses != 0 && (query->statuses & running) == 0;
+        filter.statuses = running;
+    }
+    filter.has_prefix = query->id_prefix != NULL && query->id_prefix[0] != '\0';
+    if (filter.has_prefix && strnlen(query->id_prefix, ID_SIZE) >= ID_SIZE) {
+        filter.is_empty = true; /* No id is that long. */
+    }
+    size_t len = query->search != NULL ? strnlen(query->search, sizeof(filter.search)) : 0;
+    if (len == sizeof(filter.search)) {
+        filter.is_empty = true;
+        return filter;
+    }
+    for (size_t i = 0; i < len; i++) {
+        filter.search[i] = rules_lower(query->search[i]);
+    }
+    return filter;
+}
+
+int64_t rules_run_number(const struct store_run *run, enum store_run_order order)
+{
+    switch (order) {
+    case STORE_BY_CREATED:
+        return run->created_ns;
+    case STORE_BY_UPDATED:
+        return run->updated_ns;
+    case STORE_BY_STATUS:
+        return run->summary.status;
+    case STORE_BY_ITERATION:
+        return (int64_t)run->summary.iteration;
+    case STORE_BY_TOKENS:
+        return run->summary.tokens;
+    case STORE_BY_COST:
+        return run->summary.cost_micro;
+    case STORE_BY_WARNINGS:
+        return run->summary.warnings;
+    case STORE_BY_AGENT:
+    case STORE_ORDER_COUNT:
+        break;
+    }
+    return 0;
+}
+
 static int check_checkpoint(const struct store_checkpoint *checkpoint, struct rondo_error *err)
 {
     if (checkpoint->number == 0 || checkpoint->number > INT64_MAX) {

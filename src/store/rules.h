@@ -48,6 +48,22 @@ struct rules_key_range {
 };
 struct rules_key_range rules_key_range(const struct store_document_query *query);
 
+/** A query of runs in the form that back ends ask with. */
+struct rules_run_filter {
+    const struct store_run_query *query;
+    uint32_t statuses;                   /**< as in the query; 0 = all */
+    bool has_prefix;                     /**< otherwise the prefix selects all */
+    bool is_empty;                       /**< nothing can be selected */
+    char search[LIMIT_AGENT_ID_LEN + 1]; /**< in lower case; "" = all */
+};
+struct rules_run_filter rules_run_filter(const struct store_run_query *query);
+
+/** What lists call lower case: of ASCII letters only, whatever the locale. */
+char rules_lower(char letter);
+
+/** What a run is ordered by when the order is one of numbers, else 0. */
+int64_t rules_run_number(const struct store_run *run, enum store_run_order order);
+
 /** Refuse a batch whose content does not fit the limits or makes no sense by itself. */
 int rules_check_batch(const struct store_batch *batch, struct rondo_error *err);
 

@@ -45,6 +45,7 @@ static const struct store_ops sqlite_ops = {
     .commit = sqlite_commit,
     .get_run = sqlite_get_run,
     .list_runs = sqlite_list_runs,
+    .count_runs = sqlite_count_runs,
     .read_events = sqlite_read_events,
     .list_checkpoints = sqlite_list_checkpoints,
     .get_checkpoint = sqlite_get_checkpoint,

@@ -39,50 +39,6 @@ int sqlite_get_run(struct store *base, const char *run_id, struct store_run *ret
     return rc < 0 ? rc : 0;
 }
 
-/** Bind the range of ids that begin with the prefix: '~' is behind every character of an id. */
-static void bind_id_range(sqlite3_stmt *statement, const char *prefix, char *end, size_t end_size)
-{
-    snprintf(end, end_size, "%s~", prefix);
-    sqlite_bind_string(statement, 4, prefix);
-    sqlite_bind_string(statement, 5, end);
-}
-
-int sqlite_list_runs(struct store *base, const struct store_run_query *query, store_run_fn *fn,
-                     void *context, struct rondo_error *err)
-{
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    bool has_prefix = query->id_prefix != NULL && query->id_prefix[0] != '\0';
-    if (has_prefix && strnlen(query->id_prefix, ID_SIZE) >= ID_SIZE) {
-        return 0; /* No id is that long. */
-    }
-    enum sqlite_sql which = has_prefix                ? SQL_RUN_LIST_PREFIX
-                            : query->agent_id != NULL ? SQL_RUN_LIST_AGENT
-                                                      : SQL_RUN_LIST;
-    sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, which, &statement, err);
-    if (rc < 0) {
-        return rc;
-    }
-    char end[ID_SIZE + 1];
-    sqlite_bind_string(statement, 1, query->agent_id);
-    sqlite_bind_number(statement, 2, query->only_running);
-    sqlite_bind_number(statement, 3, row_limit(query->limit));
-    if (has_prefix) {
-        bind_id_range(statement, query->id_prefix, end, sizeof(end));
-    }
-    while ((rc = sqlite_step_row(&store->reader, statement, "list runs", err)) == 1) {
-        struct store_run run;
-        int64_t key;
-        sqlite_read_run(statement, &run, &key);
-        if (!fn(&run, context)) {
-            rc = 0;
-            break;
-        }
-    }
-    sqlite_read_end(store, statement);
-    return rc;
-}
-
 static bool give_event(sqlite3_stmt *statement, store_event_fn *fn, void *context)
 {
     const struct store_event event = {

@@ -39,6 +39,40 @@
 #define OTHER_OWNED "agent_id = ?1 AND owner <> '' AND key <> ?2 AND (is_exclusive OR ?3)"
 #define GARBAGE     "ended_ns > 0 AND ended_ns < ?1 AND (owner = '' OR lease_until_ns <= ?2)"
 
+/*
+ * Which runs a list selects; NULL and 0 leave a parameter out. ids from ?3 on up to but without ?4;
+ * the agents ?6 are a JSON array; ?5 is in lower case. No index serves all of this, and those that
+ * would must be changed by each commit: ten thousand short rows are scanned within milliseconds.
+ */
+#define RUN_FILTER                                                                          \
+    "(?1 IS NULL OR agent_id = ?1) AND (?2 = 0 OR (?2 >> status) & 1)"                      \
+    " AND (?3 IS NULL OR +id >= ?3 AND +id < ?4)"                                           \
+    " AND (?5 IS NULL OR instr(lower(agent_id), ?5) > 0 OR substr(id, 1, length(?5)) = ?5)" \
+    " AND (?6 IS NULL OR agent_id IN (SELECT value FROM json_each(?6)))"
+
+#define RUN_LIST "SELECT " RUN_COLUMNS "FROM runs WHERE " RUN_FILTER
+
+/* What a list is ordered by when ?7 is not the default (enum store_run_order). */
+#define RUN_NUMBER                                                            \
+    "CASE ?7 WHEN 1 THEN updated_ns WHEN 3 THEN status WHEN 4 THEN iteration" \
+    " WHEN 5 THEN tokens WHEN 6 THEN cost_micro WHEN 7 THEN warnings ELSE 0 END"
+
+/* Behind the place ?8 (number), ?9 (text), ?10 (id). */
+#define RUN_PLACED(columns, is_behind, what) \
+    " AND (?10 IS NULL OR " columns " " is_behind " (" what ", ?10))"
+
+/* Keys have the order in which runs were created. The run at the place may be gone by now. */
+#define RUN_BEFORE                                                             \
+    " AND key < CASE WHEN ?10 IS NULL THEN 9223372036854775807 ELSE coalesce(" \
+    "(SELECT key FROM runs WHERE id = ?10),"                                   \
+    " (SELECT max(key) + 1 FROM runs WHERE (created_ns, id) < (?8, ?10)), 0) END"
+#define RUN_BEHIND                                                         \
+    " AND key > CASE WHEN ?10 IS NULL THEN 0 ELSE coalesce("               \
+    "(SELECT key FROM runs WHERE id = ?10),"                               \
+    " (SELECT min(key) - 1 FROM runs WHERE (created_ns, id) > (?8, ?10))," \
+    " 9223372036854775807) END"
+#define RUN_NEWEST_FIRST " ORDER BY key DESC LIMIT ?11"
+
 /* CROSS JOIN fixes the order of the loops, so that reading never sorts. */
 const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -75,13 +109,19 @@ const char *const sqlite_statements[SQL_COUNT] = {
         " warnings = ?16, is_paused = ?17 WHERE key = ?1",
     [SQL_RUN_SET_LAST] = "UPDATE runs SET last_position = ?2 WHERE key = ?1",
     [SQL_RUN_GIVE_UP] = "UPDATE runs SET owner = '' WHERE key = ?1",
-    [SQL_RUN_LIST] = "SELECT " RUN_COLUMNS "FROM runs WHERE (?1 IS NULL OR agent_id = ?1)"
-                     " AND (NOT ?2 OR status = 0) ORDER BY key DESC LIMIT ?3",
-    [SQL_RUN_LIST_PREFIX] =
-        "SELECT " RUN_COLUMNS "FROM runs WHERE (?1 IS NULL OR agent_id = ?1)"
-        " AND (NOT ?2 OR status = 0) AND id >= ?4 AND id < ?5 ORDER BY key DESC LIMIT ?3",
-    [SQL_RUN_LIST_AGENT] = "SELECT " RUN_COLUMNS "FROM runs WHERE agent_id = ?1"
-                           " AND (NOT ?2 OR status = 0) ORDER BY key DESC LIMIT ?3",
+    [SQL_RUN_LIST] = RUN_LIST RUN_BEFORE RUN_NEWEST_FIRST,
+    [SQL_RUN_LIST_OLDEST] = RUN_LIST RUN_BEHIND " ORDER BY key LIMIT ?11",
+    [SQL_RUN_LIST_PREFIX] = RUN_LIST RUN_BEFORE " AND id >= ?3 AND id < ?4" RUN_NEWEST_FIRST,
+    [SQL_RUN_LIST_AGENT] = RUN_LIST RUN_BEFORE " AND agent_id = ?1" RUN_NEWEST_FIRST,
+    [SQL_RUN_LIST_NUMBER] = RUN_LIST RUN_PLACED("(" RUN_NUMBER ", id)", ">",
+                                                "?8") " ORDER BY " RUN_NUMBER ", id LIMIT ?11",
+    [SQL_RUN_LIST_NUMBER_BACK] = RUN_LIST RUN_PLACED(
+        "(" RUN_NUMBER ", id)", "<", "?8") " ORDER BY " RUN_NUMBER " DESC, id DESC LIMIT ?11",
+    [SQL_RUN_LIST_BY_AGENT] =
+        RUN_LIST RUN_PLACED("(agent_id, id)", ">", "?9") " ORDER BY agent_id, id LIMIT ?11",
+    [SQL_RUN_LIST_BY_AGENT_BACK] = RUN_LIST RUN_PLACED(
+        "(agent_id, id)", "<", "?9") " ORDER BY agent_id DESC, id DESC LIMIT ?11",
+    [SQL_RUN_COUNT] = "SELECT status, is_paused FROM runs WHERE " RUN_FILTER,
 
     [SQL_EVENT_INSERT] = "INSERT INTO events (run, previous, seq, time_ns, type, data)"
                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",

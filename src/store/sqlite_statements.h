@@ -18,9 +18,18 @@ enum sqlite_sql {
     SQL_RUN_UPDATE,      /**< ?1 key, ?2 ... ?17, see update_run */
     SQL_RUN_SET_LAST,    /**< ?1 key, ?2 last position */
     SQL_RUN_GIVE_UP,     /**< ?1 key */
-    SQL_RUN_LIST,        /**< ?1 agent or NULL, ?2 only running, ?3 limit */
-    SQL_RUN_LIST_PREFIX, /**< as above, ?4 lowest id, ?5 end of the range of ids */
-    SQL_RUN_LIST_AGENT,  /**< ?1 agent, ?2 only running, ?3 limit */
+
+    /* ?1 agent, ?2 bits of statuses, ?3 lowest id, ?4 end of the ids, ?5 search, ?6 agents, ?7
+     * order, ?8 number, ?9 text and ?10 id of the place before, ?11 limit: see RUN_FILTER */
+    SQL_RUN_LIST,               /**< newest first */
+    SQL_RUN_LIST_OLDEST,        /**< oldest first */
+    SQL_RUN_LIST_PREFIX,        /**< newest first, found by the index of ids */
+    SQL_RUN_LIST_AGENT,         /**< newest first, found by the index of agents */
+    SQL_RUN_LIST_NUMBER,        /**< by a number */
+    SQL_RUN_LIST_NUMBER_BACK,   /**< by a number, highest first */
+    SQL_RUN_LIST_BY_AGENT,      /**< by agent */
+    SQL_RUN_LIST_BY_AGENT_BACK, /**< by agent, last first */
+    SQL_RUN_COUNT,              /**< ?1 to ?6 */
 
     SQL_EVENT_INSERT,        /**< ?1 run, ?2 previous, ?3 seq, ?4 time, ?5 type, ?6 data */
     SQL_EVENT_LAST_POSITION, /**< no parameters */

@@ -134,8 +134,6 @@ int sqlite_renew_leases(struct store *store, const char *owner, int64_t lease_ns
 /* sqlite_read.c */
 int sqlite_get_run(struct store *store, const char *run_id, struct store_run *ret_run,
                    struct rondo_error *err);
-int sqlite_list_runs(struct store *store, const struct store_run_query *query, store_run_fn *fn,
-                     void *context, struct rondo_error *err);
 int sqlite_read_events(struct store *store, const char *run_id, uint64_t after, uint32_t limit,
                        store_event_fn *fn, void *context, struct rondo_error *err);
 int sqlite_list_checkpoints(struct store *store, const char *run_id, store_checkpoint_fn *fn,
@@ -145,6 +143,11 @@ int sqlite_get_checkpoint(struct store *store, const char *run_id, uint64_t numb
 int sqlite_read_mail(struct store *store, const char *run_id, const char *owner,
                      store_letter_fn *fn, void *context, struct rondo_error *err);
 int sqlite_last_position(struct store *store, uint64_t *ret_position, struct rondo_error *err);
+/* sqlite_list.c */
+int sqlite_list_runs(struct store *store, const struct store_run_query *query, store_run_fn *fn,
+                     void *context, struct rondo_error *err);
+int sqlite_count_runs(struct store *store, const struct store_run_query *query,
+                      struct store_run_counts *ret_counts, struct rondo_error *err);
 /* sqlite_policy.c */
 int sqlite_record_policy(struct store *store, const struct store_policy_change *change,
                          uint64_t *ret_number, bool *ret_is_new, struct rondo_error *err);

@@ -22,5 +22,6 @@ int contract_commits(void);
 int contract_checkpoints(void);
 int contract_reading(void);
 int contract_policies(void);
+int contract_listing(void);
 int contract_documents(void);
 int contract_upkeep(void);
