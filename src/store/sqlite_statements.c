@@ -58,8 +58,22 @@
     " WHEN 5 THEN tokens WHEN 6 THEN cost_micro WHEN 7 THEN warnings ELSE 0 END"
 
 /* Behind the place ?8 (number), ?9 (text), ?10 (id). */
-#define RUN_PLACED(columns, is_behind, what) \
-    " AND (?10 IS NULL OR " columns " " is_behind " (" what ", ?10))"
+#define RUN_PLACED(what, is_behind, place) \
+    " AND (?10 IS NULL OR (" what ", id) " is_behind " (" place ", ?10))"
+
+/*
+ * A page that is sorted by a number. Only what is sorted by goes through the sorter. The rows come
+ * to it in the order in which they were created, because most orders are similar to that one;
+ * otherwise each row would push out one that came before. The LIMIT that limits nothing keeps
+ * SQLite from dropping that order.
+ */
+#define RUN_SORTED(is_behind, direction)                                                     \
+    "SELECT " RUN_COLUMNS "FROM (SELECT k, w, i FROM (SELECT key AS k, " RUN_NUMBER " AS w," \
+    " id AS i FROM runs WHERE " RUN_FILTER                                                   \
+    RUN_PLACED(RUN_NUMBER, is_behind, "?8") " ORDER BY key" direction " LIMIT -1)"           \
+                                            " ORDER BY w" direction ", i" direction          \
+                                            " LIMIT ?11) CROSS JOIN runs WHERE key = k"      \
+                                            " ORDER BY w" direction ", i" direction
 
 /* Keys have the order in which runs were created. The run at the place may be gone by now. */
 #define RUN_BEFORE                                                             \
@@ -113,14 +127,12 @@ const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_RUN_LIST_OLDEST] = RUN_LIST RUN_BEHIND " ORDER BY key LIMIT ?11",
     [SQL_RUN_LIST_PREFIX] = RUN_LIST RUN_BEFORE " AND id >= ?3 AND id < ?4" RUN_NEWEST_FIRST,
     [SQL_RUN_LIST_AGENT] = RUN_LIST RUN_BEFORE " AND agent_id = ?1" RUN_NEWEST_FIRST,
-    [SQL_RUN_LIST_NUMBER] = RUN_LIST RUN_PLACED("(" RUN_NUMBER ", id)", ">",
-                                                "?8") " ORDER BY " RUN_NUMBER ", id LIMIT ?11",
-    [SQL_RUN_LIST_NUMBER_BACK] = RUN_LIST RUN_PLACED(
-        "(" RUN_NUMBER ", id)", "<", "?8") " ORDER BY " RUN_NUMBER " DESC, id DESC LIMIT ?11",
+    [SQL_RUN_LIST_NUMBER] = RUN_SORTED(">", ""),
+    [SQL_RUN_LIST_NUMBER_BACK] = RUN_SORTED("<", " DESC"),
     [SQL_RUN_LIST_BY_AGENT] =
-        RUN_LIST RUN_PLACED("(agent_id, id)", ">", "?9") " ORDER BY agent_id, id LIMIT ?11",
-    [SQL_RUN_LIST_BY_AGENT_BACK] = RUN_LIST RUN_PLACED(
-        "(agent_id, id)", "<", "?9") " ORDER BY agent_id DESC, id DESC LIMIT ?11",
+        RUN_LIST RUN_PLACED("agent_id", ">", "?9") " ORDER BY agent_id, id LIMIT ?11",
+    [SQL_RUN_LIST_BY_AGENT_BACK] =
+        RUN_LIST RUN_PLACED("agent_id", "<", "?9") " ORDER BY agent_id DESC, id DESC LIMIT ?11",
     [SQL_RUN_COUNT] = "SELECT status, is_paused FROM runs WHERE " RUN_FILTER,
 
     [SQL_EVENT_INSERT] = "INSERT INTO events (run, previous, seq, time_ns, type, data)"
