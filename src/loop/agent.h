@@ -125,5 +125,8 @@ const char *agent_failure(const struct agent *agent);
 
 enum agent_mode agent_mode(const struct agent *agent);
 
+/** How a run of a role is meant to be executed, from its options alone. */
+enum agent_mode agent_recorded_mode(const struct loop_spec *spec);
+
 /** Kind of such runs in their spec. */
 #define AGENT_KIND "role"

@@ -154,6 +154,15 @@ static enum agent_mode read_mode(struct json_object *root)
     return AGENT_AUTONOMOUS;
 }
 
+enum agent_mode agent_recorded_mode(const struct loop_spec *spec)
+{
+    auto_json struct json_object *root = NULL;
+    if (spec->agent == NULL || json_parse(spec->agent, strlen(spec->agent), &root, NULL) < 0) {
+        return AGENT_AUTONOMOUS;
+    }
+    return read_mode(root);
+}
+
 int agent_config_read(const char *json, struct agent_config *ret_config, struct rondo_error *err)
 {
     auto_json struct json_object *root = NULL;

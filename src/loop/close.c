@@ -8,17 +8,6 @@
 #include "base/error.h"
 #include "loop/driver_internal.h"
 
-/** Policies may be missing or wrong by now; nothing is asked of them. */
-static void allow(const struct gate *gate, const struct gate_request *request,
-                  struct gate_decision *ret_decision)
-{
-    (void)gate;
-    (void)request;
-    *ret_decision = (struct gate_decision){.is_allowed = true};
-}
-
-static const struct gate open_gate = {.decide = allow};
-
 int loop_close(struct loop *loop, const char *message, struct rondo_error *err)
 {
     struct journal_event event = {
@@ -48,7 +37,12 @@ int loop_close(struct loop *loop, const char *message, struct rondo_error *err)
 static int take(const struct loop_parts *parts, const char *run_id, struct loop **ret_loop,
                 struct rondo_error *err)
 {
-    struct loop_parts own = {.runtime = parts->runtime, .gate = &open_gate};
+    struct loop_taking taking = {
+        .run_id = run_id,
+        .on_corrupt = ON_CORRUPT_PREVIOUS,
+        .has_no_gate =
+            true, /* Policies may be missing or wrong by now; nothing is asked of them. */
+    };
     struct store *store = runtime_store(parts->runtime);
     struct loop_opening opening;
     struct store_run run;
@@ -57,7 +51,7 @@ static int take(const struct loop_parts *parts, const char *run_id, struct loop 
         return LOOP_CLOSED_NOTHING;
     }
     if (r == 0) {
-        r = loop_resume(&own, run_id, NULL, NULL, ON_CORRUPT_PREVIOUS, ret_loop, &opening, err);
+        r = loop_take(parts, &taking, ret_loop, &opening, err);
     }
     return r < 0 ? r : opening.is_held ? LOOP_CLOSED_NOT_DEAD : LOOP_CLOSED;
 }
@@ -85,4 +79,11 @@ int loop_park_run(const struct loop_parts *parts, const char *run_id, struct ron
     r = loop_park(loop, err);
     loop_free(loop);
     return r;
+}
+
+int loop_take_over(const struct loop_parts *parts, const char *run_id, struct loop **ret_loop,
+                   struct loop_opening *ret_opening, struct rondo_error *err)
+{
+    struct loop_taking taking = {.run_id = run_id, .on_corrupt = -1, .heeds_stops = true};
+    return loop_take(parts, &taking, ret_loop, ret_opening, err);
 }

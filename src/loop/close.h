@@ -31,3 +31,11 @@ int loop_close(struct loop *loop, const char *message, struct rondo_error *err);
  * died any more. @return as loop_close_run, with LOOP_CLOSED for "done"
  */
 int loop_park_run(const struct loop_parts *parts, const char *run_id, struct rondo_error *err);
+
+/**
+ * Claim a run as it is, for whoever takes it over from a process that died or goes on with it after
+ * a restart: a pause stays, a stop that nobody has read yet counts, and one that has ended is
+ * RONDO_ERR_STATE. Nothing is committed before the first loop_next.
+ */
+int loop_take_over(const struct loop_parts *parts, const char *run_id, struct loop **ret_loop,
+                   struct loop_opening *ret_opening, struct rondo_error *err);

@@ -42,6 +42,9 @@ struct loop_limits {
     int64_t time_limit_ns;
 };
 
+/** Change the limits in options. */
+void loop_limits_apply(const struct loop_limits *limits, struct loop_spec *spec);
+
 /** Whether there is a change, and one that a run can have: 0 or RONDO_ERR_INVALID. */
 int loop_limits_check(const struct loop_limits *limits, struct rondo_error *err);
 
@@ -55,7 +58,8 @@ int loop_change_limits(const struct loop_parts *parts, const char *run_id,
 /**
  * Begin a new run where a checkpoint of another stands: its journal is a copy of the other's up to
  * that checkpoint (event run.forked follows, and run.created says from where), so it goes on by
- * the code that every resume goes through. Counts and usage go on too. Nobody holds the new run.
+ * the code that every resume goes through. Counts and usage go on too, but for failures in a row.
+ * Nobody holds the new run. Files in the workspace are as they are now, not as they were then.
  * @param checkpoint its number, 0 = the newest
  * @param change     may change limits; NULL = as recorded
  * @return 0; RONDO_ERR_NOT_FOUND; RONDO_ERR_CORRUPT

@@ -52,7 +52,7 @@ static void record_body(struct loop *loop)
             .type = JOURNAL_ITERATION_INTERRUPTED,
             .iteration = (int64_t)loop->state.iteration,
             .attempt = (int64_t)loop->state.attempt,
-            .reason = "stopped",
+            .reason = loop->parking == PARKING_NOW ? "the run was parked" : "stopped",
         };
         loop_record(loop, &event);
     } else {
@@ -219,6 +219,14 @@ static int perform(struct loop *loop, const struct loop_effect *effect, struct r
     return 0;
 }
 
+/** Whether the run is to be given up rather than this be begun. */
+static bool is_parking_before(const struct loop *loop, enum loop_effect_kind kind)
+{
+    bool is_beginning = kind == EFFECT_GATE || kind == EFFECT_DELAY;
+    return (is_beginning && loop->parking != PARKING_NONE) ||
+           (kind == EFFECT_VERIFY && loop->parking == PARKING_NOW);
+}
+
 /** @return enum loop_turn or a negative code. */
 static int advance(struct loop *loop, struct rondo_error *err)
 {
@@ -229,6 +237,9 @@ static int advance(struct loop *loop, struct rondo_error *err)
         struct loop_effect effect;
         loop_step(&loop->state, &loop->spec, clock_now(runtime_clock(loop->runtime)),
                   !loop->is_degraded, &effect);
+        if (is_parking_before(loop, effect.kind)) {
+            return LOOP_PARKING;
+        }
         int r = perform(loop, &effect, err);
         if (r < 0 || effect.kind == EFFECT_BODY || effect.kind == EFFECT_END ||
             effect.kind == EFFECT_PAUSE) {

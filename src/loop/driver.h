@@ -58,6 +58,7 @@ enum loop_turn {
     LOOP_BODY = 1,  /**< run the body of iteration loop_state()->iteration */
     LOOP_PAUSED =
         2, /**< paused, and committed: wait (loop_wait_continued) or give up (loop_park) */
+    LOOP_PARKING = 3, /**< somebody wants the run given up (loop_request_park): loop_park */
     /* negative codes: this process cannot go on; the run can be resumed */
 };
 
@@ -160,6 +161,15 @@ const char *loop_custom_data(const struct loop *loop);
 
 /** Ask the loop to stop. Any thread; async-signal-safe. */
 void loop_stop(struct loop *loop, enum cancel_level level);
+
+/**
+ * Ask that the loop be given up at its next boundary, so that the run can be resumed: loop_next
+ * then answers LOOP_PARKING instead of beginning an iteration or a delay. Ends that are due come
+ * first, and so does a stop that somebody asked for.
+ * @param is_now the body or verification under way is cut off as well, and will be repeated by the
+ *               resume. Any thread.
+ */
+void loop_request_park(struct loop *loop, bool is_now);
 
 /** The loop's cancel token, for bodies that block. */
 struct cancel *loop_cancel(struct loop *loop);

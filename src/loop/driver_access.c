@@ -30,6 +30,18 @@ void loop_stop(struct loop *loop, enum cancel_level level)
     cancel_set(&loop->cancel, level);
 }
 
+void loop_request_park(struct loop *loop, bool is_now)
+{
+    int wanted = is_now ? PARKING_NOW : PARKING_AT_BOUNDARY;
+    int present = PARKING_NONE;
+    while (present < wanted && !atomic_compare_exchange_weak(&loop->parking, &present, wanted)) {
+    }
+    if (is_now) {
+        cancel_set(&loop->cancel,
+                   CANCEL_GRACEFUL); /* After the reason: nobody takes it for a stop. */
+    }
+}
+
 struct cancel *loop_cancel(struct loop *loop)
 {
     return &loop->cancel;

@@ -14,6 +14,13 @@ struct pending_event {
     size_t data_len;
 };
 
+/** Whether the loop is to be given up. */
+enum loop_parking {
+    PARKING_NONE = 0,
+    PARKING_AT_BOUNDARY,
+    PARKING_NOW, /**< what is under way is cut off */
+};
+
 struct loop {
     struct runtime *runtime;
     struct loop_spec spec;
@@ -42,6 +49,7 @@ struct loop {
     struct checkpoint_record *checkpoint; /* to be committed with pending[checkpoint_at] */
     size_t checkpoint_at;
 
+    _Atomic int parking;           /* enum loop_parking */
     bool is_begun;                 /* loop_next was called */
     bool is_over;                  /* ended or parked, committed and given up */
     bool has_new_options;          /* the spec was changed and not recorded yet */
@@ -102,8 +110,6 @@ void loop_record_stop(struct loop *loop, const char *by);
 bool loop_record_paused(struct loop *loop, bool is_paused, const char *by);
 /** The gate uses them from its next question on. Limits out of range are not taken. */
 bool loop_record_limits(struct loop *loop, const struct loop_limits *limits, const char *by);
-/** Change a spec as the limits say. */
-void loop_limits_apply(const struct loop_limits *limits, struct loop_spec *spec);
 /** Have the gate use the limits of the spec. */
 void loop_use_limits(struct loop *loop);
 
@@ -137,6 +143,13 @@ enum flush_mode {
  *         FLUSH_RELEASE); or a negative code, RONDO_ERR_FENCED when the run was taken over
  */
 int loop_flush(struct loop *loop, enum flush_mode mode, struct rondo_error *err);
+
+/** What lists show of a run in this state. */
+struct store_summary loop_summary_of(const struct run_state *state, size_t condition_count);
+
+/** The options that event `seq` of a run holds. @param ret_spec loop_spec_fini() */
+int loop_load_spec(struct store *store, const char *run_id, uint64_t seq,
+                   struct loop_spec *ret_spec, struct rondo_error *err);
 
 /** Create the run's row together with the events recorded so far, in one transaction. */
 int loop_create(struct loop *loop, const struct store_run *row,

@@ -126,7 +126,7 @@ void loop_take_mail(struct loop *loop)
         int r = store->ops->read_mail(store, loop->run_id, NULL, loop_take_letter, loop, NULL);
         loop->has_mail = r < 0;
     }
-    if (is_cancelled) {
+    if (is_cancelled && loop->parking != PARKING_NOW) {
         loop_record_stop(loop, "signal");
     }
 }
@@ -135,7 +135,8 @@ void loop_wait_with_mail(struct loop *loop, int64_t duration_ns)
 {
     uint64_t seq = loop->state.seq;
     const struct clock *clock = runtime_clock(loop->runtime);
-    while (duration_ns > 0 && loop->state.seq == seq && !cancel_is_set(&loop->cancel)) {
+    while (duration_ns > 0 && loop->state.seq == seq && loop->parking == PARKING_NONE &&
+           !cancel_is_set(&loop->cancel)) {
         int64_t part_ns = duration_ns < RUNTIME_TICK_NS ? duration_ns : RUNTIME_TICK_NS;
         clock_sleep(clock, part_ns, &loop->cancel);
         duration_ns -= part_ns;

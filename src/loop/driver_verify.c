@@ -116,6 +116,16 @@ void loop_set_tool_verifier(struct loop *loop, struct verifier verifier)
     loop->tool_verifier = verifier;
 }
 
+/** Whether the round tells nothing of the conditions, because the run is to be given up. */
+static bool was_cut_off(const struct loop *loop)
+{
+    bool is_cut_off = false;
+    for (size_t i = 0; i < loop->spec.condition_count; i++) {
+        is_cut_off = is_cut_off || loop->results[i].reason == RONDO_REASON_CANCELLED;
+    }
+    return is_cut_off && loop->parking == PARKING_NOW && !loop->is_in_body;
+}
+
 int loop_verify(struct loop *loop, struct rondo_error *err)
 {
     uint64_t iteration = run_current_iteration(&loop->state);
@@ -142,6 +152,9 @@ int loop_verify(struct loop *loop, struct rondo_error *err)
     loop_feedback_end(loop);
     if (round.result < 0) {
         return round.result;
+    }
+    if (was_cut_off(loop)) {
+        return 0; /* The resume repeats the round. */
     }
     struct journal_event finished = {
         .type = JOURNAL_VERIFICATION_FINISHED,
