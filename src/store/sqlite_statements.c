@@ -222,8 +222,7 @@ const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_GC_DROP_POSITION] =
         "DELETE FROM events WHERE run = 0 AND position < (SELECT max(position) FROM events)",
 
-    [SQL_HEALTH_COUNTS] = "SELECT (SELECT count(*) FROM runs),"
-                          " (SELECT count(*) FROM events WHERE run <> 0)",
+    [SQL_HEALTH_COUNTS] = "SELECT count(*), total(last_seq) FROM runs",
     [SQL_HEALTH_CHECK] = "PRAGMA integrity_check(1)",
     [SQL_HEALTH_SCHEMA] = "PRAGMA user_version",
 };
