@@ -9,6 +9,8 @@
 #include "model/model.h"
 #include "policy/vocabulary.h"
 #include "role/role.h"
+#include "telemetry/metrics.h"
+#include "telemetry/otel_environment.h"
 
 #include <string.h>
 
@@ -24,6 +26,8 @@ static const struct {
     {"schema", vocabulary_write_schema},
     {"role", role_describe},
     {"models", model_describe},
+    {"metrics", metrics_describe},
+    {"telemetry", otel_environment_describe},
 };
 
 static int write_manual(int argc, char **argv, struct buf *out)
@@ -49,7 +53,7 @@ static int write_page(const char *name, struct buf *out)
     }
     return report_failure(EXIT_USAGE,
                           "there is no page '%s'; pages are man, events, options, exit-codes, "
-                          "conditions, policies, role, models and schema",
+                          "conditions, policies, role, models, metrics, telemetry and schema",
                           name);
 }
 

@@ -11,6 +11,7 @@
 #include "cli/signals.h"
 #include "cli/style.h"
 #include "cli/summary.h"
+#include "cli/telemetry_hook.h"
 #include "cli/text.h"
 #include "loop/standing.h"
 #include "policy/ruleset.h"
@@ -230,6 +231,7 @@ int run_execute(struct session *session, struct loop *loop, const struct run_val
     auto_buf struct buf header = {0};
     add_header(loop, values, opening, &header);
     struct display *display = start_display(session, loop, values, after, buf_string(&header));
+    struct telemetry *telemetry = telemetry_hook_start(session, run_id, after);
     struct run_body body;
     struct rondo_error err = {0};
     int r = run_body_open(session, loop, display, agent, &body, &err);
@@ -243,6 +245,7 @@ int run_execute(struct session *session, struct loop *loop, const struct run_val
     signals_end();
     uint64_t failures = loop_storage_failures(loop);
     loop_free(loop);
+    telemetry_hook_stop(telemetry);
     return r < 0 ? report_broken(session, run_id, failures, values, &err)
                  : run_summary_print(session, run_id, failures, values, agent);
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of families, and what each event adds to which of them. */
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "telemetry/metrics_table.h"
 
 #include <assert.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,11 +318,8 @@ static const char *model_of(const struct metrics *metrics, const char *run_id)
 /** A fork begins with a copy of events that were counted once. */
 static void remember_fork(struct metrics *metrics, const struct journal_entry *entry)
 {
-    auto_json struct json_object *root = NULL;
-    if (strstr(entry->data, "\"forked_seq\"") != NULL &&
-        json_parse(entry->data, strlen(entry->data), &root, NULL) == 0) {
-        int64_t seq = json_get_int(root, "forked_seq", 0);
-        remember_run(metrics, entry->run_id)->copied_until = seq < 0 ? 0 : (uint64_t)seq;
+    if (entry->event.forked_seq > 0) {
+        remember_run(metrics, entry->run_id)->copied_until = (uint64_t)entry->event.forked_seq;
     }
 }
 

@@ -4,7 +4,6 @@
 #include "telemetry/otlp_json.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +15,7 @@
 static void write_number(double number, struct buf *ret_text)
 {
     char text[40];
-    bool is_whole = number == floor(number) && fabs(number) < 1e15;
+    bool is_whole = number > -1e15 && number < 1e15 && number == (double)(int64_t)number;
     snprintf(text, sizeof(text), is_whole ? "%.0f" : "%.12g", number);
     char *comma = strchr(text, ','); /* of the locale */
     if (comma != NULL) {

@@ -2,11 +2,9 @@
 /* Runs, executions and iterations; spans_parts.c has what happens inside an iteration. */
 #include "telemetry/spans_internal.h"
 
-#include "base/json.h"
 #include "base/memory.h"
 #include "telemetry/otlp_json.h"
 
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,24 +307,15 @@ static void run_claimed(struct spans *spans, struct span_run *run,
     run->iteration.is_parent = false;
 }
 
-static void run_created(struct span_run *run, const struct journal_entry *entry)
+static void run_created(struct span_run *run, const struct journal_event *event)
 {
-    const struct journal_event *event = &entry->event;
     free(run->agent_id);
     free(run->version);
     run->agent_id = memory_dup_string(event->agent_id == NULL ? "?" : event->agent_id);
     run->version = memory_dup_string(event->version);
-    if (strstr(entry->data, "\"forked_from\"") == NULL) {
-        return;
-    }
-    auto_json struct json_object *root = NULL;
-    if (json_parse(entry->data, strlen(entry->data), &root, NULL) == 0) {
-        const char *source = json_get_string(root, "forked_from", "");
-        int64_t seq = json_get_int(root, "forked_seq", 0);
-        run->copied_until = seq < 0 ? 0 : (uint64_t)seq;
-        if (id_is_valid(source)) {
-            snprintf(run->source_id, sizeof(run->source_id), "%s", source);
-        }
+    run->copied_until = event->forked_seq < 0 ? 0 : (uint64_t)event->forked_seq;
+    if (event->forked_from != NULL && id_is_valid(event->forked_from)) {
+        snprintf(run->source_id, sizeof(run->source_id), "%s", event->forked_from);
     }
 }
 
@@ -461,7 +450,7 @@ static void take_known(struct spans *spans, struct span_run *run, const struct j
     } else if (bounds[event->type] != NULL) {
         bounds[event->type](spans, run, event);
     } else if (event->type == JOURNAL_RUN_CREATED) {
-        run_created(run, entry);
+        run_created(run, event);
     } else if (event->type == JOURNAL_POLICY_CHANGED) {
         policy_changed(run, event);
     } else if (event->type == JOURNAL_POLICY_REFUSED) {

@@ -568,11 +568,20 @@ static int start_thread(struct telemetry *telemetry, struct rondo_error *err)
                                         "cannot start the thread of telemetry");
 }
 
+/** A process that died may have left events unsent. */
+static uint64_t first_event(const struct telemetry_options *options)
+{
+    uint64_t sent = options->run_id == NULL || options->after == 0
+                        ? 0
+                        : exporter_read_run(writer_store(options->writer), options->run_id);
+    return sent > 0 && sent < options->after ? sent : options->after;
+}
+
 static void prepare(struct telemetry *telemetry, const char *const *envp)
 {
     const struct telemetry_options *options = &telemetry->options;
     telemetry->run_id = memory_dup_string(options->run_id);
-    telemetry->at = telemetry->saved = options->after;
+    telemetry->at = telemetry->saved = first_event(options);
     telemetry->redact = redact_new(envp);
     open_spans(telemetry);
     if (options->metrics == NULL && telemetry->environment.metrics.is_on) {

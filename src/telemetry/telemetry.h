@@ -25,7 +25,7 @@ struct telemetry;
 /** Bytes of spans in one request. */
 #define TELEMETRY_MAX_BATCH_BYTES (4 * 1024 * 1024)
 /** How long a command waits at its end for what is left to be sent. */
-#define TELEMETRY_FLUSH_NS INT64_C(5000000000)
+#define TELEMETRY_FLUSH_NS INT64_C(3000000000)
 
 struct telemetry_options {
     struct writer *writer;    /**< borrowed, as the next one */
