@@ -69,13 +69,14 @@ static int64_t add_saturating(int64_t a, int64_t b)
 }
 
 /**
- * Count the time since the event before. A claim begins a new stretch: of the time before it only
- * the part counts in which the former owner was alive. A pause that was asked for in a body begins
- * behind it.
+ * Count the time since the event before. A claim, or a fork, begins a new stretch: of the time
+ * before it only the part counts in which the former owner was alive. A pause that was asked for in
+ * a body begins behind it.
  */
 static void fold_time(struct run_state *state, const struct journal_event *event)
 {
-    int64_t until = event->type == JOURNAL_RUN_CLAIMED ? event->alive_ns : event->time_ns;
+    bool is_begin = event->type == JOURNAL_RUN_CLAIMED || event->type == JOURNAL_FORKED;
+    int64_t until = is_begin ? event->alive_ns : event->time_ns;
     bool is_counted = state->last_event_ns != 0 && !run_stands_still(state);
     if (is_counted && until > state->last_event_ns) {
         state->active_ns =
@@ -332,6 +333,18 @@ static void fold_options(struct run_state *state, const struct journal_event *ev
     }
 }
 
+/** A fork stands where the checkpoint was, without what ended the other run; it was never held. */
+static void fold_forked(struct run_state *state)
+{
+    state->epoch = 0;
+    state->checkpoint_number = 0;
+    state->finish = FINISH_NONE;
+    state->consecutive_failures = 0;
+    state->denied = RONDO_RUNNING;
+    state->is_stop_requested = false;
+    state->is_paused = false;
+}
+
 static void fold_by_type(struct run_state *state, const struct journal_event *event)
 {
     switch (event->type) {
@@ -348,6 +361,9 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
     case JOURNAL_PAUSED:
     case JOURNAL_CONTINUED:
         state->is_paused = event->type == JOURNAL_PAUSED;
+        break;
+    case JOURNAL_FORKED:
+        fold_forked(state);
         break;
     case JOURNAL_ITERATION_STARTED:
         fold_started(state, event);
@@ -388,7 +404,6 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
     case JOURNAL_CHECKPOINT_CORRUPT:
     case JOURNAL_STORAGE_DEGRADED:
     case JOURNAL_NOTE:
-    case JOURNAL_FORKED:
     case JOURNAL_MODEL_RETRYING:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:

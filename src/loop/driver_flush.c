@@ -28,15 +28,14 @@ bool loop_is_store_failure(int code)
            code == RONDO_ERR_TIMEOUT;
 }
 
-static struct store_summary summarize(const struct loop *loop)
+struct store_summary loop_summary_of(const struct run_state *state, size_t condition_count)
 {
-    const struct run_state *state = &loop->state;
     return (struct store_summary){
         .status = state->phase == PHASE_ENDED ? state->status : RONDO_RUNNING,
         .iteration = state->iteration,
         .iteration_limit = state->limit,
         .conditions_met = run_conditions_met(state),
-        .conditions_total = (uint32_t)loop->spec.condition_count,
+        .conditions_total = (uint32_t)condition_count,
         .tokens = state->tokens,
         .cost_micro = state->cost_micro,
         .warnings = state->warnings < UINT32_MAX ? (uint32_t)state->warnings : UINT32_MAX,
@@ -132,7 +131,7 @@ static void freeze(struct loop *loop, size_t count)
 {
     if (loop->tried_count == 0) {
         loop->tried_count = count;
-        loop->tried_summary = summarize(loop);
+        loop->tried_summary = loop_summary_of(&loop->state, loop->spec.condition_count);
         loop->tried_mail = loop->mail_taken;
     }
 }

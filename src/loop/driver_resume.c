@@ -30,6 +30,7 @@ struct resuming {
 /** What reading the options from the journal gives. */
 struct spec_reading {
     struct loop_spec spec;
+    uint64_t forked_seq; /* of run.created: last event that was copied; 0 = it is no fork */
     bool is_found;
     struct rondo_error *err;
     int result;
@@ -53,13 +54,13 @@ static bool read_spec(const struct journal_entry *entry, void *context)
                       entry->event.version == NULL ? "?" : entry->event.version);
         return false;
     }
+    reading->forked_seq = (uint64_t)entry->event.forked_seq;
     reading->result = loop_spec_decode(spec, strlen(spec), &reading->spec, reading->err);
     return false;
 }
 
-/** The options in event `seq` of the run. */
-static int load_spec(struct store *store, const char *run_id, uint64_t seq,
-                     struct loop_spec *ret_spec, struct rondo_error *err)
+static int read_options(struct store *store, const char *run_id, uint64_t seq,
+                        struct spec_reading *ret_reading, struct rondo_error *err)
 {
     struct spec_reading reading = {.err = err};
     int r = journal_visit(store, run_id, seq - 1, 1, read_spec, &reading, err);
@@ -74,6 +75,17 @@ static int load_spec(struct store *store, const char *run_id, uint64_t seq,
         r = reading.result;
     }
     if (r == 0) {
+        *ret_reading = reading;
+    }
+    return r;
+}
+
+int loop_load_spec(struct store *store, const char *run_id, uint64_t seq,
+                   struct loop_spec *ret_spec, struct rondo_error *err)
+{
+    struct spec_reading reading;
+    int r = read_options(store, run_id, seq, &reading, err);
+    if (r == 0) {
         *ret_spec = reading.spec;
     }
     return r;
@@ -82,13 +94,13 @@ static int load_spec(struct store *store, const char *run_id, uint64_t seq,
 int loop_recorded_spec(struct store *store, const char *run_id, struct loop_spec *ret_spec,
                        struct rondo_error *err)
 {
-    return load_spec(store, run_id, 1, ret_spec, err);
+    return loop_load_spec(store, run_id, 1, ret_spec, err);
 }
 
 static int use_spec(struct loop *loop, uint64_t seq, struct rondo_error *err)
 {
     struct loop_spec spec;
-    int r = load_spec(runtime_store(loop->runtime), loop->run_id, seq, &spec, err);
+    int r = loop_load_spec(runtime_store(loop->runtime), loop->run_id, seq, &spec, err);
     if (r == 0) {
         loop_spec_fini(&loop->spec);
         loop->spec = spec;
@@ -310,12 +322,16 @@ static int rebuild(struct resuming *resuming, struct loop_opening *opening)
         return error_set(resuming->err, RONDO_ERR_STATE,
                          "run %s was cut off before its first event; start it again", loop->run_id);
     }
-    struct loop_spec first; /* tells first of all whether this version understands the journal */
-    int r = loop_recorded_spec(runtime_store(loop->runtime), loop->run_id, &first, resuming->err);
+    struct spec_reading first; /* tells first of all whether this version understands the journal */
+    int r = read_options(runtime_store(loop->runtime), loop->run_id, 1, &first, resuming->err);
     if (r < 0) {
         return r;
     }
-    loop_spec_fini(&first);
+    loop_spec_fini(&first.spec);
+    if (first.forked_seq >= resuming->claim.run.last_seq) {
+        return error_set(resuming->err, RONDO_ERR_STATE,
+                         "run %s was cut off while it was being forked; fork again", loop->run_id);
+    }
     r = rebuild_state(resuming, opening);
     return r < 0 ? r : loop_load_feedback(loop, resuming->err);
 }
