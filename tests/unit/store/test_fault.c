@@ -173,6 +173,61 @@ static void reading_policies_fails_as_planned(void **state)
                      RONDO_ERR_IO);
 }
 
+static const struct store_change note = {
+    .collection = "notes", .key = "k", .data = "{}", .data_len = 2};
+
+static void documents_fail_as_planned_and_the_answer_is_lost(void **state)
+{
+    struct pair *pair = *state;
+    struct store *store = pair->store;
+    pair->plan =
+        (struct plan){.operation = "change_documents", .fault = STORE_FAULT_BEFORE, .calls = 1};
+    bool is_applied = false;
+    assert_int_equal(store->ops->change_documents(store, &note, 1, &is_applied, NULL),
+                     RONDO_ERR_IO);
+    pair->plan.fault = STORE_FAULT_AFTER;
+    assert_int_equal(store->ops->change_documents(store, &note, 1, &is_applied, NULL),
+                     RONDO_ERR_IO);
+    assert_false(is_applied);
+    pair->plan.operation = NULL;
+    is_applied = true;
+    assert_int_equal(store->ops->change_documents(store, &note, 1, &is_applied, NULL), 0);
+    assert_false(is_applied);
+}
+
+static bool no_document_is_expected(const struct store_document *document, void *context)
+{
+    (void)document;
+    (void)context;
+    fail();
+    return false;
+}
+
+static void reading_documents_fails_as_planned(void **state)
+{
+    struct pair *pair = *state;
+    struct store *store = pair->store;
+    bool is_applied = false;
+    pair->plan.calls = 1;
+    assert_int_equal(store->ops->change_documents(store, &note, 1, &is_applied, NULL), 0);
+    pair->plan =
+        (struct plan){.operation = "read_documents", .fault = STORE_FAULT_BEFORE, .calls = 2};
+    struct store_document_query query = {.collection = "notes"};
+    assert_int_equal(store->ops->read_documents(store, &query, no_document_is_expected, NULL, NULL),
+                     RONDO_ERR_IO);
+}
+
+static void counting_fails_as_planned(void **state)
+{
+    struct pair *pair = *state;
+    struct store *store = pair->store;
+    pair->plan = (struct plan){.operation = "count_runs", .fault = STORE_FAULT_AFTER, .calls = 1};
+    struct store_run_counts counts = {.paused = 42};
+    struct store_run_query query = {0};
+    assert_int_equal(store->ops->count_runs(store, &query, &counts, NULL), RONDO_ERR_IO);
+    assert_int_equal(counts.paused, 42);
+}
+
 /* For the contract: the inner store lives as long as the decorator. */
 static struct store *contract_inner;
 
@@ -204,6 +259,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(policies_fail_as_planned_and_the_answer_is_lost, make_pair,
                                         free_pair),
         cmocka_unit_test_setup_teardown(reading_policies_fails_as_planned, make_pair, free_pair),
+        cmocka_unit_test_setup_teardown(documents_fail_as_planned_and_the_answer_is_lost, make_pair,
+                                        free_pair),
+        cmocka_unit_test_setup_teardown(reading_documents_fails_as_planned, make_pair, free_pair),
+        cmocka_unit_test_setup_teardown(counting_fails_as_planned, make_pair, free_pair),
     };
     return contract_run(&backend) + cmocka_run_group_tests(tests, NULL, NULL);
 }

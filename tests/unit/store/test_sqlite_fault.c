@@ -203,6 +203,118 @@ static void policies_are_recorded_once_whatever_write_or_fsync_fails(void **stat
     }
 }
 
+/** Count up and note it, both or neither, if the counter still has this version. */
+static int count_up(struct store *store, int64_t if_version, bool *ret_is_applied)
+{
+    const struct store_change changes[] = {
+        {.collection = "counters",
+         .key = "a",
+         .data = "1",
+         .data_len = 1,
+         .if_version = if_version},
+        {.collection = "notes", .key = "a", .data = "{}", .data_len = 2, .if_version = if_version},
+    };
+    return store->ops->change_documents(store, changes, 2, ret_is_applied, NULL);
+}
+
+static bool note_version(const struct store_document *document, void *context)
+{
+    *(uint64_t *)context = document->version;
+    return true;
+}
+
+static uint64_t version_of(struct store *store, const char *collection)
+{
+    uint64_t version = 0;
+    struct store_document_query query = {.collection = collection, .key = "a"};
+    assert_int_equal(store->ops->read_documents(store, &query, note_version, &version, NULL), 0);
+    return version;
+}
+
+/** Let the n-th operation fail while documents are changed. @return whether it was reached */
+static bool fail_changing(struct disk *disk, int operations, unsigned nth, int code)
+{
+    bool is_applied = false;
+    assert_int_equal(count_up(disk->store, 0, &is_applied), 0);
+    fault_vfs_plan(operations, nth, code, false);
+    int tries = 0;
+    while (count_up(disk->store, 1, &is_applied) < 0) {
+        assert_true(++tries < 3);
+        reopen(disk);
+    }
+    assert_true(is_applied || tries > 0);
+    bool has_failed = fault_vfs_has_failed();
+    fault_vfs_reset();
+    return has_failed;
+}
+
+static void documents_are_changed_once_and_whole_whatever_write_or_fsync_fails(void **state)
+{
+    static const struct {
+        int operations;
+        int code;
+    } failures[] = {{FAULT_VFS_WRITE, SQLITE_IOERR_WRITE},
+                    {FAULT_VFS_WRITE, SQLITE_FULL},
+                    {FAULT_VFS_SYNC, SQLITE_IOERR_FSYNC}};
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+        bool has_failed = true;
+        for (unsigned nth = 1; has_failed; nth++) {
+            struct disk *disk = *state;
+            has_failed = fail_changing(disk, failures[i].operations, nth, failures[i].code);
+            reopen(disk);
+            assert_int_equal(version_of(disk->store, "counters"), 2);
+            assert_int_equal(version_of(disk->store, "notes"), 2);
+            remove_disk(state);
+            make_disk(state);
+        }
+    }
+}
+
+static void a_change_of_documents_is_synced_once(void **state)
+{
+    struct disk *disk = *state;
+    bool is_applied = false;
+    assert_int_equal(count_up(disk->store, 0, &is_applied), 0);
+    fault_vfs_reset();
+    assert_int_equal(count_up(disk->store, 1, &is_applied), 0);
+    assert_true(is_applied);
+    assert_int_equal(fault_vfs_log_syncs(), 1);
+}
+
+static void a_version_that_another_process_made_is_synced_before_the_answer(void **state)
+{
+    struct disk *disk = *state;
+    struct store *other = open_store(disk->path);
+    bool is_applied = false;
+    assert_int_equal(count_up(other, 0, &is_applied), 0);
+    assert_true(is_applied);
+    fault_vfs_plan(FAULT_VFS_SYNC, 1, SQLITE_IOERR_FSYNC, true);
+    assert_int_equal(count_up(disk->store, 0, &is_applied), RONDO_ERR_IO);
+    assert_true(is_applied);
+    fault_vfs_reset();
+    reopen(disk);
+    assert_int_equal(count_up(disk->store, 0, &is_applied), 0);
+    assert_false(is_applied);
+    store_close(other);
+}
+
+static void a_deletion_that_another_process_made_is_synced_before_the_answer(void **state)
+{
+    struct disk *disk = *state;
+    struct store *other = open_store(disk->path);
+    bool is_applied = false;
+    const struct store_change drop = {
+        .kind = STORE_DELETE, .collection = "notes", .key = "a", .if_version = STORE_ANY_VERSION};
+    assert_int_equal(count_up(other, 0, &is_applied), 0);
+    assert_int_equal(other->ops->change_documents(other, &drop, 1, &is_applied, NULL), 0);
+    fault_vfs_reset();
+    struct store *store = disk->store;
+    assert_int_equal(store->ops->change_documents(store, &drop, 1, &is_applied, NULL), 0);
+    assert_true(is_applied);
+    assert_true(fault_vfs_syncs() > 0);
+    store_close(other);
+}
+
 static void a_failed_fsync_ends_writing_in_this_process(void **state)
 {
     struct disk *disk = *state;
@@ -393,6 +505,10 @@ int main(void)
         DISK_TEST(policies_that_another_process_recorded_are_synced_before_the_answer),
         DISK_TEST(policies_that_cannot_be_synced_are_not_said_to_be_recorded),
         DISK_TEST(policies_are_recorded_once_whatever_write_or_fsync_fails),
+        DISK_TEST(documents_are_changed_once_and_whole_whatever_write_or_fsync_fails),
+        DISK_TEST(a_change_of_documents_is_synced_once),
+        DISK_TEST(a_version_that_another_process_made_is_synced_before_the_answer),
+        DISK_TEST(a_deletion_that_another_process_made_is_synced_before_the_answer),
         DISK_TEST(a_failed_fsync_ends_writing_in_this_process),
         DISK_TEST(writing_goes_on_in_a_new_store_after_a_failed_fsync),
         DISK_TEST(an_answer_of_already_committed_comes_after_an_fsync),
