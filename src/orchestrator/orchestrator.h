@@ -107,7 +107,8 @@ struct orchestrator_state {
     uint64_t closed;
     bool is_draining;
     bool is_store_failing; /**< the last look at the store failed */
-    char limited_by[16];   /**< "option", "descriptors", "memory", "threads" */
+    char limited_by[16];   /**< "option", "descriptors", "memory", "threads", or "process":
+                                LIMIT_LOOPS_PER_PROCESS */
 };
 struct orchestrator_state orchestrator_state(struct orchestrator *orchestrator);
 

@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The thread of a running loop: it opens the run, executes it in straight code, records what became
+ * of it, and begins the next one that waits.
+ *
+ * What cannot be opened is tried again, ever more slowly. A store that fails is waited for;
+ * anything else (a key, a program or a file that is missing) ends the run with status error after
+ * OPEN_ATTEMPTS tries, with the reason in the journal, so that nobody waits for it for ever and a
+ * `resume` can put it right.
+ */
+#include "base/auto.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "loop/close.h"
+#include "loop/control.h"
+#include "orchestrator/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+/** Measured: see tests/unit/orchestrator/test_many.c. */
+#define STACK_BYTES ((size_t)512 * 1024)
+/** Agents that are opened at the same time: reading a role takes memory for a moment. */
+#define MOST_OPENERS 4
+/** Tries before a run that cannot be opened ends: about a minute. */
+#define OPEN_ATTEMPTS  6
+#define FIRST_PAUSE_NS NS_PER_S
+#define LONGEST_PAUSE  6 /* doublings */
+/** Somebody here holds the run for some transactions only. */
+#define SHORT_PAUSE_NS (200 * NS_PER_MS)
+/** Another run of an exclusive agent is in the way. */
+#define EXCLUSIVE_PAUSE_NS (2 * NS_PER_S)
+
+/** One execution. */
+struct execution {
+    struct orchestrator *orchestrator;
+    struct task task;
+    struct entry *entry; /* NULL until a new run exists */
+    struct loop *loop;
+    struct loop_opening opening;
+    struct agent *agent;
+    struct body body;
+    struct rondo_error err;
+};
+
+/* ---- Opening -------------------------------------------------------------------------------- */
+
+int executor_check(struct orchestrator *orchestrator, const struct loop_spec *spec,
+                   struct rondo_error *err)
+{
+    if (!body_is_known(spec)) {
+        return error_set(err, RONDO_ERR_UNSUPPORTED,
+                         "the run belongs to a program that uses librondo; resume it from there");
+    }
+    if (spec->agent != NULL && agent_recorded_mode(spec) == AGENT_CHAT) {
+        return error_set(
+            err, RONDO_ERR_UNSUPPORTED,
+            "the run is a conversation with a person; go on with it by `rondo resume`");
+    }
+    pthread_mutex_lock(&orchestrator->lock);
+    bool is_known =
+        (spec->condition_count == 0 || spec->verifier_tier == SANDBOX_NONE ||
+         orchestrator->tiers[spec->verifier_tier] == TIER_WORKS) &&
+        (spec->worker_tier == SANDBOX_NONE || orchestrator->tiers[spec->worker_tier] == TIER_WORKS);
+    pthread_mutex_unlock(&orchestrator->lock);
+    struct body_sandbox missing;
+    if (!is_known && !body_has_sandbox(spec, &missing)) {
+        return error_set(err, RONDO_ERR_UNSUPPORTED,
+                         "%s cannot run: sandbox tier '%s' is not available here: %s",
+                         missing.is_worker ? "the worker" : "the exit conditions",
+                         sandbox_tier_name(missing.tier), missing.reason);
+    }
+    pthread_mutex_lock(&orchestrator->lock);
+    if (spec->condition_count > 0) {
+        orchestrator->tiers[spec->verifier_tier] = TIER_WORKS;
+    }
+    orchestrator->tiers[spec->worker_tier] = TIER_WORKS;
+    pthread_mutex_unlock(&orchestrator->lock);
+    return 0;
+}
+
+static void begin_opening(struct orchestrator *orchestrator)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    while (orchestrator->openers >= MOST_OPENERS) {
+        pthread_cond_wait(&orchestrator->changed, &orchestrator->lock);
+    }
+    orchestrator->openers++;
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+static void end_opening(struct orchestrator *orchestrator)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    orchestrator->openers--;
+    pthread_cond_broadcast(&orchestrator->changed);
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+static int open_agent(struct execution *execution, const struct loop_spec *spec)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    if (spec->agent == NULL) {
+        return 0;
+    }
+    struct agent_parts parts = {
+        .http = orchestrator->options.http,
+        .config_folder = orchestrator->config_folder,
+        .prices_file = orchestrator->prices_file,
+    };
+    begin_opening(orchestrator);
+    int r =
+        agent_open(orchestrator->options.runtime, spec, &parts, &execution->agent, &execution->err);
+    end_opening(orchestrator);
+    return r;
+}
+
+/** Add what is new to those that can be steered, and have a drain reach it. */
+static void enter_running(struct execution *execution)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    pthread_mutex_lock(&orchestrator->lock);
+    if (execution->entry == NULL) {
+        execution->entry =
+            entry_add(orchestrator, loop_run_id(execution->loop), ENTRY_RUNNING, "start");
+    } else {
+        entry_set(orchestrator, execution->entry, ENTRY_RUNNING);
+    }
+    orchestrator->taken_over += execution->entry->is_orphan ? 1 : 0;
+    execution->entry->is_orphan = false;
+    execution->entry->loop = execution->loop;
+    if (orchestrator->is_draining) {
+        loop_request_park(execution->loop, orchestrator->is_cutting);
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+/** @return 0, or a negative code; ORCHESTRATOR_HELD in ret_answer */
+static int open_new(struct execution *execution, enum orchestrator_answer *ret_answer)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    const struct loop_spec *spec = &execution->task.spec;
+    int r = executor_check(orchestrator, spec, &execution->err);
+    if (r == 0) {
+        r = open_agent(execution, spec);
+    }
+    if (r == 0) {
+        r = loop_start(&orchestrator->parts, spec, &execution->loop, &execution->opening,
+                       &execution->err);
+    }
+    if (r == 0 && execution->opening.is_held) {
+        *ret_answer = ORCHESTRATOR_HELD;
+        return 0;
+    }
+    if (r < 0) {
+        return r;
+    }
+    r = managed_put(orchestrator, loop_run_id(execution->loop), ENTRY_RUNNING, "start",
+                    &execution->err);
+    if (r < 0) {
+        /* Nobody would know of it after a crash. */
+        loop_close(execution->loop, "the run could not be recorded as one of this server", NULL);
+    }
+    return r;
+}
+
+static void change_limits(struct loop_spec *spec, void *context)
+{
+    loop_limits_apply(context, spec);
+}
+
+int executor_resume(struct orchestrator *orchestrator, const char *run_id,
+                    const struct loop_limits *limits, struct loop **ret_loop,
+                    struct loop_opening *ret_opening, struct rondo_error *err)
+{
+    struct loop_limits own = *limits;
+    return loop_resume(&orchestrator->parts, run_id, change_limits, &own, -1, ret_loop, ret_opening,
+                       err);
+}
+
+static int open_existing(struct execution *execution, enum orchestrator_answer *ret_answer)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    const struct task *task = &execution->task;
+    const char *run_id = task->entry->run_id;
+    int r = task->is_resume ? executor_resume(orchestrator, run_id, &task->limits, &execution->loop,
+                                              &execution->opening, &execution->err)
+                            : loop_take_over(&orchestrator->parts, run_id, &execution->loop,
+                                             &execution->opening, &execution->err);
+    if (r == 0 && execution->opening.is_held) {
+        *ret_answer = ORCHESTRATOR_HELD;
+        return 0;
+    }
+    if (r == 0) {
+        r = executor_check(orchestrator, loop_spec(execution->loop), &execution->err);
+    }
+    if (r == 0) {
+        r = open_agent(execution, loop_spec(execution->loop));
+    }
+    if (r == 0) {
+        r = managed_put(orchestrator, run_id, ENTRY_RUNNING, task->entry->by, &execution->err);
+    }
+    return r;
+}
+
+static void answer(struct execution *execution, enum orchestrator_answer given, int r)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    struct starting *starting = execution->task.starting;
+    if (starting == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&orchestrator->lock);
+    starting->answer = given;
+    starting->err = execution->err;
+    starting->err.code = r;
+    if (r == 0 && given == ORCHESTRATOR_STARTED) {
+        snprintf(starting->run_id, sizeof(starting->run_id), "%s", loop_run_id(execution->loop));
+    }
+    starting->is_done = true; /* From here on it is gone. */
+    execution->task.starting = NULL;
+    pthread_cond_broadcast(&orchestrator->changed);
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+/* ---- What became of it ---------------------------------------------------------------------- */
+
+static bool is_store_failure(int code)
+{
+    return code == RONDO_ERR_IO || code == RONDO_ERR_FULL || code == RONDO_ERR_BUSY ||
+           code == RONDO_ERR_TIMEOUT;
+}
+
+static void forget(struct execution *execution)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    pthread_mutex_lock(&orchestrator->lock);
+    entry_remove(orchestrator, execution->entry);
+    execution->entry = NULL;
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+/** The run is no business of this server any more. */
+static void settle(struct execution *execution)
+{
+    /* A record that stays is found to be of no use when the server starts again. */
+    (void)managed_remove(execution->orchestrator, execution->entry->run_id, NULL);
+    forget(execution);
+}
+
+/** Put the run back in the queue. @param pause_ns before the next try */
+static void try_again(struct execution *execution, int64_t pause_ns)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    pthread_mutex_lock(&orchestrator->lock);
+    struct entry *entry = execution->entry;
+    entry->retry_ns =
+        pause_ns == 0 ? 0 : clock_monotonic(orchestrator_clock(orchestrator)) + pause_ns;
+    entry_set(orchestrator, entry, ENTRY_QUEUED);
+    entry_first(orchestrator, entry);
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+static int64_t growing_pause(unsigned attempts)
+{
+    return FIRST_PAUSE_NS << (attempts < LONGEST_PAUSE ? attempts : LONGEST_PAUSE);
+}
+
+static void try_later(struct execution *execution)
+{
+    try_again(execution, growing_pause(execution->entry->attempts++));
+}
+
+/** End a run that cannot be executed here, with the reason in its journal. */
+static void give_up(struct execution *execution)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    struct rondo_error err = {0};
+    char message[RONDO_ERROR_MESSAGE_SIZE];
+    snprintf(message, sizeof(message), "the run cannot be executed: %.450s",
+             execution->err.message);
+    loop_free(execution->loop);
+    execution->loop = NULL;
+    int r = loop_close_run(&orchestrator->parts, execution->entry->run_id, message, &err);
+    orchestrator_log(orchestrator, "run %s: %s%s", execution->entry->run_id, message,
+                     r == LOOP_CLOSED ? "; it is closed as error" : "");
+    if (r == LOOP_CLOSED) {
+        pthread_mutex_lock(&orchestrator->lock);
+        orchestrator->closed++;
+        pthread_mutex_unlock(&orchestrator->lock);
+    }
+    if (is_store_failure(r)) {
+        try_later(execution);
+    } else {
+        settle(execution);
+    }
+}
+
+/** What to do with a run that could not be opened, or broke down, and that nobody waits for. */
+static void handle_failure(struct execution *execution, int code)
+{
+    struct entry *entry = execution->entry;
+    if (code == RONDO_ERR_STATE || code == RONDO_ERR_NOT_FOUND) {
+        settle(execution); /* It has ended, or is gone. */
+        return;
+    }
+    if (code == RONDO_ERR_FENCED) {
+        forget(execution); /* Its new owner has recorded what it means to do with it. */
+        return;
+    }
+    if (entry->attempts == 0) {
+        orchestrator_log(execution->orchestrator, "run %s waits: %s", entry->run_id,
+                         execution->err.message);
+    }
+    if (is_store_failure(code) || entry->attempts + 1 < OPEN_ATTEMPTS) {
+        try_later(execution);
+    } else {
+        give_up(execution);
+    }
+}
+
+/** Somebody living has the run, or the agent. */
+static void handle_held(struct execution *execution)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    const struct store_run *holder = &execution->opening.holder;
+    if (strcmp(holder->id, execution->entry->run_id) != 0) {
+        try_again(execution, EXCLUSIVE_PAUSE_NS);
+    } else if (strcmp(holder->owner, runtime_owner(orchestrator->options.runtime)) == 0) {
+        try_again(execution, SHORT_PAUSE_NS);
+    } else {
+        forget(execution); /* When it dies there, its run is found as an orphan. */
+    }
+}
+
+static void stay_paused(struct execution *execution)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    struct entry *entry = execution->entry;
+    if (managed_put(orchestrator, entry->run_id, ENTRY_PAUSED, entry->by, NULL) < 0) {
+        orchestrator_log(orchestrator, "run %s is paused, which could not be recorded",
+                         entry->run_id);
+    }
+    pthread_mutex_lock(&orchestrator->lock);
+    entry_set(orchestrator, entry, ENTRY_PAUSED);
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+/** The run was given up in good order, or could not be. */
+static void handle_parked(struct execution *execution, int parked)
+{
+    const struct run_state *state = loop_state(execution->loop);
+    bool has_ended = state->phase == PHASE_ENDED;
+    bool is_paused = state->is_paused;
+    loop_free(execution->loop);
+    execution->loop = NULL;
+    if (parked < 0) {
+        handle_failure(execution, parked);
+    } else if (has_ended) {
+        settle(execution);
+    } else if (is_paused) {
+        stay_paused(execution);
+    } else {
+        try_again(execution, 0); /* A drain keeps it from being begun. */
+    }
+}
+
+/** Bodies until something else is to be done. @return enum loop_turn or a negative code */
+static int run_bodies(struct execution *execution)
+{
+    int turn;
+    while ((turn = loop_next(execution->loop, &execution->err)) == LOOP_BODY) {
+        int r = body_run(&execution->body, &execution->err);
+        if (r < 0) {
+            return r;
+        }
+        execution->entry->attempts = 0;
+    }
+    return turn;
+}
+
+static void stop_steering(struct execution *execution)
+{
+    pthread_mutex_lock(&execution->orchestrator->lock);
+    execution->entry->loop = NULL;
+    pthread_mutex_unlock(&execution->orchestrator->lock);
+}
+
+static int open_body(struct execution *execution)
+{
+    struct worker_options options = {.folder = execution->orchestrator->work_folder};
+    return body_open(execution->loop, &options, execution->agent, &execution->body,
+                     &execution->err);
+}
+
+/** Execute what is open, and see to what becomes of it. */
+static void execute(struct execution *execution)
+{
+    int r = open_body(execution);
+    int turn = r < 0 ? r : run_bodies(execution);
+    stop_steering(execution);
+    body_close(&execution->body);
+    if (turn == LOOP_ENDED) {
+        loop_free(execution->loop);
+        execution->loop = NULL;
+        settle(execution);
+    } else if (turn > 0) {
+        handle_parked(execution, loop_park(execution->loop, &execution->err));
+    } else {
+        if (r < 0) {
+            loop_park(execution->loop, NULL);
+        }
+        loop_free(execution->loop);
+        execution->loop = NULL;
+        handle_failure(execution, turn);
+    }
+}
+
+/** Nothing was executed, and somebody knows why. */
+static void drop(struct execution *execution)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    pthread_mutex_lock(&orchestrator->lock);
+    if (execution->entry != NULL && execution->task.was_paused) {
+        entry_set(orchestrator, execution->entry, ENTRY_PAUSED);
+    } else if (execution->entry != NULL) {
+        entry_remove(orchestrator, execution->entry);
+    }
+    execution->entry = NULL;
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+static void open_and_execute(struct execution *execution)
+{
+    enum orchestrator_answer given = ORCHESTRATOR_STARTED;
+    bool is_new = execution->task.spec.kind != NULL;
+    bool is_waited_for = execution->task.starting != NULL;
+    int r = is_new ? open_new(execution, &given) : open_existing(execution, &given);
+    loop_spec_fini(&execution->task.spec);
+    if (r == 0 && given == ORCHESTRATOR_STARTED) {
+        enter_running(execution);
+        answer(execution, given, r);
+        execute(execution);
+        return;
+    }
+    loop_free(execution->loop);
+    execution->loop = NULL;
+    if (is_waited_for) {
+        drop(execution);
+        answer(execution, given, r);
+    } else if (r < 0) {
+        handle_failure(execution, r);
+    } else {
+        handle_held(execution);
+    }
+}
+
+/** The thread ends: its place is free. */
+static void leave(struct orchestrator *orchestrator)
+{
+    struct ended_thread *ended = memory_new_zero(1, sizeof(*ended));
+    ended->thread = pthread_self();
+    pthread_mutex_lock(&orchestrator->lock);
+    ended->next = orchestrator->ended;
+    orchestrator->ended = ended;
+    orchestrator->running--;
+    pthread_cond_broadcast(&orchestrator->changed);
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+static void *executor_main(void *argument)
+{
+    struct execution *execution = argument;
+    struct orchestrator *orchestrator = execution->orchestrator;
+    open_and_execute(execution);
+    agent_free(execution->agent);
+    free(execution);
+    leave(orchestrator);
+    return NULL;
+}
+
+/* ---- Threads -------------------------------------------------------------------------------- */
+
+static int begin_thread(struct execution *execution)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    int failure = pthread_create(&thread, &attributes, executor_main, execution);
+    pthread_attr_destroy(&attributes);
+    return failure;
+}
+
+int executor_begin(struct orchestrator *orchestrator, struct task *task, struct rondo_error *err)
+{
+    struct execution *execution = memory_new_zero(1, sizeof(*execution));
+    execution->orchestrator = orchestrator;
+    execution->task = *task;
+    execution->entry = task->entry;
+    int failure = begin_thread(execution);
+    if (failure == 0) {
+        task->spec = (struct loop_spec){0};
+        return 0;
+    }
+    free(execution);
+    pthread_mutex_lock(&orchestrator->lock);
+    orchestrator->running--;
+    if (orchestrator->running > 0 && orchestrator->running < orchestrator->admission.max_loops) {
+        orchestrator->admission.max_loops = orchestrator->running;
+        snprintf(orchestrator->admission.limited_by, sizeof(orchestrator->admission.limited_by),
+                 "threads");
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+    return error_set_errno(err, RONDO_ERR_LIMIT, failure, "cannot begin another thread");
+}
+
+struct entry *executor_next_queued(struct orchestrator *orchestrator)
+{
+    int64_t now_ns = clock_monotonic(orchestrator_clock(orchestrator));
+    struct entry *entry = orchestrator->queue;
+    while (entry != NULL && entry->retry_ns > now_ns) {
+        entry = entry->next;
+    }
+    return entry;
+}
+
+void executor_begin_queued(struct orchestrator *orchestrator)
+{
+    struct entry *entry;
+    while (!orchestrator->is_draining &&
+           orchestrator->running < orchestrator->admission.max_loops &&
+           (entry = executor_next_queued(orchestrator)) != NULL) {
+        struct task task = {.orchestrator = orchestrator, .entry = entry};
+        entry_set(orchestrator, entry, ENTRY_OPENING);
+        orchestrator->running++;
+        pthread_mutex_unlock(&orchestrator->lock);
+        int r = executor_begin(orchestrator, &task, NULL);
+        pthread_mutex_lock(&orchestrator->lock);
+        if (r < 0) {
+            entry->retry_ns =
+                clock_monotonic(orchestrator_clock(orchestrator)) + EXCLUSIVE_PAUSE_NS;
+            entry_set(orchestrator, entry, ENTRY_QUEUED);
+            entry_first(orchestrator, entry);
+        }
+    }
+}
+
+void executor_join_ended(struct orchestrator *orchestrator)
+{
+    while (orchestrator->ended != NULL) {
+        struct ended_thread *ended = orchestrator->ended;
+        orchestrator->ended = ended->next;
+        pthread_mutex_unlock(&orchestrator->lock);
+        pthread_join(ended->thread, NULL);
+        free(ended);
+        pthread_mutex_lock(&orchestrator->lock);
+    }
+}

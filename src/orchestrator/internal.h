@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The inside of the orchestrator, shared by its files only.
+ *
+ * One lock guards everything but what is said to be constant; it is never held while the store, a
+ * loop or a file is worked with. A run that this process has to do with has an entry. Whoever works
+ * on a run without the lock sets the entry's state to one that keeps everybody else away from it
+ * (ENTRY_OPENING, ENTRY_CHANGING), and the claim of the run arbitrates between processes.
+ */
+#pragma once
+
+#include "loop/body.h"
+#include "orchestrator/admission.h"
+#include "orchestrator/orchestrator.h"
+
+#include <pthread.h>
+#include <uthash.h>
+
+/** Bytes that are kept of the name of whoever asked. */
+#define BY_SIZE 256
+
+enum entry_state {
+    ENTRY_QUEUED = 0, /**< waits for room, or for its next try */
+    ENTRY_OPENING,    /**< a thread opens it */
+    ENTRY_RUNNING,    /**< a thread executes it */
+    ENTRY_PAUSED,     /**< nobody executes it until somebody continues it */
+    ENTRY_CHANGING,   /**< somebody changes it who executes nothing */
+};
+
+/** A run that this process executes, or is meant to. */
+struct entry {
+    char run_id[ID_SIZE];
+    enum entry_state state;
+    int64_t since_ns;  /**< when it was put in this state; wall clock */
+    int64_t retry_ns;  /**< monotonic: not opened again before; 0 = at once */
+    unsigned attempts; /**< that failed, in a row */
+    bool is_orphan;    /**< of a process that died: counts when it was taken over */
+    char by[BY_SIZE];
+    struct loop *loop; /**< while it may be asked to be given up */
+    UT_hash_handle hh;
+    struct entry *prev; /**< order of the queue; ENTRY_QUEUED only */
+    struct entry *next;
+};
+
+/** A thread that has nothing to do any more. */
+struct ended_thread {
+    pthread_t thread;
+    struct ended_thread *next;
+};
+
+/** What is known of a sandbox tier. */
+enum tier_state { TIER_UNKNOWN = 0, TIER_WORKS };
+
+struct orchestrator {
+    struct orchestrator_options options; /**< constant, as the next ones */
+    struct loop_parts parts;
+    char *work_folder;
+    char *config_folder;
+    char *prices_file;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /**< an entry, a count, or something for the scheduler to do */
+    struct entry *entries;  /**< by run id */
+    struct entry *queue;    /**< in order */
+    uint64_t queued;        /**< entries of the queue, and runs that are about to enter it */
+    uint64_t running;       /**< threads, and those about to begin */
+    uint64_t paused;
+    uint64_t openers; /**< threads that open an agent */
+    struct admission admission;
+    uint64_t taken_over;
+    uint64_t closed;
+    bool is_draining;
+    bool is_cutting; /**< draining: bodies are cut off, too */
+    bool is_stopping;
+    bool is_store_failing;
+    bool has_scheduler;
+    pthread_t scheduler;
+    struct ended_thread *ended;
+    enum tier_state tiers[SANDBOX_TIER_COUNT];
+};
+
+static inline struct store *orchestrator_store(const struct orchestrator *orchestrator)
+{
+    return runtime_store(orchestrator->options.runtime);
+}
+
+static inline const struct clock *orchestrator_clock(const struct orchestrator *orchestrator)
+{
+    return runtime_clock(orchestrator->options.runtime);
+}
+
+/** Tell people; one line. The lock must not be held. */
+void orchestrator_log(const struct orchestrator *orchestrator, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- Entries (managed.c); the lock is held ---- */
+
+struct entry *entry_find(struct orchestrator *orchestrator, const char *run_id);
+/** Add one that is not there. @param by who wants it */
+struct entry *entry_add(struct orchestrator *orchestrator, const char *run_id,
+                        enum entry_state state, const char *by);
+/** Change the state, with the counts and the queue that follow; who waits is told. */
+void entry_set(struct orchestrator *orchestrator, struct entry *entry, enum entry_state state);
+/** Put a queued one first. */
+void entry_first(struct orchestrator *orchestrator, struct entry *entry);
+void entry_remove(struct orchestrator *orchestrator, struct entry *entry);
+
+/* ---- Documents (managed.c); the lock is not held ---- */
+
+#define MANAGED_COLLECTION "managed"
+
+struct managed {
+    char run_id[ID_SIZE];
+    enum entry_state state; /**< ENTRY_QUEUED, ENTRY_RUNNING or ENTRY_PAUSED */
+    int64_t since_ns;
+    char by[BY_SIZE];
+    char owner[STORE_OWNER_SIZE]; /**< of the server that wrote it */
+};
+
+/** Record what a run is meant to be. */
+int managed_put(struct orchestrator *orchestrator, const char *run_id, enum entry_state state,
+                const char *by, struct rondo_error *err);
+/** Nothing is meant any more. */
+int managed_remove(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err);
+/** @return 0, or RONDO_ERR_NOT_FOUND when nothing is recorded */
+int managed_get(struct orchestrator *orchestrator, const char *run_id, struct managed *ret_managed,
+                struct rondo_error *err);
+/** All of them, in the order in which they came. @param ret_list free() */
+int managed_list(struct orchestrator *orchestrator, struct managed **ret_list, size_t *ret_count,
+                 struct rondo_error *err);
+/** Read one. Whatever is wrong with it makes it queued. */
+void managed_decode(const char *run_id, const char *json, struct managed *ret_managed);
+
+/* ---- Threads (executor.c) ---- */
+
+/** How opening went, for who waits for it. */
+struct starting {
+    enum orchestrator_answer answer;
+    char run_id[ID_SIZE];
+    struct rondo_error err; /**< code < 0: it failed */
+    bool is_done;
+};
+
+/** What a thread is to execute. */
+struct task {
+    struct orchestrator *orchestrator;
+    struct loop_spec spec;     /**< of a new run; kind NULL = an existing one */
+    struct entry *entry;       /**< of an existing one, ENTRY_OPENING */
+    struct loop_limits limits; /**< of an existing one */
+    bool is_resume;            /**< ended and paused ones go on */
+    bool was_paused;           /**< and stays so if it cannot be opened */
+    struct starting *starting; /**< of the one who waits, or NULL */
+};
+
+/**
+ * Begin a thread; `running` counts it already. The lock is not held.
+ * @param task taken over: copied, its spec emptied
+ * @return 0 or RONDO_ERR_LIMIT; then it is still the caller's, and is not counted any more
+ */
+int executor_begin(struct orchestrator *orchestrator, struct task *task, struct rondo_error *err);
+
+/** The first of the queue that may be opened now, or NULL. The lock is held. */
+struct entry *executor_next_queued(struct orchestrator *orchestrator);
+
+/** Begin queued runs while there is room. The lock is held, and let go in between. */
+void executor_begin_queued(struct orchestrator *orchestrator);
+
+/** Join threads that have ended. The lock is held, and let go in between. */
+void executor_join_ended(struct orchestrator *orchestrator);
+
+/** Whether this process can run the bodies of a run: 0 or RONDO_ERR_UNSUPPORTED. */
+int executor_check(struct orchestrator *orchestrator, const struct loop_spec *spec,
+                   struct rondo_error *err);
+
+/** Claim an existing run as a resume that a person wants. @return as loop_resume */
+int executor_resume(struct orchestrator *orchestrator, const char *run_id,
+                    const struct loop_limits *limits, struct loop **ret_loop,
+                    struct loop_opening *ret_opening, struct rondo_error *err);
+
+/* ---- Runs of processes that died (orphans.c) ---- */
+
+/** Look for them once. The lock is not held. */
+int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err);
+
+/** Take in what is recorded as managed. @param is_first at the start: also what is not ours */
+int orphans_adopt(struct orchestrator *orchestrator, bool is_first, struct rondo_error *err);

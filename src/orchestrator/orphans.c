@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Runs that nobody executes any more because their process died, and runs that are recorded as
+ * managed. Both are found by looking at the store every now and then; the claim of a run decides
+ * who gets it where several servers look at the same store.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "loop/close.h"
+#include "loop/owner.h"
+#include "loop/stop.h"
+#include "orchestrator/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** What to do with a dead run. */
+enum fate { FATE_NONE, FATE_TAKE_OVER, FATE_CLOSE, FATE_PARK };
+
+/** Runs that seem to be dead. */
+struct finding {
+    struct orchestrator *orchestrator;
+    struct store_run *runs;
+    size_t count;
+    size_t room;
+};
+
+static bool is_dead(const struct orchestrator *orchestrator, const struct store_run *run)
+{
+    struct runtime *runtime = orchestrator->options.runtime;
+    return run->summary.status == RONDO_RUNNING && !run->summary.is_paused &&
+           run->owner[0] != '\0' && strcmp(run->owner, runtime_owner(runtime)) != 0 &&
+           !loop_is_executed(runtime, run);
+}
+
+static bool find_dead(const struct store_run *run, void *context)
+{
+    struct finding *finding = context;
+    if (!is_dead(finding->orchestrator, run)) {
+        return true;
+    }
+    if (finding->count == finding->room) {
+        finding->room = finding->room * 2 + 16;
+        finding->runs = memory_resize(finding->runs, finding->room, sizeof(*finding->runs));
+    }
+    finding->runs[finding->count++] = *run;
+    return true;
+}
+
+static bool is_due(const struct orchestrator *orchestrator, const struct store_run *run)
+{
+    int64_t seen_ns = run->alive_ns > 0 ? run->alive_ns : run->updated_ns;
+    int64_t now_ns = clock_now(orchestrator_clock(orchestrator));
+    return now_ns - seen_ns >= orchestrator->options.close_after_ns;
+}
+
+static int fate_by_kind(const struct orchestrator *orchestrator, const struct store_run *run,
+                        enum fate *ret_fate, struct rondo_error *err)
+{
+    struct loop_spec spec;
+    int r = loop_recorded_spec(orchestrator_store(orchestrator), run->id, &spec, err);
+    if (r < 0) {
+        return r;
+    }
+    if (!body_is_known(&spec)) {
+        *ret_fate = is_due(orchestrator, run) ? FATE_CLOSE : FATE_NONE;
+    } else if (spec.agent != NULL && agent_recorded_mode(&spec) == AGENT_CHAT) {
+        *ret_fate = FATE_PARK; /* Its person goes on with it. */
+    } else {
+        *ret_fate = FATE_TAKE_OVER;
+    }
+    loop_spec_fini(&spec);
+    return 0;
+}
+
+static int find_fate(const struct orchestrator *orchestrator, const struct store_run *run,
+                     enum fate *ret_fate, struct rondo_error *err)
+{
+    switch (orchestrator->options.orphans) {
+    case ORPHANS_LEAVE:
+        *ret_fate = FATE_NONE;
+        return 0;
+    case ORPHANS_CLOSE:
+        *ret_fate = is_due(orchestrator, run) ? FATE_CLOSE : FATE_NONE;
+        return 0;
+    case ORPHANS_RESUME:
+        break;
+    }
+    return fate_by_kind(orchestrator, run, ret_fate, err);
+}
+
+/** Put it in the queue; where that is full it is found again by the next look. */
+static int take_over(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    bool is_free = entry_find(orchestrator, run_id) == NULL &&
+                   orchestrator->queued < orchestrator->options.max_queue &&
+                   !orchestrator->is_draining;
+    struct entry *entry =
+        is_free ? entry_add(orchestrator, run_id, ENTRY_CHANGING, "takeover") : NULL;
+    pthread_mutex_unlock(&orchestrator->lock);
+    if (entry == NULL) {
+        return 0;
+    }
+    int r = managed_put(orchestrator, run_id, ENTRY_QUEUED, "takeover", err);
+    pthread_mutex_lock(&orchestrator->lock);
+    entry->is_orphan = true;
+    if (r < 0) {
+        entry_remove(orchestrator, entry);
+    } else {
+        entry_set(orchestrator, entry, ENTRY_QUEUED);
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+    return r;
+}
+
+static int close_dead(struct orchestrator *orchestrator, const struct store_run *run,
+                      struct rondo_error *err)
+{
+    char holder[OWNER_DESCRIPTION_SIZE];
+    char message[OWNER_DESCRIPTION_SIZE + 96];
+    owner_describe(run, holder);
+    snprintf(message, sizeof(message), "the process that executed the run is gone: %s", holder);
+    int r = loop_close_run(&orchestrator->parts, run->id, message, err);
+    if (r != LOOP_CLOSED) {
+        return r < 0 ? r : 0;
+    }
+    (void)managed_remove(orchestrator, run->id, NULL);
+    orchestrator_log(orchestrator, "run %s is closed as error: %s", run->id, message);
+    pthread_mutex_lock(&orchestrator->lock);
+    orchestrator->closed++;
+    pthread_mutex_unlock(&orchestrator->lock);
+    return 0;
+}
+
+static int park_dead(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err)
+{
+    int r = loop_park_run(&orchestrator->parts, run_id, err);
+    return r < 0 ? r : 0;
+}
+
+static int meet_fate(struct orchestrator *orchestrator, const struct store_run *run, enum fate fate,
+                     struct rondo_error *err)
+{
+    switch (fate) {
+    case FATE_NONE:
+        break;
+    case FATE_TAKE_OVER:
+        return take_over(orchestrator, run->id, err);
+    case FATE_CLOSE:
+        return close_dead(orchestrator, run, err);
+    case FATE_PARK:
+        return park_dead(orchestrator, run->id, err);
+    }
+    return 0;
+}
+
+static bool is_known(struct orchestrator *orchestrator, const char *run_id)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    bool is_there = entry_find(orchestrator, run_id) != NULL;
+    pthread_mutex_unlock(&orchestrator->lock);
+    return is_there;
+}
+
+/** One that cannot be read must not keep the others from being seen to. */
+static void see_to(struct orchestrator *orchestrator, const struct store_run *run)
+{
+    struct rondo_error err = {0};
+    enum fate fate = FATE_NONE;
+    if (is_known(orchestrator, run->id)) {
+        return;
+    }
+    int r = find_fate(orchestrator, run, &fate, &err);
+    if (r == 0) {
+        r = meet_fate(orchestrator, run, fate, &err);
+    }
+    if (r < 0 && r != RONDO_ERR_STATE) {
+        orchestrator_log(orchestrator, "run %s, whose process is gone, was left alone: %s", run->id,
+                         err.message);
+    }
+}
+
+/** Ids begin with the time of their creation. */
+static int by_id(const void *a, const void *b)
+{
+    const struct store_run *left = a;
+    const struct store_run *right = b;
+    return strcmp(left->id, right->id);
+}
+
+int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
+{
+    int r = orphans_adopt(orchestrator, false, err);
+    if (r < 0 || orchestrator->options.orphans == ORPHANS_LEAVE) {
+        return r;
+    }
+    struct store *store = orchestrator_store(orchestrator);
+    struct store_run_query query = {.only_running = true};
+    struct finding finding = {.orchestrator = orchestrator};
+    r = store->ops->list_runs(store, &query, find_dead, &finding, err);
+    if (finding.count > 1) {
+        qsort(finding.runs, finding.count, sizeof(*finding.runs), by_id);
+    }
+    for (size_t i = 0; r == 0 && i < finding.count; i++) {
+        see_to(orchestrator, &finding.runs[i]);
+    }
+    free(finding.runs);
+    return r;
+}
+
+/* ---- Managed runs --------------------------------------------------------------------------- */
+
+/** Whether another server, which lives, sees to the run. */
+static bool is_seen_to(const struct orchestrator *orchestrator, const struct managed *managed,
+                       const struct store_run *run, bool is_first)
+{
+    struct runtime *runtime = orchestrator->options.runtime;
+    bool is_ours = strcmp(managed->owner, runtime_owner(runtime)) == 0;
+    if (loop_is_executed(runtime, run) && strcmp(run->owner, runtime_owner(runtime)) != 0) {
+        return true;
+    }
+    /* A server that was here before may have had a name that tells nothing any more, as in a
+       container. Where it does live, the claim decides. */
+    return is_ours || (!is_first && !owner_is_dead(managed->owner));
+}
+
+static void adopt(struct orchestrator *orchestrator, const struct managed *managed,
+                  const struct store_run *run)
+{
+    bool is_paused = managed->state == ENTRY_PAUSED || run->summary.is_paused;
+    pthread_mutex_lock(&orchestrator->lock);
+    if (entry_find(orchestrator, managed->run_id) == NULL) {
+        entry_add(orchestrator, managed->run_id, is_paused ? ENTRY_PAUSED : ENTRY_QUEUED,
+                  managed->by);
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+}
+
+static int look_at(struct orchestrator *orchestrator, const struct managed *managed, bool is_first,
+                   struct rondo_error *err)
+{
+    struct store *store = orchestrator_store(orchestrator);
+    struct store_run run;
+    if (is_known(orchestrator, managed->run_id)) {
+        return 0;
+    }
+    int r = store->ops->get_run(store, managed->run_id, &run, err);
+    bool is_over = r == RONDO_ERR_NOT_FOUND || (r == 0 && run.summary.status != RONDO_RUNNING);
+    if (is_over) {
+        return is_known(orchestrator, managed->run_id)
+                   ? 0
+                   : managed_remove(orchestrator, managed->run_id, err);
+    }
+    if (r == 0 && !is_seen_to(orchestrator, managed, &run, is_first)) {
+        adopt(orchestrator, managed, &run);
+    }
+    return r;
+}
+
+/** First those that were executed, then those that waited: as it was. */
+static int adopt_all(struct orchestrator *orchestrator, const struct managed *list, size_t count,
+                     bool is_first, struct rondo_error *err)
+{
+    int r = 0;
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < count && r == 0; i++) {
+            if ((list[i].state == ENTRY_RUNNING) == (round == 0)) {
+                r = look_at(orchestrator, &list[i], is_first, err);
+            }
+        }
+    }
+    return r;
+}
+
+int orphans_adopt(struct orchestrator *orchestrator, bool is_first, struct rondo_error *err)
+{
+    struct managed *list = NULL;
+    size_t count = 0;
+    int r = managed_list(orchestrator, &list, &count, err);
+    if (r == 0) {
+        r = adopt_all(orchestrator, list, count, is_first, err);
+    }
+    free(list);
+    return r;
+}
