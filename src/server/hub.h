@@ -22,11 +22,15 @@ struct metrics;
 #define HUB_HEARTBEAT_NS INT64_C(15000000000)
 /** Rows of runs are sent at most so often. */
 #define HUB_ROWS_NS INT64_C(200000000)
+/** Streams are woken at most so often; so many commits cost one write a stream. */
+#define HUB_PACE_NS INT64_C(20000000)
 
 struct hub_options {
     struct writer *writer;             /**< borrowed, as the next ones */
     struct orchestrator *orchestrator; /**< tells which runs are queued; or NULL */
     struct metrics *metrics;           /**< counts what the hub reads; or NULL */
+    int64_t heartbeat_ns;              /**< 0 = HUB_HEARTBEAT_NS */
+    size_t ring_bytes;                 /**< 0 = HUB_RING_BYTES */
 };
 
 int hub_start(const struct hub_options *options, struct hub **ret_hub, struct rondo_error *err);
@@ -43,10 +47,14 @@ struct hub_filter {
     int64_t after;             /**< id of the last frame seen; -1 = begin with what comes now */
 };
 
-/** Answer an exchange with a stream of events. */
+/** Answer an exchange with a stream of events. Adds its Content-Type; other headers before. */
 void hub_stream_events(struct hub *hub, struct http_exchange *exchange,
                        const struct hub_filter *filter);
-/** Answer with the stream of the table of runs (GET /v1/stream): rows that change, coalesced. */
+/**
+ * Answer with the stream of the table of runs (GET /v1/stream): rows that change, coalesced. Of the
+ * filter `agents` and `after` count: with a position it begins with "reset", because nobody knows
+ * which rows changed meanwhile. Open the stream first, then load the list: so no change is missed.
+ */
 void hub_stream_runs(struct hub *hub, struct http_exchange *exchange,
                      const struct hub_filter *filter);
 /** Something that is no event: a frame for all streams of the table ("warning"). @param agent_id of
