@@ -119,7 +119,7 @@ static struct span_run *new_run(struct spans *spans, const char *run_id)
 static void add_progress(const struct span_run *run, int64_t number, int64_t limit,
                          struct attributes *attributes)
 {
-    attributes_int(attributes, "loop.iteration", number);
+    attributes_some(attributes, "loop.iteration", number);
     if (limit > 0) {
         attributes_int(attributes, "loop.limit", limit);
         attributes_double(attributes, "loop.progress_pct", 100.0 * (double)number / (double)limit);
@@ -304,7 +304,11 @@ static void run_claimed(struct spans *spans, struct span_run *run,
         .checkpoint = event->number,
     };
     snprintf(execution->how, sizeof(execution->how), "%s", event->how == NULL ? "" : event->how);
-    run->iteration.is_parent = false;
+    /* A span says what happened in its execution: an exporter that begins here knows no more. */
+    run->iteration = (struct iteration){0};
+    run->model[0] = '\0';
+    run->policy_sha256[0] = '\0';
+    run->total = -1;
 }
 
 static void run_created(struct span_run *run, const struct journal_event *event)

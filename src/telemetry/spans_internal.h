@@ -49,8 +49,8 @@ struct verification {
     bool is_open;
     bool is_single; /* of one condition: no event ends it */
     uint64_t seq;
+    int64_t iteration;
     int64_t start_ns;
-    int64_t met;
 };
 
 struct model_call {

@@ -276,7 +276,7 @@ static void end_verification(struct spans *spans, struct span_run *run, int64_t 
     struct span span =
         spans_begin(run, TRACE_VERIFICATION, verification->seq, 0, verification->start_ns, end_ns);
     snprintf(span.name, sizeof(span.name), "loop.verification");
-    attributes_some(&span.attributes, "loop.iteration", (int64_t)run->iteration.number);
+    attributes_some(&span.attributes, "loop.iteration", verification->iteration);
     if (is_complete && !verification->is_single) {
         attributes_int(&span.attributes, "loop.conditions.met", run->met);
         attributes_int(&span.attributes, "loop.conditions.total", run->total);
@@ -294,6 +294,7 @@ void spans_verification_started(struct spans *spans, struct span_run *run,
         .is_open = true,
         .is_single = event->name != NULL,
         .seq = event->seq,
+        .iteration = event->iteration,
         .start_ns = event->time_ns,
     };
 }
