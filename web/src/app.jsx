@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame around all pages: who is there, where to go, whether we are connected.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get } from "./lib/api.js";
+import { useKeys } from "./lib/hooks.js";
+import { openOverview } from "./lib/overview.js";
+import { go, route } from "./lib/router.js";
+import { admit, session } from "./lib/session.js";
+import { useSignal } from "./lib/store.js";
+import { Health } from "./pages/health.jsx";
+import { Policies } from "./pages/policies.jsx";
+import { Run } from "./pages/run.jsx";
+import { Runs } from "./pages/runs.jsx";
+import { SignIn } from "./pages/sign-in.jsx";
+import { Warnings } from "./pages/warnings.jsx";
+import { KeyHelp } from "./ui/key-help.jsx";
+import { Shell } from "./ui/shell.jsx";
+import { Empty, Failure, Skeleton } from "./ui/states.jsx";
+import { Toasts } from "./ui/toast.jsx";
+
+const RETRY_MS = 3000;
+
+/** Ask who we are, again and again while the server cannot be reached. */
+function useSession() {
+    const { state } = useSignal(session);
+    const [problem, setProblem] = useState(null);
+    const [round, setRound] = useState(0);
+    useEffect(() => {
+        if (state !== "unknown") return undefined;
+        const abort = new AbortController();
+        let timer;
+        get("/v1/me", { signal: abort.signal }).then(
+            (me) => {
+                setProblem(null);
+                admit(me);
+            },
+            (failure) => {
+                if (failure.name === "AbortError" || failure.status === 401) return;
+                setProblem(failure);
+                timer = setTimeout(() => setRound((n) => n + 1), RETRY_MS);
+            },
+        );
+        return () => {
+            abort.abort();
+            clearTimeout(timer);
+        };
+    }, [state, round]);
+    return { state, problem, retry: () => setRound((n) => n + 1) };
+}
+
+function Page({ parts }) {
+    const [page = "runs", id] = parts;
+    if (page === "runs" && id) return <Run key={id} id={id} rest={parts.slice(2)} />;
+    if (page === "runs") return <Runs />;
+    if (page === "policies") return <Policies rest={parts.slice(1)} />;
+    if (page === "warnings") return <Warnings />;
+    if (page === "health") return <Health />;
+    return (
+        <Empty icon="search" title="There is no such page">
+            <a href="#/runs">To the runs</a>
+        </Empty>
+    );
+}
+
+export function App() {
+    const { parts } = useSignal(route);
+    const { state, problem, retry } = useSession();
+    const [isHelp, setHelp] = useState(false);
+    const main = useRef(null);
+    const isRun = parts[0] === "runs" && parts.length > 1;
+    const isIn = state === "in";
+    useEffect(() => (isIn && !isRun ? openOverview() : undefined), [isIn, isRun]);
+    const prefix = useRef(0);
+    const jump = (page) => () => {
+        if (Date.now() - prefix.current < 1200) go(page);
+    };
+    useKeys({
+        "?": () => setHelp(true),
+        g: () => {
+            prefix.current = Date.now();
+        },
+        r: jump("runs"),
+        w: jump("warnings"),
+        p: jump("policies"),
+        h: jump("health"),
+    });
+    if (state === "needs_token") return <SignIn />;
+    return (
+        <Shell page={parts[0] ?? "runs"} main={main} onHelp={() => setHelp(true)}>
+            {isIn ? (
+                <Page parts={parts} />
+            ) : problem ? (
+                <Failure problem={problem} onRetry={retry} />
+            ) : (
+                <Skeleton rows={10} />
+            )}
+            {isHelp && <KeyHelp onClose={() => setHelp(false)} />}
+            <Toasts />
+        </Shell>
+    );
+}
