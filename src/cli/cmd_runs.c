@@ -97,8 +97,9 @@ static void add_row(struct listing *listing, const struct store_run *run)
     table_add(&listing->table, buf_string(&cell));
     table_add(&listing->table, run->agent_id);
     buf_clear(&cell);
-    style_append(&listing->style,
-                 standing_is_interrupted(run) ? COLOUR_YELLOW : style_of_status(summary->status),
+    bool is_idle =
+        standing_is_interrupted(run) || (summary->status == RONDO_RUNNING && summary->is_paused);
+    style_append(&listing->style, is_idle ? COLOUR_YELLOW : style_of_status(summary->status),
                  standing_name(run), &cell);
     table_add(&listing->table, buf_string(&cell));
     buf_clear(&cell);

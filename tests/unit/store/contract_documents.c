@@ -293,6 +293,18 @@ static void reading_goes_on_behind_a_key(void **state)
     assert_keys(store, &query, "");
 }
 
+static void the_lowest_byte_behind_a_key_is_not_passed_over(void **state)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    change(store, put("a", "{}"));
+    change(store, put("a\1", "{}"));
+    change(store, put("a\1\1", "{}"));
+    struct store_document_query query = {.collection = NOTES, .after = "a"};
+    assert_keys(store, &query, "a\1 a\1\1");
+    query.after = "a\1";
+    assert_keys(store, &query, "a\1\1");
+}
+
 static void reading_backwards_goes_on_before_a_key(void **state)
 {
     struct store *store = ((struct contract *)*state)->store;
@@ -483,6 +495,7 @@ int contract_documents(void)
         CONTRACT_TEST(documents_are_ordered_by_the_bytes_of_their_keys),
         CONTRACT_TEST(documents_are_found_by_the_beginning_of_their_keys),
         CONTRACT_TEST(reading_goes_on_behind_a_key),
+        CONTRACT_TEST(the_lowest_byte_behind_a_key_is_not_passed_over),
         CONTRACT_TEST(reading_backwards_goes_on_before_a_key),
         CONTRACT_TEST(a_reader_that_has_enough_ends_the_reading),
         CONTRACT_TEST(bounds_longer_than_any_key_are_understood),
