@@ -96,6 +96,8 @@ static void take_evaluated(struct summary *summary, const struct journal_event *
     condition->is_met = event->status != NULL && strcmp(event->status, "met") == 0;
     condition->exit_code = event->exit_code;
     condition->duration_ns = event->duration_ns;
+    condition->iteration = event->iteration;
+    condition->time_ns = event->time_ns;
     snprintf(condition->reason, sizeof(condition->reason), "%s",
              condition->is_met ? "" : buf_string(&reason));
     free(condition->output);

@@ -11,6 +11,8 @@ struct summary_condition {
     bool is_evaluated;
     int64_t exit_code;
     int64_t duration_ns;
+    int64_t iteration; /**< of the evaluation, as the next one */
+    int64_t time_ns;
     char reason[160]; /**< for people; "" when met */
     char *output;     /**< end of the verifier's output, owned; may be NULL */
     size_t output_len;

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A run as the API shows it: schema Run of openapi.json. */
+/* A run as the API and `rondo runs --json` show it: schema Run of openapi.json. */
 #pragma once
 
 #include "base/buf.h"
 #include "store/store.h"
 
+struct json_writer;
 struct orchestrator;
 
 /** Append the JSON object. @param orchestrator tells whether it is queued; or NULL */
 void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
                     struct buf *ret_json);
+
+/** Write the members of that object. @param kind "role", "command", "library"; NULL = unknown */
+void run_json_members(const struct store_run *run, const char *kind,
+                      struct orchestrator *orchestrator, struct json_writer *writer);
+
+/** How a run stands: standing_name, or "queued". Static. */
+const char *run_json_status(const struct store_run *run, struct orchestrator *orchestrator);
+
+/** Append the object of counts by status, with paused and total. */
+void run_counts_write(const struct store_run_counts *counts, struct buf *ret_json);

@@ -20,6 +20,7 @@ struct server_options {
     struct telemetry *telemetry; /**< or NULL */
     struct metrics *metrics;
     const char *policy_path;      /**< of the store's policies, absolute; or NULL */
+    const char *store_path;       /**< of the store's file, for /v1/health; or NULL */
     const char *workspace;        /**< of runs that name none */
     const char *const *listen;    /**< as in struct http_server_options */
     const char *const *hosts;     /**< further names by which clients may call it; or NULL */
@@ -34,6 +35,11 @@ struct server_options {
 
 int server_start(const struct server_options *options, struct server **ret_server,
                  struct rondo_error *err);
+/**
+ * Tell the streams of the table of runs of a warning: for monitor_options.on_warning. Any thread,
+ * until server_stop. NULL is allowed: nobody listens yet.
+ */
+void server_tell(struct server *server, const char *agent_id, const char *json);
 /** Readiness becomes 503; streams are told to come back. */
 void server_drain(struct server *server);
 void server_stop(struct server *server);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A page of another site can make a browser send requests to this machine. It cannot read what we
+ * answer, and these checks see to it that nothing is done either: a name that a foreign DNS server
+ * points at us is none of ours (rebinding), and a browser says which page a request comes from.
+ */
+#include "server/access.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define NAME_MAX_LEN 255
+
+/** Split "name:port" or "[v6]:port". @return false when it is neither */
+static bool split(const char *text, char *ret_name, const char **ret_port)
+{
+    size_t len = text[0] == '[' ? strcspn(text, "]") + 1 : strcspn(text, ":");
+    if (len == 0 || len > strlen(text) || len > NAME_MAX_LEN) {
+        return false;
+    }
+    snprintf(ret_name, NAME_MAX_LEN + 1, "%.*s", (int)len, text);
+    if (len > 1 && ret_name[len - 1] == '.') {
+        ret_name[len - 1] = '\0';
+    }
+    if (text[len] != '\0' && text[len] != ':') {
+        return false;
+    }
+    *ret_port = text[len] == ':' ? text + len + 1 : "";
+    return strspn(*ret_port, "0123456789") == strlen(*ret_port) && strlen(*ret_port) <= 5;
+}
+
+bool access_is_our_host(const struct access_names *names, const char *host)
+{
+    static const char *const always[] = {"localhost", "127.0.0.1", "[::1]"};
+    char name[NAME_MAX_LEN + 1];
+    char other[NAME_MAX_LEN + 1];
+    const char *port = NULL;
+    if (host == NULL || !split(host, name, &port)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
+        if (strcasecmp(name, always[i]) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; names->listen != NULL && names->listen[i] != NULL; i++) {
+        bool is_unix = strncmp(names->listen[i], "unix:", 5) == 0;
+        if (!is_unix && split(names->listen[i], other, &port) && strcasecmp(name, other) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; names->hosts != NULL && names->hosts[i] != NULL; i++) {
+        if (strcasecmp(name, names->hosts[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool access_is_same_origin(const char *origin, const char *host)
+{
+    bool is_secure = strncasecmp(origin, "https://", 8) == 0;
+    if (!is_secure && strncasecmp(origin, "http://", 7) != 0) {
+        return false;
+    }
+    char name[NAME_MAX_LEN + 1];
+    char other[NAME_MAX_LEN + 1];
+    const char *port = NULL;
+    const char *other_port = NULL;
+    if (!split(origin + (is_secure ? 8 : 7), name, &port) || !split(host, other, &other_port)) {
+        return false;
+    }
+    const char *usual = is_secure ? "443" : "80";
+    port = port[0] == '\0' ? usual : port;
+    other_port = other_port[0] == '\0' ? usual : other_port;
+    return strcasecmp(name, other) == 0 && strcmp(port, other_port) == 0;
+}
+
+bool access_check_site(const struct access_names *names, const struct http_exchange *exchange,
+                       bool is_api, enum problem_code *ret_code, const char **ret_detail)
+{
+    const char *host = http_exchange_header(exchange, "Host");
+    const char *origin = http_exchange_header(exchange, "Origin");
+    const char *site = http_exchange_header(exchange, "Sec-Fetch-Site");
+    if (http_exchange_header_count(exchange, "Host") != 1 || !access_is_our_host(names, host)) {
+        *ret_code = PROBLEM_BAD_HOST;
+        *ret_detail = "the Host header names another server; --host NAME adds a name";
+        return false;
+    }
+    *ret_code = PROBLEM_BAD_ORIGIN;
+    if (origin != NULL && !access_is_same_origin(origin, host)) {
+        *ret_detail = "the request comes from a page of another origin";
+        return false;
+    }
+    bool is_foreign =
+        site != NULL && (strcasecmp(site, "cross-site") == 0 || strcasecmp(site, "same-site") == 0);
+    if (is_api && is_foreign) {
+        *ret_detail = "a browser says that the request comes from another site";
+        return false;
+    }
+    return true;
+}
+
+const char *access_bearer(const char *header)
+{
+    if (strncasecmp(header, "Bearer ", 7) != 0) {
+        return "";
+    }
+    header += 7;
+    return header + strspn(header, " ");
+}

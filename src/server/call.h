@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One request on its way through the server: what was asked, by whom, and the answer as it is
+ * written. Handlers of routes get a call that was let in and whose parameters and body were read;
+ * they fill in the answer and never touch the exchange, but for streams. One thread.
+ */
+#pragma once
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "server/problem.h"
+#include "server/router.h"
+#include "server/server_internal.h"
+
+struct call {
+    struct server *server;
+    struct http_exchange *exchange;
+    struct route_match match;
+    struct token_grant grant;
+    bool is_local;                /**< a process of our user that showed no token */
+    char by[TOKEN_NAME_LEN + 16]; /**< who acts, for journals: "token NAME (api)" */
+    struct json_object *body;     /**< NULL = none was sent */
+
+    bool is_answered; /**< the exchange has its answer already: a stream, an asset */
+    unsigned status;
+    const char *content_type; /**< static */
+    struct buf answer;
+    char location[128];
+    char etag[80]; /**< quoted */
+    unsigned retry_after_s;
+    bool is_cacheable; /**< the answer has its own Cache-Control */
+};
+
+/** Begin the JSON answer. */
+struct json_writer call_json(struct call *call, unsigned status);
+
+/** Answer with a problem. What was written before is dropped. */
+void call_problem(struct call *call, enum problem_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/** The same with a list of errors. @param errors JSON array */
+void call_problem_with(struct call *call, enum problem_code code, const char *errors,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+/** Answer with an error of the layers below. */
+void call_error(struct call *call, const struct rondo_error *err);
+
+/** A parameter of the path: "run", "number", ... Never NULL where the pattern has it. */
+const char *call_value(const struct call *call, const char *name);
+/** A parameter of the query; NULL when absent. */
+const char *call_query(const struct call *call, const char *name);
+
+/** An integer of the query. @return false: the answer is a problem */
+bool call_query_int(struct call *call, const char *name, int64_t low, int64_t high,
+                    int64_t by_default, int64_t *ret_number);
+/** A boolean of the query ("true", "false"). @return false: the answer is a problem */
+bool call_query_bool(struct call *call, const char *name, bool by_default, bool *ret_value);
+/** One of several words. @param words NULL-terminated @param ret_index -1 = absent */
+bool call_query_word(struct call *call, const char *name, const char *const *words, int *ret_index);
+
+/** Hold the members of an object against a list with commas. @return false: a problem */
+bool call_check_members(struct call *call, struct json_object *object, const char *path,
+                        const char *allowed);
+/** A member that is a text. @param ret_text borrowed; NULL when absent. @return false: a problem */
+bool call_member_text(struct call *call, const char *name, bool is_needed, const char **ret_text);
+/** A member that is a boolean. */
+bool call_member_bool(struct call *call, const char *name, bool by_default, bool *ret_value);
+
+/** The run of the path, if the caller reaches it. @return false: the answer is a problem */
+bool call_find_run(struct call *call, struct store_run *ret_run);
+
+/** The store behind the server. */
+struct store *call_store(const struct call *call);
+
+/** Write a time, or null for 0. */
+void call_write_time(struct json_writer *writer, const char *key, int64_t time_ns);
+/** Write money as a number of dollars. */
+void call_write_money(struct json_writer *writer, const char *key, int64_t micro);
+/** A list with commas as an array. @return NULL-terminated, call_list_free() */
+char **call_list_new(const char *text);
+void call_list_free(char **list);

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The way of a request: who asks (names, origin, token), may they (scope, rate), what do they ask
+ * (route, parameters, body), was it asked before (idempotency), the handler, the answer. Each step
+ * either lets the request go on or has written a problem.
+ */
+#include "base/auto.h"
+#include "base/memory.h"
+#include "server/call.h"
+#include "server/strict_json.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/** Idempotency records are pruned at most so often. */
+#define PRUNE_NS (60 * NS_PER_S)
+
+static void add_safety(struct http_exchange *exchange)
+{
+    static const char *const headers[][2] = {
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"X-Frame-Options", "DENY"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Content-Security-Policy",
+         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+         "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+         "frame-ancestors 'none'"},
+    };
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        http_exchange_add_header(exchange, headers[i][0], headers[i][1]);
+    }
+}
+
+static bool check_site(struct call *call)
+{
+    enum problem_code code = PROBLEM_INTERNAL;
+    const char *detail = "";
+    bool is_api = strncmp(http_exchange_path(call->exchange), "/v1/", 4) == 0;
+    if (access_check_site(&call->server->names, call->exchange, is_api, &code, &detail)) {
+        return true;
+    }
+    call_problem(call, code, "%s", detail);
+    return false;
+}
+
+static bool find_route(struct call *call)
+{
+    const char *path = http_exchange_path(call->exchange);
+    switch (router_match(routes, http_exchange_method(call->exchange), path, &call->match)) {
+    case ROUTE_FOUND:
+        return true;
+    case ROUTE_UNKNOWN:
+        call_problem(call, PROBLEM_NOT_FOUND, "there is nothing at this path");
+        return false;
+    case ROUTE_OTHER_METHOD:
+        break;
+    }
+    http_exchange_add_header(call->exchange, "Allow", call->match.allow);
+    call_problem(call, PROBLEM_METHOD_NOT_ALLOWED, "this path has %s", call->match.allow);
+    return false;
+}
+
+/* ---- Who ------------------------------------------------------------------------------------ */
+
+static void peer_name(const struct call *call, char *ret_name, size_t size)
+{
+    const struct http_peer *peer = http_exchange_peer(call->exchange);
+    const char *colon = strrchr(peer->text, ':');
+    int len = colon == NULL ? (int)strlen(peer->text) : (int)(colon - peer->text);
+    snprintf(ret_name, size, "peer %.*s", len, peer->text);
+}
+
+static bool refuse_rate(struct call *call, int64_t wait_s)
+{
+    call->retry_after_s = (unsigned)wait_s;
+    call_problem(call, PROBLEM_RATE_LIMITED, "too many requests; wait %lld s", (long long)wait_s);
+    return false;
+}
+
+static bool refuse_token(struct call *call, const char *detail)
+{
+    char name[96];
+    int64_t wait_s = 0;
+    peer_name(call, name, sizeof(name));
+    if (!rate_take(call->server->failures, name, clock_monotonic(clock_system()), &wait_s)) {
+        return refuse_rate(call, wait_s);
+    }
+    http_exchange_add_header(call->exchange, "WWW-Authenticate", "Bearer realm=\"rondo\"");
+    call_problem(call, PROBLEM_UNAUTHORIZED, "%s", detail);
+    return false;
+}
+
+static bool check_token(struct call *call, const char *header)
+{
+    struct rondo_error err = {0};
+    int64_t now_ns = clock_now(clock_system());
+    int r = token_check(call_store(call), access_bearer(header), now_ns, &call->grant, &err);
+    if (r < 0) {
+        call_problem(call, PROBLEM_STORE_FAILED, "tokens cannot be looked up: %s", err.message);
+        return false;
+    }
+    return call->grant.scope != TOKEN_NONE ||
+           refuse_token(call, "the token is unknown, expired or revoked");
+}
+
+static bool identify(struct call *call)
+{
+    const struct http_peer *peer = http_exchange_peer(call->exchange);
+    const char *header = http_exchange_header(call->exchange, "Authorization");
+    if (call->match.route->is_public) {
+        return true;
+    }
+    if (http_exchange_header_count(call->exchange, "Authorization") > 1) {
+        call_problem(call, PROBLEM_MALFORMED, "there are several Authorization headers");
+        return false;
+    }
+    if (header != NULL) {
+        return check_token(call, header);
+    }
+    if (call->server->options.needs_token || !peer->is_loopback || !peer->is_same_user) {
+        return refuse_token(call, "send `Authorization: Bearer TOKEN`; `rondo token create` makes "
+                                  "one");
+    }
+    call->is_local = true;
+    call->grant.scope = TOKEN_ADMINISTER;
+    snprintf(call->grant.name, sizeof(call->grant.name), "local user %s", call->server->user);
+    return true;
+}
+
+static bool check_rate(struct call *call)
+{
+    char name[96];
+    int64_t wait_s = 0;
+    peer_name(call, name, sizeof(name));
+    const char *who = call->grant.scope == TOKEN_NONE || call->is_local ? name : call->grant.name;
+    return rate_take(call->server->rate, who, clock_monotonic(clock_system()), &wait_s) ||
+           refuse_rate(call, wait_s);
+}
+
+static bool check_scope(struct call *call)
+{
+    const struct route *route = call->match.route;
+    if (!route->is_public && call->grant.scope < route->scope) {
+        call_problem(call, PROBLEM_FORBIDDEN, "this needs the scope %s; the token has %s",
+                     token_scope_name(route->scope), token_scope_name(call->grant.scope));
+        return false;
+    }
+    if (route->needs_all_agents && call->grant.agents != NULL) {
+        call_problem(call, PROBLEM_FORBIDDEN, "this needs a token that is not limited to agents");
+        return false;
+    }
+    snprintf(call->by, sizeof(call->by), "%s (api)", call->grant.name);
+    return true;
+}
+
+/* ---- What ----------------------------------------------------------------------------------- */
+
+/** Parameters that are looked at to find doubles. */
+#define QUERY_MAX 32
+
+struct query_check {
+    struct call *call;
+    const char *seen[QUERY_MAX];
+    size_t count;
+    bool is_good;
+};
+
+static void check_parameter(void *context, const char *name, const char *value)
+{
+    struct query_check *check = context;
+    (void)value;
+    if (!check->is_good) {
+        return;
+    }
+    if (check->count == QUERY_MAX || !route_list_has(check->call->match.route->query, name)) {
+        call_problem(check->call, PROBLEM_MALFORMED, "there is no parameter %.64s here", name);
+        check->is_good = false;
+        return;
+    }
+    for (size_t i = 0; i < check->count; i++) {
+        if (strcmp(check->seen[i], name) == 0) {
+            call_problem(check->call, PROBLEM_MALFORMED, "the parameter %.64s is there twice",
+                         name);
+            check->is_good = false;
+        }
+    }
+    check->seen[check->count++] = name;
+}
+
+static bool check_query(struct call *call)
+{
+    struct query_check check = {.call = call, .is_good = true};
+    http_exchange_visit_query(call->exchange, check_parameter, &check);
+    return check.is_good;
+}
+
+static bool is_json(const char *type)
+{
+    static const char json[] = "application/json";
+    size_t len = sizeof(json) - 1;
+    if (type == NULL || strncasecmp(type, json, len) != 0) {
+        return false;
+    }
+    type += len;
+    type += strspn(type, " \t");
+    return *type == '\0' || *type == ';';
+}
+
+static bool parse_body(struct call *call, const char *bytes, size_t len)
+{
+    struct rondo_error err = {0};
+    if (!is_json(http_exchange_header(call->exchange, "Content-Type"))) {
+        call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                     "a body needs `Content-Type: application/json`");
+        return false;
+    }
+    if (strict_json_parse(bytes, len, &call->body, &err) < 0) {
+        call_problem(call, PROBLEM_MALFORMED, "the body: %s", err.message);
+        return false;
+    }
+    if (!json_object_is_type(call->body, json_type_object)) {
+        call_problem(call, PROBLEM_MALFORMED, "the body must be a JSON object");
+        return false;
+    }
+    return true;
+}
+
+static bool read_body(struct call *call)
+{
+    size_t len = 0;
+    const char *bytes = http_exchange_body(call->exchange, &len);
+    enum route_body body = call->match.route->body;
+    if (len > 0 && body == ROUTE_NO_BODY) {
+        call_problem(call, PROBLEM_MALFORMED, "this takes no body");
+        return false;
+    }
+    if (len == 0 && body == ROUTE_NEEDS_BODY) {
+        call_problem(call, PROBLEM_MALFORMED, "this needs a body: a JSON object");
+        return false;
+    }
+    return len == 0 || parse_body(call, bytes, len);
+}
+
+/* ---- Again? --------------------------------------------------------------------------------- */
+
+static void prune(struct call *call, int64_t now_ns)
+{
+    int64_t last = atomic_load(&call->server->pruned_ns);
+    if (now_ns - last > PRUNE_NS &&
+        atomic_compare_exchange_strong(&call->server->pruned_ns, &last, now_ns)) {
+        idempotency_prune(&call->server->idempotency, now_ns);
+    }
+}
+
+static void replay(struct call *call, struct idempotency_answer *answer)
+{
+    call->status = answer->status;
+    call->content_type = "application/json";
+    buf_append_string(&call->answer, answer->body);
+    snprintf(call->location, sizeof(call->location), "%s",
+             answer->location == NULL ? "" : answer->location);
+    http_exchange_add_header(call->exchange, "Idempotency-Replayed", "true");
+    idempotency_answer_fini(answer);
+}
+
+static void refuse_again(struct call *call, enum idempotency_outcome outcome)
+{
+    if (outcome == IDEMPOTENCY_MISMATCH) {
+        call_problem(call, PROBLEM_IDEMPOTENCY_MISMATCH,
+                     "the Idempotency-Key was used for another request; take a new one");
+    } else if (outcome == IDEMPOTENCY_UNDER_WAY) {
+        call->retry_after_s = 1;
+        call_problem(call, PROBLEM_CONFLICT, "the same request is still being answered");
+    } else {
+        call_problem(call, PROBLEM_CONFLICT,
+                     "a server ended while it did this request, so it is not known whether it came "
+                     "about; look (GET /v1/runs?sort=created), and if it did not, send it again "
+                     "with a new Idempotency-Key");
+    }
+}
+
+static void finish(struct call *call, const struct idempotency_slot *slot)
+{
+    const struct idempotency *idempotency = &call->server->idempotency;
+    if (call->status < 200 || call->status > 299) {
+        idempotency_forget(idempotency, slot);
+        return;
+    }
+    struct idempotency_answer answer = {
+        .status = call->status,
+        .location = call->location[0] == '\0' ? NULL : call->location,
+        .body = call->answer.len == 0 ? (char[]){"null"} : call->answer.data,
+    };
+    idempotency_finish(idempotency, slot, &answer, NULL);
+}
+
+static void handle_once(struct call *call, const char *key)
+{
+    size_t len = 0;
+    const char *body = http_exchange_body(call->exchange, &len);
+    struct idempotency_request request = {
+        .caller = call->grant.name,
+        .key = key,
+        .method = call->match.route->method,
+        .path = http_exchange_path(call->exchange),
+        .body = body,
+        .len = len,
+    };
+    enum idempotency_outcome outcome = IDEMPOTENCY_NEW;
+    struct idempotency_slot slot;
+    struct idempotency_answer answer = {0};
+    struct rondo_error err = {0};
+    int64_t now_ns = clock_now(clock_system());
+    prune(call, now_ns);
+    int r = idempotency_begin(&call->server->idempotency, &request, now_ns, &outcome, &slot,
+                              &answer, &err);
+    if (r < 0) {
+        call_error(call, &err);
+    } else if (outcome == IDEMPOTENCY_REPLAY) {
+        replay(call, &answer);
+    } else if (outcome != IDEMPOTENCY_NEW) {
+        refuse_again(call, outcome);
+    } else {
+        call->match.route->handler(call);
+        finish(call, &slot);
+    }
+}
+
+static void handle(struct call *call)
+{
+    const struct route *route = call->match.route;
+    const char *key = http_exchange_header(call->exchange, "Idempotency-Key");
+    if (strcmp(route->method, "POST") != 0 || key == NULL) {
+        route->handler(call);
+        return;
+    }
+    if (http_exchange_header_count(call->exchange, "Idempotency-Key") > 1 ||
+        !idempotency_key_is_valid(key)) {
+        call_problem(call, PROBLEM_MALFORMED,
+                     "an Idempotency-Key has 1 to %d visible ASCII characters and is sent once",
+                     LIMIT_IDEMPOTENCY_KEY);
+    } else if (route->is_pure) {
+        route->handler(call);
+    } else {
+        handle_once(call, key);
+    }
+}
+
+/* ---- The answer ----------------------------------------------------------------------------- */
+
+static void send_answer(struct call *call)
+{
+    if (call->is_answered) {
+        return;
+    }
+    if (call->content_type != NULL && call->answer.len > 0) {
+        http_exchange_add_header(call->exchange, "Content-Type", call->content_type);
+    }
+    if (call->location[0] != '\0') {
+        http_exchange_add_header(call->exchange, "Location", call->location);
+    }
+    if (call->etag[0] != '\0') {
+        http_exchange_add_header(call->exchange, "ETag", call->etag);
+    }
+    if (call->retry_after_s > 0) {
+        char seconds[16];
+        snprintf(seconds, sizeof(seconds), "%u", call->retry_after_s);
+        http_exchange_add_header(call->exchange, "Retry-After", seconds);
+    }
+    if (!call->is_cacheable) {
+        http_exchange_add_header(call->exchange, "Cache-Control", "no-store");
+    }
+    http_exchange_reply(call->exchange, call->status, buf_string(&call->answer), call->answer.len);
+}
+
+/** Streams are left out: their time says nothing. */
+static void count(const struct call *call, int64_t duration_ns)
+{
+    struct metrics *metrics = call->server->options.metrics;
+    char status[16];
+    const struct route *route = call->match.route;
+    const char *labels[] = {route == NULL ? "none" : route->operation, status};
+    if (metrics == NULL || (call->is_answered && call->status == 0)) {
+        return;
+    }
+    snprintf(status, sizeof(status), "%u", call->status);
+    metrics_add(metrics, "rondo_http_requests_total", labels, 1);
+    metrics_add(metrics, "rondo_http_request_duration_seconds", NULL, (double)duration_ns / 1e9);
+}
+
+void dispatch(void *context, struct http_exchange *exchange)
+{
+    struct call call = {.server = context, .exchange = exchange};
+    int64_t began_ns = clock_monotonic(clock_system());
+    add_safety(exchange);
+    if (check_site(&call) && find_route(&call) && identify(&call) && check_rate(&call) &&
+        check_scope(&call) && check_query(&call) && read_body(&call)) {
+        handle(&call);
+    }
+    count(&call, clock_monotonic(clock_system()) - began_ns);
+    send_answer(&call);
+    json_object_put(call.body);
+    buf_fini(&call.answer);
+    token_grant_fini(&call.grant);
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Starting, draining and stopping the server. */
+#include "base/auto.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "loop/runtime.h"
+#include "server/server_internal.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** Wrong tokens that one address may show each second. */
+#define FAILURES_PER_SECOND 10
+
+static char **dup_list(const char *const *list)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL) {
+        count++;
+    }
+    char **copy = memory_new_zero(count + 1, sizeof(*copy));
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = memory_dup_string(list[i]);
+    }
+    return copy;
+}
+
+static void free_list(char **list)
+{
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
+        free(list[i]);
+    }
+    free(list);
+}
+
+static void name_user(struct server *server)
+{
+    char names[1024];
+    struct passwd entry;
+    struct passwd *found = NULL;
+    if (getpwuid_r(geteuid(), &entry, names, sizeof(names), &found) == 0 && found != NULL) {
+        snprintf(server->user, sizeof(server->user), "%.32s", entry.pw_name);
+    } else {
+        snprintf(server->user, sizeof(server->user), "%lu", (unsigned long)geteuid());
+    }
+}
+
+static struct server *server_new(const struct server_options *options)
+{
+    struct server *server = memory_new_zero(1, sizeof(*server));
+    server->options = *options;
+    server->listen = dup_list(options->listen);
+    server->hosts = dup_list(options->hosts);
+    server->workspace = memory_dup_string(options->workspace);
+    server->policy_path = memory_dup_string(options->policy_path);
+    server->store_path = memory_dup_string(options->store_path);
+    server->names.listen = (const char *const *)server->listen;
+    server->names.hosts = (const char *const *)server->hosts;
+    unsigned per_second = options->requests_per_second;
+    server->rate = rate_new(per_second == 0 ? SERVER_DEFAULT_RATE : per_second);
+    server->failures = rate_new(FAILURES_PER_SECOND);
+    server->idempotency.store = runtime_store(options->runtime);
+    server->started_ns = clock_monotonic(clock_system());
+    server->busy_since_ns = clock_now(clock_system());
+    id_new(clock_now(clock_system()), random_system(), server->idempotency.instance);
+    pthread_mutex_init(&server->policy_lock, NULL);
+    pthread_mutex_init(&server->ping_lock, NULL);
+    name_user(server);
+    return server;
+}
+
+static int start_parts(struct server *server, struct rondo_error *err)
+{
+    struct hub_options hub = {
+        .writer = runtime_writer(server->options.runtime),
+        .orchestrator = server->options.orchestrator,
+        .metrics = server->options.metrics,
+    };
+    int r = hub_start(&hub, &server->hub, err);
+    if (r < 0) {
+        return r;
+    }
+    struct http_server_options http = {
+        .listen = server->names.listen,
+        .max_connections = server->options.max_connections,
+        .handler = dispatch,
+        .problem = problem_of_status,
+        .context = server,
+    };
+    return http_server_start(&http, &server->http, err);
+}
+
+int server_start(const struct server_options *options, struct server **ret_server,
+                 struct rondo_error *err)
+{
+    struct server *server = server_new(options);
+    int r = start_parts(server, err);
+    if (r < 0) {
+        server_stop(server);
+        return r;
+    }
+    *ret_server = server;
+    return 0;
+}
+
+void server_drain(struct server *server)
+{
+    atomic_store(&server->is_draining, true);
+    hub_drain(server->hub);
+}
+
+void server_stop(struct server *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    atomic_store(&server->is_draining, true);
+    if (server->http != NULL) {
+        http_server_quiesce(server->http);
+        http_server_stop(server->http);
+    }
+    hub_stop(server->hub);
+    rate_free(server->rate);
+    rate_free(server->failures);
+    pthread_mutex_destroy(&server->policy_lock);
+    pthread_mutex_destroy(&server->ping_lock);
+    free_list(server->listen);
+    free_list(server->hosts);
+    free(server->workspace);
+    free(server->policy_path);
+    free(server->store_path);
+    free(server);
+}
+
+void server_tell(struct server *server, const char *agent_id, const char *json)
+{
+    if (server != NULL) {
+        hub_tell(server->hub, "warning", agent_id, json);
+    }
+}
+
+const char *server_address(const struct server *server, size_t index)
+{
+    return http_server_address(server->http, index);
+}

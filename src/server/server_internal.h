@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of the server share. */
+#pragma once
+
+#include "server/access.h"
+#include "server/hub.h"
+#include "server/idempotency.h"
+#include "server/rate.h"
+#include "server/server.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct server {
+    struct server_options options; /* texts and lists are owned */
+    struct access_names names;
+    char *workspace;
+    char *policy_path;
+    char *store_path;
+    char **hosts;
+    char **listen;
+    struct http_server *http;
+    struct hub *hub;
+    struct rate *rate;
+    struct rate *failures; /* of tokens that are wrong, by address */
+    struct idempotency idempotency;
+    char user[40];               /* whom local processes belong to */
+    pthread_mutex_t policy_lock; /* one change of policies at a time */
+    _Atomic bool is_draining;
+    _Atomic int64_t pruned_ns; /* when idempotency records were pruned last */
+    int64_t started_ns;        /* monotonic */
+    pthread_mutex_t ping_lock;
+    bool was_busy; /* as /ping said last, under ping_lock */
+    int64_t busy_since_ns;
+};
+
+/** The handler of the HTTP server. @param context a struct server */
+void dispatch(void *context, struct http_exchange *exchange);
