@@ -197,6 +197,27 @@ static int audit_read_policies(struct store *base, const char *source, uint64_t 
     return inner->ops->read_policies(inner, source, before, fn, context, err);
 }
 
+static int audit_count_runs(struct store *base, const struct store_run_query *query,
+                            struct store_run_counts *ret_counts, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->count_runs(inner, query, ret_counts, err);
+}
+
+static int audit_change_documents(struct store *base, const struct store_change *changes,
+                                  size_t count, bool *ret_is_applied, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->change_documents(inner, changes, count, ret_is_applied, err);
+}
+
+static int audit_read_documents(struct store *base, const struct store_document_query *query,
+                                store_document_fn *fn, void *context, struct rondo_error *err)
+{
+    struct store *inner = self(base)->inner;
+    return inner->ops->read_documents(inner, query, fn, context, err);
+}
+
 static int audit_gc(struct store *base, const struct store_gc_request *request,
                     struct store_gc_result *ret_result, struct rondo_error *err)
 {
@@ -221,6 +242,7 @@ static const struct store_ops audit_ops = {
     .commit = audit_commit,
     .get_run = audit_get_run,
     .list_runs = audit_list_runs,
+    .count_runs = audit_count_runs,
     .read_events = audit_read_events,
     .list_checkpoints = audit_list_checkpoints,
     .get_checkpoint = audit_get_checkpoint,
@@ -229,6 +251,8 @@ static const struct store_ops audit_ops = {
     .last_position = audit_last_position,
     .record_policy = audit_record_policy,
     .read_policies = audit_read_policies,
+    .change_documents = audit_change_documents,
+    .read_documents = audit_read_documents,
     .gc = audit_gc,
     .health = audit_health,
 };
