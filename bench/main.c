@@ -23,7 +23,8 @@ static const struct {
     {"spawn", figure_spawn},         {"decision", figure_decision},
     {"policies", figure_policies},   {"threads", figure_threads},
     {"gate", figure_gate},           {"agent", figure_agent},
-    {"agents", figure_agents},
+    {"agents", figure_agents},       {"serve", figure_serve},
+    {"telemetry", figure_telemetry},
 };
 #define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
 

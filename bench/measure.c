@@ -53,6 +53,15 @@ struct spread samples_spread(const struct samples *samples)
     };
 }
 
+double samples_percentile(struct samples *samples, double share)
+{
+    if (samples->count == 0) {
+        return 0;
+    }
+    qsort(samples->values, samples->count, sizeof(double), compare);
+    return samples->values[(size_t)(share * (double)(samples->count - 1))];
+}
+
 double status_kib(const char *key)
 {
     FILE *file = fopen("/proc/self/status", "re");

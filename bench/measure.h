@@ -29,6 +29,9 @@ struct spread {
 };
 struct spread samples_spread(const struct samples *samples);
 
+/** The value below which so large a share of a list lies (0.99); sorts it; 0 when it is empty. */
+double samples_percentile(struct samples *samples, double share);
+
 /** A value of this process in KiB, by its key in /proc/self/status ("VmHWM:"); 0 when absent. */
 double status_kib(const char *key);
 
@@ -108,6 +111,8 @@ void figure_threads(struct bench *bench);
 void figure_gate(struct bench *bench);
 void figure_agent(struct bench *bench);
 void figure_agents(struct bench *bench);
+void figure_serve(struct bench *bench);
+void figure_telemetry(struct bench *bench);
 
 /** Whether a row meets its goal; true without one. */
 bool row_is_met(const struct row *row);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The least of an HTTP client that talks to a `rondo serve` on this machine. One thread. */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/** A server that was started for a figure. */
+struct serve_process {
+    pid_t pid;
+    int port;
+};
+
+/**
+ * Start `rondo serve` on a free port and wait until it says that it serves; dies when it does not.
+ * @param more further arguments, NULL-terminated; or NULL
+ */
+struct serve_process serve_start(const char *cli, const char *store, const char *const *more);
+/** End it with a signal and wait. */
+void serve_end(const struct serve_process *server, int signal_number);
+
+/**
+ * Ask on a connection of its own and read the whole answer.
+ * @param ret_body up to `size` - 1 bytes of the body, NUL-terminated; the rest is dropped
+ * @return the status; dies when there is no answer
+ */
+int serve_ask(int port, const char *method, const char *path, const char *body, char *ret_body,
+              size_t size);
+
+/** Open a connection and ask for a stream. @return the socket, non-blocking */
+int serve_stream(int port, const char *path);
