@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A store, a hub over it, a server that streams what the query asks for, and readers. */
+#pragma once
+
+/* cmocka needs these four before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "http_raw.h"
+#include "server/hub.h"
+#include "server/run_json.h"
+#include "store/memory_store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Of the hub's neighbours only what shows that it asked for the right thing. */
+void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
+                    struct buf *ret_json)
+{
+    (void)orchestrator;
+    buf_printf(ret_json, "{\"run_id\":\"%s\",\"agent_id\":\"%s\",\"last_seq\":%" PRIu64 "}",
+               run->id, run->agent_id, run->last_seq);
+}
+
+void run_counts_write(const struct store_run_counts *counts, struct buf *ret_json)
+{
+    buf_printf(ret_json, "{\"running\":%" PRIu64 "}", counts->by_status[RONDO_RUNNING]);
+}
+
+struct world {
+    struct store *store;
+    struct writer *writer;
+    struct hub *hub;
+    struct http_server *server;
+    const char *address;
+};
+
+/** "a,b" as a list that ends with NULL; cuts the text. */
+static inline const char *const *split(char *text, const char **list)
+{
+    size_t count = 0;
+    for (char *word = strtok_r(text, ",", &text); word != NULL; word = strtok_r(NULL, ",", &text)) {
+        list[count++] = word;
+    }
+    list[count] = NULL;
+    return list;
+}
+
+static inline void stream(void *context, struct http_exchange *exchange)
+{
+    struct world *world = context;
+    const char *agents[8];
+    const char *types[8];
+    const char *after = http_exchange_query(exchange, "after");
+    const char *last = http_exchange_header(exchange, "Last-Event-ID");
+    after = last != NULL ? last : after;
+    char *agent_text = memory_dup_string(http_exchange_query(exchange, "agents"));
+    char *type_text = memory_dup_string(http_exchange_query(exchange, "types"));
+    struct hub_filter filter = {
+        .run_id = http_exchange_query(exchange, "run"),
+        .agents = agent_text == NULL ? NULL : split(agent_text, agents),
+        .types = type_text == NULL ? NULL : split(type_text, types),
+        .after = after == NULL ? -1 : strtoll(after, NULL, 10),
+    };
+    if (strcmp(http_exchange_path(exchange), "/table") == 0) {
+        hub_stream_runs(world->hub, exchange, &filter);
+    } else {
+        hub_stream_events(world->hub, exchange, &filter);
+    }
+    free(agent_text);
+    free(type_text);
+}
+
+static inline void serve(struct world *world, struct hub_options options, int64_t idle_ns)
+{
+    static const char *const listen[] = {"127.0.0.1:0", NULL};
+    options.writer = world->writer;
+    assert_int_equal(hub_start(&options, &world->hub, NULL), 0);
+    struct http_server_options http = {
+        .listen = listen, .handler = stream, .context = world, .idle_ns = idle_ns};
+    assert_int_equal(http_server_start(&http, &world->server, NULL), 0);
+    world->address = http_server_address(world->server, 0);
+}
+
+static inline struct world *begin_with(struct hub_options options, int64_t idle_ns)
+{
+    struct world *world = memory_new_zero(1, sizeof(*world));
+    world->store = store_memory_new(NULL);
+    world->writer = writer_new(world->store);
+    serve(world, options, idle_ns);
+    return world;
+}
+
+static inline struct world *begin(void)
+{
+    return begin_with((struct hub_options){0}, 0);
+}
+
+static inline void stop_serving(struct world *world)
+{
+    http_server_stop(world->server);
+    assert_int_equal(hub_state(world->hub).streams, 0);
+    hub_stop(world->hub);
+}
+
+static inline void end(struct world *world)
+{
+    stop_serving(world);
+    writer_free(world->writer);
+    store_close(world->store);
+    free(world);
+}
+
+static inline const char *run_name(unsigned number)
+{
+    static char names[8][ID_SIZE];
+    static unsigned next;
+    char *name = names[next++ % 8];
+    snprintf(name, ID_SIZE, "018bcfe5-6800-7000-8000-%012x", number);
+    return name;
+}
+
+static inline void create_run(struct world *world, unsigned number, const char *agent)
+{
+    struct store_run run = {.summary.status = RONDO_RUNNING};
+    memcpy(run.id, run_name(number), ID_SIZE);
+    snprintf(run.agent_id, sizeof(run.agent_id), "%s", agent);
+    struct store_claim claim = {.owner = "me", .lease_ns = 600 * NS_PER_S};
+    struct store_claim_result result;
+    assert_int_equal(
+        world->store->ops->create_run(world->store, &run, NULL, 0, &claim, &result, NULL), 0);
+}
+
+/** Append events first..first+count-1; each says its own number. */
+static inline void append(struct world *world, unsigned run, uint64_t first, size_t count,
+                          const char *type)
+{
+    for (uint64_t seq = first; seq < first + count; seq++) {
+        char data[64];
+        snprintf(data, sizeof(data), "{\"name\":\"event %" PRIu64 "\"}", seq);
+        struct store_event event = {
+            .time_ns = (int64_t)seq, .type = type, .data = data, .data_len = strlen(data)};
+        struct store_batch batch = {.run_id = run_name(run),
+                                    .epoch = 1,
+                                    .first_seq = seq,
+                                    .events = &event,
+                                    .event_count = 1,
+                                    .lease_ns = 600 * NS_PER_S};
+        struct store_commit_result result;
+        assert_int_equal(writer_commit(world->writer, &batch, &result, NULL), 0);
+        assert_int_equal(result.outcome, STORE_COMMITTED);
+    }
+}
+
+/** A reader of a stream. */
+struct reader {
+    int fd;
+    struct buf bytes; /**< as they came */
+    struct buf text;  /**< without head and chunks */
+};
+
+static inline void open_reader_with(struct world *world, const char *target, int64_t last_id,
+                                    int receive_bytes, struct reader *ret_reader)
+{
+    char request[512];
+    char last[64] = "";
+    if (last_id >= 0) {
+        snprintf(last, sizeof(last), "Last-Event-ID: %" PRId64 "\r\n", last_id);
+    }
+    snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: h\r\n%s\r\n", target, last);
+    *ret_reader = (struct reader){.fd = http_raw_connect_with(world->address, receive_bytes)};
+    assert_true(ret_reader->fd >= 0);
+    assert_true(http_raw_send_text(ret_reader->fd, request));
+}
+
+/** Open a stream and wait until it is there. */
+static inline void open_reader(struct world *world, const char *target, int64_t last_id,
+                               struct reader *ret_reader)
+{
+    open_reader_with(world, target, last_id, 0, ret_reader);
+    assert_true(http_raw_read_until(ret_reader->fd, &ret_reader->bytes, "retry: 1000\n\n",
+                                    HTTP_RAW_PATIENCE_NS));
+}
+
+static inline void close_reader(struct reader *reader)
+{
+    close(reader->fd);
+    buf_fini(&reader->bytes);
+    buf_fini(&reader->text);
+}
+
+/** The frames so far as text. */
+static inline const char *text_of(struct reader *reader)
+{
+    buf_clear(&reader->text);
+    const char *head_end = strstr(buf_string(&reader->bytes), "\r\n\r\n");
+    if (head_end != NULL) {
+        head_end += 4;
+        http_raw_unchunk(head_end, reader->bytes.len - (size_t)(head_end - reader->bytes.data),
+                         &reader->text);
+    }
+    return buf_string(&reader->text);
+}
+
+static inline void await(struct reader *reader, const char *text)
+{
+    int64_t deadline = clock_monotonic(clock_system()) + HTTP_RAW_PATIENCE_NS;
+    while (strstr(text_of(reader), text) == NULL) {
+        if (clock_monotonic(clock_system()) > deadline) {
+            fail_msg("no \"%s\" in %zu bytes: %.2000s", text, reader->text.len, text_of(reader));
+        }
+        http_raw_read_all(reader->fd, &reader->bytes, 20 * NS_PER_MS);
+    }
+}
+
+/** Every event's id, in the order of frames. @return how many */
+static inline size_t ids_of(struct reader *reader, int64_t *ret_ids, size_t size)
+{
+    size_t count = 0;
+    const char *text = text_of(reader);
+    for (const char *at = strstr(text, "id: "); at != NULL; at = strstr(at + 1, "\nid: ")) {
+        assert_true(count < size);
+        ret_ids[count++] = strtoll(strstr(at, "id: ") + 4, NULL, 10);
+    }
+    return count;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Streams of the table of runs: rows that changed, counts, what others tell, and starting over. */
+#include "hub_world.h"
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+static void test_rows_that_change_come_together_and_not_too_often(void **state)
+{
+    (void)state;
+    struct world *world = begin();
+    create_run(world, 1, "a");
+    create_run(world, 2, "b");
+    struct reader reader;
+    open_reader(world, "/table", -1, &reader);
+    append(world, 1, 1, 300, "note");
+    append(world, 2, 1, 300, "note");
+    await(&reader, "\"agent_id\":\"a\",\"last_seq\":300}");
+    await(&reader, "\"agent_id\":\"b\",\"last_seq\":300}");
+    assert_true(count_of(reader.text.data, "event: runs\n") < 60);
+    await(&reader, "event: counts\ndata: {\"running\":2}\n\n");
+    assert_int_equal(count_of(reader.text.data, "event: reset"), 0);
+    close_reader(&reader);
+    end(world);
+}
+
+static void test_a_reader_that_comes_back_loads_the_table_again(void **state)
+{
+    (void)state;
+    struct world *world = begin();
+    struct reader reader;
+    open_reader(world, "/table", 7, &reader);
+    await(&reader, "event: reset\ndata: {}\n\n");
+    close_reader(&reader);
+    end(world);
+}
+
+static void test_other_agents_are_not_shown(void **state)
+{
+    (void)state;
+    struct world *world = begin();
+    create_run(world, 1, "a");
+    create_run(world, 2, "b");
+    create_run(world, 3, "b");
+    struct reader reader;
+    open_reader(world, "/table?agents=b", -1, &reader);
+    hub_tell(world->hub, "warning", "a", "{\"of\":\"a\"}");
+    hub_tell(world->hub, "warning", "b", "{\"of\":\n\"b\"}");
+    append(world, 1, 1, 1, "note");
+    append(world, 2, 1, 1, "note");
+    await(&reader, "event: warning\ndata: {\"of\": \"b\"}\n\n");
+    await(&reader, "\"agent_id\":\"b\",\"last_seq\":1}");
+    await(&reader, "event: counts\ndata: {\"running\":2}\n\n");
+    assert_null(strstr(reader.text.data, "\"a\""));
+    close_reader(&reader);
+    end(world);
+}
+
+static void test_what_changed_just_before_a_stream_is_shown(void **state)
+{
+    (void)state;
+    struct world *world = begin();
+    create_run(world, 1, "a");
+    append(world, 1, 1, 4, "note");
+    while (hub_state(world->hub).position < 4) {
+        clock_sleep(clock_system(), NS_PER_MS, NULL);
+    }
+    struct reader reader;
+    open_reader(world, "/table", -1, &reader);
+    await(&reader, "\"last_seq\":4}");
+    close_reader(&reader);
+    end(world);
+}
+
+static void test_a_reader_that_falls_far_behind_loads_the_table_again(void **state)
+{
+    (void)state;
+    struct world *world = begin();
+    struct reader reader;
+    open_reader_with(world, "/table", -1, 4096, &reader);
+    while (hub_state(world->hub).streams < 1) {
+        clock_sleep(clock_system(), NS_PER_MS, NULL);
+    }
+    char json[1024];
+    snprintf(json, sizeof(json), "{\"text\":\"%0900d\"}", 0);
+    for (int i = 0; i < 20000; i++) {
+        hub_tell(world->hub, "warning", "a", json);
+    }
+    hub_tell(world->hub, "last", "a", "{}");
+    await(&reader, "event: reset\ndata: {}\n\n");
+    close_reader(&reader);
+    end(world);
+}
+
+static void test_streams_of_the_table_end_when_the_server_drains(void **state)
+{
+    (void)state;
+    struct world *world = begin();
+    struct reader reader;
+    open_reader(world, "/table", -1, &reader);
+    hub_drain(world->hub);
+    assert_true(
+        http_raw_read_until(reader.fd, &reader.bytes, "\r\n0\r\n\r\n", HTTP_RAW_PATIENCE_NS));
+    close_reader(&reader);
+    end(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_that_change_come_together_and_not_too_often),
+        cmocka_unit_test(test_a_reader_that_comes_back_loads_the_table_again),
+        cmocka_unit_test(test_other_agents_are_not_shown),
+        cmocka_unit_test(test_what_changed_just_before_a_stream_is_shown),
+        cmocka_unit_test(test_a_reader_that_falls_far_behind_loads_the_table_again),
+        cmocka_unit_test(test_streams_of_the_table_end_when_the_server_drains),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
