@@ -9,6 +9,12 @@
 # type and fails. When nothing is missing it needs neither privileges nor a network.
 set -eu
 
+# Whatever node and npm are there will do.
+javascript_tools() {
+    if ! command -v node >/dev/null 2>&1; then echo nodejs; fi
+    if ! command -v npm >/dev/null 2>&1; then echo npm; fi
+}
+
 packages_of() {
     case "$1" in
     build)
@@ -17,6 +23,7 @@ packages_of() {
             "libyaml-dev libmicrohttpd12 libmicrohttpd-dev zlib1g-dev" \
             "libmd4c-dev uthash-dev libcmocka-dev" \
             "bubblewrap"
+        javascript_tools # for the dashboard
         ;;
     run) echo "gcc make libc6-dev" ;; # what the project that is repaired needs
     test)
@@ -27,8 +34,7 @@ packages_of() {
     lint) echo "clang-format clang-tidy cppcheck shellcheck" ;;
     acceptance)
         # Any node with npm will do here; tools/node.sh finds a newer one where it is too old.
-        if ! command -v node >/dev/null 2>&1; then echo nodejs; fi
-        if ! command -v npm >/dev/null 2>&1; then echo npm; fi
+        javascript_tools
         ;;
     *)
         echo "setup.sh: unknown group '$1'" >&2
