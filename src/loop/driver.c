@@ -127,6 +127,9 @@ static int record_decided(struct loop *loop, const struct journal_event *event,
     if (is_completion(event) && !loop_ask(loop, ACTION_FINISH, NULL, NULL)) {
         return 0;
     }
+    if (event->type == JOURNAL_RUN_FINISHED) {
+        loop_warn_at_end(loop);
+    }
     struct journal_event worded =
         event->type == JOURNAL_RUN_FINISHED ? worded_end(loop, event) : *event;
     loop_record(loop, &worded);
@@ -167,6 +170,7 @@ static int end_with_error(struct loop *loop, const char *message)
         .message = message,
     };
     loop_prepare_checkpoint(loop, "final");
+    loop_warn_at_end(loop);
     loop_record(loop, &event);
     return end_run(loop, NULL);
 }

@@ -115,14 +115,26 @@ static void record_warning(struct loop *loop, enum run_limit counter,
     loop_record(loop, &worded);
 }
 
-static void warn_of_limits(struct loop *loop, const struct gate_decision *decision)
+static void warn_of_limits(struct loop *loop, const struct gate_limit limits[RUN_LIMIT_COUNT],
+                           bool begins)
 {
     for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
         struct journal_event event;
-        if (loop_step_warning(&loop->state, i, &decision->limits[i], &event)) {
+        if (loop_step_warning(&loop->state, i, &limits[i], begins, &event)) {
             record_warning(loop, i, &event);
         }
     }
+}
+
+void loop_warn_at_end(struct loop *loop)
+{
+    if (loop->gate.find_limits == NULL) {
+        return;
+    }
+    struct gate_request request = begin_asking(loop);
+    struct gate_limit limits[RUN_LIMIT_COUNT] = {0};
+    loop->gate.find_limits(&loop->gate, &request, limits);
+    warn_of_limits(loop, limits, false);
 }
 
 static void keep_violation(struct loop *loop, const struct gate_decision *decision)
@@ -135,7 +147,7 @@ static void keep_violation(struct loop *loop, const struct gate_decision *decisi
 static void record_decision(struct loop *loop, const struct gate_decision *decision)
 {
     /* Also of one that was jumped over: nobody was told of that before. */
-    warn_of_limits(loop, decision);
+    warn_of_limits(loop, decision->limits, decision->is_allowed);
     struct journal_event event = loop_step_gate(&loop->state, decision);
     loop_record(loop, &event);
     if (!decision->is_allowed) {
@@ -222,7 +234,7 @@ bool loop_ask_model(struct loop *loop, const char *model)
     if (!decide(loop, &request, &decision)) {
         return end_denied(loop, &request, &decision);
     }
-    warn_of_limits(loop, &decision);
+    warn_of_limits(loop, decision.limits, true);
     request.action = ACTION_CALL_MODEL;
     request.resource = model;
     if (loop->policy_gate != NULL && !decide(loop, &request, &decision)) {

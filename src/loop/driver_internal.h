@@ -171,7 +171,9 @@ void loop_record_degraded(struct loop *loop);
 int loop_open_gate(struct loop *loop, struct rondo_error *err);
 /** Bring the policies up to date and ask for the next iteration; records what follows. */
 void loop_ask_to_iterate(struct loop *loop);
-/** Ask ahead of a pause: a denial is recorded at once, anything else not at all. */
+/** The run is about to end: warn of limits that its last iteration came near to or went over. */
+void loop_warn_at_end(struct loop *loop);
+/** Ask ahead of a delay: a denial is recorded at once, anything else not at all. */
 bool loop_is_denied_already(struct loop *loop);
 /**
  * Ask for another step. A denial is recorded.

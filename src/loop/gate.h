@@ -97,5 +97,11 @@ struct gate {
      */
     void (*refresh)(const struct gate *gate, const struct gate_request *request,
                     struct gate_news *ret_news);
+    /**
+     * The limits that the run stands under, also those that it has gone over; `limit` in them is
+     * the first value that is denied. Asked when a run ends. NULL = none are known.
+     */
+    void (*find_limits)(const struct gate *gate, const struct gate_request *request,
+                        struct gate_limit ret_limits[RUN_LIMIT_COUNT]);
     void *context; /**< for the implementation */
 };

@@ -287,20 +287,28 @@ static int64_t used(const struct subject_facts *facts, enum limit_counter counte
     return subject_value(facts, counter);
 }
 
-/** Ahead of an iteration: what will stop the run, and when. */
-static void find_limits(struct policy_gate *policy_gate, const struct subject_facts *facts,
-                        struct gate_decision *decision)
+/** Search each limit from some facts on. @param now what is measured against them */
+static void search_limits(struct policy_gate *policy_gate, const struct subject_facts *from,
+                          const struct subject_facts *now,
+                          struct gate_limit ret_limits[RUN_LIMIT_COUNT])
 {
     for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
-        struct limit limit = subject_limit(policy_gate->subject, facts, i);
-        decision->limits[i] = (struct gate_limit){
+        struct limit limit = subject_limit(policy_gate->subject, from, i);
+        ret_limits[i] = (struct gate_limit){
             .is_known = limit.is_known,
             .is_estimated = limit.is_estimated,
             .limit = to_journal(i, limit.value),
-            .value = used(facts, i),
+            .value = used(now, i),
             .warn_at = warn_at(policy_gate, &limit),
         };
     }
+}
+
+/** Ahead of an iteration: what will stop the run, and when. */
+static void find_ahead(struct policy_gate *policy_gate, const struct subject_facts *facts,
+                       struct gate_decision *decision)
+{
+    search_limits(policy_gate, facts, facts, decision->limits);
     if (decision->limits[LIMIT_ITERATIONS].is_known) {
         decision->iteration_limit = (uint64_t)decision->limits[LIMIT_ITERATIONS].limit;
     }
@@ -324,8 +332,32 @@ static void decide(const struct gate *gate, const struct gate_request *request,
     if (!ret_decision->is_allowed) {
         deny(policy_gate, request, &verdict, ret_decision);
     } else if (request->action == ACTION_ITERATE) {
-        find_limits(policy_gate, &facts, ret_decision);
+        find_ahead(policy_gate, &facts, ret_decision);
     }
+}
+
+/** The facts that a run begins with: from there on each limit is met by itself. */
+static struct subject_facts at_start(const struct subject_facts *now)
+{
+    struct subject_facts facts = *now;
+    facts.iteration = 0;
+    facts.elapsed_ns = 0;
+    facts.tokens = 0;
+    facts.cost_micro = 0;
+    return facts;
+}
+
+/** Where the next iteration is denied, a limit that is used up would hide the others. */
+static void find_limits(const struct gate *gate, const struct gate_request *request,
+                        struct gate_limit ret_limits[RUN_LIMIT_COUNT])
+{
+    struct policy_gate *policy_gate = gate->context;
+    struct subject_facts now = facts_of(request);
+    struct subject_step step = {.action = ACTION_ITERATE};
+    struct verdict verdict;
+    subject_decide(policy_gate->subject, &now, &step, &verdict);
+    struct subject_facts from = verdict.outcome == VERDICT_ALLOW ? now : at_start(&now);
+    search_limits(policy_gate, &from, &now, ret_limits);
 }
 
 /* ---- Changes -------------------------------------------------------------------------------- */
@@ -337,11 +369,7 @@ static void decide(const struct gate *gate, const struct gate_request *request,
 static void write_limits(struct policy_gate *policy_gate, const struct subject_facts *now,
                          char *ret_json, size_t size)
 {
-    struct subject_facts facts = *now;
-    facts.iteration = 0;
-    facts.elapsed_ns = 0;
-    facts.tokens = 0;
-    facts.cost_micro = 0;
+    struct subject_facts facts = at_start(now);
     auto_buf struct buf json = {0};
     struct json_writer writer = json_writer(&json);
     json_begin_object(&writer, NULL);
@@ -510,5 +538,10 @@ const struct ruleset *policy_gate_ruleset(const struct policy_gate *policy_gate)
 
 struct gate policy_gate_as_gate(struct policy_gate *policy_gate)
 {
-    return (struct gate){.decide = decide, .refresh = refresh, .context = policy_gate};
+    return (struct gate){
+        .decide = decide,
+        .refresh = refresh,
+        .find_limits = find_limits,
+        .context = policy_gate,
+    };
 }

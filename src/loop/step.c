@@ -271,10 +271,10 @@ struct journal_event loop_step_denied(const struct run_state *state, enum vocabu
 }
 
 bool loop_step_warning(const struct run_state *state, enum run_limit counter,
-                       const struct gate_limit *limit, struct journal_event *ret_event)
+                       const struct gate_limit *limit, bool begins, struct journal_event *ret_event)
 {
     /* An iteration is reached when it begins; of the others so much is used up. */
-    int64_t reached = limit->value + (counter == RUN_LIMIT_ITERATIONS ? 1 : 0);
+    int64_t reached = limit->value + (begins && counter == RUN_LIMIT_ITERATIONS ? 1 : 0);
     __extension__ typedef __int128 wide;
     bool is_near = limit->is_known && limit->limit > 0 &&
                    (wide)reached * 100 >= (wide)limit->limit * limit->warn_at;
@@ -283,7 +283,7 @@ bool loop_step_warning(const struct run_state *state, enum run_limit counter,
     }
     *ret_event = (struct journal_event){
         .type = JOURNAL_LIMIT_WARNING,
-        .iteration = (int64_t)state->finished + 1,
+        .iteration = (int64_t)state->finished + (begins ? 1 : 0),
         .limit_name = run_limit_name(counter),
         .limit = limit->limit,
         .value = reached,

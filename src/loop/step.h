@@ -55,10 +55,12 @@ struct journal_event loop_step_denied(const struct run_state *state, enum vocabu
 
 /**
  * Whether the run comes near a limit that it was not warned about yet.
+ * @param begins an iteration begins or goes on, and counts as reached
  * @param ret_event then the event to record, without a message
  */
 bool loop_step_warning(const struct run_state *state, enum run_limit counter,
-                       const struct gate_limit *limit, struct journal_event *ret_event);
+                       const struct gate_limit *limit, bool begins,
+                       struct journal_event *ret_event);
 
 /** Time that the run has been active, up to `now_ns`. */
 int64_t loop_step_active_ns(const struct run_state *state, int64_t now_ns);

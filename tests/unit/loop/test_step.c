@@ -225,7 +225,7 @@ static bool warns(const struct run_state *run, enum run_limit counter, int64_t l
                   struct journal_event *ret_event)
 {
     struct gate_limit ahead = {.is_known = true, .limit = limit, .value = value, .warn_at = 80};
-    return loop_step_warning(run, counter, &ahead, ret_event);
+    return loop_step_warning(run, counter, &ahead, true, ret_event);
 }
 
 static void a_limit_is_warned_about_at_its_threshold_and_once(void **state)
@@ -250,6 +250,19 @@ static void a_limit_is_warned_about_at_its_threshold_and_once(void **state)
     assert_true(warns(&run, RUN_LIMIT_COST, INT64_MAX, INT64_MAX, &event));
 }
 
+static void at_the_end_only_what_was_done_counts(void **state)
+{
+    (void)state;
+    struct run_state run = {.phase = PHASE_READY, .finished = 79};
+    struct gate_limit limit = {.is_known = true, .limit = 100, .value = 79, .warn_at = 80};
+    struct journal_event event;
+    assert_false(loop_step_warning(&run, RUN_LIMIT_ITERATIONS, &limit, false, &event));
+    limit.limit = 90;
+    assert_true(loop_step_warning(&run, RUN_LIMIT_ITERATIONS, &limit, false, &event));
+    assert_int_equal(event.value, 79);
+    assert_int_equal(event.iteration, 79);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_gates_answer_becomes_an_event),
         cmocka_unit_test(a_denied_step_becomes_an_event_that_lets_the_run_go_on),
         cmocka_unit_test(a_limit_is_warned_about_at_its_threshold_and_once),
+        cmocka_unit_test(at_the_end_only_what_was_done_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
