@@ -549,7 +549,7 @@ bool otel_is_sampled(const struct otel_environment *environment, const char *tra
     }
     size_t len = strlen(trace_id);
     uint64_t random = strtoull(len > 14 ? trace_id + len - 14 : trace_id, NULL, 16);
-    return (double)random < environment->sample_ratio * 0x1p56;
+    return random < (uint64_t)(environment->sample_ratio * 0x1p56);
 }
 
 void otel_environment_describe(struct buf *ret_text)

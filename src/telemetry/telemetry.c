@@ -478,7 +478,8 @@ static void drain(struct telemetry *telemetry)
 static void *run_thread(void *context)
 {
     struct telemetry *telemetry = context;
-    int64_t looked_ns = 0;
+    look_around(telemetry);
+    int64_t looked_ns = clock_monotonic(machine_clock());
     while (!cancel_is_set(&telemetry->soft)) {
         int64_t now_ns = clock_monotonic(machine_clock());
         if (now_ns - looked_ns >= TICK_NS) {

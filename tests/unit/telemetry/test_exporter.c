@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The exporter against collectors that take, refuse, hesitate, stall and are not there. */
+#include "http_peer.h"
+#include "loop/owner.h"
+#include "telemetry/exporter_record.h"
+#include "telemetry/telemetry.h"
+#include "world.h"
+
+#include <pthread.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define CREATED                                                 \
+    {                                                           \
+        0, "run.created", "{\"format\":1,\"agent_id\":\"bob\"}" \
+    }
+#define CLAIMED                                             \
+    {                                                       \
+        0, "run.claimed", "{\"epoch\":1,\"how\":\"start\"}" \
+    }
+#define STARTED                                                               \
+    {                                                                         \
+        1, "iteration.started", "{\"iteration\":1,\"attempt\":1,\"limit\":4}" \
+    }
+#define BODY                                                                              \
+    {                                                                                     \
+        2, "iteration.finished", "{\"iteration\":1,\"outcome\":\"ok\",\"duration_ns\":1}" \
+    }
+#define ENDED                                                           \
+    {                                                                   \
+        3, "run.finished", "{\"status\":\"completed\",\"iteration\":1}" \
+    }
+
+/** Two spans: an iteration and an execution. */
+static const struct told short_run[] = {CREATED, CLAIMED, STARTED, BODY, ENDED};
+#define SPANS 2
+
+struct export_world {
+    struct world *world;
+    struct http_peer *peer;
+    struct telemetry *telemetry;
+    char variables[8][256];
+    const char *envp[9];
+    size_t variable_count;
+    char said[1024];
+    pthread_mutex_t lock;
+};
+
+static void set(struct export_world *export, const char *name, const char *value)
+{
+    snprintf(export->variables[export->variable_count], 256, "%s=%s", name, value);
+    export->envp[export->variable_count] = export->variables[export->variable_count];
+    export->variable_count++;
+}
+
+static int make_export(void **state)
+{
+    struct export_world *export = memory_new_zero(1, sizeof(*export));
+    void *world = NULL;
+    make_world(&world);
+    export->world = world;
+    export->peer = http_peer_new();
+    pthread_mutex_init(&export->lock, NULL);
+    set(export, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", http_peer_url(export->peer, "/v1/traces"));
+    set(export, "OTEL_BSP_SCHEDULE_DELAY", "0");
+    *state = export;
+    return 0;
+}
+
+static int end_export(void **state)
+{
+    struct export_world *export = *state;
+    telemetry_stop(export->telemetry, 0);
+    void *world = export->world;
+    http_peer_free(export->peer);
+    end_world(&world);
+    pthread_mutex_destroy(&export->lock);
+    free(export);
+    return 0;
+}
+
+#define export_test(name) cmocka_unit_test_setup_teardown(name, make_export, end_export)
+
+static void hear(void *context, const char *line)
+{
+    struct export_world *export = context;
+    pthread_mutex_lock(&export->lock);
+    size_t len = strlen(export->said);
+    snprintf(export->said + len, sizeof(export->said) - len, "%s\n", line);
+    pthread_mutex_unlock(&export->lock);
+}
+
+static void start(struct export_world *export, const char *run_id)
+{
+    struct telemetry_options options = {
+        .writer = export->world->writer,
+        .run_id = run_id,
+        .envp = export->envp,
+        .log = hear,
+        .log_context = export,
+    };
+    struct rondo_error err = {0};
+    if (telemetry_start(&options, &export->telemetry, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+}
+
+static void stop(struct export_world *export, int64_t flush_ns)
+{
+    telemetry_stop(export->telemetry, flush_ns);
+    export->telemetry = NULL;
+}
+
+/** Wait for a state. */
+static struct telemetry_state wait_for(struct export_world *export,
+                                       bool (*is_it)(const struct telemetry_state *state))
+{
+    struct telemetry_state state = {0};
+    for (int i = 0; i < 3000; i++) {
+        state = telemetry_state(export->telemetry);
+        if (is_it(&state)) {
+            return state;
+        }
+        usleep(10000); /* there is nothing to wait on; the deadline is 30 s */
+    }
+    fail_msg("sent %llu rejected %llu dropped %llu: %s", (unsigned long long)state.sent,
+             (unsigned long long)state.rejected, (unsigned long long)state.dropped, state.problem);
+    return state;
+}
+
+static bool has_sent_all(const struct telemetry_state *state)
+{
+    return state->sent >= SPANS;
+}
+
+static bool has_dropped(const struct telemetry_state *state)
+{
+    return state->dropped >= SPANS;
+}
+
+static bool has_rejected(const struct telemetry_state *state)
+{
+    return state->rejected >= 1;
+}
+
+static bool is_failing(const struct telemetry_state *state)
+{
+    return state->is_failing;
+}
+
+static void tell_run(struct export_world *export, const char *run_id)
+{
+    tell_events(export->world, run_id, short_run, COUNT(short_run));
+}
+
+static void without_variables_nothing_starts(void **state)
+{
+    struct export_world *export = *state;
+    export->envp[0] = NULL;
+    start(export, NULL);
+    assert_null(export->telemetry);
+    assert_false(telemetry_is_wanted(export->envp));
+}
+
+static void a_run_of_its_own_is_sent_by_the_end(void **state)
+{
+    struct export_world *export = *state;
+    http_peer_always(export->peer, 200, NULL, "{}");
+    tell_run(export, RUN_A);
+    start(export, RUN_A);
+    stop(export, 30 * SECOND);
+    assert_int_equal(http_peer_request_count(export->peer), 1);
+    const struct peer_request *request = http_peer_request(export->peer, 0);
+    assert_string_equal(request->path, "/v1/traces");
+    assert_string_equal(http_peer_header(export->peer, request, "Content-Type"),
+                        "application/json");
+    auto_json struct json_object *root = NULL;
+    assert_int_equal(json_parse(request->body, request->body_len, &root, NULL), 0);
+    assert_non_null(strstr(request->body, "invoke_agent bob"));
+    assert_int_equal(exporter_read_run(export->world->store, RUN_A), COUNT(short_run));
+}
+
+static void of_all_runs_what_was_there_before_the_first_start_is_left_out(void **state)
+{
+    struct export_world *export = *state;
+    http_peer_always(export->peer, 200, NULL, "{}");
+    tell_run(export, RUN_A);
+    start(export, NULL);
+    stop(export, 30 * SECOND);
+    assert_int_equal(http_peer_request_count(export->peer), 0);
+}
+
+static void begin_cursor(struct export_world *export)
+{
+    assert_int_equal(exporter_write_cursor(export->world->store, 0, NULL), 0);
+}
+
+static void all_runs_go_on_behind_the_cursor(void **state)
+{
+    struct export_world *export = *state;
+    http_peer_always(export->peer, 200, NULL, "{}");
+    begin_cursor(export);
+    tell_run(export, RUN_A);
+    start(export, NULL);
+    wait_for(export, has_sent_all);
+    stop(export, 30 * SECOND);
+    size_t before = http_peer_request_count(export->peer);
+    tell_run(export, RUN_B);
+    start(export, NULL);
+    stop(export, 30 * SECOND);
+    assert_true(http_peer_request_count(export->peer) > before);
+    for (size_t i = before; i < http_peer_request_count(export->peer); i++) {
+        assert_null(strstr(http_peer_request(export->peer, i)->body, RUN_A));
+    }
+}
+
+static void a_collector_that_asks_for_patience_gets_it(void **state)
+{
+    struct export_world *export = *state;
+    http_peer_reply(export->peer, 429, "Retry-After: 1\r\n", "");
+    http_peer_reply(export->peer, 503, "Retry-After: 0\r\n", "");
+    http_peer_always(export->peer, 200, NULL, "{}");
+    begin_cursor(export);
+    tell_run(export, RUN_A);
+    start(export, NULL);
+    struct telemetry_state last = wait_for(export, has_sent_all);
+    assert_int_equal(last.dropped, 0);
+    assert_true(http_peer_request_count(export->peer) >= 3);
+    assert_string_equal(http_peer_request(export->peer, 0)->body,
+                        http_peer_request(export->peer, 2)->body);
+    stop(export, 30 * SECOND);
+    assert_non_null(strstr(export->said, "429"));
+    assert_non_null(strstr(export->said, "again"));
+}
+
+static void what_is_refused_is_never_sent_again(void **state)
+{
+    struct export_world *export = *state;
+    http_peer_always(export->peer, 400, NULL, "{\"message\":\"no\"}");
+    begin_cursor(export);
+    tell_run(export, RUN_A);
+    start(export, NULL);
+    struct telemetry_state last = wait_for(export, has_dropped);
+    assert_int_equal(last.sent, 0);
+    stop(export, 30 * SECOND);
+    assert_true(http_peer_request_count(export->peer) <= SPANS);
+}
+
+static void a_partial_success_is_counted_and_over(void **state)
+{
+    struct export_world *export = *state;
+    set(export, "OTEL_BSP_SCHEDULE_DELAY", "300");
+    http_peer_always(export->peer, 200, NULL,
+                     "{\"partialSuccess\":{\"rejectedSpans\":\"1\",\"errorMessage\":\"no\"}}");
+    begin_cursor(export);
+    tell_run(export, RUN_A);
+    start(export, NULL);
+    struct telemetry_state last = wait_for(export, has_rejected);
+    assert_int_equal(last.sent, SPANS - last.rejected);
+    stop(export, 30 * SECOND);
+    assert_int_equal(http_peer_request_count(export->peer), 1);
+}
+
+static void bodies_are_packed_when_asked_for(void **state)
+{
+    struct export_world *export = *state;
+    set(export, "OTEL_EXPORTER_OTLP_COMPRESSION", "gzip");
+    set(export, "OTEL_EXPORTER_OTLP_HEADERS", "x-key=top%20secret");
+    http_peer_always(export->peer, 200, NULL, "{}");
+    tell_run(export, RUN_A);
+    start(export, RUN_A);
+    stop(export, 30 * SECOND);
+    const struct peer_request *request = http_peer_request(export->peer, 0);
+    assert_string_equal(http_peer_header(export->peer, request, "Content-Encoding"), "gzip");
+    assert_string_equal(http_peer_header(export->peer, request, "x-key"), "top secret");
+    z_stream stream = {.next_in = (Bytef *)request->body, .avail_in = (uInt)request->body_len};
+    static char text[65536];
+    stream.next_out = (Bytef *)text;
+    stream.avail_out = sizeof(text) - 1;
+    assert_int_equal(inflateInit2(&stream, 31), Z_OK);
+    assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+    inflateEnd(&stream);
+    assert_non_null(strstr(text, "resourceSpans"));
+}
+
+static void a_dead_collector_does_not_hold_the_end_up_and_nothing_is_lost(void **state)
+{
+    struct export_world *export = *state;
+    http_peer_always(export->peer, 503, NULL, "");
+    begin_cursor(export);
+    tell_run(export, RUN_A);
+    start(export, NULL);
+    wait_for(export, is_failing);
+    int64_t since_ns = clock_monotonic(clock_system());
+    stop(export, SECOND / 10);
+    assert_true(clock_monotonic(clock_system()) - since_ns < 20 * SECOND);
+    uint64_t cursor = 99;
+    assert_int_equal(exporter_read_cursor(export->world->store, &cursor, NULL), 0);
+    assert_true(cursor < COUNT(short_run)); /* the next one sends them */
+    http_peer_always(export->peer, 200, NULL, "{}");
+    start(export, NULL);
+    wait_for(export, has_sent_all);
+}
+
+static void a_stalling_collector_is_given_up_at_the_end(void **state)
+{
+    struct export_world *export = *state;
+    struct peer_reply reply = {.bytes = "HTTP/1.1 200 OK\r\n", .stalls = true, .stall_at = 4};
+    http_peer_reply_raw(export->peer, &reply);
+    begin_cursor(export);
+    tell_run(export, RUN_A);
+    start(export, NULL);
+    http_peer_wait_stalled(export->peer, 1);
+    int64_t since_ns = clock_monotonic(clock_system());
+    stop(export, SECOND / 10);
+    assert_true(clock_monotonic(clock_system()) - since_ns < 9 * SECOND);
+}
+
+static void too_far_behind_the_oldest_is_skipped_and_counted(void **state)
+{
+    struct export_world *export = *state;
+    set(export, "OTEL_BSP_MAX_QUEUE_SIZE", "4");
+    http_peer_always(export->peer, 503, NULL, "");
+    begin_cursor(export);
+    tell_run(export, RUN_A);
+    start(export, NULL);
+    wait_for(export, is_failing);
+    tell_run(export, RUN_B);
+    struct telemetry_state last = wait_for(export, has_dropped);
+    assert_true(last.behind <= 4);
+    stop(export, 0);
+    assert_non_null(strstr(export->said, "skipped"));
+}
+
+static void a_server_that_lives_sends_for_all(void **state)
+{
+    struct export_world *export = *state;
+    char owner[STORE_OWNER_SIZE];
+    owner_new(random_system(), owner);
+    struct store *store = export->world->store;
+    assert_true(exporter_own(store, owner, clock_now(clock_system())));
+    tell_run(export, RUN_A);
+    start(export, RUN_A);
+    assert_null(export->telemetry);
+    exporter_disown(store, owner);
+    start(export, RUN_A);
+    assert_non_null(export->telemetry);
+}
+
+static void a_second_server_stands_by(void **state)
+{
+    struct export_world *export = *state;
+    char owner[STORE_OWNER_SIZE];
+    owner_new(random_system(), owner);
+    struct store *store = export->world->store;
+    assert_true(exporter_own(store, owner, clock_now(clock_system())));
+    begin_cursor(export);
+    tell_run(export, RUN_A);
+    start(export, NULL);
+    stop(export, 30 * SECOND);
+    assert_int_equal(http_peer_request_count(export->peer), 0);
+    assert_true(exporter_own(store, owner, clock_now(clock_system()) + EXPORTER_STALE_NS));
+}
+
+static void an_owner_that_was_not_seen_for_long_is_none(void **state)
+{
+    struct export_world *export = *state;
+    struct store *store = export->world->store;
+    assert_true(exporter_own(store, "host=elsewhere", 100));
+    assert_true(exporter_is_owned(store, 100 + EXPORTER_STALE_NS - 1));
+    assert_false(exporter_is_owned(store, 100 + EXPORTER_STALE_NS));
+    assert_false(exporter_own(store, "me", 100 + EXPORTER_STALE_NS - 1));
+    assert_true(exporter_own(store, "me", 100 + EXPORTER_STALE_NS));
+}
+
+static void what_a_process_has_sent_of_its_run_the_server_leaves_out(void **state)
+{
+    struct export_world *export = *state;
+    http_peer_always(export->peer, 200, NULL, "{}");
+    begin_cursor(export);
+    tell_run(export, RUN_A);
+    tell_run(export, RUN_B);
+    exporter_write_run(export->world->store, RUN_A, COUNT(short_run));
+    start(export, NULL);
+    wait_for(export, has_sent_all);
+    stop(export, 30 * SECOND);
+    for (size_t i = 0; i < http_peer_request_count(export->peer); i++) {
+        assert_null(strstr(http_peer_request(export->peer, i)->body, RUN_A));
+    }
+}
+
+static void own_runs_that_are_remembered_are_bounded(void **state)
+{
+    struct export_world *export = *state;
+    struct store *store = export->world->store;
+    for (int i = 0; i < EXPORTER_MAX_OWN_RUNS + 2; i++) {
+        char id[ID_SIZE];
+        snprintf(id, sizeof(id), "01a1fe92-a7b8-78cc-b5bf-3be5f74b%04x", i);
+        exporter_write_run(store, id, 5);
+    }
+    exporter_trim_runs(store);
+    assert_int_equal(exporter_read_run(store, "01a1fe92-a7b8-78cc-b5bf-3be5f74b0000"), 0);
+    assert_int_equal(exporter_read_run(store, "01a1fe92-a7b8-78cc-b5bf-3be5f74b0001"), 0);
+    assert_int_equal(exporter_read_run(store, "01a1fe92-a7b8-78cc-b5bf-3be5f74b0002"), 5);
+}
+
+static void metrics_follow_the_spans(void **state)
+{
+    struct export_world *export = *state;
+    set(export, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", http_peer_url(export->peer, "/m"));
+    http_peer_always(export->peer, 200, NULL, "{}");
+    tell_run(export, RUN_A);
+    start(export, RUN_A);
+    stop(export, 30 * SECOND);
+    assert_int_equal(http_peer_request_count(export->peer), 2);
+    const struct peer_request *request = http_peer_request(export->peer, 1);
+    assert_string_equal(request->path, "/m");
+    auto_json struct json_object *root = NULL;
+    assert_int_equal(json_parse(request->body, request->body_len, &root, NULL), 0);
+    assert_non_null(strstr(request->body, "rondo_iterations"));
+}
+
+static void problems_name_the_host_and_nothing_else(void **state)
+{
+    struct export_world *export = *state;
+    export->variable_count = 0;
+    char url[128];
+    snprintf(url, sizeof(url), "http://user:hunter2@127.0.0.1:%d/token-abc?key=xyz",
+             http_peer_port(export->peer));
+    set(export, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", url);
+    http_peer_always(export->peer, 401, NULL, "token-abc is wrong");
+    tell_run(export, RUN_A);
+    start(export, RUN_A);
+    stop(export, 30 * SECOND);
+    assert_non_null(strstr(export->said, "401"));
+    assert_null(strstr(export->said, "hunter2"));
+    assert_null(strstr(export->said, "token-abc"));
+    assert_null(strstr(export->said, "xyz"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        export_test(without_variables_nothing_starts),
+        export_test(a_run_of_its_own_is_sent_by_the_end),
+        export_test(of_all_runs_what_was_there_before_the_first_start_is_left_out),
+        export_test(all_runs_go_on_behind_the_cursor),
+        export_test(a_collector_that_asks_for_patience_gets_it),
+        export_test(what_is_refused_is_never_sent_again),
+        export_test(a_partial_success_is_counted_and_over),
+        export_test(bodies_are_packed_when_asked_for),
+        export_test(a_dead_collector_does_not_hold_the_end_up_and_nothing_is_lost),
+        export_test(a_stalling_collector_is_given_up_at_the_end),
+        export_test(too_far_behind_the_oldest_is_skipped_and_counted),
+        export_test(a_server_that_lives_sends_for_all),
+        export_test(a_second_server_stands_by),
+        export_test(an_owner_that_was_not_seen_for_long_is_none),
+        export_test(what_a_process_has_sent_of_its_run_the_server_leaves_out),
+        export_test(own_runs_that_are_remembered_are_bounded),
+        export_test(metrics_follow_the_spans),
+        export_test(problems_name_the_host_and_nothing_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
