@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "policy/vocabulary.h"
 #include "role/role.h"
+#include "server/openapi.h"
 #include "telemetry/metrics.h"
 #include "telemetry/otel_environment.h"
 
@@ -26,6 +27,7 @@ static const struct {
     {"schema", vocabulary_write_schema},
     {"role", role_describe},
     {"models", model_describe},
+    {"api", openapi_describe},
     {"metrics", metrics_describe},
     {"telemetry", otel_environment_describe},
 };
@@ -53,7 +55,7 @@ static int write_page(const char *name, struct buf *out)
     }
     return report_failure(EXIT_USAGE,
                           "there is no page '%s'; pages are man, events, options, exit-codes, "
-                          "conditions, policies, role, models, metrics, telemetry and schema",
+                          "conditions, policies, role, models, metrics, telemetry, api and schema",
                           name);
 }
 

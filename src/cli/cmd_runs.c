@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo runs: the runs of a store, newest first. */
 #include "base/clock.h"
-#include "base/json.h"
 #include "cli/command.h"
 #include "cli/common_options.h"
 #include "cli/report.h"
@@ -11,6 +10,7 @@
 #include "cli/text.h"
 #include "loop/owner.h"
 #include "loop/standing.h"
+#include "server/run_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -120,34 +120,9 @@ static void add_row(struct listing *listing, const struct store_run *run)
     add_holder(listing, run);
 }
 
-static void write_time(struct json_writer *writer, const char *key, int64_t time_ns)
-{
-    char text[CLOCK_UTC_SIZE];
-    clock_format_utc(time_ns, text);
-    json_write_string(writer, key, time_ns == 0 ? NULL : text);
-}
-
 static void add_json(struct listing *listing, const struct store_run *run)
 {
-    struct json_writer writer = json_writer(&listing->json);
-    auto_buf struct buf cost = {0};
-    text_money(run->summary.cost_micro, &cost);
-    json_begin_object(&writer, NULL);
-    json_write_string(&writer, "run_id", run->id);
-    json_write_string(&writer, "agent_id", run->agent_id);
-    json_write_string(&writer, "status", standing_name(run));
-    json_write_int(&writer, "iteration", (int64_t)run->summary.iteration);
-    json_write_int(&writer, "iteration_limit", (int64_t)run->summary.iteration_limit);
-    json_write_int(&writer, "conditions_met", run->summary.conditions_met);
-    json_write_int(&writer, "conditions_total", run->summary.conditions_total);
-    json_write_int(&writer, "tokens", run->summary.tokens);
-    json_write_raw(&writer, "cost", buf_string(&cost));
-    json_write_int(&writer, "warnings", run->summary.warnings);
-    write_time(&writer, "created", run->created_ns);
-    write_time(&writer, "updated", run->updated_ns);
-    write_time(&writer, "ended", run->ended_ns);
-    json_write_string(&writer, "owner", run->owner[0] == '\0' ? NULL : run->owner);
-    json_end_object(&writer);
+    run_json_write(run, NULL, &listing->json);
     buf_append(&listing->json, "\n", 1);
 }
 

@@ -3,6 +3,8 @@
 #include "cli/command.h"
 #include "cli/policy_commands.h"
 #include "cli/run_role.h"
+#include "cli/sinks_commands.h"
+#include "cli/token_commands.h"
 #include "cli/tools_source.h"
 
 const struct option_row no_options[] = {{0}};
@@ -66,6 +68,27 @@ const struct command commands[] = {
         .options = resume_options,
         .completes = COMPLETE_RUN,
         .run = cmd_resume,
+    },
+    {
+        .name = "serve",
+        .synopsis = "[OPTION...]",
+        .help = "Hold the runs of a store: dashboard, HTTP API, warnings, traces",
+        .description =
+            "Executes runs that are started over HTTP, takes over those whose process died, warns "
+            "people before limits are reached, and shows every run of the store on a live page, "
+            "also those that other processes execute. It ends with TERM: iterations under way may "
+            "end, then runs are given up where they are and go on with the next start.\n\n"
+            "It listens on this machine only unless told otherwise. Your own programs need no "
+            "token "
+            "there; everybody else does (`rondo token create`), and so does everybody at an "
+            "address that other machines reach.\n\n"
+            "Traces and metrics go to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names. Under "
+            "systemd it tells when it is ready and feeds the watchdog.",
+        .examples = "rondo serve\tthen open http://127.0.0.1:7466\n"
+                    "rondo serve --listen 0.0.0.0:7466\tfor other machines, with tokens\n"
+                    "rondo serve --listen unix:/run/user/1000/rondo.sock\ton a Unix socket",
+        .options = serve_options,
+        .run = cmd_serve,
     },
     {
         .name = "validate",
@@ -154,6 +177,44 @@ const struct command commands[] = {
                     "rondo policy set new.cedar\tput others in force, also for running loops",
         .options = no_options,
         .subcommands = policy_commands,
+        .run = cmd_group,
+    },
+    {
+        .name = "token",
+        .synopsis = "COMMAND [OPTION...]",
+        .help = "Make, list and revoke tokens of the API",
+        .description = "Tokens let programs call the API of `rondo serve`. Each has a scope: read, "
+                       "operate or administer, and may be limited to agents.",
+        .options = no_options,
+        .subcommands = token_commands,
+        .run = cmd_group,
+    },
+    {
+        .name = "warnings",
+        .synopsis = "[OPTION...]",
+        .help = "List what people were warned of",
+        .description =
+            "Lists warnings, newest first: runs that come near a limit, that policies denied "
+            "something, that ended badly or are silent, a store that failed, policies that were "
+            "refused. They are made by `rondo serve`, also of runs that other processes execute.",
+        .examples = "rondo warnings --run last\tof one run\n"
+                    "rondo warnings --kind stalled --json\tfor programs",
+        .options = warnings_options,
+        .run = cmd_warnings,
+    },
+    {
+        .name = "sinks",
+        .synopsis = "COMMAND [OPTION...]",
+        .help = "Say where warnings go: webhooks, chats, commands",
+        .description =
+            "A sink gets each warning once it was made, by `rondo serve`: a webhook with a "
+            "signature, a Slack-compatible address, or a command. What cannot be delivered is "
+            "tried eight times within nine hours and then kept in a list.",
+        .examples = "rondo sinks add ops --webhook https://ops.example.org/rondo\tadd one\n"
+                    "rondo sinks test ops\tdoes it arrive?\n"
+                    "rondo sinks deliveries --dead\twhat did not?",
+        .options = no_options,
+        .subcommands = sinks_commands,
         .run = cmd_group,
     },
     {
