@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The table of the commands of `rondo sinks`, and the short ones among them. */
+#include "cli/common_options.h"
+#include "cli/report.h"
+#include "cli/session.h"
+#include "cli/sinks_commands.h"
+#include "orchestrator/sink.h"
+
+#include <stdio.h>
+
+const struct command sinks_commands[] = {
+    {
+        .name = "sinks add",
+        .synopsis =
+            "[OPTION...] NAME (--webhook URL | --slack URL | --command -- COMMAND [ARG...])",
+        .help = "Send warnings somewhere, or change where",
+        .description =
+            "Adds a sink, or replaces the one of that name. A webhook gets signed JSON (Standard "
+            "Webhooks); its secret is made here and shown this once, on the standard output. A "
+            "Slack-compatible address gets a line of text. A command gets the JSON on its standard "
+            "input and RONDO_WARNING_KIND, _RUN, _AGENT, _MESSAGE, _CURRENT, _LIMIT and _REMAINING "
+            "in its environment.\n\n"
+            "With - as URL the address is read from the standard input, so that no list of "
+            "processes shows it. Deliveries are made by `rondo serve`.",
+        .examples =
+            "rondo sinks add ops --webhook https://ops.example.org/rondo\tall warnings\n"
+            "rondo sinks add chat --slack - --kinds ended,stalled <address\tsome of them\n"
+            "rondo sinks add page --command --agents fixer -- notify-send Rondo\tof one agent",
+        .options = sinks_add_options,
+        .run = cmd_sinks_add,
+    },
+    {
+        .name = "sinks list",
+        .synopsis = "[OPTION...]",
+        .help = "List the sinks of warnings",
+        .description = "Lists where warnings go. Of addresses only scheme and host are shown.",
+        .options = sinks_list_options,
+        .run = cmd_sinks_list,
+    },
+    {
+        .name = "sinks remove",
+        .synopsis = "[OPTION...] NAME",
+        .help = "Remove a sink",
+        .description = "Removes a sink. What was to be delivered to it is dropped.",
+        .options = sinks_change_options,
+        .run = cmd_sinks_remove,
+    },
+    {
+        .name = "sinks test",
+        .synopsis = "[OPTION...] NAME",
+        .help = "Send a warning of kind test to a sink",
+        .description = "Queues a warning of kind `test` for one sink. It is delivered by `rondo "
+                       "serve` on this store, at once or as soon as one runs.",
+        .options = sinks_change_options,
+        .run = cmd_sinks_test,
+    },
+    {
+        .name = "sinks deliveries",
+        .synopsis = "[OPTION...]",
+        .help = "List deliveries that wait or were given up",
+        .description =
+            "Lists deliveries that wait for their first or next attempt, the next one first. With "
+            "--dead those that were given up after eight attempts, newest first.",
+        .examples = "rondo sinks deliveries --dead\twhat did not arrive?",
+        .options = sinks_deliveries_options,
+        .run = cmd_sinks_deliveries,
+    },
+    {
+        .name = "sinks retry",
+        .synopsis = "[OPTION...] ID",
+        .help = "Attempt a delivery again that was given up",
+        .description = "Takes a delivery from the list of `rondo sinks deliveries --dead` back "
+                       "into the queue, with all its attempts.",
+        .options = sinks_change_options,
+        .run = cmd_sinks_retry,
+    },
+    {0},
+};
+
+struct change_values {
+    char *store;
+};
+
+const struct option_row sinks_change_options[] = {
+    OPTION_ROW_STORE(struct change_values),
+    {0},
+};
+
+/** What a command does with the store and its one word. */
+typedef int change_fn(struct store *store, const char *word, struct rondo_error *err);
+
+static int change(const struct invocation *invocation, change_fn *fn, const char *said)
+{
+    struct change_values values = {0};
+    struct option_set set = {.rows = sinks_change_options, .values = &values};
+    struct parsed parsed = command_parse(invocation, &set, 1, 1);
+    int exit_code = parsed.exit_code;
+    if (!parsed.is_over) {
+        struct session session;
+        struct rondo_error err = {0};
+        struct session_options options = {.store = values.store};
+        int r = session_open(&options, &session, &err);
+        if (r == 0) {
+            r = fn(session.store, parsed.argv[0], &err);
+            session_close(&session);
+        }
+        exit_code = r < 0 ? report_error(&err) : 0;
+        if (r == 0) {
+            fprintf(stderr, "%s\n", said);
+        }
+    }
+    option_set_fini(&set);
+    return exit_code;
+}
+
+int cmd_sinks_remove(const struct invocation *invocation)
+{
+    return change(invocation, sink_remove, "removed");
+}
+
+int cmd_sinks_test(const struct invocation *invocation)
+{
+    return change(invocation, sink_test,
+                  "queued: `rondo serve` on this store delivers it, at once or when it is started");
+}
+
+int cmd_sinks_retry(const struct invocation *invocation)
+{
+    return change(invocation, sink_redeliver,
+                  "queued: `rondo serve` on this store attempts it, at once or when it is started");
+}
