@@ -5,8 +5,8 @@
  *
  * What cannot be opened is tried again, ever more slowly. A store that fails is waited for;
  * anything else (a key, a program or a file that is missing) ends the run with status error after
- * OPEN_ATTEMPTS tries, with the reason in the journal, so that nobody waits for it for ever and a
- * `resume` can put it right.
+ * ORCHESTRATOR_ATTEMPTS tries, with the reason in the journal, so that nobody waits for it for ever
+ * and a `resume` can put it right.
  */
 #include "base/auto.h"
 #include "base/error.h"
@@ -24,10 +24,8 @@
 #define STACK_BYTES ((size_t)512 * 1024)
 /** Agents that are opened at the same time: reading a role takes memory for a moment. */
 #define MOST_OPENERS 4
-/** Tries before a run that cannot be opened ends: about a minute. */
-#define OPEN_ATTEMPTS  6
-#define FIRST_PAUSE_NS NS_PER_S
-#define LONGEST_PAUSE  6 /* doublings */
+/** Doublings of the pause between tries. */
+#define LONGEST_PAUSE 6
 /** Somebody here holds the run for some transactions only. */
 #define SHORT_PAUSE_NS (200 * NS_PER_MS)
 /** Another run of an exclusive agent is in the way. */
@@ -263,14 +261,11 @@ static void try_again(struct execution *execution, int64_t pause_ns)
     pthread_mutex_unlock(&orchestrator->lock);
 }
 
-static int64_t growing_pause(unsigned attempts)
-{
-    return FIRST_PAUSE_NS << (attempts < LONGEST_PAUSE ? attempts : LONGEST_PAUSE);
-}
-
 static void try_later(struct execution *execution)
 {
-    try_again(execution, growing_pause(execution->entry->attempts++));
+    unsigned doublings = execution->entry->attempts++;
+    doublings = doublings < LONGEST_PAUSE ? doublings : LONGEST_PAUSE;
+    try_again(execution, execution->orchestrator->options.retry_ns << doublings);
 }
 
 /** End a run that cannot be executed here, with the reason in its journal. */
@@ -298,11 +293,14 @@ static void give_up(struct execution *execution)
     }
 }
 
-/** What to do with a run that could not be opened, or broke down, and that nobody waits for. */
-static void handle_failure(struct execution *execution, int code)
+/**
+ * What to do with a run that could not be opened, or broke down, and that nobody waits for.
+ * @param was_claimed the failure is not one of claiming the run
+ */
+static void handle_failure(struct execution *execution, int code, bool was_claimed)
 {
     struct entry *entry = execution->entry;
-    if (code == RONDO_ERR_STATE || code == RONDO_ERR_NOT_FOUND) {
+    if (!was_claimed && (code == RONDO_ERR_STATE || code == RONDO_ERR_NOT_FOUND)) {
         settle(execution); /* It has ended, or is gone. */
         return;
     }
@@ -314,7 +312,7 @@ static void handle_failure(struct execution *execution, int code)
         orchestrator_log(execution->orchestrator, "run %s waits: %s", entry->run_id,
                          execution->err.message);
     }
-    if (is_store_failure(code) || entry->attempts + 1 < OPEN_ATTEMPTS) {
+    if (is_store_failure(code) || entry->attempts + 1 < ORCHESTRATOR_ATTEMPTS) {
         try_later(execution);
     } else {
         give_up(execution);
@@ -357,7 +355,7 @@ static void handle_parked(struct execution *execution, int parked)
     loop_free(execution->loop);
     execution->loop = NULL;
     if (parked < 0) {
-        handle_failure(execution, parked);
+        handle_failure(execution, parked, true);
     } else if (has_ended) {
         settle(execution);
     } else if (is_paused) {
@@ -414,7 +412,7 @@ static void execute(struct execution *execution)
         }
         loop_free(execution->loop);
         execution->loop = NULL;
-        handle_failure(execution, turn);
+        handle_failure(execution, turn, true);
     }
 }
 
@@ -445,13 +443,14 @@ static void open_and_execute(struct execution *execution)
         execute(execution);
         return;
     }
+    bool was_claimed = execution->loop != NULL;
     loop_free(execution->loop);
     execution->loop = NULL;
     if (is_waited_for) {
         drop(execution);
         answer(execution, given, r);
     } else if (r < 0) {
-        handle_failure(execution, r);
+        handle_failure(execution, r, was_claimed);
     } else {
         handle_held(execution);
     }

@@ -121,7 +121,7 @@ static int64_t take_turn(struct orchestrator *orchestrator, int64_t look_ns)
     look_at_store(orchestrator);
     pthread_mutex_lock(&orchestrator->lock);
     executor_begin_queued(orchestrator);
-    return clock_monotonic(clock_system()) + ORCHESTRATOR_SCAN_NS;
+    return clock_monotonic(clock_system()) + orchestrator->options.scan_ns;
 }
 
 static void *scheduler_main(void *argument)
@@ -147,6 +147,8 @@ static void set_options(struct orchestrator *orchestrator,
     struct orchestrator_options *own = &orchestrator->options;
     *own = *options;
     own->max_queue = own->max_queue == 0 ? ORCHESTRATOR_DEFAULT_QUEUE : own->max_queue;
+    own->scan_ns = own->scan_ns == 0 ? ORCHESTRATOR_SCAN_NS : own->scan_ns;
+    own->retry_ns = own->retry_ns == 0 ? ORCHESTRATOR_RETRY_NS : own->retry_ns;
     own->drain_ns = own->drain_ns == 0 ? ORCHESTRATOR_DEFAULT_DRAIN_NS : own->drain_ns;
     own->close_after_ns =
         own->close_after_ns == 0 ? ORCHESTRATOR_DEFAULT_CLOSE_NS : own->close_after_ns;

@@ -30,6 +30,14 @@ enum orchestrator_orphans {
 #define ORCHESTRATOR_DEFAULT_CLOSE_NS INT64_C(300000000000)
 /** How often orphans are looked for. */
 #define ORCHESTRATOR_SCAN_NS INT64_C(2000000000)
+/**
+ * Before a run that could not be opened is tried again; doubled each time, up to 64 times as long.
+ * A store that fails is waited for without end. What else is missing (a key, a file, a program) is
+ * tried ORCHESTRATOR_ATTEMPTS times, then the run ends with status error and says why; `resume`
+ * reopens it.
+ */
+#define ORCHESTRATOR_RETRY_NS INT64_C(1000000000)
+#define ORCHESTRATOR_ATTEMPTS 6
 
 struct orchestrator_options {
     struct runtime *runtime;   /**< as the next ones: borrowed */
@@ -41,6 +49,8 @@ struct orchestrator_options {
     uint64_t max_queue;        /**< 0 = ORCHESTRATOR_DEFAULT_QUEUE */
     int64_t drain_ns; /**< at the end: time for iterations under way; 0 = default, -1 = none */
     int64_t close_after_ns; /**< 0 = default */
+    int64_t scan_ns;        /**< 0 = ORCHESTRATOR_SCAN_NS */
+    int64_t retry_ns;       /**< 0 = ORCHESTRATOR_RETRY_NS */
     enum orchestrator_orphans orphans;
     /** Told what people should know, one line without its end; any thread; NULL = nobody. */
     void (*log)(void *context, const char *line);

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Executing, queueing, pausing, stopping and draining. */
+#include "orchestrator_world.h"
+
+/** Waits for the file "go", then writes a line into "log". */
+#define WAITS(line) "while ! [ -e go ]; do sleep 0.02; done; echo " line " >>log"
+/** Says that it is under way, too. */
+#define BEGINS(line) "touch begun-" line "; " WAITS(line)
+
+static void a_run_is_executed_to_its_end(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    world_start(world);
+
+    assert_int_equal(run_spec(world, command_spec(world, "a", "echo x >>log", 3), run_id),
+                     ORCHESTRATOR_STARTED);
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+    wait_idle(world);
+
+    read_log(world);
+    assert_string_equal(world->log, "x\nx\nx\n");
+    assert_int_equal(managed_runs(world, NULL), 0);
+}
+
+static void what_has_no_room_is_executed_later_in_order(void **state)
+{
+    struct world *world = *state;
+    char ids[3][ID_SIZE];
+    world->options.max_loops = 1;
+    world_start(world);
+
+    assert_int_equal(run_spec(world, command_spec(world, "a", WAITS("a"), 1), ids[0]),
+                     ORCHESTRATOR_STARTED);
+    assert_int_equal(run_spec(world, command_spec(world, "b", WAITS("b"), 1), ids[1]),
+                     ORCHESTRATOR_QUEUED);
+    assert_int_equal(run_spec(world, command_spec(world, "c", WAITS("c"), 1), ids[2]),
+                     ORCHESTRATOR_QUEUED);
+    assert_true(orchestrator_is_queued(world->orchestrator, ids[2]));
+    assert_int_equal(managed_runs(world, "queued"), 2);
+    assert_string_equal(orchestrator_state(world->orchestrator).limited_by, "option");
+    touch(world, "go");
+    wait_idle(world);
+
+    read_log(world);
+    assert_string_equal(world->log, "a\nb\nc\n");
+    assert_int_equal(managed_runs(world, NULL), 0);
+}
+
+static void a_full_queue_creates_nothing(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    world->options.max_loops = 1;
+    world->options.max_queue = 1;
+    world_start(world);
+    run_spec(world, command_spec(world, "a", WAITS("a"), 1), run_id);
+    run_spec(world, command_spec(world, "b", WAITS("b"), 1), run_id);
+
+    assert_int_equal(run_spec(world, command_spec(world, "c", WAITS("c"), 1), run_id),
+                     ORCHESTRATOR_FULL);
+
+    assert_int_equal(runs_in_store(world), 2);
+    touch(world, "go");
+    wait_idle(world);
+}
+
+static void a_paused_run_frees_its_place_and_goes_on_when_it_is_continued(void **state)
+{
+    struct world *world = *state;
+    char first[ID_SIZE];
+    char second[ID_SIZE];
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    world->options.max_loops = 1;
+    world_start(world);
+    run_spec(world, command_spec(world, "a", BEGINS("a"), 2), first);
+    run_spec(world, command_spec(world, "b", "echo b >>log", 1), second);
+    WAIT_FOR(has_file(world, "begun-a"));
+
+    assert_int_equal(orchestrator_pause_run(world->orchestrator, first, "ann", NULL),
+                     LOOP_CONTROL_POSTED);
+    touch(world, "go");
+    wait_status(world, second, RONDO_MAX_ITERATIONS);
+
+    WAIT_FOR(orchestrator_state(world->orchestrator).running == 0);
+    assert_int_equal(orchestrator_state(world->orchestrator).paused, 1);
+    assert_true(row_of(world, first).summary.is_paused);
+    assert_int_equal(managed_runs(world, "paused"), 1);
+    assert_int_equal(orchestrator_resume(world->orchestrator, first, NULL, "ann", &answer, NULL),
+                     0);
+    assert_int_equal(answer, ORCHESTRATOR_STARTED);
+    wait_status(world, first, RONDO_MAX_ITERATIONS);
+    wait_idle(world);
+    read_log(world);
+    assert_string_equal(world->log, "a\nb\na\n");
+}
+
+static void a_pause_that_has_not_come_to_pass_is_taken_back(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    world_start(world);
+    run_spec(world, command_spec(world, "a", BEGINS("a"), 2), run_id);
+    WAIT_FOR(has_file(world, "begun-a"));
+
+    orchestrator_pause_run(world->orchestrator, run_id, "ann", NULL);
+    assert_int_equal(orchestrator_resume(world->orchestrator, run_id, NULL, "ann", &answer, NULL),
+                     0);
+    touch(world, "go");
+
+    assert_int_equal(answer, ORCHESTRATOR_STARTED);
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+}
+
+static void a_run_that_is_executed_cannot_be_resumed(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    world_start(world);
+    run_spec(world, command_spec(world, "a", BEGINS("a"), 1), run_id);
+
+    assert_int_equal(orchestrator_resume(world->orchestrator, run_id, NULL, "ann", &answer, NULL),
+                     0);
+
+    assert_int_equal(answer, ORCHESTRATOR_HELD);
+    touch(world, "go");
+    wait_idle(world);
+}
+
+static void what_waits_or_is_paused_is_stopped_at_once(void **state)
+{
+    struct world *world = *state;
+    char ids[3][ID_SIZE];
+    world->options.max_loops = 1;
+    world_start(world);
+    for (size_t i = 0; i < 3; i++) {
+        run_spec(world, command_spec(world, "a", BEGINS("a"), 1), ids[i]);
+    }
+
+    assert_int_equal(orchestrator_pause_run(world->orchestrator, ids[2], "ann", NULL),
+                     LOOP_CONTROL_DONE);
+    assert_int_equal(orchestrator_state(world->orchestrator).paused, 1);
+    assert_int_equal(orchestrator_stop_run(world->orchestrator, ids[1], "ann", NULL),
+                     LOOP_CONTROL_DONE);
+    assert_int_equal(orchestrator_stop_run(world->orchestrator, ids[2], "ann", NULL),
+                     LOOP_CONTROL_DONE);
+
+    assert_int_equal(row_of(world, ids[1]).summary.status, RONDO_CANCELLED);
+    assert_int_equal(row_of(world, ids[2]).summary.status, RONDO_CANCELLED);
+    assert_int_equal(managed_runs(world, NULL), 1);
+    assert_int_equal(orchestrator_stop_run(world->orchestrator, ids[0], "ann", NULL),
+                     LOOP_CONTROL_POSTED);
+    wait_status(world, ids[0], RONDO_CANCELLED);
+    wait_idle(world);
+}
+
+static void a_drain_lets_iterations_end_and_the_next_server_goes_on(void **state)
+{
+    struct world *world = *state;
+    char ids[2][ID_SIZE];
+    world->options.max_loops = 1;
+    world->options.drain_ns = DEADLINE_NS;
+    world_start(world);
+    run_spec(world, command_spec(world, "a", "touch begun; sleep 0.5; echo a >>log", 2), ids[0]);
+    run_spec(world, command_spec(world, "b", "echo b >>log", 1), ids[1]);
+    WAIT_FOR(has_file(world, "begun"));
+
+    orchestrator_drain(world->orchestrator);
+
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    char run_id[ID_SIZE];
+    struct loop_spec spec = command_spec(world, "c", "true", 1);
+    assert_int_equal(orchestrator_run(world->orchestrator, &spec, &answer, run_id, NULL), 0);
+    loop_spec_fini(&spec);
+    assert_int_equal(answer, ORCHESTRATOR_DRAINING);
+    assert_int_equal(row_of(world, ids[0]).summary.status, RONDO_RUNNING);
+    assert_string_equal(row_of(world, ids[0]).owner, "");
+    assert_int_equal(events_of(world, ids[0], "iteration.finished", NULL), 1);
+    assert_int_equal(managed_runs(world, "running"), 1);
+    assert_int_equal(managed_runs(world, "queued"), 1);
+    world_restart(world);
+    wait_idle(world);
+    read_log(world);
+    assert_string_equal(world->log, "a\na\nb\n");
+    assert_int_equal(events_of(world, ids[0], "iteration.interrupted", NULL), 0);
+    assert_int_equal(events_of(world, ids[0], "run.stop_requested", NULL), 0);
+}
+
+static void a_drain_without_time_cuts_off_and_the_next_server_repeats(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    world_start(world);
+    run_spec(world, command_spec(world, "a", BEGINS("a"), 1), run_id);
+    WAIT_FOR(has_file(world, "begun-a"));
+
+    world_stop(world);
+
+    assert_int_equal(row_of(world, run_id).summary.status, RONDO_RUNNING);
+    assert_int_equal(events_of(world, run_id, "iteration.interrupted", NULL), 1);
+    touch(world, "go");
+    world_restart(world);
+    wait_idle(world);
+    assert_int_equal(row_of(world, run_id).summary.status, RONDO_MAX_ITERATIONS);
+    assert_int_equal(events_of(world, run_id, "run.stop_requested", NULL), 0);
+    read_log(world);
+    assert_string_equal(world->log, "a\n");
+}
+
+static void a_verification_that_a_drain_cuts_off_is_repeated(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    world_start(world);
+    struct loop_spec spec = command_spec(world, "a", "true", 1);
+    spec.verifier_tier = SANDBOX_NONE;
+    assert_int_equal(loop_spec_add_condition(&spec, "c", BEGINS("c"), "given", DEADLINE_NS, NULL),
+                     0);
+    run_spec(world, spec, run_id);
+    WAIT_FOR(has_file(world, "begun-c"));
+
+    world_stop(world);
+    assert_int_equal(events_of(world, run_id, "verification.finished", NULL), 0);
+    assert_int_equal(row_of(world, run_id).summary.status, RONDO_RUNNING);
+    touch(world, "go");
+    world_restart(world);
+
+    wait_status(world, run_id, RONDO_COMPLETED);
+    wait_idle(world);
+}
+
+static void a_paused_run_stays_paused_over_a_restart(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    char other[ID_SIZE];
+    world->options.max_loops = 1;
+    world_start(world);
+    run_spec(world, command_spec(world, "a", WAITS("a"), 1), other);
+    run_spec(world, command_spec(world, "b", WAITS("b"), 1), run_id);
+    orchestrator_pause_run(world->orchestrator, run_id, "ann", NULL);
+
+    touch(world, "go");
+    world_restart(world);
+    wait_status(world, other, RONDO_MAX_ITERATIONS);
+
+    WAIT_FOR(orchestrator_state(world->orchestrator).running == 0);
+    assert_int_equal(orchestrator_state(world->orchestrator).paused, 1);
+    assert_int_equal(row_of(world, run_id).summary.status, RONDO_RUNNING);
+}
+
+static void an_exclusive_agent_has_one_run_at_a_time(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    world_start(world);
+    struct loop_spec spec = command_spec(world, "a", WAITS("a"), 1);
+    spec.is_exclusive = 1;
+    struct loop_spec same = loop_spec_dup(&spec);
+    run_spec(world, spec, run_id);
+
+    assert_int_equal(run_spec(world, same, run_id), ORCHESTRATOR_HELD);
+
+    assert_int_equal(runs_in_store(world), 1);
+    WAIT_FOR(orchestrator_state(world->orchestrator).running == 1);
+    touch(world, "go");
+    wait_idle(world);
+}
+
+static void a_run_that_has_ended_is_reopened_with_other_limits(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    struct loop_limits limits = {.max_iterations = 3};
+    world_start(world);
+    run_spec(world, command_spec(world, "a", "echo x >>log", 1), run_id);
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+
+    assert_int_equal(
+        orchestrator_resume(world->orchestrator, run_id, &limits, "ann", &answer, NULL), 0);
+    wait_idle(world);
+
+    assert_int_equal(answer, ORCHESTRATOR_STARTED);
+    assert_int_equal(row_of(world, run_id).summary.iteration, 3);
+}
+
+static void a_reopened_run_waits_for_room_like_others(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    char other[ID_SIZE];
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    struct loop_limits limits = {.max_iterations = 2};
+    world->options.max_loops = 1;
+    world_start(world);
+    run_spec(world, command_spec(world, "a", "echo x >>log", 1), run_id);
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+    wait_idle(world);
+    run_spec(world, command_spec(world, "b", BEGINS("b"), 1), other);
+
+    assert_int_equal(
+        orchestrator_resume(world->orchestrator, run_id, &limits, "ann", &answer, NULL), 0);
+
+    assert_int_equal(answer, ORCHESTRATOR_QUEUED);
+    assert_int_equal(row_of(world, run_id).summary.status, RONDO_RUNNING);
+    touch(world, "go");
+    wait_idle(world);
+    read_log(world);
+    assert_string_equal(world->log, "x\nb\nx\n");
+}
+
+static void what_nobody_can_resume_is_refused(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    world_start(world);
+    struct loop_spec spec = command_spec(world, "a", "true", 0);
+    spec.verifier_tier = SANDBOX_NONE;
+    loop_spec_add_condition(&spec, "c", "true", "given", 0, NULL);
+    run_spec(world, spec, run_id);
+    wait_status(world, run_id, RONDO_COMPLETED);
+
+    assert_int_equal(orchestrator_resume(world->orchestrator, run_id, NULL, "ann", &answer, NULL),
+                     RONDO_ERR_STATE);
+    assert_int_equal(orchestrator_resume(world->orchestrator,
+                                         "00000000-0000-7000-8000-000000000000", NULL, "ann",
+                                         &answer, NULL),
+                     RONDO_ERR_NOT_FOUND);
+}
+
+static void a_role_is_executed_by_its_model(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    write_file(world, "turns.jsonl", "{\"text\":\"hello\"}\n");
+    world_start(world);
+
+    run_spec(world, role_spec(world, AGENT_SINGLE), run_id);
+    wait_status(world, run_id, RONDO_COMPLETED);
+
+    assert_int_equal(events_of(world, run_id, "model.replied", "hello"), 1);
+    wait_idle(world);
+}
+
+static void an_agent_that_cannot_be_opened_makes_no_run(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    struct rondo_error err = {0};
+    world_start(world);
+    struct loop_spec spec = role_spec(world, AGENT_SINGLE);
+
+    assert_true(orchestrator_run(world->orchestrator, &spec, &answer, run_id, &err) < 0);
+
+    assert_non_null(strstr(err.message, "turns.jsonl"));
+    assert_int_equal(runs_in_store(world), 0);
+    WAIT_FOR(orchestrator_state(world->orchestrator).running == 0);
+    loop_spec_fini(&spec);
+}
+
+static void an_agent_that_cannot_be_opened_any_more_ends_its_run(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    char other[ID_SIZE];
+    world->options.max_loops = 1;
+    world_start(world);
+    run_spec(world, command_spec(world, "a", WAITS("a"), 1), other);
+    assert_int_equal(run_spec(world, role_spec(world, AGENT_SINGLE), run_id), ORCHESTRATOR_QUEUED);
+
+    touch(world, "go");
+    wait_status(world, run_id, RONDO_ERROR);
+    wait_idle(world);
+
+    assert_int_equal(events_of(world, run_id, "run.finished", "turns.jsonl"), 1);
+    assert_int_equal(events_of(world, run_id, "model.requested", NULL), 0);
+    assert_int_equal(orchestrator_state(world->orchestrator).closed, 1);
+    assert_int_equal(managed_runs(world, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        world_test(a_run_is_executed_to_its_end),
+        world_test(what_has_no_room_is_executed_later_in_order),
+        world_test(a_full_queue_creates_nothing),
+        world_test(a_paused_run_frees_its_place_and_goes_on_when_it_is_continued),
+        world_test(a_pause_that_has_not_come_to_pass_is_taken_back),
+        world_test(a_run_that_is_executed_cannot_be_resumed),
+        world_test(what_waits_or_is_paused_is_stopped_at_once),
+        world_test(a_drain_lets_iterations_end_and_the_next_server_goes_on),
+        world_test(a_drain_without_time_cuts_off_and_the_next_server_repeats),
+        world_test(a_verification_that_a_drain_cuts_off_is_repeated),
+        world_test(a_paused_run_stays_paused_over_a_restart),
+        world_test(an_exclusive_agent_has_one_run_at_a_time),
+        world_test(a_run_that_has_ended_is_reopened_with_other_limits),
+        world_test(a_reopened_run_waits_for_room_like_others),
+        world_test(what_nobody_can_resume_is_refused),
+        world_test(a_role_is_executed_by_its_model),
+        world_test(an_agent_that_cannot_be_opened_makes_no_run),
+        world_test(an_agent_that_cannot_be_opened_any_more_ends_its_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
