@@ -92,6 +92,7 @@ int command_misuse(const struct command *command, const char *message);
 int cmd_run(const struct invocation *invocation);
 int cmd_loop(const struct invocation *invocation);
 int cmd_resume(const struct invocation *invocation);
+int cmd_serve(const struct invocation *invocation);
 int cmd_runs(const struct invocation *invocation);
 int cmd_show(const struct invocation *invocation);
 int cmd_logs(const struct invocation *invocation);
@@ -109,6 +110,7 @@ int cmd_group(const struct invocation *invocation);
 
 extern const struct option_row loop_options[];
 extern const struct option_row resume_options[];
+extern const struct option_row serve_options[];
 extern const struct option_row runs_options[];
 extern const struct option_row show_options[];
 extern const struct option_row logs_options[];

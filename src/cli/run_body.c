@@ -27,20 +27,6 @@ struct run_agent {
     char *config_folder;
 };
 
-/** Where a user's settings are (XDG Base Directory Specification). */
-static char *find_config_folder(void)
-{
-    const char *given = getenv("XDG_CONFIG_HOME");
-    const char *home = getenv("HOME");
-    struct buf path = {0};
-    if (given != NULL && given[0] == '/') {
-        buf_printf(&path, "%s/rondo", given);
-    } else if (home != NULL) {
-        buf_printf(&path, "%s/.config/rondo", home);
-    }
-    return path.len == 0 ? NULL : buf_steal(&path);
-}
-
 struct run_agent *run_agent_new(const struct run_agent_options *options, struct rondo_error *err)
 {
     struct run_agent *agent = memory_new_zero(1, sizeof(*agent));
@@ -51,7 +37,7 @@ struct run_agent *run_agent_new(const struct run_agent_options *options, struct 
     }
     http_client_prepare(agent->http);
     line_input_init(&agent->input, STDIN_FILENO, stderr, options->no_colour);
-    agent->config_folder = find_config_folder();
+    agent->config_folder = session_config_folder();
     return agent;
 }
 

@@ -90,3 +90,16 @@ void session_hint(const struct session *session, const char *verb, const char *r
         buf_printf(ret_buf, " --store %s", session->store_option);
     }
 }
+
+char *session_config_folder(void)
+{
+    const char *given = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    struct buf path = {0};
+    if (given != NULL && given[0] == '/') {
+        buf_printf(&path, "%s/rondo", given);
+    } else if (home != NULL) {
+        buf_printf(&path, "%s/.config/rondo", home);
+    }
+    return path.len == 0 ? NULL : buf_steal(&path);
+}

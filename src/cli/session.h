@@ -35,3 +35,6 @@ void session_hint(const struct session *session, const char *verb, const char *r
 
 /** Characters of a run id that people see: a time in ms, unique but for runs of the same ms. */
 #define SHORT_ID_LEN 13
+
+/** Where a user's settings are (XDG Base Directory Specification), or NULL. Free it. */
+char *session_config_folder(void);

@@ -246,7 +246,7 @@ static int read_money(const struct target *target, const struct member *member,
     if (!(micro >= 0.5 && micro <= (double)(INT64_MAX / 4))) {
         return wrong(target, member, err, "an amount in dollars, at least 0.000001");
     }
-    put_number(target, member, llround(micro));
+    put_number(target, member, (int64_t)(micro + 0.5));
     return 0;
 }
 
