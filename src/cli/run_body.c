@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "cli/markdown.h"
-#include "loop/worker.h"
 #include "net/http.h"
 
 #include <stdio.h>
@@ -160,39 +159,27 @@ enum agent_mode run_agent_mode(const struct run_agent *agent)
 int run_body_open(struct session *session, struct loop *loop, struct display *display,
                   struct run_agent *agent, struct run_body *ret_body, struct rondo_error *err)
 {
-    *ret_body = (struct run_body){.loop = loop, .display = display, .agent = agent};
-    if (agent != NULL) {
-        agent->display = display;
-        return run_agent_attach(agent, loop, err);
-    }
+    *ret_body = (struct run_body){.display = display, .agent = agent};
     struct worker_options options = {
         .folder = session->work_folder,
         .on_output = display_output,
         .on_output_context = display,
     };
-    return worker_new(loop, &options, &ret_body->worker, err);
+    if (agent != NULL) {
+        agent->display = display;
+        agent->loop = loop;
+    }
+    return body_open(loop, &options, agent == NULL ? NULL : agent->agent, &ret_body->body, err);
 }
 
-/** A worker that cannot be handed its files ends the run; an agent reports for itself. */
-static int run_once(struct run_body *body, struct rondo_error *err)
+int run_body_execute(struct run_body *run, struct rondo_error *err)
 {
-    if (body->agent != NULL) {
-        return agent_run(body->agent->agent, NULL, err);
-    }
-    if (worker_run(body->worker, err) < 0) {
-        struct loop_body_result failed = {.outcome = LOOP_UNRECOVERABLE, .message = err->message};
-        loop_report(body->loop, &failed);
-    }
-    return 0;
-}
-
-int run_body_execute(struct run_body *body, struct rondo_error *err)
-{
+    struct loop *loop = run->body.loop;
     int turn;
-    while ((turn = loop_next_unpaused(body->loop, err)) == LOOP_BODY) {
-        display_store_failing(body->display, loop_is_degraded(body->loop));
-        display_iteration(body->display, loop_state(body->loop)->iteration);
-        int r = run_once(body, err);
+    while ((turn = loop_next_unpaused(loop, err)) == LOOP_BODY) {
+        display_store_failing(run->display, loop_is_degraded(loop));
+        display_iteration(run->display, loop_state(loop)->iteration);
+        int r = body_run(&run->body, err);
         if (r < 0) {
             return r;
         }
@@ -200,10 +187,10 @@ int run_body_execute(struct run_body *body, struct rondo_error *err)
     return turn;
 }
 
-void run_body_close(struct run_body *body)
+void run_body_close(struct run_body *run)
 {
-    worker_free(body->worker);
-    if (body->agent != NULL) {
-        body->agent->display = NULL;
+    body_close(&run->body);
+    if (run->agent != NULL) {
+        run->agent->display = NULL;
     }
 }

@@ -10,6 +10,7 @@
 #include "cli/run_options.h"
 #include "cli/session.h"
 #include "loop/agent.h"
+#include "loop/body.h"
 #include "loop/driver.h"
 
 struct run_agent;
@@ -38,18 +39,17 @@ void run_agent_free(struct run_agent *agent);
 
 /** Bodies until the run has ended. */
 struct run_body {
-    struct loop *loop;
+    struct body body;
     struct display *display;
-    struct worker *worker;   /* or */
-    struct run_agent *agent; /* which is the caller's */
+    struct run_agent *agent; /* the caller's; NULL for a worker command */
 };
 
 /** Open what the loop's spec asks for. @param agent opened for it, or NULL for a worker command */
 int run_body_open(struct session *session, struct loop *loop, struct display *display,
                   struct run_agent *agent, struct run_body *ret_body, struct rondo_error *err);
 /** Run the bodies. @return 0 or a negative code */
-int run_body_execute(struct run_body *body, struct rondo_error *err);
-void run_body_close(struct run_body *body);
+int run_body_execute(struct run_body *run, struct rondo_error *err);
+void run_body_close(struct run_body *run);
 
 /** For conversations: bind the agent to its run, and answer one line inside its loop's body. */
 int run_agent_attach(struct run_agent *agent, struct loop *loop, struct rondo_error *err);

@@ -24,28 +24,20 @@
 /** Columns of an answer when stdout does not say. */
 #define ANSWER_COLUMNS 100
 
-static int check_tier(int64_t number, const char *whose, struct rondo_error *err)
+int run_check_sandbox(const struct loop_spec *spec, struct rondo_error *err)
 {
-    enum sandbox_tier tier = (enum sandbox_tier)number;
-    char reason[256];
-    if (tier == SANDBOX_NONE || sandbox_is_available(tier, reason)) {
+    struct body_sandbox missing;
+    if (body_has_sandbox(spec, &missing)) {
         return 0;
     }
-    const char *help = tier == SANDBOX_NAMESPACE
+    const char *help = missing.tier == SANDBOX_NAMESPACE
                            ? "install bubblewrap, or choose --sandbox landlock"
                            : "choose --sandbox namespace";
     return error_set(err, RONDO_ERR_UNSUPPORTED,
                      "%s cannot run: sandbox tier '%s' is not available here: %s. To go on, %s; "
                      "--sandbox none runs everything unprotected; `rondo doctor` says more",
-                     whose, sandbox_tier_name(tier), reason, help);
-}
-
-int run_check_sandbox(const struct loop_spec *spec, struct rondo_error *err)
-{
-    int r = spec->condition_count == 0
-                ? 0
-                : check_tier(spec->verifier_tier, "the exit conditions", err);
-    return r < 0 ? r : check_tier(spec->worker_tier, "the worker", err);
+                     missing.is_worker ? "the worker" : "the exit conditions",
+                     sandbox_tier_name(missing.tier), missing.reason, help);
 }
 
 static void add_condition(const struct loop_condition *condition, struct buf *out)
