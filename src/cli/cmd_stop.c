@@ -6,13 +6,12 @@
 #include "cli/exit_codes.h"
 #include "cli/report.h"
 #include "cli/session.h"
+#include "cli/steering.h"
 #include "cli/summary.h"
 #include "loop/stop.h"
 #include "store/find.h"
 
-#include <pwd.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /** How long to wait for the end. */
 #define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
@@ -37,16 +36,6 @@ const struct option_row stop_options[] = {
     OPTION_ROW_JSON(struct stop_values, "The run's result as a JSON object"),
     {0},
 };
-
-/** Who asks, for the journal: "ann@build7 812". */
-static void describe_self(char *ret_text, size_t size)
-{
-    char host[65] = "";
-    gethostname(host, sizeof(host) - 1);
-    const struct passwd *entry = getpwuid(geteuid()); /* Before any thread exists. */
-    snprintf(ret_text, size, "%s@%s %ld", entry == NULL ? "user" : entry->pw_name, host,
-             (long)getpid());
-}
 
 /** @return 1 when it has ended, 0 when not in time, or a negative code */
 static int wait_for_end(struct session *session, const char *run_id, int64_t timeout_ns,
@@ -89,7 +78,7 @@ static int print_end(struct session *session, const char *run_id, const struct s
 static int stop_run(struct session *session, const char *name, const struct stop_values *values)
 {
     char by[160];
-    describe_self(by, sizeof(by));
+    steering_describe_self(by, sizeof(by));
     struct rondo_error err = {0};
     struct store_run run;
     struct loop_parts parts = {.runtime = session->runtime};

@@ -163,6 +163,52 @@ const struct command commands[] = {
         .run = cmd_stop,
     },
     {
+        .name = "pause",
+        .synopsis = "[OPTION...] RUN",
+        .help = "Hold a run before its next iteration",
+        .description = "Lets the iteration under way end, and no further one begin, until `rondo "
+                       "continue` or `rondo resume`. Whoever executes the run in a terminal waits "
+                       "meanwhile. The time does not count against the run's time limit.",
+        .options = pause_options,
+        .completes = COMPLETE_RUN,
+        .run = cmd_pause,
+    },
+    {
+        .name = "continue",
+        .synopsis = "[OPTION...] RUN",
+        .help = "Let a paused run go on",
+        .description = "Ends the pause of a run. One that nobody executes any more is not executed "
+                       "by this; `rondo resume` does that.",
+        .options = continue_options,
+        .completes = COMPLETE_RUN,
+        .run = cmd_continue,
+    },
+    {
+        .name = "limit",
+        .synopsis = "[OPTION...] RUN",
+        .help = "Change the limits of a run while it goes on",
+        .description = "Changes limits in the options of a run that has not ended. They count from "
+                       "its next step on: the next iteration, or an agent's next model request. "
+                       "Limits of the administrator's policies stay.",
+        .examples = "rondo limit last --max-iterations 50\tgive it more room\n"
+                    "rondo limit last --max-cost none\tand money",
+        .options = limit_options,
+        .completes = COMPLETE_RUN,
+        .run = cmd_limit,
+    },
+    {
+        .name = "fork",
+        .synopsis = "[OPTION...] RUN [CHECKPOINT]",
+        .help = "Begin a new run where a checkpoint of another stands",
+        .description = "Makes a run that is a copy of another one up to a checkpoint: its number, "
+                       "or 'last', which is also the default. Nothing is executed; `rondo resume` "
+                       "goes on with it. Files in the workspace are those of today.",
+        .examples = "rondo fork last 3\ttry again from the third checkpoint",
+        .options = fork_options,
+        .completes = COMPLETE_RUN,
+        .run = cmd_fork,
+    },
+    {
         .name = "policy",
         .synopsis = "COMMAND [OPTION...]",
         .help = "Check, show, change, explain and test the policies of agents",

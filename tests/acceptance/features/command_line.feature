@@ -27,6 +27,10 @@ Feature: The command line as a newcomer meets it
       | logs        |
       | checkpoints |
       | stop        |
+      | pause       |
+      | continue    |
+      | limit       |
+      | fork        |
       | gc          |
       | doctor      |
       | version     |
