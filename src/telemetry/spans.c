@@ -278,10 +278,21 @@ static void end_execution(struct spans *spans, struct span_run *run, int64_t end
     buf_fini(&execution->events);
 }
 
+/**
+ * Whether the process died: who gives a run up in good order leaves nothing half done. A lease that
+ * was ended for a dead process looks like one that was given up.
+ */
+static bool is_dead_owner(const struct span_run *run, const struct journal_event *event)
+{
+    return (event->how != NULL && strcmp(event->how, "takeover") == 0) || run->call.is_open ||
+           run->verification.is_open || run->tool_count > 0 ||
+           (run->iteration.is_open && !run->iteration.is_body_done);
+}
+
 /** A process that died without a word was last seen alive at `alive_ns`. */
 static void end_former(struct spans *spans, struct span_run *run, const struct journal_event *event)
 {
-    bool is_dead = event->how != NULL && strcmp(event->how, "takeover") == 0;
+    bool is_dead = is_dead_owner(run, event);
     int64_t end_ns = event->alive_ns > run->last_ns ? event->alive_ns : run->last_ns;
     end_ns = end_ns > event->time_ns ? event->time_ns : end_ns;
     end_execution(spans, run, end_ns, is_dead ? "interrupted" : "parked", is_dead);

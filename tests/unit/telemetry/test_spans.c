@@ -264,6 +264,18 @@ static void a_killed_execution_ends_when_it_was_last_seen_alive(void **state)
     assert_int_equal(count_spans(world, "loop.iteration"), 2);
 }
 
+static void what_is_half_done_tells_that_its_process_died(void **state)
+{
+    struct world *world = *state;
+    static const struct told resumed[] = {
+        {9000, "run.claimed", "{\"epoch\":2,\"how\":\"resume\",\"alive_ns\":1795000000700000000}"},
+    };
+    run_told(world, killed);
+    run_told(world, resumed);
+    assert_string_equal(attribute(get_span(world, "invoke_agent bob", 0), "loop.stop_reason"),
+                        "{\"stringValue\":\"interrupted\"}");
+}
+
 static void a_later_execution_links_to_the_one_before(void **state)
 {
     struct world *world = *state;
@@ -521,6 +533,7 @@ int main(void)
         world_test(an_iteration_is_sent_when_the_next_one_begins),
         world_test(a_finished_iteration_settles_and_is_sent_once),
         world_test(a_killed_execution_ends_when_it_was_last_seen_alive),
+        world_test(what_is_half_done_tells_that_its_process_died),
         world_test(a_later_execution_links_to_the_one_before),
         world_test(a_parked_execution_is_no_error),
         world_test(a_run_that_nobody_executes_can_be_parked_by_hand),
