@@ -39,9 +39,9 @@ struct world {
     struct writer *writer;
     char owner[STORE_OWNER_SIZE];
 
-    uint64_t calls;   /* of the decorator so far */
-    uint64_t dies_at; /* from this call on nothing works; 0 = never */
-    bool has_effect;  /* that call takes effect */
+    _Atomic uint64_t calls; /* of the decorator so far */
+    uint64_t dies_at;       /* from this call on nothing works; 0 = never */
+    bool has_effect;        /* that call takes effect */
     struct monitor *monitor;
 };
 

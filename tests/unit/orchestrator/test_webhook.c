@@ -431,9 +431,9 @@ static void a_sink_that_does_not_answer_holds_no_other(void **state)
     add_sink(mail, "slow", "webhook", "/slow");
     add_sink(mail, "fast", "webhook", "/fast");
     monitor_stop(world->monitor);
+    world->now_ns = clock_now(clock_system());
     struct monitor_options options = {.writer = world->writer, .http = mail->http, .stall_ns = -1};
     assert_int_equal(monitor_start(&options, &world->monitor, NULL), 0);
-    world->now_ns = clock_now(clock_system());
     struct test_run run = world_run(world, "fixer", "");
     for (int i = 0; i < 5; i++) {
         world_limit_warning(world, &run, 10 + i);
@@ -459,11 +459,11 @@ static void two_servers_of_one_store_deliver_each_warning_once(void **state)
     http_peer_always(mail->peer, 200, NULL, "");
     add_sink(mail, "ops", "webhook", "/hook");
     monitor_stop(world->monitor);
+    world->now_ns = clock_now(clock_system());
     struct monitor_options options = {.writer = world->writer, .http = mail->http, .stall_ns = -1};
     struct monitor *other = NULL;
     assert_int_equal(monitor_start(&options, &world->monitor, NULL), 0);
     assert_int_equal(monitor_start(&options, &other, NULL), 0);
-    world->now_ns = clock_now(clock_system());
     struct test_run run = world_run(world, "fixer", "");
     for (int i = 0; i < 40; i++) {
         world_limit_warning(world, &run, 10 + i);
