@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/** Wrong tokens that one address may show each second. */
-#define FAILURES_PER_SECOND 10
+/** Of the requests that an address may send each second, one in so many may have a wrong token. */
+#define FAILURES_SHARE 20
 
 static char **dup_list(const char *const *list)
 {
@@ -60,8 +60,9 @@ static struct server *server_new(const struct server_options *options)
     server->names.listen = (const char *const *)server->listen;
     server->names.hosts = (const char *const *)server->hosts;
     unsigned per_second = options->requests_per_second;
-    server->rate = rate_new(per_second == 0 ? SERVER_DEFAULT_RATE : per_second);
-    server->failures = rate_new(FAILURES_PER_SECOND);
+    per_second = per_second == 0 ? SERVER_DEFAULT_RATE : per_second;
+    server->rate = rate_new(per_second);
+    server->failures = rate_new(per_second < FAILURES_SHARE ? 1 : per_second / FAILURES_SHARE);
     server->idempotency.store = runtime_store(options->runtime);
     server->started_ns = clock_monotonic(clock_system());
     server->busy_since_ns = clock_now(clock_system());

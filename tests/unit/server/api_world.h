@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A whole server on loopback over a store in memory, and a client that sends what it is told. */
+#pragma once
+
+/* cmocka needs these four before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "http_raw.h"
+#include "loop/runtime.h"
+#include "orchestrator/orchestrator.h"
+#include "os/file.h"
+#include "server/server.h"
+#include "server/token.h"
+#include "store/memory_store.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct world {
+    char folder[64];
+    char policy[96];
+    char work[96];
+    struct store *store;
+    struct runtime *runtime;
+    struct orchestrator *orchestrator;
+    struct metrics *metrics;
+    struct server *server;
+    const char *address;
+    char operate[TOKEN_SIZE];
+    char read[TOKEN_SIZE];
+    char administer[TOKEN_SIZE];
+    char other[TOKEN_SIZE]; /* operate, but another agent's */
+};
+
+/** An answer as it came. */
+struct answer {
+    int status;
+    struct buf all; /* head and body */
+    const char *body;
+    struct json_object *json; /* of the body, or NULL */
+};
+
+static inline void answer_fini(struct answer *answer)
+{
+    json_object_put(answer->json);
+    buf_fini(&answer->all);
+    *answer = (struct answer){0};
+}
+
+/** Send one request. @param token "" = none @param headers lines with their ends, or "" */
+static inline void ask(struct world *world, const char *method, const char *path, const char *token,
+                       const char *headers, const char *body, struct answer *ret_answer)
+{
+    auto_buf struct buf request = {0};
+    *ret_answer = (struct answer){0};
+    buf_printf(&request, "%s %s HTTP/1.1\r\nConnection: close\r\n", method, path);
+    if (strcasestr(headers, "Host:") == NULL) {
+        buf_printf(&request, "Host: %s\r\n", world->address);
+    }
+    if (token[0] != '\0') {
+        buf_printf(&request, "Authorization: Bearer %s\r\n", token);
+    }
+    if (body[0] != '\0' && strcasestr(headers, "Content-Type:") == NULL) {
+        buf_append_string(&request, "Content-Type: application/json\r\n");
+    }
+    if (body[0] != '\0') {
+        buf_printf(&request, "Content-Length: %zu\r\n", strlen(body));
+    }
+    buf_printf(&request, "%s\r\n%s", headers, body);
+    ret_answer->status = http_raw_ask(world->address, buf_string(&request), &ret_answer->all);
+    const char *end = strstr(buf_string(&ret_answer->all), "\r\n\r\n");
+    ret_answer->body = end == NULL ? "" : end + 4;
+    json_parse(ret_answer->body, strlen(ret_answer->body), &ret_answer->json, NULL);
+}
+
+/** Ask and hold the status against one. */
+static inline void expect(struct world *world, const char *method, const char *path,
+                          const char *token, const char *headers, const char *body, int status)
+{
+    struct answer answer;
+    ask(world, method, path, token, headers, body, &answer);
+    if (answer.status != status) {
+        print_error("%s %.100s: %s\n", method, path, buf_string(&answer.all));
+    }
+    assert_int_equal(answer.status, status);
+    answer_fini(&answer);
+}
+
+/** The member `code` of a problem. */
+static inline void expect_problem(struct world *world, const char *method, const char *path,
+                                  const char *token, const char *headers, const char *body,
+                                  const char *code)
+{
+    struct answer answer;
+    ask(world, method, path, token, headers, body, &answer);
+    if (strcmp(json_get_string(answer.json, "code", ""), code) != 0) {
+        print_error("%s %.100s: %s\n", method, path, buf_string(&answer.all));
+    }
+    assert_string_equal(json_get_string(answer.json, "code", ""), code);
+    assert_non_null(strstr(buf_string(&answer.all), "application/problem+json"));
+    assert_int_equal(json_get_int(answer.json, "status", 0), answer.status);
+    answer_fini(&answer);
+}
+
+static inline void make_token(struct world *world, const char *name, enum token_scope scope,
+                              const char *const *agents, char *ret_token)
+{
+    assert_int_equal(token_create(world->store, name, scope, agents, 0, ret_token, NULL), 0);
+}
+
+static inline int world_setup(void **state)
+{
+    static const char *const listen[] = {"127.0.0.1:0", NULL};
+    static const char *const fixer[] = {"fixer", NULL};
+    static const char *const stranger[] = {"stranger", NULL};
+    struct world *world = memory_new_zero(1, sizeof(*world));
+    struct rondo_error err = {0};
+    snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-api-XXXXXX");
+    assert_non_null(mkdtemp(world->folder));
+    snprintf(world->policy, sizeof(world->policy), "%s/rondo.cedar", world->folder);
+    snprintf(world->work, sizeof(world->work), "%s/work", world->folder);
+    world->store = store_memory_new(NULL);
+    struct runtime_options runtime = {
+        .store = world->store, .policy = world->policy, .is_policy_optional = true};
+    assert_int_equal(runtime_new(&runtime, &world->runtime, &err), 0);
+    struct orchestrator_options orchestrator = {
+        .runtime = world->runtime, .work_folder = world->work, .max_loops = 4, .drain_ns = -1};
+    assert_int_equal(orchestrator_start(&orchestrator, &world->orchestrator, &err), 0);
+    world->metrics = metrics_new();
+    struct server_options options = {
+        .runtime = world->runtime,
+        .orchestrator = world->orchestrator,
+        .metrics = world->metrics,
+        .policy_path = world->policy,
+        .workspace = world->folder,
+        .listen = listen,
+        .needs_token = true,
+        .requests_per_second = 100000,
+    };
+    int r = server_start(&options, &world->server, &err);
+    if (r < 0) {
+        print_error("%s\n", err.message);
+    }
+    assert_int_equal(r, 0);
+    world->address = server_address(world->server, 0);
+    make_token(world, "read", TOKEN_READ, NULL, world->read);
+    make_token(world, "operate", TOKEN_OPERATE, fixer, world->operate);
+    make_token(world, "administer", TOKEN_ADMINISTER, NULL, world->administer);
+    make_token(world, "other", TOKEN_OPERATE, stranger, world->other);
+    *state = world;
+    return 0;
+}
+
+static inline int world_teardown(void **state)
+{
+    struct world *world = *state;
+    server_stop(world->server);
+    orchestrator_stop(world->orchestrator);
+    runtime_free(world->runtime);
+    metrics_free(world->metrics);
+    store_close(world->store);
+    file_remove_tree(world->folder, NULL);
+    free(world);
+    return 0;
+}

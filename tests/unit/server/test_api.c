@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The API over loopback: who gets in, what is refused, and what runs look like. */
+#include "api_world.h"
+#include "server/router.h"
+#include "store/find.h"
+
+/** Time that a run may take. */
+#define PATIENCE_NS (20 * NS_PER_S)
+
+#define START                                                                        \
+    "{\"command\":[\"true\"],\"agent_id\":\"fixer\",\"sandbox\":\"none\","           \
+    "\"max_iterations\":2,\"prompt\":\"hello\",\"conditions\":[{\"name\":\"tests\"," \
+    "\"command\":\"false\"}],\"verifier_sandbox\":\"none\"}"
+
+/** Start a run and wait until it has ended. @param ret_id ID_SIZE bytes */
+static void run_once(struct world *world, char *ret_id)
+{
+    struct answer answer;
+    ask(world, "POST", "/v1/runs", world->operate, "", START, &answer);
+    if (answer.status != 201) {
+        print_error("%s\n", buf_string(&answer.all));
+    }
+    assert_int_equal(answer.status, 201);
+    snprintf(ret_id, ID_SIZE, "%s", json_get_string(answer.json, "run_id", ""));
+    answer_fini(&answer);
+    int64_t deadline = clock_monotonic(clock_system()) + PATIENCE_NS;
+    struct store_run run;
+    do {
+        assert_int_equal(world->store->ops->get_run(world->store, ret_id, &run, NULL), 0);
+        clock_sleep(clock_system(), 5 * NS_PER_MS, NULL);
+    } while ((run.summary.status == RONDO_RUNNING || run.owner[0] != '\0') &&
+             clock_monotonic(clock_system()) < deadline);
+    assert_int_equal(run.summary.status, RONDO_MAX_ITERATIONS);
+}
+
+/** The path of a route with values that nothing has. */
+static void fill_path(const char *pattern, struct buf *out)
+{
+    while (*pattern != '\0') {
+        size_t len = strcspn(pattern, "{");
+        buf_append(out, pattern, len);
+        pattern += len;
+        if (*pattern == '{') {
+            bool is_number = strncmp(pattern, "{number}", 8) == 0;
+            buf_append_string(out, is_number ? "1" : "01900000-0000-7000-8000-000000000000");
+            pattern += strcspn(pattern, "}") + 1;
+        }
+    }
+}
+
+static void every_route_wants_a_token_that_is_strong_enough(void **state)
+{
+    struct world *world = *state;
+    for (const struct route *route = routes; route->operation != NULL; route++) {
+        auto_buf struct buf path = {0};
+        fill_path(route->pattern, &path);
+        const char *at = buf_string(&path);
+        if (route->is_public) {
+            continue;
+        }
+        expect_problem(world, route->method, at, "", "", "", "unauthorized");
+        expect_problem(world, route->method, at, "rondo_wrong", "", "", "unauthorized");
+        if (route->scope > TOKEN_READ) {
+            expect_problem(world, route->method, at, world->read, "", "", "forbidden");
+        }
+        if (route->needs_all_agents || route->scope > TOKEN_OPERATE) {
+            expect_problem(world, route->method, at, world->operate, "", "", "forbidden");
+        }
+    }
+}
+
+static void an_answer_without_a_token_says_which_scheme(void **state)
+{
+    struct answer answer;
+    ask(*state, "GET", "/v1/runs", "", "", "", &answer);
+    assert_non_null(strstr(buf_string(&answer.all), "WWW-Authenticate: Bearer"));
+    assert_non_null(strstr(buf_string(&answer.all), "X-Content-Type-Options: nosniff"));
+    assert_non_null(strstr(buf_string(&answer.all), "frame-ancestors 'none'"));
+    assert_non_null(strstr(buf_string(&answer.all), "Cache-Control: no-store"));
+    answer_fini(&answer);
+}
+
+static void a_foreign_name_or_page_is_refused(void **state)
+{
+    struct world *world = *state;
+    const char *token = world->administer;
+    expect_problem(world, "GET", "/v1/runs", token, "Host: evil.example\r\n", "", "bad_host");
+    expect_problem(world, "GET", "/healthz", "", "Host: evil.example:80\r\n", "", "bad_host");
+    expect(world, "GET", "/v1/runs", token, "Host: localhost:1\r\n", "", 200);
+    expect(world, "GET", "/v1/runs", token, "Host: [::1]:7466\r\n", "", 200);
+    expect_problem(world, "GET", "/v1/runs", token, "Origin: http://evil.example\r\n", "",
+                   "bad_origin");
+    expect_problem(world, "GET", "/v1/runs", token, "Origin: null\r\n", "", "bad_origin");
+    expect_problem(world, "GET", "/v1/runs", token, "Sec-Fetch-Site: cross-site\r\n", "",
+                   "bad_origin");
+    expect(world, "GET", "/v1/runs", token, "Sec-Fetch-Site: same-origin\r\n", "", 200);
+    auto_buf struct buf same = {0};
+    buf_printf(&same, "Origin: http://%s\r\n", world->address);
+    expect(world, "GET", "/v1/runs", token, buf_string(&same), "", 200);
+}
+
+static void paths_that_climb_lead_nowhere(void **state)
+{
+    struct world *world = *state;
+    static const char *const paths[] = {
+        "/../etc/passwd",
+        "/..%2f..%2fetc%2fpasswd",
+        "/%2e%2e/x",
+        "/v1/runs/..%2f..",
+        "/v1/runs/%00aaaaaaaaaaaaa",
+        "/v1/runs/%zz",
+        "//v1/runs",
+        "/v1/runs/",
+        "/v1/runs/a/b/c/d/e",
+        "/v1/../v1/runs/%2e%2e",
+        "/v1/runs/aaaaaaaaaaaa%2fstop",
+        "/v1/runs/last",
+    };
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        expect_problem(world, "GET", paths[i], world->read, "", "", "not_found");
+    }
+    struct answer answer;
+    ask(world, "DELETE", "/v1/runs", world->administer, "", "", &answer);
+    assert_int_equal(answer.status, 405);
+    assert_non_null(strstr(buf_string(&answer.all), "Allow: GET, HEAD, POST"));
+    answer_fini(&answer);
+}
+
+static void bodies_that_are_wrong_are_named(void **state)
+{
+    struct world *world = *state;
+    const char *token = world->operate;
+    expect_problem(world, "POST", "/v1/runs", token, "", "", "malformed");
+    expect_problem(world, "POST", "/v1/runs", token, "", "[]", "malformed");
+    expect_problem(world, "POST", "/v1/runs", token, "", "{\"command\":", "malformed");
+    expect_problem(world, "POST", "/v1/runs", token, "",
+                   "{\"command\":[\"true\"],\"command\":[\"rm\"]}", "malformed");
+    expect_problem(world, "POST", "/v1/runs", token, "", "{\"command\":[\"a\"],\"x\":1}",
+                   "invalid");
+    expect_problem(world, "POST", "/v1/runs", token, "Content-Type: text/plain\r\n", START,
+                   "unsupported_media_type");
+    expect_problem(world, "POST", "/v1/runs", token, "",
+                   "{\"command\":[\"true\"],\"agent_id\":\"stranger\"}", "forbidden");
+    expect_problem(world, "GET", "/v1/runs?nonsense=1", token, "", "", "malformed");
+    expect_problem(world, "GET", "/v1/runs?limit=1&limit=2", token, "", "", "malformed");
+    expect_problem(world, "GET", "/v1/runs?limit=501", token, "", "", "malformed");
+    expect(world, "GET", "/v1/runs?limit=500", token, "", "", 200);
+    expect_problem(world, "GET", "/v1/runs?status=nothing", token, "", "", "malformed");
+    expect_problem(world, "GET", "/v1/runs?cursor=00ff", token, "", "", "malformed");
+    expect_problem(world, "POST", "/v1/runs", token, "Idempotency-Key: a b\r\n", START,
+                   "malformed");
+}
+
+static void a_run_is_started_once_for_one_key(void **state)
+{
+    struct world *world = *state;
+    struct answer first;
+    struct answer again;
+    ask(world, "POST", "/v1/runs", world->operate, "Idempotency-Key: k1\r\n", START, &first);
+    assert_int_equal(first.status, 201);
+    assert_non_null(strstr(buf_string(&first.all), "Location: /v1/runs/"));
+    ask(world, "POST", "/v1/runs", world->operate, "Idempotency-Key: k1\r\n", START, &again);
+    assert_int_equal(again.status, 201);
+    assert_non_null(strstr(buf_string(&again.all), "Idempotency-Replayed: true"));
+    assert_non_null(strstr(buf_string(&again.all), "Location: /v1/runs/"));
+    assert_string_equal(json_get_string(first.json, "run_id", "1"),
+                        json_get_string(again.json, "run_id", "2"));
+    answer_fini(&first);
+    answer_fini(&again);
+    expect_problem(world, "POST", "/v1/runs", world->operate, "Idempotency-Key: k1\r\n",
+                   "{\"command\":[\"false\"],\"agent_id\":\"fixer\"}", "idempotency_mismatch");
+}
+
+static void a_run_shows_everything_about_itself(void **state)
+{
+    static const char *const parts[] = {"",
+                                        "/events",
+                                        "/checkpoints",
+                                        "/limits",
+                                        "/conditions",
+                                        "/conversation",
+                                        "/checkpoints/latest",
+                                        "/events?order=desc&limit=3"};
+    struct world *world = *state;
+    char id[ID_SIZE];
+    char path[160];
+    run_once(world, id);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        snprintf(path, sizeof(path), "/v1/runs/%s%s", id, parts[i]);
+        struct answer answer;
+        ask(world, "GET", path, world->read, "", "", &answer);
+        if (answer.status != 200 || answer.json == NULL) {
+            print_error("%s: %s\n", path, buf_string(&answer.all));
+        }
+        assert_int_equal(answer.status, 200);
+        assert_non_null(answer.json);
+        answer_fini(&answer);
+        expect_problem(world, "GET", path, world->other, "", "", "not_found");
+    }
+    struct answer answer;
+    snprintf(path, sizeof(path), "/v1/runs/%.13s", id);
+    ask(world, "GET", path, world->read, "", "", &answer);
+    assert_string_equal(json_get_string(answer.json, "status", ""), "max_iterations");
+    assert_string_equal(json_get_string(answer.json, "kind", ""), "command");
+    assert_string_equal(json_get_string(answer.json, "prompt", ""), "hello");
+    assert_int_equal(json_get_int(answer.json, "iteration", 0), 2);
+    answer_fini(&answer);
+    snprintf(path, sizeof(path), "/v1/runs/%s/stop", id);
+    expect_problem(world, "POST", path, world->operate, "", "", "conflict");
+    expect_problem(world, "POST", path, world->other, "", "", "not_found");
+    snprintf(path, sizeof(path), "/v1/runs/%s/limits", id);
+    expect_problem(world, "POST", path, world->operate, "", "{\"max_cost\":-1}", "invalid");
+    expect_problem(world, "POST", path, world->operate, "", "{}", "invalid");
+}
+
+/** All seqs that pages of a run's events show, one after the other. */
+static size_t walk_events(struct world *world, const char *id, const char *order, int64_t *seqs)
+{
+    int64_t next = -1;
+    size_t count = 0;
+    bool is_down = strcmp(order, "desc") == 0;
+    do {
+        char path[200];
+        char place[48] = "";
+        if (next >= 0) {
+            snprintf(place, sizeof(place), "&%s=%lld", is_down ? "before" : "after",
+                     (long long)next);
+        }
+        snprintf(path, sizeof(path), "/v1/runs/%s/events?limit=4&order=%s%s", id, order, place);
+        struct answer answer;
+        struct json_object *events = NULL;
+        ask(world, "GET", path, world->read, "", "", &answer);
+        assert_int_equal(answer.status, 200);
+        assert_true(json_object_object_get_ex(answer.json, "events", &events));
+        for (size_t i = 0; i < json_object_array_length(events); i++) {
+            seqs[count++] = json_get_int(json_object_array_get_idx(events, i), "seq", 0);
+        }
+        next = json_get_int(answer.json, "next", -1);
+        answer_fini(&answer);
+    } while (next >= 0);
+    return count;
+}
+
+static void pages_of_events_have_each_event_once(void **state)
+{
+    struct world *world = *state;
+    char id[ID_SIZE];
+    int64_t up[200];
+    int64_t down[200];
+    run_once(world, id);
+    size_t count = walk_events(world, id, "asc", up);
+    assert_int_equal(walk_events(world, id, "desc", down), count);
+    assert_true(count > 8);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(up[i], (int64_t)i + 1);
+        assert_int_equal(down[i], (int64_t)(count - i));
+    }
+}
+
+static void pages_of_runs_have_each_run_once(void **state)
+{
+    static const char *const sorts[] = {"created", "updated", "agent", "status", "tokens", "cost"};
+    struct world *world = *state;
+    char id[ID_SIZE];
+    for (int i = 0; i < 5; i++) {
+        run_once(world, id);
+    }
+    for (size_t s = 0; s < sizeof(sorts) / sizeof(sorts[0]); s++) {
+        char seen[64][ID_SIZE];
+        size_t count = 0;
+        auto_buf struct buf cursor = {0};
+        do {
+            auto_buf struct buf path = {0};
+            buf_printf(&path, "/v1/runs?limit=2&sort=%s%s%s", sorts[s],
+                       cursor.len > 0 ? "&cursor=" : "", buf_string(&cursor));
+            struct answer answer;
+            struct json_object *runs = NULL;
+            ask(world, "GET", buf_string(&path), world->read, "", "", &answer);
+            assert_int_equal(answer.status, 200);
+            json_object_object_get_ex(answer.json, "runs", &runs);
+            for (size_t i = 0; i < json_object_array_length(runs); i++) {
+                snprintf(seen[count++], ID_SIZE, "%s",
+                         json_get_string(json_object_array_get_idx(runs, i), "run_id", ""));
+                for (size_t j = 0; j + 1 < count; j++) {
+                    assert_string_not_equal(seen[j], seen[count - 1]);
+                }
+            }
+            buf_clear(&cursor);
+            buf_append_string(&cursor, json_get_string(answer.json, "next_cursor", ""));
+            answer_fini(&answer);
+        } while (cursor.len > 0);
+        assert_true(count >= 5);
+    }
+    struct answer answer;
+    ask(world, "GET", "/v1/runs", world->other, "", "", &answer);
+    assert_non_null(strstr(answer.body, "\"runs\":[]"));
+    assert_non_null(strstr(answer.body, "\"total\":0"));
+    answer_fini(&answer);
+}
+
+static void policies_are_checked_put_in_force_and_explained(void **state)
+{
+    struct world *world = *state;
+    struct answer answer;
+    const char *token = world->administer;
+    expect(world, "POST", "/v1/policies/check", token, "", "{\"text\":\"nonsense\"}", 200);
+    expect_problem(world, "PUT", "/v1/policies", token, "", "{\"text\":\"nonsense\"}", "invalid");
+    ask(world, "PUT", "/v1/policies", token, "",
+        "{\"text\":\"permit (principal, action, resource);\"}", &answer);
+    assert_int_equal(answer.status, 200);
+    assert_string_equal(json_get_string(answer.json, "by", ""), "token administer (api)");
+    auto_buf struct buf match = {0};
+    buf_printf(&match, "If-Match: \"%s\"\r\n", json_get_string(answer.json, "sha256", ""));
+    answer_fini(&answer);
+    const char *next =
+        "{\"text\":\"permit (principal, action, resource);\\n@id(\\\"five\\\") forbid (principal, "
+        "action == Action::\\\"iterate\\\", resource) when { context.iteration >= 5 };\"}";
+    expect(world, "PUT", "/v1/policies", token, buf_string(&match), next, 200);
+    expect_problem(world, "PUT", "/v1/policies", token, buf_string(&match), next, "conflict");
+    ask(world, "GET", "/v1/policies", token, "", "", &answer);
+    struct json_object *limits = NULL;
+    json_object_object_get_ex(answer.json, "limits", &limits);
+    assert_int_equal(json_get_int(limits, "iterations", 0), 5);
+    answer_fini(&answer);
+    ask(world, "POST", "/v1/policies/explain", token, "",
+        "{\"agent_id\":\"fixer\",\"action\":\"iterate\",\"context\":{\"iteration\":5}}", &answer);
+    assert_string_equal(json_get_string(answer.json, "verdict", ""), "deny");
+    answer_fini(&answer);
+    expect(world, "GET", "/v1/policies/history?limit=1", token, "", "", 200);
+    expect(world, "GET", "/v1/policies/history/1", token, "", "", 200);
+    expect_problem(world, "GET", "/v1/policies/history/99", token, "", "", "not_found");
+}
+
+static void the_service_tells_how_it_is(void **state)
+{
+    struct world *world = *state;
+    expect(world, "GET", "/healthz", "", "", "", 200);
+    expect(world, "GET", "/readyz", "", "", "", 200);
+    expect(world, "GET", "/ping", "", "", "", 200);
+    expect(world, "GET", "/v1/openapi.json", "", "", "", 200);
+    expect(world, "GET", "/v1/me", world->other, "", "", 200);
+    expect(world, "GET", "/v1/health", world->read, "", "", 200);
+    expect(world, "GET", "/metrics", world->read, "", "", 200);
+    expect(world, "GET", "/v1/warnings", world->read, "", "", 200);
+    expect(world, "GET", "/v1/sinks", world->administer, "", "", 200);
+    expect(world, "GET", "/v1/deliveries?dead=true", world->administer, "", "", 200);
+    expect(world, "GET", "/v1/events?after=0", world->read, "", "", 200);
+    struct answer answer;
+    ask(world, "GET", "/v1/tokens", world->administer, "", "", &answer);
+    assert_non_null(strstr(answer.body, "\"name\":\"operate\""));
+    assert_null(strstr(answer.body, "rondo_"));
+    answer_fini(&answer);
+}
+
+static void a_sink_keeps_its_secret(void **state)
+{
+    struct world *world = *state;
+    struct answer answer;
+    const char *token = world->administer;
+    ask(world, "PUT", "/v1/sinks/ops", token, "",
+        "{\"kind\":\"webhook\",\"url\":\"https://hooks.example.com/secret-path\"}", &answer);
+    if (answer.status != 201) {
+        print_error("%s\n", buf_string(&answer.all));
+    }
+    assert_int_equal(answer.status, 201);
+    assert_non_null(strstr(answer.body, "whsec_"));
+    answer_fini(&answer);
+    ask(world, "GET", "/v1/sinks", token, "", "", &answer);
+    assert_null(strstr(answer.body, "whsec_"));
+    assert_null(strstr(answer.body, "secret-path"));
+    answer_fini(&answer);
+    expect(world, "DELETE", "/v1/sinks/ops", token, "", "", 204);
+    expect_problem(world, "DELETE", "/v1/sinks/ops", token, "", "", "not_found");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_route_wants_a_token_that_is_strong_enough),
+        cmocka_unit_test(an_answer_without_a_token_says_which_scheme),
+        cmocka_unit_test(a_foreign_name_or_page_is_refused),
+        cmocka_unit_test(paths_that_climb_lead_nowhere),
+        cmocka_unit_test(bodies_that_are_wrong_are_named),
+        cmocka_unit_test(a_run_is_started_once_for_one_key),
+        cmocka_unit_test(a_run_shows_everything_about_itself),
+        cmocka_unit_test(pages_of_events_have_each_event_once),
+        cmocka_unit_test(pages_of_runs_have_each_run_once),
+        cmocka_unit_test(policies_are_checked_put_in_force_and_explained),
+        cmocka_unit_test(the_service_tells_how_it_is),
+        cmocka_unit_test(a_sink_keeps_its_secret),
+    };
+    return cmocka_run_group_tests(tests, world_setup, world_teardown);
+}

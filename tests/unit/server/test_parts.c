@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The parts of the server that need no socket. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "server/access.h"
+#include "server/idempotency.h"
+#include "server/openapi.h"
+#include "server/problem.h"
+#include "server/rate.h"
+#include "server/router.h"
+#include "server/run_cursor.h"
+#include "server/strict_json.h"
+#include "store/memory_store.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- Routes --------------------------------------------------------------------------------- */
+
+static void a_path_is_matched_and_decoded(void **state)
+{
+    struct route_match match;
+    (void)state;
+    assert_int_equal(router_match(routes, "GET", "/v1/runs/a%62c", &match), ROUTE_FOUND);
+    assert_string_equal(match.route->operation, "getRun");
+    assert_string_equal(route_value(&match, "run"), "abc");
+    assert_int_equal(router_match(routes, "HEAD", "/v1/runs", &match), ROUTE_FOUND);
+    assert_int_equal(router_match(routes, "PUT", "/v1/runs", &match), ROUTE_OTHER_METHOD);
+    assert_string_equal(match.allow, "GET, HEAD, POST");
+    assert_int_equal(router_match(routes, "GET", "/v1/policies/history", &match), ROUTE_FOUND);
+    assert_string_equal(match.route->operation, "listPolicyChanges");
+    static const char *const nowhere[] = {"",
+                                          "v1/runs",
+                                          "/v1/runs/",
+                                          "/v1//runs",
+                                          "/v1/runs/..",
+                                          "/v1/runs/%2e%2e",
+                                          "/v1/runs/%2f",
+                                          "/v1/runs/%5c",
+                                          "/v1/runs/%0a",
+                                          "/v1/runs/%ff",
+                                          "/v1/runs/%4",
+                                          "/v1/runs/%"};
+    for (size_t i = 0; i < COUNT(nowhere); i++) {
+        assert_int_equal(router_match(routes, "GET", nowhere[i], &match), ROUTE_UNKNOWN);
+    }
+}
+
+static void a_value_is_as_long_as_its_limit(void **state)
+{
+    char path[ROUTE_VALUE_SIZE + 32];
+    struct route_match match;
+    (void)state;
+    snprintf(path, sizeof(path), "/v1/runs/%0*d", ROUTE_VALUE_SIZE - 1, 0);
+    assert_int_equal(router_match(routes, "GET", path, &match), ROUTE_FOUND);
+    snprintf(path, sizeof(path), "/v1/runs/%0*d", ROUTE_VALUE_SIZE, 0);
+    assert_int_equal(router_match(routes, "GET", path, &match), ROUTE_UNKNOWN);
+}
+
+static struct json_object *member(struct json_object *object, const char *name)
+{
+    struct json_object *value = NULL;
+    json_object_object_get_ex(object, name, &value);
+    return value;
+}
+
+/** Parameters of an operation that stand in the query, held against a route's list. */
+static size_t check_parameters(struct json_object *operation, const struct route *route)
+{
+    struct json_object *list = member(operation, "parameters");
+    size_t count = 0;
+    for (size_t i = 0; list != NULL && i < json_object_array_length(list); i++) {
+        struct json_object *parameter = json_object_array_get_idx(list, i);
+        if (strcmp(json_get_string(parameter, "in", ""), "query") == 0) {
+            count++;
+            assert_true(route_list_has(route->query, json_get_string(parameter, "name", "")));
+        }
+    }
+    return count;
+}
+
+static void the_description_has_every_route_and_no_other(void **state)
+{
+    size_t len = 0;
+    size_t described = 0;
+    size_t count = 0;
+    auto_json struct json_object *root = NULL;
+    const char *text = openapi_text(&len);
+    (void)state;
+    assert_int_equal(json_parse(text, len, &root, NULL), 0);
+    struct json_object *paths = member(root, "paths");
+    for (const struct route *route = routes; route->operation != NULL; route++, count++) {
+        char method[8] = "";
+        for (size_t i = 0; route->method[i] != '\0'; i++) {
+            method[i] = (char)(route->method[i] | 0x20);
+        }
+        struct json_object *operation = member(member(paths, route->pattern), method);
+        assert_non_null(operation);
+        assert_string_equal(json_get_string(operation, "operationId", ""), route->operation);
+        assert_string_equal(json_get_string(operation, "x-rondo-scope", "none"),
+                            route->is_public ? "none" : token_scope_name(route->scope));
+        size_t listed = 0;
+        for (const char *at = route->query; at != NULL && *at != '\0'; at++) {
+            listed += at == route->query || at[-1] == ',';
+        }
+        assert_int_equal(check_parameters(operation, route), listed);
+        struct json_object *body = member(operation, "requestBody");
+        assert_int_equal(body != NULL, route->body != ROUTE_NO_BODY);
+        assert_int_equal(json_get_bool(body, "required", false), route->body == ROUTE_NEEDS_BODY);
+    }
+    struct json_object_iterator at = json_object_iter_begin(paths);
+    struct json_object_iterator end = json_object_iter_end(paths);
+    for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+        described += (size_t)json_object_object_length(json_object_iter_peek_value(&at));
+    }
+    assert_int_equal(described, count);
+}
+
+static void the_description_knows_every_problem(void **state)
+{
+    size_t len = 0;
+    auto_json struct json_object *root = NULL;
+    (void)state;
+    const char *text = openapi_text(&len);
+    assert_int_equal(json_parse(text, len, &root, NULL), 0);
+    struct json_object *schema = member(member(member(root, "components"), "schemas"), "Problem");
+    struct json_object *codes = member(member(member(schema, "properties"), "code"), "enum");
+    assert_int_equal(json_object_array_length(codes), PROBLEM_CODE_COUNT);
+    for (int i = 0; i < PROBLEM_CODE_COUNT; i++) {
+        assert_string_equal(json_object_get_string(json_object_array_get_idx(codes, (size_t)i)),
+                            problem_name((enum problem_code)i));
+    }
+}
+
+/* ---- Who ------------------------------------------------------------------------------------ */
+
+static void only_our_names_are_ours(void **state)
+{
+    static const char *const listen[] = {"10.0.0.5:7466", "[fd00::1]:7466", "unix:/run/x", NULL};
+    static const char *const hosts[] = {"rondo.example", NULL};
+    static const char *const ours[] = {"localhost",   "LOCALHOST:80",      "127.0.0.1:1",
+                                       "[::1]",       "[::1]:7466",        "10.0.0.5",
+                                       "[fd00::1]:9", "rondo.example:443", "Rondo.Example."};
+    static const char *const others[] = {
+        "",          "evil.example", "localhost.evil.example", "127.0.0.1.evil.example",
+        "127.0.0.2", "localhost:8x", "localhost:123456",       "[::1",
+        "[::1]x",    "unix",         "user@localhost",         "rondo.example.evil"};
+    struct access_names names = {listen, hosts};
+    (void)state;
+    for (size_t i = 0; i < COUNT(ours); i++) {
+        assert_true(access_is_our_host(&names, ours[i]));
+    }
+    for (size_t i = 0; i < COUNT(others); i++) {
+        assert_false(access_is_our_host(&names, others[i]));
+    }
+    assert_false(access_is_our_host(&names, NULL));
+}
+
+static void an_origin_is_ours_with_name_and_port(void **state)
+{
+    (void)state;
+    assert_true(access_is_same_origin("http://localhost:7466", "localhost:7466"));
+    assert_true(access_is_same_origin("https://rondo.example", "rondo.example:443"));
+    assert_false(access_is_same_origin("http://localhost:1", "localhost:7466"));
+    assert_false(access_is_same_origin("http://localhost", "localhost:7466"));
+    assert_false(access_is_same_origin("null", "localhost:7466"));
+    assert_false(access_is_same_origin("http://evil", "localhost:7466"));
+    assert_false(access_is_same_origin("file://localhost:7466", "localhost:7466"));
+}
+
+static void a_token_counts_until_it_is_revoked_or_over(void **state)
+{
+    static const char *const agents[] = {"a", "b", NULL};
+    struct store *store = store_memory_new(NULL);
+    struct token_grant grant;
+    char token[TOKEN_SIZE];
+    char second[TOKEN_SIZE];
+    (void)state;
+    assert_int_equal(token_create(store, "ci", TOKEN_OPERATE, agents, 1000, token, NULL), 0);
+    assert_int_equal(strlen(token), 6 + 43);
+    assert_int_equal(token_create(store, "ci", TOKEN_READ, NULL, 0, second, NULL),
+                     RONDO_ERR_INVALID);
+    assert_int_equal(token_check(store, token, 999, &grant, NULL), 0);
+    assert_int_equal(grant.scope, TOKEN_OPERATE);
+    assert_string_equal(grant.name, "token ci");
+    assert_true(token_grant_covers(&grant, "a"));
+    assert_false(token_grant_covers(&grant, "c"));
+    token_grant_fini(&grant);
+    assert_int_equal(token_check(store, token, 1000, &grant, NULL), 0);
+    assert_int_equal(grant.scope, TOKEN_NONE);
+    token[10] = token[10] == 'A' ? 'B' : 'A';
+    assert_int_equal(token_check(store, token, 1, &grant, NULL), 0);
+    assert_int_equal(grant.scope, TOKEN_NONE);
+    assert_int_equal(token_create(store, "x y", TOKEN_READ, NULL, 0, second, NULL),
+                     RONDO_ERR_INVALID);
+    assert_int_equal(token_create(store, "two", TOKEN_READ, NULL, 0, second, NULL), 0);
+    assert_int_equal(token_revoke(store, "two", NULL), 0);
+    assert_int_equal(token_revoke(store, "two", NULL), RONDO_ERR_NOT_FOUND);
+    assert_int_equal(token_check(store, second, 1, &grant, NULL), 0);
+    assert_int_equal(grant.scope, TOKEN_NONE);
+    auto_buf struct buf list = {0};
+    assert_int_equal(token_list(store, &list, NULL), 0);
+    assert_non_null(strstr(buf_string(&list), "\"agents\":[\"a\",\"b\"]"));
+    assert_null(strstr(buf_string(&list), "two"));
+    store_close(store);
+}
+
+static void a_bucket_empties_and_fills(void **state)
+{
+    struct rate *rate = rate_new(2);
+    int64_t wait = 0;
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        assert_true(rate_take(rate, "a", 0, &wait));
+    }
+    assert_false(rate_take(rate, "a", 0, &wait));
+    assert_int_equal(wait, 1);
+    assert_true(rate_take(rate, "b", 0, &wait));
+    assert_true(rate_take(rate, "a", NS_PER_S / 2, &wait));
+    assert_false(rate_take(rate, "a", NS_PER_S / 2, &wait));
+    assert_true(rate_take(rate, "a", INT64_C(4000000000000000000), &wait));
+    rate_free(rate);
+}
+
+static void many_names_do_not_free_the_one_that_is_busy(void **state)
+{
+    struct rate *rate = rate_new(1);
+    int64_t wait = 0;
+    size_t taken = 0;
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        char name[16];
+        taken += rate_take(rate, "busy", i, &wait);
+        snprintf(name, sizeof(name), "n%d", i);
+        rate_take(rate, name, i, &wait);
+    }
+    assert_int_equal(taken, 2);
+    rate_free(rate);
+}
+
+/* ---- Again ---------------------------------------------------------------------------------- */
+
+static void a_key_gives_its_answer_again(void **state)
+{
+    struct store *store = store_memory_new(NULL);
+    struct idempotency ours = {store, "one"};
+    struct idempotency other = {store, "two"};
+    struct idempotency_request request = {"me", "key", "POST", "/v1/runs", "{}", 2};
+    struct idempotency_slot slot;
+    struct idempotency_answer answer = {201, (char[]){"/x"}, (char[]){"{\"a\":1}"}};
+    struct idempotency_answer got = {0};
+    enum idempotency_outcome outcome;
+    (void)state;
+    assert_int_equal(idempotency_begin(&ours, &request, 1, &outcome, &slot, &got, NULL), 0);
+    assert_int_equal(outcome, IDEMPOTENCY_NEW);
+    struct idempotency_slot unused;
+    assert_int_equal(idempotency_begin(&ours, &request, 2, &outcome, &unused, &got, NULL), 0);
+    assert_int_equal(outcome, IDEMPOTENCY_UNDER_WAY);
+    assert_int_equal(idempotency_begin(&other, &request, 2, &outcome, &unused, &got, NULL), 0);
+    assert_int_equal(outcome, IDEMPOTENCY_LOST);
+    assert_int_equal(idempotency_finish(&ours, &slot, &answer, NULL), 0);
+    assert_int_equal(idempotency_begin(&other, &request, 3, &outcome, &unused, &got, NULL), 0);
+    assert_int_equal(outcome, IDEMPOTENCY_REPLAY);
+    assert_int_equal(got.status, 201);
+    assert_string_equal(got.location, "/x");
+    assert_string_equal(got.body, "{\"a\":1}");
+    idempotency_answer_fini(&got);
+    request.body = "[]";
+    assert_int_equal(idempotency_begin(&ours, &request, 4, &outcome, &unused, &got, NULL), 0);
+    assert_int_equal(outcome, IDEMPOTENCY_MISMATCH);
+    request.caller = "you";
+    assert_int_equal(idempotency_begin(&ours, &request, 5, &outcome, &slot, &got, NULL), 0);
+    assert_int_equal(outcome, IDEMPOTENCY_NEW);
+    idempotency_forget(&ours, &slot);
+    assert_int_equal(idempotency_begin(&ours, &request, 6, &outcome, &slot, &got, NULL), 0);
+    assert_int_equal(outcome, IDEMPOTENCY_NEW);
+    store_close(store);
+}
+
+static void a_key_is_free_again_after_a_day(void **state)
+{
+    struct store *store = store_memory_new(NULL);
+    struct idempotency ours = {store, "one"};
+    struct idempotency_request request = {"me", "key", "POST", "/v1/runs", "{}", 2};
+    struct idempotency_slot slot;
+    struct idempotency_answer got = {0};
+    enum idempotency_outcome outcome;
+    (void)state;
+    idempotency_begin(&ours, &request, 1, &outcome, &slot, &got, NULL);
+    idempotency_begin(&ours, &request, IDEMPOTENCY_KEEP_NS, &outcome, &slot, &got, NULL);
+    assert_int_equal(outcome, IDEMPOTENCY_UNDER_WAY);
+    idempotency_begin(&ours, &request, IDEMPOTENCY_KEEP_NS + 1, &outcome, &slot, &got, NULL);
+    assert_int_equal(outcome, IDEMPOTENCY_NEW);
+    idempotency_prune(&ours, 3 * IDEMPOTENCY_KEEP_NS);
+    idempotency_begin(&ours, &request, IDEMPOTENCY_KEEP_NS + 2, &outcome, &slot, &got, NULL);
+    assert_int_equal(outcome, IDEMPOTENCY_NEW);
+    store_close(store);
+}
+
+static void a_key_has_visible_characters(void **state)
+{
+    char key[LIMIT_IDEMPOTENCY_KEY + 2];
+    (void)state;
+    memset(key, 'k', sizeof(key));
+    key[LIMIT_IDEMPOTENCY_KEY + 1] = '\0';
+    assert_false(idempotency_key_is_valid(key));
+    key[LIMIT_IDEMPOTENCY_KEY] = '\0';
+    assert_true(idempotency_key_is_valid(key));
+    assert_false(idempotency_key_is_valid(""));
+    assert_false(idempotency_key_is_valid("a b"));
+    assert_false(idempotency_key_is_valid("\xc3\xa9"));
+}
+
+/* ---- Texts ---------------------------------------------------------------------------------- */
+
+static void a_member_that_is_there_twice_is_refused(void **state)
+{
+    static const char *const good[] = {"{}", "{\"a:b\":\":\",\"c\":{\"a:b\":[{\"x\":1}]}}",
+                                       "{\"\\\":\":\"\\\\\"}", "[1]"};
+    static const char *const bad[] = {"{\"a\":1,\"a\":2}", "{\"b\":[{\"a\":1,\"\\u0061\":2}]}",
+                                      "{\"a\":1", ""};
+    struct json_object *value = NULL;
+    (void)state;
+    for (size_t i = 0; i < COUNT(good); i++) {
+        assert_int_equal(strict_json_parse(good[i], strlen(good[i]), &value, NULL), 0);
+        json_object_put(value);
+    }
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        assert_int_equal(strict_json_parse(bad[i], strlen(bad[i]), &value, NULL),
+                         RONDO_ERR_INVALID);
+    }
+}
+
+static void a_cursor_belongs_to_its_order(void **state)
+{
+    struct store_run_place place = {-7, "agent.x", "01900000-0000-7000-8000-000000000000"};
+    struct store_run_place got;
+    auto_buf struct buf text = {0};
+    (void)state;
+    run_cursor_write(&place, STORE_BY_AGENT, true, &text);
+    assert_true(run_cursor_read(buf_string(&text), STORE_BY_AGENT, true, &got));
+    assert_int_equal(got.number, -7);
+    assert_string_equal(got.text, "agent.x");
+    assert_string_equal(got.id, place.id);
+    assert_false(run_cursor_read(buf_string(&text), STORE_BY_COST, true, &got));
+    assert_false(run_cursor_read(buf_string(&text), STORE_BY_AGENT, false, &got));
+    static const char *const bad[] = {"", "zz", "0", "00", "302e302e", "302e302e312e78"};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        assert_false(run_cursor_read(bad[i], STORE_BY_CREATED, false, &got));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_path_is_matched_and_decoded),
+        cmocka_unit_test(a_value_is_as_long_as_its_limit),
+        cmocka_unit_test(the_description_has_every_route_and_no_other),
+        cmocka_unit_test(the_description_knows_every_problem),
+        cmocka_unit_test(only_our_names_are_ours),
+        cmocka_unit_test(an_origin_is_ours_with_name_and_port),
+        cmocka_unit_test(a_token_counts_until_it_is_revoked_or_over),
+        cmocka_unit_test(a_bucket_empties_and_fills),
+        cmocka_unit_test(many_names_do_not_free_the_one_that_is_busy),
+        cmocka_unit_test(a_key_gives_its_answer_again),
+        cmocka_unit_test(a_key_is_free_again_after_a_day),
+        cmocka_unit_test(a_key_has_visible_characters),
+        cmocka_unit_test(a_member_that_is_there_twice_is_refused),
+        cmocka_unit_test(a_cursor_belongs_to_its_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
