@@ -11,8 +11,7 @@
 const struct command sinks_commands[] = {
     {
         .name = "sinks add",
-        .synopsis =
-            "[OPTION...] NAME (--webhook URL | --slack URL | --command -- COMMAND [ARG...])",
+        .synopsis = "[OPTION...] NAME [-- COMMAND [ARG...]]",
         .help = "Send warnings somewhere, or change where",
         .description =
             "Adds a sink, or replaces the one of that name. A webhook gets signed JSON (Standard "
