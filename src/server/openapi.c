@@ -123,9 +123,10 @@ static void write_operation(struct json_object *root, const struct route *route,
     buf_printf(out, "### %s %s\n\n%s. Scope: %s.", route->method, route->pattern,
                json_get_string(operation, "summary", ""),
                route->is_public ? "none" : token_scope_name(route->scope));
-    buf_printf(out, "%s %s\n\n",
+    const char *description = json_get_string(operation, "description", "");
+    buf_printf(out, "%s%s%s\n\n",
                route->needs_all_agents ? " Not for tokens limited to agents." : "",
-               json_get_string(operation, "description", ""));
+               description[0] == '\0' ? "" : " ", description);
     write_parameters(root, operation, out);
     if (body != NULL) {
         buf_append_string(out, "Body: ");
