@@ -81,9 +81,15 @@ int loop_park_run(const struct loop_parts *parts, const char *run_id, struct ron
     return r;
 }
 
-int loop_take_over(const struct loop_parts *parts, const char *run_id, struct loop **ret_loop,
-                   struct loop_opening *ret_opening, struct rondo_error *err)
+int loop_take_over(const struct loop_parts *parts, const char *run_id, const char *how,
+                   struct loop **ret_loop, struct loop_opening *ret_opening,
+                   struct rondo_error *err)
 {
-    struct loop_taking taking = {.run_id = run_id, .on_corrupt = -1, .heeds_stops = true};
+    struct loop_taking taking = {
+        .run_id = run_id,
+        .how = how,
+        .on_corrupt = -1,
+        .heeds_stops = true,
+    };
     return loop_take(parts, &taking, ret_loop, ret_opening, err);
 }

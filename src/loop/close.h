@@ -36,6 +36,8 @@ int loop_park_run(const struct loop_parts *parts, const char *run_id, struct ron
  * Claim a run as it is, for whoever takes it over from a process that died or goes on with it after
  * a restart: a pause stays, a stop that nobody has read yet counts, and one that has ended is
  * RONDO_ERR_STATE. Nothing is committed before the first loop_next.
+ * @param how for the journal: "takeover" where somebody died; NULL = as the run's row looks
  */
-int loop_take_over(const struct loop_parts *parts, const char *run_id, struct loop **ret_loop,
-                   struct loop_opening *ret_opening, struct rondo_error *err);
+int loop_take_over(const struct loop_parts *parts, const char *run_id, const char *how,
+                   struct loop **ret_loop, struct loop_opening *ret_opening,
+                   struct rondo_error *err);

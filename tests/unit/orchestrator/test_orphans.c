@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Runs whose process died. The processes are real: this program begins itself once more, has it
+ * start a run, and kills it.
+ */
+#include "orchestrator_world.h"
+
+#include "base/error.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+/** Leases of processes that are about to die are longer than any test: their death counts. */
+#define LONG_LEASE_NS (600 * NS_PER_S)
+
+extern char **environ;
+
+/* ---- The process that dies ------------------------------------------------------------------ */
+
+static struct loop_spec doomed_spec(struct world *world, const char *kind)
+{
+    if (strcmp(kind, "chat") == 0 || strcmp(kind, "role") == 0) {
+        return role_spec(world, strcmp(kind, "chat") == 0 ? AGENT_CHAT : AGENT_AUTONOMOUS);
+    }
+    struct loop_spec spec = command_spec(world, "doomed", "echo again >>log", 2);
+    if (strcmp(kind, "library") == 0) {
+        free(spec.kind);
+        spec.kind = memory_dup_string("library");
+        for (size_t i = 0; spec.command[i] != NULL; i++) {
+            free(spec.command[i]);
+        }
+        free(spec.command);
+        spec.command = NULL;
+    }
+    return spec;
+}
+
+/** Start a run in the folder, begin its first iteration, say so, and wait for the end. */
+static int die_later(const char *folder, const char *kind)
+{
+    struct world world = {0};
+    snprintf(world.folder, sizeof(world.folder), "%s", folder);
+    world_open_store(&world);
+    world.runtime = world_runtime(&world, LONG_LEASE_NS);
+    struct loop_parts parts = {.runtime = world.runtime};
+    struct loop_spec spec = doomed_spec(&world, kind);
+    struct loop *loop = NULL;
+    struct loop_opening opening;
+    if (loop_start(&parts, &spec, &loop, &opening, NULL) < 0 ||
+        loop_next(loop, NULL) != LOOP_BODY) {
+        return 1;
+    }
+    write_file(&world, "doomed", loop_run_id(loop));
+    for (;;) {
+        pause();
+    }
+}
+
+/** Have another process begin a run, and kill it. */
+static void leave_dead_run(struct world *world, const char *kind, char ret_run_id[ID_SIZE])
+{
+    char *words[] = {(char *)"/proc/self/exe", (char *)"die", world->folder, (char *)kind, NULL};
+    pid_t pid = 0;
+    assert_int_equal(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, words, environ), 0);
+    WAIT_FOR(has_file(world, "doomed"));
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    char path[128];
+    auto_buf struct buf id = {0};
+    world_path(world, "doomed", path, sizeof(path));
+    assert_int_equal(file_read(path, ID_SIZE, &id, NULL), 0);
+    snprintf(ret_run_id, ID_SIZE, "%s", buf_string(&id));
+}
+
+/* ---- What becomes of its run ---------------------------------------------------------------- */
+
+static void the_command_of_a_dead_process_is_taken_over(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    leave_dead_run(world, "command", run_id);
+
+    world_start(world);
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+    wait_idle(world);
+
+    read_log(world);
+    assert_string_equal(world->log, "again\nagain\n");
+    assert_int_equal(events_of(world, run_id, "run.claimed", "takeover"), 1);
+    assert_int_equal(orchestrator_state(world->orchestrator).taken_over, 1);
+    assert_int_equal(managed_runs(world, NULL), 0);
+}
+
+static void a_process_that_dies_while_the_server_runs_is_noticed(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    world_start(world);
+
+    leave_dead_run(world, "command", run_id);
+
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+}
+
+static void the_role_of_a_dead_process_is_taken_over(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    write_file(world, "turns.jsonl",
+               "{\"tool_calls\":[{\"name\":\"finish_task\",\"arguments\":{\"summary\":\"done\","
+               "\"status\":\"completed\"}}]}\n");
+    leave_dead_run(world, "role", run_id);
+
+    world_start(world);
+
+    wait_status(world, run_id, RONDO_COMPLETED);
+}
+
+static void a_conversation_is_parked_for_its_person(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    leave_dead_run(world, "chat", run_id);
+
+    world_start(world);
+    WAIT_FOR(row_of(world, run_id).owner[0] == '\0');
+
+    assert_int_equal(row_of(world, run_id).summary.status, RONDO_RUNNING);
+    assert_int_equal(orchestrator_state(world->orchestrator).taken_over, 0);
+}
+
+static void the_run_of_a_dead_library_is_closed_as_error(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    world->options.close_after_ns = 1;
+    leave_dead_run(world, "library", run_id);
+
+    world_start(world);
+    wait_status(world, run_id, RONDO_ERROR);
+
+    assert_int_equal(events_of(world, run_id, "run.finished", "is gone"), 1);
+    assert_int_equal(events_of(world, run_id, "iteration.interrupted", NULL), 1);
+    WAIT_FOR(orchestrator_state(world->orchestrator).closed == 1);
+}
+
+static void a_dead_library_has_time_to_come_back(void **state)
+{
+    struct world *world = *state;
+    char library[ID_SIZE];
+    char run_id[ID_SIZE];
+    leave_dead_run(world, "library", library);
+    world_start(world);
+
+    run_spec(world, command_spec(world, "a", "true", 1), run_id);
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS); /* The store was looked at meanwhile. */
+
+    assert_int_equal(row_of(world, library).summary.status, RONDO_RUNNING);
+}
+
+static void dead_commands_are_closed_where_that_is_wanted(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    world->options.orphans = ORPHANS_CLOSE;
+    world->options.close_after_ns = 1;
+    leave_dead_run(world, "command", run_id);
+
+    world_start(world);
+
+    wait_status(world, run_id, RONDO_ERROR);
+    assert_false(has_file(world, "log"));
+}
+
+/** Only what is managed is seen to: the one beside it shows that the store was looked at. */
+static void dead_runs_are_left_alone_where_that_is_wanted(void **state)
+{
+    struct world *world = *state;
+    char dead[ID_SIZE];
+    char run_id[ID_SIZE];
+    world->options.orphans = ORPHANS_LEAVE;
+    leave_dead_run(world, "command", dead);
+    world_start(world);
+
+    run_spec(world, command_spec(world, "a", "true", 1), run_id);
+    world_restart(world);
+    wait_idle(world);
+
+    assert_int_equal(row_of(world, run_id).summary.status, RONDO_MAX_ITERATIONS);
+    assert_int_equal(row_of(world, dead).summary.status, RONDO_RUNNING);
+}
+
+/** A stop that nobody came to read counts for whoever takes the run over. */
+static void a_dead_run_that_was_to_stop_is_not_executed(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    leave_dead_run(world, "command", run_id);
+    assert_int_equal(
+        world->store->ops->post(world->store, run_id, "stop", "{\"by\":\"ann\"}", NULL), 0);
+
+    world_start(world);
+
+    wait_status(world, run_id, RONDO_CANCELLED);
+    assert_false(has_file(world, "log"));
+}
+
+static void a_dead_run_that_is_paused_stays_paused(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    char other[ID_SIZE];
+    leave_dead_run(world, "command", run_id);
+    struct loop_parts parts = {.runtime = world->runtime};
+    assert_int_equal(loop_pause_run(&parts, run_id, "ann", NULL), LOOP_CONTROL_DONE);
+    world_start(world);
+
+    run_spec(world, command_spec(world, "a", "true", 1), other);
+    wait_status(world, other, RONDO_MAX_ITERATIONS);
+
+    assert_int_equal(row_of(world, run_id).summary.status, RONDO_RUNNING);
+    assert_false(has_file(world, "log"));
+}
+
+/** A run whose journal cannot be read must not keep the scheduler busy, nor other runs waiting. */
+static void records_of_nothing_are_cleared_away(void **state)
+{
+    struct world *world = *state;
+    struct store_change change = {
+        .kind = STORE_PUT,
+        .collection = "managed",
+        .key = "00000000-0000-7000-8000-000000000000",
+        .data = "{\"state\":\"running\",\"since\":1,\"by\":\"ann\"}",
+        .data_len = strlen("{\"state\":\"running\",\"since\":1,\"by\":\"ann\"}"),
+        .if_version = STORE_ANY_VERSION,
+    };
+    bool is_applied = false;
+    world->store->ops->change_documents(world->store, &change, 1, &is_applied, NULL);
+
+    world_start(world);
+
+    assert_int_equal(managed_runs(world, NULL), 0);
+    assert_int_equal(orchestrator_state(world->orchestrator).queued, 0);
+}
+
+/** Two servers over one store: each run is executed once. */
+static void two_servers_execute_each_run_once(void **state)
+{
+    struct world *world = *state;
+    char ids[4][ID_SIZE];
+    world->options.max_loops = 1;
+    world_start(world);
+    for (size_t i = 0; i < 4; i++) {
+        run_spec(
+            world,
+            command_spec(world, "a", "while ! [ -e go ]; do sleep 0.02; done; echo x >>log", 1),
+            ids[i]);
+    }
+    struct runtime *runtime = world_runtime(world, 5 * NS_PER_S);
+    struct orchestrator_options options = world->options;
+    struct orchestrator *other = NULL;
+    options.runtime = runtime;
+    options.max_loops = 2;
+    assert_int_equal(orchestrator_start(&options, &other, NULL), 0);
+
+    touch(world, "go");
+    for (size_t i = 0; i < 4; i++) {
+        wait_status(world, ids[i], RONDO_MAX_ITERATIONS);
+    }
+
+    wait_idle(world);
+    orchestrator_stop(other);
+    runtime_free(runtime);
+    read_log(world);
+    assert_string_equal(world->log, "x\nx\nx\nx\n");
+    assert_int_equal(managed_runs(world, NULL), 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4 && strcmp(argv[1], "die") == 0) {
+        return die_later(argv[2], argv[3]);
+    }
+    const struct CMUnitTest tests[] = {
+        world_test(the_command_of_a_dead_process_is_taken_over),
+        world_test(a_process_that_dies_while_the_server_runs_is_noticed),
+        world_test(the_role_of_a_dead_process_is_taken_over),
+        world_test(a_conversation_is_parked_for_its_person),
+        world_test(the_run_of_a_dead_library_is_closed_as_error),
+        world_test(a_dead_library_has_time_to_come_back),
+        world_test(dead_commands_are_closed_where_that_is_wanted),
+        world_test(dead_runs_are_left_alone_where_that_is_wanted),
+        world_test(a_dead_run_that_was_to_stop_is_not_executed),
+        world_test(a_dead_run_that_is_paused_stays_paused),
+        world_test(records_of_nothing_are_cleared_away),
+        world_test(two_servers_execute_each_run_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
