@@ -112,3 +112,10 @@ export const LIMIT_NAMES = {
     cost: "Cost",
     time: "Active time",
 };
+
+/** Why a condition is as it is, in words: the exit code says more than "exit_nonzero". */
+export function reasonOf({ reason, exit_code: code }) {
+    if (reason === "exit_zero") return "";
+    if (reason === "exit_nonzero" && code !== null && code !== undefined) return `exit ${code}`;
+    return (reason ?? "").replaceAll("_", " ");
+}

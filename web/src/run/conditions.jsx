@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each exit condition with its status, its history and what its command wrote.
 import { useState } from "preact/hooks";
-import { dateTime, plural, spanOfNs, timeOfDay } from "../lib/format.js";
+import { dateTime, plural, reasonOf, spanOfNs, timeOfDay } from "../lib/format.js";
 import { useApi } from "../lib/hooks.js";
 import { Icon } from "../ui/icons.jsx";
 import { Age, Code, Panel, Pips } from "../ui/parts.jsx";
@@ -9,8 +9,7 @@ import { Spark } from "../ui/spark.jsx";
 
 function result(row) {
     if (row.status === "met") return "met";
-    const why = row.reason ?? "";
-    return row.exit_code ? `${why || "failed"}, exit ${row.exit_code}` : why || "not met";
+    return reasonOf(row) || "not met";
 }
 
 function History({ rows }) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the agent was told, said and did, as a person reads it.
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { bytes, count, dateTime, money, plural, short, spanOfNs, timeOfDay } from "../lib/format.js";
 import { Markdown } from "../lib/markdown.jsx";
 import { useSignal } from "../lib/store.js";
@@ -20,7 +20,7 @@ function summaryOf(text) {
     } catch {
         return text?.slice(0, 120) ?? "";
     }
-    const parts = Object.values(values ?? {}).filter((value) => ["string", "number", "boolean"].includes(typeof value));
+    const parts = Object.values(values ?? {}).filter((value) => typeof value === "string");
     return parts.join(", ").replace(/\s+/g, " ").slice(0, 120);
 }
 
@@ -96,10 +96,32 @@ function Item({ item }) {
     return <h3 class="talk-mark">Iteration {count(item.iteration)}{item.attempt > 1 ? `, attempt ${item.attempt}` : ""}</h3>;
 }
 
+/** Stays at the newest message while the reader is there; begins there. */
+function useEndInSight(items) {
+    const ref = useRef(null);
+    const isAtEnd = useRef(true);
+    const main = () => ref.current?.closest("main");
+    useEffect(() => {
+        const scroller = main();
+        if (!scroller) return undefined;
+        const onScroll = () => {
+            isAtEnd.current = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
+        };
+        scroller.addEventListener("scroll", onScroll, { passive: true });
+        return () => scroller.removeEventListener("scroll", onScroll);
+    }, [items.length > 0]);
+    useLayoutEffect(() => {
+        const scroller = main();
+        if (scroller && isAtEnd.current) scroller.scrollTop = scroller.scrollHeight;
+    }, [items]);
+    return ref;
+}
+
 export function Conversation({ feed, version }) {
     const { isLoading, hasMore } = useSignal(feed.state);
     const items = useMemo(() => conversation(feed.log.events), [feed, version]);
     const [shown, setShown] = useState(STEP);
+    const end = useEndInSight(items);
     const isTalk = items.some(({ kind }) => kind === "reply" || kind === "prompt");
     if (!isTalk) {
         if (isLoading) return <Skeleton rows={6} kind="card" />;
@@ -107,7 +129,7 @@ export function Conversation({ feed, version }) {
     }
     const rest = items.length - shown;
     return (
-        <div class="talk">
+        <div class="talk" ref={end}>
             {(rest > 0 || hasMore) && (
                 <div class="more">
                     {rest > 0 ? (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How events read: a row for each type, with its group for the filter and one line that says it.
-import { bytes, money, short, spanOfNs, plural } from "../lib/format.js";
+import { bytes, money, plural, reasonOf, short, spanOfNs } from "../lib/format.js";
 
 export const GROUPS = {
     iteration: { label: "Iterations", tone: "blue" },
@@ -29,7 +29,7 @@ const KINDS = {
     "run.stop_requested": ["run", "Stop requested", (d) => join(d.by && `by ${d.by}`, d.message), () => "note"],
     "run.paused": ["run", "Paused", (d) => join(d.by && `by ${d.by}`, d.message), () => "note"],
     "run.continued": ["run", "Continued", (d) => join(d.by && `by ${d.by}`, d.message)],
-    "run.limits": ["run", "Limits changed", (d) => join(d.by && `by ${d.by}`, d.message), () => "note"],
+    "run.forked": ["run", "Forked", (d) => join(d.checkpoint && `from checkpoint ${d.checkpoint}`, d.number && `from checkpoint ${d.number}`, d.by && `by ${d.by}`)],
     "run.finished": ["run", "Run finished", (d) => join(d.status, firstLine(d.summary || d.message)), (d) => (d.status === "completed" ? "good" : "bad")],
     "policy.changed": ["policy", "Policies in force", (d) => join(d.source, d.by && `by ${d.by}`, d.sha256?.slice(0, 12)), () => "note"],
     "policy.refused": ["policy", "Policies refused", (d) => join(d.source, firstLine(d.message)), () => "bad"],
@@ -47,7 +47,7 @@ const KINDS = {
     "plan.updated": ["iteration", "Plan updated", (d) => plural(d.plan?.length ?? 0, "step")],
     "history.trimmed": ["model", "Conversation trimmed", (d) => join(d.value && `${plural(d.value, "message")} dropped`, d.messages && `${d.messages} kept`)],
     "verification.started": ["condition", "Verification", (d) => join(d.name, d.total && plural(d.total, "condition"))],
-    "condition.evaluated": ["condition", "Condition", (d) => join(d.name, d.status === "met" ? "met" : "not met", d.reason, d.exit_code ? `exit ${d.exit_code}` : "", firstLine(d.output || d.message)), (d) => (d.status === "met" ? "good" : "bad")],
+    "condition.evaluated": ["condition", "Condition", (d) => join(d.name, d.status === "met" ? "met" : "not met", reasonOf(d), firstLine(d.output || d.message)), (d) => (d.status === "met" ? "good" : "bad")],
     "verification.finished": ["condition", "Verified", (d) => `${d.met} of ${d.total} conditions met`, (d) => (d.met === d.total ? "good" : "")],
     "finish.rejected": ["condition", "Finish rejected", (d) => `the worker said done, ${d.met} of ${d.total} conditions met`, () => "bad"],
     "checkpoint.saved": ["checkpoint", "Checkpoint saved", (d) => join(`#${d.number}`, d.bytes !== undefined && bytes(d.bytes), d.how, d.sha256?.slice(0, 12))],

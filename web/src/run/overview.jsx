@@ -71,7 +71,7 @@ function Recent({ run, log }) {
                     const ns = event.data?.duration_ns;
                     return (
                         <li key={event.seq} class={state ? `is-${state}` : ""} data-seq={event.seq}>
-                            <time dateTime={startOf(event)} title={`${dateTime(startOf(event))}${ns ? `, took ${span(ns / 1e6)}` : ""}`}>{timeOfDay(startOf(event))}</time>
+                            <time dateTime={event.time} title={ns ? `${timeOfDay(startOf(event))} to ${timeOfDay(event.time)}` : dateTime(event.time)}>{timeOfDay(event.time)}</time>
                             <i class={`lane tone-${GROUPS[group].tone}`} aria-hidden="true" />
                             <span class="recent-text"><strong>{title}</strong> <span class="muted">{line}</span></span>
                             <span class="num faint">{ns ? span(ns / 1e6) : ""}</span>

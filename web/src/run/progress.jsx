@@ -3,7 +3,7 @@
 import { count, LIMIT_NAMES, ofLimit, percent } from "../lib/format.js";
 import { Bar, Pips } from "../ui/parts.jsx";
 
-const SOURCES = { option: "option of the run", policy: "policy", default: "default" };
+const SOURCES = { option: "run option", policy: "policy", default: "default" };
 
 function percentOf({ percent: given, limit, value }) {
     return given ?? (limit ? (value / limit) * 100 : null);

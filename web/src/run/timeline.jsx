@@ -48,12 +48,11 @@ class Selection {
 
 function Row({ event, index, isOpen, onOpen }) {
     const { group, title, line, state } = kindOf(event);
-    const start = startOf(event);
     const ns = event.data?.duration_ns;
     return (
         <div class={`tl-row ${state ? `is-${state}` : ""} ${isOpen ? "is-selected" : ""}`} role="row" aria-rowindex={index + 1} data-seq={event.seq} onClick={onOpen}>
             <span role="cell" class="tl-seq num faint">{event.seq}</span>
-            <span role="cell" class="tl-time"><time dateTime={start} title={dateTime(start)}>{timeOfDay(start)}</time></span>
+            <span role="cell" class="tl-time"><time dateTime={event.time} title={ns ? `${timeOfDay(startOf(event))} to ${timeOfDay(event.time)}` : dateTime(event.time)}>{timeOfDay(event.time)}</time></span>
             <span role="cell" class="tl-lane"><i class={`lane tone-${GROUPS[group].tone}`} /></span>
             <span role="cell" class="tl-iteration num faint">{event.data?.iteration ? `#${event.data.iteration}` : ""}</span>
             <span role="cell" class="tl-text">

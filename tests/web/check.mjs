@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the scenarios: `node check.mjs CHROMIUM RONDO DIST WEB [PART...]`, parts: unit, mocked, served,
+// places. One line of TAP for each.
+import { dirname } from "node:path";
+import { launch } from "./browser.mjs";
+import { mockedTests, placeTests } from "./mocked.mjs";
+import { servedTests } from "./served.mjs";
+import { unitTests } from "./unit.mjs";
+
+const [chromium, rondo, dist, web, ...parts] = process.argv.slice(2);
+const wants = (part) => parts.length === 0 || parts.includes(part);
+const pattern = process.env.ONLY ? new RegExp(process.env.ONLY) : null;
+let count = 0;
+let failed = 0;
+
+async function test(name, act) {
+    if (pattern && !pattern.test(name)) return;
+    count += 1;
+    try {
+        await act();
+        console.log(`ok ${count} - ${name}`);
+    } catch (error) {
+        failed += 1;
+        console.log(`not ok ${count} - ${name}`);
+        console.log(String(error.stack ?? error).split("\n").slice(0, 14).map((line) => `# ${line}`).join("\n"));
+    }
+}
+
+const browser = await launch(chromium);
+try {
+    if (wants("unit")) await unitTests(test, web, dirname(dist));
+    if (wants("served")) await servedTests(test, browser, rondo);
+    if (wants("mocked")) await mockedTests(test, browser, dist);
+    if (wants("places")) await placeTests(test, browser, dist);
+} finally {
+    await browser.close();
+}
+console.log(`${count - failed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);

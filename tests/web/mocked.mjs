@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenarios that need what a real server does seldom, or more runs than a test can make.
+import assert from "node:assert/strict";
+import { axe, isTooWide, live, open, shut } from "./browser.mjs";
+import { PLACES, scene } from "./places.mjs";
+import { showcase, World } from "./mock/model.mjs";
+import { Mock } from "./mock/server.mjs";
+
+async function withMock(browser, dist, world, run, more = {}) {
+    const server = await new Mock({ folder: dist, world, ...more.mock }).start();
+    const page = await open(browser, `${server.url}/${more.path ?? ""}`, more.view);
+    try {
+        await run(page, server);
+        assert.deepEqual(page.problems, []);
+    } finally {
+        await shut(page);
+        await server.kill().catch(() => {});
+    }
+}
+
+/** Numbers of all events of a timeline, read by scrolling through it. */
+export async function readTimeline(page) {
+    return page.evaluate(async () => {
+        const list = document.querySelector(".timeline .virtual");
+        const seqs = [];
+        list.scrollTop = 0;
+        for (;;) {
+            await new Promise((resolve) => setTimeout(resolve, 40));
+            for (const row of list.querySelectorAll("[data-seq]")) {
+                const seq = Number(row.dataset.seq);
+                if (!seqs.length || seq > seqs.at(-1)) seqs.push(seq);
+            }
+            if (list.scrollTop + list.clientHeight >= list.scrollHeight - 1) return seqs;
+            list.scrollTop += list.clientHeight - 60;
+        }
+    });
+}
+
+const upTo = (n) => Array.from({ length: n }, (_, at) => at + 1);
+const text = (page, selector) => page.locator(selector).first().innerText();
+
+async function cutAndHealed(page, server, world, run) {
+    await live(page);
+    await page.waitForSelector(".tl-row");
+    server.broken.set("/events", 503);
+    server.cutStreams();
+    await page.waitForSelector('.connection[data-phase="waiting"]');
+    for (let i = 0; i < 5; i += 1) world.iterate(run);
+    server.broken.clear();
+    await live(page);
+    await page.waitForFunction((n) => document.querySelector(".timeline .toolbar-end").textContent.startsWith(n.toLocaleString("en-US")), run.last_seq);
+    assert.deepEqual(await readTimeline(page), upTo(run.last_seq));
+}
+
+async function reset(page, server, world, run) {
+    await live(page);
+    await page.waitForSelector(".tl-row");
+    // Committed, but never sent: as if the ring of the server had run over.
+    const streams = [...server.streams];
+    server.streams.clear();
+    world.iterate(run);
+    for (const stream of streams) {
+        server.streams.add(stream);
+        stream.send(run.last_seq, "reset", {});
+    }
+    await page.waitForFunction((n) => document.querySelector(".timeline .toolbar-end").textContent.startsWith(String(n)), run.last_seq);
+    world.iterate(run);
+    await page.waitForFunction((n) => document.querySelector(".timeline .toolbar-end").textContent.startsWith(String(n)), run.last_seq);
+    assert.deepEqual(await readTimeline(page), upTo(run.last_seq));
+}
+
+/** Longest time between two frames while something is done. */
+async function longestFrame(page, act) {
+    await page.evaluate(() => {
+        window.frames_ = [];
+        let last = performance.now();
+        const tick = (now) => {
+            window.frames_.push(now - last);
+            last = now;
+            window.timer_ = requestAnimationFrame(tick);
+        };
+        window.timer_ = requestAnimationFrame(tick);
+    });
+    await act();
+    return page.evaluate(() => {
+        cancelAnimationFrame(window.timer_);
+        const sorted = window.frames_.slice(2).sort((a, b) => a - b);
+        return sorted[Math.floor(sorted.length * 0.95)];
+    });
+}
+
+async function manyRuns(page) {
+    await live(page);
+    await page.waitForSelector(".tr[data-run]");
+    assert.match(await text(page, ".page-sub"), /2,000 runs/);
+    const frame = await longestFrame(page, () =>
+        page.evaluate(async () => {
+            const list = document.querySelector(".virtual");
+            for (let i = 0; i < 400; i += 1) {
+                list.scrollTop += 700;
+                await new Promise((resolve) => requestAnimationFrame(resolve));
+                if (/2,000 listed$/.test(document.querySelector(".table-foot").textContent.trim()) && list.scrollTop + list.clientHeight >= list.scrollHeight - 2) break;
+            }
+        }),
+    );
+    assert.match(await text(page, ".table-foot"), /2,000 listed/);
+    assert.ok(frame < 200, `frames of ${frame} ms while scrolling`);
+    assert.ok((await page.locator(".tr[data-run]").count()) < 80, "rows out of sight are not in the page");
+    await page.getByRole("button", { name: /^Failed/ }).click();
+    await page.waitForFunction(() => [...document.querySelectorAll(".tr .status")].every((status) => status.dataset.status === "failed"));
+    await page.getByRole("searchbox").fill("triage-bot");
+    await page.waitForFunction(() => document.querySelectorAll(".row-link").length > 0 && [...document.querySelectorAll(".row-link")].every((link) => link.textContent === "triage-bot"));
+    assert.match(page.url(), /status=failed/);
+}
+
+async function sorted(page) {
+    await page.waitForSelector(".tr[data-run]");
+    for (const name of ["Status", "Agent", "Progress", "Iteration", "Conditions", "Tokens", "Cost", "Warnings", "Active", "Age"]) {
+        const head = page.getByRole("columnheader", { name });
+        await head.getByRole("button").click();
+        await page.waitForFunction((label) => [...document.querySelectorAll("[role=columnheader]")].find((one) => one.textContent.trim() === label)?.getAttribute("aria-sort") !== "none", name);
+    }
+    await page.getByRole("columnheader", { name: "Tokens" }).getByRole("button").click();
+    await page.waitForFunction(() => !document.querySelector(".is-stale"));
+    const tokens = await page.locator(".td-tokens[role=cell]").allInnerTexts();
+    const scale = { k: 1e3, M: 1e6 };
+    const values = tokens.map((word) => parseFloat(word) * (scale[word.at(-1)] ?? 1));
+    assert.deepEqual(values, [...values].sort((a, b) => b - a));
+}
+
+async function manyEvents(page, server, world, run) {
+    await live(page);
+    await page.waitForFunction((n) => document.querySelector(".timeline .toolbar-end")?.textContent.startsWith(n.toLocaleString("en-US")), run.last_seq);
+    assert.ok((await page.locator(".tl-row").count()) < 120);
+    const before = run.last_seq;
+    const started = Date.now();
+    world.emit(run, "note", { name: "marker" });
+    await page.waitForSelector(`[data-seq="${before + 1}"]`);
+    assert.ok(Date.now() - started < 1000, "a new event is shown within a second");
+    const frame = await longestFrame(page, async () => {
+        for (let i = 0; i < 40; i += 1) {
+            world.iterate(run);
+            await new Promise((resolve) => setTimeout(resolve, 25));
+        }
+    });
+    assert.ok(frame < 250, `frames of ${frame} ms while events come in`);
+    await page.getByRole("button", { name: /^Checkpoints/ }).click();
+    await page.waitForFunction((n) => document.querySelector(".timeline .toolbar-end").textContent.startsWith(n.toLocaleString("en-US")), run.checkpoints.length);
+}
+
+async function byKeyboard(page, server, world, run) {
+    await live(page);
+    await page.waitForSelector(".tr[data-run]");
+    await page.keyboard.press("/");
+    await page.keyboard.type("ledger-repair");
+    await page.waitForFunction(() => document.querySelectorAll(".tr[data-run]").length === 1);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".hero");
+    await page.keyboard.press("2");
+    await page.waitForSelector(".tl-row");
+    await page.keyboard.press("k");
+    await page.waitForSelector(".detail");
+    await page.keyboard.press("4");
+    await page.waitForSelector(".checkpoint");
+    await page.keyboard.press("1");
+    await page.waitForSelector(".hero");
+    await page.getByRole("button", { name: "Stop" }).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("dialog[open]");
+    for (let i = 0; i < 6; i += 1) {
+        await page.keyboard.press("Tab");
+        assert.ok(await page.evaluate(() => document.activeElement === document.body || document.activeElement.closest("dialog") !== null), "the focus stays in the dialog");
+    }
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.activeElement?.textContent === "Stop");
+    await page.keyboard.press("u");
+    await page.waitForSelector(".table");
+    await page.keyboard.press("g");
+    await page.keyboard.press("p");
+    await page.waitForSelector(".editor");
+    assert.equal(run.status, "running");
+}
+
+async function conflict(page, server, world) {
+    const area = page.locator(".editor-text");
+    await area.fill((await area.inputValue()).replaceAll("100", "120"));
+    await page.waitForSelector(".panel-tools .button-primary:not([aria-disabled])");
+    world.putPolicy("permit (principal, action, resource);\n", "token other", "set");
+    await page.getByRole("button", { name: "Save…" }).click();
+    await page.getByRole("button", { name: "Put in force" }).click();
+    await page.getByRole("heading", { name: "Somebody else changed the policies" }).waitFor();
+    await page.getByRole("button", { name: "Keep my text, compare with theirs" }).click();
+    await page.getByRole("button", { name: "Save…" }).click();
+    await page.getByRole("button", { name: "Put in force" }).click();
+    await page.getByText("The policies are in force").waitFor();
+    assert.match(world.policies.at(-1).text, /120/);
+}
+
+async function themed(page) {
+    await page.waitForSelector(".cards");
+    const shown = () => page.evaluate(() => document.documentElement.dataset.theme);
+    assert.equal(await shown(), "dark");
+    await page.getByRole("button", { name: /^Theme: system/ }).click();
+    await page.getByRole("button", { name: /^Theme: dark/ }).click();
+    assert.equal(await shown(), "light");
+    await page.reload();
+    await page.waitForSelector(".cards");
+    assert.equal(await shown(), "light");
+}
+
+async function warned(page, server, world, run) {
+    await live(page);
+    await page.waitForSelector(".tr[data-run]");
+    world.warn(run, "iterations", 40, 34);
+    await page.locator(".toast", { hasText: "85 % of its iterations" }).waitFor();
+    await page.locator(".nav-badge").waitFor();
+    await page.locator(`[data-run="${run.run_id}"] .badge`).waitFor();
+    await page.getByRole("link", { name: /^Warnings/ }).click();
+    await page.locator(".warn", { hasText: "34 of 40" }).first().waitFor();
+    assert.equal(await page.locator(".nav-badge").count(), 0);
+}
+
+async function safeMarkdown(page) {
+    await page.waitForSelector(".message");
+    assert.equal(await page.locator(".talk script").count(), 0);
+    assert.ok((await page.locator(".talk").innerText()).includes("<script>alert(1)</script>"));
+    const hrefs = await page.locator(".talk a").evaluateAll((links) => links.map((link) => link.href));
+    assert.ok(hrefs.every((href) => /^https?:/.test(href)));
+}
+
+function talkingWorld() {
+    const world = new World({ size: 8 });
+    return { world, run: showcase(world, { iterations: 6 }) };
+}
+
+export async function mockedTests(test, browser, dist) {
+    const scenario = (name, act, { world, run, ...more }) => test(name, () => withMock(browser, dist, world, (page, server) => act(page, server, world, run), more));
+    const simple = (path) => {
+        const made = talkingWorld();
+        return { ...made, path: path(made.run) };
+    };
+    await scenario("a cut connection heals: what was missed is there, in order, nothing doubled", cutAndHealed, simple((run) => `#/runs/${run.run_id}/timeline`));
+    await scenario("events that the stream lost are fetched from the API", reset, simple((run) => `#/runs/${run.run_id}/timeline`));
+    await scenario("2,000 runs are listed, scrolled and filtered without jank", manyRuns, { world: new World({ size: 2000 }), path: "#/runs" });
+    await scenario("the table sorts by every column", sorted, { world: new World({ size: 40 }), path: "#/runs" });
+    const long = talkingWorld();
+    while (long.run.last_seq < 10_000) long.world.iterate(long.run);
+    await scenario("10,000 events in one run stay smooth", manyEvents, { ...long, path: `#/runs/${long.run.run_id}/timeline` });
+    await scenario("everything can be done by keyboard", byKeyboard, simple(() => "#/runs"));
+    await scenario("a warning is told where the operator is, and listed", warned, simple(() => "#/runs"));
+    await scenario("policies changed by somebody else are not overwritten unseen", conflict, simple(() => "#/policies"));
+    await scenario("the theme follows the system until it is chosen, and is remembered", themed, simple(() => "#/health"));
+    await scenario("what a model writes stays text", safeMarkdown, simple((run) => `#/runs/${run.run_id}/conversation`));
+}
+
+/** axe, width and errors of the page for every place. */
+export async function placeTests(test, browser, dist) {
+    for (const place of PLACES) {
+        for (const view of [{ theme: "dark" }, { theme: "light" }, { theme: "dark", width: 360, height: 780 }]) {
+            const name = `${place.name}, ${view.theme}${view.width ? ", on a phone" : ""}: axe finds nothing, nothing is cut off`;
+            await test(name, async () => {
+                const made = await scene(place, dist);
+                const page = await open(browser, `${made.server.url}/${place.path(made.run)}`, { ...view, reducedMotion: "reduce" });
+                try {
+                    await place.act(page, made);
+                    assert.deepEqual(await axe(page), []);
+                    assert.ok((await isTooWide(page)) <= 0, "the page scrolls sideways");
+                    assert.deepEqual(page.problems, []);
+                } finally {
+                    await shut(page);
+                    await made.server.kill();
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The dashboard in a headless Chromium: against `rondo serve`, and against a server that can be broken.
+
+    tests/web/run.py [--build FOLDER] [--shots FOLDER] [PART...]
+
+Parts: unit, served, mocked, places (all of them without one). Installs the pinned packages, bundles the
+dashboard, then runs check.mjs. One line of TAP for each case; the last line is `N passed, N failed`.
+Without npm or Chromium everything is skipped, with a message. --shots makes pictures of every page and
+state instead.
+"""
+
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+ROOT = FOLDER.parents[1]
+WEB = ROOT / "web"
+sys.path.insert(0, str(ROOT / "tools"))
+from testlib import npm
+
+OLDEST_NODE = 20
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def find_chromium():
+    return next((path for path in map(shutil.which, CHROMIUMS) if path), None)
+
+
+def find_node(build):
+    """A node that Playwright runs on: the one that is there, or the one that tools/node.sh brings."""
+    node = shutil.which("node")
+    command = [node, "-p", "process.versions.node.split('.')[0]"]
+    if node and int(subprocess.check_output(command, text=True)) >= OLDEST_NODE:
+        return node
+    command = ["tools/node.sh", build]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return result.stdout.strip().splitlines()[-1] if result.returncode == 0 else None
+
+
+def prepare(arguments):
+    """@return (chromium, node, None) or (None, None, why not)"""
+    chromium = find_chromium()
+    if chromium is None:
+        return None, None, "chromium is not installed"
+    for folder in (FOLDER, WEB):
+        reason = npm.install(folder)
+        if reason is not None:
+            return None, None, reason
+    node = find_node(arguments.build)
+    if node is None:
+        return None, None, f"there is no node from version {OLDEST_NODE} on"
+    return chromium, node, None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build", default="build", help="build folder")
+    parser.add_argument("--shots", metavar="FOLDER", help="make pictures there, no tests")
+    parser.add_argument("part", nargs="*", help="unit, served, mocked, places; names with --shots")
+    arguments = parser.parse_args()
+    chromium, node, reason = prepare(arguments)
+    if reason is not None:
+        print(f"ok 1 - dashboard # SKIP {reason}")
+        return 0
+    rondo = (pathlib.Path(arguments.build) / "src/cli/rondo").resolve()
+    with tempfile.TemporaryDirectory(prefix="rondo-web-") as scratch:
+        dist = str(pathlib.Path(scratch) / "dist")
+        subprocess.run([node, "build.mjs", dist], cwd=WEB, stdout=sys.stderr, check=True)
+        if arguments.shots:
+            folder = str(pathlib.Path(arguments.shots).resolve())
+            command = [node, "shots.mjs", chromium, dist, folder, *arguments.part]
+        else:
+            command = [node, "check.mjs", chromium, str(rondo), dist, str(WEB), *arguments.part]
+        return subprocess.run(command, cwd=FOLDER, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
