@@ -396,7 +396,8 @@ static int serve(struct serving *serving)
     struct rondo_error err = {0};
     int exit_code = EXIT_OK;
     if (start_parts(serving, &err) < 0) {
-        exit_code = report_error(&err);
+        report_error(&err);
+        exit_code = EXIT_OTHER; /* Also when an address is taken: no run is held by anybody. */
     } else {
         tell_addresses(serving);
         notify_status(serving, "READY=1\n");

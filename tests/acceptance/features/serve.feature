@@ -1,0 +1,315 @@
+@serve
+Feature: A server holds the runs of a store
+
+  # ---- Runs over HTTP ----
+
+  Scenario: A program starts, follows and stops a run
+    Given a worker
+      """
+      sleep 0.1
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "fixer", "max_iterations": 1000}
+      """
+    Then the answer is 201 with
+      | agent_id | fixer   |
+      | status   | running |
+    When I follow the events of the run
+    Then what I follow comes to "iteration.finished" with iteration 3
+    When I post to "/v1/runs/$RUN/stop"
+      """
+      {}
+      """
+    Then the answer is 202
+    And what I follow comes to "run.finished"
+    And what I followed has the numbers from 1 on without gap
+    And the run soon has the status "cancelled"
+
+  Scenario: The same request twice starts one run
+    Given a worker
+      """
+      true
+      """
+    And a server
+    When I post to "/v1/runs" with the key "monday-1"
+      """
+      {"command": ["./worker.sh"], "agent_id": "once", "max_iterations": 2}
+      """
+    Then the answer is 201
+    When I post to "/v1/runs" with the key "monday-1"
+      """
+      {"command": ["./worker.sh"], "agent_id": "once", "max_iterations": 2}
+      """
+    Then the answer is 201 and says that it is a repetition
+    And the agent "once" has 1 run
+    When I post to "/v1/runs" with the key "monday-1"
+      """
+      {"command": ["./worker.sh"], "agent_id": "other", "max_iterations": 2}
+      """
+    Then the answer is the problem "idempotency_mismatch" with 422
+
+  Scenario: A run is paused and goes on
+    Given a worker
+      """
+      sleep 0.05
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "sleeper", "max_iterations": 100000}
+      """
+    And I post to "/v1/runs/$RUN/pause"
+      """
+      {}
+      """
+    Then the answer is 202
+    And the run soon has the status "paused"
+    And the journal soon has an event "run.paused"
+    And the server executes 0 runs
+    When I post to "/v1/runs/$RUN/continue"
+      """
+      {}
+      """
+    Then the run soon has the status "running"
+    And the journal soon has an event "run.continued"
+
+  Scenario: The limit of a run is raised while it runs
+    Given a worker that stops to wait in iteration 3
+      """
+      true
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "longer", "max_iterations": 3}
+      """
+    And iteration 3 is being worked on
+    And I post to "/v1/runs/$RUN/limits"
+      """
+      {"max_iterations": 6}
+      """
+    Then the answer is 202
+    When the worker may go on
+    Then the run soon has the status "max_iterations"
+    And iterations 1 to 6 finished once each
+
+  Scenario: What is wrong with a request is said by name
+    Given a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["true"], "agent_id": "a", "max_iteration": 3}
+      """
+    Then the answer is the problem "invalid" with 422
+    And the answer mentions "max_iteration"
+    When I post to "/v1/runs"
+      """
+      {"command": ["true"
+      """
+    Then the answer is the problem "malformed" with 400
+
+  Scenario: More runs than there is room for wait their turn, and then are refused
+    Given a worker
+      """
+      while [ ! -e go ]; do sleep 0.02; done
+      """
+    And a server with `--max-loops 1 --max-queue 1`
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "first", "max_iterations": 1}
+      """
+    Then the answer is 201
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "second", "max_iterations": 1}
+      """
+    Then the answer is 202 with
+      | status | queued |
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "third", "max_iterations": 1}
+      """
+    Then the answer is the problem "admission_full" with 429
+    And the answer has the header "retry-after"
+    And the agent "third" has 0 runs
+    When the worker may go on
+    Then the run of "second" soon has the status "max_iterations"
+
+  # ---- Restarts ----
+
+  Scenario: Runs outlive a restart in good order
+    Given a worker
+      """
+      echo "$RONDO_ITERATION" >>bodies
+      sleep 0.1
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "lasting", "max_iterations": 20}
+      """
+    And the run has come to iteration 3
+    And I end the server with TERM
+    Then the server ended with 0
+    When the server starts again
+    Then the run soon has the status "max_iterations"
+    And iterations 1 to 20 finished once each
+    And the file "bodies" counts from 1 to 20
+
+  @A-SC-006
+  Scenario: Runs outlive a server that is killed
+    Given a worker
+      """
+      echo "$RONDO_ITERATION" >>bodies
+      sleep 0.1
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "lasting", "max_iterations": 12}
+      """
+    And the run has come to iteration 4
+    And I end the server with KILL
+    And the server starts again
+    Then the run soon has the status "max_iterations"
+    And iterations 1 to 12 finished once each
+    And the file "bodies" has each of 1 to 12 at least once and at most one of them twice
+
+  @A-SC-005
+  Scenario: A run whose process was killed is taken over
+    Given a worker
+      """
+      sleep 0.1
+      """
+    And a server
+    When I start `rondo loop --agent orphan --max-iterations 15 -- ./worker.sh`
+    And the run of "orphan" has come to iteration 2
+    And I kill it with KILL
+    Then the run of "orphan" soon has the status "max_iterations"
+    And iterations 1 to 15 finished once each
+
+  @A-SC-005
+  Scenario: A run that nobody can take over is closed as error
+    Given a server with `--orphans close --close-after 1s`
+    And a worker
+      """
+      sleep 0.1
+      """
+    When I start `rondo loop --agent orphan --max-iterations 1000 -- ./worker.sh`
+    And the run of "orphan" has come to iteration 2
+    And I kill it with KILL
+    Then the run of "orphan" soon has the status "error"
+
+  # ---- Looking ----
+
+  Scenario: Runs of other processes are followed live
+    Given a worker
+      """
+      sleep 0.05
+      """
+    And a server
+    And I follow all events
+    When I start `rondo loop --agent elsewhere --max-iterations 5 -- ./worker.sh`
+    Then what I follow comes to "run.finished"
+    And what I followed of agent "elsewhere" has the numbers from 1 on without gap
+
+  @A-EDGE-8
+  Scenario: A reader that comes back misses nothing, whatever happened to the server
+    Given a worker
+      """
+      sleep 0.05
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "watched", "max_iterations": 30}
+      """
+    And I follow the events of the run
+    Then what I follow comes to "iteration.finished" with iteration 4
+    When I end the server with KILL
+    And the server starts again
+    And I follow on where I was
+    Then what I follow comes to "run.finished"
+    And what I followed has the numbers from 1 on without gap
+
+  @A-SC-004
+  Scenario: An event reaches its readers within five seconds of its commit
+    Given a worker
+      """
+      sleep 0.2
+      """
+    And a server
+    And I follow all events
+    When I start `rondo loop --agent elsewhere --max-iterations 5 -- ./worker.sh`
+    Then what I follow comes to "run.finished"
+    And each event reached me within 5 seconds of its time
+
+  @A-SC-009
+  Scenario: Questions are answered within two seconds
+    Given a worker
+      """
+      true
+      """
+    When I run `rondo loop --until ok=true -- ./worker.sh`
+    And a server
+    Then each of these is answered with 200 within 2 seconds
+      | /v1/runs                          |
+      | /v1/runs/$RUN                     |
+      | /v1/runs/$RUN/events              |
+      | /v1/runs/$RUN/conditions          |
+      | /v1/runs/$RUN/checkpoints         |
+      | /v1/runs/$RUN/checkpoints/latest  |
+      | /v1/runs/$RUN/limits              |
+      | /v1/policies                      |
+      | /v1/warnings                      |
+      | /v1/health                        |
+      | /metrics                          |
+
+  @A-SC-007
+  Scenario: Nine agents in one server
+    Given a worker
+      """
+      sleep 0.1
+      """
+    And a server
+    When I start 9 runs of 5 iterations over HTTP
+    Then all of them soon have the status "max_iterations"
+
+  # ---- Who may ----
+
+  Scenario: Tokens say who may do what
+    Given a server with `--require-token`
+    When I ask for "/v1/runs" without a token
+    Then the answer is the problem "unauthorized" with 401
+    When I run `rondo token create watcher --scope read`
+    And I ask for "/v1/runs" with the token that was printed
+    Then the answer is 200
+    When I post to "/v1/runs" with the token that was printed
+      """
+      {"command": ["true"], "agent_id": "a"}
+      """
+    Then the answer is the problem "forbidden" with 403
+    When I run `rondo token revoke watcher`
+    And I ask for "/v1/runs" with the token that was printed
+    Then the answer is the problem "unauthorized" with 401
+
+  Scenario: Addresses that other machines reach demand tokens and say so
+    Given a server with `--listen 0.0.0.0:0`
+    Then the server says "everybody needs a token"
+
+  Scenario: A page of another site cannot use the server
+    Given a server
+    When I ask for "/v1/runs" with the header "Host: evil.example"
+    Then the answer is the problem "bad_host" with 421
+    When I post to "/v1/runs" with the header "Origin: https://evil.example"
+      """
+      {"command": ["true"], "agent_id": "a"}
+      """
+    Then the answer is the problem "bad_origin" with 403
+
+  Scenario: An address that is taken is named
+    Given a server
+    When I run `rondo serve --listen $ADDRESS --store other.db`
+    Then the exit code is 1
+    And stderr mentions "address already in use"
