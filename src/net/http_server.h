@@ -115,7 +115,7 @@ struct http_stream_source {
 };
 
 /**
- * Answer 200 with a stream. It is read from at once.
+ * Answer 200 with a stream. It is read from at once. Not under a lock that read or close takes.
  * @param ret_stream a reference for http_stream_wake; http_stream_unref() it, at the latest in
  * close
  */

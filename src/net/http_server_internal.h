@@ -71,7 +71,7 @@ struct http_connection {
     bool must_linger;   /**< the client may be sending still: do not reset its connection */
     enum http_phase phase;
     int64_t since_ns;        /**< of the phase, or of the last progress of the answer */
-    uint64_t received;       /**< bytes received when the connection became KEPT */
+    uint64_t received;       /**< bytes received when the last request was whole */
     int64_t begun_ns;        /**< KEPT: when first bytes of the next request were seen; 0 = none */
     _Atomic int64_t written; /**< bytes of answers handed to libmicrohttpd */
     int64_t taken;           /**< most of them that the peer has taken */

@@ -16,21 +16,20 @@ void http_server_enter(struct http_connection *connection, enum http_phase phase
     connection->phase = phase;
     connection->since_ns = clock_monotonic(clock_system());
     connection->begun_ns = 0;
-    if (phase == HTTP_PHASE_KEPT) {
-        connection->received = http_server_received(connection->fd);
-    }
     pthread_mutex_unlock(&server->lock);
 }
 
-/** @return whether there is still something to be done for the connection */
-static bool enter_unless_cut(struct http_connection *connection, enum http_phase phase)
+/** A request is there whole. @return whether there is still something to be done for it */
+static bool enter_handling(struct http_connection *connection)
 {
     struct http_server *server = connection->server;
     pthread_mutex_lock(&server->lock);
     bool is_cut = connection->is_cut;
     if (!is_cut) {
-        connection->phase = phase;
+        connection->phase = HTTP_PHASE_HANDLING;
         connection->since_ns = clock_monotonic(clock_system());
+        /* What comes from here on belongs to the next request. */
+        connection->received = http_server_received(connection->fd);
     }
     pthread_mutex_unlock(&server->lock);
     return !is_cut;
@@ -160,7 +159,7 @@ static enum MHD_Result take_body(struct http_exchange *exchange, const char *dat
 static enum MHD_Result answer(struct http_exchange *exchange)
 {
     struct http_server *server = exchange->server;
-    if (!enter_unless_cut(exchange->connection, HTTP_PHASE_HANDLING)) {
+    if (!enter_handling(exchange->connection)) {
         return MHD_NO;
     }
     atomic_fetch_add(&server->requests, 1);

@@ -51,10 +51,11 @@ static void open_stream(void *context, struct http_exchange *exchange)
     reader->lines = lines;
     struct http_stream_source source = {
         .read = read_lines, .close = close_lines, .context = reader};
+    struct http_stream *stream = NULL;
+    http_exchange_stream(exchange, &source, &stream); /* not under a lock that read takes */
     pthread_mutex_lock(&lines->lock);
-    size_t index = lines->count++;
-    lines->readers[index] = reader;
-    http_exchange_stream(exchange, &source, &lines->streams[index]);
+    lines->streams[lines->count] = stream;
+    lines->readers[lines->count++] = reader;
     pthread_mutex_unlock(&lines->lock);
 }
 

@@ -122,14 +122,18 @@ static inline void end(struct world *world)
     free(world);
 }
 
-static inline const char *run_name(unsigned number)
+struct run_name {
+    char text[ID_SIZE];
+};
+
+static inline struct run_name name_run(unsigned number)
 {
-    static char names[8][ID_SIZE];
-    static unsigned next;
-    char *name = names[next++ % 8];
-    snprintf(name, ID_SIZE, "018bcfe5-6800-7000-8000-%012x", number);
+    struct run_name name;
+    snprintf(name.text, sizeof(name.text), "018bcfe5-6800-7000-8000-%012x", number);
     return name;
 }
+
+#define run_name(number) name_run(number).text
 
 static inline void create_run(struct world *world, unsigned number, const char *agent)
 {
@@ -228,10 +232,15 @@ static inline void await(struct reader *reader, const char *text)
 static inline size_t ids_of(struct reader *reader, int64_t *ret_ids, size_t size)
 {
     size_t count = 0;
-    const char *text = text_of(reader);
-    for (const char *at = strstr(text, "id: "); at != NULL; at = strstr(at + 1, "\nid: ")) {
-        assert_true(count < size);
-        ret_ids[count++] = strtoll(strstr(at, "id: ") + 4, NULL, 10);
+    const char *line = text_of(reader);
+    const char *end = line + reader->text.len;
+    while (line < end) {
+        if (strncmp(line, "id: ", 4) == 0) {
+            assert_true(count < size);
+            ret_ids[count++] = strtoll(line + 4, NULL, 10);
+        }
+        const char *line_end = memchr(line, '\n', (size_t)(end - line));
+        line = line_end == NULL ? end : line_end + 1;
     }
     return count;
 }
