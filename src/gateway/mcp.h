@@ -62,6 +62,12 @@ int mcp_call_tool(struct mcp_client *client, const char *name, struct json_objec
                   int64_t deadline_ns, struct cancel *cancel, struct json_object **ret_result,
                   struct rondo_error *err);
 
+/** The same, with the W3C Trace Context in `_meta` of the request. @param traceparent or NULL */
+int mcp_call_tool_in_trace(struct mcp_client *client, const char *name,
+                           struct json_object *arguments, const char *traceparent,
+                           int64_t deadline_ns, struct cancel *cancel,
+                           struct json_object **ret_result, struct rondo_error *err);
+
 /** What a model reads of a CallToolResult; an exit code where the structured content has one. */
 void mcp_read_result(struct json_object *result, struct tool_result *ret_result);
 

@@ -606,6 +606,7 @@ struct tool_request {
     const char *name;
     struct json_object *arguments;
     const char *arguments_text;
+    const char *traceparent;
 };
 
 /** One exchange of a call. After a complaint about headers, once more with fresh ones. */
@@ -619,6 +620,7 @@ static int call_once(struct call *call, const struct tool_request *request,
         struct mcp_outgoing out = outgoing(call, "tools/call");
         out.name = request->name;
         out.arguments = request->arguments_text;
+        out.traceparent = request->traceparent;
         out.input_responses = round->responses.len > 0 ? round->responses.data : NULL;
         out.request_state = round->state;
         out.request_state_len = round->state_len;
@@ -673,12 +675,21 @@ int mcp_call_tool(struct mcp_client *client, const char *name, struct json_objec
                   int64_t deadline_ns, struct cancel *cancel, struct json_object **ret_result,
                   struct rondo_error *err)
 {
+    return mcp_call_tool_in_trace(client, name, arguments, NULL, deadline_ns, cancel, ret_result,
+                                  err);
+}
+
+int mcp_call_tool_in_trace(struct mcp_client *client, const char *name,
+                           struct json_object *arguments, const char *traceparent,
+                           int64_t deadline_ns, struct cancel *cancel,
+                           struct json_object **ret_result, struct rondo_error *err)
+{
     struct call call = call_begin(client, deadline_ns, cancel);
     char *text = arguments == NULL
                      ? memory_dup_string("{}")
                      : memory_dup_string(json_object_to_json_string_ext(
                            arguments, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
-    const struct tool_request request = {name, arguments, text};
+    const struct tool_request request = {name, arguments, text, traceparent};
     int code = call_tool(&call, &request, ret_result, err);
     free(text);
     return code;

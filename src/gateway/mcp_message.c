@@ -138,9 +138,14 @@ static void write_capabilities(struct json_writer *writer, const char *key, bool
 static void write_meta(struct json_writer *writer, const struct mcp_outgoing *outgoing)
 {
     json_begin_object(writer, "_meta");
-    json_write_string(writer, META "protocolVersion", MCP_MODERN_VERSION);
-    write_client_info(writer, META "clientInfo");
-    write_capabilities(writer, META "clientCapabilities", outgoing->accepts_defaults);
+    if (outgoing->is_modern) {
+        json_write_string(writer, META "protocolVersion", MCP_MODERN_VERSION);
+        write_client_info(writer, META "clientInfo");
+        write_capabilities(writer, META "clientCapabilities", outgoing->accepts_defaults);
+    }
+    if (outgoing->traceparent != NULL) {
+        json_write_string(writer, "traceparent", outgoing->traceparent);
+    }
     json_end_object(writer);
 }
 
@@ -179,7 +184,7 @@ void mcp_write(const struct mcp_outgoing *outgoing, struct buf *ret_text)
         json_write_int(&writer, "requestId", outgoing->cancels);
         json_write_string(&writer, "reason", "no longer waited for");
     }
-    if (outgoing->is_modern) {
+    if (outgoing->is_modern || outgoing->traceparent != NULL) {
         write_meta(&writer, outgoing);
     }
     json_end_object(&writer);

@@ -88,7 +88,8 @@ struct mcp_outgoing {
     const char *input_responses; /**< JSON object */
     const char *request_state;   /**< opaque text; request_state_len bytes */
     size_t request_state_len;
-    int64_t cancels; /**< notifications/cancelled: id of the request; else 0 */
+    const char *traceparent; /**< in _meta; NULL = none */
+    int64_t cancels;         /**< notifications/cancelled: id of the request; else 0 */
 };
 
 /** Append the message, one line without its end. */

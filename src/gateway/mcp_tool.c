@@ -45,8 +45,8 @@ static void run(const struct tool *tool, const struct tool_call *call,
     int64_t limit = clock_monotonic(clock_system()) + bound->timeout_ns;
     int64_t deadline =
         call->deadline_ns <= 0 || call->deadline_ns > limit ? limit : call->deadline_ns;
-    if (mcp_call_tool(bound->client, bound->name, call->arguments, deadline, call->cancel, &result,
-                      &err) != 0) {
+    if (mcp_call_tool_in_trace(bound->client, bound->name, call->arguments, call->traceparent,
+                               deadline, call->cancel, &result, &err) != 0) {
         tool_fail(ret_result, "Error: %s", err.message);
         return;
     }

@@ -43,6 +43,7 @@ struct tool_surroundings {
 struct tool_call {
     const char *id;                /**< of the call, unique in its run */
     const char *idempotency_key;   /**< the same when a call in doubt is repeated */
+    const char *traceparent;       /**< W3C Trace Context, for MCP servers; NULL = none */
     struct json_object *arguments; /**< an object that fits the schema */
     int64_t deadline_ns;           /**< monotonic clock */
     struct cancel *cancel;

@@ -5,6 +5,7 @@
 #include "loop/agent_internal.h"
 
 #include "base/json.h"
+#include "journal/trace.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -144,6 +145,9 @@ static int send(struct agent *agent, struct model_reply *ret_reply, struct rondo
     bool is_watched = agent->parts.watcher != NULL;
     char key[ID_SIZE + 32];
     uint64_t turn = loop_state(agent->loop)->turn;
+    char parent[TRACE_PARENT_SIZE];
+    trace_parent(loop_run_id(agent->loop), TRACE_MODEL, turn, (uint64_t)agent->memory.attempt,
+                 parent);
     snprintf(key, sizeof(key), "%s-%" PRIu64, loop_run_id(agent->loop), turn);
     struct model_watcher watcher = {
         .on_text = is_watched ? on_text : NULL,
@@ -160,6 +164,7 @@ static int send(struct agent *agent, struct model_reply *ret_reply, struct rondo
         .is_streaming = is_watched,
         .watcher = &watcher,
         .idempotency_key = key,
+        .traceparent = parent,
     };
     return model_ask(agent->model, &request, ret_reply, err);
 }

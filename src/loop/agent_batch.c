@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "journal/trace.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -38,9 +39,13 @@ static void run_job(struct agent *agent, struct agent_job *job)
 {
     const struct clock *clock = runtime_clock(agent->runtime);
     int64_t begin_ns = clock_monotonic(clock);
+    char parent[TRACE_PARENT_SIZE];
+    trace_parent(loop_run_id(agent->loop), TRACE_TOOL, loop_state(agent->loop)->turn, job->index,
+                 parent);
     struct tool_call call = {
         .id = agent->memory.calls[job->index].call.id,
         .idempotency_key = job->key,
+        .traceparent = parent,
         .arguments = job->arguments,
         .deadline_ns = agent_deadline_ns(agent),
         .cancel = agent_cancel(agent),

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "journal/trace.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -29,8 +30,8 @@ static void call_shared(const struct agent *agent, const struct loop_condition *
     struct rondo_error err = {0};
     int r = mcp_shared_client(agent->shared, condition->server, &client, &err);
     if (r == 0) {
-        r = mcp_call_tool(client, condition->tool, call->arguments, call->deadline_ns, call->cancel,
-                          &result, &err);
+        r = mcp_call_tool_in_trace(client, condition->tool, call->arguments, call->traceparent,
+                                   call->deadline_ns, call->cancel, &result, &err);
     }
     if (r < 0) {
         tool_fail(ret_result, "Error: %s", err.message);
@@ -91,9 +92,14 @@ static void evaluate(const struct verifier *verifier, const struct loop_conditio
     auto_json struct json_object *arguments = NULL;
     json_parse(condition->arguments, strlen(condition->arguments), &arguments, NULL);
     int64_t begin_ns = clock_monotonic(clock);
+    char parent[TRACE_PARENT_SIZE];
+    const struct run_state *state = loop_state(agent->loop);
+    trace_parent(loop_run_id(agent->loop), TRACE_ITERATION, state->iteration, state->attempt,
+                 parent);
     struct tool_call call = {
         .id = condition->name,
         .idempotency_key = condition->name,
+        .traceparent = parent,
         .arguments = arguments,
         .deadline_ns = timeout_ns > INT64_MAX - begin_ns ? INT64_MAX : begin_ns + timeout_ns,
         .cancel = cancel,

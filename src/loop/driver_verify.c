@@ -126,6 +126,13 @@ static bool was_cut_off(const struct loop *loop)
     return is_cut_off && loop->parking == PARKING_NOW && !loop->is_in_body;
 }
 
+/** Verifiers run on threads of their own; what they are told is written before. */
+static void set_trace(struct loop *loop)
+{
+    trace_parent(loop->run_id, TRACE_ITERATION, run_current_iteration(&loop->state),
+                 loop->state.attempt, loop->verify_context.traceparent);
+}
+
 int loop_verify(struct loop *loop, struct rondo_error *err)
 {
     uint64_t iteration = run_current_iteration(&loop->state);
@@ -142,6 +149,7 @@ int loop_verify(struct loop *loop, struct rondo_error *err)
     if (r < 0) {
         return r;
     }
+    set_trace(loop);
     loop_feedback_begin(loop, iteration);
     struct round_context round = {.loop = loop, .err = err};
     int64_t left_ns =
@@ -208,6 +216,7 @@ static int evaluate_on_demand(struct loop *loop, size_t first, size_t count,
         ask_to_verify(loop, first + i);
     }
     r = loop_flush(loop, FLUSH_NORMAL, err);
+    set_trace(loop);
     struct verifier verifier = allowed_verifier(loop);
     for (size_t i = 0; i < count && r == 0; i++) {
         struct verify_result result = {.exit_code = -1};

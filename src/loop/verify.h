@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/cancel.h"
+#include "journal/trace.h"
 #include "loop/spec.h"
 #include "rondo/types.h"
 
@@ -41,6 +42,7 @@ struct verify_command_context {
     const struct loop_spec *spec;
     const char *supervisor;
     const char *const *hide_paths;
+    char traceparent[TRACE_PARENT_SIZE]; /**< of the iteration, for the commands; "" = none */
 };
 
 /** Verifier that runs conditions' commands with `sh -c` in the spec's sandbox and workspace. */

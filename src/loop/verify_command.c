@@ -3,6 +3,8 @@
 #include "loop/hidden.h"
 #include "loop/verify.h"
 
+#include "base/auto.h"
+#include "base/memory.h"
 #include "os/environment.h"
 #include "os/spawn.h"
 
@@ -57,6 +59,21 @@ static void take_result(struct spawn_result *spawned, struct verify_result *ret_
     snprintf(ret_result->message, sizeof(ret_result->message), "%s", spawned->reason);
 }
 
+/** The variables that the sandbox lets through. */
+static const char **names_with_trace(char *const *names)
+{
+    size_t count = 0;
+    while (names != NULL && names[count] != NULL) {
+        count++;
+    }
+    const char **longer = memory_new_zero(count + 2, sizeof(*longer));
+    for (size_t i = 0; i < count; i++) {
+        longer[i] = names[i];
+    }
+    longer[count] = "TRACEPARENT";
+    return longer;
+}
+
 static void evaluate_command(const struct verifier *verifier,
                              const struct loop_condition *condition, int64_t timeout_ns,
                              struct cancel *cancel, struct verify_result *ret_result)
@@ -72,9 +89,13 @@ static void evaluate_command(const struct verifier *verifier,
         .read_paths = (const char *const *)spec->read_paths,
         .write_paths = (const char *const *)spec->write_paths,
         .hide_paths = (const char *const *)hidden,
-        .env_names = (const char *const *)spec->env_names,
     };
-    char **envp = environment_reduced(policy.env_names, NULL);
+    auto_free const char **names = names_with_trace(spec->env_names);
+    policy.env_names = names;
+    char variable[sizeof("TRACEPARENT=") + TRACE_PARENT_SIZE];
+    snprintf(variable, sizeof(variable), "TRACEPARENT=%s", context->traceparent);
+    const char *const extra[] = {context->traceparent[0] == '\0' ? NULL : variable, NULL};
+    char **envp = environment_reduced((const char *const *)spec->env_names, extra);
     struct spawn_request request = {
         .argv = argv,
         .envp = (const char *const *)envp,

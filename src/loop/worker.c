@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "journal/trace.h"
 #include "loop/hidden.h"
 #include "loop/step.h"
 #include "os/environment.h"
@@ -31,6 +32,7 @@ enum variable {
     VARIABLE_STATE_FILE,
     VARIABLE_FEEDBACK_FILE,
     VARIABLE_RESULT_FILE,
+    VARIABLE_TRACEPARENT,
     VARIABLE_COUNT
 };
 
@@ -198,6 +200,10 @@ static void set_variables(struct worker *worker, char **variables)
     variables[VARIABLE_STATE_FILE] = variable("RONDO_STATE_FILE", worker->state_path);
     variables[VARIABLE_FEEDBACK_FILE] = variable("RONDO_FEEDBACK_FILE", worker->feedback_path);
     variables[VARIABLE_RESULT_FILE] = variable("RONDO_RESULT_FILE", worker->result_path);
+    char parent[TRACE_PARENT_SIZE];
+    trace_parent(loop_run_id(worker->loop), TRACE_ITERATION, state->iteration, state->attempt,
+                 parent);
+    variables[VARIABLE_TRACEPARENT] = variable("TRACEPARENT", parent);
 }
 
 /** The environment of the command: the user's own, or reduced when it runs in a sandbox. */
@@ -230,17 +236,18 @@ static int64_t total_deadline(const struct worker *worker)
 }
 
 /** A list with one more entry; the texts stay where they are. The caller frees the list. */
-static const char **list_with(char *const *list, const char *last)
+static const char **list_with(char *const *list, const char *last, const char *very_last)
 {
     size_t count = 0;
     while (list != NULL && list[count] != NULL) {
         count++;
     }
-    const char **longer = memory_new_zero(count + 2, sizeof(*longer));
+    const char **longer = memory_new_zero(count + 3, sizeof(*longer));
     for (size_t i = 0; i < count; i++) {
         longer[i] = list[i];
     }
     longer[count] = last;
+    longer[count + 1] = very_last;
     return longer;
 }
 
@@ -250,9 +257,9 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
 {
     const struct loop_spec *spec = loop_spec(worker->loop);
     struct runtime *runtime = loop_runtime(worker->loop);
-    auto_free const char **write_paths = list_with(spec->write_paths, worker->folder);
+    auto_free const char **write_paths = list_with(spec->write_paths, worker->folder, NULL);
     auto_hidden char **hidden = hidden_of_run(runtime_hide_paths(runtime), spec->policy);
-    auto_free const char **env_names = list_with(spec->env_names, "RONDO_*");
+    auto_free const char **env_names = list_with(spec->env_names, "RONDO_*", "TRACEPARENT");
     struct sandbox_policy policy = {
         .tier = (enum sandbox_tier)spec->worker_tier,
         .workspace = spec->workspace,

@@ -154,6 +154,9 @@ static size_t write_headers(const struct attempt *attempt, struct http_header *h
     if (key != NULL && (model->provider->traits & PROVIDER_TAKES_IDEMPOTENCY) != 0) {
         headers[count++] = (struct http_header){"Idempotency-Key", key};
     }
+    if (attempt->request->traceparent != NULL) {
+        headers[count++] = (struct http_header){"traceparent", attempt->request->traceparent};
+    }
     assert(count <= DIALECT_MAX_HEADERS);
     return count;
 }

@@ -52,7 +52,7 @@ struct model {
 };
 
 /** Most headers that a dialect adds. */
-#define DIALECT_MAX_HEADERS 4
+#define DIALECT_MAX_HEADERS 5
 
 /** The body of a request while it is put together. */
 struct body {

@@ -162,7 +162,8 @@ struct model_request {
     bool is_streaming;                   /**< somebody watches: use the streaming form */
     const struct model_watcher *watcher; /**< may be NULL */
     const char
-        *idempotency_key; /**< sent where the provider takes one; the same for a repetition */
+        *idempotency_key;    /**< sent where the provider takes one; the same for a repetition */
+    const char *traceparent; /**< header of W3C Trace Context; NULL = none */
 };
 
 /**

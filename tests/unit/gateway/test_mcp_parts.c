@@ -246,6 +246,26 @@ static void a_command_that_is_not_on_the_allow_list_is_refused(void **state)
     json_object_put(world->around.security_tools);
 }
 
+static void a_call_carries_its_trace_in_either_version(void **state)
+{
+    (void)state;
+    auto_buf struct buf text = {0};
+    struct mcp_outgoing out = {.id = 3, .method = "tools/call", .name = "x", .arguments = "{}"};
+    mcp_write(&out, &text);
+    assert_null(strstr(buf_string(&text), "_meta"));
+    out.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    buf_clear(&text);
+    mcp_write(&out, &text);
+    assert_non_null(strstr(
+        buf_string(&text),
+        "\"_meta\":{\"traceparent\":\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\"}"));
+    out.is_modern = true;
+    buf_clear(&text);
+    mcp_write(&out, &text);
+    assert_non_null(strstr(buf_string(&text), "clientInfo"));
+    assert_non_null(strstr(buf_string(&text), "\"traceparent\":\"00-0af"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +274,7 @@ int main(void)
         WORLD_TEST(an_error_reads_as_one),
         WORLD_TEST(structured_content_stands_in_for_text),
         WORLD_TEST(a_line_at_the_limit_is_read_and_one_past_it_is_not),
+        cmocka_unit_test(a_call_carries_its_trace_in_either_version),
         WORLD_TEST(unsafe_header_values_are_encoded),
         WORLD_TEST(impossible_headers_are_found),
         WORLD_TEST(a_server_of_rondo_yaml_is_shared),

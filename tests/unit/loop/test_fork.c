@@ -4,6 +4,7 @@
 
 #include "base/digest.h"
 #include "journal/checkpoint.h"
+#include "journal/trace.h"
 #include "loop/control.h"
 
 static struct store_run row_of(struct fixture *fixture, const char *run_id)
@@ -334,6 +335,9 @@ static void look_at_request(struct scene *scene, const struct model_request *req
         buf_append_string(&all, "\n");
     }
     assert_memory_equal(request->idempotency_key, loop_run_id(scene->loop), ID_SIZE - 1);
+    char parent[TRACE_PARENT_SIZE];
+    trace_parent(loop_run_id(scene->loop), TRACE_MODEL, request->turn, 1, parent);
+    assert_string_equal(request->traceparent, parent);
     if (book->is_written) {
         assert_string_equal(buf_string(&all), book->requests[request->turn]);
         book->compared++;
