@@ -183,10 +183,12 @@ static int open_existing(struct execution *execution, enum orchestrator_answer *
     struct orchestrator *orchestrator = execution->orchestrator;
     const struct task *task = &execution->task;
     const char *run_id = task->entry->run_id;
-    int r = task->is_resume ? executor_resume(orchestrator, run_id, &task->limits, &execution->loop,
-                                              &execution->opening, &execution->err)
-                            : loop_take_over(&orchestrator->parts, run_id, &execution->loop,
-                                             &execution->opening, &execution->err);
+    int r = task->is_resume
+                ? executor_resume(orchestrator, run_id, &task->limits, &execution->loop,
+                                  &execution->opening, &execution->err)
+                : loop_take_over(&orchestrator->parts, run_id,
+                                 task->entry->is_orphan ? "takeover" : NULL, &execution->loop,
+                                 &execution->opening, &execution->err);
     if (r == 0 && execution->opening.is_held) {
         *ret_answer = ORCHESTRATOR_HELD;
         return 0;
