@@ -86,6 +86,11 @@ def stage_models(report, arguments):
     report.lines("models", run(["tests/models/run.py", "--build", arguments.build]))
 
 
+def stage_telemetry(report, arguments):
+    """Traces and metrics against official definitions, a back end and Prometheus."""
+    report.lines("telemetry", run(["tests/telemetry/run.py", "--build", arguments.build]))
+
+
 def stage_acceptance(report, arguments):
     acceptance.test(report, arguments.build)
 
@@ -157,6 +162,7 @@ STAGES = [
     ("docs", stage_docs, WITH_BUILD),
     ("mcp", stage_mcp, WITH_BUILD),
     ("models", stage_models, WITH_BUILD),
+    ("telemetry", stage_telemetry, WITH_BUILD),
     ("acceptance", stage_acceptance, WITH_BUILD),
     ("address", stage_address, OTHER_BUILDS),
     ("thread", stage_thread, OTHER_BUILDS),

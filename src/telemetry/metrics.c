@@ -228,7 +228,7 @@ void metrics_add(struct metrics *metrics, const char *name, const char *const *l
             return;
         }
     }
-    assert(!"a row of the table of metrics");
+    assert(false && "a row of the table of metrics");
 }
 
 /* ---- Counting ------------------------------------------------------------------------------- */
