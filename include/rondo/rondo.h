@@ -157,7 +157,10 @@ enum rondo_turn {
     RONDO_BROKEN = -1,         /**< this process cannot go on: rondo_loop_error(); resume later */
 };
 
-/** End the iteration before, decide, and begin the next one. Blocks while verifiers run. */
+/**
+ * End the iteration before, decide, and begin the next one. Blocks while verifiers run, and while
+ * the run is paused.
+ */
 RONDO_API enum rondo_turn rondo_loop_next(struct rondo_loop *loop);
 
 /**
@@ -300,6 +303,16 @@ RONDO_API bool rondo_loop_violation(const struct rondo_loop *loop,
  * @param run_id id, unique prefix, or "last"
  */
 RONDO_API int rondo_stop_run(struct rondo *rondo, const char *run_id, struct rondo_error *err);
+
+/**
+ * Pause a run, whoever executes it: the iteration under way ends, and no further one begins. The
+ * loop's rondo_loop_next waits meanwhile. RONDO_ERR_STATE when the run has ended. Any thread.
+ * @param run_id as for rondo_stop_run
+ */
+RONDO_API int rondo_pause_run(struct rondo *rondo, const char *run_id, struct rondo_error *err);
+
+/** Let a paused run go on. One that nobody executes is not paused any more: resume it. */
+RONDO_API int rondo_continue_run(struct rondo *rondo, const char *run_id, struct rondo_error *err);
 
 /** One committed event. Borrowed until the next call on the subscription. */
 struct rondo_event {

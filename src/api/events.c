@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stopping runs and following their events. */
+/* Stopping and pausing runs, and following their events. */
 #include "api/internal.h"
 #include "base/memory.h"
 #include "journal/reader.h"
+#include "loop/control.h"
 #include "loop/stop.h"
 #include "store/find.h"
 
@@ -10,7 +11,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int rondo_stop_run(struct rondo *rondo, const char *run_id, struct rondo_error *err)
+/** Have something done with a run, in the name of this process. */
+static int steer(struct rondo *rondo, const char *run_id,
+                 int (*act)(const struct loop_parts *parts, const char *run_id, const char *by,
+                            struct rondo_error *err),
+                 struct rondo_error *err)
 {
     struct store_run run;
     int r = store_find_run(rondo->store, run_id, NULL, &run, err);
@@ -20,8 +25,23 @@ int rondo_stop_run(struct rondo *rondo, const char *run_id, struct rondo_error *
     struct loop_parts parts = {.runtime = rondo->runtime};
     char by[64];
     snprintf(by, sizeof(by), "process %ld", (long)getpid());
-    r = loop_stop_run(&parts, run.id, by, err);
+    r = act(&parts, run.id, by, err);
     return r < 0 ? r : 0;
+}
+
+int rondo_stop_run(struct rondo *rondo, const char *run_id, struct rondo_error *err)
+{
+    return steer(rondo, run_id, loop_stop_run, err);
+}
+
+int rondo_pause_run(struct rondo *rondo, const char *run_id, struct rondo_error *err)
+{
+    return steer(rondo, run_id, loop_pause_run, err);
+}
+
+int rondo_continue_run(struct rondo *rondo, const char *run_id, struct rondo_error *err)
+{
+    return steer(rondo, run_id, loop_continue_run, err);
 }
 
 struct rondo_subscription {

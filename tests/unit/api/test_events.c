@@ -69,6 +69,39 @@ static void stopping_a_run_that_nobody_executes_ends_it(void **state)
     assert_int_equal(rondo_stop_run(scratch->rondo, "no-such", &err), RONDO_ERR_INVALID);
 }
 
+static void *continue_it(void *argument)
+{
+    struct rondo *rondo = argument;
+    struct rondo_error err = {0};
+    struct rondo_subscription *all = rondo_subscribe(rondo, NULL, 0);
+    struct rondo_event event = {0};
+    do { /* until the pause is in the journal */
+        assert_int_equal(rondo_subscription_next(all, INT64_C(60000000000), &event, &err), 1);
+    } while (strcmp(event.type, "run.paused") != 0);
+    rondo_subscription_free(all);
+    assert_int_equal(rondo_continue_run(rondo, "last", &err), 0);
+    return NULL;
+}
+
+static void a_paused_loop_waits_until_it_is_continued(void **state)
+{
+    struct scratch *scratch = *state;
+    struct rondo_loop_options options = scratch_options(scratch);
+    struct rondo_loop *loop = scratch_start(scratch, &options);
+    struct rondo_error err = {0};
+    pthread_t thread;
+    assert_int_equal(rondo_loop_next(loop), RONDO_CONTINUE);
+    assert_int_equal(rondo_pause_run(scratch->rondo, rondo_loop_run_id(loop), &err), 0);
+    assert_int_equal(rondo_loop_note(loop, "mark", NULL, &err), 0);
+    assert_int_equal(rondo_loop_save_checkpoint(loop, NULL, &err), 0);
+    assert_int_equal(pthread_create(&thread, NULL, continue_it, scratch->rondo), 0);
+    assert_int_equal(rondo_loop_next(loop), RONDO_CONTINUE);
+    pthread_join(thread, NULL);
+    assert_int_equal(rondo_loop_iteration(loop), 2);
+    rondo_loop_free(loop);
+    assert_int_equal(rondo_pause_run(scratch->rondo, "last", &err), RONDO_ERR_STATE);
+}
+
 struct stopping {
     struct rondo *rondo;
     char run_id[64];
@@ -107,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         scratch_test(a_subscription_gives_every_event_once_and_in_order),
         scratch_test(a_subscription_can_begin_in_the_middle_and_see_all_runs),
+        scratch_test(a_paused_loop_waits_until_it_is_continued),
         scratch_test(stopping_a_run_that_nobody_executes_ends_it),
         scratch_test(a_stop_from_another_thread_reaches_a_busy_body),
     };

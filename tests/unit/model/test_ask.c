@@ -387,7 +387,10 @@ static void prices_of_the_options_make_a_cost(void **state)
     http_peer_reply(peer, 200, JSON_TYPE,
                     "{\"choices\":[{\"message\":{\"content\":\"x\"}}],\"usage\":{"
                     "\"prompt_tokens\":1000,\"completion_tokens\":100}}");
+    asking.request.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     struct model_reply reply = asking_ask(&asking);
+    assert_string_equal(http_peer_header(peer, http_peer_request(peer, 0), "traceparent"),
+                        asking.request.traceparent);
     assert_true(reply.has_cost);
     assert_int_equal(reply.cost_micro, 3000);
     assert_null(http_peer_header(peer, http_peer_request(peer, 0), "authorization"));
