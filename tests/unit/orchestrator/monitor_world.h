@@ -43,6 +43,7 @@ struct world {
     uint64_t dies_at;       /* from this call on nothing works; 0 = never */
     bool has_effect;        /* that call takes effect */
     struct monitor *monitor;
+    int64_t delay_ns; /* pause between iterations of runs that are made from now on */
 };
 
 /** A run whose journal a test writes. */
@@ -190,8 +191,8 @@ static inline struct test_run world_run(struct world *world, const char *agent, 
     struct test_run run = {.seq = 1, .epoch = 1};
     struct store_run row = {0};
     auto_buf struct buf data = {0};
-    buf_printf(&data, "{\"format\":1,\"agent_id\":\"%s\",\"spec\":{\"delay_ns\":0}%s}", agent,
-               more);
+    buf_printf(&data, "{\"format\":1,\"agent_id\":\"%s\",\"spec\":{\"delay_ns\":%lld}%s}", agent,
+               (long long)world->delay_ns, more);
     id_new(world->now_ns, &world->random, row.id);
     memcpy(run.id, row.id, sizeof(run.id));
     snprintf(row.agent_id, sizeof(row.agent_id), "%s", agent);

@@ -216,6 +216,19 @@ static void a_run_that_nobody_executes_is_not_silent(void **state)
     assert_int_equal(world_documents(world, "warning", NULL), 0);
 }
 
+static void a_pause_between_iterations_is_not_silence(void **state)
+{
+    struct world *world = *state;
+    world->delay_ns = HOUR_NS;
+    world_run(world, "fixer", "");
+    world->now_ns += HOUR_NS + 9 * MINUTE_NS;
+    world_tick(world);
+    assert_int_equal(world_documents(world, "warning", NULL), 0);
+    world->now_ns += 2 * MINUTE_NS;
+    world_tick(world);
+    assert_int_equal(world_documents(world, "warning", NULL), 1);
+}
+
 /* ---- Exactly once ---- */
 
 static void two_monitors_of_one_store_make_one_warning(void **state)
@@ -432,6 +445,7 @@ int main(void)
         world_test(what_happened_while_no_monitor_ran_is_not_missed),
         world_test(a_silent_run_is_said_once_for_each_silence),
         world_test(a_run_that_nobody_executes_is_not_silent),
+        world_test(a_pause_between_iterations_is_not_silence),
         world_test(two_monitors_of_one_store_make_one_warning),
         world_test(a_monitor_that_dies_anywhere_makes_each_warning_once),
         world_test(a_failing_store_stops_nothing_for_ever),
