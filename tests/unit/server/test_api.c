@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The API over loopback: who gets in, what is refused, and what runs look like. */
 #include "api_world.h"
+#include "server/assets.h"
 #include "server/router.h"
-#include "store/find.h"
+
+#include <pthread.h>
 
 /** Time that a run may take. */
 #define PATIENCE_NS (20 * NS_PER_S)
@@ -373,6 +375,105 @@ static void a_sink_keeps_its_secret(void **state)
     expect_problem(world, "DELETE", "/v1/sinks/ops", token, "", "", "not_found");
 }
 
+/** Send a request for a stream and wait for a text in it. */
+static void expect_stream(struct world *world, const char *path, const char *headers,
+                          const char *text, const char *absent)
+{
+    auto_buf struct buf request = {0};
+    auto_buf struct buf bytes = {0};
+    int fd = http_raw_connect(world->address);
+    assert_true(fd >= 0);
+    buf_printf(&request,
+               "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"
+               "Accept: text/event-stream\r\n%s\r\n",
+               path, world->address, world->operate, headers);
+    assert_true(http_raw_send_text(fd, buf_string(&request)));
+    assert_true(http_raw_read_until(fd, &bytes, text, PATIENCE_NS));
+    assert_non_null(strstr(buf_string(&bytes), "Content-Type: text/event-stream"));
+    assert_non_null(strstr(buf_string(&bytes), "X-Content-Type-Options: nosniff"));
+    assert_null(strstr(buf_string(&bytes), absent));
+    close(fd);
+}
+
+static void a_stream_begins_where_the_client_was(void **state)
+{
+    struct world *world = *state;
+    char id[ID_SIZE];
+    char path[96];
+    run_once(world, id);
+    snprintf(path, sizeof(path), "/v1/runs/%s/events", id);
+    expect_stream(world, path, "", "event: run.finished", "no such text");
+    expect_stream(world, path, "Last-Event-ID: 2\r\n", "event: run.finished", "id: 2\n");
+    expect_stream(world, "/v1/events?after=0&types=run.created", "", id, "event: run.finished");
+    expect_problem(world, "GET", path, world->operate,
+                   "Accept: text/event-stream\r\nLast-Event-ID: x\r\n", "", "malformed");
+    expect_problem(world, "GET", path, world->other, "Accept: text/event-stream\r\n", "",
+                   "not_found");
+    expect_problem(world, "GET", "/v1/stream", world->read, "", "", "malformed");
+}
+
+static void an_asset_is_not_sent_twice(void **state)
+{
+    struct world *world = *state;
+    struct answer answer;
+    if (asset_count() == 0) {
+        skip();
+    }
+    ask(world, "GET", "/", "", "", "", &answer);
+    assert_int_equal(answer.status, 200);
+    const char *etag = strstr(buf_string(&answer.all), "ETag: ");
+    assert_non_null(etag);
+    auto_buf struct buf known = {0};
+    buf_printf(&known, "If-None-Match: %.*s\r\n", (int)strcspn(etag + 6, "\r"), etag + 6);
+    expect(world, "GET", "/", "", buf_string(&known), "", 304);
+    answer_fini(&answer);
+    ask(world, "GET", "/", "", "Accept-Encoding: br, gzip;q=0.5\r\n", "", &answer);
+    assert_non_null(strstr(buf_string(&answer.all), "Content-Encoding: gzip"));
+    answer_fini(&answer);
+    ask(world, "GET", "/", "", "Accept-Encoding: gzip;q=0\r\n", "", &answer);
+    assert_null(strstr(buf_string(&answer.all), "Content-Encoding"));
+    answer_fini(&answer);
+}
+
+/** One of several clients that send the same request at once. */
+struct twin {
+    struct world *world;
+    int status;
+    char id[ID_SIZE];
+};
+
+static void *start_with_one_key(void *context)
+{
+    struct twin *twin = context;
+    struct answer answer;
+    ask(twin->world, "POST", "/v1/runs", twin->world->operate, "Idempotency-Key: twins\r\n", START,
+        &answer);
+    twin->status = answer.status;
+    snprintf(twin->id, sizeof(twin->id), "%s", json_get_string(answer.json, "run_id", ""));
+    answer_fini(&answer);
+    return NULL;
+}
+
+static void the_same_request_at_once_starts_one_run(void **state)
+{
+    struct twin twins[6];
+    pthread_t threads[6];
+    const char *id = "";
+    for (size_t i = 0; i < 6; i++) {
+        twins[i] = (struct twin){.world = *state};
+        assert_int_equal(pthread_create(&threads[i], NULL, start_with_one_key, &twins[i]), 0);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        pthread_join(threads[i], NULL);
+        assert_true(twins[i].status == 201 || twins[i].status == 409);
+        if (twins[i].status == 201) {
+            assert_true(id[0] == '\0' || strcmp(id, twins[i].id) == 0);
+            id = twins[i].id;
+        }
+    }
+    assert_string_not_equal(id, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +489,9 @@ int main(void)
         cmocka_unit_test(policies_are_checked_put_in_force_and_explained),
         cmocka_unit_test(the_service_tells_how_it_is),
         cmocka_unit_test(a_sink_keeps_its_secret),
+        cmocka_unit_test(a_stream_begins_where_the_client_was),
+        cmocka_unit_test(an_asset_is_not_sent_twice),
+        cmocka_unit_test(the_same_request_at_once_starts_one_run),
     };
     return cmocka_run_group_tests(tests, world_setup, world_teardown);
 }
