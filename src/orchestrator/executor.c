@@ -20,7 +20,11 @@
 #include <string.h>
 #include <utlist.h>
 
-/** Measured: see tests/unit/orchestrator/test_many.c. */
+/**
+ * An agent whose model is scripted uses 32 KiB of it (tests/unit/orchestrator/test_many.c tells); a
+ * call that is alone in its reply is made on this stack, and call threads have as much. Only what
+ * is touched takes memory.
+ */
 #define STACK_BYTES ((size_t)512 * 1024)
 /** Agents that are opened at the same time: reading a role takes memory for a moment. */
 #define MOST_OPENERS 4

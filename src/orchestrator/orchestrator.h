@@ -64,6 +64,7 @@ int orchestrator_start(const struct orchestrator_options *options,
 /**
  * No further run is begun or admitted. First half of the end: iterations under way may end until
  * drain_ns has passed, then they are cut off; every run is given up where it is and stays managed.
+ * Blocks until no thread executes a run any more.
  */
 void orchestrator_drain(struct orchestrator *orchestrator);
 
@@ -79,13 +80,19 @@ enum orchestrator_answer {
     ORCHESTRATOR_HELD, /**< a living process executes it, or another run of an exclusive agent */
 };
 
-/** Create a run and execute or queue it. @param ret_run_id set for STARTED and QUEUED */
+/**
+ * Create a run and execute or queue it. Blocks while an agent opens its model and tools, which
+ * happens on the thread of its loop: what is missing is said before there is a run. Of a run that
+ * is queued it is said when its turn has come, in its journal.
+ * @param ret_run_id set for STARTED and QUEUED
+ */
 int orchestrator_run(struct orchestrator *orchestrator, const struct loop_spec *spec,
                      enum orchestrator_answer *ret_answer, char ret_run_id[ID_SIZE],
                      struct rondo_error *err);
 
 /**
- * Execute an existing run: resume, or continue when it is paused.
+ * Execute an existing run: resume, or continue when it is paused. A paused one that a living
+ * process executes is told to go on, which is STARTED, too.
  * @param limits to be changed first, or NULL
  * @return 0; RONDO_ERR_STATE when it is completed, RONDO_ERR_NOT_FOUND, RONDO_ERR_UNSUPPORTED when
  *         it is a library's
