@@ -16,6 +16,8 @@
 
 /** Bodies up to this size are handed over whole. */
 #define WHOLE_BYTES ((size_t)32 * 1024)
+/** Bytes at a time for clients that know no chunks; all others are written to directly. */
+#define UNCHUNKED_BYTES ((size_t)4 * 1024)
 
 uint64_t http_server_received(int fd)
 {
@@ -279,7 +281,7 @@ void http_exchange_stream(struct http_exchange *exchange, const struct http_stre
     atomic_fetch_add(&stream->server->streams, 1);
     remember(exchange->connection, stream);
     struct MHD_Response *response = stream->server->mhd.create_response_from_callback(
-        MHD_SIZE_UNKNOWN, HTTP_SERVER_CHUNK_BYTES, read_stream, stream, close_stream);
+        MHD_SIZE_UNKNOWN, UNCHUNKED_BYTES, read_stream, stream, close_stream);
     assert(response != NULL);
     queue(exchange, MHD_HTTP_OK, response);
 }

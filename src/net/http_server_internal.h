@@ -26,19 +26,22 @@
 #include <sys/un.h>
 
 /** Request line and headers together, bytes. */
-#define HTTP_SERVER_HEADER_BYTES ((size_t)16 * 1024)
+#define HTTP_SERVER_HEADER_BYTES ((size_t)8 * 1024)
 /** Headers of a request. */
 #define HTTP_SERVER_HEADERS 100
 /** Path and query as sent, bytes. */
-#define HTTP_SERVER_URI_BYTES ((size_t)8 * 1024)
+#define HTTP_SERVER_URI_BYTES ((size_t)4 * 1024)
 /** A method, bytes. */
 #define HTTP_SERVER_METHOD_BYTES 32
 /** Parameters of a query. */
 #define HTTP_SERVER_PARAMETERS 64
 /** Most that a stream is asked for at once. */
 #define HTTP_SERVER_CHUNK_BYTES ((size_t)16 * 1024)
-/** What libmicrohttpd may use for a connection: headers, then what is to be sent. */
-#define HTTP_SERVER_POOL_BYTES ((size_t)48 * 1024)
+/**
+ * What libmicrohttpd may use for a connection: headers and what it notes of them, then what is to
+ * be sent. Half of it is what a sleeping stream costs.
+ */
+#define HTTP_SERVER_POOL_BYTES ((size_t)24 * 1024)
 /** Bytes that the kernel keeps for a reader that is slower than we are. */
 #define HTTP_SERVER_SEND_BYTES (128 * 1024)
 /** Refused connections that are kept until the client has read why. */

@@ -152,7 +152,7 @@ struct hub_stream {
     /* Only of the thread that reads: */
     bool is_greeted;
     bool is_over;
-    struct hub_frame frames[HUB_BACKFILL_EVENTS]; /**< taken from the store */
+    struct hub_frame *frames; /**< taken from the store: HUB_BACKFILL_EVENTS; NULL when live */
     size_t frame_count;
     size_t next_frame;
     struct hub_text *text; /**< being written */

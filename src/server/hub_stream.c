@@ -111,6 +111,9 @@ static int read_batch(struct hub_stream *stream)
     }
     stream->frame_count = 0;
     stream->next_frame = 0;
+    if (stream->frames == NULL) {
+        stream->frames = memory_new(HUB_BACKFILL_EVENTS * sizeof(*stream->frames));
+    }
     int r =
         store->ops->read_events(store, stream->run == NULL ? NULL : stream->run->id, stream->after,
                                 HUB_BACKFILL_EVENTS, take_stored, &backfill, NULL);
@@ -219,6 +222,17 @@ static int take_formalities(struct hub_stream *stream)
     return 0;
 }
 
+/** A stream that has caught up sleeps for long: it keeps no room for what comes from the store. */
+static void drop_frames(struct hub_stream *stream)
+{
+    if (stream->is_live) {
+        free(stream->frames);
+        stream->frames = NULL;
+        stream->frame_count = 0;
+        stream->next_frame = 0;
+    }
+}
+
 /** @return 1 = a frame, 0 = nothing now, -1 = the store fails */
 static int take_event(struct hub_stream *stream)
 {
@@ -228,6 +242,7 @@ static int take_event(struct hub_stream *stream)
             hub_stream_begin(stream, frame->text, frame->id);
             return 1;
         }
+        drop_frames(stream);
         pthread_mutex_lock(&stream->hub->lock);
         bool is_taken = stream->is_live && take_from_ring(stream);
         bool is_live = stream->is_live;
@@ -321,6 +336,7 @@ static void free_stream(struct hub_stream *stream)
     while (stream->next_frame < stream->frame_count) {
         hub_text_unref(stream->frames[stream->next_frame++].text);
     }
+    free(stream->frames);
     hub_text_unref(stream->text);
     http_stream_unref(stream->http);
     free_list(stream->agents);

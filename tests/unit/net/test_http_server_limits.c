@@ -116,9 +116,9 @@ static void test_heads_have_limits(void **state)
     struct world world = begin();
     assert_int_equal(get_with(&world, HTTP_SERVER_URI_BYTES - 1, 0, 0), 200);
     assert_int_equal(get_with(&world, HTTP_SERVER_URI_BYTES, 0, 0), 414);
-    assert_int_equal(get_with(&world, 1, 1, HTTP_SERVER_HEADERS - 2), 200);
+    assert_int_equal(get_with(&world, 1, 40, HTTP_SERVER_HEADERS - 2), 200);
     assert_int_equal(get_with(&world, 1, 1, HTTP_SERVER_HEADERS - 1), 431);
-    assert_int_equal(get_with(&world, 1, 15000, 1), 200);
+    assert_int_equal(get_with(&world, 1, HTTP_SERVER_HEADER_BYTES - 100, 1), 200);
     assert_int_equal(get_with(&world, 1, HTTP_SERVER_HEADER_BYTES, 1), 431);
     assert_int_equal(get_with(&world, 1, 1, 20000), 431);
     assert_int_equal(get_with(&world, 1, 1000000, 1), 431);
