@@ -231,6 +231,14 @@ static bool is_parking_before(const struct loop *loop, enum loop_effect_kind kin
            (kind == EFFECT_VERIFY && loop->parking == PARKING_NOW);
 }
 
+/** Whether this decides how the run goes on, or that it does not. */
+static bool is_decision(const struct loop_effect *effect)
+{
+    return effect->kind == EFFECT_GATE || effect->kind == EFFECT_DELAY ||
+           (effect->kind == EFFECT_RECORD && effect->event.type == JOURNAL_RUN_FINISHED &&
+            !is_completion(&effect->event));
+}
+
 /** @return enum loop_turn or a negative code. */
 static int advance(struct loop *loop, struct rondo_error *err)
 {
@@ -243,6 +251,9 @@ static int advance(struct loop *loop, struct rondo_error *err)
                   !loop->is_degraded, &effect);
         if (is_parking_before(loop, effect.kind)) {
             return LOOP_PARKING;
+        }
+        if (is_decision(&effect) && loop_look_for_mail(loop)) {
+            continue;
         }
         int r = perform(loop, &effect, err);
         if (r < 0 || effect.kind == EFFECT_BODY || effect.kind == EFFECT_END ||

@@ -231,7 +231,11 @@ bool loop_ask_model(struct loop *loop, const char *model)
     }
     struct gate_request request = begin_asking(loop);
     struct gate_decision decision;
-    if (!decide(loop, &request, &decision)) {
+    bool is_allowed = decide(loop, &request, &decision);
+    if (!is_allowed && loop_look_for_mail(loop)) {
+        return loop_ask_model(loop, model); /* Each letter is read once, so this ends. */
+    }
+    if (!is_allowed) {
         return end_denied(loop, &request, &decision);
     }
     warn_of_limits(loop, decision.limits, true);

@@ -131,6 +131,14 @@ void loop_take_mail(struct loop *loop)
     }
 }
 
+bool loop_look_for_mail(struct loop *loop)
+{
+    uint64_t seq = loop->state.seq;
+    loop->has_mail = loop->has_mail || !loop->is_degraded;
+    loop_take_mail(loop);
+    return loop->state.seq != seq;
+}
+
 void loop_wait_with_mail(struct loop *loop, int64_t duration_ns)
 {
     uint64_t seq = loop->state.seq;

@@ -179,8 +179,8 @@ static void mail_that_cannot_be_read_ends_nothing(void **state)
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     fixture_iterate(loop, 1);
     fixture->memory->ops->post(fixture->memory, loop_run_id(loop), "stop", "{}", NULL);
-    fixture_iterate(loop, 1); /* this commit says that a letter waits */
     fixture_fail(fixture, "read_mail", 1, RONDO_ERR_IO, STORE_FAULT_BEFORE);
+    fixture_iterate(loop, 1);
     int r = loop_next(loop, NULL);
     assert_int_equal(r, LOOP_ENDED);
     assert_int_equal(loop_state(loop)->status, RONDO_CANCELLED);
