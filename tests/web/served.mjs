@@ -67,7 +67,7 @@ class Place {
     }
 
     run(...words) {
-        return execFileSync(this.rondo, words, { cwd: this.folder, env: this.environment, encoding: "utf8" });
+        return execFileSync(this.rondo, words, { cwd: this.folder, env: this.environment, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
     }
 
     /** A run whose iterations wait for step(); @return its id */

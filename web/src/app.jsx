@@ -14,11 +14,12 @@ import { Runs } from "./pages/runs.jsx";
 import { SignIn } from "./pages/sign-in.jsx";
 import { Warnings } from "./pages/warnings.jsx";
 import { KeyHelp } from "./ui/key-help.jsx";
-import { Shell } from "./ui/shell.jsx";
+import { PageHead, Shell } from "./ui/shell.jsx";
 import { Empty, Failure, Skeleton } from "./ui/states.jsx";
 import { Toasts } from "./ui/toast.jsx";
 
 const RETRY_MS = 3000;
+const TITLES = { warnings: "Warnings", policies: "Policies", health: "Health" };
 
 /** Ask who we are, again and again while the server cannot be reached. */
 function useSession() {
@@ -56,9 +57,12 @@ function Page({ parts }) {
     if (page === "warnings") return <Warnings />;
     if (page === "health") return <Health />;
     return (
-        <Empty icon="search" title="There is no such page">
-            <a href="#/runs">To the runs</a>
-        </Empty>
+        <div class="page">
+            <PageHead title="Not found" />
+            <Empty icon="search" title="There is no such page">
+                <a href="#/runs">To the runs</a>
+            </Empty>
+        </div>
     );
 }
 
@@ -89,10 +93,11 @@ export function App() {
         <Shell page={parts[0] ?? "runs"} main={main} onHelp={() => setHelp(true)}>
             {isIn ? (
                 <Page parts={parts} />
-            ) : problem ? (
-                <Failure problem={problem} onRetry={retry} />
             ) : (
-                <Skeleton rows={10} />
+                <div class="page">
+                    <PageHead title={TITLES[parts[0]] ?? "Runs"} />
+                    {problem ? <Failure problem={problem} onRetry={retry} /> : <Skeleton rows={14} />}
+                </div>
             )}
             {isHelp && <KeyHelp onClose={() => setHelp(false)} />}
             <Toasts />

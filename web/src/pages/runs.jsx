@@ -195,7 +195,8 @@ export function Runs() {
             ) : rows.length === 0 ? (
                 <NoRuns isFiltered={isFiltered} onClear={clear} />
             ) : (
-                <div class={`table ${phase === "reloading" ? "is-stale" : ""}`} role="table" aria-label="Runs" aria-rowcount={(counts?.total ?? rows.length) + 1}>
+                <div class="table-frame">
+                    <div class={`table ${phase === "reloading" ? "is-stale" : ""}`} role="table" aria-label="Runs" aria-rowcount={(counts?.total ?? rows.length) + 1}>
                     <Heads sort={filter.sort} order={filter.order} onSort={sortBy} />
                     <VirtualRows
                         handle={list}
@@ -211,9 +212,10 @@ export function Runs() {
                             return <RunRow key={run.run_id} run={run} index={index} isSelected={run.run_id === selection.id} />;
                         }}
                     />
-                    <p class="table-foot" aria-live="off">
-                        {count(rows.length)} listed{table.next ? " · more come as you scroll" : ""}
-                    </p>
+                </div>
+                <p class="table-foot">
+                    {count(rows.length)} listed{table.next ? " · more come as you scroll" : ""}
+                </p>
                 </div>
             )}
         </div>

@@ -133,7 +133,7 @@ export function Checkpoints({ run, rest, latest }) {
             {() => (
                 <div class="split">
                     <Panel title="History" id="checkpoint-history" className="history" aside={<span class="faint">{plural(history.list.length, "checkpoint")}{history.next ? "+" : ""}</span>}>
-                        <div class="scroll-list" tabIndex={0} role="region" aria-label="Checkpoints, newest first">
+                        <div class="scroll-list" tabIndex={0} role="group" aria-label="Checkpoints, newest first">
                             <table class="plain-table rows">
                                 <thead><tr><th scope="col" class="num">No.</th><th scope="col" class="num">Iteration</th><th scope="col">Saved</th><th scope="col" class="num">Met</th></tr></thead>
                                 <tbody>

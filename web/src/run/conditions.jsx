@@ -14,7 +14,7 @@ function result(row) {
 
 function History({ rows }) {
     return (
-        <div class="scroll-box" tabIndex={0} role="region" aria-label="History of the condition">
+        <div class="scroll-box" tabIndex={0} role="group" aria-label="History of the condition">
             <table class="plain-table">
                 <thead>
                     <tr><th scope="col">Time</th><th scope="col" class="num">Iteration</th><th scope="col">Result</th><th scope="col" class="num">Took</th></tr>

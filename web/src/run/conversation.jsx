@@ -93,7 +93,7 @@ function Item({ item }) {
     if (item.kind === "prompt") return <Prompt item={item} />;
     if (item.kind === "reply") return <Reply item={item} />;
     if (item.kind === "trimmed") return <p class="talk-mark">{item.n ? `${plural(item.n, "older message")} left out from here on` : "Older messages left out from here on"}</p>;
-    return <h3 class="talk-mark">Iteration {count(item.iteration)}{item.attempt > 1 ? `, attempt ${item.attempt}` : ""}</h3>;
+    return <h2 class="talk-mark">Iteration {count(item.iteration)}{item.attempt > 1 ? `, attempt ${item.attempt}` : ""}</h2>;
 }
 
 /** Stays at the newest message while the reader is there; begins there. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How events read: a row for each type, with its group for the filter and one line that says it.
-import { bytes, money, plural, reasonOf, short, spanOfNs } from "../lib/format.js";
+import { bytes, money, plural, reasonOf, short, shortId, spanOfNs } from "../lib/format.js";
 
 export const GROUPS = {
     iteration: { label: "Iterations", tone: "blue" },
@@ -29,7 +29,7 @@ const KINDS = {
     "run.stop_requested": ["run", "Stop requested", (d) => join(d.by && `by ${d.by}`, d.message), () => "note"],
     "run.paused": ["run", "Paused", (d) => join(d.by && `by ${d.by}`, d.message), () => "note"],
     "run.continued": ["run", "Continued", (d) => join(d.by && `by ${d.by}`, d.message)],
-    "run.forked": ["run", "Forked", (d) => join(d.checkpoint && `from checkpoint ${d.checkpoint}`, d.number && `from checkpoint ${d.number}`, d.by && `by ${d.by}`)],
+    "run.forked": ["run", "Forked", (d) => join(`from ${shortId(d.forked_from)}, checkpoint ${d.checkpoint}`, d.by && `by ${d.by}`)],
     "run.finished": ["run", "Run finished", (d) => join(d.status, firstLine(d.summary || d.message)), (d) => (d.status === "completed" ? "good" : "bad")],
     "policy.changed": ["policy", "Policies in force", (d) => join(d.source, d.by && `by ${d.by}`, d.sha256?.slice(0, 12)), () => "note"],
     "policy.refused": ["policy", "Policies refused", (d) => join(d.source, firstLine(d.message)), () => "bad"],

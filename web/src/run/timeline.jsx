@@ -70,7 +70,7 @@ function Detail({ event, onClose }) {
     return (
         <aside class="detail" aria-label={`Event ${event.seq}`}>
             <header class="detail-head">
-                <h3>{title}</h3>
+                <h2>{title}</h2>
                 <Button icon="close" label="Close" onClick={onClose} />
             </header>
             <dl class="facts">
@@ -136,8 +136,9 @@ export function Timeline({ feed, version }) {
             </div>
             {problem && <Failure problem={problem} onRetry={() => feed.older()} />}
             <div class={`timeline-body ${at >= 0 ? "has-detail" : ""}`}>
-                <div class="timeline-list" role="table" aria-label="Timeline" aria-rowcount={rows.length}>
-                    <VirtualRows
+                <div class="timeline-list">
+                    <div class="timeline-table" role="table" aria-label="Timeline" aria-rowcount={rows.length}>
+                        <VirtualRows
                         handle={list}
                         count={rows.length}
                         height={isNarrow ? 46 : 28}
@@ -152,6 +153,7 @@ export function Timeline({ feed, version }) {
                             return <Row key={event.seq} event={event} index={index} isOpen={event.seq === openSeq} onOpen={() => setOpenSeq(event.seq)} />;
                         }}
                     />
+                    </div>
                     {!isFollowing && (
                         <button type="button" class="to-end" onClick={() => { setFollowing(true); list.current?.toEnd(); }}>
                             {missed ? `${count(missed)} new · ` : ""}To the newest

@@ -7,7 +7,7 @@ export function Diff({ before, after, label }) {
     const rows = useMemo(() => hunks(diffLines(before, after)), [before, after]);
     if (rows.length === 0 || (rows.length === 1 && rows[0] === null)) return <p class="faint pad">No difference.</p>;
     return (
-        <div class="diff code" tabIndex={0} role="region" aria-label={label}>
+        <div class="diff code" tabIndex={0} role="group" aria-label={label}>
             {rows.map((row, at) =>
                 row === null ? (
                     <div key={at} class="diff-gap" aria-hidden="true">⋯</div>

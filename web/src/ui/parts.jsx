@@ -120,7 +120,7 @@ export function Panel({ title, aside, children, id, className = "", level = 2 })
 /** Text that may be long: scrolls, and can be reached by keyboard. */
 export function Code({ text, label, className = "" }) {
     return (
-        <pre class={`code ${className}`} tabIndex={0} role="region" aria-label={label}>
+        <pre class={`code ${className}`} tabIndex={0} role="group" aria-label={label}>
             {text}
         </pre>
     );

@@ -119,7 +119,7 @@ export function Shell({ page, main, onHelp, children }) {
                     </div>
                 </div>
             </header>
-            <main class="main" id="main" ref={main} tabIndex={-1}>{children}</main>
+            <main class="main" id="main" ref={main} tabIndex={0}>{children}</main>
         </div>
     );
 }
