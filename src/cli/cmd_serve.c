@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,6 +181,8 @@ struct serving {
     struct monitor *monitor;
     struct orchestrator *orchestrator;
     struct server *server;
+    pthread_mutex_t lock; /* guards: */
+    struct server *told;  /* the server, while the parts below it may call it */
     char *config_folder;
     char *policy_path;
     char *workspace;
@@ -230,6 +233,32 @@ static int start_orchestrator(struct serving *serving, struct rondo_error *err)
     return orchestrator_start(&options, &serving->orchestrator, err);
 }
 
+/** The monitor has made a warning. */
+static void tell_warning(void *context, const char *agent_id, const char *json)
+{
+    struct serving *serving = context;
+    pthread_mutex_lock(&serving->lock);
+    server_tell(serving->told, agent_id, json);
+    pthread_mutex_unlock(&serving->lock);
+}
+
+/** The exporter wants gauges. */
+static size_t take_gauges(void *context, struct metrics_gauge *ret_gauges, size_t size)
+{
+    struct serving *serving = context;
+    pthread_mutex_lock(&serving->lock);
+    size_t count = serving->told == NULL ? 0 : server_gauges(serving->told, ret_gauges, size);
+    pthread_mutex_unlock(&serving->lock);
+    return count;
+}
+
+static void set_told(struct serving *serving, struct server *server)
+{
+    pthread_mutex_lock(&serving->lock);
+    serving->told = server;
+    pthread_mutex_unlock(&serving->lock);
+}
+
 static int start_monitor(struct serving *serving, struct rondo_error *err)
 {
     const struct serve_values *values = serving->values;
@@ -240,6 +269,8 @@ static int start_monitor(struct serving *serving, struct rondo_error *err)
         .stall_ns = or_none(values->stall_ns),
         .base_url = values->url,
         .log = log_line,
+        .on_warning = tell_warning,
+        .on_warning_context = serving,
     };
     return monitor_start(&options, &serving->monitor, err);
 }
@@ -250,6 +281,8 @@ static int start_telemetry(struct serving *serving, struct rondo_error *err)
         .writer = runtime_writer(serving->session.runtime),
         .http = serving->http,
         .metrics = serving->metrics,
+        .gauges = take_gauges,
+        .gauges_context = serving,
         .log = log_line,
     };
     return telemetry_start(&options, &serving->telemetry, err);
@@ -265,6 +298,7 @@ static int start_server(struct serving *serving, struct rondo_error *err)
         .telemetry = serving->telemetry,
         .metrics = serving->metrics,
         .policy_path = serving->policy_path,
+        .store_path = serving->session.store_path,
         .workspace = serving->workspace,
         .listen = listen_of(values),
         .hosts = (const char *const *)values->hosts,
@@ -273,7 +307,11 @@ static int start_server(struct serving *serving, struct rondo_error *err)
         .requests_per_second = (unsigned)values->rate,
         .log = log_line,
     };
-    return server_start(&options, &serving->server, err);
+    int r = server_start(&options, &serving->server, err);
+    if (r == 0) {
+        set_told(serving, serving->server);
+    }
+    return r;
 }
 
 /** Bottom up. What was started is ended by stop_parts also after a failure. */
@@ -302,6 +340,7 @@ static void stop_parts(struct serving *serving)
     if (serving->orchestrator != NULL) {
         orchestrator_drain(serving->orchestrator);
     }
+    set_told(serving, NULL);
     server_stop(serving->server);
     orchestrator_stop(serving->orchestrator);
     monitor_stop(serving->monitor);
@@ -411,7 +450,7 @@ static int serve(struct serving *serving)
 
 static int open_and_serve(const struct serve_values *values)
 {
-    struct serving serving = {.values = values};
+    struct serving serving = {.values = values, .lock = PTHREAD_MUTEX_INITIALIZER};
     struct rondo_error err = {0};
     struct session_options options = {.store = values->store,
                                       .may_create = true,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* /metrics: what was counted, and the gauges of all parts as they are now. */
+/* What was counted, and the gauges of all parts as they are now: for /metrics and for exporters. */
 #include "loop/runtime.h"
 #include "server/handlers.h"
 
@@ -7,35 +7,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define GAUGES_MAX   48
-#define LABEL_LENGTH 48
-
-struct gauges {
-    struct metrics_gauge rows[GAUGES_MAX];
-    char labels[GAUGES_MAX][LABEL_LENGTH];
-    size_t count;
-};
-
-static void add(struct gauges *gauges, const char *name, const char *label, const char *value,
-                double number)
+static void add(struct server_gauges *gauges, const char *name, const char *label,
+                const char *value, double number)
 {
-    if (gauges->count == GAUGES_MAX) {
+    if (gauges->count == SERVER_GAUGES) {
         return;
     }
     char *labels = gauges->labels[gauges->count];
     if (label != NULL) {
-        snprintf(labels, LABEL_LENGTH, "%s=\"%s\"", label, value);
+        snprintf(labels, SERVER_LABEL_SIZE, "%s=\"%s\"", label, value);
     }
     gauges->rows[gauges->count++] =
         (struct metrics_gauge){name, label == NULL ? NULL : labels, number};
 }
 
-static void add_runs(struct call *call, const struct orchestrator_state *state,
-                     struct gauges *gauges)
+static void add_runs(struct server *server, const struct orchestrator_state *state,
+                     struct server_gauges *gauges)
 {
     struct store_run_counts counts = {0};
     struct store_run_query query = {0};
-    struct store *store = call_store(call);
+    struct store *store = runtime_store(server->options.runtime);
     if (store->ops->count_runs(store, &query, &counts, NULL) < 0) {
         return;
     }
@@ -47,12 +38,11 @@ static void add_runs(struct call *call, const struct orchestrator_state *state,
     add(gauges, "rondo_runs", "state", "queued", (double)state->queued);
 }
 
-static void add_store(struct call *call, struct gauges *gauges)
+static void add_store(struct server *server, struct server_gauges *gauges)
 {
     struct stat status;
-    struct writer_counters counters =
-        writer_counters(runtime_writer(call->server->options.runtime));
-    const char *path = call->server->store_path;
+    struct writer_counters counters = writer_counters(runtime_writer(server->options.runtime));
+    const char *path = server->store_path;
     add(gauges, "rondo_commit_transactions_total", NULL, NULL, (double)counters.transactions);
     add(gauges, "rondo_commit_batches_total", NULL, NULL, (double)counters.batches);
     add(gauges, "rondo_commit_events_total", NULL, NULL, (double)counters.events);
@@ -61,14 +51,14 @@ static void add_store(struct call *call, struct gauges *gauges)
     }
 }
 
-static void add_monitor(struct call *call, struct gauges *gauges)
+static void add_monitor(struct server *server, struct server_gauges *gauges)
 {
     uint64_t position = 0;
-    struct store *store = call_store(call);
-    if (call->server->options.monitor == NULL) {
+    struct store *store = runtime_store(server->options.runtime);
+    if (server->options.monitor == NULL) {
         return;
     }
-    struct monitor_state state = monitor_state(call->server->options.monitor);
+    struct monitor_state state = monitor_state(server->options.monitor);
     bool is_known = store->ops->last_position(store, &position, NULL) == 0;
     add(gauges, "rondo_queue_length", "queue", "deliveries", (double)state.pending);
     if (is_known && position >= state.position) {
@@ -76,32 +66,47 @@ static void add_monitor(struct call *call, struct gauges *gauges)
     }
 }
 
-static void add_telemetry(struct call *call, struct gauges *gauges)
+static void add_telemetry(struct server *server, struct server_gauges *gauges)
 {
-    if (call->server->options.telemetry == NULL) {
+    if (server->options.telemetry == NULL) {
         return;
     }
-    struct telemetry_state state = telemetry_state(call->server->options.telemetry);
+    struct telemetry_state state = telemetry_state(server->options.telemetry);
     add(gauges, "rondo_telemetry_spans_sent_total", NULL, NULL, (double)state.sent);
     add(gauges, "rondo_telemetry_spans_rejected_total", NULL, NULL, (double)state.rejected);
     add(gauges, "rondo_telemetry_dropped_total", NULL, NULL, (double)state.dropped);
     add(gauges, "rondo_telemetry_behind", NULL, NULL, (double)state.behind);
 }
 
+void server_gauges_take(struct server *server, struct server_gauges *ret_gauges)
+{
+    struct orchestrator_state state = orchestrator_state(server->options.orchestrator);
+    ret_gauges->count = 0;
+    add_runs(server, &state, ret_gauges);
+    add(ret_gauges, "rondo_queue_length", "queue", "runs", (double)state.queued);
+    add_store(server, ret_gauges);
+    add_monitor(server, ret_gauges);
+    add_telemetry(server, ret_gauges);
+    add(ret_gauges, "rondo_http_streams", NULL, NULL, (double)hub_state(server->hub).streams);
+}
+
+size_t server_gauges(struct server *server, struct metrics_gauge *ret_gauges, size_t size)
+{
+    struct server_gauges *gauges = &server->exported;
+    server_gauges_take(server, gauges);
+    size_t count = gauges->count < size ? gauges->count : size;
+    memcpy(ret_gauges, gauges->rows, count * sizeof(*ret_gauges));
+    return count;
+}
+
 void handle_metrics(struct call *call)
 {
-    struct gauges gauges = {.count = 0};
-    struct orchestrator_state state = orchestrator_state(call->server->options.orchestrator);
+    struct server_gauges gauges;
     if (call->server->options.metrics == NULL) {
         call_problem(call, PROBLEM_NOT_FOUND, "this server counts nothing");
         return;
     }
-    add_runs(call, &state, &gauges);
-    add(&gauges, "rondo_queue_length", "queue", "runs", (double)state.queued);
-    add_store(call, &gauges);
-    add_monitor(call, &gauges);
-    add_telemetry(call, &gauges);
-    add(&gauges, "rondo_http_streams", NULL, NULL, (double)hub_state(call->server->hub).streams);
+    server_gauges_take(call->server, &gauges);
     call->status = 200;
     call->content_type = "text/plain; version=0.0.4; charset=utf-8";
     metrics_write(call->server->options.metrics, gauges.rows, gauges.count, &call->answer);

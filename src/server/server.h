@@ -40,6 +40,13 @@ int server_start(const struct server_options *options, struct server **ret_serve
  * until server_stop. NULL is allowed: nobody listens yet.
  */
 void server_tell(struct server *server, const char *agent_id, const char *json);
+/**
+ * The gauges of all parts as they are now, for telemetry_options.gauges. One thread at a time,
+ * until server_stop.
+ * @param ret_gauges labels are borrowed until the next call
+ * @return how many, at most `size`
+ */
+size_t server_gauges(struct server *server, struct metrics_gauge *ret_gauges, size_t size);
 /** Readiness becomes 503; streams are told to come back. */
 void server_drain(struct server *server);
 void server_stop(struct server *server);

@@ -11,6 +11,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/** Gauges that one look gives. */
+#define SERVER_GAUGES     48
+#define SERVER_LABEL_SIZE 48
+
+struct server_gauges {
+    struct metrics_gauge rows[SERVER_GAUGES];
+    char labels[SERVER_GAUGES][SERVER_LABEL_SIZE];
+    size_t count;
+};
+
 struct server {
     struct server_options options; /* texts and lists are owned */
     struct access_names names;
@@ -32,7 +42,11 @@ struct server {
     pthread_mutex_t ping_lock;
     bool was_busy; /* as /ping said last, under ping_lock */
     int64_t busy_since_ns;
+    struct server_gauges exported; /* of the exporter's thread alone */
 };
 
 /** The handler of the HTTP server. @param context a struct server */
 void dispatch(void *context, struct http_exchange *exchange);
+
+/** Look at all parts. Any thread. */
+void server_gauges_take(struct server *server, struct server_gauges *ret_gauges);
