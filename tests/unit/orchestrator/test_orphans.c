@@ -51,6 +51,12 @@ static int die_later(const char *folder, const char *kind)
         loop_next(loop, NULL) != LOOP_BODY) {
         return 1;
     }
+    if (strcmp(kind, "paused") == 0) {
+        loop_pause_run(&parts, loop_run_id(loop), "ann", NULL);
+        if (loop_next(loop, NULL) != LOOP_PAUSED) {
+            return 1;
+        }
+    }
     write_file(&world, "doomed", loop_run_id(loop));
     for (;;) {
         pause();
@@ -126,7 +132,9 @@ static void a_conversation_is_parked_for_its_person(void **state)
     world_start(world);
     WAIT_FOR(row_of(world, run_id).owner[0] == '\0');
 
+    WAIT_FOR(events_of(world, run_id, "run.claimed", NULL) == 2);
     assert_int_equal(row_of(world, run_id).summary.status, RONDO_RUNNING);
+    assert_int_equal(managed_runs(world, NULL), 0);
     assert_int_equal(orchestrator_state(world->orchestrator).taken_over, 0);
 }
 
@@ -211,9 +219,7 @@ static void a_dead_run_that_is_paused_stays_paused(void **state)
     struct world *world = *state;
     char run_id[ID_SIZE];
     char other[ID_SIZE];
-    leave_dead_run(world, "command", run_id);
-    struct loop_parts parts = {.runtime = world->runtime};
-    assert_int_equal(loop_pause_run(&parts, run_id, "ann", NULL), LOOP_CONTROL_DONE);
+    leave_dead_run(world, "paused", run_id);
     world_start(world);
 
     run_spec(world, command_spec(world, "a", "true", 1), other);
@@ -223,7 +229,6 @@ static void a_dead_run_that_is_paused_stays_paused(void **state)
     assert_false(has_file(world, "log"));
 }
 
-/** A run whose journal cannot be read must not keep the scheduler busy, nor other runs waiting. */
 static void records_of_nothing_are_cleared_away(void **state)
 {
     struct world *world = *state;
