@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The kernel lists both ends of a connection on this machine. The other end's entry has the user
+ * The kernel knows both ends of a connection on this machine. The other end's entry has the user
  * and the inode of the socket; whoever has that inode among its descriptors is the peer. A sandbox
  * may leave the user as it is, so each holder is compared with ourselves: its user namespace, and
  * how many seccomp filters lie on it. Whatever cannot be read proves nothing.
+ *
+ * The entry is asked for through a netlink socket (sock_diag), which costs microseconds; reading
+ * the whole of /proc/net/tcp takes the kernel milliseconds, however few connections there are, and
+ * is left for kernels that do not answer.
  */
 #include "os/peer.h"
 
@@ -13,7 +17,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,7 +111,9 @@ static bool holds(const char *process, const char *socket_name)
 static bool is_held_by_us(uint64_t inode)
 {
     char name[64];
+    char self[16];
     snprintf(name, sizeof(name), "socket:[%" PRIu64 "]", inode);
+    snprintf(self, sizeof(self), "%d", (int)getpid());
     DIR *folder = opendir("/proc");
     if (folder == NULL) {
         return false;
@@ -112,13 +122,15 @@ static bool is_held_by_us(uint64_t inode)
     bool is_ours = true;
     const struct dirent *entry = NULL;
     while (is_ours && (entry = readdir(folder)) != NULL) {
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && holds(entry->d_name, name)) {
+        bool is_process = entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
+        if (is_process && strcmp(entry->d_name, self) != 0 && holds(entry->d_name, name)) {
             is_found = true;
             is_ours = is_like_us(entry->d_name);
         }
     }
     closedir(folder);
-    return is_found && is_ours;
+    /* We are like us; a server has thousands of descriptors, and seldom talks to itself. */
+    return is_ours && (is_found || holds(self, name));
 }
 
 /** Another user than ours is trusted only if it is root, which could do everything anyway. */
@@ -126,6 +138,90 @@ static bool is_other_root(uid_t user)
 {
     return user == 0 && geteuid() != 0;
 }
+
+/** An end of a connection as the kernel knows it. */
+struct row {
+    char local[48];
+    char remote[48];
+    unsigned state;
+    unsigned user;
+    uint64_t inode;
+};
+
+static bool is_open(const struct row *row)
+{
+    return row->state == STATE_ESTABLISHED || row->state == STATE_FIN_WAIT2;
+}
+
+/* ---- Asking for one entry: sock_diag(7). ------------------------------------------------------
+ */
+
+static void copy_address(const struct sockaddr_storage *address, __be32 *ret_words,
+                         __be16 *ret_port)
+{
+    if (address->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)address;
+        memcpy(ret_words, &in->sin6_addr, sizeof(in->sin6_addr));
+        *ret_port = in->sin6_port;
+    } else {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)address;
+        ret_words[0] = in->sin_addr.s_addr;
+        *ret_port = in->sin_port;
+    }
+}
+
+struct question {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 request;
+};
+
+struct reply {
+    struct nlmsghdr head;
+    struct inet_diag_msg entry;
+    char rest[1024];
+};
+
+static bool ask_kernel(const struct question *question, struct reply *ret_reply)
+{
+    auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (fd < 0 || send(fd, question, sizeof(*question), 0) != (ssize_t)sizeof(*question)) {
+        return false;
+    }
+    /* The kernel answers while the question is sent. */
+    ssize_t len = recv(fd, ret_reply, sizeof(*ret_reply), MSG_DONTWAIT);
+    return len >= (ssize_t)offsetof(struct reply, rest) &&
+           ret_reply->head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
+}
+
+/** @return whether the kernel tells of the connection between just these two */
+static bool ask_for_row(const struct sockaddr_storage *from, const struct sockaddr_storage *to,
+                        struct row *ret_row)
+{
+    struct question question = {
+        .head = {.nlmsg_len = sizeof(question),
+                 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                 .nlmsg_flags = NLM_F_REQUEST},
+        .request = {.sdiag_family = (__u8)from->ss_family, .sdiag_protocol = IPPROTO_TCP},
+    };
+    struct inet_diag_sockid *id = &question.request.id;
+    copy_address(from, id->idiag_src, &id->idiag_sport);
+    copy_address(to, id->idiag_dst, &id->idiag_dport);
+    id->idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+    id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+    struct reply reply;
+    if (!ask_kernel(&question, &reply)) {
+        return false;
+    }
+    *ret_row = (struct row){.state = reply.entry.idiag_state,
+                            .user = reply.entry.idiag_uid,
+                            .inode = reply.entry.idiag_inode};
+    /* Where there is no such connection it may tell of who listens there. */
+    return reply.entry.id.idiag_sport == id->idiag_sport &&
+           reply.entry.id.idiag_dport == id->idiag_dport;
+}
+
+/* ---- Looking for it in the table. -------------------------------------------------------------
+ */
 
 /** The numbers of the kernel's table for an address: the address in words of the host, the port. */
 static void table_text(const struct sockaddr_storage *address, bool is_wide, char *ret_text,
@@ -150,14 +246,6 @@ static void table_text(const struct sockaddr_storage *address, bool is_wide, cha
     }
 }
 
-struct row {
-    char local[48];
-    char remote[48];
-    unsigned state;
-    unsigned user;
-    uint64_t inode;
-};
-
 static bool read_row(const char *line, struct row *ret_row)
 {
     return sscanf(line, " %*[^:]: %47s %47s %x %*s %*s %*s %u %*s %" SCNu64, ret_row->local,
@@ -172,7 +260,7 @@ static bool find_row(const char *path, const char *from, const char *to, struct 
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
         if (read_row(line, ret_row) && strcmp(ret_row->local, from) == 0 &&
             strcmp(ret_row->remote, to) == 0) {
-            return ret_row->state == STATE_ESTABLISHED || ret_row->state == STATE_FIN_WAIT2;
+            return is_open(ret_row);
         }
     }
     return false;
@@ -183,6 +271,9 @@ static bool find_peer(const struct sockaddr_storage *ours, const struct sockaddr
 {
     char from[48];
     char to[48];
+    if (ask_for_row(theirs, ours, ret_row)) {
+        return is_open(ret_row);
+    }
     if (ours->ss_family == AF_INET) {
         table_text(theirs, false, from, sizeof(from));
         table_text(ours, false, to, sizeof(to));

@@ -12,7 +12,7 @@
 /**
  * Whether the peer of a connected TCP (loopback) or Unix socket is certainly a process of our user
  * (or root) in our user namespace that is not confined by seccomp under a supervisor of ours. TCP:
- * /proc/net/tcp and tcp6 give uid and inode, /proc/PID/fd the process; Unix: SO_PEERCRED.
- * False whenever it cannot be proven. Any thread; reads /proc, some milliseconds.
+ * sock_diag (or /proc/net/tcp and tcp6) gives uid and inode, /proc/PID/fd the process; Unix:
+ * SO_PEERCRED. False whenever it cannot be proven. Any thread; reads /proc, a millisecond or some.
  */
 bool peer_is_same_user(int fd);
