@@ -251,6 +251,13 @@ static bool accept_some(struct http_server *server, size_t index)
 
 /* ---- The clock. ------------------------------------------------------------------------------ */
 
+static int64_t tick_ns(const struct http_server_options *options)
+{
+    int64_t least = options->request_ns < options->idle_ns ? options->request_ns : options->idle_ns;
+    int64_t quarter = least / 4;
+    return quarter < MIN_TICK_NS ? MIN_TICK_NS : quarter > MAX_TICK_NS ? MAX_TICK_NS : quarter;
+}
+
 /** A request did not come in time. Only where libmicrohttpd writes nothing. */
 static void time_out(struct http_connection *connection, bool with_answer)
 {
@@ -268,9 +275,21 @@ static bool has_begun(const struct http_connection *connection)
     return connection->peer.text[0] == 'u' || http_server_received(connection->fd) > 0;
 }
 
+/** Whether the client has said that nothing more comes, and nothing is there. */
+static bool has_finished(const struct http_connection *connection)
+{
+    char byte = 0;
+    return recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void look_at_kept(struct http_connection *connection, int64_t now)
 {
     const struct http_server_options *options = &connection->server->options;
+    /* libmicrohttpd overlooks an end that came together with the request. */
+    if (now - connection->since_ns > tick_ns(options) && has_finished(connection)) {
+        http_server_cut(connection);
+        return;
+    }
     if (connection->begun_ns == 0 && http_server_received(connection->fd) > connection->received) {
         connection->begun_ns = now;
     }
@@ -375,13 +394,6 @@ static bool handle(struct http_server *server, const struct epoll_event *event)
         break;
     }
     return true;
-}
-
-static int64_t tick_ns(const struct http_server_options *options)
-{
-    int64_t least = options->request_ns < options->idle_ns ? options->request_ns : options->idle_ns;
-    int64_t quarter = least / 4;
-    return quarter < MIN_TICK_NS ? MIN_TICK_NS : quarter > MAX_TICK_NS ? MAX_TICK_NS : quarter;
 }
 
 static void *keep(void *context)

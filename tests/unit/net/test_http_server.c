@@ -111,6 +111,20 @@ static void test_large_answers_arrive_whole(void **state)
     end(&world);
 }
 
+static void test_a_client_that_sends_nothing_more_gets_its_answers_and_the_end(void **state)
+{
+    (void)state;
+    struct world world = begin();
+    int fd = http_raw_connect(world.address);
+    http_raw_send_text(fd, "GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
+    shutdown(fd, SHUT_WR);
+    auto_buf struct buf bytes = {0};
+    assert_true(http_raw_read_all(fd, &bytes, HTTP_RAW_PATIENCE_NS));
+    assert_non_null(strstr(bytes.data, "GET /2 "));
+    close(fd);
+    end(&world);
+}
+
 static void test_an_expecting_client_is_told_to_continue(void **state)
 {
     (void)state;
@@ -254,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_pipelined_requests_are_answered_in_order),
         cmocka_unit_test(test_a_request_may_be_cut_at_every_byte),
         cmocka_unit_test(test_large_answers_arrive_whole),
+        cmocka_unit_test(test_a_client_that_sends_nothing_more_gets_its_answers_and_the_end),
         cmocka_unit_test(test_an_expecting_client_is_told_to_continue),
         cmocka_unit_test(test_a_header_with_a_line_end_is_never_sent),
         cmocka_unit_test(test_a_handler_that_answers_nothing_is_an_internal_error),
