@@ -226,6 +226,7 @@ static void a_dead_run_that_is_paused_stays_paused(void **state)
     wait_status(world, other, RONDO_MAX_ITERATIONS);
 
     assert_int_equal(row_of(world, run_id).summary.status, RONDO_RUNNING);
+    assert_int_equal(events_of(world, run_id, "run.claimed", NULL), 1);
     assert_false(has_file(world, "log"));
 }
 
