@@ -4,7 +4,7 @@ import AxeBuilder from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"];
-export const DEADLINE_MS = 10_000;
+export const DEADLINE_MS = 20_000;
 
 export function launch(executablePath) {
     return chromium.launch({ executablePath, args: FLAGS });

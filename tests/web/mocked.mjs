@@ -121,11 +121,12 @@ async function sorted(page) {
         await page.waitForFunction((label) => [...document.querySelectorAll("[role=columnheader]")].find((one) => one.textContent.trim() === label)?.getAttribute("aria-sort") !== "none", name);
     }
     await page.getByRole("columnheader", { name: "Tokens" }).getByRole("button").click();
-    await page.waitForFunction(() => !document.querySelector(".is-stale"));
-    const tokens = await page.locator(".td-tokens[role=cell]").allInnerTexts();
-    const scale = { k: 1e3, M: 1e6 };
-    const values = tokens.map((word) => parseFloat(word) * (scale[word.at(-1)] ?? 1));
-    assert.deepEqual(values, [...values].sort((a, b) => b - a));
+    await page.waitForFunction(() => {
+        const scale = { k: 1e3, M: 1e6 };
+        const words = [...document.querySelectorAll(".td-tokens[role=cell]")].map((cell) => cell.textContent.trim());
+        const values = words.map((word) => parseFloat(word) * (scale[word.at(-1)] ?? 1));
+        return values.length > 10 && values.every((value, at) => at === 0 || value <= values[at - 1]);
+    });
 }
 
 async function manyEvents(page, server, world, run) {
@@ -259,10 +260,10 @@ export async function mockedTests(test, browser, dist) {
 export async function placeTests(test, browser, dist) {
     for (const place of PLACES) {
         // Side by side: they wait for the browser most of the time.
+        if (!VIEWS.some((view) => test.wants(nameOf(place, view)))) continue;
         const looks = VIEWS.map((view) => ({ view, result: look(browser, dist, place, view).then(() => null, (error) => error) }));
         for (const { view, result } of looks) {
-            const name = `${place.name}, ${view.theme}${view.width ? ", on a phone" : ""}: axe finds nothing, nothing is cut off`;
-            await test(name, async () => {
+            await test(nameOf(place, view), async () => {
                 const error = await result;
                 if (error) throw error;
             });
@@ -271,6 +272,10 @@ export async function placeTests(test, browser, dist) {
 }
 
 const VIEWS = [{ theme: "dark" }, { theme: "light" }, { theme: "dark", width: 360, height: 780 }];
+
+function nameOf(place, view) {
+    return `${place.name}, ${view.theme}${view.width ? ", on a phone" : ""}: axe finds nothing, nothing is cut off`;
+}
 
 async function look(browser, dist, place, view) {
     const made = await scene(place, dist);

@@ -116,8 +116,8 @@ export class World {
         const tokens = 1800 + Math.floor(draw() * 7000);
         const cost = tokens * 0.9;
         if (isTalking) this.#talk(run, n, step, tokens, cost, draw);
-        clock = at - 900;
-        this.emit(run, "iteration.finished", { iteration: n, outcome: "ok", exit_code: 0, duration_ns: (took - 900) * 1e6, tokens, cost_micro: Math.round(cost), summary: `Reworked rounding in ledger.py, step ${n}` }, clock);
+        clock = at - 3000;
+        this.emit(run, "iteration.finished", { iteration: n, outcome: "ok", exit_code: 0, duration_ns: (took - 3000) * 1e6, tokens, cost_micro: Math.round(cost), summary: `Reworked rounding in ledger.py, step ${n}` }, clock);
         run.tokens += tokens;
         run.cost = Math.round(run.cost * 1e6 + cost) / 1e6;
         run.active_ns += took * 1e6;
