@@ -250,8 +250,10 @@ static void fold_verification(struct run_state *state, const struct journal_even
         fold_verification_started(state, event);
     } else if (event->type == JOURNAL_CONDITION_EVALUATED) {
         fold_evaluated(state, event);
-    } else {
+    } else if (event->type == JOURNAL_VERIFICATION_FINISHED) {
         fold_verification_finished(state);
+    } else {
+        state->finish = FINISH_NONE; /* rejected: conditions are not met */
     }
 }
 
@@ -345,6 +347,18 @@ static void fold_forked(struct run_state *state)
     state->is_paused = false;
 }
 
+/** What people want of the run. */
+static void fold_control(struct run_state *state, const struct journal_event *event)
+{
+    if (event->type == JOURNAL_STOP_REQUESTED) {
+        state->is_stop_requested = true;
+    } else if (event->type == JOURNAL_FORKED) {
+        fold_forked(state);
+    } else {
+        state->is_paused = event->type == JOURNAL_PAUSED;
+    }
+}
+
 static void fold_by_type(struct run_state *state, const struct journal_event *event)
 {
     switch (event->type) {
@@ -356,14 +370,10 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
         fold_claimed(state, event);
         break;
     case JOURNAL_STOP_REQUESTED:
-        state->is_stop_requested = true;
-        break;
     case JOURNAL_PAUSED:
     case JOURNAL_CONTINUED:
-        state->is_paused = event->type == JOURNAL_PAUSED;
-        break;
     case JOURNAL_FORKED:
-        fold_forked(state);
+        fold_control(state, event);
         break;
     case JOURNAL_ITERATION_STARTED:
         fold_started(state, event);
@@ -383,10 +393,8 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
     case JOURNAL_VERIFICATION_STARTED:
     case JOURNAL_CONDITION_EVALUATED:
     case JOURNAL_VERIFICATION_FINISHED:
-        fold_verification(state, event);
-        break;
     case JOURNAL_FINISH_REJECTED:
-        state->finish = FINISH_NONE;
+        fold_verification(state, event);
         break;
     case JOURNAL_CHECKPOINT_SAVED:
         fold_checkpoint(state, event);

@@ -32,7 +32,7 @@ static void check_state(const struct run_state *state, const struct loop_spec *s
             .is_known = true, .limit = spec->max_tokens, .value = state->tokens, .warn_at = 80};
         struct journal_event warning;
         loop_step_gate(state, &decision);
-        loop_step_warning(state, RUN_LIMIT_TOKENS, &limit, &warning);
+        loop_step_warning(state, RUN_LIMIT_TOKENS, &limit, true, &warning);
     }
 }
 

@@ -288,9 +288,19 @@ static void check_degraded(struct sim_run *run)
     run->world->counters->degraded++;
 }
 
+static void check_iteration(struct sim_run *run, const struct journal_event *event)
+{
+    if (event->type == JOURNAL_ITERATION_STARTED) {
+        check_started(run, event);
+    } else if (event->type == JOURNAL_ITERATION_FINISHED) {
+        check_finished(run, event);
+    } else {
+        check_interrupted(run, event);
+    }
+}
+
 static void check_event(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
 {
-    check_place(run, event, epoch);
     switch (event->type) {
     case JOURNAL_RUN_CREATED:
     case JOURNAL_RUN_OPTIONS:
@@ -325,13 +335,9 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
         require(false, "%s without policies or an agent", journal_type_name(event->type));
         break;
     case JOURNAL_ITERATION_STARTED:
-        check_started(run, event);
-        break;
     case JOURNAL_ITERATION_FINISHED:
-        check_finished(run, event);
-        break;
     case JOURNAL_ITERATION_INTERRUPTED:
-        check_interrupted(run, event);
+        check_iteration(run, event);
         break;
     case JOURNAL_VERIFICATION_STARTED:
     case JOURNAL_CONDITION_EVALUATED:
@@ -403,6 +409,7 @@ static unsigned take_events(struct sim_run *run, uint64_t epoch, const struct st
         event.time_ns = events[i].time_ns;
         sim_trace(run->world, "    %llu.%llu %s %s", (unsigned long long)epoch,
                   (unsigned long long)event.seq, events[i].type, events[i].data);
+        check_place(run, &event, epoch);
         check_event(run, &event, epoch);
         require(run_fold(&run->fold, &event, &err) == 0, "%s", err.message);
         if (event.type == JOURNAL_CHECKPOINT_SAVED) {

@@ -28,7 +28,7 @@ static void run_of(struct fixture *fixture, int iterations, struct loop_spec spe
     struct loop *loop = fixture_start(fixture, spec);
     for (int i = 1; i <= iterations; i++) {
         fixture_iterate(loop, 1);
-        char text[16];
+        char text[32];
         snprintf(text, sizeof(text), "state %d", i);
         loop_set_agent_state(loop, text, strlen(text), NULL);
         loop_report(loop, &(struct loop_body_result){.tokens = 10, .cost_micro = 7});
