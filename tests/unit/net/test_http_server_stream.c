@@ -12,6 +12,7 @@ struct lines {
     pthread_mutex_t lock;
     int64_t limit; /**< lines that may be written */
     bool is_over;
+    int64_t late; /**< lines that come when read has just found none */
     struct http_stream *streams[400];
     struct reader *readers[400];
     size_t count;
@@ -34,6 +35,11 @@ static ssize_t read_lines(void *context, char *bytes, size_t size)
             (size_t)snprintf(bytes + used, size - used, "line %08jd\n", (intmax_t)reader->next++);
     }
     bool is_over = lines->is_over && reader->next == lines->limit;
+    if (used == 0 && lines->late > 0 && lines->streams[0] != NULL) {
+        lines->late--;
+        lines->limit++;
+        http_stream_wake(lines->streams[0]);
+    }
     pthread_mutex_unlock(&lines->lock);
     return used > 0 ? (ssize_t)used : is_over ? -1 : 0;
 }
@@ -116,6 +122,20 @@ static void test_a_stream_sleeps_and_is_woken(void **state)
     wait_for_state(world.server, streams, 0);
     assert_int_equal(atomic_load(&lines.closed), 1);
     add(&lines, 1, false); /* waking what has ended does nothing */
+    end(&world);
+    release(&lines);
+}
+
+static void test_what_comes_just_before_a_stream_falls_asleep_wakes_it(void **state)
+{
+    (void)state;
+    struct lines lines;
+    struct world world = begin_lines(&lines, (struct http_server_options){0});
+    lines.late = 50;
+    int fd = open_reader(&world, 0);
+    auto_buf struct buf bytes = {0};
+    assert_true(http_raw_read_until(fd, &bytes, "line 00000049", HTTP_RAW_PATIENCE_NS));
+    close(fd);
     end(&world);
     release(&lines);
 }
@@ -288,6 +308,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_stream_sleeps_and_is_woken),
+        cmocka_unit_test(test_what_comes_just_before_a_stream_falls_asleep_wakes_it),
         cmocka_unit_test(test_a_stream_ends_and_the_connection_serves_again),
         cmocka_unit_test(test_an_old_client_gets_the_stream_without_chunks),
         cmocka_unit_test(test_a_client_that_leaves_a_sleeping_stream_is_noticed),

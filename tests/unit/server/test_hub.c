@@ -3,6 +3,7 @@
 #include "hub_world.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define MAX_IDS 20000
 
@@ -214,6 +215,69 @@ static void test_nothing_is_lost_when_the_ring_forgets(void **state)
     read_while_written(20000);
 }
 
+/** A store that is written to just after a run was read, and the hub sees it at once. */
+static struct {
+    struct store_ops ops;
+    const struct store_ops *real;
+    struct world *world;
+    _Atomic uint64_t last_seq;
+    _Atomic int rounds; /**< left */
+} sly;
+
+static int read_and_write(struct store *store, const char *run_id, uint64_t after, uint32_t limit,
+                          store_event_fn *fn, void *context, struct rondo_error *err)
+{
+    int r = sly.real->read_events(store, run_id, after, limit, fn, context, err);
+    if (run_id != NULL && sly.rounds > 0) {
+        sly.rounds--;
+        append(sly.world, 1, sly.last_seq + 1, 2, "note");
+        sly.last_seq += 2;
+        while (hub_state(sly.world->hub).position < sly.last_seq) {
+            clock_sleep(clock_system(), NS_PER_MS, NULL);
+        }
+    }
+    return r;
+}
+
+/** @param rounds that a stream needs until it has caught up */
+static void write_between(size_t ring_bytes, int rounds)
+{
+    struct world *world = begin_with((struct hub_options){.ring_bytes = ring_bytes}, 0);
+    create_run(world, 1, "a");
+    append(world, 1, 1, 5, "note");
+    sly.real = world->store->ops;
+    sly.ops = *sly.real;
+    sly.ops.read_events = read_and_write;
+    sly.world = world;
+    sly.last_seq = 5;
+    sly.rounds = rounds;
+    world->store->ops = &sly.ops;
+    char target[128];
+    char last[32];
+    target_of_run(target, sizeof(target), 1, "&after=0");
+    struct reader reader;
+    open_reader(world, target, -1, &reader);
+    int64_t count = 5 + 2 * rounds;
+    snprintf(last, sizeof(last), "event %" PRId64 "\"", count);
+    await(&reader, last);
+    check_ids(&reader, 1, count);
+    assert_int_equal(sly.rounds, 0);
+    close_reader(&reader);
+    end(world);
+}
+
+static void test_what_comes_between_reading_the_store_and_the_ring_is_not_lost(void **state)
+{
+    (void)state;
+    write_between(0, 1);
+}
+
+static void test_what_the_ring_forgot_meanwhile_is_read_again(void **state)
+{
+    (void)state;
+    write_between(1, 4);
+}
+
 static void test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss(void **state)
 {
     (void)state;
@@ -362,6 +426,8 @@ int main(void)
         cmocka_unit_test(test_a_rare_type_far_behind_is_found),
         cmocka_unit_test(test_nothing_is_lost_or_doubled_between_store_and_ring),
         cmocka_unit_test(test_nothing_is_lost_when_the_ring_forgets),
+        cmocka_unit_test(test_what_comes_between_reading_the_store_and_the_ring_is_not_lost),
+        cmocka_unit_test(test_what_the_ring_forgot_meanwhile_is_read_again),
         cmocka_unit_test(test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss),
         cmocka_unit_test(test_a_server_that_begins_again_goes_on_where_the_reader_was),
         cmocka_unit_test(test_a_silent_stream_shows_that_it_lives),
