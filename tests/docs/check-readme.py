@@ -20,8 +20,9 @@ finds what an earlier one has made. By the language of the block:
     make      one make command a line: the target must exist (they are too long to run here)
     text      is not checked
 
-An HTML comment `<!-- before: SCRIPT -->` runs SCRIPT first. `<!-- model: TURNS -->`, one JSON object a
-line, is what a model of OpenAI's says to the next requests (model_server.py). Other languages, and
+An HTML comment `<!-- before: SCRIPT -->` runs SCRIPT first, `<!-- after: SCRIPT -->` at the end of the
+page, whatever has failed. `<!-- model: TURNS -->`, one JSON object a line, is what a model of OpenAI's says
+to the next requests (model_server.py). Other languages, and
 indented blocks, are an error. What is not for the shell in docs/library.md has a test of its own.
 """
 
@@ -39,7 +40,8 @@ import model_server
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECONDS = 120
 TOKEN = re.compile(
-    r"^<!-- before:\s(?P<before>.*?)-->$|^<!-- model:\s(?P<model>.*?)-->$"
+    r"^<!-- before:\s(?P<before>.*?)-->$|^<!-- after:\s(?P<after>.*?)-->$"
+    r"|^<!-- model:\s(?P<model>.*?)-->$"
     r"|^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
     re.M | re.S,
 )
@@ -192,6 +194,8 @@ def check_token(match, page, folder, environment, model):
     if match.group("before") is not None:
         shell(match.group("before"), folder, environment)
         return False
+    if match.group("after") is not None:
+        return False
     if match.group("model") is not None:
         model.say([json.loads(line) for line in match.group("model").splitlines() if line])
         return False
@@ -212,13 +216,16 @@ def check_page(page, build, model, tap):
         folder = scratch / "work"
         folder.mkdir()
         environment = environment_for(build, scratch, model)
-        for match in TOKEN.finditer(text):
+        matches = list(TOKEN.finditer(text))
+        for match in matches:
             place = f"{name}:{text.count(chr(10), 0, match.start()) + 1}"
             try:
                 if check_token(match, page, folder, environment, model):
                     tap.result(place)
             except (Failure, ValueError, subprocess.TimeoutExpired) as failure:
                 tap.result(place, str(failure))
+        for match in filter(lambda match: match.group("after"), matches):
+            shell(match.group("after"), folder, environment, expected=None)
 
 
 def main():
