@@ -201,12 +201,23 @@ static bool take_from_ring(struct hub_stream *stream)
 
 /* ---- One frame after the other. -------------------------------------------------------------- */
 
+/**
+ * The greeting has the id of the place: a client that is cut off before its first event comes back
+ * to there, and not to a later "now".
+ */
+static void greet(struct hub_stream *stream)
+{
+    hub_stream_begin(stream, hub_text_ref(stream->hub->greeting), 0);
+    int len = snprintf(stream->head, sizeof(stream->head), "id: %" PRIu64 "\n", stream->after);
+    stream->head_len = (size_t)len;
+}
+
 /** What comes before events: the greeting, the farewell. @return 1 = a frame, -1 = the end, or 0 */
 static int take_formalities(struct hub_stream *stream)
 {
     if (!stream->is_greeted) {
         stream->is_greeted = true;
-        hub_stream_begin(stream, hub_text_ref(stream->hub->greeting), 0);
+        greet(stream);
         return 1;
     }
     if (stream->is_over) {

@@ -326,13 +326,13 @@ int hub_table_next(struct hub_stream *stream)
     } else if (gathered.row_count > 0) {
         hub_stream_begin(stream, join_rows(&gathered), gathered.position);
     } else if (gathered.frame != NULL) {
-        hub_stream_begin(stream, gathered.frame, 0);
+        hub_stream_begin(stream, gathered.frame, gathered.position);
     } else if (gathered.has_counts) {
         struct hub_text *counts = counts_new(stream->hub, stream->agents);
         if (counts == NULL) {
             return 0;
         }
-        hub_stream_begin(stream, counts, 0);
+        hub_stream_begin(stream, counts, gathered.position);
     } else {
         return 0;
     }

@@ -93,11 +93,18 @@ static inline void serve(struct world *world, struct hub_options options, int64_
     world->address = http_server_address(world->server, 0);
 }
 
-static inline struct world *begin_with(struct hub_options options, int64_t idle_ns)
+/** Only the store and its writer. */
+static inline struct world *begin_silent(void)
 {
     struct world *world = memory_new_zero(1, sizeof(*world));
     world->store = store_memory_new(NULL);
     world->writer = writer_new(world->store);
+    return world;
+}
+
+static inline struct world *begin_with(struct hub_options options, int64_t idle_ns)
+{
+    struct world *world = begin_silent();
     serve(world, options, idle_ns);
     return world;
 }
@@ -228,19 +235,20 @@ static inline void await(struct reader *reader, const char *text)
     }
 }
 
-/** Every event's id, in the order of frames. @return how many */
+/** Every event's id, in the order of frames; of frames without an event none. @return how many */
 static inline size_t ids_of(struct reader *reader, int64_t *ret_ids, size_t size)
 {
     size_t count = 0;
     const char *line = text_of(reader);
     const char *end = line + reader->text.len;
     while (line < end) {
-        if (strncmp(line, "id: ", 4) == 0) {
+        const char *line_end = memchr(line, '\n', (size_t)(end - line));
+        const char *next = line_end == NULL ? end : line_end + 1;
+        if (strncmp(line, "id: ", 4) == 0 && strncmp(next, "event: ", 7) == 0) {
             assert_true(count < size);
             ret_ids[count++] = strtoll(line + 4, NULL, 10);
         }
-        const char *line_end = memchr(line, '\n', (size_t)(end - line));
-        line = line_end == NULL ? end : line_end + 1;
+        line = next;
     }
     return count;
 }

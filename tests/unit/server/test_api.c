@@ -403,7 +403,7 @@ static void a_stream_begins_where_the_client_was(void **state)
     run_once(world, id);
     snprintf(path, sizeof(path), "/v1/runs/%s/events", id);
     expect_stream(world, path, "", "event: run.finished", "no such text");
-    expect_stream(world, path, "Last-Event-ID: 2\r\n", "event: run.finished", "id: 2\n");
+    expect_stream(world, path, "Last-Event-ID: 2\r\n", "event: run.finished", "id: 2\nevent: ");
     expect_stream(world, "/v1/events?after=0&types=run.created", "", id, "event: run.finished");
     expect_problem(world, "GET", path, world->operate,
                    "Accept: text/event-stream\r\nLast-Event-ID: x\r\n", "", "malformed");

@@ -41,6 +41,27 @@ static void test_a_reader_that_comes_back_loads_the_table_again(void **state)
     end(world);
 }
 
+static void test_a_reader_knows_its_place_before_the_first_event(void **state)
+{
+    (void)state;
+    struct world *world = begin();
+    create_run(world, 1, "a");
+    struct reader events;
+    struct reader table;
+    open_reader(world, "/events", -1, &events);
+    append(world, 1, 1, 3, "note");
+    await(&events, "event 3\"");
+    close_reader(&events);
+    open_reader(world, "/events", -1, &events);
+    assert_string_equal(text_of(&events), "id: 3\nretry: 1000\n\n");
+    open_reader(world, "/table", -1, &table);
+    await(&table, "id: 3\nretry: 1000\n\n");
+    await(&table, "id: 3\nevent: counts\n");
+    close_reader(&events);
+    close_reader(&table);
+    end(world);
+}
+
 static void test_other_agents_are_not_shown(void **state)
 {
     (void)state;
@@ -116,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_that_change_come_together_and_not_too_often),
         cmocka_unit_test(test_a_reader_that_comes_back_loads_the_table_again),
+        cmocka_unit_test(test_a_reader_knows_its_place_before_the_first_event),
         cmocka_unit_test(test_other_agents_are_not_shown),
         cmocka_unit_test(test_what_changed_just_before_a_stream_is_shown),
         cmocka_unit_test(test_a_reader_that_falls_far_behind_loads_the_table_again),
