@@ -8,7 +8,7 @@ const { Follower } = require('../support/events');
 const { find } = require('./journal');
 
 After(async function () {
-  if (this.follower !== undefined) await this.follower.end();
+  if (this.reader !== undefined) await this.reader.end();
 });
 
 // ---- The server ----
@@ -248,22 +248,22 @@ Then('the file {string} has each of {int} to {int} at least once and at most one
 // ---- Following ----
 
 When('I follow the events of the run', async function () {
-  this.follower = new Follower(`${this.base}/v1/runs/${this.runId}/events`);
-  await this.follower.begin();
+  this.reader = new Follower(`${this.base}/v1/runs/${this.runId}/events`);
+  await this.reader.begin();
 });
 
 When('I follow all events', async function () {
-  this.follower = new Follower(`${this.base}/v1/events`);
-  await this.follower.begin();
+  this.reader = new Follower(`${this.base}/v1/events`);
+  await this.reader.begin();
 });
 
 When('I follow on where I was', async function () {
-  await this.follower.end();
-  await this.follower.begin(`${this.base}/v1/runs/${this.runId}/events`);
+  await this.reader.end();
+  await this.reader.begin(`${this.base}/v1/runs/${this.runId}/events`);
 });
 
 async function comesTo(world, type, iteration) {
-  await world.until(`${type} on the stream`, () => world.follower.events.some((event) => (
+  await world.until(`${type} on the stream`, () => world.reader.events.some((event) => (
     event.type === type && (iteration === undefined || event.data.data.iteration === iteration))));
 }
 
@@ -281,18 +281,18 @@ function assertGapless(seqs) {
 }
 
 Then('what I followed has the numbers from 1 on without gap', function () {
-  assertGapless(this.follower.events.map((event) => event.data.seq));
+  assertGapless(this.reader.events.map((event) => event.data.seq));
 });
 
 Then('what I followed of agent {string} has the numbers from 1 on without gap', function (agent) {
-  const { events } = this.follower;
+  const { events } = this.reader;
   const created = events.find(({ data }) => data.type === 'run.created' && data.data.agent_id === agent);
   const own = events.filter(({ data }) => data.run_id === created.data.run_id);
   assertGapless(own.map((event) => event.data.seq));
 });
 
 Then('each event reached me within {int} seconds of its time', function (seconds) {
-  for (const { data, at } of this.follower.events) {
+  for (const { data, at } of this.reader.events) {
     assert.ok(at - Date.parse(data.time) < seconds * 1000, JSON.stringify(data));
   }
 });

@@ -71,3 +71,5 @@ Then('the file {string} names the trace and the span of iteration {int}', functi
   const span = spans(this).filter((one) => one.name === 'loop.iteration')[iteration - 1];
   assert.equal(this.read(name).trim(), `00-${span.traceId}-${span.spanId}-01`);
 });
+
+module.exports = { spans };
