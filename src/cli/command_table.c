@@ -78,14 +78,15 @@ const struct command commands[] = {
             "people before limits are reached, and shows every run of the store on a live page, "
             "also those that other processes execute. It ends with TERM: iterations under way may "
             "end, then runs are given up where they are and go on with the next start.\n\n"
-            "It listens on this machine only unless told otherwise. Your own programs need no "
-            "token "
-            "there; everybody else does (`rondo token create`), and so does everybody at an "
-            "address that other machines reach.\n\n"
+            "It listens on this machine only unless told otherwise. Your own programs on it need "
+            "no token, everybody else does (`rondo token create`). Clients elsewhere must call it "
+            "by a name that --host gives. Where a proxy stands in front of it, say "
+            "--require-token: a proxy of yours is one of your own programs.\n\n"
             "Traces and metrics go to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names. Under "
             "systemd it tells when it is ready and feeds the watchdog.",
         .examples = "rondo serve\tthen open http://127.0.0.1:7466\n"
-                    "rondo serve --listen 0.0.0.0:7466\tfor other machines, with tokens\n"
+                    "rondo serve --listen 0.0.0.0:7466 --host rondo.example.org\tfor other "
+                    "machines, with tokens\n"
                     "rondo serve --listen unix:/run/user/1000/rondo.sock\ton a Unix socket",
         .options = serve_options,
         .run = cmd_serve,
@@ -111,9 +112,10 @@ const struct command commands[] = {
         .synopsis = "[OPTION...]",
         .help = "List runs",
         .description =
-            "Lists the runs of the store, newest first. A run that has not ended but is "
-            "executed by nobody is shown as `parked` when it was given up in good order, as a "
-            "conversation is, and as `interrupted` when its process is gone.",
+            "Lists the runs of the store, newest first. A run that has not ended is shown as "
+            "`running` while somebody executes it, as `paused` when `rondo pause` holds it, as "
+            "`parked` when it was given up in good order (a conversation, a run that waits for "
+            "its turn in a server, a fork), and as `interrupted` when its process is gone.",
         .options = runs_options,
         .run = cmd_runs,
     },
@@ -167,8 +169,11 @@ const struct command commands[] = {
         .synopsis = "[OPTION...] RUN",
         .help = "Hold a run before its next iteration",
         .description = "Lets the iteration under way end, and no further one begin, until `rondo "
-                       "continue` or `rondo resume`. Whoever executes the run in a terminal waits "
-                       "meanwhile. The time does not count against the run's time limit.",
+                       "continue` or `rondo resume`. A run in a terminal waits there meanwhile; "
+                       "one of `rondo serve` gives its place to others. The time does not count "
+                       "against the run's time limit.",
+        .examples = "rondo pause last\tlook at what it does\n"
+                    "rondo continue last\tand let it go on",
         .options = pause_options,
         .completes = COMPLETE_RUN,
         .run = cmd_pause,
@@ -177,8 +182,9 @@ const struct command commands[] = {
         .name = "continue",
         .synopsis = "[OPTION...] RUN",
         .help = "Let a paused run go on",
-        .description = "Ends the pause of a run. One that nobody executes any more is not executed "
-                       "by this; `rondo resume` does that.",
+        .description = "Ends the pause of a run: whoever executes it goes on with its next "
+                       "iteration. A run that nobody executes any more is not executed by this; "
+                       "`rondo resume` does that.",
         .options = continue_options,
         .completes = COMPLETE_RUN,
         .run = cmd_continue,
@@ -188,10 +194,12 @@ const struct command commands[] = {
         .synopsis = "[OPTION...] RUN",
         .help = "Change the limits of a run while it goes on",
         .description = "Changes limits in the options of a run that has not ended. They count from "
-                       "its next step on: the next iteration, or an agent's next model request. "
-                       "Limits of the administrator's policies stay.",
+                       "its next step on: the next iteration, or an agent's next model request. A "
+                       "limit below what is used up ends the run there. Limits of the "
+                       "administrator's policies stay. For a run that has ended, give them to "
+                       "`rondo resume`.",
         .examples = "rondo limit last --max-iterations 50\tgive it more room\n"
-                    "rondo limit last --max-cost none\tand money",
+                    "rondo limit last --max-cost none\tand no bound of its own on money",
         .options = limit_options,
         .completes = COMPLETE_RUN,
         .run = cmd_limit,
@@ -201,9 +209,11 @@ const struct command commands[] = {
         .synopsis = "[OPTION...] RUN [CHECKPOINT]",
         .help = "Begin a new run where a checkpoint of another stands",
         .description = "Makes a run that is a copy of another one up to a checkpoint: its number, "
-                       "or 'last', which is also the default. Nothing is executed; `rondo resume` "
-                       "goes on with it. Files in the workspace are those of today.",
-        .examples = "rondo fork last 3\ttry again from the third checkpoint",
+                       "or 'last', which is also the default. The other run stays as it is. "
+                       "Nothing is executed; `rondo resume` goes on with the new run. Files in "
+                       "the workspace are not taken back: both runs work on those of today.",
+        .examples = "rondo checkpoints last\twhich there are\n"
+                    "rondo fork last 3\ttry again from the third one",
         .options = fork_options,
         .completes = COMPLETE_RUN,
         .run = cmd_fork,
@@ -229,8 +239,14 @@ const struct command commands[] = {
         .name = "token",
         .synopsis = "COMMAND [OPTION...]",
         .help = "Make, list and revoke tokens of the API",
-        .description = "Tokens let programs call the API of `rondo serve`. Each has a scope: read, "
-                       "operate or administer, and may be limited to agents.",
+        .description = "Tokens let people and programs in that are not your own programs on the "
+                       "server's machine. Each has a scope (read, operate or administer) and may "
+                       "be limited to agents and to a time. The store keeps digests only, so a "
+                       "token is shown once. A running server knows new and revoked ones at once.",
+        .examples =
+            "rondo token create ada --scope operate\tmay start and stop runs\n"
+            "rondo token create board --agent nightly --expires 30d\tmay look at one agent\n"
+            "rondo token revoke ada\tnot any more",
         .options = no_options,
         .subcommands = token_commands,
         .run = cmd_group,
@@ -242,7 +258,8 @@ const struct command commands[] = {
         .description =
             "Lists warnings, newest first: runs that come near a limit, that policies denied "
             "something, that ended badly or are silent, a store that failed, policies that were "
-            "refused. They are made by `rondo serve`, also of runs that other processes execute.",
+            "refused. They are made by `rondo serve`, also of runs that other processes execute; "
+            "`rondo sinks` says whom they reach.",
         .examples = "rondo warnings --run last\tof one run\n"
                     "rondo warnings --kind stalled --json\tfor programs",
         .options = warnings_options,
