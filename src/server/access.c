@@ -30,15 +30,19 @@ static bool split(const char *text, char *ret_name, const char **ret_port)
     return strspn(*ret_port, "0123456789") == strlen(*ret_port) && strlen(*ret_port) <= 5;
 }
 
-bool access_is_our_host(const struct access_names *names, const char *host)
+/** The name in a Host header without its port. @return false: it is none */
+static bool name_of(const char *host, char *ret_name)
+{
+    const char *port = NULL;
+    return host != NULL && split(host, ret_name, &port);
+}
+
+/** Whether a name is one of this machine's loopback, or of what the server listens on. */
+static bool is_direct_name(const struct access_names *names, const char *name)
 {
     static const char *const always[] = {"localhost", "127.0.0.1", "[::1]"};
-    char name[NAME_MAX_LEN + 1];
     char other[NAME_MAX_LEN + 1];
     const char *port = NULL;
-    if (host == NULL || !split(host, name, &port)) {
-        return false;
-    }
     for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
         if (strcasecmp(name, always[i]) == 0) {
             return true;
@@ -49,6 +53,18 @@ bool access_is_our_host(const struct access_names *names, const char *host)
         if (!is_unix && split(names->listen[i], other, &port) && strcasecmp(name, other) == 0) {
             return true;
         }
+    }
+    return false;
+}
+
+bool access_is_our_host(const struct access_names *names, const char *host)
+{
+    char name[NAME_MAX_LEN + 1];
+    if (!name_of(host, name)) {
+        return false;
+    }
+    if (is_direct_name(names, name)) {
+        return true;
     }
     for (size_t i = 0; names->hosts != NULL && names->hosts[i] != NULL; i++) {
         if (strcasecmp(name, names->hosts[i]) == 0) {
@@ -89,6 +105,11 @@ bool access_check_site(const struct access_names *names, const struct http_excha
         return false;
     }
     *ret_code = PROBLEM_BAD_ORIGIN;
+    if (http_exchange_header_count(exchange, "Origin") > 1 ||
+        http_exchange_header_count(exchange, "Sec-Fetch-Site") > 1) {
+        *ret_detail = "the request says more than once where it comes from";
+        return false;
+    }
     if (origin != NULL && !access_is_same_origin(origin, host)) {
         *ret_detail = "the request comes from a page of another origin";
         return false;
@@ -100,6 +121,23 @@ bool access_check_site(const struct access_names *names, const struct http_excha
         return false;
     }
     return true;
+}
+
+bool access_is_direct(const struct access_names *names, const struct http_exchange *exchange)
+{
+    static const char *const forwarding[] = {"Forwarded",         "Via",
+                                             "X-Forwarded-For",   "X-Forwarded-Host",
+                                             "X-Forwarded-Proto", "X-Real-IP"};
+    static const char ours[] = "rondo/";
+    char name[NAME_MAX_LEN + 1];
+    const char *agent = http_exchange_header(exchange, "User-Agent");
+    for (size_t i = 0; i < sizeof(forwarding) / sizeof(forwarding[0]); i++) {
+        if (http_exchange_header(exchange, forwarding[i]) != NULL) {
+            return false;
+        }
+    }
+    return (agent == NULL || strncasecmp(agent, ours, strlen(ours)) != 0) &&
+           name_of(http_exchange_header(exchange, "Host"), name) && is_direct_name(names, name);
 }
 
 const char *access_bearer(const char *header)

@@ -29,5 +29,13 @@ bool access_is_same_origin(const char *origin, const char *host);
 bool access_check_site(const struct access_names *names, const struct http_exchange *exchange,
                        bool is_api, enum problem_code *ret_code, const char **ret_detail);
 
+/**
+ * Whether a request comes straight from a program of this machine, as far as it says itself: under
+ * a name of the machine, not one that was given for a proxy; not through one; and not from our own
+ * HTTP client, whose requests are made for agents and for receivers of warnings. Who passes on what
+ * others want must show a token of theirs.
+ */
+bool access_is_direct(const struct access_names *names, const struct http_exchange *exchange);
+
 /** The token in an Authorization header; "" when it is another scheme or malformed. */
 const char *access_bearer(const char *header);

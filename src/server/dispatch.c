@@ -122,7 +122,8 @@ static bool identify(struct call *call)
     if (header != NULL) {
         return check_token(call, header);
     }
-    if (call->server->options.needs_token || !peer->is_loopback || !peer->is_same_user) {
+    if (call->server->options.needs_token || !peer->is_loopback || !peer->is_same_user ||
+        !access_is_direct(&call->server->names, call->exchange)) {
         return refuse_token(call, "send `Authorization: Bearer TOKEN`; `rondo token create` makes "
                                   "one");
     }
@@ -299,12 +300,26 @@ static void finish(struct call *call, const struct idempotency_slot *slot)
     idempotency_finish(idempotency, slot, &answer, NULL);
 }
 
+/**
+ * Who a recorded answer is for. A token that was made anew under an old name, for other agents, is
+ * somebody else.
+ */
+static void name_caller(const struct token_grant *grant, struct buf *ret_name)
+{
+    buf_printf(ret_name, "%s %s", grant->name, token_scope_name(grant->scope));
+    for (size_t i = 0; grant->agents != NULL && grant->agents[i] != NULL; i++) {
+        buf_printf(ret_name, "\n%s", grant->agents[i]);
+    }
+}
+
 static void handle_once(struct call *call, const char *key)
 {
+    auto_buf struct buf caller = {0};
+    name_caller(&call->grant, &caller);
     size_t len = 0;
     const char *body = http_exchange_body(call->exchange, &len);
     struct idempotency_request request = {
-        .caller = call->grant.name,
+        .caller = buf_string(&caller),
         .key = key,
         .method = call->match.route->method,
         .path = http_exchange_path(call->exchange),

@@ -9,6 +9,7 @@
 #include "server/limits_body.h"
 #include "server/run_cursor.h"
 #include "server/run_json.h"
+#include "server/start_rights.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -320,17 +321,38 @@ static void start(struct call *call, const struct loop_spec *spec)
     }
 }
 
+/** Hold a request against what the scope is worth. @return false: a problem */
+static bool may_start(struct call *call, const struct loop_spec *spec)
+{
+    struct rondo_error err = {0};
+    struct start_rights rights = {call->server->workspace, call->server->store_path};
+    if (call->grant.scope >= TOKEN_ADMINISTER) {
+        return true;
+    }
+    int r = spec == NULL ? start_rights_check_body(&rights, call->body, &err)
+                         : start_rights_check_spec(&rights, spec, &err);
+    if (r < 0) {
+        call_problem(call, PROBLEM_FORBIDDEN, "%s", err.message);
+    }
+    return r == 0;
+}
+
 void handle_start_run(struct call *call)
 {
     struct rondo_error err = {0};
     struct loop_spec spec = loop_spec_default();
     auto_buf struct buf findings = {0};
     struct start_options options = {.workspace = call->server->workspace};
+    if (!may_start(call, NULL)) {
+        return;
+    }
     if (start_request_read(call->body, &options, &spec, &findings, &err) < 0) {
         refuse_start(call, &findings, &err);
         return;
     }
-    start(call, &spec);
+    if (may_start(call, &spec)) {
+        start(call, &spec);
+    }
     loop_spec_fini(&spec);
 }
 

@@ -18,7 +18,7 @@
 static void run_once(struct world *world, char *ret_id)
 {
     struct answer answer;
-    ask(world, "POST", "/v1/runs", world->operate, "", START, &answer);
+    ask(world, "POST", "/v1/runs", world->administer, "", START, &answer);
     if (answer.status != 201) {
         print_error("%s\n", buf_string(&answer.all));
     }
@@ -143,6 +143,12 @@ static void bodies_that_are_wrong_are_named(void **state)
                    "unsupported_media_type");
     expect_problem(world, "POST", "/v1/runs", token, "",
                    "{\"command\":[\"true\"],\"agent_id\":\"stranger\"}", "forbidden");
+    /* Without a sandbox: only for who administers. */
+    expect_problem(world, "POST", "/v1/runs", token, "",
+                   "{\"command\":[\"true\"],\"agent_id\":\"fixer\"}", "forbidden");
+    expect_problem(world, "POST", "/v1/runs", token, "", START, "forbidden");
+    expect_problem(world, "POST", "/v1/runs", token, "",
+                   "{\"role_file\":\"/etc/shadow\",\"prompt\":\"x\"}", "forbidden");
     expect_problem(world, "GET", "/v1/runs?nonsense=1", token, "", "", "malformed");
     expect_problem(world, "GET", "/v1/runs?limit=1&limit=2", token, "", "", "malformed");
     expect_problem(world, "GET", "/v1/runs?limit=501", token, "", "", "malformed");
@@ -158,10 +164,10 @@ static void a_run_is_started_once_for_one_key(void **state)
     struct world *world = *state;
     struct answer first;
     struct answer again;
-    ask(world, "POST", "/v1/runs", world->operate, "Idempotency-Key: k1\r\n", START, &first);
+    ask(world, "POST", "/v1/runs", world->administer, "Idempotency-Key: k1\r\n", START, &first);
     assert_int_equal(first.status, 201);
     assert_non_null(strstr(buf_string(&first.all), "Location: /v1/runs/"));
-    ask(world, "POST", "/v1/runs", world->operate, "Idempotency-Key: k1\r\n", START, &again);
+    ask(world, "POST", "/v1/runs", world->administer, "Idempotency-Key: k1\r\n", START, &again);
     assert_int_equal(again.status, 201);
     assert_non_null(strstr(buf_string(&again.all), "Idempotency-Replayed: true"));
     assert_non_null(strstr(buf_string(&again.all), "Location: /v1/runs/"));
@@ -169,7 +175,7 @@ static void a_run_is_started_once_for_one_key(void **state)
                         json_get_string(again.json, "run_id", "2"));
     answer_fini(&first);
     answer_fini(&again);
-    expect_problem(world, "POST", "/v1/runs", world->operate, "Idempotency-Key: k1\r\n",
+    expect_problem(world, "POST", "/v1/runs", world->administer, "Idempotency-Key: k1\r\n",
                    "{\"command\":[\"false\"],\"agent_id\":\"fixer\"}", "idempotency_mismatch");
 }
 
@@ -446,8 +452,8 @@ static void *start_with_one_key(void *context)
 {
     struct twin *twin = context;
     struct answer answer;
-    ask(twin->world, "POST", "/v1/runs", twin->world->operate, "Idempotency-Key: twins\r\n", START,
-        &answer);
+    ask(twin->world, "POST", "/v1/runs", twin->world->administer, "Idempotency-Key: twins\r\n",
+        START, &answer);
     twin->status = answer.status;
     snprintf(twin->id, sizeof(twin->id), "%s", json_get_string(answer.json, "run_id", ""));
     answer_fini(&answer);
