@@ -3,7 +3,7 @@
 # Makes sure that the Debian packages of the named groups are installed. This is the only place
 # that lists packages.
 #
-#   tools/setup.sh GROUP...     groups: build run test long lint acceptance
+#   tools/setup.sh GROUP...     groups: build run test long lint acceptance browser
 #
 # Installs what is missing as root or with a passwordless sudo; otherwise prints the exact line to
 # type and fails. When nothing is missing it needs neither privileges nor a network.
@@ -13,6 +13,14 @@ set -eu
 javascript_tools() {
     if ! command -v node >/dev/null 2>&1; then echo nodejs; fi
     if ! command -v npm >/dev/null 2>&1; then echo npm; fi
+}
+
+# A browser for the tests of the dashboard; whatever of that family is there will do.
+browser() {
+    for name in chromium chromium-browser google-chrome; do
+        if command -v "$name" >/dev/null 2>&1; then return; fi
+    done
+    echo chromium
 }
 
 packages_of() {
@@ -36,6 +44,7 @@ packages_of() {
         # Any node with npm will do here; tools/node.sh finds a newer one where it is too old.
         javascript_tools
         ;;
+    browser) browser ;; # without it scenarios of the dashboard are skipped
     *)
         echo "setup.sh: unknown group '$1'" >&2
         exit 2

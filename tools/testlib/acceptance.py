@@ -22,6 +22,9 @@ def test(report, build):
             report.skipped("acceptance: all scenarios", reason)
         return
     node = setup.stdout.strip().splitlines()[-1]
+    browser = run(["tools/setup.sh", "browser"])
+    if browser.returncode != 0 and os.environ.get("CI"):
+        report.failed("acceptance: chromium could not be installed", browser.stdout)
     log = ROOT / build / "acceptance.json"
     log.parent.mkdir(exist_ok=True)
     log.unlink(missing_ok=True)
