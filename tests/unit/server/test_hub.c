@@ -242,7 +242,7 @@ static int read_and_write(struct store *store, const char *run_id, uint64_t afte
 /** @param rounds that a stream needs until it has caught up */
 static void write_between(size_t ring_bytes, int rounds)
 {
-    struct world *world = begin_with((struct hub_options){.ring_bytes = ring_bytes}, 0);
+    struct world *world = begin_silent();
     create_run(world, 1, "a");
     append(world, 1, 1, 5, "note");
     sly.real = world->store->ops;
@@ -252,6 +252,7 @@ static void write_between(size_t ring_bytes, int rounds)
     sly.last_seq = 5;
     sly.rounds = rounds;
     world->store->ops = &sly.ops;
+    serve(world, (struct hub_options){.ring_bytes = ring_bytes}, 0);
     char target[128];
     char last[32];
     target_of_run(target, sizeof(target), 1, "&after=0");
@@ -299,14 +300,14 @@ static void test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss(void **s
     int64_t last = 0;
     const char *text = text_of(&slow);
     /* A client counts what ended with an empty line. */
-    for (const char *frame = strstr(text, "id: "); frame != NULL; frame = strstr(frame, "id: ")) {
-        int64_t id = strtoll(frame + 4, NULL, 10);
-        frame = strstr(frame, "\n\n");
-        if (frame == NULL) {
+    for (const char *frame = strstr(text, "\nid: "); frame != NULL;) {
+        const char *end = strstr(frame, "\n\n");
+        if (end == NULL) {
             break;
         }
-        last = id;
+        last = strtoll(frame + 5, NULL, 10);
         count++;
+        frame = strncmp(end + 2, "id: ", 4) == 0 ? end + 1 : NULL;
     }
     assert_int_equal(last, (int64_t)count);
     assert_true(last < 5000);
