@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -474,6 +475,7 @@ struct claiming {
     const struct store_event *first;
     size_t first_count;
     int failures; /* tries whose outcome is unknown: one of them may have taken effect */
+    char dead_owner[STORE_OWNER_SIZE]; /* of the run, whose lease was ended here; "" = none */
 };
 
 /** A creation whose answer was lost is there on the second try. */
@@ -529,6 +531,26 @@ static bool may_take_over(const struct claiming *claiming, const struct store_ru
     return is_abandoned || may_be_ours;
 }
 
+/** The store forgets who held a lease that is ended. */
+static int end_lease_of(struct claiming *claiming, const struct store_run *holder,
+                        struct rondo_error *err)
+{
+    struct store *store = claiming->runtime->store;
+    bool is_others = strcmp(holder->owner, claiming->runtime->owner) != 0;
+    if (is_others && strcmp(holder->id, claiming->run_id) == 0) {
+        snprintf(claiming->dead_owner, sizeof(claiming->dead_owner), "%s", holder->owner);
+    }
+    return store->ops->expire_lease(store, holder->id, holder->epoch, err);
+}
+
+/** The row as it was before the claim tells who died holding the run. */
+static void tell_dead_owner(const struct claiming *claiming, struct store_run *run)
+{
+    if (run->owner[0] == '\0') {
+        memcpy(run->owner, claiming->dead_owner, sizeof(run->owner));
+    }
+}
+
 static bool should_ask_again(struct claiming *claiming, int r)
 {
     bool may_pass =
@@ -544,7 +566,6 @@ int runtime_claim(struct runtime *runtime, const char *run_id, const struct stor
                   const struct store_event *first, size_t first_count,
                   struct store_claim_result *ret_result, struct rondo_error *err)
 {
-    struct store *store = runtime->store;
     struct claiming claiming = {.runtime = runtime,
                                 .run_id = run_id,
                                 .new_run = new_run,
@@ -554,14 +575,14 @@ int runtime_claim(struct runtime *runtime, const char *run_id, const struct stor
         int r = ask_store(&claiming, ret_result, err);
         if (r == 0 && ret_result->outcome == STORE_CLAIMED) {
             forget_abandoned(runtime, run_id);
+            tell_dead_owner(&claiming, &ret_result->run);
             return 0;
         }
         if (r == 0 && !may_take_over(&claiming, &ret_result->holder)) {
             return 0;
         }
         if (r == 0) {
-            r = store->ops->expire_lease(store, ret_result->holder.id, ret_result->holder.epoch,
-                                         err);
+            r = end_lease_of(&claiming, &ret_result->holder, err);
         }
         if (r < 0 && !should_ask_again(&claiming, r)) {
             if (claiming.failures > 0) {
