@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library of Standard Webhooks verifies what sinks receive, also what is sent again and what is
+// signed with a new secret.
+import assert from "node:assert/strict";
+import http from "node:http";
+import { Webhook } from "standardwebhooks";
+import { Server, at_end, check, nothing, until } from "./support.mjs";
+
+/** Keeps requests with their raw bodies; `statuses` are given one after the other, then 204. */
+async function receiver() {
+  const taken = { requests: [], statuses: [] };
+  const server = http.createServer((request, response) => {
+    const pieces = [];
+    request.on("data", (piece) => pieces.push(piece));
+    request.on("end", () => {
+      const status = taken.statuses.shift() ?? 204;
+      taken.requests.push({ status, headers: request.headers, body: Buffer.concat(pieces).toString() });
+      response.writeHead(status, status === 503 ? { "retry-after": "1" } : {}).end();
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  at_end(() => server.closeAllConnections());
+  taken.url = `http://127.0.0.1:${server.address().port}/hook?key=hidden`;
+  return taken;
+}
+
+function old(headers, seconds) {
+  return { ...headers, "webhook-timestamp": String(Number(headers["webhook-timestamp"]) - seconds) };
+}
+
+export async function webhooks() {
+  const server = await new Server().start();
+  const there = await receiver();
+  const sink = { kind: "webhook", url: there.url, kinds: ["limit", "test"] };
+  let secret;
+
+  await check("what a new sink receives is verified with the secret that was shown once", async () => {
+    const put = await server.ask("PUT", "/v1/sinks/ops", sink);
+    assert.equal(put.status, 201, put.text);
+    secret = put.json.secret;
+    assert.match(secret, /^whsec_/);
+    const list = await server.get("/v1/sinks");
+    assert.equal(JSON.stringify(list).includes("hidden") || JSON.stringify(list).includes("whsec"), false);
+    await server.run(nothing(5, 0));
+    const { headers, body } = await until("a warning", async () => there.requests[0]);
+    const event = new Webhook(secret).verify(body, headers);
+    assert.equal(event.type, "run.warning.limit");
+    assert.equal(event.data.limit_name, "iterations");
+    assert.match(headers["content-type"], /^application\/json/);
+  });
+
+  await check("a changed body, id or time, an old time and another secret are refused", async () => {
+    const { headers, body } = there.requests[0];
+    const webhook = new Webhook(secret);
+    assert.throws(() => webhook.verify(body.replace('"value":4', '"value":3').replace("fixer", "other") + " ", headers), /No matching signature/);
+    assert.throws(() => webhook.verify(body, { ...headers, "webhook-id": `${headers["webhook-id"]}x` }), /No matching signature/);
+    assert.throws(() => webhook.verify(body, old(headers, 10)), /No matching signature/);
+    assert.throws(() => webhook.verify(body, old(headers, 400)), /timestamp too old/);
+    assert.throws(() => new Webhook(`whsec_${Buffer.alloc(32, 7).toString("base64")}`).verify(body, headers), /No matching signature/);
+  });
+
+  await check("each try is signed anew, with the same id and body", async () => {
+    there.requests.length = 0;
+    there.statuses.push(503, 500);
+    await server.ask("POST", "/v1/sinks/ops/test", {});
+    await until(() => `three tries, not ${there.requests.length}`, () => there.requests.length === 3);
+    const webhook = new Webhook(secret);
+    const times = there.requests.map(({ headers, body }) => {
+      assert.equal(webhook.verify(body, headers).type, "run.warning.test");
+      assert.equal(headers["webhook-id"], there.requests[0].headers["webhook-id"]);
+      assert.equal(body, there.requests[0].body);
+      return Number(headers["webhook-timestamp"]);
+    });
+    assert.ok(times[2] > times[0], "the time is that of the try");
+  });
+
+  await check("a new PUT keeps the secret, or takes the given one", async () => {
+    const kept = await server.ask("PUT", "/v1/sinks/ops", { ...sink, kinds: null });
+    assert.equal(kept.status, 200);
+    assert.equal(kept.json.secret, undefined);
+    there.requests.length = 0;
+    await server.ask("POST", "/v1/sinks/ops/test", {});
+    await until("a test", () => there.requests.length === 1);
+    new Webhook(secret).verify(there.requests[0].body, there.requests[0].headers);
+
+    const next = `whsec_${Buffer.from("another secret of thirty-two byte").toString("base64")}`;
+    const changed = await server.ask("PUT", "/v1/sinks/ops", { ...sink, secret: next });
+    assert.equal(changed.status, 200, changed.text);
+    await server.ask("POST", "/v1/sinks/ops/test", {});
+    const { headers, body } = await until("a test", () => there.requests[1]);
+    new Webhook(next).verify(body, headers);
+    assert.throws(() => new Webhook(secret).verify(body, headers), /No matching signature/);
+    secret = next;
+  });
+
+  await check("what waits when the secret changes is signed with the new one", async () => {
+    there.requests.length = 0;
+    there.statuses.push(503);
+    await server.ask("POST", "/v1/sinks/ops/test", {});
+    await until("the first try", () => there.requests.length === 1);
+    const next = `whsec_${Buffer.alloc(24, 42).toString("base64")}`;
+    await server.ask("PUT", "/v1/sinks/ops", { ...sink, secret: next });
+    const { headers, body } = await until("the second try", () => there.requests[1]);
+    new Webhook(next).verify(body, headers);
+    secret = next;
+  });
+
+  await check("what was cut off by a kill is sent again, under the same id", async () => {
+    there.requests.length = 0;
+    there.statuses.push(503);
+    await server.ask("POST", "/v1/sinks/ops/test", {});
+    await until("the first try", () => there.requests.length === 1);
+    await server.restart();
+    const { headers, body } = await until("the second try", () => there.requests[1]);
+    assert.equal(headers["webhook-id"], there.requests[0].headers["webhook-id"]);
+    new Webhook(secret).verify(body, headers);
+  });
+
+  await server.end("SIGKILL");
+}
