@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a C file that holds openapi.json, without the white space of the file.
+"""Joins the pieces of the API's description and writes them as a C file, without their white space.
 
-    embed_text.py openapi.json OUTPUT.c
+    embed_text.py OUTPUT.c PIECE.json...
+
+What stands in the objects of several pieces becomes one object; a member that two pieces give is
+an error.
 """
 
 import json
@@ -12,14 +15,27 @@ import sys
 ROW = 24
 
 
+def join(whole, piece, path):
+    for name, value in piece.items():
+        if name not in whole:
+            whole[name] = value
+        elif isinstance(value, dict) and isinstance(whole[name], dict):
+            join(whole[name], value, f"{path}/{name}")
+        else:
+            sys.exit(f"embed_text.py: {path}/{name} is given twice")
+
+
 def main():
-    source, target = map(pathlib.Path, sys.argv[1:3])
-    text = json.dumps(json.loads(source.read_text()), separators=(",", ":"), ensure_ascii=True)
+    target, *sources = map(pathlib.Path, sys.argv[1:])
+    whole = {}
+    for source in sources:
+        join(whole, json.loads(source.read_text()), "")
+    text = json.dumps(whole, separators=(",", ":"), ensure_ascii=True)
     # Numbers: a string literal of this length is more than the standard promises.
     codes = [str(byte) for byte in text.encode("ascii")]
     rows = ["    " + ",".join(codes[i : i + ROW]) + "," for i in range(0, len(codes), ROW)]
     lines = [
-        "/* Written by embed_text.py from openapi.json. */",
+        "/* Written by embed_text.py from the pieces in openapi/. */",
         '#include "server/openapi.h"',
         "",
         "static const char text[] = {",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* openapi.json, embedded when the program is built (embed_text.py). Any thread. */
+/* The description in openapi/, joined and embedded when the program is built (embed_text.py). Any thread. */
 #pragma once
 
 #include "base/buf.h"

@@ -2,7 +2,7 @@
 /*
  * From a method and a path to a row of the table of routes. The table says all that is true of a
  * route but what it does: who may use it, which parameters it takes, whether it has a body. A test
- * holds it against openapi.json in both directions. Pure; any thread.
+ * holds it against openapi/ in both directions. Pure; any thread.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table of routes. openapi.json says the same for clients; a test holds both together. */
+/* The table of routes. openapi/ says the same for clients; a test holds both together. */
 #include "server/handlers.h"
 #include "server/router.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A run as the API and `rondo runs --json` show it: schema Run of openapi.json. */
+/* A run as the API and `rondo runs --json` show it: schema Run of openapi/runs.json. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The HTTP API and the dashboard over an orchestrator and its store. docs/api.md describes it,
- * src/server/openapi.json is the description that is served.
+ * src/server/openapi/ holds the description that is served.
  */
 #pragma once
 
