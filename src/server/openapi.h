@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The description in openapi/, joined and embedded when the program is built (embed_text.py). Any thread. */
+/* The description in openapi/, joined and embedded when the program is built (embed_text.py). Any
+ * thread. */
 #pragma once
 
 #include "base/buf.h"
