@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "loop/close.h"
 #include "loop/control.h"
+#include "loop/owner.h"
 #include "orchestrator/internal.h"
 
 #include <stdio.h>
@@ -32,6 +33,9 @@
 #define LONGEST_PAUSE 6
 /** Somebody here holds the run for some transactions only. */
 #define SHORT_PAUSE_NS (200 * NS_PER_MS)
+/** Looks at a run that another process holds, before it is left to that: commands hold one for
+ *  some transactions only. */
+#define MOST_HOLDS 25
 /** Another run of an exclusive agent is in the way. */
 #define EXCLUSIVE_PAUSE_NS (2 * NS_PER_S)
 
@@ -132,6 +136,7 @@ static void enter_running(struct execution *execution)
     }
     orchestrator->taken_over += execution->entry->is_orphan ? 1 : 0;
     execution->entry->is_orphan = false;
+    execution->entry->holds = 0;
     execution->entry->loop = execution->loop;
     if (orchestrator->is_draining) {
         loop_request_park(execution->loop, orchestrator->is_cutting);
@@ -325,6 +330,25 @@ static void handle_failure(struct execution *execution, int code, bool was_claim
     }
 }
 
+/** Another process has the run: a command for a moment, or somebody who executes it. */
+static void leave_to_holder(struct execution *execution)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    struct entry *entry = execution->entry;
+    char who[OWNER_DESCRIPTION_SIZE];
+    owner_describe(&execution->opening.holder, who);
+    if (++entry->holds <= MOST_HOLDS) {
+        if (entry->holds == 1) {
+            orchestrator_log(orchestrator, "run %s waits: it is held by %s", entry->run_id, who);
+        }
+        try_again(execution, SHORT_PAUSE_NS);
+        return;
+    }
+    orchestrator_log(orchestrator, "run %s is left to %s", entry->run_id, who);
+    (void)managed_disown(orchestrator, entry->run_id, NULL);
+    forget(execution); /* When it dies there, its run is found as an orphan. */
+}
+
 /** Somebody living has the run, or the agent. */
 static void handle_held(struct execution *execution)
 {
@@ -335,7 +359,7 @@ static void handle_held(struct execution *execution)
     } else if (strcmp(holder->owner, runtime_owner(orchestrator->options.runtime)) == 0) {
         try_again(execution, SHORT_PAUSE_NS);
     } else {
-        forget(execution); /* When it dies there, its run is found as an orphan. */
+        leave_to_holder(execution);
     }
 }
 

@@ -34,6 +34,7 @@ struct entry {
     int64_t since_ns;  /**< when it was put in this state; wall clock */
     int64_t retry_ns;  /**< monotonic: not opened again before; 0 = at once */
     unsigned attempts; /**< that failed, in a row */
+    unsigned holds;    /**< found held by another process, in a row */
     bool is_orphan;    /**< of a process that died: counts when it was taken over */
     char by[BY_SIZE];
     struct loop *loop; /**< while it may be asked to be given up */
@@ -120,6 +121,8 @@ struct managed {
 /** Record what a run is meant to be. */
 int managed_put(struct orchestrator *orchestrator, const char *run_id, enum entry_state state,
                 const char *by, struct rondo_error *err);
+/** The same for one that another process has now; what another server recorded stays. */
+int managed_disown(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err);
 /** Nothing is meant any more. */
 int managed_remove(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err);
 /** @return 0, or RONDO_ERR_NOT_FOUND when nothing is recorded */
@@ -176,6 +179,11 @@ int executor_check(struct orchestrator *orchestrator, const struct loop_spec *sp
 int executor_resume(struct orchestrator *orchestrator, const char *run_id,
                     const struct loop_limits *limits, struct loop **ret_loop,
                     struct loop_opening *ret_opening, struct rondo_error *err);
+
+/* ---- Runs that wait or are paused (waiting.c) ---- */
+
+/** See whether others paused, continued or ended one in the store. The lock is not held. */
+int waiting_scan(struct orchestrator *orchestrator, struct rondo_error *err);
 
 /* ---- Runs of processes that died (orphans.c) ---- */
 

@@ -130,6 +130,16 @@ int managed_remove(struct orchestrator *orchestrator, const char *run_id, struct
     return store->ops->change_documents(store, &change, 1, &is_applied, err);
 }
 
+int managed_disown(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err)
+{
+    struct managed managed;
+    int r = managed_get(orchestrator, run_id, &managed, err);
+    if (r < 0 || strcmp(managed.owner, runtime_owner(orchestrator->options.runtime)) != 0) {
+        return r;
+    }
+    return managed_remove(orchestrator, run_id, err);
+}
+
 void managed_decode(const char *run_id, const char *json, struct managed *ret_managed)
 {
     auto_json struct json_object *root = NULL;

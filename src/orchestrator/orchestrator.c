@@ -96,7 +96,10 @@ static void look_at_machine(struct orchestrator *orchestrator)
 static void look_at_store(struct orchestrator *orchestrator)
 {
     struct rondo_error err = {0};
-    int r = orphans_scan(orchestrator, &err);
+    int r = waiting_scan(orchestrator, &err);
+    if (r == 0) {
+        r = orphans_scan(orchestrator, &err);
+    }
     pthread_mutex_lock(&orchestrator->lock);
     bool is_new = orchestrator->is_store_failing != (r < 0);
     orchestrator->is_store_failing = r < 0;

@@ -2,6 +2,10 @@
 /* Executing, queueing, pausing, stopping and draining. */
 #include "orchestrator_world.h"
 
+#include "loop/stop.h"
+
+#include <stdatomic.h>
+
 /** Waits for the file "go", then writes a line into "log". */
 #define WAITS(line) "while ! [ -e go ]; do sleep 0.02; done; echo " line " >>log"
 /** Says that it is under way, too. */
@@ -383,6 +387,135 @@ static void an_agent_that_cannot_be_opened_any_more_ends_its_run(void **state)
     assert_int_equal(managed_runs(world, NULL), 0);
 }
 
+/* ---- What the command line does without asking the server -------------------------------------
+ */
+
+/** Another process, such as a command, over the same store. */
+struct stranger {
+    struct runtime *runtime;
+    struct loop_parts parts;
+};
+
+static struct stranger stranger_new(struct world *world)
+{
+    struct stranger stranger = {.runtime = world_runtime(world, 5 * NS_PER_S)};
+    stranger.parts.runtime = stranger.runtime;
+    return stranger;
+}
+
+/** A run that the server executed and a command paused; it has done one of its iterations. */
+static void pause_by_command(struct world *world, const struct stranger *stranger,
+                             char ret_run_id[ID_SIZE])
+{
+    run_spec(world, command_spec(world, "a", BEGINS("a"), 2), ret_run_id);
+    WAIT_FOR(has_file(world, "begun-a"));
+    assert_int_equal(loop_pause_run(&stranger->parts, ret_run_id, "command", NULL),
+                     LOOP_CONTROL_POSTED);
+    touch(world, "go");
+    WAIT_FOR(orchestrator_state(world->orchestrator).paused == 1);
+    WAIT_FOR(row_of(world, ret_run_id).owner[0] == '\0');
+}
+
+static void a_run_that_a_command_continued_is_taken_on(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    struct stranger stranger = stranger_new(world);
+    world_start(world);
+    pause_by_command(world, &stranger, run_id);
+
+    assert_int_equal(loop_continue_run(&stranger.parts, run_id, "command", NULL),
+                     LOOP_CONTROL_DONE);
+
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+    wait_idle(world);
+    read_log(world);
+    assert_string_equal(world->log, "a\na\n");
+    assert_int_equal(managed_runs(world, NULL), 0);
+    runtime_free(stranger.runtime);
+}
+
+static void a_paused_run_that_a_command_stopped_is_forgotten(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    struct stranger stranger = stranger_new(world);
+    world_start(world);
+    pause_by_command(world, &stranger, run_id);
+
+    assert_int_equal(loop_stop_run(&stranger.parts, run_id, "command", NULL), LOOP_STOP_ENDED);
+
+    wait_idle(world);
+    assert_int_equal(row_of(world, run_id).summary.status, RONDO_CANCELLED);
+    WAIT_FOR(managed_runs(world, NULL) == 0);
+    runtime_free(stranger.runtime);
+}
+
+static void what_waits_is_paused_and_stopped_by_commands_too(void **state)
+{
+    struct world *world = *state;
+    char ids[3][ID_SIZE];
+    struct orchestrator_state now;
+    struct stranger stranger = stranger_new(world);
+    world->options.max_loops = 1;
+    world_start(world);
+    for (size_t i = 0; i < 3; i++) {
+        run_spec(world, command_spec(world, "a", WAITS("a"), 1), ids[i]);
+    }
+
+    assert_int_equal(loop_pause_run(&stranger.parts, ids[1], "command", NULL), LOOP_CONTROL_DONE);
+    assert_int_equal(loop_stop_run(&stranger.parts, ids[2], "command", NULL), LOOP_STOP_ENDED);
+
+    WAIT_FOR((now = orchestrator_state(world->orchestrator), now.queued == 0 && now.paused == 1));
+    WAIT_FOR(managed_runs(world, "paused") == 1 && managed_runs(world, NULL) == 2);
+    assert_int_equal(loop_continue_run(&stranger.parts, ids[1], "command", NULL),
+                     LOOP_CONTROL_DONE);
+    WAIT_FOR(orchestrator_is_queued(world->orchestrator, ids[1]));
+    touch(world, "go");
+    wait_status(world, ids[1], RONDO_MAX_ITERATIONS);
+    wait_idle(world);
+    runtime_free(stranger.runtime);
+}
+
+static void note_hold(void *context, const char *line)
+{
+    if (strstr(line, "is held by") != NULL) {
+        atomic_store((atomic_bool *)context, true);
+    }
+}
+
+/** A command holds a run for a moment just when its turn comes. */
+static void a_run_that_is_held_for_a_moment_is_not_forgotten(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    struct loop *loop = NULL;
+    struct loop_opening opening;
+    struct stranger stranger = stranger_new(world);
+    atomic_bool was_held = false;
+    world->options.max_loops = 1;
+    world->options.log = note_hold;
+    world->options.log_context = &was_held;
+    world_start(world);
+    char first[ID_SIZE];
+    run_spec(world, command_spec(world, "a", WAITS("a"), 1), first);
+    run_spec(world, command_spec(world, "b", "echo b >>log", 1), run_id);
+    assert_int_equal(loop_resume(&stranger.parts, run_id, NULL, NULL, -1, &loop, &opening, NULL),
+                     0);
+    assert_false(opening.is_held);
+
+    touch(world, "go");
+    WAIT_FOR(atomic_load(&was_held));
+    assert_int_equal(loop_park(loop, NULL), 0);
+    loop_free(loop);
+
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+    wait_idle(world);
+    assert_int_equal(row_of(world, first).summary.status, RONDO_MAX_ITERATIONS);
+    world_stop(world);
+    runtime_free(stranger.runtime);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +537,10 @@ int main(void)
         world_test(a_role_is_executed_by_its_model),
         world_test(an_agent_that_cannot_be_opened_makes_no_run),
         world_test(an_agent_that_cannot_be_opened_any_more_ends_its_run),
+        world_test(a_run_that_a_command_continued_is_taken_on),
+        world_test(a_paused_run_that_a_command_stopped_is_forgotten),
+        world_test(what_waits_is_paused_and_stopped_by_commands_too),
+        world_test(a_run_that_is_held_for_a_moment_is_not_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Runs that wait here or are paused here. Nobody executes them, so a command that pauses, continues
+ * or stops one makes the change in the store itself, and the server finds out by looking.
+ */
+#include "base/memory.h"
+#include "orchestrator/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** An entry as it was when the look began. */
+struct seen {
+    char run_id[ID_SIZE];
+    enum entry_state state;
+    int64_t since_ns;
+};
+
+static bool is_idle(const struct entry *entry)
+{
+    return entry->state == ENTRY_QUEUED || entry->state == ENTRY_PAUSED;
+}
+
+static struct seen *list_idle(struct orchestrator *orchestrator, size_t *ret_count)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    size_t room = HASH_COUNT(orchestrator->entries);
+    size_t count = 0;
+    struct seen *list = memory_new_zero(room + 1, sizeof(*list));
+    for (const struct entry *entry = orchestrator->entries; entry != NULL; entry = entry->hh.next) {
+        if (is_idle(entry)) {
+            struct seen *seen = &list[count++];
+            memcpy(seen->run_id, entry->run_id, sizeof(seen->run_id));
+            seen->state = entry->state;
+            seen->since_ns = entry->since_ns;
+        }
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+    *ret_count = count;
+    return list;
+}
+
+/** Keep others from the entry, unless one of them was faster: NULL. */
+static struct entry *hold(struct orchestrator *orchestrator, const struct seen *seen)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    struct entry *entry = entry_find(orchestrator, seen->run_id);
+    bool is_same = entry != NULL && entry->state == seen->state &&
+                   entry->since_ns == seen->since_ns && !orchestrator->is_draining;
+    if (is_same) {
+        entry_set(orchestrator, entry, ENTRY_CHANGING);
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+    return is_same ? entry : NULL;
+}
+
+static int forget(struct orchestrator *orchestrator, const struct seen *seen,
+                  struct rondo_error *err)
+{
+    struct entry *entry = hold(orchestrator, seen);
+    if (entry == NULL) {
+        return 0;
+    }
+    int r = managed_remove(orchestrator, seen->run_id, err);
+    pthread_mutex_lock(&orchestrator->lock);
+    entry_remove(orchestrator, entry); /* A record that stays is of no use to the next start. */
+    pthread_mutex_unlock(&orchestrator->lock);
+    return r;
+}
+
+/** @param state what it is from now on; when that cannot be recorded it stays as it was */
+static int change(struct orchestrator *orchestrator, const struct seen *seen,
+                  enum entry_state state, struct rondo_error *err)
+{
+    struct entry *entry = hold(orchestrator, seen);
+    if (entry == NULL) {
+        return 0;
+    }
+    int r = managed_put(orchestrator, seen->run_id, state, entry->by, err);
+    pthread_mutex_lock(&orchestrator->lock);
+    entry->retry_ns = 0;
+    entry_set(orchestrator, entry, r < 0 ? seen->state : state);
+    pthread_mutex_unlock(&orchestrator->lock);
+    return r;
+}
+
+static int look_at(struct orchestrator *orchestrator, const struct seen *seen,
+                   struct rondo_error *err)
+{
+    struct store *store = orchestrator_store(orchestrator);
+    struct store_run run;
+    int r = store->ops->get_run(store, seen->run_id, &run, err);
+    if (r == RONDO_ERR_NOT_FOUND || (r == 0 && run.summary.status != RONDO_RUNNING)) {
+        return forget(orchestrator, seen, err);
+    }
+    enum entry_state state = run.summary.is_paused ? ENTRY_PAUSED : ENTRY_QUEUED;
+    if (r < 0 || state == seen->state) {
+        return r;
+    }
+    r = change(orchestrator, seen, state, err);
+    if (r == 0 && state == ENTRY_QUEUED) {
+        orchestrator_log(orchestrator, "run %s was continued: it goes on here", seen->run_id);
+    }
+    return r;
+}
+
+int waiting_scan(struct orchestrator *orchestrator, struct rondo_error *err)
+{
+    size_t count = 0;
+    int r = 0;
+    struct seen *list = list_idle(orchestrator, &count);
+    for (size_t i = 0; i < count && r == 0; i++) {
+        r = look_at(orchestrator, &list[i], err);
+    }
+    free(list);
+    return r;
+}
