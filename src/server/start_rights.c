@@ -52,13 +52,12 @@ static int check_members(struct json_object *body, struct rondo_error *err)
     return 0;
 }
 
-/** Whether a real path is a folder or lies in it. */
+/** Whether a real path is a real folder or lies in it. */
 static bool is_within(const char *folder, const char *path)
 {
-    auto_free char *real = realpath(folder, NULL);
-    size_t len = real == NULL ? 0 : strlen(real);
-    return len > 0 && strncmp(path, real, len) == 0 &&
-           (path[len] == '\0' || path[len] == '/' || real[len - 1] == '/');
+    size_t len = strlen(folder);
+    return strncmp(path, folder, len) == 0 &&
+           (path[len] == '\0' || path[len] == '/' || folder[len - 1] == '/');
 }
 
 /** The real path of something that a request names; NULL when there is none. Owned. */
@@ -72,16 +71,33 @@ static char *find(const struct start_rights *rights, const char *path)
     return realpath(buf_string(&full), NULL);
 }
 
-static bool is_role(const struct start_rights *rights, const char *path)
+/** The real path of the folder of roles; NULL when there is none. Owned. */
+static char *find_roles(const struct start_rights *rights)
 {
     const char *slash = rights->store_path == NULL ? NULL : strrchr(rights->store_path, '/');
     auto_buf struct buf folder = {0};
     if (slash == NULL) {
-        return false;
+        return NULL;
     }
     buf_append(&folder, rights->store_path, (size_t)(slash - rights->store_path));
     buf_append_string(&folder, "/" ROLES);
-    return is_within(buf_string(&folder), path);
+    return realpath(buf_string(&folder), NULL);
+}
+
+/** Whether runs cannot write a folder: outside of the workspace, or where the sandbox guards it. */
+static bool is_guarded(const struct start_rights *rights, const char *folder)
+{
+    auto_free char *workspace = realpath(rights->workspace, NULL);
+    auto_buf struct buf inside = {0};
+    buf_printf(&inside, "%s/.rondo/" ROLES, workspace == NULL ? "" : workspace);
+    return workspace != NULL &&
+           (!is_within(workspace, folder) || strcmp(buf_string(&inside), folder) == 0);
+}
+
+static bool is_role(const struct start_rights *rights, const char *path)
+{
+    auto_free char *roles = find_roles(rights);
+    return roles != NULL && is_guarded(rights, roles) && is_within(roles, path);
 }
 
 static int check_role_file(const struct start_rights *rights, struct json_object *body,

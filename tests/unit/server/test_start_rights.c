@@ -149,6 +149,25 @@ static void links_out_of_the_folder_of_roles_are_followed_first(void **state)
                      RONDO_ERR_INVALID);
 }
 
+static void a_store_where_runs_may_write_has_no_roles(void **state)
+{
+    struct place place = *(struct place *)*state;
+    char store[128];
+    char roles[128];
+    snprintf(store, sizeof(store), "%s/my.db", place.workspace);
+    snprintf(roles, sizeof(roles), "%s/roles", place.workspace);
+    assert_int_equal(mkdir(roles, 0700), 0);
+    touch(&place, "work/roles/evil.yaml");
+    place.rights.store_path = store;
+    assert_int_equal(check(&place, "{\"role_file\":\"roles/evil.yaml\"}", NULL), RONDO_ERR_INVALID);
+    place.rights.workspace = "/usr";
+    snprintf(store, sizeof(store), "{\"role_file\":\"%s/evil.yaml\"}", roles);
+    char path[128];
+    snprintf(path, sizeof(path), "%s/my.db", place.workspace);
+    place.rights.store_path = path;
+    assert_int_equal(check(&place, store, NULL), 0);
+}
+
 static void without_the_file_of_a_store_there_are_no_roles(void **state)
 {
     struct place place = *(struct place *)*state;
@@ -181,6 +200,7 @@ int main(void)
         cmocka_unit_test(what_the_sandbox_holds_is_allowed),
         cmocka_unit_test(roles_beside_the_store_are_allowed_under_their_real_path),
         cmocka_unit_test(links_out_of_the_folder_of_roles_are_followed_first),
+        cmocka_unit_test(a_store_where_runs_may_write_has_no_roles),
         cmocka_unit_test(without_the_file_of_a_store_there_are_no_roles),
         cmocka_unit_test(a_command_needs_a_sandbox_and_the_servers_workspace),
     };
