@@ -67,7 +67,7 @@ static int fork_run(struct session *session, const struct forking *forking)
                       forking->has_limits ? &forking->limits : NULL, by, run_id, &err);
     }
     if (r < 0) {
-        return report_error(&err);
+        return report_error_as(&err, forking->values->wants_json != 0);
     }
     print(session, forking, run.id, run_id);
     return EXIT_OK;
@@ -79,7 +79,7 @@ static int open_and_fork(const struct forking *forking)
     struct rondo_error err = {0};
     struct session_options options = {.store = forking->values->store, .needs_runtime = true};
     if (session_open(&options, &session, &err) < 0) {
-        return report_error(&err);
+        return report_error_as(&err, forking->values->wants_json != 0);
     }
     int exit_code = fork_run(&session, forking);
     session_close(&session);

@@ -113,7 +113,8 @@ static void add_delivery(struct table *table, struct json_object *delivery)
     json_object_object_get_ex(delivery, "warning", &warning);
     add_clean(table, json_get_string(delivery, "id", ""));
     add_clean(table, json_get_string(delivery, "sink", ""));
-    buf_printf(&cell, "%s %s", json_get_string(warning, "agent_id", ""),
+    const char *agent = json_get_string(warning, "agent_id", "");
+    buf_printf(&cell, "%s%s%s", agent, agent[0] == '\0' ? "" : " ",
                json_get_string(warning, "message", ""));
     add_clean(table, buf_string(&cell));
     buf_clear(&cell);

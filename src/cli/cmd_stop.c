@@ -61,7 +61,7 @@ static int print_end(struct session *session, const char *run_id, const struct s
     struct summary summary;
     struct rondo_error err = {0};
     if (summary_load(session->store, run_id, &summary, &err) < 0) {
-        return report_error(&err);
+        return report_error_as(&err, values->wants_json != 0);
     }
     auto_buf struct buf out = {0};
     if (values->wants_json) {
@@ -94,7 +94,8 @@ static int stop_run(struct session *session, const char *name, const struct stop
             return values->timeout_ns == 0 ? EXIT_OK : EXIT_OTHER;
         }
     }
-    return r < 0 ? report_error(&err) : print_end(session, run.id, values);
+    return r < 0 ? report_error_as(&err, values->wants_json != 0)
+                 : print_end(session, run.id, values);
 }
 
 int cmd_stop(const struct invocation *invocation)
@@ -107,7 +108,7 @@ int cmd_stop(const struct invocation *invocation)
         struct rondo_error err = {0};
         struct session_options options = {.store = values.store, .needs_runtime = true};
         if (session_open(&options, &session, &err) < 0) {
-            parsed.exit_code = report_error(&err);
+            parsed.exit_code = report_error_as(&err, values.wants_json != 0);
         } else {
             parsed.exit_code = stop_run(&session, parsed.argv[0], &values);
             session_close(&session);

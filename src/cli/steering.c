@@ -115,7 +115,7 @@ static int act(struct session *session, const char *name, bool wants_json,
         r = wish->act(&parts, run.id, by, wish->context, &err);
     }
     if (r < 0) {
-        return report_error(&err);
+        return report_error_as(&err, wants_json);
     }
     if (wants_json) {
         print_json(run.id, r);
@@ -132,7 +132,7 @@ int steering_act(const char *store, const char *name, bool wants_json,
     struct rondo_error err = {0};
     struct session_options options = {.store = store, .needs_runtime = true};
     if (session_open(&options, &session, &err) < 0) {
-        return report_error(&err);
+        return report_error_as(&err, wants_json);
     }
     int exit_code = act(&session, name, wants_json, wish);
     session_close(&session);

@@ -114,6 +114,21 @@ Feature: The command line as a newcomer meets it
     And I run `rondo runs --json`
     Then stdout lists 0 runs
 
+  Scenario Outline: Commands that steer a run say with --json in JSON what is wrong
+    When I run `rondo loop --max-iterations 1 -- ./worker.sh`
+    And I run `rondo <command> --json`
+    Then the exit code is 2
+    And every line of stdout is a JSON object
+    And stdout mentions "RONDO_ERR_INVALID"
+    And stderr mentions "is not a run"
+
+    Examples:
+      | command                            |
+      | stop nosuchrun                     |
+      | pause nosuchrun                    |
+      | limit nosuchrun --max-iterations 3 |
+      | fork nosuchrun                     |
+
   Scenario: doctor says what this machine offers
     When I run `rondo doctor`
     Then stdout mentions "namespace"
