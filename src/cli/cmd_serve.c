@@ -435,8 +435,10 @@ static int serve(struct serving *serving)
     struct rondo_error err = {0};
     int exit_code = EXIT_OK;
     if (start_parts(serving, &err) < 0) {
-        report_error(&err);
-        exit_code = EXIT_OTHER; /* Also when an address is taken: no run is held by anybody. */
+        exit_code = report_error(&err);
+        if (err.code == RONDO_ERR_BUSY) {
+            exit_code = EXIT_OTHER; /* An address is taken: no run is held by anybody. */
+        }
     } else {
         tell_addresses(serving);
         notify_status(serving, "READY=1\n");

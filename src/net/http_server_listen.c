@@ -3,6 +3,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "net/http_server_internal.h"
 
 #include <arpa/inet.h>
@@ -86,8 +87,9 @@ static int look_up(const char *address, struct addrinfo **ret_info, struct rondo
 {
     char host[256];
     const char *port = NULL;
-    if (!split(address, host, sizeof(host), &port) || port[strspn(port, "0123456789")] != '\0' ||
-        strlen(port) > 5) {
+    int64_t number;
+    if (!split(address, host, sizeof(host), &port) ||
+        parse_int(port, 0, UINT16_MAX, &number, NULL) < 0) {
         return error_set(err, RONDO_ERR_INVALID,
                          "%s is no address to listen on (HOST:PORT, [V6]:PORT or unix:PATH)",
                          address);

@@ -208,9 +208,16 @@ static void test_an_address_that_is_taken_is_busy(void **state)
 static void test_a_wrong_address_is_refused(void **state)
 {
     (void)state;
-    const char *const wrong[] = {
-        "",     "80", ":80", "127.0.0.1:", "127.0.0.1:x", "::1:80", "[]:80", "127.0.0.1:999999",
-        "unix:"};
+    const char *const wrong[] = {"",
+                                 "80",
+                                 ":80",
+                                 "127.0.0.1:",
+                                 "127.0.0.1:x",
+                                 "::1:80",
+                                 "[]:80",
+                                 "127.0.0.1:999999",
+                                 "127.0.0.1:65536",
+                                 "unix:"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         const char *const listen[] = {wrong[i], NULL};
         struct http_server_options options = {.listen = listen, .handler = handle};
