@@ -26,6 +26,13 @@ void samples_add(struct samples *samples, double value)
     samples->values[samples->count++] = value;
 }
 
+void samples_copy(struct samples *to, const struct samples *from)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        samples_add(to, from->values[i]);
+    }
+}
+
 void samples_fini(struct samples *samples)
 {
     free(samples->values);
@@ -62,9 +69,9 @@ double samples_percentile(struct samples *samples, double share)
     return samples->values[(size_t)(share * (double)(samples->count - 1))];
 }
 
-double status_kib(const char *key)
+double status_kib_of(const char *path, const char *key)
 {
-    FILE *file = fopen("/proc/self/status", "re");
+    FILE *file = fopen(path, "re");
     char line[256];
     double kib = 0;
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
@@ -76,6 +83,11 @@ double status_kib(const char *key)
         fclose(file);
     }
     return kib;
+}
+
+double status_kib(const char *key)
+{
+    return status_kib_of("/proc/self/status", key);
 }
 
 double now_us(void)

@@ -19,6 +19,8 @@ struct samples {
 };
 
 void samples_add(struct samples *samples, double value);
+/** Add all values of another list. */
+void samples_copy(struct samples *to, const struct samples *from);
 void samples_fini(struct samples *samples);
 
 /** Median and range of a list; all 0 when it is empty. */
@@ -34,6 +36,8 @@ double samples_percentile(struct samples *samples, double share);
 
 /** A value of this process in KiB, by its key in /proc/self/status ("VmHWM:"); 0 when absent. */
 double status_kib(const char *key);
+/** The same of another /proc/PID/status. */
+double status_kib_of(const char *path, const char *key);
 
 /** CLOCK_MONOTONIC in microseconds. */
 double now_us(void);

@@ -4,6 +4,7 @@
 #include "measure.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -64,7 +65,7 @@ void serve_end(const struct serve_process *server, int signal_number)
     waitpid(server->pid, NULL, 0);
 }
 
-static int connect_to(int port)
+int serve_connect(int port)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET,
@@ -83,7 +84,7 @@ static void send_request(int fd, const char *method, const char *path, const cha
 {
     char head[2048];
     int len = snprintf(head, sizeof(head),
-                       "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAccept: %s\r\n"
+                       "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: %s\r\n"
                        "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
                        method, path, accept, strlen(body));
     if (send(fd, head, (size_t)len, MSG_NOSIGNAL) != len ||
@@ -92,44 +93,108 @@ static void send_request(int fd, const char *method, const char *path, const cha
     }
 }
 
-/** Everything until the end of the connection; what does not fit is dropped. */
-static size_t read_all(int fd, char *bytes, size_t size)
+/** Read the head of an answer. @return bytes in the buffer, of which the head is `ret_head` */
+static size_t read_head(int fd, char *bytes, size_t size, size_t *ret_head)
 {
-    char dropped[4096];
     size_t len = 0;
     for (;;) {
-        bool is_full = len == size - 1;
-        ssize_t n = is_full ? recv(fd, dropped, sizeof(dropped), 0)
-                            : recv(fd, bytes + len, size - 1 - len, 0);
+        ssize_t n = recv(fd, bytes + len, size - 1 - len, 0);
         if (n <= 0) {
-            break;
+            bench_die("no answer");
+        }
+        len += (size_t)n;
+        bytes[len] = '\0';
+        const char *end = strstr(bytes, "\r\n\r\n");
+        if (end != NULL) {
+            *ret_head = (size_t)(end - bytes) + 4;
+            return len;
+        }
+    }
+}
+
+int serve_ask_on(int fd, const char *method, const char *path, const char *body, char *ret_body,
+                 size_t size)
+{
+    char dropped[4096];
+    size_t head;
+    send_request(fd, method, path, body == NULL ? "" : body, "application/json");
+    size_t len = read_head(fd, ret_body, size, &head);
+    const char *length = strcasestr(ret_body, "\ncontent-length:");
+    if (strncmp(ret_body, "HTTP/1.1 ", 9) != 0 || length == NULL) {
+        bench_die("%s %s: no answer of a known length: %.300s", method, path, ret_body);
+    }
+    int status = (int)strtol(ret_body + 9, NULL, 10);
+    size_t left = strtoul(length + strlen("\ncontent-length:"), NULL, 10) - (len - head);
+    while (left > 0) {
+        bool is_full = len == size - 1;
+        size_t room = is_full ? sizeof(dropped) : size - 1 - len;
+        ssize_t n = recv(fd, is_full ? dropped : ret_body + len, room < left ? room : left, 0);
+        if (n <= 0) {
+            bench_die("%s %s: the answer ends too soon", method, path);
         }
         len += is_full ? 0 : (size_t)n;
+        left -= (size_t)n;
     }
-    bytes[len] = '\0';
-    return len;
+    memmove(ret_body, ret_body + head, len - head);
+    ret_body[len - head] = '\0';
+    return status;
 }
 
 int serve_ask(int port, const char *method, const char *path, const char *body, char *ret_body,
               size_t size)
 {
-    int fd = connect_to(port);
-    send_request(fd, method, path, body == NULL ? "" : body, "application/json");
-    size_t len = read_all(fd, ret_body, size);
+    int fd = serve_connect(port);
+    int status = serve_ask_on(fd, method, path, body, ret_body, size);
     close(fd);
-    const char *end = strstr(ret_body, "\r\n\r\n");
-    if (strncmp(ret_body, "HTTP/1.1 ", 9) != 0 || end == NULL) {
-        bench_die("%s %s: no answer", method, path);
-    }
-    int status = (int)strtol(ret_body + 9, NULL, 10);
-    size_t head = (size_t)(end - ret_body) + 4;
-    memmove(ret_body, ret_body + head, len - head + 1);
     return status;
+}
+
+double serve_cpu_s(pid_t pid)
+{
+    char path[64];
+    char line[1024] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    bool is_read = file != NULL && fgets(line, sizeof(line), file) != NULL;
+    if (file != NULL) {
+        fclose(file);
+    }
+    char *at = strrchr(line, ')');
+    if (!is_read || at == NULL) {
+        bench_die("the server has ended");
+    }
+    for (int i = 0; i < 12; i++) { /* To the 14th field, utime; stime follows. */
+        at = strchr(at + 1, ' ');
+    }
+    double user = strtod(at, &at);
+    return (user + strtod(at, NULL)) / (double)sysconf(_SC_CLK_TCK);
+}
+
+double serve_status_kib(pid_t pid, const char *key)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    return status_kib_of(path, key);
+}
+
+size_t serve_descriptors(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    DIR *folder = opendir(path);
+    size_t count = 0;
+    while (folder != NULL && readdir(folder) != NULL) {
+        count++;
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return count < 2 ? 0 : count - 2; /* "." and ".." */
 }
 
 int serve_stream(int port, const char *path)
 {
-    int fd = connect_to(port);
+    int fd = serve_connect(port);
     send_request(fd, "GET", path, "", "text/event-stream");
     if (fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
         bench_die("fcntl: %s", strerror(errno));

@@ -27,5 +27,18 @@ void serve_end(const struct serve_process *server, int signal_number);
 int serve_ask(int port, const char *method, const char *path, const char *body, char *ret_body,
               size_t size);
 
+/** Open a connection for several questions. @return the socket; close() it */
+int serve_connect(int port);
+/** As serve_ask, on a connection that stays open. */
+int serve_ask_on(int fd, const char *method, const char *path, const char *body, char *ret_body,
+                 size_t size);
+
+/** CPU time that a process has taken, seconds. */
+double serve_cpu_s(pid_t pid);
+/** A value of a process in KiB, by its key in /proc/PID/status ("VmRSS:"); 0 when absent. */
+double serve_status_kib(pid_t pid, const char *key);
+/** Number of descriptors that a process has open. */
+size_t serve_descriptors(pid_t pid);
+
 /** Open a connection and ask for a stream. @return the socket, non-blocking */
 int serve_stream(int port, const char *path);
