@@ -88,7 +88,8 @@ static const struct {
     ROW("TRACES_SAMPLER_ARG", sampler_argument, "1", "share of the runs that are sent, 0 to 1"),
     ROW("BSP_SCHEDULE_DELAY", batch_delay, "5000", "how long spans are gathered, ms"),
     ROW("BSP_EXPORT_TIMEOUT", batch_timeout, "as long as events may wait",
-        "how long one batch is tried again, ms; then it is dropped"),
+        "how long one batch is tried again, ms; then it is dropped. At the end of a command: how "
+        "long it waits"),
     ROW("BSP_MAX_EXPORT_BATCH_SIZE", batch_spans, "512", "most spans of one request"),
     ROW("BSP_MAX_QUEUE_SIZE", queue, "100000",
         "events of the journal that may wait; what is older is skipped and counted"),

@@ -134,6 +134,9 @@ static void judge(const struct http_response *response, const char *host, unsign
         return;
     }
     tell_failure(response, host, delivery);
+    delivery->is_unreachable = response->failure == HTTP_NO_HOST ||
+                               response->failure == HTTP_NO_CONNECTION ||
+                               response->failure == HTTP_TIMED_OUT;
     delivery->outcome = is_temporary(response) ? OTLP_LATER : OTLP_REFUSED;
     if (delivery->outcome == OTLP_LATER) {
         delivery->delay_ns = delay_after(response, attempt, random);
@@ -158,7 +161,8 @@ static size_t fill_headers(const struct otel_signal *signal, struct http_header 
 
 void otlp_deliver(struct http_client *http, const struct otel_signal *signal,
                   const struct http_part *parts, size_t part_count, unsigned attempt,
-                  struct random *random, struct cancel *cancel, struct otlp_delivery *ret_delivery)
+                  int64_t connect_ns, struct random *random, struct cancel *cancel,
+                  struct otlp_delivery *ret_delivery)
 {
     *ret_delivery = (struct otlp_delivery){0};
     auto_buf struct buf packed = {0};
@@ -178,6 +182,7 @@ void otlp_deliver(struct http_client *http, const struct otel_signal *signal,
         .parts = parts,
         .part_count = part_count,
         .total_ns = signal->timeout_ns,
+        .connect_ns = connect_ns,
         .max_body_bytes = OTLP_MAX_ANSWER_BYTES,
         .may_resend = true,
         .cancel = cancel,

@@ -25,16 +25,19 @@ enum otlp_outcome {
 
 struct otlp_delivery {
     enum otlp_outcome outcome;
+    bool is_unreachable; /**< nobody answered: no host, no connection, or none in time */
     int64_t rejected;
     int64_t delay_ns;
     char problem[160]; /**< "" = none; names the collector's host, never a header or a path */
 };
 
 /**
- * @param parts   the body, spliced
- * @param attempt number of this attempt, from 1: the wait grows with it
- * @param cancel  ends the call at once
+ * @param parts      the body, spliced
+ * @param attempt    number of this attempt, from 1: the wait grows with it
+ * @param connect_ns longest time for the connection; 0 = that of any HTTP call
+ * @param cancel     ends the call at once
  */
 void otlp_deliver(struct http_client *http, const struct otel_signal *signal,
                   const struct http_part *parts, size_t part_count, unsigned attempt,
-                  struct random *random, struct cancel *cancel, struct otlp_delivery *ret_delivery);
+                  int64_t connect_ns, struct random *random, struct cancel *cancel,
+                  struct otlp_delivery *ret_delivery);

@@ -63,6 +63,7 @@ struct telemetry {
     int64_t quiet_ns;   /* looked last */
     bool is_owner;
     bool was_failing;
+    bool is_unreachable; /* by the last attempt to send spans */
     bool is_cut; /* spans were given up only because of the stop: the cursor stays behind them */
     char own_run[ID_SIZE]; /* met last, and how far its own process has sent it */
     uint64_t own_until;
@@ -208,6 +209,24 @@ static void batch_taken(struct telemetry *telemetry, int64_t rejected)
     buf_clear(&telemetry->batch);
 }
 
+/** How long a connection may take: 0 = as long as any. */
+static int64_t connect_ns(const struct telemetry *telemetry)
+{
+    if (cancel_is_set(&telemetry->soft) && telemetry->is_unreachable) {
+        return TELEMETRY_LAST_CONNECT_NS;
+    }
+    return telemetry->run_id != NULL || cancel_is_set(&telemetry->soft) ? TELEMETRY_CONNECT_NS : 0;
+}
+
+/** An attempt was made. At the end nobody waits for a collector that is out of reach. */
+static void note_reach(struct telemetry *telemetry, bool was_stopping, bool is_unreachable)
+{
+    telemetry->is_unreachable = is_unreachable;
+    if (was_stopping && is_unreachable) {
+        cancel_set(&telemetry->hard, CANCEL_NOW);
+    }
+}
+
 /** Wait before the next attempt. @return whether to make it */
 static bool wait_for_next(struct telemetry *telemetry, int64_t delay_ns, int64_t since_ns)
 {
@@ -215,6 +234,7 @@ static bool wait_for_next(struct telemetry *telemetry, int64_t delay_ns, int64_t
     int64_t until_ns = clock_monotonic(machine_clock()) + delay_ns;
     for (;;) {
         int64_t now_ns = clock_monotonic(machine_clock());
+        bool is_stopping = cancel_is_set(&telemetry->soft);
         if (cancel_is_set(&telemetry->hard) || (limit_ns > 0 && now_ns - since_ns >= limit_ns) ||
             behind(telemetry) > most_behind(telemetry)) {
             return false;
@@ -224,11 +244,11 @@ static bool wait_for_next(struct telemetry *telemetry, int64_t delay_ns, int64_t
             telemetry->renewed_ns = now_ns; /* that it was lost is noticed by the next look */
             exporter_own(store_of(telemetry), telemetry->owner, clock_now(machine_clock()));
         }
-        if (now_ns >= until_ns) {
-            return true;
+        if (now_ns >= until_ns || (is_stopping && telemetry->is_unreachable)) {
+            return true; /* the last attempt is made at once */
         }
         int64_t step_ns = until_ns - now_ns < TICK_NS ? until_ns - now_ns : TICK_NS;
-        cancel_wait(&telemetry->hard, step_ns);
+        cancel_wait(is_stopping ? &telemetry->hard : &telemetry->soft, step_ns);
     }
 }
 
@@ -244,8 +264,10 @@ static void send_batch(struct telemetry *telemetry)
     int64_t since_ns = clock_monotonic(machine_clock());
     for (unsigned attempt = 1;; attempt++) {
         struct otlp_delivery delivery;
+        bool was_stopping = cancel_is_set(&telemetry->soft);
         otlp_deliver(client_of(telemetry, false), &telemetry->environment.traces, parts, 3, attempt,
-                     random_system(), &telemetry->hard, &delivery);
+                     connect_ns(telemetry), random_system(), &telemetry->hard, &delivery);
+        note_reach(telemetry, was_stopping, delivery.is_unreachable);
         set_problem(telemetry, delivery.outcome != OTLP_TAKEN, delivery.problem);
         if (delivery.outcome == OTLP_TAKEN) {
             batch_taken(telemetry, delivery.rejected);
@@ -282,7 +304,7 @@ static void send_metrics(struct telemetry *telemetry)
     struct http_part part = {body.data, body.len};
     struct otlp_delivery delivery;
     otlp_deliver(client_of(telemetry, true), &telemetry->environment.metrics, &part, 1, 1,
-                 random_system(), &telemetry->hard, &delivery);
+                 connect_ns(telemetry), random_system(), &telemetry->hard, &delivery);
     if (!telemetry->environment.traces.is_on || delivery.outcome != OTLP_TAKEN) {
         set_problem(telemetry, delivery.outcome != OTLP_TAKEN, delivery.problem);
     }
@@ -654,6 +676,10 @@ void telemetry_stop(struct telemetry *telemetry, int64_t flush_ns)
 {
     if (telemetry == NULL) {
         return;
+    }
+    int64_t limit_ns = telemetry->environment.batch_timeout_ns;
+    if (limit_ns > 0 && flush_ns > 0 && (telemetry->run_id != NULL || limit_ns < flush_ns)) {
+        flush_ns = limit_ns;
     }
     cancel_set(&telemetry->soft, CANCEL_GRACEFUL);
     if (!wait_for_end(telemetry, flush_ns)) {

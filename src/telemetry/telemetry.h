@@ -24,8 +24,15 @@ struct telemetry;
 #define TELEMETRY_MAX_BEHIND 100000
 /** Bytes of spans in one request. */
 #define TELEMETRY_MAX_BATCH_BYTES (4 * 1024 * 1024)
-/** How long a command waits at its end for what is left to be sent. */
-#define TELEMETRY_FLUSH_NS INT64_C(3000000000)
+/**
+ * How long a command waits at its end for what is left to be sent, unless OTEL_BSP_EXPORT_TIMEOUT
+ * says another time. Only a collector that answers slowly can make it wait so long.
+ */
+#define TELEMETRY_FLUSH_NS INT64_C(2000000000)
+/** How long the exporter of a command waits for a connection to the collector. */
+#define TELEMETRY_CONNECT_NS INT64_C(500000000)
+/** The same at the end, when the collector was out of reach before. */
+#define TELEMETRY_LAST_CONNECT_NS INT64_C(100000000)
 
 struct telemetry_options {
     struct writer *writer;    /**< borrowed, as the next one */
@@ -58,7 +65,11 @@ bool telemetry_is_wanted(const char *const *envp);
 int telemetry_start(const struct telemetry_options *options, struct telemetry **ret_telemetry,
                     struct rondo_error *err);
 
-/** Send what is left for up to `flush_ns`, then end. NULL is allowed. */
+/**
+ * Send what is left for up to `flush_ns`, then end; at once when the collector is out of reach.
+ * OTEL_BSP_EXPORT_TIMEOUT is respected: a shorter one always, for one run a longer one too. What
+ * was not sent stays behind the cursor. NULL is allowed.
+ */
 void telemetry_stop(struct telemetry *telemetry, int64_t flush_ns);
 
 struct telemetry_state {

@@ -6,7 +6,9 @@
 #include "telemetry/telemetry.h"
 #include "world.h"
 
+#include <arpa/inet.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -316,6 +318,96 @@ static void a_stalling_collector_is_given_up_at_the_end(void **state)
     assert_true(clock_monotonic(clock_system()) - since_ns < 9 * SECOND);
 }
 
+/** Have the exporter talk to another port. */
+static void aim_at(struct export_world *export, int port)
+{
+    char url[64];
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d/v1/traces", port);
+    export->variable_count = 0;
+    set(export, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", url);
+    set(export, "OTEL_BSP_SCHEDULE_DELAY", "0");
+}
+
+static int listen_somewhere(int *ret_port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, len), 0);
+    assert_int_equal(listen(fd, 0), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    *ret_port = ntohs(address.sin_port);
+    return fd;
+}
+
+static void stop_without_waiting(struct export_world *export, const char *run_id)
+{
+    int64_t since_ns = clock_monotonic(clock_system());
+    stop(export, 60 * SECOND);
+    assert_true(clock_monotonic(clock_system()) - since_ns < 20 * SECOND);
+    assert_int_equal(exporter_read_run(export->world->store, run_id), 0); /* nothing is lost */
+}
+
+static void a_collector_that_refuses_connections_is_given_up_at_once_at_the_end(void **state)
+{
+    struct export_world *export = *state;
+    int port = 0;
+    close(listen_somewhere(&port));
+    aim_at(export, port);
+    tell_run(export, RUN_A);
+    start(export, RUN_A);
+    stop_without_waiting(export, RUN_A);
+}
+
+static void a_collector_that_was_out_of_reach_is_tried_once_more_at_the_end(void **state)
+{
+    struct export_world *export = *state;
+    int port = 0;
+    close(listen_somewhere(&port));
+    aim_at(export, port);
+    tell_run(export, RUN_A);
+    start(export, RUN_A);
+    wait_for(export, is_failing);
+    stop_without_waiting(export, RUN_A);
+}
+
+/** A full queue of connections: whoever comes now hears nothing. */
+static void a_collector_that_is_a_black_hole_is_given_up_soon_at_the_end(void **state)
+{
+    struct export_world *export = *state;
+    int port = 0;
+    int hole = listen_somewhere(&port);
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fds[8];
+    for (size_t i = 0; i < COUNT(fds); i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)connect(fds[i], (struct sockaddr *)&address, sizeof(address));
+    }
+    aim_at(export, port);
+    tell_run(export, RUN_A);
+    start(export, RUN_A);
+    stop_without_waiting(export, RUN_A);
+    for (size_t i = 0; i < COUNT(fds); i++) {
+        close(fds[i]);
+    }
+    close(hole);
+}
+
+static void the_end_waits_no_longer_than_the_environment_says(void **state)
+{
+    struct export_world *export = *state;
+    struct peer_reply reply = {.bytes = "HTTP/1.1 200 OK\r\n", .stalls = true, .stall_at = 4};
+    set(export, "OTEL_BSP_EXPORT_TIMEOUT", "50");
+    set(export, "OTEL_EXPORTER_OTLP_TIMEOUT", "600000");
+    http_peer_reply_raw(export->peer, &reply);
+    tell_run(export, RUN_A);
+    start(export, RUN_A);
+    stop_without_waiting(export, RUN_A);
+}
+
 static void too_far_behind_the_oldest_is_skipped_and_counted(void **state)
 {
     struct export_world *export = *state;
@@ -451,6 +543,10 @@ int main(void)
         export_test(bodies_are_packed_when_asked_for),
         export_test(a_dead_collector_does_not_hold_the_end_up_and_nothing_is_lost),
         export_test(a_stalling_collector_is_given_up_at_the_end),
+        export_test(a_collector_that_refuses_connections_is_given_up_at_once_at_the_end),
+        export_test(a_collector_that_was_out_of_reach_is_tried_once_more_at_the_end),
+        export_test(a_collector_that_is_a_black_hole_is_given_up_soon_at_the_end),
+        export_test(the_end_waits_no_longer_than_the_environment_says),
         export_test(too_far_behind_the_oldest_is_skipped_and_counted),
         export_test(a_server_that_lives_sends_for_all),
         export_test(a_second_server_stands_by),
