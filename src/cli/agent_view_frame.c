@@ -10,7 +10,6 @@
 #include "cli/panel.h"
 #include "cli/summary.h"
 #include "cli/text.h"
-#include "loop/standing.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -222,7 +221,7 @@ void agent_view_summary(const struct summary *summary, const struct style *style
     auto_buf struct buf body = {0};
     size_t room = columns > 1 ? columns - 1 : 1;
     buf_append_string(&body, "Status: ");
-    style_append(style, style_of_status(status), standing_name(&summary->run), &body);
+    style_append(style, style_of_status(status), summary->standing, &body);
     add_counts(summary, &body);
     buf_append_string(&body, "\n");
     if (style->is_terminal && panel_body_columns(room) < text_width(body.data)) {

@@ -10,6 +10,7 @@
 #include "cli/text.h"
 #include "loop/owner.h"
 #include "loop/standing.h"
+#include "orchestrator/duty.h"
 #include "server/run_json.h"
 
 #include <inttypes.h>
@@ -72,6 +73,7 @@ struct listing {
     struct table table;
     struct style style;
     struct buf json;
+    struct duties *duties;
     bool wants_json;
     size_t shown;
 };
@@ -100,7 +102,7 @@ static void add_row(struct listing *listing, const struct store_run *run)
     bool is_idle =
         standing_is_interrupted(run) || (summary->status == RONDO_RUNNING && summary->is_paused);
     style_append(&listing->style, is_idle ? COLOUR_YELLOW : style_of_status(summary->status),
-                 standing_name(run), &cell);
+                 duty_standing(run, duties_find(listing->duties, run->id)), &cell);
     table_add(&listing->table, buf_string(&cell));
     buf_clear(&cell);
     buf_printf(&cell, "%" PRIu64, summary->iteration);
@@ -122,7 +124,8 @@ static void add_row(struct listing *listing, const struct store_run *run)
 
 static void add_json(struct listing *listing, const struct store_run *run)
 {
-    run_json_write(run, NULL, &listing->json);
+    run_json_write_standing(run, duty_standing(run, duties_find(listing->duties, run->id)),
+                            &listing->json);
     buf_append(&listing->json, "\n", 1);
 }
 
@@ -174,10 +177,14 @@ static int run_runs(const struct runs_values *values)
         .only_running = values->wants_running != 0,
         .limit = values->wants_all ? 0 : (uint32_t)values->limit,
     };
-    int r = session.store->ops->list_runs(session.store, &query, take_run, &listing, &err);
+    int r = duties_read(session.store, &listing.duties, &err);
+    if (r == 0) {
+        r = session.store->ops->list_runs(session.store, &query, take_run, &listing, &err);
+    }
     if (r == 0) {
         print_listing(&listing, query.limit);
     }
+    duties_free(listing.duties);
     table_fini(&listing.table);
     buf_fini(&listing.json);
     session_close(&session);

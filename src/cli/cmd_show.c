@@ -14,6 +14,7 @@
 #include "cli/text.h"
 #include "loop/owner.h"
 #include "loop/standing.h"
+#include "orchestrator/duty.h"
 #include "store/find.h"
 
 #include <inttypes.h>
@@ -254,6 +255,19 @@ static void show_json(const struct summary *summary, struct buf *out)
     buf_append_string(out, "\n");
 }
 
+/** What a living server means to do with the run. */
+static int ask_servers(const struct session *session, struct duty *duty, struct summary *summary,
+                       struct rondo_error *err)
+{
+    int r = duty_read(session->store, summary->run.id, duty, err);
+    if (r <= 0 || duty->is_server_dead) {
+        return r;
+    }
+    summary->server = duty->server;
+    summary->standing = duty_standing(&summary->run, duty);
+    return 0;
+}
+
 static int run_show(const struct show_values *values, const char *name)
 {
     struct session session;
@@ -270,6 +284,8 @@ static int run_show(const struct show_values *values, const char *name)
     }
     if (r == 0) {
         auto_buf struct buf out = {0};
+        struct duty duty;
+        r = ask_servers(&session, &duty, &summary, &err);
         if (values->wants_json) {
             show_json(&summary, &out);
         } else {

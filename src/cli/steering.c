@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
+#include "orchestrator/duty.h"
 #include "store/find.h"
 
 #include <pwd.h>
@@ -86,6 +87,20 @@ static void print_json(const char *run_id, int outcome)
     report_output(&out);
 }
 
+/** Who goes on with a run that nobody executes: a server that had it, or whoever resumes it. */
+static void add_next(const struct session *session, const char *run_id, const char *verb,
+                     struct buf *out)
+{
+    struct duty duty;
+    if (duty_read(session->store, run_id, &duty, NULL) == 1 && !duty.is_server_dead) {
+        buf_printf(out, "the server that executed it goes on with it: %s\n", duty.server);
+        return;
+    }
+    buf_append_string(out, "nobody executes it; go on with: ");
+    session_hint(session, verb, run_id, out);
+    buf_append(out, "\n", 1);
+}
+
 static void print_text(const struct session *session, const char *run_id, int outcome,
                        const struct steering_wish *wish)
 {
@@ -95,9 +110,7 @@ static void print_text(const struct session *session, const char *run_id, int ou
     auto_buf struct buf out = {0};
     buf_printf(&out, "run %.*s %s\n", SHORT_ID_LEN, run_id, words);
     if (outcome == LOOP_CONTROL_DONE && wish->verb != NULL) {
-        buf_append_string(&out, "nobody executes it; go on with: ");
-        session_hint(session, wish->verb, run_id, &out);
-        buf_append(&out, "\n", 1);
+        add_next(session, run_id, wish->verb, &out);
     }
     report_output(&out);
 }

@@ -18,14 +18,54 @@ static void add_head(const struct summary *summary, struct fields *fields)
     char duration[FORMAT_DURATION_SIZE];
     format_duration(summary->state.active_ns, duration);
     enum rondo_status status = summary->run.summary.status;
-    style_append(fields->style, style_of_status(status), standing_name(&summary->run), fields->out);
+    style_append(fields->style, style_of_status(status), summary->standing, fields->out);
     buf_printf(fields->out, " after %" PRIu64 " iteration%s in %s", summary->state.finished,
                summary->state.finished == 1 ? "" : "s", duration);
     buf_append_string(fields->out, "\n");
 }
 
+static bool is_paused(const struct summary *summary)
+{
+    return summary->run.summary.status == RONDO_RUNNING && summary->run.summary.is_paused;
+}
+
+static bool is_queued(const struct summary *summary)
+{
+    return strcmp(summary->standing, "queued") == 0;
+}
+
+/** "paused by ann@build7 812 at 2026-11-21 16:30:05". */
+static void add_pause(const struct summary *summary, struct fields *fields)
+{
+    auto_buf struct buf text = {0};
+    buf_append_string(&text, "paused");
+    if (summary->paused_by != NULL && summary->paused_by[0] != '\0') {
+        buf_printf(&text, " by %s", summary->paused_by);
+    }
+    if (summary->paused_ns > 0) {
+        buf_append_string(&text, ", ");
+        text_time(summary->paused_ns, &text);
+    }
+    fields_add(fields, "why", buf_string(&text));
+}
+
+static void add_turn(const struct summary *summary, struct fields *fields)
+{
+    auto_buf struct buf text = {0};
+    buf_printf(&text, "it waits for its turn in a server: %s", summary->server);
+    fields_add(fields, "why", buf_string(&text));
+}
+
 static void add_meaning(const struct summary *summary, struct fields *fields)
 {
+    if (is_paused(summary)) {
+        add_pause(summary, fields);
+        return;
+    }
+    if (is_queued(summary)) {
+        add_turn(summary, fields);
+        return;
+    }
     const char *meaning = status_meaning(summary->run.summary.status);
     if (summary->policy != NULL && summary->denied_message[0] != '\0') {
         meaning = summary->denied_message;
@@ -150,10 +190,16 @@ static void add_next(const struct summary *summary, const struct session *sessio
     }
     session_hint(session, "logs", summary->run.id, &hint);
     fields_add(fields, is_show ? "next" : "", buf_string(&hint));
-    if (status == RONDO_COMPLETED) {
+    buf_clear(&hint);
+    if (status == RONDO_COMPLETED || is_queued(summary)) {
         return;
     }
-    buf_clear(&hint);
+    if (is_paused(summary)) {
+        bool goes_on = standing_is_executed(&summary->run) || summary->server != NULL;
+        session_hint(session, goes_on ? "continue" : "resume", summary->run.id, &hint);
+        fields_add(fields, "", buf_string(&hint));
+        return;
+    }
     bool is_by_file = summary->policy != NULL && summary->state.policy_sha256[0] != '\0' &&
                       !is_own_limit(summary);
     if (is_by_file) {

@@ -208,6 +208,12 @@ int loop_recorded_spec(struct store *store, const char *run_id, struct loop_spec
 void loop_free(struct loop *loop);
 
 /**
+ * Find the limit of iterations that lists show of the run from its next commit on, where no gate
+ * has found it yet: for a run that is given up to wait.
+ */
+void loop_look_ahead(struct loop *loop);
+
+/**
  * Give an unfinished run up, so that anybody can resume it at once. Letters that come while it does
  * so are heeded: afterwards loop_state says whether the run is still paused, or has ended.
  */

@@ -132,6 +132,7 @@ static void freeze(struct loop *loop, size_t count)
     if (loop->tried_count == 0) {
         loop->tried_count = count;
         loop->tried_summary = loop_summary_of(&loop->state, loop->spec.condition_count);
+        loop->tried_summary.iteration_limit = loop->limit_ahead;
         loop->tried_mail = loop->mail_taken;
     }
 }
@@ -285,6 +286,9 @@ void loop_record(struct loop *loop, const struct journal_event *event)
     pending->data_len = data.len;
     pending->data = buf_steal(&data);
     loop->pending_bytes += pending->data_len;
+    if (complete.type == JOURNAL_ITERATION_STARTED) {
+        loop->limit_ahead = (uint64_t)complete.limit;
+    }
     int r = run_fold(&loop->state, &complete, NULL);
     assert(r == 0); /* The seq was made to fit. */
     (void)r;

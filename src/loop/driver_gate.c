@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "loop/outlook.h"
 #include "loop/step.h"
 
 #include <inttypes.h>
@@ -39,6 +40,25 @@ void loop_use_limits(struct loop *loop)
     if (loop->policy_gate != NULL) {
         policy_gate_set_limits(loop->policy_gate, &loop->spec, loop->run_id);
     }
+}
+
+void loop_look_ahead(struct loop *loop)
+{
+    struct outlook outlook;
+    struct outlook_run run = {
+        .run_id = loop->run_id,
+        .agent_id = loop->spec.agent_id,
+        .spec = &loop->spec,
+        .state = &loop->state,
+    };
+    bool is_others_gate = loop->gate.decide != NULL && loop->policy_gate == NULL;
+    if (is_others_gate || outlook_find_for(loop->runtime, &run, &outlook, NULL) < 0) {
+        loop->limit_ahead = (uint64_t)loop->spec.max_iterations;
+        return;
+    }
+    const struct outlook_limit *limit = &outlook.limits[RUN_LIMIT_ITERATIONS];
+    loop->limit_ahead =
+        limit->is_known && limit->limit < LIMIT_MAX_ITERATIONS ? (uint64_t)limit->limit : 0;
 }
 
 static void record_change(struct loop *loop, const struct gate_news *news)

@@ -64,6 +64,7 @@ struct loop {
 
     bool has_mail;
     uint64_t mail_taken;
+    uint64_t limit_ahead;            /* of iterations, for lists; 0 = none, or not known */
     struct gate_decision *violation; /* what ended or ends the run; NULL = nothing did */
 
     bool is_degraded;

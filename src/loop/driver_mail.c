@@ -77,6 +77,7 @@ bool loop_record_limits(struct loop *loop, const struct loop_limits *limits, con
     };
     loop_record(loop, &event);
     loop_use_limits(loop);
+    loop_look_ahead(loop);
     return true;
 }
 

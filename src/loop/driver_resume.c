@@ -357,6 +357,7 @@ static int resume_claimed(struct resuming *resuming, const struct loop_taking *t
     }
     const char *how = taking->how != NULL ? taking->how : how_resumed(before, &loop->state);
     snprintf(opening->how, sizeof(opening->how), "%s", how);
+    loop->limit_ahead = before->summary.iteration_limit;
     loop_record_claimed(loop, resuming->claim.epoch, how, before->alive_ns,
                         opening->from_checkpoint);
     record_corrupt(resuming);

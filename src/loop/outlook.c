@@ -12,12 +12,12 @@
 /** Per cent of a limit at which to warn when the policy does not say @warn_at. */
 #define DEFAULT_WARN_AT 80
 
-void summary_ask(const struct summary *summary, struct question *question)
+static void ask(const struct outlook_run *run, struct question *question)
 {
-    const struct loop_spec *spec = &summary->spec;
-    const struct run_state *state = &summary->state;
-    question_set_text(&question->options.agent_id, summary->run.agent_id);
-    question_set_text(&question->options.run_id, summary->run.id);
+    const struct loop_spec *spec = run->spec;
+    const struct run_state *state = run->state;
+    question_set_text(&question->options.agent_id, run->agent_id);
+    question_set_text(&question->options.run_id, run->run_id);
     question_set_text(&question->options.kind, spec->kind);
     question_set_text(&question->options.workspace, spec->workspace);
     question->options.max_iterations = spec->max_iterations;
@@ -31,6 +31,22 @@ void summary_ask(const struct summary *summary, struct question *question)
     question->facts.consecutive_failures = (int64_t)state->consecutive_failures;
     question->facts.conditions_met = run_conditions_met(state);
     question->facts.conditions_total = state->condition_count;
+}
+
+static struct outlook_run run_of(const struct summary *summary)
+{
+    return (struct outlook_run){
+        .run_id = summary->run.id,
+        .agent_id = summary->run.agent_id,
+        .spec = &summary->spec,
+        .state = &summary->state,
+    };
+}
+
+void summary_ask(const struct summary *summary, struct question *question)
+{
+    struct outlook_run run = run_of(summary);
+    ask(&run, question);
 }
 
 const char *outlook_source_name(enum outlook_source source)
@@ -113,7 +129,7 @@ static struct subject_facts facts_for(struct subject *subject, const struct subj
 }
 
 static void find(struct subject *subject, const struct ruleset *ruleset,
-                 const struct summary *summary, const struct subject_facts *now,
+                 const struct loop_spec *spec, const struct subject_facts *now,
                  struct outlook *outlook)
 {
     struct subject_facts facts = facts_for(subject, now);
@@ -127,25 +143,32 @@ static void find(struct subject *subject, const struct ruleset *ruleset,
             .value = used(now, i),
             .warn_at = DEFAULT_WARN_AT,
         };
-        name_source(ruleset, &summary->spec, i, &found, limit);
+        name_source(ruleset, spec, i, &found, limit);
     }
 }
 
 int outlook_find(struct runtime *runtime, const struct summary *summary,
                  struct outlook *ret_outlook, struct rondo_error *err)
 {
+    struct outlook_run run = run_of(summary);
+    return outlook_find_for(runtime, &run, ret_outlook, err);
+}
+
+int outlook_find_for(struct runtime *runtime, const struct outlook_run *run,
+                     struct outlook *ret_outlook, struct rondo_error *err)
+{
     struct watch_view view = {0};
     struct watch_message message;
-    int r = watch_look(runtime_policies(runtime, summary->spec.policy), &view, &message, err);
+    int r = watch_look(runtime_policies(runtime, run->spec->policy), &view, &message, err);
     if (r < 0) {
         return r;
     }
     struct question question;
     question_init(&question, clock_now(runtime_clock(runtime)));
-    summary_ask(summary, &question);
+    ask(run, &question);
     struct subject *subject = question_subject(&question, view.ruleset);
     snprintf(ret_outlook->sha256, sizeof(ret_outlook->sha256), "%s", view.ruleset->digest);
-    find(subject, view.ruleset, summary, &question.facts, ret_outlook);
+    find(subject, view.ruleset, run->spec, &question.facts, ret_outlook);
     subject_free(subject);
     question_fini(&question);
     watch_view_fini(&view);

@@ -38,6 +38,18 @@ struct outlook {
     char sha256[DIGEST_HEX_SIZE]; /**< of the policies that were asked */
 };
 
+/** A run that is asked about. */
+struct outlook_run {
+    const char *run_id;
+    const char *agent_id;
+    const struct loop_spec *spec;
+    const struct run_state *state;
+};
+
+/** outlook_find without a summary. */
+int outlook_find_for(struct runtime *runtime, const struct outlook_run *run,
+                     struct outlook *ret_outlook, struct rondo_error *err);
+
 /**
  * Find the limits that are ahead of a run now. Of one that is denied already those that it met
  * from its start on.

@@ -36,15 +36,22 @@ bool owner_is_dead(const char *owner)
     return parse(owner, &process) && host_is_dead(&process);
 }
 
-void owner_describe(const struct store_run *holder, char *ret_text)
+void owner_name(const char *owner, char *ret_text)
 {
     struct host_process process;
+    if (parse(owner, &process)) {
+        snprintf(ret_text, OWNER_DESCRIPTION_SIZE, "process %" PRId64 " on %s", process.pid,
+                 process.host);
+    } else {
+        snprintf(ret_text, OWNER_DESCRIPTION_SIZE, "another process");
+    }
+}
+
+void owner_describe(const struct store_run *holder, char *ret_text)
+{
     char until[CLOCK_UTC_SIZE];
     clock_format_utc(holder->lease_until_ns, until);
-    if (parse(holder->owner, &process)) {
-        snprintf(ret_text, OWNER_DESCRIPTION_SIZE, "process %" PRId64 " on %s, lease until %s",
-                 process.pid, process.host, until);
-    } else {
-        snprintf(ret_text, OWNER_DESCRIPTION_SIZE, "another process, lease until %s", until);
-    }
+    owner_name(holder->owner, ret_text);
+    size_t len = strlen(ret_text);
+    snprintf(ret_text + len, OWNER_DESCRIPTION_SIZE - len, ", lease until %s", until);
 }

@@ -19,5 +19,8 @@ bool owner_is_dead(const char *owner);
 /** Bytes that owner_describe writes at most. */
 #define OWNER_DESCRIPTION_SIZE 256
 
+/** "process 812 on build7", or "another process". @param ret_text OWNER_DESCRIPTION_SIZE bytes */
+void owner_name(const char *owner, char *ret_text);
+
 /** Who holds a run, for people: "process 812 on build7, lease until 2026-...". */
 void owner_describe(const struct store_run *holder, char *ret_text);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "journal/checkpoint.h"
 #include "journal/entry_json.h"
+#include "loop/standing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +140,9 @@ static bool take_detail(const struct journal_entry *entry, void *context)
         forget_end(summary);
     } else if (event->type == JOURNAL_CONDITION_EVALUATED) {
         take_evaluated(summary, event);
+    } else if (event->type == JOURNAL_PAUSED) {
+        replace_text(&summary->paused_by, event->by == NULL ? "" : event->by);
+        summary->paused_ns = event->time_ns;
     } else if (event->type == JOURNAL_GATE_DENIED) {
         take_denied(summary, event);
     } else if (event->type == JOURNAL_STORAGE_DEGRADED) {
@@ -214,8 +218,10 @@ int summary_load(struct store *store, const char *run_id, struct summary *ret_su
     }
     if (r < 0) {
         summary_fini(ret_summary);
+        return r;
     }
-    return r;
+    ret_summary->standing = standing_name(&ret_summary->run);
+    return 0;
 }
 
 void summary_fini(struct summary *summary)
@@ -226,6 +232,7 @@ void summary_fini(struct summary *summary)
     loop_spec_fini(&summary->spec);
     free(summary->message);
     free(summary->words);
+    free(summary->paused_by);
     free(summary->policy);
     free(summary->denied_reason);
     free(summary->verdict);

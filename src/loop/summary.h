@@ -25,9 +25,13 @@ struct summary {
     struct run_state state;
     struct summary_condition conditions[LIMIT_CONDITIONS];
     size_t condition_count;
-    char *message;      /**< of run.finished, or NULL */
-    char *words;        /**< the worker's own summary, or NULL */
-    const char *answer; /**< last words of an agent; the caller's to set; or NULL */
+    char *message;        /**< of run.finished, or NULL */
+    char *words;          /**< the worker's own summary, or NULL */
+    const char *answer;   /**< last words of an agent; the caller's to set; or NULL */
+    const char *standing; /**< standing_name; a caller may know more, as of a server's queue */
+    const char *server;   /**< living one that goes on with it; the caller's to set, or NULL */
+    char *paused_by;      /**< of the last run.paused, or NULL */
+    int64_t paused_ns;    /**< of the same */
     /* gate.denied, when that ended the run */
     char *policy;
     char *limit_name;

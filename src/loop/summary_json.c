@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/plain.h"
-#include "loop/standing.h"
 
 #include <stdio.h>
 
@@ -40,15 +39,16 @@ static void write_violation(const struct summary *summary, struct json_writer *w
 void summary_json_members(const struct summary *summary, struct json_writer *writer)
 {
     const struct run_state *state = &summary->state;
+    uint64_t limit = summary->run.summary.iteration_limit;
     auto_buf struct buf cost = {0};
     text_money(state->cost_micro, &cost);
     json_write_string(writer, "run_id", summary->run.id);
     json_write_string(writer, "agent_id", summary->run.agent_id);
-    json_write_string(writer, "status", standing_name(&summary->run));
+    json_write_string(writer, "status", summary->standing);
     json_write_int(writer, "exit_code", rondo_status_exit_code(summary->run.summary.status));
     json_write_int(writer, "iterations", (int64_t)state->finished);
     json_write_int(writer, "iteration_limit",
-                   state->limit > 0 ? (int64_t)state->limit : summary->spec.max_iterations);
+                   limit > 0 ? (int64_t)limit : summary->spec.max_iterations);
     write_conditions(summary, writer);
     json_write_int(writer, "conditions_met", run_conditions_met(state));
     json_write_int(writer, "checkpoint", (int64_t)state->checkpoint_number);

@@ -339,12 +339,12 @@ static void leave_to_holder(struct execution *execution)
     owner_describe(&execution->opening.holder, who);
     if (++entry->holds <= MOST_HOLDS) {
         if (entry->holds == 1) {
-            orchestrator_log(orchestrator, "run %s waits: it is held by %s", entry->run_id, who);
+            orchestrator_tell(orchestrator, "run %s waits: it is held by %s", entry->run_id, who);
         }
         try_again(execution, SHORT_PAUSE_NS);
         return;
     }
-    orchestrator_log(orchestrator, "run %s is left to %s", entry->run_id, who);
+    orchestrator_tell(orchestrator, "run %s is left to %s", entry->run_id, who);
     (void)managed_disown(orchestrator, entry->run_id, NULL);
     forget(execution); /* When it dies there, its run is found as an orphan. */
 }

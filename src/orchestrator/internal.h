@@ -94,6 +94,10 @@ static inline const struct clock *orchestrator_clock(const struct orchestrator *
 void orchestrator_log(const struct orchestrator *orchestrator, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/** The same for what is not wrong. */
+void orchestrator_tell(const struct orchestrator *orchestrator, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* ---- Entries (managed.c); the lock is held ---- */
 
 struct entry *entry_find(struct orchestrator *orchestrator, const char *run_id);

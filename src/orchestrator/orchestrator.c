@@ -26,17 +26,32 @@
 /** Times that a run may be paused just while it is continued. */
 #define RESUME_TRIES 4
 
-void orchestrator_log(const struct orchestrator *orchestrator, const char *format, ...)
+static void log_line(const struct orchestrator *orchestrator, const char *format, va_list arguments)
 {
     char line[1024];
+    if (orchestrator->options.log != NULL) {
+        vsnprintf(line, sizeof(line), format, arguments);
+        orchestrator->options.log(orchestrator->options.log_context, line);
+    }
+}
+
+void orchestrator_log(const struct orchestrator *orchestrator, const char *format, ...)
+{
     va_list arguments;
-    if (orchestrator->options.log == NULL) {
+    va_start(arguments, format);
+    log_line(orchestrator, format, arguments);
+    va_end(arguments);
+}
+
+void orchestrator_tell(const struct orchestrator *orchestrator, const char *format, ...)
+{
+    va_list arguments;
+    if (orchestrator->options.is_quiet) {
         return;
     }
     va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
+    log_line(orchestrator, format, arguments);
     va_end(arguments);
-    orchestrator->options.log(orchestrator->options.log_context, line);
 }
 
 /* ---- Waiting -------------------------------------------------------------------------------- */
@@ -332,6 +347,7 @@ static int queue_loop(struct orchestrator *orchestrator, struct loop *loop, stru
 {
     int r = managed_put(orchestrator, loop_run_id(loop), ENTRY_QUEUED, by, err);
     if (r == 0) {
+        loop_look_ahead(loop);
         r = loop_park(loop, err);
     }
     pthread_mutex_lock(&orchestrator->lock);

@@ -55,6 +55,7 @@ struct orchestrator_options {
     /** Told what people should know, one line without its end; any thread; NULL = nobody. */
     void (*log)(void *context, const char *line);
     void *log_context;
+    bool is_quiet; /**< only what is wrong */
 };
 
 /** Start: begins to resume managed runs at once. @param ret_orchestrator orchestrator_stop() */

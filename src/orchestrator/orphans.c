@@ -104,6 +104,9 @@ static int take_over(struct orchestrator *orchestrator, const char *run_id, stru
         return 0;
     }
     int r = managed_put(orchestrator, run_id, ENTRY_QUEUED, "takeover", err);
+    if (r == 0) {
+        orchestrator_tell(orchestrator, "run %s, whose process is gone, goes on here", run_id);
+    }
     pthread_mutex_lock(&orchestrator->lock);
     entry->is_orphan = true;
     if (r < 0) {
@@ -212,6 +215,13 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
 
 /* ---- Managed runs --------------------------------------------------------------------------- */
 
+/** What was taken in. */
+struct adoption {
+    bool is_first; /* at the start */
+    size_t going;
+    size_t paused;
+};
+
 /** Whether another server, which lives, sees to the run. */
 static bool is_seen_to(const struct orchestrator *orchestrator, const struct managed *managed,
                        const struct store_run *run, bool is_first)
@@ -227,19 +237,21 @@ static bool is_seen_to(const struct orchestrator *orchestrator, const struct man
 }
 
 static void adopt(struct orchestrator *orchestrator, const struct managed *managed,
-                  const struct store_run *run)
+                  const struct store_run *run, struct adoption *adoption)
 {
-    bool is_paused = managed->state == ENTRY_PAUSED || run->summary.is_paused;
+    bool is_paused = run->summary.is_paused;
     pthread_mutex_lock(&orchestrator->lock);
     if (entry_find(orchestrator, managed->run_id) == NULL) {
         entry_add(orchestrator, managed->run_id, is_paused ? ENTRY_PAUSED : ENTRY_QUEUED,
                   managed->by);
+        adoption->paused += is_paused ? 1 : 0;
+        adoption->going += is_paused ? 0 : 1;
     }
     pthread_mutex_unlock(&orchestrator->lock);
 }
 
-static int look_at(struct orchestrator *orchestrator, const struct managed *managed, bool is_first,
-                   struct rondo_error *err)
+static int look_at(struct orchestrator *orchestrator, const struct managed *managed,
+                   struct adoption *adoption, struct rondo_error *err)
 {
     struct store *store = orchestrator_store(orchestrator);
     struct store_run run;
@@ -253,21 +265,21 @@ static int look_at(struct orchestrator *orchestrator, const struct managed *mana
                    ? 0
                    : managed_remove(orchestrator, managed->run_id, err);
     }
-    if (r == 0 && !is_seen_to(orchestrator, managed, &run, is_first)) {
-        adopt(orchestrator, managed, &run);
+    if (r == 0 && !is_seen_to(orchestrator, managed, &run, adoption->is_first)) {
+        adopt(orchestrator, managed, &run, adoption);
     }
     return r;
 }
 
 /** First those that were executed, then those that waited: as it was. */
 static int adopt_all(struct orchestrator *orchestrator, const struct managed *list, size_t count,
-                     bool is_first, struct rondo_error *err)
+                     struct adoption *adoption, struct rondo_error *err)
 {
     int r = 0;
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < count && r == 0; i++) {
             if ((list[i].state == ENTRY_RUNNING) == (round == 0)) {
-                r = look_at(orchestrator, &list[i], is_first, err);
+                r = look_at(orchestrator, &list[i], adoption, err);
             }
         }
     }
@@ -278,10 +290,16 @@ int orphans_adopt(struct orchestrator *orchestrator, bool is_first, struct rondo
 {
     struct managed *list = NULL;
     size_t count = 0;
+    struct adoption adoption = {.is_first = is_first};
     int r = managed_list(orchestrator, &list, &count, err);
     if (r == 0) {
-        r = adopt_all(orchestrator, list, count, is_first, err);
+        r = adopt_all(orchestrator, list, count, &adoption, err);
     }
     free(list);
+    if (adoption.going + adoption.paused > 0) {
+        orchestrator_tell(orchestrator, "runs of %s are taken on: %zu go on, %zu stay paused",
+                          is_first ? "the server before" : "a server that is gone", adoption.going,
+                          adoption.paused);
+    }
     return r;
 }

@@ -100,7 +100,7 @@ static int look_at(struct orchestrator *orchestrator, const struct seen *seen,
     }
     r = change(orchestrator, seen, state, err);
     if (r == 0 && state == ENTRY_QUEUED) {
-        orchestrator_log(orchestrator, "run %s was continued: it goes on here", seen->run_id);
+        orchestrator_tell(orchestrator, "run %s was continued: it goes on here", seen->run_id);
     }
     return r;
 }

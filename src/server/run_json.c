@@ -52,8 +52,8 @@ static void write_percent(struct json_writer *writer, const struct store_summary
     json_write_int(writer, "percent", percent > 100 ? 100 : (int64_t)percent);
 }
 
-void run_json_members(const struct store_run *run, const char *kind,
-                      struct orchestrator *orchestrator, struct json_writer *writer)
+static void write_members(const struct store_run *run, const char *kind, const char *status,
+                          struct json_writer *writer)
 {
     const struct store_summary *summary = &run->summary;
     auto_buf struct buf cost = {0};
@@ -61,7 +61,7 @@ void run_json_members(const struct store_run *run, const char *kind,
     json_write_string(writer, "run_id", run->id);
     json_write_string(writer, "agent_id", run->agent_id);
     json_write_string(writer, "kind", kind);
-    json_write_string(writer, "status", run_json_status(run, orchestrator));
+    json_write_string(writer, "status", status);
     json_write_int(writer, "iteration", (int64_t)summary->iteration);
     json_write_int(writer, "iteration_limit", (int64_t)summary->iteration_limit);
     write_percent(writer, summary);
@@ -77,13 +77,24 @@ void run_json_members(const struct store_run *run, const char *kind,
     json_write_int(writer, "last_seq", (int64_t)run->last_seq);
 }
 
-void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
-                    struct buf *ret_json)
+void run_json_members(const struct store_run *run, const char *kind,
+                      struct orchestrator *orchestrator, struct json_writer *writer)
+{
+    write_members(run, kind, run_json_status(run, orchestrator), writer);
+}
+
+void run_json_write_standing(const struct store_run *run, const char *status, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
-    run_json_members(run, NULL, orchestrator, &writer);
+    write_members(run, NULL, status, &writer);
     json_end_object(&writer);
+}
+
+void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
+                    struct buf *ret_json)
+{
+    run_json_write_standing(run, run_json_status(run, orchestrator), ret_json);
 }
 
 void run_counts_write(const struct store_run_counts *counts, struct buf *ret_json)

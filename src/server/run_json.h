@@ -12,6 +12,9 @@ struct orchestrator;
 void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
                     struct buf *ret_json);
 
+/** The same for those who know how it stands. */
+void run_json_write_standing(const struct store_run *run, const char *status, struct buf *ret_json);
+
 /** Write the members of that object. @param kind "role", "command", "library"; NULL = unknown */
 void run_json_members(const struct store_run *run, const char *kind,
                       struct orchestrator *orchestrator, struct json_writer *writer);

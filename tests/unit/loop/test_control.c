@@ -4,6 +4,7 @@
 
 #include "loop/control.h"
 #include "loop/stop.h"
+#include "policy/ruleset.h"
 
 static struct loop_parts other_parts(struct fixture *fixture)
 {
@@ -389,6 +390,27 @@ static void limits_out_of_range_are_refused(void **state)
     loop_free(loop);
 }
 
+static void lists_show_the_limit_that_a_paused_run_will_have(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop_spec spec = fixture_spec(0);
+    spec.max_iterations = 5;
+    struct loop *loop = paused_in_body(fixture, spec);
+    char id[ID_SIZE];
+    memcpy(id, loop_run_id(loop), sizeof(id));
+    assert_int_equal(loop_next(loop, NULL), LOOP_PAUSED);
+    assert_int_equal(loop_park(loop, NULL), 0);
+    loop_free(loop);
+    assert_int_equal(row_of(fixture, id).summary.iteration_limit, 5);
+
+    assert_int_equal(limit_it(fixture, id, 50, 0), LOOP_CONTROL_DONE);
+    assert_int_equal(row_of(fixture, id).summary.iteration_limit, 50);
+    assert_int_equal(limit_it(fixture, id, -1, 0), LOOP_CONTROL_DONE);
+    assert_int_equal(row_of(fixture, id).summary.iteration_limit, RULESET_DEFAULT_ITERATIONS);
+    assert_int_equal(continue_it(fixture, id), LOOP_CONTROL_DONE);
+    assert_int_equal(row_of(fixture, id).summary.iteration_limit, RULESET_DEFAULT_ITERATIONS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +432,7 @@ int main(void)
         fixture_test(a_letter_that_its_owner_did_not_come_to_read_is_heeded_by_the_next),
         fixture_test(conditions_that_are_met_stay_met_when_limits_change),
         fixture_test(limits_out_of_range_are_refused),
+        fixture_test(lists_show_the_limit_that_a_paused_run_will_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

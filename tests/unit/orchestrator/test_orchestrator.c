@@ -3,6 +3,7 @@
 #include "orchestrator_world.h"
 
 #include "loop/stop.h"
+#include "orchestrator/duty.h"
 
 #include <stdatomic.h>
 
@@ -41,6 +42,7 @@ static void what_has_no_room_is_executed_later_in_order(void **state)
     assert_int_equal(run_spec(world, command_spec(world, "c", WAITS("c"), 1), ids[2]),
                      ORCHESTRATOR_QUEUED);
     assert_true(orchestrator_is_queued(world->orchestrator, ids[2]));
+    assert_int_equal(row_of(world, ids[2]).summary.iteration_limit, 1);
     assert_int_equal(managed_runs(world, "queued"), 2);
     assert_string_equal(orchestrator_state(world->orchestrator).limited_by, "option");
     touch(world, "go");
@@ -49,6 +51,37 @@ static void what_has_no_room_is_executed_later_in_order(void **state)
     read_log(world);
     assert_string_equal(world->log, "a\nb\nc\n");
     assert_int_equal(managed_runs(world, NULL), 0);
+}
+
+static void a_command_can_tell_what_a_server_means_to_do(void **state)
+{
+    struct world *world = *state;
+    char ids[2][ID_SIZE];
+    struct duty duty;
+    struct duties *duties = NULL;
+    world->options.max_loops = 1;
+    world_start(world);
+    run_spec(world, command_spec(world, "a", BEGINS("a"), 1), ids[0]);
+    run_spec(world, command_spec(world, "b", "true", 1), ids[1]);
+
+    assert_int_equal(duty_read(world->store, ids[1], &duty, NULL), 1);
+    assert_false(duty.is_server_dead);
+    assert_memory_equal(duty.server, "process ", 8);
+    struct store_run waiting = row_of(world, ids[1]);
+    assert_string_equal(duty_standing(&waiting, &duty), "queued");
+    assert_string_equal(duty_standing(&waiting, NULL), "parked");
+    duty.is_server_dead = true;
+    assert_string_equal(duty_standing(&waiting, &duty), "parked");
+    assert_int_equal(duties_read(world->store, &duties, NULL), 0);
+    assert_true(duties_find(duties, ids[1])->is_queued);
+    assert_false(duties_find(duties, ids[0])->is_queued);
+    struct store_run running = row_of(world, ids[0]);
+    assert_string_equal(duty_standing(&running, duties_find(duties, ids[0])), "running");
+    duties_free(duties);
+
+    touch(world, "go");
+    wait_idle(world);
+    assert_int_equal(duty_read(world->store, ids[1], &duty, NULL), 0);
 }
 
 static void a_full_queue_creates_nothing(void **state)
@@ -235,6 +268,15 @@ static void a_verification_that_a_drain_cuts_off_is_repeated(void **state)
     wait_idle(world);
 }
 
+static void note_taken_on(void *context, const char *line)
+{
+    bool is_it =
+        strcmp(line, "runs of the server before are taken on: 1 go on, 1 stay paused") == 0;
+    if (is_it) {
+        atomic_store((atomic_bool *)context, true);
+    }
+}
+
 static void a_paused_run_stays_paused_over_a_restart(void **state)
 {
     struct world *world = *state;
@@ -246,13 +288,18 @@ static void a_paused_run_stays_paused_over_a_restart(void **state)
     run_spec(world, command_spec(world, "b", WAITS("b"), 1), run_id);
     orchestrator_pause_run(world->orchestrator, run_id, "ann", NULL);
 
+    atomic_bool was_said = false;
+    world->options.log = note_taken_on;
+    world->options.log_context = &was_said;
     touch(world, "go");
     world_restart(world);
+    assert_true(was_said);
     wait_status(world, other, RONDO_MAX_ITERATIONS);
 
     WAIT_FOR(orchestrator_state(world->orchestrator).running == 0);
     assert_int_equal(orchestrator_state(world->orchestrator).paused, 1);
     assert_int_equal(row_of(world, run_id).summary.status, RONDO_RUNNING);
+    world_stop(world);
 }
 
 static void an_exclusive_agent_has_one_run_at_a_time(void **state)
@@ -521,6 +568,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         world_test(a_run_is_executed_to_its_end),
         world_test(what_has_no_room_is_executed_later_in_order),
+        world_test(a_command_can_tell_what_a_server_means_to_do),
         world_test(a_full_queue_creates_nothing),
         world_test(a_paused_run_frees_its_place_and_goes_on_when_it_is_continued),
         world_test(a_pause_that_has_not_come_to_pass_is_taken_back),
