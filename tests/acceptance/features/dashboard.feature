@@ -64,7 +64,7 @@ Feature: A human views the progress of agents' loops
     Then the page shows the status "max_iterations"
     And the page lists the last 12 actions in chronological order, each with its time
     When the operator looks at the run's timeline
-    Then the time of each iteration on the page is the end of its span
+    Then each iteration on the page has the times of its span
     And no page had an error
 
   @A-US5-4 @A-FR-009 @A-SC-004

@@ -18,9 +18,12 @@ AfterAll(() => browser.close());
 
 // ---- Pages ----
 
+// The longest that something is waited for that must come to the page; far more than it takes.
+const patience = 60000;
+
 async function newPage(world) {
   const page = await world.context.newPage();
-  page.setDefaultTimeout(30000);
+  page.setDefaultTimeout(patience);
   page.on('pageerror', (error) => world.problems.push(String(error)));
   page.on('request', (request) => world.asked.push(new URL(request.url()).pathname));
   return page;
@@ -184,21 +187,37 @@ Then('the page lists the last {int} actions in chronological order, each with it
   assert.deepEqual(times, [...times].sort());
 });
 
-Then('the time of each iteration on the page is the end of its span', async function () {
-  const rows = await timeline(this);
-  const times = rows.filter(({ text }) => text.includes('Iteration finished')).map(({ time }) => Date.parse(time));
-  assert.ok(times.length > 1);
-  const iterations = () => spans(this).filter(({ name }) => name === 'loop.iteration');
-  await this.until('the spans', () => iterations().length >= times.length);
-  const ends = iterations().map(({ endTimeUnixNano }) => Number(BigInt(endTimeUnixNano) / 1000000n)).sort();
-  assert.deepEqual(times, ends);
+// Rows of the timeline from "Iteration started" to before the next one, for each iteration. Warnings
+// are of the run.
+function iterationsOf(all) {
+  const rows = all.filter(({ text }) => !text.includes('Near a limit'));
+  const firsts = rows.flatMap(({ text }, at) => (text.includes('Iteration started') ? [at] : []));
+  const end = rows.findIndex(({ text }) => text.includes('Run finished'));
+  return firsts.map((first, i) => rows.slice(first, firsts[i + 1] ?? end));
+}
+
+const inMs = (ns) => Number(BigInt(ns) / 1000000n);
+
+// A span of an iteration reaches over its body, its verification and its checkpoint.
+Then('each iteration on the page has the times of its span', async function () {
+  const shown = iterationsOf(await timeline(this)).map((rows) => (
+    { start: Date.parse(rows[0].time), end: Date.parse(rows.at(-1).time) }));
+  assert.ok(shown.length > 1);
+  const ofIterations = () => spans(this).filter(({ name }) => name === 'loop.iteration');
+  await this.until('the spans', () => ofIterations().length >= shown.length, patience);
+  const sent = ofIterations()
+    .map((span) => ({ start: inMs(span.startTimeUnixNano), end: inMs(span.endTimeUnixNano) }))
+    .sort((a, b) => a.start - b.start);
+  assert.deepEqual(shown, sent);
 });
 
-// Every row of the timeline, read by scrolling through it.
+// Every row of the timeline, read by scrolling through it: to the first one that was not seen yet.
 function timeline(world) {
-  return world.page.evaluate(async () => {
+  return world.page.evaluate(async (limit) => {
+    const deadline = Date.now() + limit;
     const frame = () => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
     const list = document.querySelector('.timeline .virtual');
+    const count = () => Number(list.closest('[role="table"]').getAttribute('aria-rowcount'));
     const rows = new Map();
     const take = () => {
       const all = [...list.querySelectorAll('[data-seq]')];
@@ -209,20 +228,24 @@ function timeline(world) {
         rows.set(at, { at, seq: Number(row.dataset.seq), time: row.querySelector('time').dateTime, text: row.textContent });
       }
     };
-    for (let top = 0; ; top += Math.max(100, list.clientHeight - 60)) {
-      list.scrollTop = top;
-      await frame();
+    for (let at = 1; at <= count();) {
+      if (Date.now() > deadline) throw new Error(`row ${at} of ${count()} is not shown`);
+      list.scrollTop = ((at - 1) * list.scrollHeight) / count();
       await frame();
       take();
-      if (top >= list.scrollHeight) return [...rows.values()].sort((a, b) => a.at - b.at);
+      while (rows.has(at)) at += 1;
     }
-  });
+    return [...rows.values()].sort((a, b) => a.at - b.at);
+  }, patience);
 }
 
 Then('the timeline has all events of the run, none missing and none doubled', async function () {
-  const { last_seq: last } = (await ask(this, 'GET', `/v1/runs/${this.runId}`)).json;
-  await this.page.waitForFunction((count) => (
-    document.querySelector('.timeline .toolbar-end')?.textContent.trim() === `${count} events`), last);
+  const end = this.page.locator('.timeline .toolbar-end');
+  const last = await this.until('all events on the page', async () => {
+    const { last_seq: seq } = (await ask(this, 'GET', `/v1/runs/${this.runId}`)).json;
+    const shown = (await end.innerText()).trim();
+    return shown === `${seq.toLocaleString('en')} events` && seq;
+  }, patience);
   const all = Array.from({ length: last }, (_, i) => i + 1);
   const rows = await timeline(this);
   assert.deepEqual(rows.map(({ seq }) => seq), all);
@@ -231,9 +254,11 @@ Then('the timeline has all events of the run, none missing and none doubled', as
 
 // ---- Live ----
 
+// Notes when each event and iteration is first seen, by the clock that events get their times from,
+// and the longest time that the page was held up, as it is where the machine has other work.
 When('the operator watches the page', async function () {
   await this.page.evaluate(() => {
-    window.seen = { seqs: {}, iterations: {} };
+    window.seen = { seqs: {}, iterations: {}, longestStop: 0 };
     const note = () => {
       const now = Date.now();
       for (const row of document.querySelectorAll('.recent [data-seq]')) window.seen.seqs[row.dataset.seq] ??= now;
@@ -243,6 +268,13 @@ When('the operator watches the page', async function () {
     note();
     const observer = new MutationObserver(note);
     observer.observe(document.body, { subtree: true, characterData: true, childList: true, attributes: true });
+    const every = 20;
+    let last = performance.now();
+    setInterval(() => {
+      const now = performance.now();
+      window.seen.longestStop = Math.max(window.seen.longestStop, now - last - every);
+      last = now;
+    }, every);
   });
 });
 
@@ -251,23 +283,32 @@ async function committed(world, types) {
   return events;
 }
 
+// The way from the commit to the page goes through the worker's process, the server, the browser's
+// network process and the page. Where the machine is so busy that the page alone is held up, each of
+// the four may be held up as long, but never beyond five seconds, which is SC-004.
+function assertSoon(what, shown, time, seconds, longestStop) {
+  const most = Math.min(seconds * 1000 + 4 * longestStop, 5000);
+  const late = shown - Date.parse(time);
+  assert.ok(late < most, `${what} was shown after ${late} ms, not within ${most}`);
+}
+
 Then('the page showed iterations {int} to {int} within {int} second(s) of their commit', async function (first, last, seconds) {
-  const { iterations } = await this.page.evaluate(() => window.seen);
+  const { iterations, longestStop } = await this.page.evaluate(() => window.seen);
   const events = await committed(this, 'iteration.started');
   for (let i = first; i <= last; i += 1) {
     const { time } = events.find(({ data }) => data.iteration === i);
-    const late = iterations[i] - Date.parse(time);
-    assert.ok(late < seconds * 1000, `iteration ${i} was shown after ${late} ms`);
+    assertSoon(`iteration ${i}`, iterations[i], time, seconds, longestStop);
   }
 });
 
 Then('the page showed the end of iterations {int} to {int} within {int} second(s) of their commit', async function (first, last, seconds) {
-  const { seqs } = await this.page.evaluate(() => window.seen);
   const events = await committed(this, 'iteration.finished');
+  const of = (iteration) => events.find(({ data }) => data.iteration === iteration);
+  await this.page.waitForFunction((seq) => window.seen.seqs[seq] !== undefined, of(last).seq);
+  const { seqs, longestStop } = await this.page.evaluate(() => window.seen);
   for (let i = first; i <= last; i += 1) {
-    const { seq, time } = events.find(({ data }) => data.iteration === i);
-    const late = seqs[seq] - Date.parse(time);
-    assert.ok(late < seconds * 1000, `the end of iteration ${i} was shown after ${late} ms`);
+    const { seq, time } = of(i);
+    assertSoon(`the end of iteration ${i}`, seqs[seq], time, seconds, longestStop);
   }
 });
 

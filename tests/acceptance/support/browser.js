@@ -22,7 +22,7 @@ let launched;
 
 async function newContext() {
   const { chromium } = require('playwright-core');
-  launched ??= chromium.launch({ executablePath: findChromium(), args: flags });
+  launched ??= chromium.launch({ executablePath: findChromium(), args: flags, timeout: 100000 });
   const browser = await launched;
   return browser.newContext({
     viewport: { width: 1360, height: 850 }, reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-GB',
