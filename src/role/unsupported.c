@@ -49,7 +49,8 @@ static void find_sections(struct json_object *spec, struct role_findings *findin
         {"sinks", "spec.sinks", "run does not send results to sinks yet"},
         {"ingest", "spec.ingest", "run does not ingest yet: there is no search_documents"},
         {"memory", "spec.memory", "run has no long-term memory yet: nothing is remembered"},
-        {"observability", "spec.observability", "run does not export traces yet"},
+        {"observability", "spec.observability",
+         "has no effect: traces go where OTEL_EXPORTER_OTLP_ENDPOINT says"},
     };
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
         struct json_object *section = member(spec, sections[i].key);
