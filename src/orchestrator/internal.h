@@ -35,6 +35,7 @@ struct entry {
     int64_t retry_ns;  /**< monotonic: not opened again before; 0 = at once */
     unsigned attempts; /**< that failed, in a row */
     unsigned holds;    /**< found held by another process, in a row */
+    bool is_new;       /**< in the queue: nobody has asked for it with orchestrator_take_queued */
     bool is_orphan;    /**< of a process that died: counts when it was taken over */
     char by[BY_SIZE];
     struct loop *loop; /**< while it may be asked to be given up */
@@ -63,6 +64,7 @@ struct orchestrator {
     pthread_cond_t changed; /**< an entry, a count, or something for the scheduler to do */
     struct entry *entries;  /**< by run id */
     struct entry *queue;    /**< in order */
+    uint64_t new_queued;    /**< entries that are new there */
     uint64_t queued;        /**< entries of the queue, and runs that are about to enter it */
     uint64_t running;       /**< threads, and those about to begin */
     uint64_t paused;

@@ -37,6 +37,8 @@ static void enter(struct orchestrator *orchestrator, struct entry *entry)
     }
     if (entry->state == ENTRY_QUEUED) {
         DL_APPEND(orchestrator->queue, entry);
+        entry->is_new = true;
+        orchestrator->new_queued++;
     }
     entry->since_ns = clock_now(orchestrator_clock(orchestrator));
     pthread_cond_broadcast(&orchestrator->changed);
@@ -50,6 +52,8 @@ static void leave(struct orchestrator *orchestrator, struct entry *entry)
     }
     if (entry->state == ENTRY_QUEUED) {
         DL_DELETE(orchestrator->queue, entry);
+        orchestrator->new_queued -= entry->is_new ? 1 : 0;
+        entry->is_new = false;
     }
 }
 

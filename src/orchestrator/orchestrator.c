@@ -699,6 +699,23 @@ bool orchestrator_is_queued(struct orchestrator *orchestrator, const char *run_i
     return is_queued;
 }
 
+size_t orchestrator_take_queued(struct orchestrator *orchestrator, char (*ret_run_ids)[ID_SIZE],
+                                size_t size)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&orchestrator->lock);
+    struct entry *entry = orchestrator->queue;
+    for (; entry != NULL && orchestrator->new_queued > 0 && count < size; entry = entry->next) {
+        if (entry->is_new) {
+            memcpy(ret_run_ids[count++], entry->run_id, ID_SIZE);
+            entry->is_new = false;
+            orchestrator->new_queued--;
+        }
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+    return count;
+}
+
 struct orchestrator_state orchestrator_state(struct orchestrator *orchestrator)
 {
     pthread_mutex_lock(&orchestrator->lock);

@@ -114,6 +114,13 @@ int orchestrator_change_limits(struct orchestrator *orchestrator, const char *ru
 /** Whether a run waits to be executed here. */
 bool orchestrator_is_queued(struct orchestrator *orchestrator, const char *run_id);
 
+/**
+ * Runs that began to wait here since the last call: no event of theirs says so.
+ * @return how many, up to `size`; the others come with the next call
+ */
+size_t orchestrator_take_queued(struct orchestrator *orchestrator, char (*ret_run_ids)[ID_SIZE],
+                                size_t size);
+
 /** What goes on, for health and metrics. */
 struct orchestrator_state {
     uint64_t running; /**< loops on threads */

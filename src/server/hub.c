@@ -120,6 +120,7 @@ static int64_t wait_ns(struct hub *hub)
 static void tick(struct hub *hub)
 {
     int64_t now = clock_monotonic(clock_system());
+    hub_table_look(hub);
     hub_table_tick(hub, now);
     pthread_mutex_lock(&hub->lock);
     hub_stream_beat(hub, now);

@@ -206,6 +206,8 @@ void hub_table_init(struct hub *hub);
 void hub_table_fini(struct hub *hub);
 /** The row of a run changed. Under the lock. */
 void hub_table_touch(struct hub *hub, struct hub_run *run);
+/** Rows of runs that began to wait for their turn, which is no event. Not under the lock. */
+void hub_table_look(struct hub *hub);
 /** A stream begins: rows that changed just before it are published again. Under the lock. */
 void hub_table_welcome(struct hub *hub);
 /** When hub_table_tick has something to do, ns from now; under the lock. */

@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/memory.h"
+#include "orchestrator/orchestrator.h"
 #include "server/hub_internal.h"
 #include "server/run_json.h"
 
@@ -72,6 +73,22 @@ void hub_table_touch(struct hub *hub, struct hub_run *run)
     TAILQ_INSERT_TAIL(&hub->table.dirty, run, dirty_link);
     hub->table.dirty_count++;
     hub->table.wants_counts = true;
+}
+
+void hub_table_look(struct hub *hub)
+{
+    char queued[HUB_TABLE_ROWS][ID_SIZE];
+    size_t count =
+        hub->options.orchestrator == NULL
+            ? 0
+            : orchestrator_take_queued(hub->options.orchestrator, queued, HUB_TABLE_ROWS);
+    pthread_mutex_lock(&hub->lock);
+    for (size_t i = 0; i < count; i++) {
+        struct hub_run *run = hub_run_get(hub, queued[i]);
+        hub_table_touch(hub, run);
+        hub_run_unref(run);
+    }
+    pthread_mutex_unlock(&hub->lock);
 }
 
 void hub_table_welcome(struct hub *hub)

@@ -44,6 +44,12 @@ static void what_has_no_room_is_executed_later_in_order(void **state)
     assert_true(orchestrator_is_queued(world->orchestrator, ids[2]));
     assert_int_equal(row_of(world, ids[2]).summary.iteration_limit, 1);
     assert_int_equal(managed_runs(world, "queued"), 2);
+    char queued[2][ID_SIZE];
+    assert_int_equal(orchestrator_take_queued(world->orchestrator, queued, 1), 1);
+    assert_string_equal(queued[0], ids[1]);
+    assert_int_equal(orchestrator_take_queued(world->orchestrator, queued, 2), 1);
+    assert_string_equal(queued[0], ids[2]);
+    assert_int_equal(orchestrator_take_queued(world->orchestrator, queued, 2), 0);
     assert_string_equal(orchestrator_state(world->orchestrator).limited_by, "option");
     touch(world, "go");
     wait_idle(world);

@@ -13,11 +13,13 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "http_raw.h"
+#include "orchestrator/orchestrator.h"
 #include "server/hub.h"
 #include "server/run_json.h"
 #include "store/memory_store.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,25 @@ void run_json_write(const struct store_run *run, struct orchestrator *orchestrat
 void run_counts_write(const struct store_run_counts *counts, struct buf *ret_json)
 {
     buf_printf(ret_json, "{\"running\":%" PRIu64 "}", counts->by_status[RONDO_RUNNING]);
+}
+
+/** Runs that begin to wait, once. */
+struct orchestrator {
+    pthread_mutex_t lock;
+    const char *queued;
+};
+
+size_t orchestrator_take_queued(struct orchestrator *orchestrator, char (*ret_run_ids)[ID_SIZE],
+                                size_t size)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    bool is_new = orchestrator->queued != NULL && size > 0;
+    if (is_new) {
+        memcpy(ret_run_ids[0], orchestrator->queued, ID_SIZE);
+        orchestrator->queued = NULL;
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+    return is_new ? 1 : 0;
 }
 
 struct world {

@@ -99,6 +99,26 @@ static void test_what_changed_just_before_a_stream_is_shown(void **state)
     end(world);
 }
 
+static void test_a_run_that_begins_to_wait_is_shown_though_it_has_no_event(void **state)
+{
+    (void)state;
+    char queued[ID_SIZE];
+    struct orchestrator orchestrator = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct world *world = begin_with((struct hub_options){.orchestrator = &orchestrator}, 0);
+    create_run(world, 1, "a");
+    struct reader reader;
+    open_reader(world, "/table", -1, &reader);
+    await(&reader, "event: counts\n");
+    assert_int_equal(count_of(reader.text.data, "event: runs"), 0);
+    memcpy(queued, run_name(1), ID_SIZE);
+    pthread_mutex_lock(&orchestrator.lock);
+    orchestrator.queued = queued;
+    pthread_mutex_unlock(&orchestrator.lock);
+    await(&reader, "\"agent_id\":\"a\",\"last_seq\":");
+    close_reader(&reader);
+    end(world);
+}
+
 static void test_a_reader_that_falls_far_behind_loads_the_table_again(void **state)
 {
     (void)state;
@@ -142,6 +162,7 @@ int main(void)
         cmocka_unit_test(test_what_changed_just_before_a_stream_is_shown),
         cmocka_unit_test(test_a_reader_that_falls_far_behind_loads_the_table_again),
         cmocka_unit_test(test_streams_of_the_table_end_when_the_server_drains),
+        cmocka_unit_test(test_a_run_that_begins_to_wait_is_shown_though_it_has_no_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
