@@ -4,11 +4,15 @@
 
 const { After, AfterAll, Given, Then, When } = require('@cucumber/cucumber');
 const assert = require('node:assert/strict');
+const { spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
 const browser = require('../support/browser');
 const { Wire } = require('../support/wire');
 const { find } = require('./journal');
 const { ask } = require('./server');
 const { spans } = require('./traces');
+const { build } = require('./world');
 
 After(async function () {
   if (this.context !== undefined) await this.context.close();
@@ -26,7 +30,15 @@ async function newPage(world) {
   page.setDefaultTimeout(patience);
   page.on('pageerror', (error) => world.problems.push(String(error)));
   page.on('request', (request) => world.asked.push(new URL(request.url()).pathname));
+  page.on('requestfinished', (request) => note(world, request));
   return page;
+}
+
+// How long the answers of the API took; streams end when they are cut.
+function note(world, request) {
+  const { pathname } = new URL(request.url());
+  if (!pathname.startsWith('/v1/') || /event-stream/.test(request.headers().accept)) return;
+  world.answers.push({ pathname, ms: request.timing().responseEnd });
 }
 
 // @return 'skipped' where no browser is, else undefined
@@ -36,7 +48,7 @@ async function open(world, address = '') {
     return 'skipped';
   }
   if (world.context === undefined) {
-    Object.assign(world, { problems: [], asked: [], context: await browser.newContext() });
+    Object.assign(world, { problems: [], asked: [], answers: [], context: await browser.newContext() });
     world.page = await newPage(world);
   }
   await world.page.goto(`${world.wire?.url ?? world.base}/${address}`);
@@ -71,7 +83,9 @@ When('the operator opens the dashboard', function () {
 });
 
 When('the operator opens the dashboard with the token that was printed', function () {
-  return open(this, `#token=${/rondo_\S+/.exec(this.last.stdout)[0]}`);
+  const [token] = /rondo_\S+/.exec(this.last.stdout);
+  this.authorization = `Bearer ${token}`;
+  return open(this, `#token=${token}`);
 });
 
 When('the operator opens the run of {string}', async function (agent) {
@@ -92,6 +106,12 @@ When(/^the operator looks at the run's (overview|timeline|conversation|checkpoin
 
 Then('no page had an error', function () {
   assert.deepEqual(this.problems, []);
+});
+
+Then('each question of the page was answered within {int} seconds', function (seconds) {
+  assert.ok(this.answers.length > 3);
+  const slow = this.answers.filter(({ ms }) => ms >= seconds * 1000);
+  assert.deepEqual(slow, []);
 });
 
 Then('the page has asked for {string}', function (path) {
@@ -150,6 +170,14 @@ Then('the page says that the limit of iterations is from the policy {string}', a
 
 Then('the page shows the status {string}', async function (status) {
   await this.page.locator(`.run-facts [data-status="${status}"]`).waitFor();
+});
+
+Then('the page says of the end {string}', async function (text) {
+  await this.page.locator('.notice', { hasText: text }).first().waitFor();
+});
+
+Then('the page says that the condition {string} is not met because it {string}', async function (name, reason) {
+  await shows(this, `[data-condition="${name}"][data-status="not_met"] .condition-name small`, `not met · ${reason}`);
 });
 
 Then('the page soon says {string}', async function (text) {
@@ -250,6 +278,38 @@ Then('the timeline has all events of the run, none missing and none doubled', as
   const rows = await timeline(this);
   assert.deepEqual(rows.map(({ seq }) => seq), all);
   assert.deepEqual(rows.map(({ at }) => at), all);
+});
+
+// ---- Many runs, long runs ----
+
+Given(/^a store with (\d+) runs? of (\d+) events$/, function (runs, events) {
+  fs.mkdirSync(this.path('.rondo'));
+  const result = spawnSync(path.join(build, 'bench/bench_fill'), [this.path('.rondo/rondo.db'), runs, events], { encoding: 'utf8' });
+  assert.equal(result.status, 0, result.stderr);
+});
+
+const inWords = (count) => count.toLocaleString('en');
+
+Then('the list has {int} runs', async function (count) {
+  await this.page.locator('.page-sub', { hasText: `${inWords(count)} runs` }).waitFor();
+});
+
+When('the operator scrolls to the end of the list, which has {int} runs', async function (count) {
+  await this.until('the end of the list', async () => {
+    await this.page.evaluate(() => { const list = document.querySelector('.virtual'); list.scrollTop = list.scrollHeight; });
+    return (await this.page.locator('.table-foot').innerText()).includes(`${inWords(count)} listed`);
+  }, patience);
+  await this.page.evaluate(() => { const list = document.querySelector('.virtual'); list.scrollTop = list.scrollHeight; });
+  await this.page.locator(`.tr[data-run][aria-rowindex="${count + 1}"]`).waitFor(); // 1 is the head
+});
+
+Then('the timeline has {int} events', function (count) {
+  return shows(this, '.timeline .toolbar-end', `${inWords(count)} events`);
+});
+
+Then('the page keeps fewer than {int} rows', async function (count) {
+  const rows = await this.page.locator('.tr[data-run], .tl-row').count();
+  assert.ok(rows > 0 && rows < count, String(rows));
 });
 
 // ---- Live ----

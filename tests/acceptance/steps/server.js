@@ -57,7 +57,7 @@ Then('the server says {string}', async function (text) {
 
 async function ask(world, method, path, { body, headers = {} } = {}) {
   const url = world.base + path.replaceAll('$RUN', world.runId);
-  const sent = { method, headers: { ...headers } };
+  const sent = { method, headers: { ...(world.authorization && { authorization: world.authorization }), ...headers } };
   if (body !== undefined) {
     sent.body = body;
     sent.headers['content-type'] = 'application/json';
