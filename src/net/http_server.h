@@ -91,7 +91,13 @@ void http_exchange_visit_query(const struct http_exchange *exchange,
                                void (*fn)(void *context, const char *name, const char *value),
                                void *context);
 const char *http_exchange_body(const struct http_exchange *exchange, size_t *ret_len);
+/**
+ * Who is at the other end. The first call for a connection proves is_same_user, which takes
+ * milliseconds on a machine with many processes: ask only when it decides something.
+ */
 const struct http_peer *http_exchange_peer(const struct http_exchange *exchange);
+/** The same peer's text alone, for free. */
+const char *http_exchange_peer_text(const struct http_exchange *exchange);
 
 /* ---- The answer: exactly one of these, once. --------------------------------------------------
  */

@@ -222,6 +222,11 @@ const char *http_exchange_body(const struct http_exchange *exchange, size_t *ret
     return buf_string(&exchange->body);
 }
 
+const char *http_exchange_peer_text(const struct http_exchange *exchange)
+{
+    return exchange->connection->peer.text;
+}
+
 const struct http_peer *http_exchange_peer(const struct http_exchange *exchange)
 {
     struct http_connection *connection = exchange->connection;

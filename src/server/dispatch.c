@@ -69,10 +69,10 @@ static bool find_route(struct call *call)
 
 static void peer_name(const struct call *call, char *ret_name, size_t size)
 {
-    const struct http_peer *peer = http_exchange_peer(call->exchange);
-    const char *colon = strrchr(peer->text, ':');
-    int len = colon == NULL ? (int)strlen(peer->text) : (int)(colon - peer->text);
-    snprintf(ret_name, size, "peer %.*s", len, peer->text);
+    const char *text = http_exchange_peer_text(call->exchange);
+    const char *colon = strrchr(text, ':');
+    int len = colon == NULL ? (int)strlen(text) : (int)(colon - text);
+    snprintf(ret_name, size, "peer %.*s", len, text);
 }
 
 static bool refuse_rate(struct call *call, int64_t wait_s)
