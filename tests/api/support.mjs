@@ -161,6 +161,13 @@ export class Server {
     return all;
   }
 
+  /** A new token, as headers. */
+  async token(name, ...args) {
+    const { code, out } = await run(rondo, ["token", "create", name, "--store", this.store, ...args], { env: this.env });
+    assert.equal(code, 0, out);
+    return { authorization: `Bearer ${/rondo_[\w-]{43}/.exec(out)[0]}` };
+  }
+
   async has_ended(run) {
     return until(`the end of ${run}`, async () => (await this.get(`/v1/runs/${run}`)).ended !== null);
   }

@@ -59,10 +59,17 @@ export async function webhooks() {
     assert.throws(() => new Webhook(`whsec_${Buffer.alloc(32, 7).toString("base64")}`).verify(body, headers), /No matching signature/);
   });
 
-  await check("each try is signed anew, with the same id and body", async () => {
+  await check("each try is signed anew, with the same id and body; a dead letter's, too", async () => {
     there.requests.length = 0;
-    there.statuses.push(503, 500);
+    there.statuses.push(503, 410);
     await server.ask("POST", "/v1/sinks/ops/test", {});
+    await until(() => `two tries, not ${there.requests.length}`, () => there.requests.length === 2);
+    // Gone: nothing is sent there any more, until somebody says so.
+    const dead = await until("a dead letter", async () => (await server.get("/v1/deliveries?dead=true")).deliveries[0]);
+    assert.equal((await server.get("/v1/sinks")).sinks[0].disabled, "it answered with status 410");
+    await server.ask("PUT", "/v1/sinks/ops", sink);
+    const again = await server.ask("POST", `/v1/deliveries/${dead.id}/retry`, {});
+    assert.equal(again.status, 202, again.text);
     await until(() => `three tries, not ${there.requests.length}`, () => there.requests.length === 3);
     const webhook = new Webhook(secret);
     const times = there.requests.map(({ headers, body }) => {
@@ -72,6 +79,7 @@ export async function webhooks() {
       return Number(headers["webhook-timestamp"]);
     });
     assert.ok(times[2] > times[0], "the time is that of the try");
+    assert.notEqual(there.requests[2].headers["webhook-signature"], there.requests[0].headers["webhook-signature"]);
   });
 
   await check("a new PUT keeps the secret, or takes the given one", async () => {
