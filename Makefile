@@ -36,7 +36,7 @@ test:
 	@tools/test.py --build $(BUILD)
 
 test-long:
-	@tools/setup.sh build test long
+	@tools/setup.sh build test long browser
 	@tools/build.sh $(BUILD)
 	@tools/test-long.sh $(BUILD)
 

@@ -91,6 +91,13 @@ def stage_telemetry(report, arguments):
     report.lines("telemetry", run(["tests/telemetry/run.py", "--build", arguments.build]))
 
 
+def stage_web(report, arguments):
+    """The dashboard in a browser; `make test-long` looks at every page in every theme and width."""
+    run(["tools/setup.sh", "browser"])
+    parts = ["unit", "served", "mocked", "glance"]
+    report.lines("web", run(["tests/web/run.py", "--build", arguments.build, *parts]))
+
+
 def stage_acceptance(report, arguments):
     acceptance.test(report, arguments.build)
 
@@ -163,6 +170,7 @@ STAGES = [
     ("mcp", stage_mcp, WITH_BUILD),
     ("models", stage_models, WITH_BUILD),
     ("telemetry", stage_telemetry, WITH_BUILD),
+    ("web", stage_web, WITH_BUILD),
     ("acceptance", stage_acceptance, WITH_BUILD),
     ("address", stage_address, OTHER_BUILDS),
     ("thread", stage_thread, OTHER_BUILDS),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the scenarios: `node check.mjs CHROMIUM RONDO DIST WEB [PART...]`, parts: unit, mocked, served,
-// places. One line of TAP for each.
+// Runs the scenarios: `node check.mjs CHROMIUM RONDO DIST WEB PART...`, parts: unit, mocked, served,
+// glance (each place in one view), places (in every view). One line of TAP for each.
 import { dirname } from "node:path";
 import { launch } from "./browser.mjs";
 import { mockedTests, placeTests } from "./mocked.mjs";
@@ -8,7 +8,6 @@ import { servedTests } from "./served.mjs";
 import { unitTests } from "./unit.mjs";
 
 const [chromium, rondo, dist, web, ...parts] = process.argv.slice(2);
-const wants = (part) => parts.length === 0 || parts.includes(part);
 const pattern = process.env.ONLY ? new RegExp(process.env.ONLY) : null;
 let count = 0;
 let failed = 0;
@@ -30,10 +29,11 @@ async function test(name, act) {
 
 const browser = await launch(chromium);
 try {
-    if (wants("unit")) await unitTests(test, web, dirname(dist));
-    if (wants("served")) await servedTests(test, browser, rondo);
-    if (wants("mocked")) await mockedTests(test, browser, dist);
-    if (wants("places")) await placeTests(test, browser, dist);
+    if (parts.includes("unit")) await unitTests(test, web, dirname(dist));
+    if (parts.includes("served")) await servedTests(test, browser, rondo);
+    if (parts.includes("mocked")) await mockedTests(test, browser, dist);
+    if (parts.includes("glance")) await placeTests(test, browser, dist, false);
+    if (parts.includes("places")) await placeTests(test, browser, dist, true);
 } finally {
     await browser.close();
 }

@@ -4,8 +4,9 @@
 
     tests/web/run.py [--build FOLDER] [--shots FOLDER] [PART...]
 
-Parts: unit, served, mocked, places (all of them without one). Installs the pinned packages, bundles the
-dashboard, then runs check.mjs. One line of TAP for each case; the last line is `N passed, N failed`.
+Parts: unit, served, mocked, glance (each page and state once), places (in each theme and on a phone);
+without one, all but glance, which is part of places. Installs the pinned packages, bundles the dashboard,
+then runs check.mjs. One line of TAP for each case; the last line is `N passed, N failed`.
 Without npm or Chromium everything is skipped, with a message. --shots makes pictures of every page and
 state instead.
 """
@@ -61,7 +62,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", default="build", help="build folder")
     parser.add_argument("--shots", metavar="FOLDER", help="make pictures there, no tests")
-    parser.add_argument("part", nargs="*", help="unit, served, mocked, places; names with --shots")
+    parser.add_argument("part", nargs="*", help="unit, served, ...; names with --shots")
     arguments = parser.parse_args()
     chromium, node, reason = prepare(arguments)
     if reason is not None:
@@ -75,7 +76,8 @@ def main():
             folder = str(pathlib.Path(arguments.shots).resolve())
             command = [node, "shots.mjs", chromium, dist, folder, *arguments.part]
         else:
-            command = [node, "check.mjs", chromium, str(rondo), dist, str(WEB), *arguments.part]
+            command = [node, "check.mjs", chromium, str(rondo), dist, str(WEB)]
+            command += arguments.part or ["unit", "served", "mocked", "places"]
         return subprocess.run(command, cwd=FOLDER, check=False).returncode
 
 
