@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo sinks list and rondo sinks deliveries. */
+#include "base/clock.h"
 #include "base/json.h"
 #include "cli/common_options.h"
 #include "cli/report.h"
@@ -120,7 +121,9 @@ static void add_delivery(struct table *table, struct json_object *delivery)
     buf_clear(&cell);
     buf_printf(&cell, "%" PRId64, json_get_int(delivery, "attempts", 0));
     add_clean(table, buf_string(&cell));
-    add_clean(table, json_get_string(delivery, "due", "never"));
+    buf_clear(&cell);
+    text_moment(json_get_string(delivery, "due", "never"), clock_now(clock_system()), &cell);
+    add_clean(table, buf_string(&cell));
     add_clean(table, json_get_string(delivery, "error", ""));
 }
 

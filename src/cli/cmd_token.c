@@ -10,6 +10,7 @@
 #include "cli/session.h"
 #include "cli/style.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "cli/token_commands.h"
 #include "server/token.h"
 
@@ -134,6 +135,13 @@ static void add_agents(struct json_object *token, struct table *table)
     table_add(table, agents == NULL ? "all" : buf_string(&cell));
 }
 
+static void add_moment(struct json_object *token, const char *key, struct table *table)
+{
+    auto_buf struct buf cell = {0};
+    text_moment(json_get_string(token, key, "never"), clock_now(clock_system()), &cell);
+    table_add(table, buf_string(&cell));
+}
+
 static void print_table(struct json_object *list, const struct token_values *values)
 {
     auto_buf struct buf out = {0};
@@ -144,9 +152,9 @@ static void print_table(struct json_object *list, const struct token_values *val
         table_add(&table, json_get_string(token, "name", "?"));
         table_add(&table, json_get_string(token, "scope", "?"));
         add_agents(token, &table);
-        table_add(&table, json_get_string(token, "created", ""));
-        table_add(&table, json_get_string(token, "expires", "never"));
-        table_add(&table, json_get_string(token, "last_used", "never"));
+        add_moment(token, "created", &table);
+        add_moment(token, "expires", &table);
+        add_moment(token, "last_used", &table);
     }
     table_draw(&table, &style, style_columns(stdout, PIPE_COLUMNS), &out);
     report_output(&out);

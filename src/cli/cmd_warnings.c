@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo warnings: what people were warned of, newest first, or as it comes. */
+#include "base/clock.h"
 #include "base/json.h"
 #include "cli/common_options.h"
 #include "cli/report.h"
@@ -71,6 +72,7 @@ static const struct table_column columns[] = {
 struct listing {
     struct table table;
     struct buf json;
+    int64_t now_ns;
     bool wants_json;
     size_t shown;
 };
@@ -92,7 +94,9 @@ static bool take_warning(const char *id, const char *json, void *context)
     if (listing->wants_json) {
         buf_printf(&listing->json, "%s\n", json);
     } else if (json_parse(json, strlen(json), &root, NULL) == 0) {
-        add_clean(listing, json_get_string(root, "time", ""), SIZE_MAX);
+        auto_buf struct buf when = {0};
+        text_moment(json_get_string(root, "time", ""), listing->now_ns, &when);
+        add_clean(listing, buf_string(&when), SIZE_MAX);
         add_clean(listing, json_get_string(root, "kind", ""), SIZE_MAX);
         add_clean(listing, json_get_string(root, "agent_id", ""), SIZE_MAX);
         add_clean(listing, json_get_string(root, "run_id", ""), SHORT_ID_LEN);
@@ -138,6 +142,7 @@ static int run_warnings(const struct warnings_values *values, int kind)
     struct session_options options = {.store = values->store};
     struct listing listing = {
         .table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
+        .now_ns = clock_now(clock_system()),
         .wants_json = values->wants_json != 0,
     };
     int r = session_open(&options, &session, &err);

@@ -155,8 +155,9 @@ static void add_main_page(struct buf *out)
     buf_append_string(out, ".SH SYNOPSIS\n\\fBrondo\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...]\n"
                            ".SH DESCRIPTION\n");
     add_paragraphs(
-        "Rondo runs a command again and again until verified conditions hold. Every iteration is "
-        "journalled, every checkpoint survives a crash, limits hold across resumes.\n\n"
+        "Rondo runs an agent or a command again and again until verified conditions hold. Every "
+        "iteration is journalled, every checkpoint survives a crash, limits hold across resumes. "
+        "`rondo serve` shows all runs on a live page, has an HTTP API, and warns people.\n\n"
         "The store is one SQLite file: --store, else $RONDO_STORE, else .rondo/rondo.db in the "
         "nearest folder that has one, from the working directory up, else in the working "
         "directory. RUN is the id of a run, the beginning of one, or 'last'.",
@@ -164,6 +165,8 @@ static void add_main_page(struct buf *out)
     add_command_list(commands, out);
     add_exit_codes(out);
     buf_append_string(out, ".SH ENVIRONMENT\n.TP\n\\fBRONDO_STORE\\fR\nFile of the store\n"
+                           ".TP\n\\fBOTEL_EXPORTER_OTLP_ENDPOINT\\fR\nCollector that traces and "
+                           "metrics go to, like http://localhost:4318; nothing is sent without it\n"
                            ".TP\n\\fBNO_COLOR\\fR\nWhen set and not empty: no colours\n");
 }
 

@@ -161,7 +161,8 @@ void text_time(int64_t time_ns, struct buf *ret_buf)
     buf_printf(ret_buf, "%s.%03d", text, (int)(time_ns % NS_PER_S / NS_PER_MS));
 }
 
-void text_age(int64_t ns, struct buf *ret_buf)
+/** Append "3 min" between two words; "now" when it is less than a second. */
+static void add_span(int64_t ns, const char *before, const char *behind, struct buf *ret_buf)
 {
     static const struct {
         int64_t seconds;
@@ -170,9 +171,31 @@ void text_age(int64_t ns, struct buf *ret_buf)
     int64_t seconds = ns / NS_PER_S;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (seconds >= units[i].seconds) {
-            buf_printf(ret_buf, "%" PRId64 " %s ago", seconds / units[i].seconds, units[i].unit);
+            buf_printf(ret_buf, "%s%" PRId64 " %s%s", before, seconds / units[i].seconds,
+                       units[i].unit, behind);
             return;
         }
     }
     buf_append_string(ret_buf, "now");
+}
+
+void text_age(int64_t ns, struct buf *ret_buf)
+{
+    add_span(ns, "", " ago", ret_buf);
+}
+
+void text_moment(const char *utc, int64_t now_ns, struct buf *ret_buf)
+{
+    struct tm parts = {0};
+    const char *rest = strptime(utc, "%Y-%m-%dT%H:%M:%S", &parts);
+    if (rest == NULL) {
+        buf_append_string(ret_buf, utc);
+        return;
+    }
+    int64_t ns = now_ns - (int64_t)timegm(&parts) * NS_PER_S;
+    if (ns < 0) {
+        add_span(-ns, "in ", "", ret_buf);
+    } else {
+        add_span(ns, "", " ago", ret_buf);
+    }
 }

@@ -51,3 +51,9 @@ void text_time(int64_t time_ns, struct buf *ret_buf);
 
 /** Append the time since then for a list ("3 min ago"). */
 void text_age(int64_t ns, struct buf *ret_buf);
+
+/**
+ * Append how far a time of JSON ("2026-11-21T06:22:28.604Z") is from now ("3 min ago", "in 2 h").
+ * Anything else is appended as it is.
+ */
+void text_moment(const char *utc, int64_t now_ns, struct buf *ret_buf);

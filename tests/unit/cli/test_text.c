@@ -168,6 +168,19 @@ static void sizes_and_ages_have_one_unit(void **state)
     assert_string_equal(buf_string(&out), "now59 s ago2 h ago");
 }
 
+static void a_moment_is_said_from_now_on_or_back(void **state)
+{
+    (void)state;
+    const char *moment = "2026-11-21T06:22:28.604Z";
+    int64_t then_ns = INT64_C(1795242148) * NS_PER_S;
+    auto_buf struct buf out = {0};
+    text_moment(moment, then_ns, &out);
+    text_moment(moment, then_ns + 180 * NS_PER_S, &out);
+    text_moment(moment, then_ns - 7200 * NS_PER_S, &out);
+    text_moment("never", then_ns, &out);
+    assert_string_equal(buf_string(&out), "now3 min agoin 2 hnever");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +197,7 @@ int main(void)
         cmocka_unit_test(numbers_are_written_for_people),
         cmocka_unit_test(money_has_two_decimals_or_as_many_as_it_needs),
         cmocka_unit_test(sizes_and_ages_have_one_unit),
+        cmocka_unit_test(a_moment_is_said_from_now_on_or_back),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
