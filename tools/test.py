@@ -91,6 +91,11 @@ def stage_telemetry(report, arguments):
     report.lines("telemetry", run(["tests/telemetry/run.py", "--build", arguments.build]))
 
 
+def stage_api(report, arguments):
+    """The API against clients of others, and its description through a validating proxy."""
+    report.lines("api", run(["tests/api/run.py", "--build", arguments.build]))
+
+
 def stage_web(report, arguments):
     """The dashboard in a browser; `make test-long` looks at every page in every theme and width."""
     run(["tools/setup.sh", "browser"])
@@ -170,6 +175,7 @@ STAGES = [
     ("mcp", stage_mcp, WITH_BUILD),
     ("models", stage_models, WITH_BUILD),
     ("telemetry", stage_telemetry, WITH_BUILD),
+    ("api", stage_api, WITH_BUILD),
     ("web", stage_web, WITH_BUILD),
     ("acceptance", stage_acceptance, WITH_BUILD),
     ("address", stage_address, OTHER_BUILDS),
