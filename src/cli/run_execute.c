@@ -70,9 +70,7 @@ static void add_header(const struct loop *loop, const struct run_values *values,
         add_condition(&spec->conditions[i], out);
     }
     if (opening != NULL) {
-        buf_printf(out, "%s at iteration %" PRIu64,
-                   strcmp(opening->how, "takeover") == 0 ? "taken over" : "resumed",
-                   loop_state(loop)->finished + 1);
+        buf_printf(out, "resumed at iteration %" PRIu64, loop_state(loop)->finished + 1);
         if (opening->from_checkpoint > 0) {
             buf_printf(out, ", from checkpoint %" PRIu64, opening->from_checkpoint);
         }
