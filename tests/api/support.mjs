@@ -169,7 +169,7 @@ export class Server {
   }
 
   async has_ended(run) {
-    return until(`the end of ${run}`, async () => (await this.get(`/v1/runs/${run}`)).ended !== null);
+    return until(`the end of ${run}`, async () => (await this.get(`/v1/runs/${run}`)).ended !== null, 60000);
   }
 }
 
