@@ -124,6 +124,7 @@ struct journal_event {
     const char *call_id;
     const char *arguments;
     const char *request_id;
+    const char *response_model;
     const char *forked_from;
     const char *spec;        /**< JSON */
     const char *attributes;  /**< JSON */

@@ -216,6 +216,7 @@ static void record_replied(struct agent *agent, const struct model_reply *reply)
         .duration_ns = reply->duration_ns,
         .attempt = reply->attempts,
         .request_id = reply->request_id,
+        .response_model = reply->model_name,
         .message = reply->message,
     };
     agent_record(agent, &event);

@@ -299,11 +299,13 @@ void loop_prepare_checkpoint(struct loop *loop, const char *how)
     if (loop->checkpoint != NULL) {
         return; /* One waits for the failing store already. */
     }
+    const struct clock *clock = runtime_clock(loop->runtime);
+    int64_t begun_ns = clock_monotonic(clock);
     struct run_state after = loop->state;
     struct journal_event event = {
         .type = JOURNAL_CHECKPOINT_SAVED,
         .seq = after.seq + 1,
-        .time_ns = clock_now(runtime_clock(loop->runtime)),
+        .time_ns = clock_now(clock),
         .number = (int64_t)loop->state.checkpoint_number + 1,
         .iteration = (int64_t)run_current_iteration(&loop->state),
         .bytes = (int64_t)loop->agent_state.len,
@@ -316,6 +318,7 @@ void loop_prepare_checkpoint(struct loop *loop, const char *how)
     char sha256[65];
     digest_hex(loop->checkpoint->stored.sha256, sha256);
     event.sha256 = sha256;
+    event.duration_ns = clock_monotonic(clock) - begun_ns;
     loop->checkpoint_at = loop->pending_count;
     loop_record(loop, &event);
 }

@@ -214,6 +214,7 @@ void anthropic_read_event(struct reading *reading, struct json_object *event)
     const char *type = json_get_string(event, "type", "");
     if (strcmp(type, "message_start") == 0) {
         read_usage(reading, dialect_get(dialect_get(event, "message"), "usage"));
+        reading_name_model(reading, dialect_get(dialect_get(event, "message"), "model"));
     } else if (strcmp(type, "content_block_start") == 0) {
         begin_block(reading, json_get_int(event, "index", 0), dialect_get(event, "content_block"));
     } else if (strcmp(type, "content_block_delta") == 0) {
@@ -233,6 +234,7 @@ void anthropic_read_reply(struct reading *reading, struct json_object *reply)
 {
     struct json_object *content = dialect_get(reply, "content");
     read_usage(reading, dialect_get(reply, "usage"));
+    reading_name_model(reading, dialect_get(reply, "model"));
     if (dialect_get(reply, "error") != NULL) {
         read_error(reading, reply);
         return;

@@ -130,6 +130,7 @@ struct model_reply {
     int64_t cost_micro;       /**< millionths of a dollar; 0 = unknown */
     bool has_cost;
     char *request_id;  /**< the provider's, or NULL */
+    char *model_name;  /**< of the model that answered, as the provider says; or NULL */
     unsigned attempts; /**< requests made, 1 = the first went through */
     int64_t duration_ns;
     int64_t first_token_ns; /**< streaming: until the first delta; else 0 */

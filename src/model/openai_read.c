@@ -194,6 +194,7 @@ void openai_read_reply(struct reading *reading, struct json_object *reply)
 {
     struct json_object *choices = dialect_get(reply, "choices");
     read_usage(reading, dialect_get(reply, "usage"));
+    reading_name_model(reading, dialect_get(reply, "model"));
     if (read_error(reading, reply)) {
         return;
     }
@@ -215,6 +216,7 @@ void openai_read_event(struct reading *reading, struct json_object *event)
 {
     struct json_object *choices = dialect_get(event, "choices");
     read_usage(reading, dialect_get(event, "usage"));
+    reading_name_model(reading, dialect_get(event, "model"));
     read_usage(reading, dialect_get(dialect_get(event, "x_groq"), "usage"));
     if (read_error(reading, event) || dialect_count(choices) == 0) {
         return;

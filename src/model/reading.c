@@ -40,6 +40,7 @@ void reading_fini(struct reading *reading)
     json_object_put(reading->details);
     buf_fini(&reading->text);
     buf_fini(&reading->thinking);
+    buf_fini(&reading->model_name);
     buf_fini(&reading->problem);
     *reading = (struct reading){0};
 }
@@ -108,6 +109,17 @@ void reading_add_thinking_of(struct reading *reading, struct json_object *value)
     if (json_object_is_type(value, json_type_string)) {
         reading_add_thinking(reading, json_object_get_string(value),
                              (size_t)json_object_get_string_len(value));
+    }
+}
+
+void reading_name_model(struct reading *reading, struct json_object *value)
+{
+    if (reading->model_name.len > 0 || !json_object_is_type(value, json_type_string)) {
+        return;
+    }
+    size_t len = (size_t)json_object_get_string_len(value);
+    if (len <= MODEL_NAME_BYTES) {
+        append_clean(&reading->model_name, json_object_get_string(value), len);
     }
 }
 
@@ -225,6 +237,7 @@ void reading_finish(struct reading *reading, struct model_reply *ret_reply)
     ret_reply->stop = real_stop(reading);
     ret_reply->text = buf_steal(&reading->text);
     ret_reply->thinking = buf_steal(&reading->thinking);
+    ret_reply->model_name = reading->model_name.len > 0 ? buf_steal(&reading->model_name) : NULL;
     ret_reply->native = native.len > 0 ? buf_steal(&native) : NULL;
     buf_fini(&native);
     if (reading->failure != MODEL_OK) {

@@ -15,6 +15,9 @@
 
 struct json_object;
 
+/** Bytes of the name of the model that answered; a longer one is left out. */
+#define MODEL_NAME_BYTES ((size_t)200)
+
 /** A call of which parts may be missing yet. */
 struct reading_call {
     struct buf id;
@@ -45,6 +48,7 @@ struct reading {
     const struct model_request *request;
     struct buf text;
     struct buf thinking;
+    struct buf model_name; /**< that the server names, MODEL_NAME_BYTES at most */
     struct reading_call *calls;
     size_t call_count;
     struct reading_part *parts;
@@ -73,6 +77,9 @@ void reading_add_thinking(struct reading *reading, const char *text, size_t len)
 /** The same for a JSON value; anything but a string is nothing. */
 void reading_add_text_of(struct reading *reading, struct json_object *value);
 void reading_add_thinking_of(struct reading *reading, struct json_object *value);
+
+/** Take in the name of the model that answers, the first time. Anything but a text is nothing. */
+void reading_name_model(struct reading *reading, struct json_object *value);
 
 /** Begin a call. @return it, or NULL after a failure, when there are too many */
 struct reading_call *reading_begin_call(struct reading *reading, int64_t index);

@@ -18,6 +18,7 @@ void model_reply_fini(struct model_reply *reply)
     free(reply->thinking);
     free(reply->native);
     free(reply->request_id);
+    free(reply->model_name);
     *reply = (struct model_reply){0};
 }
 

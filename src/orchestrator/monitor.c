@@ -204,6 +204,7 @@ struct monitor_state monitor_state(struct monitor *monitor)
         .position = monitor_position(monitor),
         .deliveries_ok = atomic_load(&monitor->deliveries_ok),
         .deliveries_failed = atomic_load(&monitor->deliveries_failed),
+        .deliveries_dead = atomic_load(&monitor->deliveries_dead),
     };
     for (size_t i = 0; i < WARNING_KIND_COUNT; i++) {
         state.warnings[i] = atomic_load(&monitor->made[i]);

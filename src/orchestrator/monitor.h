@@ -85,6 +85,7 @@ struct monitor_state {
     uint64_t warnings[WARNING_KIND_COUNT]; /**< made since the start */
     uint64_t deliveries_ok;
     uint64_t deliveries_failed; /**< attempts */
+    uint64_t deliveries_dead;   /**< given up since the start */
     uint64_t pending;
     uint64_t dead;
 };

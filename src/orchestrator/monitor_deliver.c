@@ -69,6 +69,7 @@ static void record(struct monitor *monitor, struct delivery *delivery,
         monitor_say(monitor, "cannot record a delivery to sink %s: %s", delivery->sink,
                     err.message);
     } else if (is_dead) {
+        atomic_fetch_add(&monitor->deliveries_dead, 1);
         monitor_say(monitor, "gave up a delivery to sink %s: %s", delivery->sink, delivery->error);
     }
 }

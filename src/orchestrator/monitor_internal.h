@@ -110,6 +110,7 @@ struct monitor {
     _Atomic uint64_t made[WARNING_KIND_COUNT];
     _Atomic uint64_t deliveries_ok;
     _Atomic uint64_t deliveries_failed;
+    _Atomic uint64_t deliveries_dead;
     pthread_t reader;
 
     pthread_mutex_t lock;

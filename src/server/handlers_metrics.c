@@ -46,6 +46,7 @@ static void add_store(struct server *server, struct server_gauges *gauges)
     add(gauges, "rondo_commit_transactions_total", NULL, NULL, (double)counters.transactions);
     add(gauges, "rondo_commit_batches_total", NULL, NULL, (double)counters.batches);
     add(gauges, "rondo_commit_events_total", NULL, NULL, (double)counters.events);
+    add(gauges, "rondo_queue_length", "queue", "commits", (double)counters.waiting);
     if (path != NULL && stat(path, &status) == 0) {
         add(gauges, "rondo_store_size_bytes", NULL, NULL, (double)status.st_size);
     }
@@ -60,6 +61,9 @@ static void add_monitor(struct server *server, struct server_gauges *gauges)
     }
     struct monitor_state state = monitor_state(server->options.monitor);
     bool is_known = store->ops->last_position(store, &position, NULL) == 0;
+    add(gauges, "rondo_deliveries_total", "outcome", "ok", (double)state.deliveries_ok);
+    add(gauges, "rondo_deliveries_total", "outcome", "failed", (double)state.deliveries_failed);
+    add(gauges, "rondo_deliveries_total", "outcome", "dead", (double)state.deliveries_dead);
     add(gauges, "rondo_queue_length", "queue", "deliveries", (double)state.pending);
     if (is_known && position >= state.position) {
         add(gauges, "rondo_queue_length", "queue", "events", (double)(position - state.position));

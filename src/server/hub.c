@@ -147,6 +147,11 @@ static void *run(void *context)
     return NULL;
 }
 
+static void count_commit(void *context, int64_t duration_ns)
+{
+    metrics_add(context, "rondo_commit_duration_seconds", NULL, (double)duration_ns / 1e9);
+}
+
 static int begin(struct hub *hub, struct rondo_error *err)
 {
     struct store *store = writer_store(hub->options.writer);
@@ -184,6 +189,9 @@ int hub_start(const struct hub_options *options, struct hub **ret_hub, struct ro
         hub_stop(hub);
         return r;
     }
+    if (hub->options.metrics != NULL) {
+        writer_observe(hub->options.writer, count_commit, hub->options.metrics);
+    }
     *ret_hub = hub;
     return 0;
 }
@@ -205,6 +213,7 @@ void hub_stop(struct hub *hub)
     if (hub == NULL) {
         return;
     }
+    writer_observe(hub->options.writer, NULL, NULL);
     if (hub->has_thread) {
         cancel_set(&hub->cancel, CANCEL_NOW);
         pthread_join(hub->thread, NULL);

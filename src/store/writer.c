@@ -64,6 +64,8 @@ struct writer {
     uint64_t known_position; /**< highest one that this process knows to be committed */
     int64_t polled_ns;       /**< when the store was asked last (monotonic) */
     struct writer_counters counters;
+    writer_observe_fn *observe;
+    void *observe_context;
 };
 
 /** What one transaction carries. */
@@ -102,8 +104,18 @@ struct writer_counters writer_counters(struct writer *writer)
 {
     pthread_mutex_lock(&writer->mutex);
     struct writer_counters counters = writer->counters;
+    const struct request *request;
+    DL_COUNT(writer->queue, request, counters.waiting);
     pthread_mutex_unlock(&writer->mutex);
     return counters;
+}
+
+void writer_observe(struct writer *writer, writer_observe_fn *observe, void *context)
+{
+    pthread_mutex_lock(&writer->mutex);
+    writer->observe = observe;
+    writer->observe_context = context;
+    pthread_mutex_unlock(&writer->mutex);
 }
 
 /** FNV-1a. Two runs with the same hash never share a group, which costs nothing but time. */
@@ -265,11 +277,15 @@ static void lead(struct writer *writer, const struct request *own)
     pthread_mutex_unlock(&writer->mutex);
     assert(group.count > 0 && group.requests[0] == own);
 
+    int64_t begun_ns = clock_monotonic(clock_system());
     uint64_t transactions = commit_group(writer, &group);
+    int64_t duration_ns = clock_monotonic(clock_system()) - begun_ns;
 
     pthread_mutex_lock(&writer->mutex);
     record_group(writer, &group, transactions);
     struct request *next_leader = choose_leader(writer);
+    writer_observe_fn *observe = writer->observe;
+    void *context = writer->observe_context;
     pthread_mutex_unlock(&writer->mutex);
     /* The next leader goes first: the disk is what everybody waits for. */
     if (next_leader != NULL) {
@@ -277,6 +293,9 @@ static void lead(struct writer *writer, const struct request *own)
     }
     for (size_t i = 1; i < group.count; i++) {
         sem_post(&group.requests[i]->wakeup);
+    }
+    if (observe != NULL) {
+        observe(context, duration_ns);
     }
 }
 

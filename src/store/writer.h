@@ -43,5 +43,13 @@ struct writer_counters {
     uint64_t transactions;
     uint64_t batches;
     uint64_t events;
+    uint64_t waiting; /**< batches that wait now */
 };
 struct writer_counters writer_counters(struct writer *writer);
+
+/** Told how long a transaction took, by the thread that made it, without any lock. */
+typedef void writer_observe_fn(void *context, int64_t duration_ns);
+
+/** Have somebody told from now on. @param observe NULL = nobody. `context` must outlive the last
+ *  commit that began before. */
+void writer_observe(struct writer *writer, writer_observe_fn *observe, void *context);

@@ -45,6 +45,8 @@ const struct metric_family metric_families[METRIC_COUNT] = {
         "Checkpoints that were committed.", {"how"}, false},
     [METRIC_CHECKPOINT_BYTES] = {"rondo_checkpoint_bytes_total", METRIC_COUNTER, "By",
         "Size of the agents' states in them.", {NULL}, false},
+    [METRIC_CHECKPOINT_SECONDS] = {"rondo_checkpoint_duration_seconds", METRIC_HISTOGRAM, "s",
+        "Time of making checkpoints, without the commit.", {NULL}, false},
     [METRIC_POLICY_DECISIONS] = {"rondo_policy_denials_total", METRIC_COUNTER, "{decision}",
         "Steps that policies or limits denied, or that a person is to be asked for.",
         {"action", "verdict"}, false},
@@ -63,7 +65,7 @@ const struct metric_family metric_families[METRIC_COUNT] = {
     [METRIC_COMMIT_SECONDS] = {"rondo_commit_duration_seconds", METRIC_HISTOGRAM, "s",
         "Time of commits.", {NULL}, false},
     [METRIC_QUEUE] = {"rondo_queue_length", METRIC_GAUGE, "1",
-        "What waits: runs (admission), commits, deliveries, events (monitor), telemetry.",
+        "What waits: runs (admission), commits, deliveries, events (monitor).",
         {"queue"}, true},
     [METRIC_HTTP_REQUESTS] = {"rondo_http_requests_total", METRIC_COUNTER, "{request}",
         "Requests to the API.", {"route", "status"}, false},
@@ -72,7 +74,7 @@ const struct metric_family metric_families[METRIC_COUNT] = {
     [METRIC_STREAMS] = {"rondo_http_streams", METRIC_GAUGE, "{stream}",
         "Open event streams.", {NULL}, true},
     [METRIC_DELIVERIES] = {"rondo_deliveries_total", METRIC_COUNTER, "{delivery}",
-        "Warnings that were delivered: ok, retried or dead.", {"outcome"}, false},
+        "Attempts to deliver warnings: ok or failed; dead: given up for good.", {"outcome"}, true},
     [METRIC_SPANS_SENT] = {"rondo_telemetry_spans_sent_total", METRIC_COUNTER, "{span}",
         "Spans that a collector took.", {NULL}, true},
     [METRIC_SPANS_REJECTED] = {"rondo_telemetry_spans_rejected_total", METRIC_COUNTER, "{span}",
@@ -374,6 +376,7 @@ static void count_keeping(struct metrics *metrics, const struct journal_event *e
     if (event->type == JOURNAL_CHECKPOINT_SAVED) {
         add_one(metrics, METRIC_CHECKPOINTS, event->how, NULL);
         add(metrics, METRIC_CHECKPOINT_BYTES, NULL, (double)event->bytes);
+        add_seconds(metrics, METRIC_CHECKPOINT_SECONDS, NULL, event->duration_ns);
     } else if (event->type == JOURNAL_GATE_DENIED || event->type == JOURNAL_STEP_DENIED) {
         add_one(metrics, METRIC_POLICY_DECISIONS, event->action == NULL ? "iterate" : event->action,
                 event->verdict == NULL ? "deny" : event->verdict);

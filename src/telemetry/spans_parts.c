@@ -134,6 +134,7 @@ void spans_model_replied(struct spans *spans, struct span_run *run,
     struct span span = begin_chat(run, provider, (uint64_t)event->turn, start_ns, event->time_ns);
     add_reply_usage(run, event, &span.attributes);
     attributes_text(&span.attributes, "gen_ai.response.id", event->request_id);
+    attributes_text(&span.attributes, "gen_ai.response.model", event->response_model);
     const char *reasons[2] = {finish_reason(event->stop), NULL};
     if (reasons[0] != NULL) {
         attributes_add(&span.attributes, (struct attribute){.key = "gen_ai.response.finish_reasons",
@@ -359,7 +360,7 @@ void spans_checkpoint_saved(struct spans *spans, struct span_run *run,
                             const struct journal_event *event)
 {
     struct span span = spans_begin(run, TRACE_CHECKPOINT, (uint64_t)event->number, 0,
-                                   event->time_ns, event->time_ns);
+                                   event->time_ns - event->duration_ns, event->time_ns);
     snprintf(span.name, sizeof(span.name), "loop.checkpoint.save");
     attributes_int(&span.attributes, "loop.checkpoint.id", event->number);
     attributes_int(&span.attributes, "loop.checkpoint.iteration", event->iteration);

@@ -335,6 +335,53 @@ await check("Prometheus scrapes it", async () => {
   });
 });
 
+await check("/metrics of a server has a value of every metric of the reference", async () => {
+  await installed("promtool");
+  const { url } = await collector();
+  const port = await free_port();
+  const where = store();
+  const folder = path.dirname(where);
+  fs.writeFileSync(path.join(folder, "turns.jsonl"), [
+    { tool_calls: [{ name: "think", arguments: { thought: "why" } }], usage: { input: 10, output: 3, cached: 1, reasoning: 1 } },
+    { tool_calls: [{ name: "finish_task", arguments: { summary: "Done.", status: "completed" } }], usage: { input: 20, output: 4 } },
+    { text: "Done.", usage: { input: 1, output: 1 } },
+  ].map((turn) => JSON.stringify(turn)).join("\n"));
+  const role = "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: thinker}\nspec:\n  role: You think.\n  model: {provider: scripted, name: turns.jsonl}\n  tools: [{type: think}]\n";
+  fs.writeFileSync(path.join(folder, "rondo.cedar"), "permit(principal, action, resource);\n");
+  fs.writeFileSync(path.join(folder, "prices.json"), '{"scripted:turns.jsonl": {"input": 1000, "output": 1000}}');
+  const base = `http://127.0.0.1:${port}`;
+  const child = spawn(rondo, ["serve", "--prices", path.join(folder, "prices.json"), "--store", where, "--listen", `127.0.0.1:${port}`, "--workspace", folder], { cwd: folder, env: environment(url), stdio: "ignore" });
+  children.push(child);
+  await until("rondo serve", async () => (await fetch(`${base}/readyz`)).ok);
+  const start = async (wish) => {
+    const answer = await fetch(`${base}/v1/runs`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(wish) });
+    const text = await answer.text();
+    assert.equal(answer.status, 201, text);
+    return JSON.parse(text).run_id;
+  };
+  const ended = (id) => until(`the end of ${id}`, async () => (await (await fetch(`${base}/v1/runs/${id}`)).json()).ended !== null);
+  const looped = await start({ command: ["/bin/true"], conditions: [{ name: "done", command: "false" }], max_iterations: 5, verifier_sandbox: "none" });
+  await ended(looped);
+  const resumed = await fetch(`${base}/v1/runs/${looped}/resume`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"max_iterations":7}' });
+  assert.equal(resumed.status, 200, await resumed.text());
+  await ended(looped);
+  await ended(await start({ role, prompt: "think", workspace: folder }));
+  const documented = fs.readFileSync(path.join(here, "../../docs/metrics.md"), "utf8").matchAll(/^\| `(rondo_\w+)` \| (\w+) /gm);
+  const wanted = [...documented].map(([, name, type]) => (type === "histogram" ? `${name}_count` : name));
+  assert.ok(wanted.length > 30);
+  let text = "";
+  const missing = () => wanted.filter((name) => !new RegExp(`^${name}(\\{| )`, "m").test(text));
+  await until("every metric", async () => {
+    text = await (await fetch(`${base}/metrics`)).text();
+    return missing().length === 0;
+  }, 10000).catch(() => assert.deepEqual(missing(), []));
+  for (const name of ["rondo_commit_duration_seconds", "rondo_checkpoint_duration_seconds"]) {
+    assert.doesNotMatch(text, new RegExp(`^${name}_count 0$`, "m"));
+  }
+  const { code, out, err } = await run("promtool", ["check", "metrics"], { input: text });
+  assert.equal(code, 0, out + err);
+});
+
 for (const child of children) {
   child.kill("SIGKILL");
 }

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #define CACHE ",\"cache_control\":{\"type\":\"ephemeral\"}}"
-#define TEXT                                                                                 \
-    "{\"id\":\"m\",\"type\":\"message\",\"content\":[{\"type\":\"text\",\"text\":\"yes\"}]," \
+#define TEXT                                                                                     \
+    "{\"id\":\"m\",\"type\":\"message\",\"model\":\"claude-9\",\"content\":[{\"type\":\"text\"," \
+    "\"text\":\"yes\"}],"                                                                        \
     "\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":3,\"output_tokens\":2}}"
 #define THOUGHT                                                                                   \
     "{\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s/1\"},"            \
@@ -58,6 +59,7 @@ static void a_request_has_exactly_these_bytes(void **state)
     assert_string_equal(http_peer_header(asking.peer, request, "anthropic-version"), "2023-06-01");
     assert_null(http_peer_header(asking.peer, request, "authorization"));
     assert_string_equal(reply.text, "yes");
+    assert_string_equal(reply.model_name, "claude-9");
     assert_null(reply.native);
     model_reply_fini(&reply);
     asking_close(&asking);
@@ -257,10 +259,11 @@ static void the_temperature_is_1_at_most(void **state)
     EVENT("content_block_start", ",\"index\":" index ",\"content_block\":" block)
 #define DELTA(index, delta) EVENT("content_block_delta", ",\"index\":" index ",\"delta\":" delta)
 #define END(index)          EVENT("content_block_stop", ",\"index\":" index)
-#define START                                                                                  \
-    EVENT("message_start", ",\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":5,"         \
-                           "\"cache_read_input_tokens\":10,\"cache_creation_input_tokens\":0," \
-                           "\"output_tokens\":1}}")                                            \
+#define START                                                                                \
+    EVENT("message_start",                                                                   \
+          ",\"message\":{\"id\":\"m\",\"model\":\"claude-9\",\"usage\":{\"input_tokens\":5," \
+          "\"cache_read_input_tokens\":10,\"cache_creation_input_tokens\":0,"                \
+          "\"output_tokens\":1}}")                                                           \
     EVENT("ping", "")
 #define FINISH(reason)                                                                \
     EVENT("message_delta",                                                            \
@@ -306,6 +309,7 @@ static void events_become_texts_thinking_and_calls(void **state)
     assert_int_equal(reply.call_count, 2);
     assert_string_equal(reply.calls[0].arguments, "{\"p\": 1}");
     assert_string_equal(reply.calls[1].arguments, "{\"whole\":1}");
+    assert_string_equal(reply.model_name, "claude-9");
     assert_int_equal(reply.usage.input, 15);
     assert_int_equal(reply.usage.cached, 10);
     assert_int_equal(reply.usage.output, 42);

@@ -21,6 +21,9 @@ static struct model_reply stream(struct asking *asking, const char *events)
     return asking_stream(asking);
 }
 
+#define NAMED                                                                \
+    EVENT("{\"model\":\"m-2026\",\"choices\":[{\"index\":0,\"delta\":{}}]}") \
+    EVENT("{\"model\":\"another\",\"choices\":[{\"index\":0,\"delta\":{}}]}")
 #define SIMPLE                                       \
     DELTA("\"role\":\"assistant\",\"content\":\"\"") \
     DELTA("\"content\":\"Gr\\u00fc\\u00dfe, \"")     \
@@ -31,8 +34,9 @@ static void pieces_become_a_text_and_are_heard(void **state)
     (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
-    struct model_reply reply = stream(&asking, SIMPLE);
+    struct model_reply reply = stream(&asking, NAMED SIMPLE);
     assert_int_equal(reply.failure, MODEL_OK);
+    assert_string_equal(reply.model_name, "m-2026");
     assert_string_equal(reply.text, "Grüße, wörld");
     assert_string_equal(buf_string(&asking.text), "Grüße, wörld");
     assert_int_equal(reply.stop, MODEL_STOP_END);

@@ -150,6 +150,29 @@ static void one_thread_commits_without_company(void **state)
     assert_ptr_equal(writer_store(rig->writer), rig->store);
 }
 
+static void add_duration(void *context, int64_t duration_ns)
+{
+    unsigned *told = context;
+    assert_true(duration_ns >= 0);
+    ++*told;
+}
+
+static void somebody_is_told_the_time_of_each_transaction(void **state)
+{
+    struct rig *rig = *state;
+    unsigned told = 0;
+    struct committer alone = make_committer(rig->writer, 1);
+    alone.count = 3;
+    writer_observe(rig->writer, add_duration, &told);
+    commit_in_turn(&alone);
+    assert_int_equal(told, 3);
+    writer_observe(rig->writer, NULL, NULL);
+    struct committer other = make_committer(rig->writer, 2);
+    other.count = 1;
+    commit_in_turn(&other);
+    assert_int_equal(told, 3);
+}
+
 static void batches_that_wait_share_a_transaction(void **state)
 {
     struct rig *rig = *state;
@@ -432,6 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_commit_of_another_process_is_seen),
         RIG_TEST(one_thread_commits_without_company),
+        RIG_TEST(somebody_is_told_the_time_of_each_transaction),
         RIG_TEST(batches_that_wait_share_a_transaction),
         RIG_TEST(a_fenced_batch_does_not_hurt_its_neighbours),
         RIG_TEST(a_refused_batch_does_not_hurt_its_neighbours),

@@ -40,7 +40,10 @@ static void events_are_counted_by_their_labels(void **state)
     count_event(metrics, RUN_A, 3, "iteration.finished",
                 "{\"iteration\":1,\"outcome\":\"ok\",\"duration_ns\":7000000}");
     count_event(metrics, RUN_A, 4, "gate.denied", "{\"action\":\"iterate\",\"verdict\":\"deny\"}");
-    count_event(metrics, RUN_A, 5, "run.finished", "{\"status\":\"completed\"}");
+    count_event(metrics, RUN_A, 5, "checkpoint.saved",
+                "{\"number\":1,\"how\":\"final\",\"bytes\":7,\"duration_ns\":2000000}");
+    count_event(metrics, RUN_A, 6, "run.finished", "{\"status\":\"completed\"}");
+    assert_line(metrics, "rondo_checkpoint_duration_seconds_sum 0.002");
     assert_line(metrics, "rondo_runs_started_total{agent=\"bob\"} 1");
     assert_line(metrics, "rondo_iterations_total{outcome=\"ok\"} 1");
     assert_line(metrics, "rondo_iteration_duration_seconds_bucket{le=\"0.005\"} 0");

@@ -36,6 +36,7 @@ static const struct told whole_run[] = {
      "{\"iteration\":1,\"turn\":1,\"outcome\":\"ok\",\"stop\":\"tools\",\"output\":\"hello\","
      "\"tokens_in\":10,\"tokens_out\":2,\"tokens_cached\":4,\"tokens_reasoning\":1,"
      "\"cost_micro\":2500,\"duration_ns\":300000000,\"request_id\":\"req-1\","
+     "\"response_model\":\"gem-2\","
      "\"calls\":[{\"id\":\"c1\",\"name\":\"look\",\"arguments\":\"{}\"}]}"},
     {510, "tool.requested",
      "{\"iteration\":1,\"turn\":1,\"index\":0,\"attempt\":1,\"call_id\":\"c1\",\"name\":\"look\","
@@ -50,7 +51,8 @@ static const struct told whole_run[] = {
      "\"duration_ns\":150000000}"},
     {1201, "verification.finished", "{\"iteration\":1,\"met\":1,\"total\":1}"},
     {1202, "checkpoint.saved",
-     "{\"number\":1,\"iteration\":1,\"bytes\":7,\"sha256\":\"ab\",\"how\":\"final\"}"},
+     "{\"number\":1,\"iteration\":1,\"bytes\":7,\"sha256\":\"ab\",\"how\":\"final\","
+     "\"duration_ns\":2000000}"},
     FINISHED(1203),
 };
 
@@ -94,6 +96,9 @@ static void starts_follow_from_durations(void **state)
     assert_int_equal(time_ms(get_span(world, "chat gem", 0), "startTimeUnixNano"), 200);
     assert_int_equal(time_ms(get_span(world, "chat gem", 0), "endTimeUnixNano"), 500);
     assert_int_equal(time_ms(get_span(world, "execute_tool look", 0), "startTimeUnixNano"), 700);
+    struct json_object *saved = get_span(world, "loop.checkpoint.save", 0);
+    assert_int_equal(time_ms(saved, "startTimeUnixNano"), 1200);
+    assert_int_equal(time_ms(saved, "endTimeUnixNano"), 1202);
     assert_int_equal(time_ms(get_span(world, "loop.iteration", 0), "startTimeUnixNano"), 100);
     assert_int_equal(time_ms(get_span(world, "loop.iteration", 0), "endTimeUnixNano"), 1202);
     assert_int_equal(time_ms(get_span(world, "invoke_agent bob", 0), "endTimeUnixNano"), 1203);
@@ -116,6 +121,7 @@ static void a_model_call_has_the_names_of_the_conventions(void **state)
     assert_string_equal(attribute(chat, "gen_ai.response.finish_reasons"),
                         "{\"arrayValue\":{\"values\":[{\"stringValue\":\"tool_call\"}]}}");
     assert_string_equal(attribute(chat, "gen_ai.response.id"), "{\"stringValue\":\"req-1\"}");
+    assert_string_equal(attribute(chat, "gen_ai.response.model"), "{\"stringValue\":\"gem-2\"}");
     assert_string_equal(attribute(chat, "loop.model.retries"), "{\"intValue\":\"1\"}");
     assert_int_equal(status_code(chat), SPAN_UNSET);
 }
