@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /** Where it listens when nothing is said. */
@@ -68,19 +69,21 @@ const struct option_row serve_options[] = {
      .argument = "ADDRESS",
      .by_default = DEFAULT_LISTEN,
      .help =
-         "HOST:PORT, [IPV6]:PORT or unix:PATH; repeatable. Where other machines reach it, tokens "
-         "are demanded",
+         "HOST:PORT, [IPV6]:PORT or unix:PATH; repeatable. Who comes from another machine needs a "
+         "token",
      .group = "Serving"},
     {.name = "host",
      .kind = OPTION_LIST,
      .offset = offsetof(struct serve_values, hosts),
      .argument = "NAME",
-     .help = "A further name by which clients call it, as behind a proxy; repeatable"},
+     .help = "A further name by which clients call it, as behind a proxy; repeatable. Demands "
+             "tokens of everybody"},
     {.name = "url",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct serve_values, url),
      .argument = "URL",
-     .help = "Address of the dashboard for links in warnings"},
+     .help = "Address of the dashboard for links in warnings. With https: tokens are demanded of "
+             "everybody"},
     {.name = "require-token",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct serve_values, needs_token),
@@ -229,6 +232,7 @@ static int start_orchestrator(struct serving *serving, struct rondo_error *err)
         .close_after_ns = values->close_after_ns,
         .orphans = (enum orchestrator_orphans)values->orphans,
         .log = log_line,
+        .is_quiet = values->wants_quiet != 0,
     };
     return orchestrator_start(&options, &serving->orchestrator, err);
 }
@@ -288,6 +292,20 @@ static int start_telemetry(struct serving *serving, struct rondo_error *err)
     return telemetry_start(&options, &serving->telemetry, err);
 }
 
+/** Why everybody needs a token; NULL: this user's own programs need none. */
+static const char *why_tokens(const struct serve_values *values)
+{
+    if (values->needs_token != 0) {
+        return "--require-token";
+    }
+    if (values->hosts != NULL) {
+        return "--host: what comes under a name of outside was passed on by a proxy";
+    }
+    /* We speak no TLS, so there is somebody who does. */
+    bool is_secure = values->url != NULL && strncasecmp(values->url, "https:", 6) == 0;
+    return is_secure ? "--url with https: there is a proxy" : NULL;
+}
+
 static int start_server(struct serving *serving, struct rondo_error *err)
 {
     const struct serve_values *values = serving->values;
@@ -302,10 +320,11 @@ static int start_server(struct serving *serving, struct rondo_error *err)
         .workspace = serving->workspace,
         .listen = listen_of(values),
         .hosts = (const char *const *)values->hosts,
-        .needs_token = values->needs_token != 0,
+        .needs_token = why_tokens(values) != NULL,
         .max_connections = (unsigned)values->max_connections,
         .requests_per_second = (unsigned)values->rate,
         .log = log_line,
+        .audit = values->wants_quiet != 0 ? NULL : log_line,
     };
     int r = server_start(&options, &serving->server, err);
     if (r == 0) {
@@ -361,23 +380,40 @@ static bool is_local(const char *address)
     return false;
 }
 
-static void tell_of_tokens(const struct serving *serving, const char *address)
+static void tell_of_others(const char *address)
 {
-    auto_buf struct buf tokens = {0};
     auto_buf struct buf line = {0};
+    char machine[256] = "";
+    bool has_name = gethostname(machine, sizeof(machine) - 1) == 0 && machine[0] != '\0';
+    buf_printf(&line,
+               "%s is reachable from other machines: who comes from there needs a token, and calls "
+               "it by its address in digits%s%s or a name of --host. The connection is not "
+               "encrypted; put a TLS proxy in front of it",
+               address, has_name ? ", as " : "", machine);
+    log_line(NULL, buf_string(&line));
+}
+
+/** Who needs a token. */
+static void tell_of_tokens(const struct serving *serving, bool is_reachable)
+{
+    const char *why = why_tokens(serving->values);
+    auto_buf struct buf tokens = {0};
     bool has_none = token_list(serving->session.store, &tokens, NULL) == 0 &&
                     strcmp(buf_string(&tokens), "[]") == 0;
-    buf_printf(&line,
-               "%s is reachable from other machines: everybody needs a token there%s. The "
-               "connection is not encrypted; put a TLS proxy in front of it",
-               address,
-               has_none ? ", and there is none yet: make one with `rondo token create`" : "");
-    log_line(NULL, buf_string(&line));
+    if (why != NULL) {
+        auto_buf struct buf line = {0};
+        buf_printf(&line, "everybody needs a token, also your own programs (%s)", why);
+        tell(serving, buf_string(&line));
+    }
+    if (has_none && (why != NULL || is_reachable)) {
+        log_line(NULL, "there is no token yet: make one with `rondo token create`");
+    }
 }
 
 static void tell_addresses(const struct serving *serving)
 {
     const char *address;
+    bool is_reachable = false;
     for (size_t i = 0; (address = server_address(serving->server, i)) != NULL; i++) {
         auto_buf struct buf line = {0};
         bool is_socket = strncmp(address, "unix:", 5) == 0;
@@ -385,9 +421,11 @@ static void tell_addresses(const struct serving *serving)
                    is_socket ? "" : "http://", address);
         tell(serving, buf_string(&line));
         if (!is_local(address)) {
-            tell_of_tokens(serving, address);
+            is_reachable = true;
+            tell_of_others(address);
         }
     }
+    tell_of_tokens(serving, is_reachable);
 }
 
 /** What `systemctl status` shows. */

@@ -79,14 +79,16 @@ const struct command commands[] = {
             "also those that other processes execute. It ends with TERM: iterations under way may "
             "end, then runs are given up where they are and go on with the next start.\n\n"
             "It listens on this machine only unless told otherwise. Your own programs on it need "
-            "no token, everybody else does (`rondo token create`). Clients elsewhere must call it "
-            "by a name that --host gives. Where a proxy stands in front of it, say "
-            "--require-token: a proxy of yours is one of your own programs.\n\n"
+            "no token, everybody else does (`rondo token create`). Others call it by an address "
+            "in digits, by the name of the machine, or by a name that --host gives. A proxy of "
+            "yours is one of your own programs, so with --host, an https --url or "
+            "--require-token everybody needs a token; what a proxy says it passes on always "
+            "does.\n\n"
             "Traces and metrics go to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names. Under "
             "systemd it tells when it is ready and feeds the watchdog.",
         .examples = "rondo serve\tthen open http://127.0.0.1:7466\n"
-                    "rondo serve --listen 0.0.0.0:7466 --host rondo.example.org\tfor other "
-                    "machines, with tokens\n"
+                    "rondo serve --listen 0.0.0.0:7466\tfor other machines, with tokens\n"
+                    "rondo serve --host rondo.example.org\tbehind a TLS proxy on this machine\n"
                     "rondo serve --listen unix:/run/user/1000/rondo.sock\ton a Unix socket",
         .options = serve_options,
         .run = cmd_serve,

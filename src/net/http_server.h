@@ -46,6 +46,8 @@ struct http_server_options {
     /** Writes the answer to what never reaches the handler (413, 431, 408, 503), as a problem. */
     void (*problem)(unsigned status, struct buf *ret_body);
     void *context;
+    /** Headers of every answer, also of those; pairs of name and value, the last one {NULL}. */
+    const char *const (*headers)[2];
 };
 
 #define HTTP_SERVER_CONNECTIONS 1024
@@ -78,6 +80,8 @@ struct http_server_state http_server_state(struct http_server *server);
 /* ---- A request. Texts are borrowed for the time of the handler. ------------------------------ */
 
 const char *http_exchange_method(const struct http_exchange *exchange);
+/** Whether the client speaks HTTP/1.0. */
+bool http_exchange_is_http_1_0(const struct http_exchange *exchange);
 /** Path as sent, without the query, percent-escapes left. */
 const char *http_exchange_path(const struct http_exchange *exchange);
 /** A header, names without case; NULL when absent. Several of a name: the first. */

@@ -57,6 +57,10 @@ void http_exchange_add_header(struct http_exchange *exchange, const char *name, 
 static void queue(struct http_exchange *exchange, unsigned status, struct MHD_Response *response)
 {
     const struct microhttpd_library *mhd = &exchange->server->mhd;
+    const char *const(*always)[2] = exchange->server->options.headers;
+    for (; always != NULL && (*always)[0] != NULL; always++) {
+        mhd->add_response_header(response, (*always)[0], (*always)[1]);
+    }
     for (size_t i = 0; i < exchange->answer_header_count; i++) {
         const struct http_parameter *header = &exchange->answer_headers[i];
         exchange->has_bad_answer_header |=

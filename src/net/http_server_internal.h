@@ -75,7 +75,7 @@ struct http_connection {
     enum http_phase phase;
     int64_t since_ns;        /**< of the phase, or of the last progress of the answer */
     uint64_t received;       /**< bytes received when the last request was whole */
-    int64_t begun_ns;        /**< KEPT: when first bytes of the next request were seen; 0 = none */
+    int64_t begun_ns;        /**< FRESH, KEPT: when first bytes of a request were seen; 0 = none */
     _Atomic int64_t written; /**< bytes of answers handed to libmicrohttpd */
     int64_t taken;           /**< most of them that the peer has taken */
     struct http_stream *stream; /**< the one that is being sent; or NULL */
@@ -155,7 +155,8 @@ struct http_exchange {
     struct http_parameter *answer_headers;
     size_t answer_header_count;
     struct buf body;
-    bool has_begun;             /**< the headers were looked at */
+    bool has_begun; /**< the headers were looked at */
+    bool is_http_1_0;
     bool has_bad_header;        /**< of the request: a NUL in it */
     bool has_bad_answer_header; /**< with control characters: never sent */
     bool is_answered;

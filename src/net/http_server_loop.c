@@ -316,14 +316,26 @@ static void look_at_answer(struct http_connection *connection, int64_t now)
     }
 }
 
+static void look_at_fresh(struct http_connection *connection, int64_t now)
+{
+    if (connection->begun_ns == 0 && has_begun(connection)) {
+        connection->begun_ns = now;
+    }
+    if (now - connection->since_ns > connection->server->options.request_ns) {
+        time_out(connection, connection->begun_ns > 0);
+    }
+}
+
 static void look_at(struct http_connection *connection, int64_t now)
 {
     const struct http_server_options *options = &connection->server->options;
     switch (connection->phase) {
     case HTTP_PHASE_FRESH:
+        look_at_fresh(connection, now);
+        break;
     case HTTP_PHASE_REQUEST:
         if (now - connection->since_ns > options->request_ns) {
-            time_out(connection, connection->phase == HTTP_PHASE_REQUEST || has_begun(connection));
+            time_out(connection, true);
         }
         break;
     case HTTP_PHASE_KEPT:

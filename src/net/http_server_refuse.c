@@ -150,10 +150,14 @@ void http_server_refuse(struct http_server *server, int fd, unsigned status, boo
                "Content-Type: application/problem+json\r\n"
                "Content-Length: %zu\r\n"
                "Cache-Control: no-store\r\n"
-               "X-Content-Type-Options: nosniff\r\n"
-               "%sConnection: close\r\n\r\n",
+               "%s",
                status, server->mhd.get_reason_phrase_for(status), body.len,
                status == MHD_HTTP_SERVICE_UNAVAILABLE ? "Retry-After: 1\r\n" : "");
+    const char *const(*always)[2] = server->options.headers;
+    for (; always != NULL && (*always)[0] != NULL; always++) {
+        buf_printf(&text, "%s: %s\r\n", (*always)[0], (*always)[1]);
+    }
+    buf_append_string(&text, "Connection: close\r\n\r\n");
     if (with_body) {
         buf_append(&text, body.data, body.len);
     }

@@ -19,6 +19,18 @@ void http_server_enter(struct http_connection *connection, enum http_phase phase
     pthread_mutex_unlock(&server->lock);
 }
 
+/** The request line is there. The time counts from when the first bytes of it were seen. */
+static void enter_request(struct http_connection *connection)
+{
+    struct http_server *server = connection->server;
+    pthread_mutex_lock(&server->lock);
+    int64_t begun_ns = connection->begun_ns;
+    connection->phase = HTTP_PHASE_REQUEST;
+    connection->since_ns = begun_ns > 0 ? begun_ns : clock_monotonic(clock_system());
+    connection->begun_ns = 0;
+    pthread_mutex_unlock(&server->lock);
+}
+
 /** A request is there whole. @return whether there is still something to be done for it */
 static bool enter_handling(struct http_connection *connection)
 {
@@ -52,7 +64,7 @@ void *http_server_begin(void *context, const char *uri, struct MHD_Connection *m
     exchange->connection = info->socket_context;
     exchange->mhd = mhd;
     exchange->uri = memory_dup_string(uri);
-    http_server_enter(exchange->connection, HTTP_PHASE_REQUEST);
+    enter_request(exchange->connection);
     return exchange;
 }
 
@@ -123,6 +135,7 @@ static enum MHD_Result begin(struct http_exchange *exchange, const char *method,
     struct http_server *server = exchange->server;
     exchange->has_begun = true;
     exchange->method = memory_dup_string(method);
+    exchange->is_http_1_0 = strcmp(version, "HTTP/1.0") == 0;
     exchange->headers = memory_new_zero(HTTP_SERVER_HEADERS + 1, sizeof(*exchange->headers));
     server->mhd.get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, take_header, exchange);
     unsigned status = http_server_check(exchange, method, version);
@@ -190,6 +203,11 @@ enum MHD_Result http_server_proceed(void *context, struct MHD_Connection *mhd, c
 const char *http_exchange_method(const struct http_exchange *exchange)
 {
     return exchange->method;
+}
+
+bool http_exchange_is_http_1_0(const struct http_exchange *exchange)
+{
+    return exchange->is_http_1_0;
 }
 
 const char *http_exchange_path(const struct http_exchange *exchange)

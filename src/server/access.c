@@ -6,6 +6,8 @@
  */
 #include "server/access.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -37,17 +39,38 @@ static bool name_of(const char *host, char *ret_name)
     return host != NULL && split(host, ret_name, &port);
 }
 
-/** Whether a name is one of this machine's loopback, or of what the server listens on. */
-static bool is_direct_name(const struct access_names *names, const char *name)
+/** Whether a name is an address in digits; IPv6 in brackets. @param ret_v4 host order, 0 for IPv6
+ */
+static bool is_address(const char *name, uint32_t *ret_v4)
 {
-    static const char *const always[] = {"localhost", "127.0.0.1", "[::1]"};
+    struct in_addr v4;
+    struct in6_addr v6;
+    char digits[INET6_ADDRSTRLEN];
+    size_t len = strlen(name);
+    *ret_v4 = 0;
+    if (inet_pton(AF_INET, name, &v4) == 1) {
+        *ret_v4 = ntohl(v4.s_addr);
+        return true;
+    }
+    if (name[0] != '[' || len < 3 || len - 2 >= sizeof(digits)) {
+        return false;
+    }
+    snprintf(digits, sizeof(digits), "%.*s", (int)len - 2, name + 1);
+    return inet_pton(AF_INET6, digits, &v6) == 1;
+}
+
+/** Whether only programs of this machine can mean this machine by a name. */
+static bool is_loopback_name(const char *name)
+{
+    uint32_t v4 = 0;
+    return strcasecmp(name, "localhost") == 0 || strcmp(name, "[::1]") == 0 ||
+           (is_address(name, &v4) && v4 >> 24 == IN_LOOPBACKNET);
+}
+
+static bool is_listened_on(const struct access_names *names, const char *name)
+{
     char other[NAME_MAX_LEN + 1];
     const char *port = NULL;
-    for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
-        if (strcasecmp(name, always[i]) == 0) {
-            return true;
-        }
-    }
     for (size_t i = 0; names->listen != NULL && names->listen[i] != NULL; i++) {
         bool is_unix = strncmp(names->listen[i], "unix:", 5) == 0;
         if (!is_unix && split(names->listen[i], other, &port) && strcasecmp(name, other) == 0) {
@@ -57,13 +80,24 @@ static bool is_direct_name(const struct access_names *names, const char *name)
     return false;
 }
 
+bool access_is_host_name(const char *text)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+    uint32_t v4 = 0;
+    size_t len = strlen(text);
+    return len > 0 && len <= NAME_MAX_LEN &&
+           (strspn(text, allowed) == len || is_address(text, &v4));
+}
+
 bool access_is_our_host(const struct access_names *names, const char *host)
 {
     char name[NAME_MAX_LEN + 1];
+    uint32_t v4 = 0;
     if (!name_of(host, name)) {
         return false;
     }
-    if (is_direct_name(names, name)) {
+    if (is_loopback_name(name) || is_address(name, &v4) || is_listened_on(names, name)) {
         return true;
     }
     for (size_t i = 0; names->hosts != NULL && names->hosts[i] != NULL; i++) {
@@ -71,7 +105,7 @@ bool access_is_our_host(const struct access_names *names, const char *host)
             return true;
         }
     }
-    return false;
+    return names->machine != NULL && strcasecmp(name, names->machine) == 0;
 }
 
 bool access_is_same_origin(const char *origin, const char *host)
@@ -123,21 +157,33 @@ bool access_check_site(const struct access_names *names, const struct http_excha
     return true;
 }
 
-bool access_is_direct(const struct access_names *names, const struct http_exchange *exchange)
+const char *access_proxy_header(const struct http_exchange *exchange)
 {
-    static const char *const forwarding[] = {"Forwarded",         "Via",
-                                             "X-Forwarded-For",   "X-Forwarded-Host",
-                                             "X-Forwarded-Proto", "X-Real-IP"};
+    static const char *const headers[] = {
+        "Forwarded",         "Via",
+        "X-Forwarded-For",   "X-Forwarded-Host",
+        "X-Forwarded-Proto", "X-Forwarded-Server",
+        "X-Forwarded-Port",  "X-Real-IP",
+        "X-Client-IP",       "X-Original-Host",
+        "True-Client-IP",    "CF-Connecting-IP",
+        "CDN-Loop",          "X-Envoy-External-Address",
+    };
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        if (http_exchange_header(exchange, headers[i]) != NULL) {
+            return headers[i];
+        }
+    }
+    return NULL;
+}
+
+bool access_is_direct(const struct http_exchange *exchange)
+{
     static const char ours[] = "rondo/";
     char name[NAME_MAX_LEN + 1];
     const char *agent = http_exchange_header(exchange, "User-Agent");
-    for (size_t i = 0; i < sizeof(forwarding) / sizeof(forwarding[0]); i++) {
-        if (http_exchange_header(exchange, forwarding[i]) != NULL) {
-            return false;
-        }
-    }
-    return (agent == NULL || strncasecmp(agent, ours, strlen(ours)) != 0) &&
-           name_of(http_exchange_header(exchange, "Host"), name) && is_direct_name(names, name);
+    return access_proxy_header(exchange) == NULL && !http_exchange_is_http_1_0(exchange) &&
+           (agent == NULL || strncasecmp(agent, ours, strlen(ours)) != 0) &&
+           name_of(http_exchange_header(exchange, "Host"), name) && is_loopback_name(name);
 }
 
 const char *access_bearer(const char *header)

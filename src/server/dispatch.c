@@ -18,24 +18,6 @@
 /** Idempotency records are pruned at most so often. */
 #define PRUNE_NS (60 * NS_PER_S)
 
-static void add_safety(struct http_exchange *exchange)
-{
-    static const char *const headers[][2] = {
-        {"X-Content-Type-Options", "nosniff"},
-        {"Referrer-Policy", "no-referrer"},
-        {"X-Frame-Options", "DENY"},
-        {"Cross-Origin-Resource-Policy", "same-origin"},
-        {"Cross-Origin-Opener-Policy", "same-origin"},
-        {"Content-Security-Policy",
-         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-         "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
-         "frame-ancestors 'none'"},
-    };
-    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
-        http_exchange_add_header(exchange, headers[i][0], headers[i][1]);
-    }
-}
-
 static bool check_site(struct call *call)
 {
     enum problem_code code = PROBLEM_INTERNAL;
@@ -108,9 +90,38 @@ static bool check_token(struct call *call, const char *header)
            refuse_token(call, "the token is unknown, expired or revoked");
 }
 
+/** Say once that there is a proxy: whoever set it up may believe that nobody needs a token. */
+static void tell_of_proxy(struct call *call, const char *header)
+{
+    struct server *server = call->server;
+    if (header == NULL || server->options.log == NULL ||
+        atomic_exchange(&server->has_proxy, true)) {
+        return;
+    }
+    auto_buf struct buf line = {0};
+    buf_printf(&line,
+               "requests come through a proxy (they have %s): each of them needs a token, also "
+               "where this user's own programs need none",
+               header);
+    server->options.log(server->options.log_context, buf_string(&line));
+}
+
+/** Whether a request without a token comes from one of this user's own programs. */
+static bool is_local(struct call *call)
+{
+    if (call->server->options.needs_token) {
+        return false;
+    }
+    if (!access_is_direct(call->exchange)) {
+        tell_of_proxy(call, access_proxy_header(call->exchange));
+        return false;
+    }
+    const struct http_peer *peer = http_exchange_peer(call->exchange);
+    return peer->is_loopback && peer->is_same_user;
+}
+
 static bool identify(struct call *call)
 {
-    const struct http_peer *peer = http_exchange_peer(call->exchange);
     const char *header = http_exchange_header(call->exchange, "Authorization");
     if (call->match.route->is_public) {
         return true;
@@ -122,8 +133,7 @@ static bool identify(struct call *call)
     if (header != NULL) {
         return check_token(call, header);
     }
-    if (call->server->options.needs_token || !peer->is_loopback || !peer->is_same_user ||
-        !access_is_direct(&call->server->names, call->exchange)) {
+    if (!is_local(call)) {
         return refuse_token(call, "send `Authorization: Bearer TOKEN`; `rondo token create` makes "
                                   "one");
     }
@@ -408,14 +418,31 @@ static void count(const struct call *call, int64_t duration_ns)
     metrics_add(metrics, "rondo_http_request_duration_seconds", NULL, (double)duration_ns / 1e9);
 }
 
+/** One line for each request that changed something: who, what, and what came of it. */
+static void audit(const struct call *call)
+{
+    const struct server_options *options = &call->server->options;
+    const struct route *route = call->match.route;
+    bool is_done = call->status >= 200 && call->status <= 299;
+    if (options->audit == NULL || !is_done || route->is_pure || strcmp(route->method, "GET") == 0) {
+        return;
+    }
+    auto_buf struct buf line = {0};
+    buf_printf(&line, "audit: %s from %s: %s %s -> %u%s%s", call->by,
+               http_exchange_peer_text(call->exchange), route->method,
+               http_exchange_path(call->exchange), call->status,
+               call->location[0] == '\0' ? "" : " ", call->location);
+    options->audit(options->log_context, buf_string(&line));
+}
+
 void dispatch(void *context, struct http_exchange *exchange)
 {
     struct call call = {.server = context, .exchange = exchange};
     int64_t began_ns = clock_monotonic(clock_system());
-    add_safety(exchange);
     if (check_site(&call) && find_route(&call) && identify(&call) && check_rate(&call) &&
         check_scope(&call) && check_query(&call) && read_body(&call)) {
         handle(&call);
+        audit(&call);
     }
     count(&call, clock_monotonic(clock_system()) - began_ns);
     send_answer(&call);

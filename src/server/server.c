@@ -15,6 +15,20 @@
 /** Of the requests that an address may send each second, one in so many may have a wrong token. */
 #define FAILURES_SHARE 20
 
+/** What every answer tells browsers, also one to a request that never got this far. */
+static const char *const safety[][2] = {
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"X-Frame-Options", "DENY"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+     "frame-ancestors 'none'"},
+    {NULL, NULL},
+};
+
 static char **dup_list(const char *const *list)
 {
     size_t count = 0;
@@ -48,6 +62,28 @@ static void name_user(struct server *server)
     }
 }
 
+static void name_machine(struct server *server)
+{
+    if (gethostname(server->machine, sizeof(server->machine) - 1) == 0 &&
+        access_is_host_name(server->machine)) {
+        server->names.machine = server->machine;
+    }
+}
+
+/** A name that can never match would only be noticed by its users. */
+static int check_hosts(const char *const *hosts, struct rondo_error *err)
+{
+    for (size_t i = 0; hosts != NULL && hosts[i] != NULL; i++) {
+        if (!access_is_host_name(hosts[i])) {
+            return error_set(err, RONDO_ERR_INVALID,
+                             "%s is no name of a host (as rondo.example.org, without scheme and "
+                             "port)",
+                             hosts[i]);
+        }
+    }
+    return 0;
+}
+
 static struct server *server_new(const struct server_options *options)
 {
     struct server *server = memory_new_zero(1, sizeof(*server));
@@ -59,6 +95,7 @@ static struct server *server_new(const struct server_options *options)
     server->store_path = memory_dup_string(options->store_path);
     server->names.listen = (const char *const *)server->listen;
     server->names.hosts = (const char *const *)server->hosts;
+    server->options.needs_token |= server->hosts[0] != NULL;
     unsigned per_second = options->requests_per_second;
     per_second = per_second == 0 ? SERVER_DEFAULT_RATE : per_second;
     server->rate = rate_new(per_second);
@@ -70,6 +107,7 @@ static struct server *server_new(const struct server_options *options)
     pthread_mutex_init(&server->policy_lock, NULL);
     pthread_mutex_init(&server->ping_lock, NULL);
     name_user(server);
+    name_machine(server);
     return server;
 }
 
@@ -90,6 +128,7 @@ static int start_parts(struct server *server, struct rondo_error *err)
         .handler = dispatch,
         .problem = problem_of_status,
         .context = server,
+        .headers = safety,
     };
     return http_server_start(&http, &server->http, err);
 }
@@ -97,8 +136,12 @@ static int start_parts(struct server *server, struct rondo_error *err)
 int server_start(const struct server_options *options, struct server **ret_server,
                  struct rondo_error *err)
 {
+    int r = check_hosts(options->hosts, err);
+    if (r < 0) {
+        return r;
+    }
     struct server *server = server_new(options);
-    int r = start_parts(server, err);
+    r = start_parts(server, err);
     if (r < 0) {
         server_stop(server);
         return r;

@@ -23,16 +23,21 @@ struct server_options {
     const char *store_path;       /**< of the store's file, for /v1/health; or NULL */
     const char *workspace;        /**< of runs that name none */
     const char *const *listen;    /**< as in struct http_server_options */
-    const char *const *hosts;     /**< further names by which clients may call it; or NULL */
+    const char *const *hosts;     /**< further names by which clients may call it; or NULL. With one
+                                       tokens are demanded of everybody: what comes under a name of
+                                       outside is passed on by a proxy, which is a local program */
     bool needs_token;             /**< also from this user's own processes on this machine */
     unsigned max_connections;     /**< 0 = default */
     unsigned requests_per_second; /**< of one token or peer; 0 = SERVER_DEFAULT_RATE */
     void (*log)(void *context, const char *line);
+    /** One line for each request that changed something; NULL = nobody reads them. */
+    void (*audit)(void *context, const char *line);
     void *log_context;
 };
 
 #define SERVER_DEFAULT_RATE 200
 
+/** RONDO_ERR_INVALID when one of `hosts` is no name. RONDO_ERR_BUSY when an address is taken. */
 int server_start(const struct server_options *options, struct server **ret_server,
                  struct rondo_error *err);
 /**

@@ -34,9 +34,11 @@ struct server {
     struct rate *rate;
     struct rate *failures; /* of tokens that are wrong, by address */
     struct idempotency idempotency;
+    char machine[256];           /* its host name, or "" */
     char user[40];               /* whom local processes belong to */
     pthread_mutex_t policy_lock; /* one change of policies at a time */
     _Atomic bool is_draining;
+    _Atomic bool has_proxy;    /* requests that came through one were seen */
     _Atomic int64_t pruned_ns; /* when idempotency records were pruned last */
     int64_t started_ns;        /* monotonic */
     pthread_mutex_t ping_lock;

@@ -47,7 +47,7 @@ static void try_cursor(const char *text)
 static void try_names(const char *text)
 {
     static const char *const hosts[] = {"rondo.example", NULL};
-    struct access_names names = {NULL, hosts};
+    struct access_names names = {NULL, hosts, "box7"};
     if (access_is_our_host(&names, text)) {
         FUZZ_CHECK(strpbrk(text, "@/ ") == NULL);
     }

@@ -218,6 +218,25 @@ static void test_the_next_request_of_a_kept_connection_may_not_trickle(void **st
     end(&world);
 }
 
+static void test_a_slow_request_line_takes_from_the_time_of_the_rest(void **state)
+{
+    (void)state;
+    const int64_t limit = 2000 * MS;
+    struct world world = begin_with((struct http_server_options){.request_ns = limit});
+    int fd = http_raw_connect(world.address);
+    int64_t begun = clock_monotonic(clock_system());
+    auto_buf struct buf bytes = {0};
+    http_raw_send_text(fd, "GET /");
+    assert_false(http_raw_read_all(fd, &bytes, 1800 * MS));
+    http_raw_send_text(fd, " HTTP/1.1\r\nHost: h\r\n");
+    assert_true(http_raw_read_all(fd, &bytes, HTTP_RAW_PATIENCE_NS));
+    int64_t took = clock_monotonic(clock_system()) - begun;
+    assert_int_equal(http_raw_status(buf_string(&bytes)), 408);
+    assert_in_range(took, limit, limit + 1700 * MS); /* and not as much once more */
+    close(fd);
+    end(&world);
+}
+
 static void test_idle_connections_are_closed_without_a_word(void **state)
 {
     (void)state;
@@ -294,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_connections_over_the_limit_are_told_so),
         cmocka_unit_test(test_a_request_that_trickles_runs_out_of_time),
         cmocka_unit_test(test_the_next_request_of_a_kept_connection_may_not_trickle),
+        cmocka_unit_test(test_a_slow_request_line_takes_from_the_time_of_the_rest),
         cmocka_unit_test(test_idle_connections_are_closed_without_a_word),
         cmocka_unit_test(test_a_reader_that_takes_nothing_is_cut_off),
         cmocka_unit_test(test_a_slow_reader_that_takes_something_is_not_cut_off),

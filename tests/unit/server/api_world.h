@@ -119,7 +119,8 @@ static inline void make_token(struct world *world, const char *name, enum token_
     assert_int_equal(token_create(world->store, name, scope, agents, 0, ret_token, NULL), 0);
 }
 
-static inline int world_setup(void **state)
+/** A server with some options of its own: needs_token, hosts, log. */
+static inline int world_setup_with(void **state, const struct server_options *wanted)
 {
     static const char *const listen[] = {"127.0.0.1:0", NULL};
     static const char *const fixer[] = {"fixer", NULL};
@@ -145,8 +146,13 @@ static inline int world_setup(void **state)
         .policy_path = world->policy,
         .workspace = world->folder,
         .listen = listen,
-        .needs_token = true,
-        .requests_per_second = 100000,
+        .hosts = wanted->hosts,
+        .needs_token = wanted->needs_token,
+        .requests_per_second =
+            wanted->requests_per_second == 0 ? 100000 : wanted->requests_per_second,
+        .log = wanted->log,
+        .audit = wanted->audit,
+        .log_context = wanted->log_context,
     };
     int r = server_start(&options, &world->server, &err);
     if (r < 0) {
@@ -160,6 +166,12 @@ static inline int world_setup(void **state)
     make_token(world, "other", TOKEN_OPERATE, stranger, world->other);
     *state = world;
     return 0;
+}
+
+static inline int world_setup(void **state)
+{
+    struct server_options wanted = {.needs_token = true};
+    return world_setup_with(state, &wanted);
 }
 
 static inline int world_teardown(void **state)

@@ -147,16 +147,28 @@ static void the_description_knows_every_problem(void **state)
 
 static void only_our_names_are_ours(void **state)
 {
-    static const char *const listen[] = {"10.0.0.5:7466", "[fd00::1]:7466", "unix:/run/x", NULL};
+    static const char *const listen[] = {"here.example:7466", "[fd00::1]:7466", "unix:/run/x",
+                                         NULL};
     static const char *const hosts[] = {"rondo.example", NULL};
-    static const char *const ours[] = {"localhost",   "LOCALHOST:80",      "127.0.0.1:1",
-                                       "[::1]",       "[::1]:7466",        "10.0.0.5",
-                                       "[fd00::1]:9", "rondo.example:443", "Rondo.Example."};
-    static const char *const others[] = {
-        "",          "evil.example", "localhost.evil.example", "127.0.0.1.evil.example",
-        "127.0.0.2", "localhost:8x", "localhost:123456",       "[::1",
-        "[::1]x",    "unix",         "user@localhost",         "rondo.example.evil"};
-    struct access_names names = {listen, hosts};
+    static const char *const ours[] = {
+        "localhost", "LOCALHOST:80", "127.0.0.1:1",       "[::1]", "[::1]:7466",    "here.example",
+        "box7",      "BOX7:80",      "rondo.example:443", "Box7.", "Rondo.Example."};
+    static const char *const others[] = {"",
+                                         "evil.example",
+                                         "localhost.evil.example",
+                                         "127.0.0.1.evil.example",
+                                         "box",
+                                         "box7.evil",
+                                         "localhost:8x",
+                                         "localhost:123456",
+                                         "[::1",
+                                         "[::1]x",
+                                         "unix",
+                                         "user@localhost",
+                                         "[box7]:80",
+                                         "[localhost]",
+                                         "rondo.example.evil"};
+    struct access_names names = {listen, hosts, "box7"};
     (void)state;
     for (size_t i = 0; i < COUNT(ours); i++) {
         assert_true(access_is_our_host(&names, ours[i]));
@@ -165,6 +177,44 @@ static void only_our_names_are_ours(void **state)
         assert_false(access_is_our_host(&names, others[i]));
     }
     assert_false(access_is_our_host(&names, NULL));
+}
+
+static void addresses_in_digits_are_ours(void **state)
+{
+    static const char *const ours[] = {"10.0.0.5",  "192.0.2.7:7466", "127.0.0.2:1", "0.0.0.0",
+                                       "[fd00::1]", "[fe80::1]:9",    "[::]:80"};
+    static const char *const others[] = {
+        "10.0.0",  "10.0.0.256", "010.0.0.5",        "0x7f.0.0.1", "2130706433", "10.0.0.5.com",
+        "fd00::1", "[10.0.0.5]", "[fe80::1%25eth0]", "[]",         "[",          "[fd00::1"};
+    struct access_names names = {0};
+    (void)state;
+    for (size_t i = 0; i < COUNT(ours); i++) {
+        assert_true(access_is_our_host(&names, ours[i]));
+    }
+    for (size_t i = 0; i < COUNT(others); i++) {
+        assert_false(access_is_our_host(&names, others[i]));
+    }
+}
+
+static void a_name_to_add_has_no_scheme_and_no_port(void **state)
+{
+    static const char *const good[] = {"rondo.example.org", "box", "a_b-c.d", "10.0.0.5",
+                                       "[fd00::1]"};
+    static const char *const bad[] = {
+        "", "https://rondo.example.org", "rondo:80", "a b", "*.x", "rondo/", "fd00::1", "a\nb"};
+    char longest[257];
+    (void)state;
+    for (size_t i = 0; i < COUNT(good); i++) {
+        assert_true(access_is_host_name(good[i]));
+    }
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        assert_false(access_is_host_name(bad[i]));
+    }
+    memset(longest, 'a', sizeof(longest));
+    longest[256] = '\0';
+    assert_false(access_is_host_name(longest));
+    longest[255] = '\0';
+    assert_true(access_is_host_name(longest));
 }
 
 static void an_origin_is_ours_with_name_and_port(void **state)
@@ -369,6 +419,8 @@ int main(void)
         cmocka_unit_test(the_description_has_every_route_and_no_other),
         cmocka_unit_test(the_description_knows_every_problem),
         cmocka_unit_test(only_our_names_are_ours),
+        cmocka_unit_test(addresses_in_digits_are_ours),
+        cmocka_unit_test(a_name_to_add_has_no_scheme_and_no_port),
         cmocka_unit_test(an_origin_is_ours_with_name_and_port),
         cmocka_unit_test(a_token_counts_until_it_is_revoked_or_over),
         cmocka_unit_test(a_bucket_empties_and_fills),
