@@ -234,7 +234,7 @@ async function warned(page, server, world, run) {
     await live(page);
     await page.waitForSelector(".tr[data-run]");
     world.warn(run, "iterations", 40, 34);
-    await page.locator(".toast", { hasText: "85 % of its iterations" }).waitFor();
+    await page.locator(".toast", { hasText: "34 of 40 iterations, 6 left" }).waitFor();
     await page.locator(".nav-badge").waitFor();
     await page.locator(`[data-run="${run.run_id}"] .badge`).waitFor();
     await page.getByRole("link", { name: /^Warnings/ }).click();

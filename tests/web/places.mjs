@@ -11,14 +11,13 @@ function furnished() {
     const run = showcase(world);
     run.tokens = 168_400;
     world.warn(run, "tokens", 200_000, 168_400);
-    world.warn(run, "iterations", 40, 34);
     const others = [...world.runs.values()];
     const tell = (kind, other, message, more = {}) => world.warnings.push({ id: `w-${kind}-${other.run_id}`, time: other.updated, kind, run_id: other.run_id, agent_id: other.agent_id, iteration: other.iteration, message, seq: 9, position: 9, ...more });
     tell("ended", others[8], "The run ended as failed: three iterations in a row failed", { status: "failed" });
     tell("stalled", others[2], "Nothing has happened for 12 m");
-    tell("limit", others[12], "schema-migrator has used 92 % of its cost: $4.60 of $5.00", { limit_name: "cost", limit: 5, value: 4.6, remaining: 0.4, percent: 92 });
-    tell("policy", others[15], "Policy spend denied iteration 14", { status: "policy_violation" });
-    world.putPolicy(world.policies[0].text.replace("100", "200").replaceAll("> 100", "> 200"), "token release-bot (api)", "set");
+    tell("limit", others[12], "$4.60 of $5.00 cost, $0.40 left", { limit_name: "cost", limit: 5, value: 4.6, remaining: 0.4, percent: 92 });
+    tell("policy", others[15], "the limit of 100 iterations is used up (100 so far); policy `limit.iterations` says so", { status: "policy_violation" });
+    world.putPolicy(world.policies[0].text.replace("100", "200"), "token release-bot (api)", "set");
     return { world, run };
 }
 
@@ -51,6 +50,7 @@ export const PLACES = [
     { name: "run-read-only", path: (run) => `#/runs/${run.run_id}`, setup: (folder) => mock(folder, { scope: "read" }), act: async (page) => { await live(page); await settled(page); } },
     { name: "run-not-found", path: () => "#/runs/ffffffff", act: (page) => page.waitForSelector(".empty-problem") },
     { name: "policies", path: () => "#/policies", act: async (page) => { await page.waitForSelector(".editor-text"); await page.locator(".change-head").first().click(); await page.waitForSelector(".diff-row"); } },
+    { name: "policies-none", path: () => "#/policies", before: ({ world }) => Object.assign(world, { policies: [] }).putPolicy("", null, "builtin"), act: (page) => page.getByRole("button", { name: "Begin with an example" }).waitFor() },
     { name: "policies-finding", path: () => "#/policies", act: async (page) => { await page.locator(".editor-text").fill("// Nobody may.\npremit (principal, action, resource);\n\n@id(\"unused\")\nforbid (principal, action, resource);\n"); await page.waitForSelector(".findings li"); } },
     { name: "policies-save-dialog", path: () => "#/policies", act: async (page) => { const area = page.locator(".editor-text"); await area.fill((await area.inputValue()).replaceAll("200", "300")); await page.waitForSelector('.button-primary:not([aria-disabled])'); await page.getByRole("button", { name: "Save…" }).click(); await page.waitForSelector("dialog[open] .diff-row"); } },
     { name: "policies-read-only", path: () => "#/policies", setup: (folder) => mock(folder, { scope: "operate" }), act: (page) => page.waitForSelector(".editor-text") },

@@ -179,7 +179,7 @@ export class World {
     warn(run, limitName, limit, value) {
         const percent = Math.floor((value / limit) * 100);
         run.warnings += 1;
-        const message = `${run.agent_id} has used ${percent} % of its ${limitName}: ${value} of ${limit}`;
+        const message = `${value} of ${limit} ${limitName}, ${limit - value} left`;
         const event = this.emit(run, "limit.warning", { iteration: run.iteration, limit_name: limitName, limit, value, message });
         const warning = { id: `w-${event.position}`, time: event.time, kind: "limit", run_id: run.run_id, agent_id: run.agent_id, iteration: run.iteration, limit_name: limitName, limit, value, remaining: limit - value, percent, message, seq: event.seq, position: event.position };
         this.warnings.unshift(warning);
@@ -204,20 +204,30 @@ const REPLIES = [
     "```python\ndef to_cents(value):\n    return value.quantize(CENT, rounding=ROUND_HALF_EVEN)\n```\n\nThat should settle it. <script>alert(1)</script> is only text here.",
 ];
 
-export const POLICY = `// How far agents may go.
-@id("iterations")
-@limit("max_iterations: 100")
-@warn_at("80")
-forbid (principal, action == Action::"iterate", resource)
-when { context.iteration > 100 };
-
-@id("spend")
-forbid (principal in AgentGroup::"interns", action, resource)
-when { context.cost_micro > 5000000 };
-
-// Everything else is allowed.
+export const POLICY = `// Everything is allowed ...
+@id("base")
 permit (principal, action, resource);
+
+// ... up to so many iterations,
+@id("limit.iterations")
+@warn_at("80")
+@reason("ask the platform team for more")
+forbid (principal, action == Action::"iterate", resource)
+unless { context.iteration < 100 };
+
+// and so much money.
+@id("budget.cost")
+@warn_at("50")
+forbid (principal, action == Action::"iterate", resource)
+when { context.cost_usd.greaterThanOrEqual(decimal("5.00")) };
 `;
+
+/** The limits that a text like the one above sets. */
+export function limitsOf(text) {
+    const iterations = /iteration < (\d+)/.exec(text)?.[1];
+    const cost = /decimal\("([\d.]+)"\)/.exec(text)?.[1];
+    return { max_iterations: iterations ? Number(iterations) : null, max_cost: cost ? Number(cost) : null };
+}
 
 /** A run in which everything can be seen. */
 export function showcase(world, { iterations = 34 } = {}) {
@@ -237,7 +247,7 @@ export function showcase(world, { iterations = 34 } = {}) {
     world.condition(run, "linting_clean", "ruff check src");
     world.condition(run, "build_succeeds", "python -m build --wheel");
     world.emit(run, "run.claimed", { epoch: 1, owner: "process 812 on build-3", how: "start" }, Date.parse(run.created));
-    world.emit(run, "policy.changed", { sha256: world.policies[0].sha256, source: "/srv/rondo/rondo.cedar", by: "local user ops", limits: { max_iterations: 100 } }, Date.parse(run.created));
+    world.emit(run, "policy.changed", { sha256: world.policies[0].sha256, source: "/srv/rondo/rondo.cedar", by: "local user ops", limits: limitsOf(world.policies[0].text) }, Date.parse(run.created));
     for (let i = 0; i < iterations; i += 1) world.iterate(run, { at: world.now() - (iterations - i) * 34_000 + 20_000 });
     return run;
 }

@@ -4,7 +4,7 @@
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { World } from "./model.mjs";
+import { limitsOf, World } from "./model.mjs";
 
 const TYPES = { html: "text/html; charset=utf-8", js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" };
 const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -228,7 +228,7 @@ export class Mock {
 
     policies() {
         const now = this.world.policies.at(-1);
-        return { source: now.source, sha256: now.sha256, text: now.text, is_builtin: false, limits: { max_iterations: 100, max_cost: 5 }, entities: null, links: null, changed: now.time, by: now.by, findings: [] };
+        return { source: now.source, sha256: now.sha256, text: now.text, is_builtin: !now.text, limits: limitsOf(now.text), entities: null, links: null, changed: now.time, by: now.by, findings: [] };
     }
 
     putPolicies({ body }) {
@@ -324,7 +324,7 @@ const ROUTES = {
     "PUT policies": ["administer", function (asked) { return this.putPolicies(asked); }],
     "POST policies/check": ["read", function ({ body }) {
         const findings = check(body.text);
-        return { is_valid: !findings.some(({ severity }) => severity === "error"), findings, limits: { max_iterations: Number(/iteration > (\d+)/.exec(body.text)?.[1] ?? 0) || null } };
+        return { is_valid: !findings.some(({ severity }) => severity === "error"), findings, limits: limitsOf(body.text) };
     }],
     "GET policies/history": ["read", function () { return { changes: this.world.policies.map(({ text, ...change }) => change).reverse(), next: null }; }],
     "GET policies/history/:id": ["read", function ({ path }) { return this.world.policies[Number(path[2]) - 1]; }],

@@ -25,7 +25,7 @@ export function statusOf(name) {
 
 export const WARNING_KINDS = {
     limit: { label: "Near a limit", tone: "amber" },
-    policy: { label: "Policy violation", tone: "red" },
+    policy: { label: "Denied", tone: "red" },
     policy_refused: { label: "Policies refused", tone: "red" },
     ended: { label: "Ended badly", tone: "red" },
     stalled: { label: "Stalled", tone: "orange" },

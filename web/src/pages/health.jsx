@@ -8,6 +8,7 @@ import { PageHead } from "../ui/shell.jsx";
 import { Loaded, Notice } from "../ui/states.jsx";
 
 const EVERY_MS = 5000;
+const NEARLY_FULL = 90;
 
 function Facts({ rows }) {
     return (
@@ -29,11 +30,11 @@ function State({ isBad, bad, good }) {
 function Loops({ loops }) {
     const percent = loops.max ? (loops.running / loops.max) * 100 : 0;
     return (
-        <Panel title="Loops" id="health-loops" aside={loops.limited_by ? <span class="state tone-amber">limited by {loops.limited_by}</span> : null}>
+        <Panel title="Loops" id="health-loops" aside={loops.limited_by ? <span class={`state ${percent >= NEARLY_FULL ? "tone-amber" : ""}`}>limited by {loops.limited_by}</span> : null}>
             <div class="meter">
                 <span class="meter-value">{count(loops.running)}</span>
                 <span class="faint"> of {loops.max ? count(loops.max) : "any number"} running here</span>
-                <Bar percent={percent} mark={90} label="Loops running" />
+                <Bar percent={percent} mark={NEARLY_FULL} label="Loops running" />
             </div>
             <Facts rows={[["Queued", `${count(loops.queued)}${loops.max_queue ? ` of ${count(loops.max_queue)}` : ""}`], ["Paused", count(loops.paused)]]} />
         </Panel>
@@ -90,7 +91,7 @@ function Body({ health }) {
                             ["Live streams", count(health.streams)],
                             ["Runs taken over", count(health.taken_over)],
                             ["Runs closed as error", count(health.closed)],
-                            ["Warnings given", count(health.warnings_total)],
+                            ["Warnings since the start", count(health.warnings_total)],
                         ]}
                     />
                 </Panel>

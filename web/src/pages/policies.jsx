@@ -50,6 +50,25 @@ function InForce({ policies }) {
     );
 }
 
+const EXAMPLE = `// What nothing permits is denied: so permit everything first.
+@id("base")
+permit (principal, action, resource);
+
+// Then say what is not allowed: more than 50 iterations a run.
+@id("limit.iterations") @reason("ask the platform team for more")
+forbid (principal, action == Action::"iterate", resource)
+unless { context.iteration < 50 };
+`;
+
+function NoneYet({ onBegin }) {
+    return (
+        <Notice tone="grey" icon="shield">
+            <p><strong>No policies of your own yet.</strong> Each run is held only by the limits in its options.</p>
+            {onBegin && <p><Button onClick={onBegin}>Begin with an example</Button></p>}
+        </Notice>
+    );
+}
+
 function Findings({ check, onReveal }) {
     const { isChecking, findings, isValid, problem } = check;
     return (
@@ -181,9 +200,10 @@ function Body({ loaded, history, reload }) {
                 }
             >
                 {why && <Notice tone="grey" icon="key">{why}.</Notice>}
+                {!base.text && !isChanged && <NoneYet onBegin={why ? null : () => setText(EXAMPLE)} />}
                 {isOutdated && isChanged && <Notice>Other policies were put in force while you edit. You will see theirs before yours are saved.</Notice>}
                 <Editor text={text} onText={setText} findings={findings} isReadOnly={Boolean(why)} why={why} reveal={reveal} />
-                <Findings check={shown} onReveal={(line, column) => reveal.current(line, column)} />
+                {(text || isChanged) && <Findings check={shown} onReveal={(line, column) => reveal.current(line, column)} />}
             </Panel>
             <div class="column">
                 <InForce policies={base} />

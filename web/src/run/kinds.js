@@ -36,7 +36,7 @@ const KINDS = {
     "limit.warning": ["policy", "Near a limit", (d) => join(d.message || `${d.limit_name}: ${d.value} of ${d.limit}`), () => "note"],
     "gate.denied": ["policy", "Denied by policy", (d) => join(d.policy, firstLine(d.message)), () => "bad"],
     "step.denied": ["policy", "Step denied", (d) => join(d.action, d.name, firstLine(d.message)), () => "bad"],
-    "iteration.started": ["iteration", "Iteration started", (d) => join(d.attempt > 1 && `attempt ${d.attempt}`, d.limit ? `of ${d.limit}` : "")],
+    "iteration.started": ["iteration", "Iteration started", (d) => join(d.limit ? `${d.iteration} of ${d.limit}` : `${d.iteration}`, d.attempt > 1 && `attempt ${d.attempt}`)],
     "iteration.finished": ["iteration", "Iteration finished", (d) => join(d.outcome !== "ok" && d.outcome, d.exit_code ? `exit ${d.exit_code}` : "", usage(d), firstLine(d.summary || d.message || d.output)), (d) => bad(d.outcome) || "good"],
     "iteration.interrupted": ["iteration", "Interrupted", (d) => join(d.reason, d.attempt > 1 && `attempt ${d.attempt}`), () => "bad"],
     "model.requested": ["model", "Model asked", (d) => join(d.model, d.messages && plural(d.messages, "message"), d.attempt > 1 && `attempt ${d.attempt}`)],

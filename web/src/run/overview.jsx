@@ -47,6 +47,9 @@ function series(log) {
     };
 }
 
+/** Commands report neither tokens nor costs: charts of nothing are left out. */
+const hasAny = (ys) => ys.some((y) => y > 0);
+
 function Charts({ log, version }) {
     const { xs, tokens, cost, time } = useMemo(() => series(log), [log, Math.floor(version)]);
     if (xs.length < 2) return null;
@@ -54,8 +57,8 @@ function Charts({ log, version }) {
     const seconds = (value) => span(value * 1000);
     return (
         <Panel title="By iteration" id="run-charts" className="charts">
-            <Chart name="Tokens" xs={xs} ys={tokens} format={short} tone="blue" isBars={isBars} value={short(tokens.at(-1))} />
-            <Chart name="Cost so far" xs={xs} ys={cost} format={money} tone="violet" value={money(cost.at(-1))} />
+            {hasAny(tokens) && <Chart name="Tokens" xs={xs} ys={tokens} format={short} tone="blue" isBars={isBars} value={short(tokens.at(-1))} />}
+            {hasAny(cost) && <Chart name="Cost so far" xs={xs} ys={cost} format={money} tone="violet" value={money(cost.at(-1))} />}
             <Chart name="Time" xs={xs} ys={time} format={seconds} tone="teal" isBars={isBars} value={seconds(time.at(-1))} />
         </Panel>
     );
@@ -122,6 +125,8 @@ export function Outcome({ run }) {
 
 export function Overview({ run, log, version }) {
     const plan = log.latest["plan.updated"]?.data.plan ?? run.plan;
+    const charts = <Charts log={log} version={version} />;
+    const hasMuch = plan?.length > 0 || log.warnings.length > 0 || log.policies.length > 1;
     return (
         <div class="columns">
             <div class="column">
@@ -129,6 +134,7 @@ export function Overview({ run, log, version }) {
                 {plan?.length > 0 && <Plan plan={plan} />}
                 <Changes title="Warnings" id="run-warnings" events={log.warnings} />
                 <Changes title="Policy changes" id="run-policies" events={log.policies} />
+                {!hasMuch && charts}
                 {run.forked_from && (
                     <p class="faint pad">
                         Forked from <a href={href("runs", run.forked_from.run_id, "checkpoints", String(run.forked_from.checkpoint))}>{shortId(run.forked_from.run_id)}, checkpoint {run.forked_from.checkpoint}</a>
@@ -137,7 +143,7 @@ export function Overview({ run, log, version }) {
             </div>
             <div class="column">
                 <Recent run={run} log={log} />
-                <Charts log={log} version={version} />
+                {hasMuch && charts}
             </div>
         </div>
     );

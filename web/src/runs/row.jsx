@@ -14,7 +14,7 @@ export const COLUMNS = [
     { key: "conditions", name: "Conditions", sort: "conditions" },
     { key: "tokens", name: "Tokens", sort: "tokens", isNumber: true },
     { key: "cost", name: "Cost", sort: "cost", isNumber: true },
-    { key: "warnings", name: "Warnings", sort: "warnings", isNumber: true },
+    { key: "warnings", name: "Warnings", sort: "warnings", isNumber: true, title: "Warnings that a limit is near" },
     { key: "updated", name: "Active", sort: "updated", isNumber: true, title: "Last activity" },
     { key: "created", name: "Age", sort: "created", isNumber: true, title: "Since it was created" },
 ];
