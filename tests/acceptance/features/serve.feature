@@ -294,10 +294,6 @@ Feature: A server holds the runs of a store
     And I ask for "/v1/runs" with the token that was printed
     Then the answer is the problem "unauthorized" with 401
 
-  Scenario: Addresses that other machines reach demand tokens and say so
-    Given a server with `--listen 0.0.0.0:0`
-    Then the server says "everybody needs a token"
-
   Scenario: A page of another site cannot use the server
     Given a server
     When I ask for "/v1/runs" with the header "Host: evil.example"
