@@ -42,7 +42,7 @@ async function prism(server, contract) {
   const args = [path.join(here, "node_modules/@stoplight/prism-cli/dist/index.js"), "proxy", file, server.base, "--port", String(port), "--host", "127.0.0.1"];
   const child = start(process.execPath, args, { env: { ...process.env, NO_COLOR: "1" } });
   const base = `http://127.0.0.1:${port}`;
-  await until(() => `the proxy: ${child.out}`, async () => (await send(base, "GET", "/healthz")).status === 200, 40000);
+  await until(() => `the proxy: ${child.out}`, async () => (await send(base, "GET", "/healthz")).status === 200, 180000);
   return base;
 }
 

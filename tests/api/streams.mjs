@@ -174,7 +174,7 @@ async function heartbeats() {
     const { length } = await server.events(id);
     await until("its events", () => taken.ids.length === length);
     const readers = ["/v1/stream", "/v1/events"].map((where) => new Reader(server.base + where));
-    await until("heartbeats", () => readers.every(({ comments }) => comments > 0), 60000);
+    await until("heartbeats", () => readers.every(({ comments }) => comments > 0), 120000);
     readers.forEach(({ request }) => request.destroy());
     assert.equal(taken.ids.length, length);
     assert.equal(taken.opened, 1, "it is still the first connection");

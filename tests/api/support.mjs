@@ -53,7 +53,7 @@ export function folder(name) {
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What `test` gives as soon as it is true; what it throws counts as not yet. */
-export async function until(what, test, ms = 20000) {
+export async function until(what, test, ms = 60000) {
   const end = Date.now() + ms;
   let problem = "";
   for (;;) {
