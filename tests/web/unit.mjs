@@ -25,10 +25,28 @@ function pretendBrowser() {
 
 const event = (seq, type = "note", data = {}) => ({ seq, type, data, time: "2026-11-21T09:00:00.000Z" });
 
+const run = (n) => ({ run_id: `run-${String(n).padStart(5, "0")}`, created: String(n).padStart(5, "0"), last_seq: 1, agent_id: "a", status: "running" });
+
+/** Calls of the API are answered by a function of the address. */
+function answer(body) {
+    globalThis.fetch = async (path) => {
+        const json = await body(new URL(path, "http://localhost"));
+        return { ok: true, status: 200, headers: new Headers(), json: async () => json, text: async () => JSON.stringify(json) };
+    };
+}
+
+/** Start something and wait until it has come about. */
+async function settled(isDone, start) {
+    start();
+    for (let n = 0; n < 200 && !isDone(); n += 1) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
 export async function unitTests(test, web, folder) {
     pretendBrowser();
     const { FrameParser, delayOf } = await load(web, "lib/sse.js", folder);
     const { RunLog } = await load(web, "run/log.js", folder);
+    const { RunFeed } = await load(web, "run/feed.js", folder);
+    const { RunTable } = await load(web, "runs/table.js", folder);
     const { diffLines, hunks } = await load(web, "lib/diff.js", folder);
     const format = await load(web, "lib/format.js", folder);
 
@@ -69,6 +87,41 @@ export async function unitTests(test, web, folder) {
         log.append([evaluated(3, "met"), evaluated(4, "not_met")]);
         log.prepend([evaluated(1, "not_met"), evaluated(2, "met")]);
         assert.deepEqual(log.conditions.get("tests").map(({ seq }) => seq), [1, 2, 3, 4]);
+    });
+    await test("what a gap left out is fetched to the end, however short the pages are", async () => {
+        const feed = new RunFeed("run");
+        const pages = { 1: [[2, 3], 3], 3: [[4], 4], 4: [[5, 6], null] };
+        feed.log.append([event(1)]);
+        answer(({ searchParams }) => {
+            const [numbers, next] = pages[searchParams.get("after")];
+            return { events: numbers.map((seq) => event(seq)), next };
+        });
+        feed.waiting = [event(6)];
+        await settled(() => feed.log.lastSeq === 6, () => feed.fill());
+        assert.deepEqual(feed.log.events.map(({ seq }) => seq), [1, 2, 3, 4, 5, 6]);
+    });
+    await test("a list that is loaded anew has no hole, though more of the former one was asked for", async () => {
+        const table = new RunTable();
+        const all = Array.from({ length: 1200 }, (_, n) => run(n));
+        let isSlow = false;
+        answer(async ({ searchParams }) => {
+            const at = Number(searchParams.get("cursor") ?? 0);
+            const end = at + Number(searchParams.get("limit"));
+            if (isSlow && at === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+            return { runs: all.slice(at, end), counts: {}, next_cursor: end < all.length ? String(end) : null };
+        });
+        const filter = { statuses: [], agent: "", q: "", sort: "created", order: "asc" };
+        await table.load(filter);
+        await table.more();
+        isSlow = true;
+        const reload = table.load(filter);
+        const more = table.more();
+        await Promise.all([reload, more]);
+        assert.deepEqual(table.rows, all.slice(0, table.rows.length));
+        const [first, second] = [table.more(), table.more()];
+        assert.equal(first, second, "one page at a time");
+        await table.rest();
+        assert.equal(table.rows.length, all.length);
     });
     await test("a difference leads from one text to the other", () => {
         const before = "a\nb\nc\nd\ne\nf\ng\nh";

@@ -30,7 +30,7 @@ export class RunFeed {
         try {
             const first = await this.#page({ order: "desc", limit: FIRST_PAGE });
             if (ended.aborted) return;
-            this.log.append(first.reverse());
+            this.log.append(first.events.reverse());
         } catch (problem) {
             if (ended.aborted) return;
             this.state.value = { isLoading: false, problem, hasMore: false };
@@ -51,7 +51,7 @@ export class RunFeed {
 
     async #page(values) {
         const path = `/v1/runs/${this.runId}/events${query(values)}`;
-        return (await get(path, { signal: this.abort.signal })).events;
+        return get(path, { signal: this.abort.signal });
     }
 
     #follow() {
@@ -61,7 +61,7 @@ export class RunFeed {
 
     #onFrame(frame) {
         if (frame.event === "reset") {
-            this.#fill();
+            this.fill();
             return;
         }
         let event;
@@ -82,20 +82,22 @@ export class RunFeed {
         this.waiting = [];
         const before = this.log.lastSeq;
         const added = this.log.append(events);
-        if (added < 0) this.#fill();
+        if (added < 0) this.fill();
         const fresh = events.filter((event) => event.seq > before);
         if (fresh.length) this.onEvents(fresh);
     }
 
     /** Fetch what lies between the last event and now; live ones wait meanwhile. */
-    async #fill() {
+    async fill() {
         if (this.isFilling) return;
         this.isFilling = true;
         try {
-            for (;;) {
-                const events = await this.#page({ after: this.log.lastSeq, limit: PAGE, order: "asc" });
-                if (this.log.append(events) > 0) this.onEvents(events);
-                if (events.length < PAGE) break;
+            // A page ends where it is long enough in bytes, too: only the answer knows whether it is the last.
+            let next = this.log.lastSeq;
+            while (next !== null) {
+                const page = await this.#page({ after: next, limit: PAGE, order: "asc" });
+                if (this.log.append(page.events) > 0) this.onEvents(page.events);
+                next = page.next;
             }
         } catch {
             // The connection is gone; the stream tells it and comes back with the last id.
@@ -110,7 +112,7 @@ export class RunFeed {
         try {
             while (!log.isWhole && log.events.length < most && !abort.signal.aborted) {
                 state.value = { isLoading: true, problem: null, hasMore: true };
-                const events = await this.#page({ before: log.firstSeq, order: "desc", limit: PAGE });
+                const { events } = await this.#page({ before: log.firstSeq, order: "desc", limit: PAGE });
                 if (!events.length) break;
                 log.prepend(events.reverse());
                 await new Promise((resolve) => setTimeout(resolve, 0));

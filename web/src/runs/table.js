@@ -37,6 +37,7 @@ export class RunTable {
         this.filter = null;
         this.changed = new Signal(0);
         this.abort = null;
+        this.fetching = null;
     }
 
     close() {
@@ -50,6 +51,10 @@ export class RunTable {
         this.close();
         const abort = new AbortController();
         this.abort = abort;
+        // Cursors of the former list lead nowhere: its next page would leave a hole in the new one.
+        const { next } = this;
+        this.next = null;
+        this.fetching = null;
         const isNew = JSON.stringify(filter) !== JSON.stringify(this.filter);
         this.filter = filter;
         if (isNew) {
@@ -68,6 +73,7 @@ export class RunTable {
             if (OWN_ORDERS.has(filter.sort)) await this.rest();
         } catch (problem) {
             if (abort.signal.aborted) return;
+            this.next = next;
             this.problem = problem;
             this.phase = this.rows.length ? "ready" : "failed";
             this.touch();
@@ -88,20 +94,27 @@ export class RunTable {
         return get(`/v1/runs${query(values)}`, { signal: abort.signal });
     }
 
-    async more() {
-        if (!this.next || this.isMore || this.phase !== "ready") return;
-        const { abort } = this;
-        this.isMore = true;
+    /** Fetch the next page. Whoever asks while one is under way waits for that one. */
+    more() {
+        if (!this.next || this.phase !== "ready") return Promise.resolve();
+        if (this.fetching) return this.fetching;
+        const fetching = this.#fetchMore(this.abort).finally(() => {
+            if (this.fetching === fetching) this.fetching = null;
+        });
+        this.fetching = fetching;
+        return fetching;
+    }
+
+    async #fetchMore(abort) {
         try {
             const page = await this.#fetch(abort, this.next, PAGE);
             if (abort.signal.aborted) return;
             for (const run of page.runs) if (!this.#isOlder(run)) this.byId.set(run.run_id, run);
             this.next = page.next_cursor;
+            this.problem = null;
             this.#sort();
         } catch (problem) {
             if (!abort.signal.aborted) this.problem = problem;
-        } finally {
-            this.isMore = false;
         }
     }
 
