@@ -107,7 +107,7 @@ export async function unitTests(test, web, folder) {
         answer(async ({ searchParams }) => {
             const at = Number(searchParams.get("cursor") ?? 0);
             const end = at + Number(searchParams.get("limit"));
-            if (isSlow && at === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+            if (isSlow && at > 0) await new Promise((resolve) => setTimeout(resolve, 20));
             return { runs: all.slice(at, end), counts: {}, next_cursor: end < all.length ? String(end) : null };
         });
         const filter = { statuses: [], agent: "", q: "", sort: "created", order: "asc" };
