@@ -27,9 +27,11 @@
 static void close_store(struct store *base)
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
-    sqlite_connection_close(&store->reader);
+    for (size_t i = 0; i < SQLITE_READERS; i++) {
+        sqlite_connection_close(&store->readers[i]);
+        pthread_mutex_destroy(&store->readers[i].mutex);
+    }
     sqlite_connection_close(&store->writer);
-    pthread_mutex_destroy(&store->reader.mutex);
     pthread_mutex_destroy(&store->writer.mutex);
     free(store->path);
     free(store);
@@ -156,7 +158,7 @@ static int prepare_file(struct sqlite_store *store, struct rondo_error *err)
 }
 
 /**
- * Begin to use the reading connection at once. While it is open the shared index of the log stays,
+ * Begin to use the first reader at once. While it is open the shared index of the log stays,
  * so that closing the writer after a failed commit leads to no recovery in which the frames of that
  * commit would turn up as if they had been committed.
  */
@@ -164,12 +166,13 @@ static int hold_log_index(struct sqlite_store *store, struct rondo_error *err)
 {
     /* The cheapest read: it touches the first page only, so that a damaged store can be opened. */
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, SQL_HEALTH_SCHEMA, &statement, err);
+    struct sqlite_connection *reader = NULL;
+    int rc = sqlite_read_begin(store, SQL_HEALTH_SCHEMA, &reader, &statement, err);
     if (rc < 0) {
         return rc;
     }
-    rc = sqlite_step_row(&store->reader, statement, "open the store", err);
-    sqlite_read_end(store, statement);
+    rc = sqlite_step_row(reader, statement, "open the store", err);
+    sqlite_read_end(reader, statement);
     return rc < 0 ? rc : 0;
 }
 
@@ -211,9 +214,11 @@ int store_sqlite_open(const struct store_sqlite_options *options, struct store *
     store->path = path;
     store->clock = options->clock != NULL ? options->clock : clock_system();
     store->busy_timeout_ms = (int)((patience_ns + NS_PER_MS - 1) / NS_PER_MS);
-    store->reader.is_reader = true;
     init_connection(store, &store->writer);
-    init_connection(store, &store->reader);
+    for (size_t i = 0; i < SQLITE_READERS; i++) {
+        store->readers[i].is_reader = true;
+        init_connection(store, &store->readers[i]);
+    }
     rc = prepare_with_patience(store, patience_ns, err);
     if (rc == 0) {
         rc = hold_log_index(store, err);

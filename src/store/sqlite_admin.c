@@ -44,13 +44,14 @@ static int count_garbage(struct sqlite_store *store, const struct store_gc_reque
                          struct store_gc_result *ret_result, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, SQL_GC_COUNT, &statement, err);
+    struct sqlite_connection *reader = NULL;
+    int rc = sqlite_read_begin(store, SQL_GC_COUNT, &reader, &statement, err);
     if (rc < 0) {
         return rc;
     }
     sqlite_bind_number(statement, 1, request->ended_before_ns);
     sqlite_bind_number(statement, 2, clock_now(store->clock));
-    rc = sqlite_step_row(&store->reader, statement, "count old runs", err);
+    rc = sqlite_step_row(reader, statement, "count old runs", err);
     if (rc == 1) {
         *ret_result = (struct store_gc_result){
             .runs = (uint64_t)sqlite3_column_int64(statement, 0),
@@ -58,7 +59,7 @@ static int count_garbage(struct sqlite_store *store, const struct store_gc_reque
             .checkpoints = (uint64_t)sqlite3_column_int64(statement, 2),
         };
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(reader, statement);
     return rc < 0 ? rc : 0;
 }
 
@@ -202,16 +203,17 @@ static int read_counts(struct sqlite_store *store, struct store_health *health,
                        struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, SQL_HEALTH_COUNTS, &statement, err);
+    struct sqlite_connection *reader = NULL;
+    int rc = sqlite_read_begin(store, SQL_HEALTH_COUNTS, &reader, &statement, err);
     if (rc < 0) {
         return rc;
     }
-    rc = sqlite_step_row(&store->reader, statement, "count the rows", err);
+    rc = sqlite_step_row(reader, statement, "count the rows", err);
     if (rc == 1) {
         health->run_count = (uint64_t)sqlite3_column_int64(statement, 0);
         health->event_count = (uint64_t)sqlite3_column_int64(statement, 1);
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(reader, statement);
     return rc < 0 ? rc : 0;
 }
 
@@ -219,15 +221,16 @@ static int read_schema(struct sqlite_store *store, struct store_health *health,
                        struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, SQL_HEALTH_SCHEMA, &statement, err);
+    struct sqlite_connection *reader = NULL;
+    int rc = sqlite_read_begin(store, SQL_HEALTH_SCHEMA, &reader, &statement, err);
     if (rc < 0) {
         return rc;
     }
-    rc = sqlite_step_row(&store->reader, statement, "read the schema version", err);
+    rc = sqlite_step_row(reader, statement, "read the schema version", err);
     if (rc == 1) {
         health->schema = (uint32_t)sqlite3_column_int64(statement, 0);
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(reader, statement);
     return rc < 0 ? rc : 0;
 }
 
@@ -235,11 +238,12 @@ static int check_integrity(struct sqlite_store *store, struct store_health *heal
                            struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, SQL_HEALTH_CHECK, &statement, err);
+    struct sqlite_connection *reader = NULL;
+    int rc = sqlite_read_begin(store, SQL_HEALTH_CHECK, &reader, &statement, err);
     if (rc < 0) {
         return rc;
     }
-    rc = sqlite_step_row(&store->reader, statement, "check the store", err);
+    rc = sqlite_step_row(reader, statement, "check the store", err);
     if (rc == 1) {
         const char *finding = sqlite_column_string(statement, 0);
         health->is_intact = strcmp(finding, "ok") == 0;
@@ -247,7 +251,7 @@ static int check_integrity(struct sqlite_store *store, struct store_health *heal
             snprintf(health->problem, sizeof(health->problem), "%s", finding);
         }
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(reader, statement);
     return rc < 0 ? rc : 0;
 }
 

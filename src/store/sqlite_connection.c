@@ -273,23 +273,47 @@ int sqlite_write_cancel(struct sqlite_store *store, struct rondo_error *err)
     return end_transaction(store, 0, SQL_ROLLBACK, true, err);
 }
 
-int sqlite_read_begin(struct sqlite_store *store, enum sqlite_sql which,
-                      sqlite3_stmt **ret_statement, struct rondo_error *err)
+/** A reader that nobody uses; when all are busy, wait for one in turn. */
+static struct sqlite_connection *lock_reader(struct sqlite_store *store)
 {
-    pthread_mutex_lock(&store->reader.mutex);
-    int rc = sqlite_connection_open(&store->reader, err);
+    for (size_t i = 0; i < SQLITE_READERS; i++) {
+        if (pthread_mutex_trylock(&store->readers[i].mutex) == 0) {
+            return &store->readers[i];
+        }
+    }
+    unsigned turn = atomic_fetch_add(&store->next_reader, 1);
+    struct sqlite_connection *reader = &store->readers[turn % SQLITE_READERS];
+    pthread_mutex_lock(&reader->mutex);
+    return reader;
+}
+
+int sqlite_read_begin(struct sqlite_store *store, enum sqlite_sql which,
+                      struct sqlite_connection **ret_reader, sqlite3_stmt **ret_statement,
+                      struct rondo_error *err)
+{
+    struct sqlite_connection *first = &store->readers[0];
+    struct sqlite_connection *reader = lock_reader(store);
+    int rc = sqlite_connection_open(reader, err);
+    if (rc < 0 && reader != first) { /* no descriptor may be left for one more */
+        pthread_mutex_unlock(&reader->mutex);
+        reader = first;
+        pthread_mutex_lock(&reader->mutex);
+        rc = sqlite_connection_open(reader, err);
+    }
     if (rc == 0) {
-        rc = sqlite_statement(&store->reader, which, ret_statement, err);
+        rc = sqlite_statement(reader, which, ret_statement, err);
     }
     if (rc < 0) {
-        pthread_mutex_unlock(&store->reader.mutex);
+        pthread_mutex_unlock(&reader->mutex);
+        return rc;
     }
+    *ret_reader = reader;
     return rc;
 }
 
-void sqlite_read_end(struct sqlite_store *store, sqlite3_stmt *statement)
+void sqlite_read_end(struct sqlite_connection *reader, sqlite3_stmt *statement)
 {
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
-    pthread_mutex_unlock(&store->reader.mutex);
+    pthread_mutex_unlock(&reader->mutex);
 }

@@ -141,7 +141,8 @@ int sqlite_read_documents(struct store *base, const struct store_document_query 
     struct sqlite_store *store = (struct sqlite_store *)base;
     const struct rules_key_range range = rules_key_range(query);
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, reading_of(query), &statement, err);
+    struct sqlite_connection *reader = NULL;
+    int rc = sqlite_read_begin(store, reading_of(query), &reader, &statement, err);
     if (rc < 0) {
         return rc;
     }
@@ -153,12 +154,12 @@ int sqlite_read_documents(struct store *base, const struct store_document_query 
         sqlite_bind_string(statement, 3, range.end);
         sqlite_bind_number(statement, 4, query->limit == 0 ? -1 : (int64_t)query->limit);
     }
-    while ((rc = sqlite_step_row(&store->reader, statement, "read documents", err)) == 1) {
+    while ((rc = sqlite_step_row(reader, statement, "read documents", err)) == 1) {
         if (!give_document(statement, fn, context)) {
             rc = 0;
             break;
         }
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(reader, statement);
     return rc;
 }

@@ -105,13 +105,14 @@ int sqlite_list_runs(struct store *base, const struct store_run_query *query, st
         return 0;
     }
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, statement_of(&binding.filter), &statement, err);
+    struct sqlite_connection *reader = NULL;
+    int rc = sqlite_read_begin(store, statement_of(&binding.filter), &reader, &statement, err);
     if (rc < 0) {
         return rc;
     }
     bind_filter(statement, &binding);
     bind_place(statement, query);
-    while ((rc = sqlite_step_row(&store->reader, statement, "list runs", err)) == 1) {
+    while ((rc = sqlite_step_row(reader, statement, "list runs", err)) == 1) {
         struct store_run run;
         int64_t key;
         sqlite_read_run(statement, &run, &key);
@@ -120,7 +121,7 @@ int sqlite_list_runs(struct store *base, const struct store_run_query *query, st
             break;
         }
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(reader, statement);
     buf_fini(&binding.agents);
     return rc;
 }
@@ -147,15 +148,16 @@ int sqlite_count_runs(struct store *base, const struct store_run_query *query,
         return 0;
     }
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, SQL_RUN_COUNT, &statement, err);
+    struct sqlite_connection *reader = NULL;
+    int rc = sqlite_read_begin(store, SQL_RUN_COUNT, &reader, &statement, err);
     if (rc < 0) {
         return rc;
     }
     bind_filter(statement, &binding);
-    while ((rc = sqlite_step_row(&store->reader, statement, "count runs", err)) == 1) {
+    while ((rc = sqlite_step_row(reader, statement, "count runs", err)) == 1) {
         count_run(statement, &counts);
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(reader, statement);
     buf_fini(&binding.agents);
     if (rc == 0) {
         *ret_counts = counts;

@@ -121,8 +121,9 @@ int sqlite_read_policies(struct store *base, const char *source, uint64_t before
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
     sqlite3_stmt *statement;
+    struct sqlite_connection *reader = NULL;
     enum sqlite_sql which = source != NULL ? SQL_POLICY_READ_SOURCE : SQL_POLICY_READ_ALL;
-    int rc = sqlite_read_begin(store, which, &statement, err);
+    int rc = sqlite_read_begin(store, which, &reader, &statement, err);
     if (rc < 0) {
         return rc;
     }
@@ -130,12 +131,12 @@ int sqlite_read_policies(struct store *base, const char *source, uint64_t before
     if (source != NULL) {
         sqlite_bind_string(statement, 2, source);
     }
-    while ((rc = sqlite_step_row(&store->reader, statement, "read policies", err)) == 1) {
+    while ((rc = sqlite_step_row(reader, statement, "read policies", err)) == 1) {
         rc = give_change(store, statement, fn, context, err);
         if (rc <= 0) {
             break;
         }
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(reader, statement);
     return rc;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading. Each operation but the reading of one run's events is one statement on the reading
+ * Reading. Each operation but the reading of one run's events is one statement on a reading
  * connection, thus one consistent snapshot.
  *
  * Threads: sqlite_read_begin holds the reader's mutex until sqlite_read_end, callbacks included.
@@ -22,17 +22,18 @@ int sqlite_get_run(struct store *base, const char *run_id, struct store_run *ret
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, SQL_RUN_BY_ID, &statement, err);
+    struct sqlite_connection *connection = NULL;
+    int rc = sqlite_read_begin(store, SQL_RUN_BY_ID, &connection, &statement, err);
     if (rc < 0) {
         return rc;
     }
     sqlite_bind_string(statement, 1, run_id);
-    rc = sqlite_step_row(&store->reader, statement, "read a run", err);
+    rc = sqlite_step_row(connection, statement, "read a run", err);
     if (rc == 1) {
         int64_t key;
         sqlite_read_run(statement, ret_run, &key);
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(connection, statement);
     if (rc == 0) {
         return error_set(err, RONDO_ERR_NOT_FOUND, "there is no run %s", run_id);
     }
@@ -64,13 +65,13 @@ struct event_reader {
 };
 
 /** Give all rows of a statement. @return the number of them, or a negative code */
-static int64_t give_rows(struct event_reader *reader, sqlite3_stmt *statement, bool is_one_run,
-                         struct rondo_error *err)
+static int64_t give_rows(struct event_reader *reader, struct sqlite_connection *connection,
+                         sqlite3_stmt *statement, bool is_one_run, struct rondo_error *err)
 {
     int64_t given = 0;
     int rc = 0;
     while (!reader->is_stopped &&
-           (rc = sqlite_step_row(&reader->store->reader, statement, "read events", err)) == 1) {
+           (rc = sqlite_step_row(connection, statement, "read events", err)) == 1) {
         uint64_t seq = (uint64_t)sqlite3_column_int64(statement, 2);
         if (is_one_run && seq != reader->after + 1) {
             return error_set(err, RONDO_ERR_CORRUPT,
@@ -89,15 +90,16 @@ static int64_t read_stretch(struct event_reader *reader, const char *run_id,
                             struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(reader->store, SQL_EVENT_READ_RUN, &statement, err);
+    struct sqlite_connection *connection = NULL;
+    int rc = sqlite_read_begin(reader->store, SQL_EVENT_READ_RUN, &connection, &statement, err);
     if (rc < 0) {
         return rc;
     }
     sqlite_bind_string(statement, 1, run_id);
     sqlite_bind_unsigned(statement, 2, reader->after);
     sqlite_bind_number(statement, 3, reader->left);
-    int64_t given = give_rows(reader, statement, true, err);
-    sqlite_read_end(reader->store, statement);
+    int64_t given = give_rows(reader, connection, statement, true, err);
+    sqlite_read_end(connection, statement);
     return given;
 }
 
@@ -118,14 +120,15 @@ static int64_t read_one_run(struct event_reader *reader, const char *run_id,
 static int64_t read_all_runs(struct event_reader *reader, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(reader->store, SQL_EVENT_READ_ALL, &statement, err);
+    struct sqlite_connection *connection = NULL;
+    int rc = sqlite_read_begin(reader->store, SQL_EVENT_READ_ALL, &connection, &statement, err);
     if (rc < 0) {
         return rc;
     }
     sqlite_bind_unsigned(statement, 1, reader->after);
     sqlite_bind_number(statement, 2, reader->left);
-    int64_t given = give_rows(reader, statement, false, err);
-    sqlite_read_end(reader->store, statement);
+    int64_t given = give_rows(reader, connection, statement, false, err);
+    sqlite_read_end(connection, statement);
     return given;
 }
 
@@ -181,18 +184,19 @@ int sqlite_list_checkpoints(struct store *base, const char *run_id, store_checkp
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, SQL_CHECKPOINT_LIST, &statement, err);
+    struct sqlite_connection *connection = NULL;
+    int rc = sqlite_read_begin(store, SQL_CHECKPOINT_LIST, &connection, &statement, err);
     if (rc < 0) {
         return rc;
     }
     sqlite_bind_string(statement, 1, run_id);
-    while ((rc = sqlite_step_row(&store->reader, statement, "list checkpoints", err)) == 1) {
+    while ((rc = sqlite_step_row(connection, statement, "list checkpoints", err)) == 1) {
         if (!give_checkpoint(statement, false, fn, context)) {
             rc = 0;
             break;
         }
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(connection, statement);
     return rc;
 }
 
@@ -201,8 +205,9 @@ int sqlite_get_checkpoint(struct store *base, const char *run_id, uint64_t numbe
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
     sqlite3_stmt *statement;
+    struct sqlite_connection *connection = NULL;
     enum sqlite_sql which = number == 0 ? SQL_CHECKPOINT_NEWEST : SQL_CHECKPOINT_GET;
-    int rc = sqlite_read_begin(store, which, &statement, err);
+    int rc = sqlite_read_begin(store, which, &connection, &statement, err);
     if (rc < 0) {
         return rc;
     }
@@ -210,11 +215,11 @@ int sqlite_get_checkpoint(struct store *base, const char *run_id, uint64_t numbe
     if (number != 0) {
         sqlite_bind_unsigned(statement, 2, number);
     }
-    rc = sqlite_step_row(&store->reader, statement, "read a checkpoint", err);
+    rc = sqlite_step_row(connection, statement, "read a checkpoint", err);
     if (rc == 1) {
         give_checkpoint(statement, true, fn, context);
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(connection, statement);
     if (rc == 0) {
         return error_set(err, RONDO_ERR_NOT_FOUND, "run %s has no such checkpoint", run_id);
     }
@@ -226,13 +231,14 @@ int sqlite_read_mail(struct store *base, const char *run_id, const char *owner, 
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
     sqlite3_stmt *statement;
+    struct sqlite_connection *connection = NULL;
     enum sqlite_sql which = run_id != NULL ? SQL_LETTER_READ_RUN : SQL_LETTER_READ_OWNER;
-    int rc = sqlite_read_begin(store, which, &statement, err);
+    int rc = sqlite_read_begin(store, which, &connection, &statement, err);
     if (rc < 0) {
         return rc;
     }
     sqlite_bind_string(statement, 1, run_id != NULL ? run_id : owner);
-    while ((rc = sqlite_step_row(&store->reader, statement, "read mail", err)) == 1) {
+    while ((rc = sqlite_step_row(connection, statement, "read mail", err)) == 1) {
         const struct store_letter letter = {
             .run_id = sqlite_column_string(statement, 0),
             .id = (uint64_t)sqlite3_column_int64(statement, 1),
@@ -245,7 +251,7 @@ int sqlite_read_mail(struct store *base, const char *run_id, const char *owner, 
             break;
         }
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(connection, statement);
     return rc;
 }
 
@@ -253,14 +259,15 @@ int sqlite_last_position(struct store *base, uint64_t *ret_position, struct rond
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
     sqlite3_stmt *statement;
-    int rc = sqlite_read_begin(store, SQL_EVENT_LAST_POSITION, &statement, err);
+    struct sqlite_connection *connection = NULL;
+    int rc = sqlite_read_begin(store, SQL_EVENT_LAST_POSITION, &connection, &statement, err);
     if (rc < 0) {
         return rc;
     }
-    rc = sqlite_step_row(&store->reader, statement, "read the last position", err);
+    rc = sqlite_step_row(connection, statement, "read the last position", err);
     if (rc == 1) {
         *ret_position = (uint64_t)sqlite3_column_int64(statement, 0);
     }
-    sqlite_read_end(store, statement);
+    sqlite_read_end(connection, statement);
     return rc < 0 ? rc : 0;
 }

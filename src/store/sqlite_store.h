@@ -2,8 +2,10 @@
 /*
  * What the files of the SQLite back end share: connections, transactions, reading rows.
  *
- * Threads: a store has one connection for writing and one for reading, each behind its own mutex.
+ * Threads: a store has one connection for writing and some for reading, each behind its own mutex.
  * sqlite_write_begin/sqlite_write_end and sqlite_read_begin/sqlite_read_end take and release them.
+ * The first reader is always open; the others are opened when they are needed, that is when several
+ * threads read at the same time, as in a server.
  */
 #pragma once
 
@@ -15,6 +17,9 @@
 #include <stdatomic.h>
 
 struct sqlite_store;
+
+/** Threads that can read at the same time. */
+#define SQLITE_READERS 4
 
 struct sqlite_connection {
     struct sqlite_store *store;
@@ -34,7 +39,8 @@ struct sqlite_store {
     int busy_timeout_ms;
     atomic_bool is_poisoned; /**< an fsync failed: no more writing in this process */
     struct sqlite_connection writer;
-    struct sqlite_connection reader;
+    struct sqlite_connection readers[SQLITE_READERS];
+    atomic_uint next_reader; /**< to wait for, when all are busy */
 };
 
 /** Open the connection if it is closed. The connection's mutex is held. */
@@ -97,12 +103,13 @@ int sqlite_write_end(struct sqlite_store *store, int rc, bool must_be_durable,
 /** End a transaction without its changes, make sure of what was read in it, and unlock. */
 int sqlite_write_cancel(struct sqlite_store *store, struct rondo_error *err);
 
-/** Lock the reader and give its statement. On failure nothing is locked. */
+/** Lock a reader and give its statement. On failure nothing is locked. */
 int sqlite_read_begin(struct sqlite_store *store, enum sqlite_sql which,
-                      sqlite3_stmt **ret_statement, struct rondo_error *err);
+                      struct sqlite_connection **ret_reader, sqlite3_stmt **ret_statement,
+                      struct rondo_error *err);
 
 /** Reset the statement and unlock. */
-void sqlite_read_end(struct sqlite_store *store, sqlite3_stmt *statement);
+void sqlite_read_end(struct sqlite_connection *reader, sqlite3_stmt *statement);
 
 /** Fill a run from a row with the columns of RUN_COLUMNS. */
 void sqlite_read_run(sqlite3_stmt *statement, struct store_run *ret_run, int64_t *ret_key);

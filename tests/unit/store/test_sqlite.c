@@ -9,6 +9,7 @@
 #include "base/memory.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -253,6 +254,38 @@ static void a_missing_event_is_reported_and_not_skipped(void **state)
     store = open_store(place);
     assert_int_equal(store->ops->read_events(store, RUN_A, 0, 0, accept_event, NULL, NULL),
                      RONDO_ERR_CORRUPT);
+    store_close(store);
+}
+
+static void *read_at_the_same_time(void *context)
+{
+    struct store *store = context;
+    struct store_run run;
+    return store->ops->get_run(store, RUN_A, &run, NULL) == 0 ? store : NULL;
+}
+
+/** While an event is given: read in another thread, and wait for that. */
+static bool read_within(const struct store_event *event, void *context)
+{
+    (void)event;
+    struct store **store = context;
+    pthread_t thread;
+    void *answer = NULL;
+    assert_int_equal(pthread_create(&thread, NULL, read_at_the_same_time, *store), 0);
+    assert_int_equal(pthread_join(thread, &answer), 0);
+    assert_ptr_equal(answer, *store);
+    *store = NULL;
+    return false;
+}
+
+static void a_thread_that_reads_does_not_wait_for_one_that_reads_slowly(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_store(place);
+    test_create(store, RUN_A, "alice", false);
+    struct store *asked = store;
+    assert_int_equal(store->ops->read_events(store, NULL, 0, 1, read_within, &asked, NULL), 0);
+    assert_null(asked);
     store_close(store);
 }
 
@@ -529,6 +562,7 @@ static int test_files(void)
         PLACE_TEST(a_folder_is_refused),
         PLACE_TEST(damage_is_reported),
         PLACE_TEST(a_missing_event_is_reported_and_not_skipped),
+        PLACE_TEST(a_thread_that_reads_does_not_wait_for_one_that_reads_slowly),
         PLACE_TEST(every_older_schema_is_brought_up_to_date),
         PLACE_TEST(a_policy_text_is_stored_once_however_often_it_is_in_force),
         PLACE_TEST(a_missing_policy_text_is_reported_and_not_skipped),
