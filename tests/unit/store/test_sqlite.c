@@ -283,6 +283,7 @@ static void a_thread_that_reads_does_not_wait_for_one_that_reads_slowly(void **s
     const struct place *place = *state;
     struct store *store = open_store(place);
     test_create(store, RUN_A, "alice", false);
+    test_append(store, RUN_A, 1, "{}");
     struct store *asked = store;
     assert_int_equal(store->ops->read_events(store, NULL, 0, 1, read_within, &asked, NULL), 0);
     assert_null(asked);
