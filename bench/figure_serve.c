@@ -184,9 +184,14 @@ static void load(const struct bench *bench, const char *readers, const char *bad
     char pid[16];
     snprintf(port, sizeof(port), "%d", server.port);
     snprintf(pid, sizeof(pid), "%d", (int)server.pid);
+    char token[256];
+    const char *const make_token[] = {bench->cli, "token", "create", "reader",
+                                      "--store",  store,   NULL};
+    bench_spawn_text(make_token, token, sizeof(token));
+    token[strcspn(token, "\n")] = '\0';
     const char *const argv[] = {
-        program(bench, "bench_serve_load"), port, pid, "1000", readers, bad, role,
-        bench->is_quick ? "12" : "30",      NULL};
+        program(bench, "bench_serve_load"), port,  pid, "1000", readers, bad, role,
+        bench->is_quick ? "12" : "30",      token, NULL};
     double numbers[LOAD_NUMBERS];
     bench_spawn_numbers(argv, numbers, LOAD_NUMBERS);
     serve_end(&server, SIGKILL);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What exporting costs: the same run of an agent with a collector that answers, with one that is
- * dead, and without any. The collector is a thread that reads requests and says yes.
+ * What exporting costs: the same run of an agent with a collector that answers, with one that
+ * refuses connections, with one that is a black hole, and without any. The collector is a thread
+ * that reads requests and says yes. The time of the iterations is that of the journal, from the
+ * beginning of the run to its end; what the process takes beyond it is the start and the wait for
+ * the collector.
  */
 #include "measure.h"
 
@@ -63,12 +66,32 @@ static void answer_all(struct collector *collector, int fd)
     }
 }
 
+struct guest {
+    struct collector *collector;
+    int fd;
+};
+
+static void *serve_guest(void *context)
+{
+    struct guest *guest = context;
+    answer_all(guest->collector, guest->fd);
+    close(guest->fd);
+    free(guest);
+    return NULL;
+}
+
 static void *collect(void *context)
 {
     struct collector *collector = context;
     for (int fd; (fd = accept(collector->fd, NULL, NULL)) >= 0;) {
-        answer_all(collector, fd);
-        close(fd);
+        struct guest *guest = malloc(sizeof(*guest));
+        pthread_t thread;
+        if (guest == NULL) {
+            bench_die("out of memory");
+        }
+        *guest = (struct guest){collector, fd};
+        pthread_create(&thread, NULL, serve_guest, guest);
+        pthread_detach(thread);
     }
     return NULL;
 }
@@ -115,8 +138,46 @@ static void write_agent(const struct bench *bench)
         "{\"text\":\"Going on.\",\"usage\":{\"input\":100,\"output\":5},\"forever\":true}\n");
 }
 
-/** Time of a whole run, microseconds. */
-static double run_us(const struct bench *bench, const char *endpoint)
+/** A port whose queue of connections is full: whoever comes hears nothing. For ever open. */
+static int dig_black_hole(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, len) != 0 || listen(fd, 0) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &len) != 0) {
+        bench_die("no black hole");
+    }
+    for (int i = 0; i < 8; i++) {
+        int filler = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)connect(filler, (struct sockaddr *)&address, sizeof(address));
+    }
+    return ntohs(address.sin_port);
+}
+
+/** One kind of collector. */
+struct case_of {
+    char endpoint[64]; /* "" = none */
+    struct samples iteration_us;
+    struct samples rest_ms;
+};
+
+/** How long the only run of a store took by its journal, ms. */
+static double journal_ms(const struct bench *bench, const char *store)
+{
+    static char text[65536];
+    const char *const argv[] = {bench->cli, "runs", "--json", "--store", store, NULL};
+    bench_spawn_text(argv, text, sizeof(text));
+    const char *created = strstr(text, "\"created\":\"");
+    const char *ended = strstr(text, "\"ended\":\"");
+    if (created == NULL || ended == NULL) {
+        bench_die("no run in the store: %.300s", text);
+    }
+    return bench_time_ms(ended + strlen("\"ended\":\"")) -
+           bench_time_ms(created + strlen("\"created\":\""));
+}
+
+static void execute(const struct bench *bench, struct case_of *of)
 {
     const char *store = bench_path(bench, "telemetry.db");
     const char *role = bench_path(bench, "thinker.yaml");
@@ -130,26 +191,43 @@ static double run_us(const struct bench *bench, const char *endpoint)
         store,
         NULL};
     bench_remove_store(store);
-    if (endpoint == NULL) {
-        unsetenv("OTEL_EXPORTER_OTLP_ENDPOINT");
-    } else {
-        setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint, 1);
+    if (of->endpoint[0] != '\0') {
+        setenv("OTEL_EXPORTER_OTLP_ENDPOINT", of->endpoint, 1);
     }
-    double took = bench_spawn_us(argv);
+    double took_ms = bench_spawn_us(argv) / 1e3;
     unsetenv("OTEL_EXPORTER_OTLP_ENDPOINT");
-    return took;
+    double run_ms = journal_ms(bench, store);
+    samples_add(&of->iteration_us, run_ms * 1e3 / strtod(ITERATIONS, NULL));
+    samples_add(&of->rest_ms, took_ms - run_ms);
 }
 
-static void add_row(struct bench *bench, const char *name, struct samples *ours,
-                    struct samples *bare)
+static void add_row(struct bench *bench, const struct row *head, const struct samples *ours,
+                    const struct samples *bare)
 {
-    bench_row(bench,
-              &(struct row){.name = name,
-                            .floor_name = "without an exporter",
-                            .unit = "ms",
-                            .goal_kind = GOAL_RATIO_MAX,
-                            .goal = 1.1},
-              ours, bare);
+    struct samples figure = {0};
+    struct samples floor = {0};
+    samples_copy(&figure, ours);
+    samples_copy(&floor, bare);
+    bench_row(bench, head, &figure, &floor);
+}
+
+static void add_rows(struct bench *bench, const char *name, const char *rest_name,
+                     const struct case_of *of, const struct case_of *without)
+{
+    add_row(bench,
+            &(struct row){.name = name,
+                          .floor_name = "without an exporter",
+                          .unit = "us",
+                          .goal_kind = GOAL_RATIO_MAX,
+                          .goal = 1.1},
+            &of->iteration_us, &without->iteration_us);
+    add_row(bench,
+            &(struct row){.name = rest_name,
+                          .floor_name = "without an exporter",
+                          .unit = "ms",
+                          .goal_kind = GOAL_EXCESS_MAX,
+                          .goal = 1000},
+            &of->rest_ms, &without->rest_ms);
 }
 
 void figure_telemetry(struct bench *bench)
@@ -158,26 +236,33 @@ void figure_telemetry(struct bench *bench)
         return;
     }
     struct collector collector = {0};
-    char alive[64];
-    char dead[64];
+    struct case_of without = {0};
+    struct case_of alive = {0};
+    struct case_of dead = {0};
+    struct case_of hole = {0};
     collector_start(&collector);
-    snprintf(alive, sizeof(alive), "http://127.0.0.1:%d", collector.port);
-    snprintf(dead, sizeof(dead), "http://127.0.0.1:1");
+    snprintf(alive.endpoint, sizeof(alive.endpoint), "http://127.0.0.1:%d", collector.port);
+    snprintf(dead.endpoint, sizeof(dead.endpoint), "http://127.0.0.1:1");
+    snprintf(hole.endpoint, sizeof(hole.endpoint), "http://127.0.0.1:%d", dig_black_hole());
     write_agent(bench);
-    struct samples on = {0};
-    struct samples off = {0};
-    struct samples off_again = {0};
-    struct samples broken = {0};
     for (size_t round = 0; round < bench_rounds(bench, 15); round++) {
-        samples_add(&on, run_us(bench, alive) / 1e3);
-        samples_add(&off, run_us(bench, NULL) / 1e3);
-        samples_add(&broken, run_us(bench, dead) / 1e3);
-        samples_add(&off_again, run_us(bench, NULL) / 1e3);
+        execute(bench, &without);
+        execute(bench, &alive);
+        execute(bench, &dead);
+        execute(bench, &hole);
     }
     if (atomic_load(&collector.requests) == 0) {
         bench_die("nothing was exported");
     }
     collector_end(&collector);
-    add_row(bench, ITERATIONS " iterations, exporting", &on, &off);
-    add_row(bench, ITERATIONS " iterations, the collector is dead", &broken, &off_again);
+    add_rows(bench, "iteration, exporting", "start and end of such a command", &alive, &without);
+    add_rows(bench, "iteration, the collector refuses", "start and end of such a command", &dead,
+             &without);
+    add_rows(bench, "iteration, the collector is a black hole", "start and end of such a command",
+             &hole, &without);
+    struct case_of *cases[] = {&without, &alive, &dead, &hole};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        samples_fini(&cases[i]->iteration_us);
+        samples_fini(&cases[i]->rest_ms);
+    }
 }

@@ -2,7 +2,7 @@
 /*
  * Helper: many loops in one server, and readers of their events.
  *
- *   bench_serve_load PORT PID LOOPS READERS BAD ROLE SECONDS
+ *   bench_serve_load PORT PID LOOPS READERS BAD ROLE SECONDS TOKEN
  *
  * Starts so many runs of a role that does not end by itself, opens the readers (one in ten follows
  * all runs, one in ten the table of runs, the others one run each) and so many bad readers of all
@@ -75,6 +75,7 @@ struct load {
     size_t reader_count;
     size_t bad_count; /* of each kind */
     const char *role;
+    const char *token; /* of the readers, as those of other machines have one */
     char (*ids)[ID_BYTES];
     _Atomic size_t next;
     double from_ms; /* the window; wall clock */
@@ -91,32 +92,6 @@ static double wall_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static double number(const char *digits, size_t count)
-{
-    double value = 0;
-    for (size_t i = 0; i < count; i++) {
-        value = value * 10 + (digits[i] - '0');
-    }
-    return value;
-}
-
-/** "2026-11-21T14:25:58.562Z" in ms; the day is looked up once. */
-static double parse_time(const char *text)
-{
-    static char day[11];
-    static double day_ms;
-    if (strncmp(text, day, 10) != 0) {
-        struct tm parts = {0};
-        snprintf(day, sizeof(day), "%.10s", text);
-        if (strptime(day, "%Y-%m-%d", &parts) == NULL) {
-            bench_die("no time: %.30s", text);
-        }
-        day_ms = (double)timegm(&parts) * 1e3;
-    }
-    return day_ms + number(text + 11, 2) * 3600e3 + number(text + 14, 2) * 60e3 +
-           number(text + 17, 2) * 1e3 + number(text + 20, 3);
-}
-
 /* ---- Readers. -------------------------------------------------------------------------------- */
 
 static void take_line(const struct load *load, struct reader *reader, double now)
@@ -126,7 +101,7 @@ static void take_line(const struct load *load, struct reader *reader, double now
         return;
     }
     const char *time = strstr(reader->line, key);
-    double committed = time == NULL ? 0 : parse_time(time + sizeof(key) - 1);
+    double committed = time == NULL ? 0 : bench_time_ms(time + sizeof(key) - 1);
     if (committed >= load->from_ms && committed < load->until_ms) {
         samples_add(&latencies, now - committed);
         reader->event_count++;
@@ -230,7 +205,7 @@ static struct reader *open_readers(const struct load *load, int epoll)
                  : readers[i].kind == READS_TABLE ? "/v1/stream%.0s"
                                                   : "/v1/runs/%s/events",
                  load->ids[i % load->loop_count]);
-        readers[i].fd = serve_stream(load->port, path);
+        readers[i].fd = serve_stream(load->port, path, load->token);
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &readers[i]};
         epoll_ctl(epoll, EPOLL_CTL_ADD, readers[i].fd, &event);
     }
@@ -240,7 +215,7 @@ static struct reader *open_readers(const struct load *load, int epoll)
 static void open_sleepers(const struct load *load)
 {
     for (size_t i = 0; i < load->bad_count; i++) {
-        (void)serve_stream(load->port, "/v1/events"); /* until this program ends */
+        (void)serve_stream(load->port, "/v1/events", load->token); /* until this program ends */
     }
 }
 
@@ -254,7 +229,7 @@ static void *come_and_vanish(void *context)
     int *fds = calloc(load->bad_count + 1, sizeof(*fds));
     while (wall_ms() < load->until_ms) {
         for (size_t i = 0; i < load->bad_count; i++) {
-            fds[i] = serve_stream(load->port, "/v1/events?after=0");
+            fds[i] = serve_stream(load->port, "/v1/events?after=0", load->token);
         }
         nanosleep(&stay, NULL);
         for (size_t i = 0; i < load->bad_count; i++) {
@@ -327,7 +302,7 @@ static void note(const struct load *load, struct pace *paces, struct journal *jo
                  const char *row)
 {
     const char *time = strstr(row, "\"time\":\"");
-    double committed = parse_time(time + 8);
+    double committed = bench_time_ms(time + 8);
     if (committed < load->from_ms || committed >= load->until_ms) {
         return;
     }
@@ -424,8 +399,8 @@ static void *oversleep(void *context)
 
 int main(int argc, char **argv)
 {
-    if (argc != 8) {
-        bench_die("usage: bench_serve_load PORT PID LOOPS READERS BAD ROLE SECONDS");
+    if (argc != 9) {
+        bench_die("usage: bench_serve_load PORT PID LOOPS READERS BAD ROLE SECONDS TOKEN");
     }
     struct load load = {
         .port = (int)strtol(argv[1], NULL, 10),
@@ -434,6 +409,7 @@ int main(int argc, char **argv)
         .reader_count = strtoul(argv[4], NULL, 10),
         .bad_count = strtoul(argv[5], NULL, 10),
         .role = argv[6],
+        .token = argv[8],
         .from_ms = 1e300,
     };
     struct rlimit files = {.rlim_cur = 4096, .rlim_max = 4096};

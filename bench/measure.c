@@ -215,3 +215,28 @@ double bench_spawn_number(const char *const *argv)
     bench_spawn_numbers(argv, &number, 1);
     return number;
 }
+
+static double number(const char *digits, size_t count)
+{
+    double value = 0;
+    for (size_t i = 0; i < count; i++) {
+        value = value * 10 + (digits[i] - '0');
+    }
+    return value;
+}
+
+double bench_time_ms(const char *text)
+{
+    static char day[11];
+    static double day_ms;
+    if (strncmp(text, day, 10) != 0) {
+        struct tm parts = {0};
+        snprintf(day, sizeof(day), "%.10s", text);
+        if (strptime(day, "%Y-%m-%d", &parts) == NULL) {
+            bench_die("no time: %.30s", text);
+        }
+        day_ms = (double)timegm(&parts) * 1e3;
+    }
+    return day_ms + number(text + 11, 2) * 3600e3 + number(text + 14, 2) * 60e3 +
+           number(text + 17, 2) * 1e3 + number(text + 20, 3);
+}

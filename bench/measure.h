@@ -42,6 +42,9 @@ double status_kib_of(const char *path, const char *key);
 /** CLOCK_MONOTONIC in microseconds. */
 double now_us(void);
 
+/** "2026-11-21T14:25:58.562Z" in ms since 1970; the day is looked up once. */
+double bench_time_ms(const char *text);
+
 /** What a goal is compared with. */
 enum goal {
     GOAL_NONE,       /**< for information */

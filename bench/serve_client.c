@@ -80,13 +80,14 @@ int serve_connect(int port)
 }
 
 static void send_request(int fd, const char *method, const char *path, const char *body,
-                         const char *accept)
+                         const char *accept, const char *token)
 {
     char head[2048];
     int len = snprintf(head, sizeof(head),
-                       "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: %s\r\n"
+                       "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: %s\r\n%s%s%s"
                        "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-                       method, path, accept, strlen(body));
+                       method, path, accept, token[0] == '\0' ? "" : "Authorization: Bearer ",
+                       token, token[0] == '\0' ? "" : "\r\n", strlen(body));
     if (send(fd, head, (size_t)len, MSG_NOSIGNAL) != len ||
         send(fd, body, strlen(body), MSG_NOSIGNAL) != (ssize_t)strlen(body)) {
         bench_die("the server does not take a request");
@@ -117,7 +118,7 @@ int serve_ask_on(int fd, const char *method, const char *path, const char *body,
 {
     char dropped[4096];
     size_t head;
-    send_request(fd, method, path, body == NULL ? "" : body, "application/json");
+    send_request(fd, method, path, body == NULL ? "" : body, "application/json", "");
     size_t len = read_head(fd, ret_body, size, &head);
     const char *length = strcasestr(ret_body, "\ncontent-length:");
     if (strncmp(ret_body, "HTTP/1.1 ", 9) != 0 || length == NULL) {
@@ -192,10 +193,10 @@ size_t serve_descriptors(pid_t pid)
     return count < 2 ? 0 : count - 2; /* "." and ".." */
 }
 
-int serve_stream(int port, const char *path)
+int serve_stream(int port, const char *path, const char *token)
 {
     int fd = serve_connect(port);
-    send_request(fd, "GET", path, "", "text/event-stream");
+    send_request(fd, "GET", path, "", "text/event-stream", token);
     if (fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
         bench_die("fcntl: %s", strerror(errno));
     }

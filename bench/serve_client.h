@@ -40,5 +40,6 @@ double serve_status_kib(pid_t pid, const char *key);
 /** Number of descriptors that a process has open. */
 size_t serve_descriptors(pid_t pid);
 
-/** Open a connection and ask for a stream. @return the socket, non-blocking */
-int serve_stream(int port, const char *path);
+/** Open a connection and ask for a stream. @param token "" = none @return the socket, non-blocking
+ */
+int serve_stream(int port, const char *path, const char *token);
