@@ -94,7 +94,7 @@ static bool read_selection(struct call *call, struct selection *ret_selection)
 static void stream(struct call *call, const char *run_id, int64_t by_default)
 {
     struct selection selection;
-    struct hub_filter filter = {.run_id = run_id};
+    struct hub_filter filter = {.run_id = run_id, .token = call->grant.digest};
     if (read_selection(call, &selection) && read_after(call, by_default, &filter.after)) {
         filter.types = (const char *const *)selection.types;
         filter.agents =
@@ -107,7 +107,8 @@ static void stream(struct call *call, const char *run_id, int64_t by_default)
 
 void handle_stream(struct call *call)
 {
-    struct hub_filter filter = {.agents = (const char *const *)call->grant.agents};
+    struct hub_filter filter = {.agents = (const char *const *)call->grant.agents,
+                                .token = call->grant.digest};
     if (!wants_stream(call)) {
         call_problem(call, PROBLEM_MALFORMED, "this is a stream: send `Accept: text/event-stream`");
     } else if (read_after(call, -1, &filter.after)) {

@@ -45,7 +45,9 @@ struct hub_filter {
     const char *run_id;        /**< one run: ids of frames are seqs; NULL = all: positions */
     const char *const *agents; /**< NULL-terminated; NULL = all */
     const char *const *types;  /**< NULL-terminated; NULL = all */
-    int64_t after;             /**< id of the last frame seen; -1 = begin with what comes now */
+    const char *token; /**< digest of the caller's token: the stream ends when that counts no more;
+                            "" or NULL = no token */
+    int64_t after;     /**< id of the last frame seen; -1 = begin with what comes now */
 };
 
 /** Answer an exchange with a stream of events. Adds its Content-Type; other headers before. */

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/cancel.h"
+#include "base/digest.h"
 #include "journal/reader.h"
 #include "server/hub.h"
 
@@ -150,6 +151,8 @@ struct hub_stream {
     uint64_t counts_version; /**< that were sent */
 
     /* Only of the thread that reads: */
+    char token[DIGEST_HEX_SIZE]; /**< digest; "" = none */
+    int64_t checked_ns;          /**< when it was looked up last */
     bool is_greeted;
     bool is_over;
     struct hub_frame *frames; /**< taken from the store: HUB_BACKFILL_EVENTS; NULL when live */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "server/hub_internal.h"
+#include "server/token.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -212,6 +213,19 @@ static void greet(struct hub_stream *stream)
     stream->head_len = (size_t)len;
 }
 
+/** Whether who asked for the stream may still see it. A silent one is asked with its heartbeat. */
+static bool is_allowed(struct hub_stream *stream)
+{
+    int64_t now_ns = clock_monotonic(clock_system());
+    if (stream->token[0] == '\0' ||
+        now_ns - stream->checked_ns < stream->hub->options.heartbeat_ns) {
+        return true;
+    }
+    stream->checked_ns = now_ns;
+    return token_still_counts(writer_store(stream->hub->options.writer), stream->token,
+                              clock_now(clock_system()));
+}
+
 /** What comes before events: the greeting, the farewell. @return 1 = a frame, -1 = the end, or 0 */
 static int take_formalities(struct hub_stream *stream)
 {
@@ -220,7 +234,7 @@ static int take_formalities(struct hub_stream *stream)
         greet(stream);
         return 1;
     }
-    if (stream->is_over) {
+    if (stream->is_over || !is_allowed(stream)) {
         return -1;
     }
     pthread_mutex_lock(&stream->hub->lock);
@@ -448,6 +462,9 @@ void hub_stream_open(struct hub *hub, struct http_exchange *exchange,
     stream->agents = copy_list(filter->agents);
     stream->types = copy_list(filter->types);
     stream->wrote_ns = clock_monotonic(clock_system());
+    stream->checked_ns = stream->wrote_ns;
+    snprintf(stream->token, sizeof(stream->token), "%s",
+             filter->token == NULL ? "" : filter->token);
     http_exchange_add_header(exchange, "Content-Type", "text/event-stream");
     http_exchange_add_header(exchange, "X-Accel-Buffering", "no");
     struct http_stream_source source = {

@@ -360,6 +360,24 @@ static void read_grant(struct json_object *token, struct token_grant *grant)
     }
 }
 
+static bool is_over(struct json_object *token, int64_t now_ns)
+{
+    int64_t expires_ns = json_get_int(token, "expires_ns", 1);
+    return expires_ns != 0 && expires_ns <= now_ns;
+}
+
+bool token_still_counts(struct store *store, const char *digest, int64_t now_ns)
+{
+    struct copied found = {0};
+    if (get(store, COLLECTION, digest, &found, NULL) < 0) {
+        return true;
+    }
+    auto_free char *data = found.data;
+    auto_json struct json_object *object = NULL;
+    return data != NULL && json_parse(data, found.len, &object, NULL) == 0 &&
+           !is_over(object, now_ns);
+}
+
 int token_check(struct store *store, const char *token, int64_t now_ns,
                 struct token_grant *ret_grant, struct rondo_error *err)
 {
@@ -382,13 +400,13 @@ int token_check(struct store *store, const char *token, int64_t now_ns,
     if (r < 0) {
         return r;
     }
-    int64_t expires_ns = json_get_int(object, "expires_ns", 1);
-    bool is_over = expires_ns != 0 && expires_ns <= now_ns;
-    if (is_over || !token_scope_from_name(json_get_string(object, "scope", ""), &scope)) {
+    if (is_over(object, now_ns) ||
+        !token_scope_from_name(json_get_string(object, "scope", ""), &scope)) {
         return 0;
     }
     read_grant(object, ret_grant);
     ret_grant->scope = scope;
+    memcpy(ret_grant->digest, hex, sizeof(hex));
     note_use(store, hex, now_ns);
     return 0;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/digest.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct token_grant {
     enum token_scope scope;
     char name[TOKEN_NAME_LEN + 1]; /**< for journals: "token NAME", "local user NAME" */
     char **agents;                 /**< NULL-terminated; NULL = all agents */
+    char digest[DIGEST_HEX_SIZE];  /**< of the token, for token_still_counts; "" without one */
 };
 void token_grant_fini(struct token_grant *grant);
 /** Whether a grant reaches an agent. */
@@ -57,3 +59,10 @@ int token_list(struct store *store, struct buf *ret_json, struct rondo_error *er
  */
 int token_check(struct store *store, const char *token, int64_t now_ns,
                 struct token_grant *ret_grant, struct rondo_error *err);
+
+/**
+ * Whether a token that was let in is still to be heard: neither revoked nor over. When the store
+ * cannot be read it is.
+ * @param digest of its grant
+ */
+bool token_still_counts(struct store *store, const char *digest, int64_t now_ns);

@@ -92,6 +92,7 @@ static inline void stream(void *context, struct http_exchange *exchange)
         .run_id = http_exchange_query(exchange, "run"),
         .agents = agent_text == NULL ? NULL : split(agent_text, agents),
         .types = type_text == NULL ? NULL : split(type_text, types),
+        .token = http_exchange_query(exchange, "token"),
         .after = after == NULL ? -1 : strtoll(after, NULL, 10),
     };
     if (strcmp(http_exchange_path(exchange), "/table") == 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Streams of events: each event once and in order, from the store, live, and in between. */
 #include "hub_world.h"
+#include "server/token.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -354,6 +355,51 @@ static void test_a_silent_stream_shows_that_it_lives(void **state)
     end(world);
 }
 
+/** Open a silent stream of a token that counts. */
+static void open_with_token(struct world *world, const char *path, const char *name,
+                            int64_t expires_ns, struct reader *ret_reader)
+{
+    char token[TOKEN_SIZE];
+    char target[160];
+    struct token_grant grant;
+    assert_int_equal(token_create(world->store, name, TOKEN_READ, NULL, expires_ns, token, NULL),
+                     0);
+    assert_int_equal(token_check(world->store, token, clock_now(clock_system()), &grant, NULL), 0);
+    assert_int_equal(strlen(grant.digest), DIGEST_HEX_SIZE - 1);
+    snprintf(target, sizeof(target), "%s?token=%s", path, grant.digest);
+    open_reader(world, target, -1, ret_reader);
+    token_grant_fini(&grant);
+}
+
+static void test_a_stream_ends_with_its_token(void **state)
+{
+    (void)state;
+    struct world *world = begin_with((struct hub_options){.heartbeat_ns = 50 * NS_PER_MS}, 0);
+    struct reader events;
+    struct reader table;
+    struct reader short_lived;
+    struct reader other;
+    open_with_token(world, "/events", "revoked", 0, &events);
+    open_with_token(world, "/table", "revoked-too", 0, &table);
+    open_with_token(world, "/events", "other", 0, &other);
+    open_with_token(world, "/events", "over", clock_now(clock_system()) + 300 * NS_PER_MS,
+                    &short_lived);
+    assert_int_equal(token_revoke(world->store, "revoked", NULL), 0);
+    assert_int_equal(token_revoke(world->store, "revoked-too", NULL), 0);
+    struct reader *ended[] = {&events, &table, &short_lived};
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(http_raw_read_until(ended[i]->fd, &ended[i]->bytes, "\r\n0\r\n\r\n",
+                                        HTTP_RAW_PATIENCE_NS));
+        close_reader(ended[i]);
+    }
+    size_t seen = other.bytes.len;
+    while (other.bytes.len == seen) { /* it goes on */
+        assert_false(http_raw_read_all(other.fd, &other.bytes, 20 * NS_PER_MS));
+    }
+    close_reader(&other);
+    end(world);
+}
+
 static void test_draining_tells_streams_to_come_back(void **state)
 {
     (void)state;
@@ -432,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss),
         cmocka_unit_test(test_a_server_that_begins_again_goes_on_where_the_reader_was),
         cmocka_unit_test(test_a_silent_stream_shows_that_it_lives),
+        cmocka_unit_test(test_a_stream_ends_with_its_token),
         cmocka_unit_test(test_draining_tells_streams_to_come_back),
         cmocka_unit_test(test_line_ends_in_json_do_not_end_the_frame),
         cmocka_unit_test(test_two_hundred_readers_of_many_runs_get_their_own),
