@@ -12,6 +12,7 @@
 #include "cli/report.h"
 #include "cli/run_execute.h"
 #include "cli/signals.h"
+#include "cli/telemetry_hook.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,8 +128,11 @@ static int finish(struct chat *chat, int turn, struct rondo_error *err)
 }
 
 int chat_execute(struct session *session, struct loop *loop, const struct run_values *values,
-                 struct run_agent *agent)
+                 uint64_t after, struct run_agent *agent)
 {
+    char run_id[ID_SIZE];
+    memcpy(run_id, loop_run_id(loop), sizeof(run_id));
+    struct telemetry *telemetry = telemetry_hook_start(session, run_id, after);
     struct chat chat = {
         .session = session,
         .loop = loop,
@@ -146,5 +150,7 @@ int chat_execute(struct session *session, struct loop *loop, const struct run_va
     }
     signals_end();
     line_input_fini(&input);
-    return finish(&chat, turn, &err);
+    int exit_code = finish(&chat, turn, &err);
+    telemetry_hook_stop(telemetry);
+    return exit_code;
 }

@@ -7,8 +7,9 @@
 /**
  * Talk until the input ends. Then the run is parked, so that `rondo resume` goes on with it.
  * @param loop  freed
+ * @param after events up to this one were there before
  * @param agent opened for it, mode AGENT_CHAT
  * @return exit code
  */
 int chat_execute(struct session *session, struct loop *loop, const struct run_values *values,
-                 struct run_agent *agent);
+                 uint64_t after, struct run_agent *agent);

@@ -67,7 +67,7 @@ static int execute(const struct resuming *resuming, struct loop *loop,
                        opening->from_checkpoint > 0 ? "the newest intact one" : "an empty state");
     }
     bool is_chat = agent != NULL && run_agent_mode(agent) == AGENT_CHAT;
-    int exit_code = is_chat ? chat_execute(session, loop, values, agent)
+    int exit_code = is_chat ? chat_execute(session, loop, values, run.last_seq, agent)
                             : run_execute(session, loop, values, run.last_seq, opening, agent);
     run_agent_free(agent);
     return exit_code;

@@ -33,7 +33,7 @@ static int start(struct session *session, const struct role_values *values,
         return report_error_as(&err, values->run.wants_json != 0);
     }
     bool is_chat = run_agent_mode(agent) == AGENT_CHAT;
-    return is_chat ? chat_execute(session, loop, &values->run, agent)
+    return is_chat ? chat_execute(session, loop, &values->run, 0, agent)
                    : run_execute(session, loop, &values->run, 0, NULL, agent);
 }
 

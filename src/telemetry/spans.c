@@ -295,7 +295,11 @@ static void end_former(struct spans *spans, struct span_run *run, const struct j
     bool is_dead = is_dead_owner(run, event);
     int64_t end_ns = event->alive_ns > run->last_ns ? event->alive_ns : run->last_ns;
     end_ns = end_ns > event->time_ns ? event->time_ns : end_ns;
+    bool was_replaying = spans->is_replaying;
+    bool was_sent = !is_dead && event->seq > 0 && event->seq - 1 <= spans->options.sent_until;
+    spans->is_replaying = was_replaying || was_sent;
     end_execution(spans, run, end_ns, is_dead ? "interrupted" : "parked", is_dead);
+    spans->is_replaying = was_replaying;
 }
 
 static void run_claimed(struct spans *spans, struct span_run *run,

@@ -40,6 +40,8 @@ struct spans_options {
     const struct otel_environment *environment; /**< what is sampled and shown; borrowed */
     const struct redact *redact;                /**< for content; borrowed; NULL = shapes only */
     size_t max_runs;                            /**< 0 = SPANS_MAX_RUNS */
+    uint64_t sent_until; /**< of one run: an execution that was given up in good order up to this
+                              event was sent by its own process; 0 = none was */
 };
 
 /** Never NULL; spans_free(). */

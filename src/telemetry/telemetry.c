@@ -56,6 +56,7 @@ struct telemetry {
     uint64_t batch_spans;
     int64_t batch_since_ns; /* monotonic */
     uint64_t at;            /* seq or position read last */
+    uint64_t sent_until;    /* of one run: by the process that had it before */
     uint64_t saved;         /* what the store knows of it */
     int64_t saved_ns;
     int64_t renewed_ns;
@@ -329,6 +330,7 @@ static void open_spans(struct telemetry *telemetry)
         .context = telemetry,
         .environment = &telemetry->environment,
         .redact = telemetry->redact,
+        .sent_until = telemetry->sent_until,
     };
     telemetry->spans = spans_new(&spans);
 }
@@ -591,20 +593,28 @@ static int start_thread(struct telemetry *telemetry, struct rondo_error *err)
                                         "cannot start the thread of telemetry");
 }
 
-/** A process that died may have left events unsent. */
-static uint64_t first_event(const struct telemetry_options *options)
+/** How far the process that had the run before has sent it; 0 = nobody did. */
+static uint64_t sent_before(const struct telemetry_options *options)
 {
-    uint64_t sent = options->run_id == NULL || options->after == 0
-                        ? 0
-                        : exporter_read_run(writer_store(options->writer), options->run_id);
-    return sent > 0 && sent < options->after ? sent : options->after;
+    return options->run_id == NULL || options->after == 0
+               ? 0
+               : exporter_read_run(writer_store(options->writer), options->run_id);
+}
+
+/** A process that died may have left events unsent. */
+static uint64_t first_event(const struct telemetry *telemetry)
+{
+    uint64_t after = telemetry->options.after;
+    uint64_t sent = telemetry->sent_until;
+    return sent > 0 && sent < after ? sent : after;
 }
 
 static void prepare(struct telemetry *telemetry, const char *const *envp)
 {
     const struct telemetry_options *options = &telemetry->options;
     telemetry->run_id = memory_dup_string(options->run_id);
-    telemetry->at = telemetry->saved = first_event(options);
+    telemetry->sent_until = sent_before(options);
+    telemetry->at = telemetry->saved = first_event(telemetry);
     telemetry->redact = redact_new(envp);
     open_spans(telemetry);
     if (options->metrics == NULL && telemetry->environment.metrics.is_on) {

@@ -241,6 +241,27 @@ await check("names of the GenAI conventions are theirs", async () => {
   }
 });
 
+await check("a conversation is exported, too, and goes on in a span that links to it", async () => {
+  const { url, bodies } = await collector();
+  const where = store();
+  const folder = path.dirname(where);
+  fs.writeFileSync(path.join(folder, "turns.jsonl"), '{"text": "Hello."}\n'.repeat(3));
+  const role = path.join(folder, "role.yaml");
+  fs.writeFileSync(role, "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: talker}\nspec:\n  role: You talk.\n  model: {provider: scripted, name: turns.jsonl}\n");
+  const options = { cwd: folder, env: environment(url) };
+  const begun = await run(rondo, ["run", role, "-i", "--store", where, "-q"], { ...options, input: "hi\nhow are you\n" });
+  assert.equal(begun.code, 0, begun.err);
+  const of = (name) => spans_of(bodies).filter((span) => span.name.startsWith(name));
+  assert.equal(of("chat ").length, 2);
+  assert.equal(of("invoke_agent talker").length, 1);
+  const resumed = await run(rondo, ["resume", "last", "--store", where, "-q"], { ...options, input: "go on\n" });
+  assert.equal(resumed.code, 0, resumed.err);
+  assert.equal(of("chat ").length, 3);
+  const [first, second] = of("invoke_agent talker");
+  assert.equal(second.links[0].spanId, first.spanId);
+  assert.equal(second.traceId, first.traceId);
+});
+
 await check("without being asked for, no content is sent", async () => {
   const { url, bodies } = await collector();
   await agent(url);
