@@ -15,6 +15,7 @@
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
+#include "cli/text.h"
 #include "cli/view.h"
 #include "journal/reader.h"
 
@@ -165,6 +166,8 @@ static bool is_shown_live(const struct journal_entry *entry)
         [JOURNAL_GATE_DENIED] = true,      [JOURNAL_ITERATION_INTERRUPTED] = true,
         [JOURNAL_FINISH_REJECTED] = true,  [JOURNAL_CHECKPOINT_CORRUPT] = true,
         [JOURNAL_STORAGE_DEGRADED] = true, [JOURNAL_NOTE] = true,
+        [JOURNAL_LIMIT_WARNING] = true,    [JOURNAL_POLICY_CHANGED] = true,
+        [JOURNAL_POLICY_REFUSED] = true,
     };
     return entry->is_known && is_shown[entry->event.type];
 }
@@ -172,13 +175,16 @@ static bool is_shown_live(const struct journal_entry *entry)
 static void add_event_text(struct display *display, const struct journal_entry *entry)
 {
     bool is_warning = event_is_warning(entry);
-    buf_append_string(&display->permanent, "  ");
-    buf_append_string(&display->permanent,
-                      style_begin(&display->style, is_warning ? COLOUR_RED : COLOUR_DIM));
-    buf_append_string(&display->permanent, is_warning ? "warning: " : "");
+    bool is_near = entry->event.type == JOURNAL_LIMIT_WARNING;
+    enum colour colour = is_near ? COLOUR_YELLOW : is_warning ? COLOUR_RED : COLOUR_DIM;
+    auto_buf struct buf text = {0};
     struct style plain = display->style;
     plain.has_colour = false;
-    event_text(entry, &plain, &display->permanent);
+    buf_append_string(&text, is_warning ? "warning: " : "");
+    event_text(entry, &plain, &text);
+    buf_append_string(&display->permanent, "  ");
+    buf_append_string(&display->permanent, style_begin(&display->style, colour));
+    text_wrap(buf_string(&text), 4, style_columns(stderr, DEFAULT_COLUMNS), 2, &display->permanent);
     buf_append_string(&display->permanent, style_end(&display->style));
     buf_append_string(&display->permanent, "\n");
 }

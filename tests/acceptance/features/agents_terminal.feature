@@ -144,3 +144,12 @@ Feature: Agents on a terminal
     When I run `rondo run role.yaml -p x -a` on a terminal, and press Ctrl-C when the model has been asked
     Then the exit code is 130
     And the terminal shows "rondo resume"
+
+  Scenario: A run on a terminal says that it comes near a limit
+    Given a worker
+      """
+      exit 0
+      """
+    When I run `rondo loop --max-iterations 5 -- ./worker.sh` on a terminal
+    Then the exit code is 5
+    And the terminal shows "warning: near a limit: 4 of 5 iterations, 1 left"
