@@ -6,6 +6,9 @@ import http from "node:http";
 import { Webhook } from "standardwebhooks";
 import { Server, at_end, check, nothing, until } from "./support.mjs";
 
+/** In place of a status: no answer. */
+const NEVER = 0;
+
 /** Keeps requests with their raw bodies; `statuses` are given one after the other, then 204. */
 async function receiver() {
   const taken = { requests: [], statuses: [] };
@@ -15,6 +18,9 @@ async function receiver() {
     request.on("end", () => {
       const status = taken.statuses.shift() ?? 204;
       taken.requests.push({ status, headers: request.headers, body: Buffer.concat(pieces).toString() });
+      if (status === NEVER) {
+        return;
+      }
       response.writeHead(status, status === 503 ? { "retry-after": "1" } : {}).end();
     });
   });
@@ -113,16 +119,33 @@ export async function webhooks() {
     secret = next;
   });
 
-  await check("what was cut off by a kill is sent again, under the same id", async () => {
+  await check("what waits when the server is killed is sent again, under the same id", async () => {
     there.requests.length = 0;
     there.statuses.push(503);
     await server.ask("POST", "/v1/sinks/ops/test", {});
-    await until("the first try", () => there.requests.length === 1);
+    await until("it waits", async () => (await server.get("/v1/deliveries")).deliveries[0]?.error === "it answered with status 503");
     await server.restart();
     const { headers, body } = await until("the second try", () => there.requests[1]);
     assert.equal(headers["webhook-id"], there.requests[0].headers["webhook-id"]);
     new Webhook(secret).verify(body, headers);
   });
 
+  await server.end("SIGKILL");
+}
+
+/** Deliveries that a dead server had claimed are free after two minutes: done when it is asked for. */
+export async function patience() {
+  const server = await new Server().start();
+  const there = await receiver();
+  await check("what is cut off by a kill is sent again, under the same id", async () => {
+    const { json } = await server.ask("PUT", "/v1/sinks/ops", { kind: "webhook", url: there.url });
+    there.statuses.push(NEVER);
+    await server.ask("POST", "/v1/sinks/ops/test", {});
+    await until("the first try", () => there.requests.length === 1);
+    await server.restart();
+    const { headers, body } = await until("the second try", () => there.requests[1], 300000);
+    assert.equal(headers["webhook-id"], there.requests[0].headers["webhook-id"]);
+    new Webhook(json.secret).verify(body, headers);
+  });
   await server.end("SIGKILL");
 }
