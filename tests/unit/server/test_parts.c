@@ -110,6 +110,8 @@ static void the_description_has_every_route_and_no_other(void **state)
         assert_string_equal(json_get_string(operation, "operationId", ""), route->operation);
         assert_string_equal(json_get_string(operation, "x-rondo-scope", "none"),
                             route->is_public ? "none" : token_scope_name(route->scope));
+        assert_int_equal(json_get_bool(operation, "x-rondo-all-agents", false),
+                         route->needs_all_agents);
         size_t listed = 0;
         for (const char *at = route->query; at != NULL && *at != '\0'; at++) {
             listed += at == route->query || at[-1] == ',';
