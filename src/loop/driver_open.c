@@ -126,7 +126,12 @@ int loop_start(const struct loop_parts *parts, const struct loop_spec *spec, str
         loop_spec_fini(&copy);
         return r;
     }
-    id_new(clock_now(runtime_clock(loop->runtime)), runtime_random(loop->runtime), loop->run_id);
+    if (spec->run_id[0] != '\0') {
+        memcpy(loop->run_id, spec->run_id, sizeof(loop->run_id));
+    } else {
+        id_new(clock_now(runtime_clock(loop->runtime)), runtime_random(loop->runtime),
+               loop->run_id);
+    }
     r = loop_open_gate(loop, err);
     if (r < 0) {
         loop_free(loop);

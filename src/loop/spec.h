@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/id.h"
 #include "base/limits.h"
 #include "os/sandbox.h"
 #include "rondo/error.h"
@@ -68,6 +69,8 @@ struct loop_spec {
     char **read_paths; /**< NULL-terminated or NULL, as the next ones */
     char **write_paths;
     char **env_names;
+    char run_id[ID_SIZE]; /**< that the new run is to have, which must be new; "" = one is made.
+                               Not recorded with the options */
 };
 
 #define LOOP_DEFAULT_MAX_FAILURES      3

@@ -17,6 +17,8 @@ struct call {
     struct http_exchange *exchange;
     struct route_match match;
     struct token_grant grant;
+    char run_id[ID_SIZE]; /**< that a run is to have which the request makes; "" = any */
+    bool is_again;        /**< a server ended while it did the same request */
     bool is_local;                /**< a process of our user that showed no token */
     char by[TOKEN_NAME_LEN + 16]; /**< who acts, for journals: "token NAME (api)" */
     struct json_object *body;     /**< NULL = none was sent */
@@ -28,6 +30,7 @@ struct call {
     char location[128];
     char etag[80]; /**< quoted */
     unsigned retry_after_s;
+    bool is_replayed;  /**< what was done before is answered */
     bool is_cacheable; /**< the answer has its own Cache-Control */
 };
 

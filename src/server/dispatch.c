@@ -275,7 +275,7 @@ static void replay(struct call *call, struct idempotency_answer *answer)
     buf_append_string(&call->answer, answer->body);
     snprintf(call->location, sizeof(call->location), "%s",
              answer->location == NULL ? "" : answer->location);
-    http_exchange_add_header(call->exchange, "Idempotency-Replayed", "true");
+    call->is_replayed = true;
     idempotency_answer_fini(answer);
 }
 
@@ -322,8 +322,33 @@ static void name_caller(const struct token_grant *grant, struct buf *ret_name)
     }
 }
 
+static void handle_reserved(struct call *call, const struct idempotency_slot *slot)
+{
+    memcpy(call->run_id, slot->run_id, sizeof(call->run_id));
+    call->match.route->handler(call);
+    finish(call, slot);
+}
+
+/** The request of a server that ended: done if it shows whether it was, else refused. */
+static void handle_lost(struct call *call, struct idempotency_slot *slot)
+{
+    bool is_ours = false;
+    struct rondo_error err = {0};
+    if (slot->run_id[0] == '\0') {
+        refuse_again(call, IDEMPOTENCY_LOST);
+    } else if (idempotency_retake(&call->server->idempotency, slot, &is_ours, &err) < 0) {
+        call_error(call, &err);
+    } else if (!is_ours) {
+        refuse_again(call, IDEMPOTENCY_UNDER_WAY);
+    } else {
+        call->is_again = true;
+        handle_reserved(call, slot);
+    }
+}
+
 static void handle_once(struct call *call, const char *key)
 {
+    char run_id[ID_SIZE];
     auto_buf struct buf caller = {0};
     name_caller(&call->grant, &caller);
     size_t len = 0;
@@ -335,6 +360,7 @@ static void handle_once(struct call *call, const char *key)
         .path = http_exchange_path(call->exchange),
         .body = body,
         .len = len,
+        .run_id = call->match.route->makes_run ? run_id : NULL,
     };
     enum idempotency_outcome outcome = IDEMPOTENCY_NEW;
     struct idempotency_slot slot;
@@ -342,17 +368,19 @@ static void handle_once(struct call *call, const char *key)
     struct rondo_error err = {0};
     int64_t now_ns = clock_now(clock_system());
     prune(call, now_ns);
+    id_new(now_ns, random_system(), run_id);
     int r = idempotency_begin(&call->server->idempotency, &request, now_ns, &outcome, &slot,
                               &answer, &err);
     if (r < 0) {
         call_error(call, &err);
     } else if (outcome == IDEMPOTENCY_REPLAY) {
         replay(call, &answer);
+    } else if (outcome == IDEMPOTENCY_LOST) {
+        handle_lost(call, &slot);
     } else if (outcome != IDEMPOTENCY_NEW) {
         refuse_again(call, outcome);
     } else {
-        call->match.route->handler(call);
-        finish(call, &slot);
+        handle_reserved(call, &slot);
     }
 }
 
@@ -385,6 +413,9 @@ static void send_answer(struct call *call)
     }
     if (call->content_type != NULL && call->answer.len > 0) {
         http_exchange_add_header(call->exchange, "Content-Type", call->content_type);
+    }
+    if (call->is_replayed) {
+        http_exchange_add_header(call->exchange, "Idempotency-Replayed", "true");
     }
     if (call->location[0] != '\0') {
         http_exchange_add_header(call->exchange, "Location", call->location);

@@ -306,16 +306,36 @@ static void refuse_start(struct call *call, const struct buf *findings,
                       findings->len > 0 ? buf_string(&errors) : NULL, "%s", err->message);
 }
 
-static void start(struct call *call, const struct loop_spec *spec)
+/** Answer with the run that the same request made before. @return false: there is none */
+static bool answer_made(struct call *call)
+{
+    struct store_run run;
+    struct store *store = call_store(call);
+    if (call->run_id[0] == '\0' || store->ops->get_run(store, call->run_id, &run, NULL) < 0) {
+        return false;
+    }
+    bool is_queued = orchestrator_is_queued(orchestrator_of(call), call->run_id);
+    call->is_replayed = true;
+    answer_run(call, is_queued ? 202 : 201, call->run_id);
+    return true;
+}
+
+static void start(struct call *call, struct loop_spec *spec)
 {
     struct rondo_error err = {0};
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
     char run_id[ID_SIZE] = "";
+    memcpy(spec->run_id, call->run_id, sizeof(spec->run_id));
     if (!token_grant_covers(&call->grant, spec->agent_id)) {
         call_problem(call, PROBLEM_FORBIDDEN, "the token is limited to other agents than %s",
                      spec->agent_id);
+    } else if (call->is_again && answer_made(call)) {
+        return;
     } else if (orchestrator_run(orchestrator_of(call), spec, &answer, run_id, &err) < 0) {
-        call_error(call, &err);
+        /* Another server may have been at it that was slow, not dead. */
+        if (err.code != RONDO_ERR_INVALID || !answer_made(call)) {
+            call_error(call, &err);
+        }
     } else if (is_taken(call, answer)) {
         answer_run(call, answer == ORCHESTRATOR_STARTED ? 201 : 202, run_id);
     }

@@ -111,6 +111,7 @@ static void write_record(const struct idempotency *idempotency, const struct ide
     json_write_string(&writer, "request", slot->request);
     json_write_string(&writer, "instance", idempotency->instance);
     json_write_int(&writer, "created_ns", slot->created_ns);
+    json_write_string(&writer, "run_id", slot->run_id[0] == '\0' ? NULL : slot->run_id);
     if (answer != NULL) {
         json_write_int(&writer, "status", answer->status);
         json_write_string(&writer, "location", answer->location);
@@ -137,6 +138,19 @@ static int reserve(const struct idempotency *idempotency, struct idempotency_slo
     return r;
 }
 
+int idempotency_retake(const struct idempotency *idempotency, struct idempotency_slot *slot,
+                       bool *ret_is_ours, struct rondo_error *err)
+{
+    return reserve(idempotency, slot, ret_is_ours, err);
+}
+
+static void set_run_id(struct idempotency_slot *slot, const char *run_id)
+{
+    if (run_id != NULL && id_is_valid(run_id)) {
+        snprintf(slot->run_id, sizeof(slot->run_id), "%s", run_id);
+    }
+}
+
 int idempotency_begin(const struct idempotency *idempotency,
                       const struct idempotency_request *request, int64_t now_ns,
                       enum idempotency_outcome *ret_outcome, struct idempotency_slot *ret_slot,
@@ -158,10 +172,15 @@ int idempotency_begin(const struct idempotency *idempotency,
         *ret_outcome = judge(idempotency, record, &slot);
         if (*ret_outcome == IDEMPOTENCY_REPLAY) {
             read_answer(record, ret_answer);
+        } else if (*ret_outcome == IDEMPOTENCY_LOST) {
+            slot.created_ns = json_get_int(record, "created_ns", now_ns);
+            set_run_id(&slot, json_get_string(record, "run_id", NULL));
+            *ret_slot = slot;
         }
         return 0;
     }
     bool is_ours = false;
+    set_run_id(&slot, request->run_id);
     r = reserve(idempotency, &slot, &is_ours, err);
     if (r == 0) {
         /* Somebody was faster: it is under way there, whatever it is. */

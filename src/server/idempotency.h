@@ -2,8 +2,11 @@
 /*
  * Requests that may be sent again without being done again. A key is reserved in the store before
  * its request has any effect, and the answer is recorded after: the same request then gets the same
- * answer, also from another process, also after a crash. When a process died in between nobody
- * knows whether the effect came about; that is said, and nothing is done.
+ * answer, also from another process, also after a crash. When a process died in between it is not
+ * known whether the effect came about. A request that makes a run is told the run's id beforehand,
+ * which is kept with the key: so it can be seen whether there is the run, and if there is none the
+ * request is done after all. Of other requests it is said that it is not known, and nothing is
+ * done.
  *
  * Documents: "idempotency" by the digest of caller and key, "idempotency-age" by time. Any thread.
  */
@@ -34,6 +37,7 @@ struct idempotency_request {
     const char *path;
     const char *body;
     size_t len;
+    const char *run_id; /**< that a run is to have which the request makes; or NULL */
 };
 
 enum idempotency_outcome {
@@ -57,6 +61,7 @@ struct idempotency_slot {
     char request[DIGEST_HEX_SIZE];
     uint64_t version;
     int64_t created_ns;
+    char run_id[ID_SIZE]; /**< "" = the request makes none */
 };
 
 /** Whether a key has 1 to LIMIT_IDEMPOTENCY_KEY visible ASCII characters. */
@@ -64,12 +69,19 @@ bool idempotency_key_is_valid(const char *key);
 
 /**
  * Look a key up and reserve it.
+ * @param ret_slot   IDEMPOTENCY_NEW and IDEMPOTENCY_LOST
  * @param ret_answer IDEMPOTENCY_REPLAY: idempotency_answer_fini()
  */
 int idempotency_begin(const struct idempotency *idempotency,
                       const struct idempotency_request *request, int64_t now_ns,
                       enum idempotency_outcome *ret_outcome, struct idempotency_slot *ret_slot,
                       struct idempotency_answer *ret_answer, struct rondo_error *err);
+/**
+ * Reserve a key that was lost for this process, under its time and its run's id.
+ * @return 0; `*ret_is_ours` is false when somebody was faster
+ */
+int idempotency_retake(const struct idempotency *idempotency, struct idempotency_slot *slot,
+                       bool *ret_is_ours, struct rondo_error *err);
 /** Record the answer. */
 int idempotency_finish(const struct idempotency *idempotency, const struct idempotency_slot *slot,
                        const struct idempotency_answer *answer, struct rondo_error *err);

@@ -19,7 +19,7 @@ const struct route routes[] = {
 
     {"listRuns", "GET", "/v1/runs", TOKEN_READ, .query = "status,agent,q,sort,order,limit,cursor",
      .handler = handle_list_runs},
-    {"startRun", "POST", "/v1/runs", TOKEN_OPERATE, .body = ROUTE_NEEDS_BODY,
+    {"startRun", "POST", "/v1/runs", TOKEN_OPERATE, .makes_run = true, .body = ROUTE_NEEDS_BODY,
      .handler = handle_start_run},
     {"getRun", "GET", RUN, TOKEN_READ, .handler = handle_get_run},
     {"stopRun", "POST", RUN "/stop", TOKEN_OPERATE, .body = ROUTE_MAY_HAVE_BODY,

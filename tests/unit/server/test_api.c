@@ -179,6 +179,78 @@ static void a_run_is_started_once_for_one_key(void **state)
                    "{\"command\":[\"false\"],\"agent_id\":\"fixer\"}", "idempotency_mismatch");
 }
 
+/** The record of the only key. */
+struct key_record {
+    char key[80];
+    struct json_object *json;
+};
+
+static bool take_record(const struct store_document *document, void *context)
+{
+    struct key_record *record = context;
+    snprintf(record->key, sizeof(record->key), "%s", document->key);
+    json_parse(document->data, document->data_len, &record->json, NULL);
+    return false;
+}
+
+/**
+ * As if the server had died before it recorded the answer of the only key.
+ * @param run_id that the request was to make; NULL = as it is
+ */
+static void lose_answer(struct world *world, const char *run_id)
+{
+    struct key_record record = {0};
+    bool is_applied = false;
+    struct store_document_query query = {.collection = "idempotency"};
+    assert_int_equal(
+        world->store->ops->read_documents(world->store, &query, take_record, &record, NULL), 0);
+    json_object_object_del(record.json, "status");
+    json_object_object_add(record.json, "instance", json_object_new_string("another"));
+    if (run_id != NULL) {
+        json_object_object_add(record.json, "run_id", json_object_new_string(run_id));
+    }
+    const char *text = json_object_to_json_string(record.json);
+    struct store_change change = {STORE_PUT, "idempotency", record.key,
+                                  text,      strlen(text),  STORE_ANY_VERSION};
+    assert_int_equal(
+        world->store->ops->change_documents(world->store, &change, 1, &is_applied, NULL), 0);
+    assert_true(is_applied);
+    json_object_put(record.json);
+}
+
+static void start_again(struct world *world, const char *run_id, bool is_replayed)
+{
+    struct answer answer;
+    ask(world, "POST", "/v1/runs", world->administer, "Idempotency-Key: k1\r\n", START, &answer);
+    assert_int_equal(answer.status, 201);
+    assert_string_equal(json_get_string(answer.json, "run_id", ""), run_id);
+    assert_int_equal(strstr(buf_string(&answer.all), "Idempotency-Replayed") != NULL, is_replayed);
+    answer_fini(&answer);
+}
+
+static void a_run_that_a_dead_server_made_for_a_key_is_found(void **state)
+{
+    static const char other[] = "018bcfe5-6800-7000-8000-000000000001";
+    struct world *world = *state;
+    struct answer first;
+    ask(world, "POST", "/v1/runs", world->administer, "Idempotency-Key: k1\r\n", START, &first);
+    assert_int_equal(first.status, 201);
+    lose_answer(world, NULL);
+    start_again(world, json_get_string(first.json, "run_id", ""), true);
+    start_again(world, json_get_string(first.json, "run_id", ""), true);
+    /* It died before there was a run: now there is one, once. */
+    lose_answer(world, other);
+    start_again(world, other, false);
+    start_again(world, other, true);
+    answer_fini(&first);
+    struct answer list;
+    ask(world, "GET", "/v1/runs", world->read, "", "", &list);
+    struct json_object *counts = NULL;
+    json_object_object_get_ex(list.json, "counts", &counts);
+    assert_int_equal(json_get_int(counts, "total", 0), 2);
+    answer_fini(&list);
+}
+
 static void a_run_shows_everything_about_itself(void **state)
 {
     static const char *const parts[] = {"",
@@ -489,6 +561,7 @@ int main(void)
         cmocka_unit_test(paths_that_climb_lead_nowhere),
         cmocka_unit_test(bodies_that_are_wrong_are_named),
         cmocka_unit_test(a_run_is_started_once_for_one_key),
+        cmocka_unit_test(a_run_that_a_dead_server_made_for_a_key_is_found),
         cmocka_unit_test(a_run_shows_everything_about_itself),
         cmocka_unit_test(pages_of_events_have_each_event_once),
         cmocka_unit_test(pages_of_runs_have_each_run_once),

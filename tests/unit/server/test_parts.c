@@ -303,12 +303,48 @@ static void many_names_do_not_free_the_one_that_is_busy(void **state)
 
 /* ---- Again ---------------------------------------------------------------------------------- */
 
+static void a_key_that_was_lost_is_taken_with_the_id_of_its_run(void **state)
+{
+    static const char id[] = "018bcfe5-6800-7000-8000-000000000001";
+    struct store *store = store_memory_new(NULL);
+    struct idempotency dead = {store, "one"};
+    struct idempotency ours = {store, "two"};
+    struct idempotency other = {store, "three"};
+    struct idempotency_request request = {"me", "key", "POST", "/v1/runs", "{}", 2, id};
+    struct idempotency_slot slot;
+    struct idempotency_slot theirs;
+    struct idempotency_answer answer = {201, NULL, (char[]){"{}"}};
+    struct idempotency_answer got = {0};
+    enum idempotency_outcome outcome;
+    bool is_ours = false;
+    (void)state;
+    assert_int_equal(idempotency_begin(&dead, &request, 1, &outcome, &slot, &got, NULL), 0);
+    request.run_id = "018bcfe5-6800-7000-8000-000000000002";
+    assert_int_equal(idempotency_begin(&ours, &request, 5, &outcome, &slot, &got, NULL), 0);
+    assert_int_equal(outcome, IDEMPOTENCY_LOST);
+    assert_string_equal(slot.run_id, id);
+    assert_int_equal(slot.created_ns, 1);
+    theirs = slot;
+
+    assert_int_equal(idempotency_retake(&ours, &slot, &is_ours, NULL), 0);
+    assert_true(is_ours);
+    assert_int_equal(idempotency_retake(&other, &theirs, &is_ours, NULL), 0);
+    assert_false(is_ours);
+    assert_int_equal(idempotency_begin(&ours, &request, 6, &outcome, &theirs, &got, NULL), 0);
+    assert_int_equal(outcome, IDEMPOTENCY_UNDER_WAY);
+    assert_int_equal(idempotency_finish(&ours, &slot, &answer, NULL), 0);
+    assert_int_equal(idempotency_begin(&other, &request, 7, &outcome, &theirs, &got, NULL), 0);
+    assert_int_equal(outcome, IDEMPOTENCY_REPLAY);
+    idempotency_answer_fini(&got);
+    store_close(store);
+}
+
 static void a_key_gives_its_answer_again(void **state)
 {
     struct store *store = store_memory_new(NULL);
     struct idempotency ours = {store, "one"};
     struct idempotency other = {store, "two"};
-    struct idempotency_request request = {"me", "key", "POST", "/v1/runs", "{}", 2};
+    struct idempotency_request request = {"me", "key", "POST", "/v1/runs", "{}", 2, NULL};
     struct idempotency_slot slot;
     struct idempotency_answer answer = {201, (char[]){"/x"}, (char[]){"{\"a\":1}"}};
     struct idempotency_answer got = {0};
@@ -321,6 +357,7 @@ static void a_key_gives_its_answer_again(void **state)
     assert_int_equal(outcome, IDEMPOTENCY_UNDER_WAY);
     assert_int_equal(idempotency_begin(&other, &request, 2, &outcome, &unused, &got, NULL), 0);
     assert_int_equal(outcome, IDEMPOTENCY_LOST);
+    assert_string_equal(unused.run_id, "");
     assert_int_equal(idempotency_finish(&ours, &slot, &answer, NULL), 0);
     assert_int_equal(idempotency_begin(&other, &request, 3, &outcome, &unused, &got, NULL), 0);
     assert_int_equal(outcome, IDEMPOTENCY_REPLAY);
@@ -344,7 +381,7 @@ static void a_key_is_free_again_after_a_day(void **state)
 {
     struct store *store = store_memory_new(NULL);
     struct idempotency ours = {store, "one"};
-    struct idempotency_request request = {"me", "key", "POST", "/v1/runs", "{}", 2};
+    struct idempotency_request request = {"me", "key", "POST", "/v1/runs", "{}", 2, NULL};
     struct idempotency_slot slot;
     struct idempotency_answer got = {0};
     enum idempotency_outcome outcome;
@@ -427,6 +464,7 @@ int main(void)
         cmocka_unit_test(a_token_counts_until_it_is_revoked_or_over),
         cmocka_unit_test(a_bucket_empties_and_fills),
         cmocka_unit_test(many_names_do_not_free_the_one_that_is_busy),
+        cmocka_unit_test(a_key_that_was_lost_is_taken_with_the_id_of_its_run),
         cmocka_unit_test(a_key_gives_its_answer_again),
         cmocka_unit_test(a_key_is_free_again_after_a_day),
         cmocka_unit_test(a_key_has_visible_characters),
