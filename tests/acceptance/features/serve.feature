@@ -266,15 +266,243 @@ Feature: A server holds the runs of a store
       | /v1/health                        |
       | /metrics                          |
 
-  @A-SC-007
-  Scenario: Nine agents in one server
+  @A-SC-007 @A-EDGE-4
+  Scenario: Nine agents in one server are as fast as one alone, and reach their limits each by itself
     Given a worker
       """
-      sleep 0.1
+      sleep 0.3
       """
     And a server
+    When I start 1 run of 5 iterations over HTTP
+    Then all of them soon have the status "max_iterations"
     When I start 9 runs of 5 iterations over HTTP
     Then all of them soon have the status "max_iterations"
+    And the slowest of the nine runs took at most twice as long as the one alone
+    And each of the nine runs was denied once, its iteration 6
+
+  # ---- Ends ----
+
+  @A-US4-1 @A-FR-008
+  Scenario: The policies stop a run over HTTP, and the program reads why
+    Given an agent is executing with a policy limit of 3 iterations
+    And a worker
+      """
+      true
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "stopped", "max_iterations": null}
+      """
+    Then the run soon has the status "max_iterations"
+    And the answer has, among others
+      | exit_code              | 5                |
+      | iteration              | 3                |
+      | violation.policy       | limit.iterations |
+      | violation.limit_name   | iterations       |
+      | violation.limit        | 3                |
+      | violation.iteration    | 4                |
+      | violation.verdict      | deny             |
+    And iterations 1 to 3 finished once each
+    And the journal has an event "gate.denied" with
+      | iteration | 4                |
+      | policy    | limit.iterations |
+
+  @A-US4-2
+  Scenario: A run over HTTP ends when its conditions are met, the limit is never reached
+    Given an agent is executing with a policy limit of 100 iterations
+    And a worker
+      """
+      touch "made-$RONDO_ITERATION"
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "early", "conditions": [{"name": "third", "command": "test -e made-3"}]}
+      """
+    Then the run soon has the status "completed"
+    And the answer has, among others
+      | exit_code        | 0    |
+      | iteration        | 3    |
+      | conditions_met   | 1    |
+      | conditions_total | 1    |
+      | violation        | null |
+    And the journal has no event "gate.denied"
+
+  @A-SC-005 @A-FR-007 @A-EDGE-1
+  Scenario: Every run of a server ends in a final status
+    Given the policies
+      """
+      permit (principal, action, resource);
+      @id("barred") forbid (principal == Agent::"barred", action == Action::"iterate", resource);
+      """
+    And a worker
+      """
+      case "$1" in
+        fail) exit 1 ;;
+        spend) echo '{"usage":{"tokens":60}}' >"$RONDO_RESULT_FILE" ;;
+        give-up) echo '{"finish":{"status":"blocked","summary":"no key"}}' >"$RONDO_RESULT_FILE" ;;
+        sleep) sleep 0.1 ;;
+      esac
+      """
+    And a server
+    When I post these to "/v1/runs"
+      | {"command": ["./worker.sh"], "agent_id": "completed", "conditions": [{"name": "ok", "command": "true"}]}          |
+      | {"command": ["./worker.sh", "fail"], "agent_id": "failed", "max_failures": 2}                                     |
+      | {"command": ["./worker.sh"], "agent_id": "max_iterations", "max_iterations": 2}                                   |
+      | {"command": ["./worker.sh", "spend"], "agent_id": "budget_exceeded", "max_tokens": 100}                           |
+      | {"command": ["./worker.sh", "give-up"], "agent_id": "blocked", "conditions": [{"name": "no", "command": "false"}]} |
+      | {"command": ["./worker.sh", "sleep"], "agent_id": "timeout", "time_limit_ns": 300000000, "max_iterations": 1000}   |
+      | {"command": ["./missing.sh"], "agent_id": "error"}                                                               |
+      | {"command": ["./worker.sh"], "agent_id": "barred"}                                                               |
+      | {"command": ["./worker.sh", "sleep"], "agent_id": "cancelled", "max_iterations": 100000}                           |
+    And I post to "/v1/runs/$RUN/stop"
+      """
+      {"reason": "seen enough"}
+      """
+    Then the runs soon have the statuses
+      | completed       | completed        |
+      | failed          | failed           |
+      | max_iterations  | max_iterations   |
+      | budget_exceeded | budget_exceeded  |
+      | blocked         | blocked          |
+      | timeout         | timeout          |
+      | error           | error            |
+      | barred          | policy_violation |
+      | cancelled       | cancelled        |
+    And the last event of each run is "run.finished"
+    And the server executes 0 runs
+
+  @A-EDGE-5
+  Scenario: Exit conditions cannot be changed over HTTP while a run executes
+    Given a worker that stops to wait in iteration 2
+      """
+      true
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "fixed", "max_iterations": 3, "conditions": [{"name": "never", "command": "false"}]}
+      """
+    And iteration 2 is being worked on
+    And I post to "/v1/runs/$RUN/limits"
+      """
+      {"max_iterations": 4, "conditions": [{"name": "always", "command": "true"}]}
+      """
+    Then the answer is the problem "invalid" with 422
+    And the answer mentions "conditions"
+    When I post to "/v1/runs/$RUN/resume"
+      """
+      {"conditions": []}
+      """
+    Then the answer is the problem "invalid" with 422
+    And the answer mentions "conditions"
+    When the worker may go on
+    Then the run soon has the status "max_iterations"
+    And iterations 1 to 3 finished once each
+    And condition "never" ended as "not_met" with reason "failed"
+
+  @A-EDGE-7
+  Scenario: A damaged checkpoint is an error over HTTP, and the one before it is used
+    Given a worker
+      """
+      cat "$RONDO_STATE_FILE" >"found-$RONDO_ITERATION"; echo "state $RONDO_ITERATION" >"$RONDO_STATE_FILE"
+      """
+    When I run `rondo loop --agent ruined --max-iterations 3 -- ./worker.sh`
+    And the newest checkpoint is damaged
+    And a server
+    Then the run of "ruined" soon has the status "max_iterations"
+    When I ask for "/v1/runs/$RUN/checkpoints/3" without a token
+    Then the answer is the problem "conflict" with 409
+    And the answer mentions "damaged"
+    When I post to "/v1/runs/$RUN/resume"
+      """
+      {"max_iterations": 4}
+      """
+    Then the answer is 200
+    And the journal soon has an event "checkpoint.corrupt"
+    And the run soon has the status "max_iterations"
+    And iteration 4 found the state "state 2"
+
+  # ---- Agents of role files ----
+
+  Scenario: An agent is started over HTTP and followed to its end
+    Given a model that answers
+      | says     | calls                              | tokens |
+      | Let me.  | think {"thought": "what is it?"}   | 100/10 |
+      |          | finish_task {"summary": "all good"} | 120/8  |
+    And a role with
+      """
+      tools: [{type: think}]
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"role_file": "role.yaml", "prompt": "The task"}
+      """
+    Then the answer is 201 with
+      | agent_id | worker  |
+      | status   | running |
+    When I follow the events of the run
+    Then what I follow comes to "run.finished"
+    And what I followed has the numbers from 1 on without gap
+    And the run soon has the status "completed"
+    And the answer has, among others
+      | kind    | role     |
+      | summary | all good |
+      | tokens  | 238      |
+    And the model was asked 2 times
+
+  @A-SC-005 @A-SC-006
+  Scenario: The server is killed while the model thinks: the run is taken over, and no answer is paid for twice
+    Given a command "note" in the project
+      """
+      echo "$*" >>notes
+      """
+    And a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      """
+    And a model that calls "run_shell" with {"command": "./note turn {turn}"} in 6 iterations, and hangs in turn 6
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"role_file": "role.yaml", "prompt": "The task"}
+      """
+    Then the answer is 201
+    When the model has been asked 6 times
+    And I end the server with KILL
+    And the server starts again
+    Then the run soon has the status "completed"
+    And iterations 1 to 6 finished once each
+    And the model server has answered each turn at most once
+    And a repeated request had the same body and the same idempotency key
+    And each call of a tool has one result
+    And the file "notes" has no line twice
+    And the journal has an event "run.claimed" with
+      | how | takeover |
+
+  @A-SC-005 @A-SC-006
+  Scenario: The server is killed twice at any time: what is recorded is not asked again, what is not, by the same key
+    Given a role with
+      """
+      tools: [{type: think}]
+      """
+    And a model that calls "think" with {"thought": "{turn}"} in 30 iterations
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"role_file": "role.yaml", "prompt": "The task", "max_iterations": 40}
+      """
+    And the run has come to iteration 5
+    And I end the server with KILL
+    And the server starts again
+    And the run has come to iteration 15
+    And I end the server with KILL
+    And the server starts again
+    Then the run soon has the status "completed"
+    And iterations 1 to 30 finished once each
+    And at most 2 requests were repeated, with the same body and the same idempotency key
 
   # ---- Who may ----
 

@@ -5,6 +5,7 @@
 const { After, Given, Then, When } = require('@cucumber/cucumber');
 const assert = require('node:assert/strict');
 const { Follower } = require('../support/events');
+const { stats } = require('./agents');
 const { find } = require('./journal');
 
 After(async function () {
@@ -131,7 +132,15 @@ When('I put to {string} the limit of {int} iterations', function (path, limit) {
   return ask(this, 'PUT', path, { body: JSON.stringify({ text }) });
 });
 
-When('I start {int} runs of {int} iterations over HTTP', async function (count, iterations) {
+When('I post these to {string}', async function (path, table) {
+  for (const [body] of table.raw()) {
+    const { status, text } = await ask(this, 'POST', path, { body });
+    assert.equal(status, 201, text);
+  }
+});
+
+When('I start {int} run(s) of {int} iterations over HTTP', async function (count, iterations) {
+  this.formerIds = this.manyIds;
   this.manyIds = await Promise.all(Array.from({ length: count }, async (_, i) => {
     const body = JSON.stringify({
       command: ['./worker.sh'], agent_id: `agent-${i}`, max_iterations: iterations,
@@ -151,6 +160,11 @@ Then('the answer is {int}', function (status) {
 Then('the answer is {int} with', function (status, table) {
   assert.equal(this.answer.status, status, this.answer.text);
   for (const [name, value] of table.raw()) assert.equal(String(this.answer.json[name]), value, name);
+});
+
+Then('the answer has, among others', function (table) {
+  const member = (name) => name.split('.').reduce((object, key) => object?.[key], this.answer.json);
+  for (const [name, value] of table.raw()) assert.equal(String(member(name)), value, `${name} in ${this.answer.text}`);
 });
 
 Then('the answer is {int} and says that it is a repetition', function (status) {
@@ -205,6 +219,39 @@ Then('all of them soon have the status {string}', async function (status) {
   for (const id of this.manyIds) await soonHas(this, id, status);
 });
 
+Then('the runs soon have the statuses', async function (table) {
+  for (const [agent, status] of table.raw()) {
+    const [run] = await runsOf(this, agent);
+    await soonHas(this, run.run_id, status);
+  }
+});
+
+Then('the last event of each run is {string}', async function (type) {
+  for (const { run_id: id } of (await ask(this, 'GET', '/v1/runs?limit=500')).json.runs) {
+    const { events } = (await ask(this, 'GET', `/v1/runs/${id}/events?order=desc&limit=1`)).json;
+    assert.equal(events[0].type, type, id);
+  }
+});
+
+// From its creation to its end, by the journal.
+async function tookMs(world, id) {
+  const { created, ended } = (await ask(world, 'GET', `/v1/runs/${id}`)).json;
+  return Date.parse(ended) - Date.parse(created);
+}
+
+Then('the slowest of the nine runs took at most twice as long as the one alone', async function () {
+  const alone = await tookMs(this, this.formerIds[0]);
+  const nine = await Promise.all(this.manyIds.map((id) => tookMs(this, id)));
+  assert.ok(Math.max(...nine) <= 2 * alone, `${nine} ms against ${alone} ms`);
+});
+
+Then('each of the nine runs was denied once, its iteration {int}', async function (iteration) {
+  for (const id of this.manyIds) {
+    const { events } = (await ask(this, 'GET', `/v1/runs/${id}/events?types=gate.denied`)).json;
+    assert.deepEqual(events.map(({ data }) => data.iteration), [iteration], id);
+  }
+});
+
 Then('the run of {string} soon has the status {string}', async function (agent, status) {
   const [run] = await runsOf(this, agent);
   this.runId = run.run_id;
@@ -243,6 +290,16 @@ Then('the file {string} has each of {int} to {int} at least once and at most one
   const seen = this.read(name).trim().split('\n').map(Number);
   for (let i = first; i <= last; i += 1) assert.ok(seen.includes(i), `${i} is missing: ${seen}`);
   assert.ok(seen.length <= last - first + 2, String(seen));
+});
+
+// An answer may have come that was not recorded when the process died: for each kill one request more.
+Then('at most {int} requests were repeated, with the same body and the same idempotency key', async function (count) {
+  const { turns, went_back: wentBack, refused } = await stats(this);
+  const repeated = turns.filter(({ received }) => received > 1);
+  const times = repeated.reduce((sum, { received }) => sum + received - 1, 0);
+  assert.ok(times <= count, JSON.stringify(repeated));
+  assert.ok(repeated.every((turn) => turn.same_body && turn.same_key), JSON.stringify(repeated));
+  assert.deepEqual([wentBack, refused], [0, 0]);
 });
 
 // ---- Following ----

@@ -34,8 +34,15 @@ Then('somebody is told of a warning of kind {string} with', async function (kind
   });
 });
 
-Then('somebody was told of {int} warnings of kind {string}', function (count, kind) {
+Then('somebody was told of {int} warning(s) of kind {string}', function (count, kind) {
   assert.equal(told(this, kind).length, count, JSON.stringify(told(this, kind)));
+});
+
+Then('somebody is told of each of them once, at {int} of {int}', async function (value, limit) {
+  const ids = () => told(this, 'limit').map((one) => one.run_id).sort();
+  await this.until('all of them', () => ids().length >= this.manyIds.length, 60000);
+  assert.deepEqual(ids(), [...this.manyIds].sort());
+  for (const one of told(this, 'limit')) assert.deepEqual([one.value, one.limit], [value, limit]);
 });
 
 Then('the same message came {int} times', async function (count) {
