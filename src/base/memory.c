@@ -49,3 +49,27 @@ char *memory_dup_bytes(const void *bytes, size_t len)
     copy[len] = '\0';
     return copy;
 }
+
+char **memory_dup_list(const char *const *list)
+{
+    size_t count = 0;
+    if (list == NULL) {
+        return NULL;
+    }
+    while (list[count] != NULL) {
+        count++;
+    }
+    char **copy = memory_new_zero(count + 1, sizeof(*copy));
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = memory_dup_string(list[i]);
+    }
+    return copy;
+}
+
+void memory_free_list(char **list)
+{
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
+        free(list[i]);
+    }
+    free(list);
+}

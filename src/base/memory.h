@@ -17,3 +17,8 @@ void *memory_resize(void *memory, size_t count, size_t size) __attribute__((retu
 char *memory_dup_string(const char *text);
 /** Copy of `len` bytes with a NUL behind them, or abort. */
 char *memory_dup_bytes(const void *bytes, size_t len) __attribute__((returns_nonnull));
+/** Copy of a list of texts that a NULL ends, or abort; NULL gives NULL. @return memory_free_list()
+ */
+char **memory_dup_list(const char *const *list);
+/** Free a list of texts that a NULL ends, and the texts. NULL is allowed. */
+void memory_free_list(char **list);

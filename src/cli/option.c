@@ -145,14 +145,6 @@ int option_set_text(struct option_set *set, size_t index, const char *text, stru
     return 0;
 }
 
-static void free_list(char **list)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
 void option_set_fini(struct option_set *set)
 {
     for (size_t i = 0; i < option_count(set->rows); i++) {
@@ -164,7 +156,7 @@ void option_set_fini(struct option_set *set)
         if (set->rows[i].kind == OPTION_TEXT) {
             free(owned);
         } else {
-            free_list(owned);
+            memory_free_list(owned);
         }
         owned = NULL;
         memcpy(value_at(set, i), &owned, sizeof(owned));

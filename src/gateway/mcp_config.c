@@ -38,14 +38,6 @@ static bool list_has(struct json_object *list, const char *text)
     return false;
 }
 
-static void free_list(char **list)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
 /** A JSON array as a list of texts. Owned. */
 static char **dup_list(struct json_object *array)
 {
@@ -74,7 +66,7 @@ static int check_expanded(const char *text, const char *key, const char *server,
 
 /**
  * A JSON object as lines "NAME<separator>VALUE", with variables filled in.
- * @param ret_list owned, free_list()
+ * @param ret_list owned, memory_free_list()
  */
 static int expand_map(struct json_object *map, const char *separator, const char *server,
                       const struct tool_surroundings *surroundings, char ***ret_list,
@@ -196,10 +188,10 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
         };
         code = mcp_client_new(&options, ret_client, err);
     }
-    free_list(args);
-    free_list(pass);
-    free_list(env);
-    free_list(headers);
+    memory_free_list(args);
+    memory_free_list(pass);
+    memory_free_list(env);
+    memory_free_list(headers);
     free(cwd);
     return code;
 }

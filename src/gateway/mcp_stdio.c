@@ -655,14 +655,6 @@ static void stdio_stop(void *context, uint64_t session)
 
 /* --- making and freeing --- */
 
-static void free_list(char **list)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
 static void stdio_free(void *context)
 {
     struct mcp_stdio *self = context;
@@ -674,7 +666,7 @@ static void stdio_free(void *context)
     close(self->gone_fd);
     buf_fini(&self->queue);
     pthread_mutex_destroy(&self->lock);
-    free_list(self->argv);
+    memory_free_list(self->argv);
     environment_free(self->envp);
     free(self->directory);
     free(self->name);

@@ -129,14 +129,6 @@ static char **collect_names(const char *const *variables)
     return names;
 }
 
-static void free_list(char **list)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
 /** Names that may be passed on; owned, `names` are moved or freed. */
 static char **drop_secrets(struct json_object *security_tools, char **names)
 {
@@ -161,7 +153,7 @@ void shell_environment_make(struct json_object *security_tools, const char *cons
     char **names = drop_secrets(security_tools, collect_names((const char *const *)environ));
     char **variables =
         environment_select((const char *const *)environ, (const char *const *)names, extra);
-    free_list(names);
+    memory_free_list(names);
     *ret_environment = (struct shell_environment){
         .variables = variables, .names = collect_names((const char *const *)variables)};
 }
@@ -169,6 +161,6 @@ void shell_environment_make(struct json_object *security_tools, const char *cons
 void shell_environment_fini(struct shell_environment *environment)
 {
     environment_free(environment->variables);
-    free_list(environment->names);
+    memory_free_list(environment->names);
     *environment = (struct shell_environment){0};
 }

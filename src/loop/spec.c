@@ -36,30 +36,6 @@ char *loop_spec_agent_of(const char *command)
     return id;
 }
 
-static void free_list(char **list)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
-static char **dup_list(char *const *list)
-{
-    if (list == NULL) {
-        return NULL;
-    }
-    size_t count = 0;
-    while (list[count] != NULL) {
-        count++;
-    }
-    char **copy = memory_new_zero(count + 1, sizeof(*copy));
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = memory_dup_string(list[i]);
-    }
-    return copy;
-}
-
 void loop_spec_fini(struct loop_spec *spec)
 {
     free(spec->agent_id);
@@ -68,7 +44,7 @@ void loop_spec_fini(struct loop_spec *spec)
     free(spec->policy);
     free(spec->prompt);
     free(spec->agent);
-    free_list(spec->command);
+    memory_free_list(spec->command);
     for (size_t i = 0; i < spec->condition_count; i++) {
         free(spec->conditions[i].name);
         free(spec->conditions[i].command);
@@ -78,9 +54,9 @@ void loop_spec_fini(struct loop_spec *spec)
         free(spec->conditions[i].arguments);
     }
     free(spec->conditions);
-    free_list(spec->read_paths);
-    free_list(spec->write_paths);
-    free_list(spec->env_names);
+    memory_free_list(spec->read_paths);
+    memory_free_list(spec->write_paths);
+    memory_free_list(spec->env_names);
     *spec = (struct loop_spec){0};
 }
 
@@ -110,10 +86,10 @@ struct loop_spec loop_spec_dup(const struct loop_spec *spec)
     copy.policy = memory_dup_string(spec->policy);
     copy.prompt = memory_dup_string(spec->prompt);
     copy.agent = memory_dup_string(spec->agent);
-    copy.command = dup_list(spec->command);
-    copy.read_paths = dup_list(spec->read_paths);
-    copy.write_paths = dup_list(spec->write_paths);
-    copy.env_names = dup_list(spec->env_names);
+    copy.command = memory_dup_list((const char *const *)spec->command);
+    copy.read_paths = memory_dup_list((const char *const *)spec->read_paths);
+    copy.write_paths = memory_dup_list((const char *const *)spec->write_paths);
+    copy.env_names = memory_dup_list((const char *const *)spec->env_names);
     copy.conditions = NULL;
     copy.condition_count = 0;
     for (size_t i = 0; i < spec->condition_count; i++) {

@@ -52,20 +52,12 @@ const char *sink_kind_name(enum sink_kind kind)
     return kind_names[kind];
 }
 
-static void free_list(char **list)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
 void sink_fini(struct sink *sink)
 {
     secret_free_string(sink->url);
     secret_free_string(sink->secret);
-    free_list(sink->command);
-    free_list(sink->agents);
+    memory_free_list(sink->command);
+    memory_free_list(sink->agents);
     free(sink->name);
     free(sink->disabled);
     *sink = (struct sink){0};
@@ -193,7 +185,7 @@ static int read_kinds(struct json_object *object, struct sink *sink, struct rond
                           names[i]);
         }
     }
-    free_list(names);
+    memory_free_list(names);
     return r;
 }
 

@@ -85,20 +85,10 @@ static int find_paths(const struct building *building, char **given, const char 
     return r;
 }
 
-static char **dup_list(char *const *list)
+/** A list without anything in it is as good as none. */
+static char **dup_given(char *const *list)
 {
-    size_t count = 0;
-    while (list != NULL && list[count] != NULL) {
-        count++;
-    }
-    if (count == 0) {
-        return NULL;
-    }
-    char **copy = memory_new_zero(count + 1, sizeof(*copy));
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = memory_dup_string(list[i]);
-    }
-    return copy;
+    return list == NULL || list[0] == NULL ? NULL : memory_dup_list((const char *const *)list);
 }
 
 static int add_condition(const struct start_condition *given, struct loop_spec *spec,
@@ -197,7 +187,7 @@ static int build_command(struct building *building, struct loop_spec *spec, stru
         return error_set(err, RONDO_ERR_INVALID, "command: names no program");
     }
     spec->kind = memory_dup_string("command");
-    spec->command = dup_list(members->command);
+    spec->command = dup_given(members->command);
     spec->agent_id = members->agent_id == NULL ? loop_spec_agent_of(members->command[0])
                                                : memory_dup_string(members->agent_id);
     spec->prompt = memory_dup_string(members->prompt);
@@ -207,7 +197,7 @@ static int build_command(struct building *building, struct loop_spec *spec, stru
     spec->silence_ns = members->silence_ns;
     replace_number(&spec->verifier_tier, members->sandbox, -1);
     replace_number(&spec->worker_tier, members->sandbox, -1);
-    spec->env_names = dup_list(members->env_names);
+    spec->env_names = dup_given(members->env_names);
     int r = find_paths(building, members->read_paths, "read", &spec->read_paths, err);
     return r < 0 ? r : find_paths(building, members->write_paths, "write", &spec->write_paths, err);
 }

@@ -332,30 +332,6 @@ static ssize_t read_frames(void *context, char *bytes, size_t size)
 
 /* ---- Opening and closing. -------------------------------------------------------------------- */
 
-static char **copy_list(const char *const *list)
-{
-    if (list == NULL) {
-        return NULL;
-    }
-    size_t count = 0;
-    while (list[count] != NULL) {
-        count++;
-    }
-    char **copy = memory_new_zero(count + 1, sizeof(*copy));
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = memory_dup_string(list[i]);
-    }
-    return copy;
-}
-
-static void free_list(char **list)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
 static void free_stream(struct hub_stream *stream)
 {
     while (stream->next_frame < stream->frame_count) {
@@ -364,8 +340,8 @@ static void free_stream(struct hub_stream *stream)
     free(stream->frames);
     hub_text_unref(stream->text);
     http_stream_unref(stream->http);
-    free_list(stream->agents);
-    free_list(stream->types);
+    memory_free_list(stream->agents);
+    memory_free_list(stream->types);
     free(stream);
 }
 
@@ -459,8 +435,8 @@ void hub_stream_open(struct hub *hub, struct http_exchange *exchange,
     stream->hub = hub;
     stream->references = 2;
     stream->is_table = is_table;
-    stream->agents = copy_list(filter->agents);
-    stream->types = copy_list(filter->types);
+    stream->agents = memory_dup_list(filter->agents);
+    stream->types = memory_dup_list(filter->types);
     stream->wrote_ns = clock_monotonic(clock_system());
     stream->checked_ns = stream->wrote_ns;
     snprintf(stream->token, sizeof(stream->token), "%s",

@@ -29,27 +29,6 @@ static const char *const safety[][2] = {
     {NULL, NULL},
 };
 
-static char **dup_list(const char *const *list)
-{
-    size_t count = 0;
-    while (list != NULL && list[count] != NULL) {
-        count++;
-    }
-    char **copy = memory_new_zero(count + 1, sizeof(*copy));
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = memory_dup_string(list[i]);
-    }
-    return copy;
-}
-
-static void free_list(char **list)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
 static void name_user(struct server *server)
 {
     char names[1024];
@@ -86,10 +65,11 @@ static int check_hosts(const char *const *hosts, struct rondo_error *err)
 
 static struct server *server_new(const struct server_options *options)
 {
+    static const char *const none[] = {NULL};
     struct server *server = memory_new_zero(1, sizeof(*server));
     server->options = *options;
-    server->listen = dup_list(options->listen);
-    server->hosts = dup_list(options->hosts);
+    server->listen = memory_dup_list(options->listen == NULL ? none : options->listen);
+    server->hosts = memory_dup_list(options->hosts == NULL ? none : options->hosts);
     server->workspace = memory_dup_string(options->workspace);
     server->policy_path = memory_dup_string(options->policy_path);
     server->store_path = memory_dup_string(options->store_path);
@@ -171,8 +151,8 @@ void server_stop(struct server *server)
     rate_free(server->failures);
     pthread_mutex_destroy(&server->policy_lock);
     pthread_mutex_destroy(&server->ping_lock);
-    free_list(server->listen);
-    free_list(server->hosts);
+    memory_free_list(server->listen);
+    memory_free_list(server->hosts);
     free(server->workspace);
     free(server->policy_path);
     free(server->store_path);

@@ -2,6 +2,7 @@
 /* Buffers, digests and compression. */
 #include "base/buf.h"
 #include "base/digest.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/zip.h"
 #include "cases.h"
@@ -42,6 +43,25 @@ static void a_fitted_buffer_keeps_its_content_and_grows_again(void **state)
     assert_string_equal(buf_string(&buf), "kept");
     buf_append_string(&buf, " and grown");
     assert_string_equal(buf_string(&buf), "kept and grown");
+}
+
+static void a_list_of_texts_is_copied_with_its_texts(void **state)
+{
+    (void)state;
+    const char *const texts[] = {"one", "", "three", NULL};
+    const char *const nothing[] = {NULL};
+    char **copy = memory_dup_list(texts);
+    char **empty = memory_dup_list(nothing);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(copy[i], texts[i]);
+        assert_ptr_not_equal(copy[i], texts[i]);
+    }
+    assert_null(copy[3]);
+    assert_null(empty[0]);
+    assert_null(memory_dup_list(NULL));
+    memory_free_list(copy);
+    memory_free_list(empty);
+    memory_free_list(NULL);
 }
 
 static void sha256_of_the_standard_vectors(void **state)
@@ -113,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_buffer_is_always_a_string),
         cmocka_unit_test(a_fitted_buffer_keeps_its_content_and_grows_again),
+        cmocka_unit_test(a_list_of_texts_is_copied_with_its_texts),
         cmocka_unit_test(sha256_of_the_standard_vectors),
         cmocka_unit_test(numbers_are_digested_big_endian),
         cmocka_unit_test(packed_bytes_come_back),
