@@ -201,6 +201,76 @@ Feature: A server holds the runs of a store
     And I kill it with KILL
     Then the run of "orphan" soon has the status "error"
 
+  Scenario: A run of a server is paused, continued and stopped on the command line
+    Given a worker
+      """
+      sleep 0.05
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "sleeper", "max_iterations": 100000}
+      """
+    And I run `rondo pause last`
+    Then the run soon has the status "paused"
+    And the server executes 0 runs
+    When I run `rondo continue last`
+    Then the exit code is 0
+    And the run soon has the status "running"
+    And the run soon goes on
+    When I run `rondo pause last`
+    Then the run soon has the status "paused"
+    When I run `rondo stop last`
+    Then the run soon has the status "cancelled"
+    And the server has 0 paused runs
+
+  Scenario: A paused run is paused after a restart too
+    Given a worker
+      """
+      sleep 0.05
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "sleeper", "max_iterations": 100000}
+      """
+    And I post to "/v1/runs/$RUN/pause"
+      """
+      {}
+      """
+    Then the run soon has the status "paused"
+    When I end the server with TERM
+    And the server starts again
+    Then the run soon has the status "paused"
+    And the server executes 0 runs
+    When I post to "/v1/runs/$RUN/continue"
+      """
+      {}
+      """
+    Then the run soon has the status "running"
+    And the run soon goes on
+
+  @A-SC-005
+  Scenario Outline: A run whose process was killed and that somebody <act> is not left running
+    Given a worker
+      """
+      sleep 0.05
+      """
+    When I start `rondo loop --agent orphan --max-iterations 30 -- ./worker.sh`
+    And the journal has come to iteration 2
+    And I kill it with KILL
+    And I run `<command>`
+    Then the exit code is 0
+    When I run `rondo continue last`
+    And a server
+    Then the run of "orphan" soon has the status "max_iterations"
+    And iterations 1 to 30 finished once each
+
+    Examples:
+      | act                  | command                             |
+      | paused and continued | rondo pause last                    |
+      | gave a limit         | rondo limit last --max-tokens 1000  |
+
   # ---- Looking ----
 
   Scenario: Runs of other processes are followed live

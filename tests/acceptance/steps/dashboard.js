@@ -9,7 +9,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const browser = require('../support/browser');
 const { Wire } = require('../support/wire');
-const { find } = require('./journal');
+const { lines } = require('./journal');
 const { ask } = require('./server');
 const { spans } = require('./traces');
 const { build } = require('./world');
@@ -139,9 +139,14 @@ When('the run has begun iteration {int}', async function (iteration) {
     (await ask(this, 'GET', `/v1/runs/${this.runId}`)).json.iteration === iteration));
 });
 
-// Also without a server.
+// Also without a server, and before there is a run.
+function begun(world) {
+  return lines(world.ask('logs', 'last', '--json').stdout).filter(({ type }) => type === 'iteration.started')
+    .map(({ data }) => data.iteration);
+}
+
 When('the journal has come to iteration {int}', async function (iteration) {
-  await this.until(`iteration ${iteration}`, () => find(this, 'iteration.started', { iteration: String(iteration) }).length > 0);
+  await this.until(`iteration ${iteration}`, () => begun(this).includes(iteration));
 });
 
 // ---- Progress ----

@@ -277,6 +277,17 @@ Then('the server executes {int} runs', async function (count) {
     (await ask(this, 'GET', '/v1/health')).json.loops.running === count));
 });
 
+Then('the server has {int} paused runs', async function (count) {
+  await this.until(`${count} paused runs`, async () => (
+    (await ask(this, 'GET', '/v1/health')).json.loops.paused === count));
+});
+
+Then('the run soon goes on', async function () {
+  const iteration = async () => (await ask(this, 'GET', `/v1/runs/${this.runId}`)).json.iteration;
+  const before = await iteration();
+  await this.until(`an iteration after ${before}`, async () => await iteration() > before);
+});
+
 Then('the journal soon has an event {string}', async function (type) {
   await this.until(type, () => find(this, type).length > 0);
 });
