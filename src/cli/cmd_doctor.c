@@ -13,8 +13,10 @@
 #include "cli/text.h"
 #include "os/program.h"
 #include "os/sandbox.h"
+#include "server/assets.h"
 #include "store/locate.h"
 
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,6 +137,29 @@ static void examine_tools(struct examination *examination)
     }
 }
 
+/** What is loaded only when it is needed (net/curl_library.h, net/microhttpd_library.h). */
+static void examine_libraries(struct examination *examination)
+{
+    static const char *const libraries[][3] = {
+        {"libcurl", "libcurl.so.4", "models, tools and servers over HTTP, sinks, collectors"},
+        {"libmicrohttpd", "libmicrohttpd.so.12", "rondo serve"},
+    };
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+        void *handle = dlopen(libraries[i][1], RTLD_LAZY | RTLD_LOCAL);
+        struct buf detail = {0};
+        buf_printf(&detail, handle == NULL ? "not found; used for: %s" : "for %s", libraries[i][2]);
+        add(examination, libraries[i][0], handle == NULL ? HEALTH_MISSING : HEALTH_OK,
+            buf_steal(&detail));
+        if (handle != NULL) {
+            dlclose(handle);
+        }
+    }
+    bool has_pages = asset_count() > 0;
+    add(examination, "dashboard", has_pages ? HEALTH_OK : HEALTH_MISSING,
+        memory_dup_string(has_pages ? "part of this program; shown by rondo serve"
+                                    : "not built in; building it needs node and npm"));
+}
+
 static void add_health(struct examination *examination, const struct store_health *health)
 {
     struct buf detail = {0};
@@ -247,6 +272,7 @@ int cmd_doctor(const struct invocation *invocation)
         examine_versions(&examination);
         examine_sandbox(&examination);
         examine_tools(&examination);
+        examine_libraries(&examination);
         examine_store(&examination, values.store);
         examine_limits(&examination);
         auto_buf struct buf out = {0};
