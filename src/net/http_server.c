@@ -79,6 +79,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
     server->epoll_fd = -1;
     server->event_fd = -1;
     fill_options(&server->options);
+    http_server_begin_deferred(server);
     LIST_INIT(&server->connections);
     pthread_mutex_init(&server->lock, NULL);
     int r = start_all(server, err);
@@ -143,6 +144,7 @@ void http_server_stop(struct http_server *server)
         return;
     }
     http_server_quiesce(server);
+    http_server_end_deferred(server);
     atomic_store(&server->is_stopping, true);
     http_server_join_keeper(server);
     cut_all(server); /* from here on no stream goes to sleep, as libmicrohttpd demands */
@@ -151,6 +153,7 @@ void http_server_stop(struct http_server *server)
     }
     http_server_close_listeners(server);
     release_rest(server);
+    pthread_mutex_destroy(&server->deferred.lock);
     pthread_mutex_destroy(&server->lock);
     free(server->by_fd);
     free(server);

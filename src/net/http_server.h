@@ -3,7 +3,7 @@
  * An HTTP/1.1 server (libmicrohttpd) that knows no routes. One function answers each request once
  * its body is there whole; an answer is a text or a stream that is written when there is something
  * to write (server-sent events). A few threads serve all connections; the handler runs on them and
- * must not block for long.
+ * must not block: what may take long it leaves to other threads (http_exchange_defer).
  *
  * Everything that a client can choose is bounded: connections, header bytes, body bytes, the time
  * that a request may take to arrive (also when it trickles), idle time, and the time that an
@@ -62,7 +62,8 @@ int http_server_start(const struct http_server_options *options, struct http_ser
 /** No further connection or request; streams end at their next byte. Does not block. */
 void http_server_quiesce(struct http_server *server);
 
-/** End all connections, join all threads, release. NULL is allowed. */
+/** Wait for handlers that were deferred, end all connections, join all threads, release. NULL is
+ *  allowed. */
 void http_server_stop(struct http_server *server);
 
 /** Address of the i-th listener with its real port: "127.0.0.1:40311", "unix:/run/x"; or NULL. */
@@ -102,6 +103,16 @@ const char *http_exchange_body(const struct http_exchange *exchange, size_t *ret
 const struct http_peer *http_exchange_peer(const struct http_exchange *exchange);
 /** The same peer's text alone, for free. */
 const char *http_exchange_peer_text(const struct http_exchange *exchange);
+
+/**
+ * Leave the request to a thread that may block, and return from the handler at once. There are
+ * HTTP_SERVER_DEFERRED_THREADS of them; further requests wait for one. Texts stay valid until the
+ * answer; it cannot be a stream. Called on the spot when there is no thread, or the server ends.
+ * @param handler answers before it returns @param context given to it
+ */
+void http_exchange_defer(struct http_exchange *exchange, http_handler_fn *handler, void *context);
+
+#define HTTP_SERVER_DEFERRED_THREADS 16
 
 /* ---- The answer: exactly one of these, once. --------------------------------------------------
  */

@@ -54,7 +54,9 @@ void http_exchange_add_header(struct http_exchange *exchange, const char *name, 
     };
 }
 
-static void queue(struct http_exchange *exchange, unsigned status, struct MHD_Response *response)
+/** Give an answer to libmicrohttpd. On the worker. */
+static void hand_over(struct http_exchange *exchange, unsigned status,
+                      struct MHD_Response *response)
 {
     const struct microhttpd_library *mhd = &exchange->server->mhd;
     const char *const(*always)[2] = exchange->server->options.headers;
@@ -69,7 +71,6 @@ static void queue(struct http_exchange *exchange, unsigned status, struct MHD_Re
     if (atomic_load(&exchange->server->is_quiescing)) {
         mhd->add_response_header(response, "Connection", "close");
     }
-    exchange->is_answered = true;
     if (exchange->has_bad_answer_header) {
         exchange->result = http_server_turn_away(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR);
     } else {
@@ -77,6 +78,29 @@ static void queue(struct http_exchange *exchange, unsigned status, struct MHD_Re
         exchange->result = mhd->queue_response(exchange->mhd, status, response);
     }
     mhd->destroy_response(response);
+}
+
+static void queue(struct http_exchange *exchange, unsigned status, struct MHD_Response *response)
+{
+    exchange->is_answered = true;
+    if (exchange->is_deferred) {
+        exchange->status = status;
+        exchange->response = response;
+    } else {
+        hand_over(exchange, status, response);
+    }
+}
+
+enum MHD_Result http_server_send_deferred(struct http_exchange *exchange)
+{
+    struct MHD_Response *response = exchange->response;
+    exchange->is_deferred = false;
+    if (response == NULL) {
+        return http_server_turn_away(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR);
+    }
+    exchange->response = NULL;
+    hand_over(exchange, exchange->status, response);
+    return exchange->result;
 }
 
 /** A body that is handed over in pieces. */
@@ -271,7 +295,7 @@ static void remember(struct http_connection *connection, struct http_stream *str
 void http_exchange_stream(struct http_exchange *exchange, const struct http_stream_source *source,
                           struct http_stream **ret_stream)
 {
-    assert(!exchange->is_answered);
+    assert(!exchange->is_answered && !exchange->is_deferred);
     struct http_stream *stream = memory_new_zero(1, sizeof(*stream));
     *stream = (struct http_stream){
         .references = 3, /* the library's, the connection's, the caller's */

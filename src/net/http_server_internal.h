@@ -6,6 +6,9 @@
  * and watches the clock for all of them; a worker is a daemon of libmicrohttpd with one thread and
  * no listener, which reads, calls the handler and writes.
  *
+ * Requests that take long are handled by further threads (http_server_defer.c) while their
+ * connections sleep.
+ *
  * Locks: the server's covers the table of connections and what stands in them; a stream's covers
  * whether it sleeps. The server's is taken first. Neither is held while a handler or a source of a
  * stream runs, so these may take locks under which they wake streams.
@@ -103,6 +106,20 @@ struct http_lingering {
     int64_t until_ns;
 };
 
+STAILQ_HEAD(http_exchange_list, http_exchange);
+
+/** Requests that were left to threads of their own. */
+struct http_deferred {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct http_exchange_list waiting;
+    unsigned waiting_count;
+    unsigned idle; /**< threads that wait for a request */
+    unsigned thread_count;
+    pthread_t threads[HTTP_SERVER_DEFERRED_THREADS];
+    bool is_closed;
+};
+
 struct http_server {
     struct microhttpd_library mhd;
     struct http_server_options options;
@@ -128,6 +145,7 @@ struct http_server {
     uint64_t refused;
     uint64_t cut_off;
     struct http_lingering lingering[HTTP_SERVER_LINGERING];
+    struct http_deferred deferred;
 };
 
 /** Borrowed from libmicrohttpd. */
@@ -161,6 +179,13 @@ struct http_exchange {
     bool has_bad_answer_header; /**< with control characters: never sent */
     bool is_answered;
     enum MHD_Result result;
+
+    bool is_deferred; /**< handled by another thread; libmicrohttpd sleeps on the connection */
+    http_handler_fn *work;
+    void *work_context;
+    STAILQ_ENTRY(http_exchange) waiting_link;
+    struct MHD_Response *response; /**< of a deferred one, until the worker sends it */
+    unsigned status;
 };
 
 struct http_stream {
@@ -228,6 +253,12 @@ void http_server_refuse(struct http_server *server, int fd, unsigned status, boo
 /** What is wrong with the head of a request. @return the status, or 0 */
 unsigned http_server_check(struct http_exchange *exchange, const char *method, const char *version);
 
+/* ---- http_server_defer.c --------------------------------------------------------------------- */
+
+void http_server_begin_deferred(struct http_server *server);
+/** Wait until all deferred requests have their answers. None is deferred from here on. */
+void http_server_end_deferred(struct http_server *server);
+
 /* ---- http_server_query.c --------------------------------------------------------------------- */
 
 /** Split the URI into path and parameters. @return false when an escape is wrong or there are too
@@ -236,6 +267,9 @@ bool http_server_read_uri(struct http_exchange *exchange);
 
 /* ---- http_server_answer.c -------------------------------------------------------------------- */
 
+/** Send the answer that a deferred request got. On the worker. @return what the library is to be
+ *  told */
+enum MHD_Result http_server_send_deferred(struct http_exchange *exchange);
 /** Wake a stream for good: it ends whatever its source has. */
 void http_server_end_stream(struct http_stream *stream);
 void http_server_ref_stream(struct http_stream *stream);

@@ -79,6 +79,9 @@ static void free_parameters(struct http_parameter *parameters, size_t count)
 
 static void free_exchange(struct http_exchange *exchange)
 {
+    if (exchange->response != NULL) {
+        exchange->server->mhd.destroy_response(exchange->response);
+    }
     free_parameters(exchange->parameters, exchange->parameter_count);
     free_parameters(exchange->answer_headers, exchange->answer_header_count);
     free(exchange->headers);
@@ -177,6 +180,9 @@ static enum MHD_Result answer(struct http_exchange *exchange)
     }
     atomic_fetch_add(&server->requests, 1);
     server->options.handler(server->options.context, exchange);
+    if (exchange->is_deferred) {
+        return MHD_YES; /* called again when the connection is woken */
+    }
     if (!exchange->is_answered) {
         return http_server_turn_away(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR);
     }
@@ -191,6 +197,9 @@ enum MHD_Result http_server_proceed(void *context, struct MHD_Connection *mhd, c
     (void)mhd;
     (void)url;
     struct http_exchange *exchange = *slot;
+    if (exchange != NULL && exchange->is_deferred) {
+        return http_server_send_deferred(exchange);
+    }
     if (exchange == NULL || exchange->is_answered) {
         return MHD_NO;
     }

@@ -2,7 +2,7 @@
 /*
  * One request on its way through the server: what was asked, by whom, and the answer as it is
  * written. Handlers of routes get a call that was let in and whose parameters and body were read;
- * they fill in the answer and never touch the exchange, but for streams. One thread.
+ * they fill in the answer and never touch the exchange, but for streams. One thread at a time.
  */
 #pragma once
 
@@ -15,6 +15,7 @@
 struct call {
     struct server *server;
     struct http_exchange *exchange;
+    int64_t began_ns; /**< on the monotonic clock */
     struct route_match match;
     struct token_grant grant;
     char run_id[ID_SIZE]; /**< that a run is to have which the request makes; "" = any */

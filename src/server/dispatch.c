@@ -466,18 +466,40 @@ static void audit(const struct call *call)
     options->audit(options->log_context, buf_string(&line));
 }
 
+static void end(struct call *call)
+{
+    count(call, clock_monotonic(clock_system()) - call->began_ns);
+    send_answer(call);
+    json_object_put(call->body);
+    buf_fini(&call->answer);
+    token_grant_fini(&call->grant);
+    free(call);
+}
+
+/** Do what was asked. On the server's worker, or where it may take its time. */
+static void perform(void *context, struct http_exchange *exchange)
+{
+    struct call *call = context;
+    (void)exchange;
+    handle(call);
+    audit(call);
+    end(call);
+}
+
 void dispatch(void *context, struct http_exchange *exchange)
 {
-    struct call call = {.server = context, .exchange = exchange};
-    int64_t began_ns = clock_monotonic(clock_system());
-    if (check_site(&call) && find_route(&call) && identify(&call) && check_rate(&call) &&
-        check_scope(&call) && check_query(&call) && read_body(&call)) {
-        handle(&call);
-        audit(&call);
+    struct call *call = memory_new_zero(1, sizeof(*call));
+    *call = (struct call){
+        .server = context,
+        .exchange = exchange,
+        .began_ns = clock_monotonic(clock_system()),
+    };
+    if (!check_site(call) || !find_route(call) || !identify(call) || !check_rate(call) ||
+        !check_scope(call) || !check_query(call) || !read_body(call)) {
+        end(call);
+    } else if (call->match.route->is_slow) {
+        http_exchange_defer(exchange, perform, call);
+    } else {
+        perform(call, exchange);
     }
-    count(&call, clock_monotonic(clock_system()) - began_ns);
-    send_answer(&call);
-    json_object_put(call.body);
-    buf_fini(&call.answer);
-    token_grant_fini(&call.grant);
 }

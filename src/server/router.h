@@ -28,6 +28,7 @@ struct route {
     bool needs_all_agents; /**< a token that is limited to agents is not enough */
     bool is_pure;          /**< a POST that changes nothing, so it needs no record of its answer */
     bool makes_run;        /**< under the id of the call, so that it shows whether it was done */
+    bool is_slow;          /**< may open an agent, which may wait for servers of others */
     enum route_body body;
     const char *query; /**< parameters that it takes, with commas; NULL = none */
     void (*handler)(struct call *call);
