@@ -23,8 +23,18 @@
 static bool wants_stream(const struct call *call)
 {
     const char *accept = http_exchange_header(call->exchange, "Accept");
-    return accept != NULL && strcasestr(accept, "text/event-stream") != NULL &&
-           strcmp(http_exchange_method(call->exchange), "GET") == 0;
+    return accept != NULL && strcasestr(accept, "text/event-stream") != NULL;
+}
+
+/** A stream as HEAD sees it. @return false: it is GET */
+static bool answer_head(struct call *call)
+{
+    if (strcmp(http_exchange_method(call->exchange), "HEAD") != 0) {
+        return false;
+    }
+    http_exchange_add_header(call->exchange, "Content-Type", "text/event-stream");
+    call->status = 200;
+    return true;
 }
 
 /** The id after which a stream goes on. @return false: a problem */
@@ -95,7 +105,8 @@ static void stream(struct call *call, const char *run_id, int64_t by_default)
 {
     struct selection selection;
     struct hub_filter filter = {.run_id = run_id, .token = call->grant.digest};
-    if (read_selection(call, &selection) && read_after(call, by_default, &filter.after)) {
+    if (read_selection(call, &selection) && read_after(call, by_default, &filter.after) &&
+        !answer_head(call)) {
         filter.types = (const char *const *)selection.types;
         filter.agents =
             (const char *const *)(selection.agents != NULL ? selection.agents : call->grant.agents);
@@ -111,7 +122,7 @@ void handle_stream(struct call *call)
                                 .token = call->grant.digest};
     if (!wants_stream(call)) {
         call_problem(call, PROBLEM_MALFORMED, "this is a stream: send `Accept: text/event-stream`");
-    } else if (read_after(call, -1, &filter.after)) {
+    } else if (read_after(call, -1, &filter.after) && !answer_head(call)) {
         call->is_answered = true;
         hub_stream_runs(call->server->hub, call->exchange, &filter);
     }

@@ -465,10 +465,25 @@ static void execute(struct call *call, const char *run_id, const struct loop_lim
     }
 }
 
+/**
+ * Tell who executes a run to go on, also where its row does not say that it is paused: a pause may
+ * have been asked for just before.
+ */
+static void continue_executed(struct call *call, const char *run_id)
+{
+    struct rondo_error err = {0};
+    enum orchestrator_answer answer;
+    int r = loop_continue_run(orchestrator_parts(orchestrator_of(call)), run_id, call->by, &err);
+    if (r == LOOP_CONTROL_DONE) { /* nobody executes it any more */
+        execute(call, run_id, NULL, &answer);
+    } else {
+        answer_control(call, run_id, r, &err);
+    }
+}
+
 void handle_continue_run(struct call *call)
 {
     struct store_run run;
-    struct rondo_error err = {0};
     enum orchestrator_answer answer;
     if (!has_no_members(call) || !call_find_run(call, &run)) {
         return;
@@ -476,12 +491,10 @@ void handle_continue_run(struct call *call)
     if (run.summary.status != RONDO_RUNNING) {
         call_problem(call, PROBLEM_CONFLICT, "run %s has ended: %s", run.id,
                      rondo_status_name(run.summary.status));
+    } else if (standing_is_executed(&run)) {
+        continue_executed(call, run.id);
     } else if (!run.summary.is_paused) {
         answer_outcome(call, 200, run.id, "nothing");
-    } else if (standing_is_executed(&run)) {
-        int r =
-            loop_continue_run(orchestrator_parts(orchestrator_of(call)), run.id, call->by, &err);
-        answer_control(call, run.id, r, &err);
     } else {
         execute(call, run.id, NULL, &answer);
     }

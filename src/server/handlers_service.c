@@ -232,13 +232,16 @@ static void send_asset(struct call *call, const struct asset *asset)
     struct http_exchange *exchange = call->exchange;
     bool is_packed =
         asset->gzip != NULL && accepts_gzip(http_exchange_header(exchange, "Accept-Encoding"));
+    char etag[80]; /* each form has its own */
+    int len = (int)strlen(asset->etag) - 1;
+    snprintf(etag, sizeof(etag), is_packed ? "%.*s-gzip\"" : "%.*s\"", len, asset->etag);
     call->is_answered = true;
-    http_exchange_add_header(exchange, "ETag", asset->etag);
+    http_exchange_add_header(exchange, "ETag", etag);
     http_exchange_add_header(exchange, "Vary", "Accept-Encoding");
     http_exchange_add_header(exchange, "Cache-Control",
                              asset->is_immutable ? "public, max-age=31536000, immutable"
                                                  : "no-cache");
-    if (has_etag(http_exchange_header(exchange, "If-None-Match"), asset->etag)) {
+    if (has_etag(http_exchange_header(exchange, "If-None-Match"), etag)) {
         call->status = 304;
         http_exchange_reply(exchange, 304, "", 0);
         return;
