@@ -63,16 +63,24 @@ void hub_table_fini(struct hub *hub)
     free(table->items);
 }
 
-void hub_table_touch(struct hub *hub, struct hub_run *run)
+/** @param run with a reference for the list. Under the lock. */
+static void make_dirty(struct hub *hub, struct hub_run *run)
 {
-    if (run->is_dirty || hub->table.streams == 0) {
-        return;
-    }
     run->is_dirty = true;
-    run->references++;
     TAILQ_INSERT_TAIL(&hub->table.dirty, run, dirty_link);
     hub->table.dirty_count++;
-    hub->table.wants_counts = true;
+}
+
+void hub_table_touch(struct hub *hub, struct hub_run *run)
+{
+    if (hub->table.streams == 0) {
+        return;
+    }
+    hub->table.wants_counts = true; /* they may have been taken since the row became dirty */
+    if (!run->is_dirty) {
+        run->references++;
+        make_dirty(hub, run);
+    }
 }
 
 void hub_table_look(struct hub *hub)
@@ -152,7 +160,8 @@ static void publish_row(struct hub *hub, struct hub_run *run)
 {
     struct store *store = writer_store(hub->options.writer);
     struct store_run row;
-    bool is_there = store->ops->get_run(store, run->id, &row, NULL) == 0;
+    int r = store->ops->get_run(store, run->id, &row, NULL);
+    bool is_there = r == 0;
     auto_buf struct buf json = {0};
     if (is_there) {
         run_json_write(&row, hub->options.orchestrator, &json);
@@ -160,6 +169,8 @@ static void publish_row(struct hub *hub, struct hub_run *run)
     pthread_mutex_lock(&hub->lock);
     if (is_there) {
         push(hub, run, hub_text_new(json.data, json.len), row.agent_id);
+    } else if (r != RONDO_ERR_NOT_FOUND && !run->is_dirty) {
+        make_dirty(hub, run); /* the store fails: again with the next rows */
     } else {
         hub_run_unref(run);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Streams of the table of runs: rows that changed, counts, what others tell, and starting over. */
 #include "hub_world.h"
+#include "server/hub_internal.h"
 
 static size_t count_of(const char *text, const char *part)
 {
@@ -139,6 +140,63 @@ static void test_a_reader_that_falls_far_behind_loads_the_table_again(void **sta
     end(world);
 }
 
+static void test_counts_that_were_taken_before_a_row_are_taken_again(void **state)
+{
+    (void)state;
+    struct world *world = begin();
+    create_run(world, 1, "a");
+    pthread_mutex_lock(&world->hub->lock);
+    struct hub_run *run = hub_run_get(world->hub, run_name(1));
+    world->hub->table.streams++; /* somebody looks */
+    hub_table_touch(world->hub, run);
+    assert_true(world->hub->table.wants_counts);
+    world->hub->table.wants_counts = false; /* taken, while the row still waits */
+    hub_table_touch(world->hub, run);
+    assert_true(world->hub->table.wants_counts);
+    assert_int_equal(world->hub->table.dirty_count, 1);
+    world->hub->table.streams--;
+    hub_run_unref(run);
+    pthread_mutex_unlock(&world->hub->lock);
+    end(world);
+}
+
+/** A store that cannot read rows for a while. */
+static struct {
+    struct store_ops ops;
+    const struct store_ops *real;
+    _Atomic int failures; /**< left */
+} weak;
+
+static int fail_to_read(struct store *store, const char *run_id, struct store_run *ret_run,
+                        struct rondo_error *err)
+{
+    if (weak.failures > 0) {
+        weak.failures--;
+        return RONDO_ERR_IO;
+    }
+    return weak.real->get_run(store, run_id, ret_run, err);
+}
+
+static void test_a_row_that_could_not_be_read_is_shown_later(void **state)
+{
+    (void)state;
+    struct world *world = begin_silent();
+    create_run(world, 1, "a");
+    weak.real = world->store->ops;
+    weak.ops = *weak.real;
+    weak.ops.get_run = fail_to_read;
+    world->store->ops = &weak.ops;
+    serve(world, (struct hub_options){0}, 0);
+    struct reader reader;
+    open_reader(world, "/table", -1, &reader);
+    weak.failures = 3;
+    append(world, 1, 1, 1, "note");
+    await(&reader, "\"agent_id\":\"a\",\"last_seq\":1}");
+    assert_int_equal(weak.failures, 0);
+    close_reader(&reader);
+    end(world);
+}
+
 static void test_streams_of_the_table_end_when_the_server_drains(void **state)
 {
     (void)state;
@@ -161,6 +219,8 @@ int main(void)
         cmocka_unit_test(test_other_agents_are_not_shown),
         cmocka_unit_test(test_what_changed_just_before_a_stream_is_shown),
         cmocka_unit_test(test_a_reader_that_falls_far_behind_loads_the_table_again),
+        cmocka_unit_test(test_counts_that_were_taken_before_a_row_are_taken_again),
+        cmocka_unit_test(test_a_row_that_could_not_be_read_is_shown_later),
         cmocka_unit_test(test_streams_of_the_table_end_when_the_server_drains),
         cmocka_unit_test(test_a_run_that_begins_to_wait_is_shown_though_it_has_no_event),
     };
