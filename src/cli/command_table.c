@@ -86,7 +86,7 @@ const struct command commands[] = {
             "does.\n\n"
             "Traces and metrics go to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names. Under "
             "systemd it tells when it is ready and feeds the watchdog.",
-        .examples = "rondo serve\tthen open http://127.0.0.1:7466\n"
+        .examples = "rondo serve\tthe page: http://127.0.0.1:7466\n"
                     "rondo serve --listen 0.0.0.0:7466\tfor other machines, with tokens\n"
                     "rondo serve --host rondo.example.org\tbehind a TLS proxy on this machine\n"
                     "rondo serve --listen unix:/run/user/1000/rondo.sock\ton a Unix socket",

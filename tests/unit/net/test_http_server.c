@@ -232,7 +232,7 @@ static void test_a_stale_socket_is_replaced_and_a_living_one_is_not(void **state
     (void)state;
     char folder[] = "/tmp/rondo-server-XXXXXX";
     assert_non_null(mkdtemp(folder));
-    char address[128];
+    char address[64];
     snprintf(address, sizeof(address), "unix:%s/s", folder);
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     snprintf(name.sun_path, sizeof(name.sun_path), "%s", address + 5);
