@@ -36,9 +36,9 @@ static inline struct http_server *fuzz_server_start(struct http_server_options o
     return server;
 }
 
-static inline int fuzz_server_connect(const struct http_server *server)
+/** Connect to "127.0.0.1:PORT". */
+static inline int fuzz_connect(const char *address)
 {
-    const char *address = http_server_address(server, 0);
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     to.sin_port = htons((uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10));
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -51,12 +51,13 @@ static inline int fuzz_server_connect(const struct http_server *server)
     return fd;
 }
 
-/** Send the bytes, in two pieces that are cut at `cut`, say that no more comes, read all answers.
+/**
+ * Send the bytes, in two pieces that are cut at `cut`, say that no more comes, read all answers.
+ * @param fd closed
  */
-static inline void fuzz_server_feed(const struct http_server *server, const char *bytes, size_t len,
-                                    size_t cut, struct buf *ret_answers)
+static inline void fuzz_feed(int fd, const char *bytes, size_t len, size_t cut,
+                             struct buf *ret_answers)
 {
-    int fd = fuzz_server_connect(server);
     size_t first = cut < len ? cut : len;
     bool is_sent = send(fd, bytes, first, MSG_NOSIGNAL) >= 0 &&
                    send(fd, bytes + first, len - first, MSG_NOSIGNAL) >= 0;
@@ -70,4 +71,10 @@ static inline void fuzz_server_feed(const struct http_server *server, const char
     } while (n > 0 || (n < 0 && errno == EINTR)); /* the fuzzer's own clock interrupts */
     FUZZ_CHECK(n == 0 || errno == ECONNRESET);    /* and not that the server keeps us waiting */
     close(fd);
+}
+
+static inline void fuzz_server_feed(const struct http_server *server, const char *bytes, size_t len,
+                                    size_t cut, struct buf *ret_answers)
+{
+    fuzz_feed(fuzz_connect(http_server_address(server, 0)), bytes, len, cut, ret_answers);
 }
