@@ -15,8 +15,8 @@
 #include <string.h>
 #include <strings.h>
 
-/** Idempotency records are pruned at most so often. */
-#define PRUNE_NS (60 * NS_PER_S)
+/** Idempotency records are pruned with each so-manieth new one: four go for one that comes. */
+#define PRUNE_EACH (IDEMPOTENCY_PRUNED / 4)
 
 static bool check_site(struct call *call)
 {
@@ -261,9 +261,7 @@ static bool read_body(struct call *call)
 
 static void prune(struct call *call, int64_t now_ns)
 {
-    int64_t last = atomic_load(&call->server->pruned_ns);
-    if (now_ns - last > PRUNE_NS &&
-        atomic_compare_exchange_strong(&call->server->pruned_ns, &last, now_ns)) {
+    if (atomic_fetch_add(&call->server->keys_seen, 1) % PRUNE_EACH == 0) {
         idempotency_prune(&call->server->idempotency, now_ns);
     }
 }

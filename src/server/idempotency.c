@@ -14,8 +14,6 @@
 
 #define COLLECTION     "idempotency"
 #define COLLECTION_AGE "idempotency-age"
-/** Records that one pruning deletes at most. */
-#define PRUNED_AT_ONCE 200
 /** Bytes of a key by time: 20 digits, a dash, the digest. */
 #define AGE_KEY_SIZE (20 + 1 + DIGEST_HEX_SIZE)
 
@@ -223,7 +221,7 @@ void idempotency_forget(const struct idempotency *idempotency, const struct idem
 
 struct old {
     char last[AGE_KEY_SIZE]; /* everything before it is too old */
-    char keys[PRUNED_AT_ONCE][AGE_KEY_SIZE];
+    char keys[IDEMPOTENCY_PRUNED][AGE_KEY_SIZE];
     size_t count;
 };
 
@@ -237,23 +235,28 @@ static bool take_old(const struct store_document *document, void *context)
     return true;
 }
 
-void idempotency_prune(const struct idempotency *idempotency, int64_t now_ns)
+size_t idempotency_prune(const struct idempotency *idempotency, int64_t now_ns)
 {
     struct store *store = idempotency->store;
-    struct store_document_query query = {.collection = COLLECTION_AGE, .limit = PRUNED_AT_ONCE};
+    struct store_document_query query = {.collection = COLLECTION_AGE, .limit = IDEMPOTENCY_PRUNED};
     struct old *old = memory_new_zero(1, sizeof(*old));
+    struct store_change *changes = memory_new_zero(2 * IDEMPOTENCY_PRUNED, sizeof(*changes));
+    bool is_applied = false;
     snprintf(old->last, sizeof(old->last), "%020" PRId64, now_ns - IDEMPOTENCY_KEEP_NS);
-    if (store->ops->read_documents(store, &query, take_old, old, NULL) == 0) {
-        for (size_t i = 0; i < old->count; i++) {
-            /* A key that was used again has a record by a later time, too; then it only loses
-             * its protection early. */
-            struct store_change changes[] = {
-                {STORE_DELETE, COLLECTION, old->keys[i] + 21, NULL, 0, STORE_ANY_VERSION},
-                {STORE_DELETE, COLLECTION_AGE, old->keys[i], NULL, 0, STORE_ANY_VERSION},
-            };
-            bool is_applied = false;
-            store->ops->change_documents(store, changes, 2, &is_applied, NULL);
-        }
+    int r = store->ops->read_documents(store, &query, take_old, old, NULL);
+    for (size_t i = 0; r == 0 && i < old->count; i++) {
+        /* A key that was used again has a record by a later time, too; then it only loses its
+         * protection early. */
+        changes[2 * i] = (struct store_change){STORE_DELETE, COLLECTION, old->keys[i] + 21,
+                                               NULL,         0,          STORE_ANY_VERSION};
+        changes[2 * i + 1] = (struct store_change){
+            STORE_DELETE, COLLECTION_AGE, old->keys[i], NULL, 0, STORE_ANY_VERSION};
     }
+    if (r == 0 && old->count > 0) {
+        store->ops->change_documents(store, changes, 2 * old->count, &is_applied, NULL);
+    }
+    size_t count = is_applied ? old->count : 0;
+    free(changes);
     free(old);
+    return count;
 }

@@ -19,6 +19,8 @@
 #include <stddef.h>
 
 /** How long a key is kept. */
+/** Records that are deleted at a time. */
+#define IDEMPOTENCY_PRUNED  200
 #define IDEMPOTENCY_KEEP_NS INT64_C(86400000000000)
 /** Characters of a key. */
 #define LIMIT_IDEMPOTENCY_KEY 255
@@ -88,5 +90,6 @@ int idempotency_finish(const struct idempotency *idempotency, const struct idemp
 /** Nothing came about: the key is free again. */
 void idempotency_forget(const struct idempotency *idempotency, const struct idempotency_slot *slot);
 
-/** Delete up to some hundred records that are too old. */
-void idempotency_prune(const struct idempotency *idempotency, int64_t now_ns);
+/** Delete up to IDEMPOTENCY_PRUNED records that are too old, in one transaction. @return how many
+ */
+size_t idempotency_prune(const struct idempotency *idempotency, int64_t now_ns);

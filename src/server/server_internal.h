@@ -38,9 +38,9 @@ struct server {
     char user[40];               /* whom local processes belong to */
     pthread_mutex_t policy_lock; /* one change of policies at a time */
     _Atomic bool is_draining;
-    _Atomic bool has_proxy;    /* requests that came through one were seen */
-    _Atomic int64_t pruned_ns; /* when idempotency records were pruned last */
-    int64_t started_ns;        /* monotonic */
+    _Atomic bool has_proxy;     /* requests that came through one were seen */
+    _Atomic unsigned keys_seen; /* requests with an Idempotency-Key */
+    int64_t started_ns;         /* monotonic */
     pthread_mutex_t ping_lock;
     bool was_busy; /* as /ping said last, under ping_lock */
     int64_t busy_since_ns;

@@ -397,6 +397,27 @@ static void a_key_is_free_again_after_a_day(void **state)
     store_close(store);
 }
 
+static void old_keys_are_deleted_faster_than_new_ones_come(void **state)
+{
+    struct store *store = store_memory_new(NULL);
+    struct idempotency ours = {store, "one"};
+    struct idempotency_slot slot;
+    struct idempotency_answer got = {0};
+    enum idempotency_outcome outcome;
+    char key[32];
+    (void)state;
+    for (int i = 0; i < IDEMPOTENCY_PRUNED + 50; i++) {
+        snprintf(key, sizeof(key), "key-%d", i);
+        struct idempotency_request request = {"me", key, "POST", "/v1/runs", "{}", 2, NULL};
+        assert_int_equal(idempotency_begin(&ours, &request, 1 + i, &outcome, &slot, &got, NULL), 0);
+    }
+    assert_int_equal(idempotency_prune(&ours, IDEMPOTENCY_KEEP_NS), 0);
+    assert_int_equal(idempotency_prune(&ours, 2 * IDEMPOTENCY_KEEP_NS), IDEMPOTENCY_PRUNED);
+    assert_int_equal(idempotency_prune(&ours, 2 * IDEMPOTENCY_KEEP_NS), 50);
+    assert_int_equal(idempotency_prune(&ours, 2 * IDEMPOTENCY_KEEP_NS), 0);
+    store_close(store);
+}
+
 static void a_key_has_visible_characters(void **state)
 {
     char key[LIMIT_IDEMPOTENCY_KEY + 2];
@@ -467,6 +488,7 @@ int main(void)
         cmocka_unit_test(a_key_that_was_lost_is_taken_with_the_id_of_its_run),
         cmocka_unit_test(a_key_gives_its_answer_again),
         cmocka_unit_test(a_key_is_free_again_after_a_day),
+        cmocka_unit_test(old_keys_are_deleted_faster_than_new_ones_come),
         cmocka_unit_test(a_key_has_visible_characters),
         cmocka_unit_test(a_member_that_is_there_twice_is_refused),
         cmocka_unit_test(a_cursor_belongs_to_its_order),
