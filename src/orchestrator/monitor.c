@@ -138,6 +138,7 @@ static void release(struct monitor *monitor)
     free(monitor->found.items);
     free(monitor->found.epochs);
     free(monitor->supervisor);
+    warning_follow_free(monitor->follow);
     free(monitor->base_url);
     free(monitor);
 }

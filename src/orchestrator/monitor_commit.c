@@ -120,23 +120,20 @@ static int load_cursor(struct monitor *monitor, struct rondo_error *err)
     return r;
 }
 
-static bool keep_newest(const char *id, const char *json, void *context)
-{
-    (void)json;
-    struct monitor *monitor = context;
-    snprintf(monitor->told, sizeof(monitor->told), "%s", id);
-    return false;
-}
-
 /** Warnings that are there already when this process begins are not told. */
 static int begin_telling(struct monitor *monitor, struct rondo_error *err)
 {
-    struct warning_query query = {.kind = -1, .limit = 1};
-    if (monitor->on_warning == NULL || monitor->told[0] != '\0') {
+    if (monitor->on_warning == NULL || monitor->follow != NULL) {
         return 0;
     }
-    snprintf(monitor->told, sizeof(monitor->told), "0");
-    return warnings_read(monitor->store, &query, keep_newest, monitor, err);
+    struct warning_follow *follow = warning_follow_new();
+    int r = warning_follow_skip(follow, monitor->store, err);
+    if (r < 0) {
+        warning_follow_free(follow);
+        return r;
+    }
+    monitor->follow = follow;
+    return 0;
 }
 
 int monitor_load(struct monitor *monitor, struct rondo_error *err)
@@ -427,25 +424,20 @@ int monitor_commit(struct monitor *monitor, bool is_forced, struct rondo_error *
 
 /* ---- Telling -------------------------------------------------------------------------------- */
 
-static bool tell_one(const struct store_document *document, void *context)
+static bool tell_one(const char *id, const char *json, void *context)
 {
+    (void)id;
     struct monitor *monitor = context;
     auto_json struct json_object *root = NULL;
-    json_parse(document->data, document->data_len, &root, NULL);
+    json_parse(json, strlen(json), &root, NULL);
     const char *agent_id = json_get_string(root, "agent_id", "");
-    monitor->on_warning(monitor->on_warning_context, agent_id, document->data);
-    snprintf(monitor->told, sizeof(monitor->told), "%s", document->key);
+    monitor->on_warning(monitor->on_warning_context, agent_id, json);
     return true;
 }
 
 void monitor_tell(struct monitor *monitor)
 {
-    if (monitor->on_warning == NULL) {
-        return;
+    if (monitor->follow != NULL) {
+        warning_follow_next(monitor->follow, monitor->store, tell_one, monitor, NULL);
     }
-    struct store_document_query query = {
-        .collection = WARNING_COLLECTION,
-        .after = monitor->told,
-    };
-    monitor->store->ops->read_documents(monitor->store, &query, tell_one, monitor, NULL);
 }

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "orchestrator/delivery.h"
 #include "orchestrator/warning.h"
+#include "orchestrator/warning_follow.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -102,8 +103,8 @@ struct monitor {
     size_t refusal_count;
     bool is_refusal_changed;
     struct found found;
-    uint64_t until_prune;       /**< warnings to be made until old ones are forgotten */
-    char told[WARNING_ID_SIZE]; /**< last warning that on_warning was told */
+    uint64_t until_prune;          /**< warnings to be made until old ones are forgotten */
+    struct warning_follow *follow; /**< what on_warning is told; NULL before the first look */
     bool is_failing;
 
     _Atomic uint64_t position; /**< copy of `reached` for other threads */

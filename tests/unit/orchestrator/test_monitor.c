@@ -413,6 +413,43 @@ static void a_monitor_that_loses_tells_its_own_listeners_all_the_same(void **sta
     monitor_stop(listener);
 }
 
+static void hear_silence(void *context, const char *agent_id, const char *json)
+{
+    (void)agent_id;
+    *(unsigned *)context += strstr(json, "\"kind\":\"stalled\"") != NULL ? 1 : 0;
+}
+
+/** The later warning has the smaller id. */
+static void runs_that_fall_silent_at_one_position_are_all_told(void **state)
+{
+    struct world *world = *state;
+    struct test_run runs[2];
+    struct monitor_options options = world_options(world);
+    struct monitor *listener = NULL;
+    unsigned silences = 0;
+    options.on_warning = hear_silence;
+    options.on_warning_context = &silences;
+    for (size_t i = 0; i < 2; i++) {
+        runs[i] = world_run(world, "fixer", "");
+    }
+    bool is_first_smaller = strcmp(runs[0].id, runs[1].id) < 0;
+    struct test_run *small = &runs[is_first_smaller ? 0 : 1];
+    struct test_run *large = &runs[is_first_smaller ? 1 : 0];
+    assert_int_equal(monitor_start(&options, &listener, NULL), 0);
+    assert_int_equal(monitor_tick(listener, NULL), 0);
+    world_event(world, large, "note", "{\"name\":\"alive\"}");
+    world->now_ns += 5 * MINUTE_NS;
+    world_event(world, small, "note", "{\"name\":\"alive\"}");
+    world->now_ns += 6 * MINUTE_NS;
+    assert_int_equal(monitor_tick(listener, NULL), 0);
+    assert_int_equal(silences, 1);
+    world->now_ns += 6 * MINUTE_NS;
+    assert_int_equal(monitor_tick(listener, NULL), 0);
+    assert_int_equal(world_warnings(world, "\"kind\":\"stalled\""), 2);
+    assert_int_equal(silences, 2);
+    monitor_stop(listener);
+}
+
 static void a_message_that_is_too_long_is_cut_between_characters(void **state)
 {
     struct world *world = *state;
@@ -453,6 +490,7 @@ int main(void)
         world_test(warnings_are_read_newest_first_by_run_agent_and_kind),
         world_test(a_monitor_that_loses_tells_its_own_listeners_all_the_same),
         world_test(a_message_that_is_too_long_is_cut_between_characters),
+        world_test(runs_that_fall_silent_at_one_position_are_all_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
