@@ -8,23 +8,27 @@
 #include "cli/sinks_commands.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "orchestrator/monitor.h"
+#include "orchestrator/warning_follow.h"
 #include "store/find.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /** Warnings shown when nothing else is asked for. */
 #define DEFAULT_LIMIT 20
 /** Columns assumed where the output is no terminal: nothing is cut. */
 #define PIPE_COLUMNS 1000
+/** How often new ones are looked for. */
+#define POLL_NS (250 * NS_PER_MS)
 
 struct warnings_values {
     char *run;
     char *agent;
     char *kind;
     int64_t limit;
+    int64_t is_live;
     char *store;
     int64_t wants_json;
     int64_t no_colour;
@@ -58,6 +62,11 @@ const struct option_row warnings_options[] = {
      .help = "At most so many, newest first",
      .low = 1,
      .high = 1000000},
+    {.name = "follow",
+     .letter = 'f',
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct warnings_values, is_live),
+     .help = "Show those that come from now on, live, until it is interrupted"},
     OPTION_ROW_STORE(struct warnings_values),
     OPTION_ROW_JSON(struct warnings_values, "One JSON object for each warning and line"),
     OPTION_ROW_NO_COLOUR(struct warnings_values),
@@ -135,6 +144,82 @@ static int read_all(struct store *store, const struct warnings_values *values, i
     return r < 0 ? r : warnings_read(store, &query, take_warning, listing, err);
 }
 
+/* ---- Live ----------------------------------------------------------------------------------- */
+
+struct following {
+    const struct warnings_values *values;
+    const char *run_id; /* NULL = of all */
+    const char *kind;   /* NULL = all */
+};
+
+static bool is_wanted(const struct following *following, struct json_object *root)
+{
+    const char *agent = following->values->agent;
+    return (following->run_id == NULL ||
+            strcmp(following->run_id, json_get_string(root, "run_id", "")) == 0) &&
+           (agent == NULL || strcmp(agent, json_get_string(root, "agent_id", "")) == 0) &&
+           (following->kind == NULL ||
+            strcmp(following->kind, json_get_string(root, "kind", "")) == 0);
+}
+
+/** "2026-11-21T16:30:05.120Z  limit  fixer  01a1fef7-b739  8 of 10 iterations, 2 left". */
+static void write_line(struct json_object *root, struct buf *ret_line)
+{
+    auto_buf struct buf line = {0};
+    buf_printf(&line, "%s  %s  %s  %.*s  %s", json_get_string(root, "time", ""),
+               json_get_string(root, "kind", ""), json_get_string(root, "agent_id", ""),
+               SHORT_ID_LEN, json_get_string(root, "run_id", ""),
+               json_get_string(root, "message", ""));
+    text_clean(buf_string(&line), line.len, ret_line);
+}
+
+static bool print_new(const char *id, const char *json, void *context)
+{
+    (void)id;
+    const struct following *following = context;
+    auto_json struct json_object *root = NULL;
+    auto_buf struct buf line = {0};
+    if (json_parse(json, strlen(json), &root, NULL) < 0 || !is_wanted(following, root)) {
+        return true;
+    }
+    if (following->values->wants_json) {
+        buf_append_string(&line, json);
+    } else {
+        write_line(root, &line);
+    }
+    buf_append_string(&line, "\n");
+    report_output(&line);
+    if (ferror(stdout)) {
+        exit(0); /* Nobody reads any more: `rondo warnings -f | head`. */
+    }
+    return true;
+}
+
+/** @return only when the store fails */
+static int follow(struct store *store, const struct warnings_values *values, int kind,
+                  struct rondo_error *err)
+{
+    struct store_run run = {0};
+    struct following following = {
+        .values = values,
+        .kind = kind < 0 ? NULL : warning_kind_name((enum warning_kind)kind),
+    };
+    int r = values->run == NULL ? 0 : store_find_run(store, values->run, NULL, &run, err);
+    following.run_id = values->run == NULL ? NULL : run.id;
+    struct warning_follow *place = warning_follow_new();
+    if (r == 0) {
+        r = warning_follow_skip(place, store, err);
+    }
+    while (r == 0) {
+        clock_sleep(clock_system(), POLL_NS, NULL);
+        r = warning_follow_next(place, store, print_new, &following, err);
+    }
+    warning_follow_free(place);
+    return r;
+}
+
+/* ---- The command ---------------------------------------------------------------------------- */
+
 static int run_warnings(const struct warnings_values *values, int kind)
 {
     struct session session;
@@ -147,7 +232,8 @@ static int run_warnings(const struct warnings_values *values, int kind)
     };
     int r = session_open(&options, &session, &err);
     if (r == 0) {
-        r = read_all(session.store, values, kind, &listing, &err);
+        r = values->is_live ? follow(session.store, values, kind, &err)
+                            : read_all(session.store, values, kind, &listing, &err);
         session_close(&session);
     }
     if (r == 0) {

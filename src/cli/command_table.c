@@ -263,6 +263,7 @@ const struct command commands[] = {
             "refused. They are made by `rondo serve`, also of runs that other processes execute; "
             "`rondo sinks` says whom they reach.",
         .examples = "rondo warnings --run last\tof one run\n"
+                    "rondo warnings -f\tas they come\n"
                     "rondo warnings --kind stalled --json\tfor programs",
         .options = warnings_options,
         .run = cmd_warnings,
