@@ -287,9 +287,9 @@ static void refuse_again(struct call *call, enum idempotency_outcome outcome)
         call_problem(call, PROBLEM_CONFLICT, "the same request is still being answered");
     } else {
         call_problem(call, PROBLEM_CONFLICT,
-                     "a server ended while it did this request, so it is not known whether it came "
-                     "about; look (GET /v1/runs?sort=created), and if it did not, send it again "
-                     "with a new Idempotency-Key");
+                     "it is not known whether this request came about: a server ended while it did "
+                     "it, or could not record the answer; look (GET /v1/runs?sort=created), and if "
+                     "it did not, send it again with a new Idempotency-Key");
     }
 }
 

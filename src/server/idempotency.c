@@ -89,7 +89,7 @@ static void read_answer(struct json_object *record, struct idempotency_answer *r
 
 static enum idempotency_outcome judge(const struct idempotency *idempotency,
                                       struct json_object *record,
-                                      const struct idempotency_slot *slot)
+                                      const struct idempotency_slot *slot, int64_t now_ns)
 {
     if (strcmp(json_get_string(record, "request", ""), slot->request) != 0) {
         return IDEMPOTENCY_MISMATCH;
@@ -98,7 +98,8 @@ static enum idempotency_outcome judge(const struct idempotency *idempotency,
         return IDEMPOTENCY_REPLAY;
     }
     bool is_ours = strcmp(json_get_string(record, "instance", ""), idempotency->instance) == 0;
-    return is_ours ? IDEMPOTENCY_UNDER_WAY : IDEMPOTENCY_LOST;
+    bool is_young = now_ns - json_get_int(record, "created_ns", 0) < IDEMPOTENCY_WORK_NS;
+    return is_ours && is_young ? IDEMPOTENCY_UNDER_WAY : IDEMPOTENCY_LOST;
 }
 
 static void write_record(const struct idempotency *idempotency, const struct idempotency_slot *slot,
@@ -167,7 +168,7 @@ int idempotency_begin(const struct idempotency *idempotency,
     auto_json struct json_object *record = found.record;
     bool is_over = now_ns - json_get_int(record, "created_ns", 0) >= IDEMPOTENCY_KEEP_NS;
     if (record != NULL && !is_over) {
-        *ret_outcome = judge(idempotency, record, &slot);
+        *ret_outcome = judge(idempotency, record, &slot, now_ns);
         if (*ret_outcome == IDEMPOTENCY_REPLAY) {
             read_answer(record, ret_answer);
         } else if (*ret_outcome == IDEMPOTENCY_LOST) {

@@ -19,9 +19,11 @@
 #include <stddef.h>
 
 /** How long a key is kept. */
-/** Records that are deleted at a time. */
-#define IDEMPOTENCY_PRUNED  200
 #define IDEMPOTENCY_KEEP_NS INT64_C(86400000000000)
+/** Nothing is under way for longer: its answer could not be recorded. */
+#define IDEMPOTENCY_WORK_NS INT64_C(600000000000)
+/** Records that are deleted at a time. */
+#define IDEMPOTENCY_PRUNED 200
 /** Characters of a key. */
 #define LIMIT_IDEMPOTENCY_KEY 255
 /** Answers with more bytes are not recorded: their request would be done again. */
@@ -47,7 +49,8 @@ enum idempotency_outcome {
     IDEMPOTENCY_REPLAY,    /**< it was done: here is the answer */
     IDEMPOTENCY_MISMATCH,  /**< the key belongs to another request */
     IDEMPOTENCY_UNDER_WAY, /**< somebody is doing it */
-    IDEMPOTENCY_LOST,      /**< whoever was doing it has died; it may have been done */
+    IDEMPOTENCY_LOST, /**< whoever was doing it has died, or could not record the answer; it may
+                           have been done */
 };
 
 struct idempotency_answer {

@@ -387,8 +387,13 @@ static void a_key_is_free_again_after_a_day(void **state)
     enum idempotency_outcome outcome;
     (void)state;
     idempotency_begin(&ours, &request, 1, &outcome, &slot, &got, NULL);
-    idempotency_begin(&ours, &request, IDEMPOTENCY_KEEP_NS, &outcome, &slot, &got, NULL);
+    idempotency_begin(&ours, &request, IDEMPOTENCY_WORK_NS, &outcome, &slot, &got, NULL);
     assert_int_equal(outcome, IDEMPOTENCY_UNDER_WAY);
+    /* The store failed when the answer was to be recorded. */
+    idempotency_begin(&ours, &request, IDEMPOTENCY_WORK_NS + 1, &outcome, &slot, &got, NULL);
+    assert_int_equal(outcome, IDEMPOTENCY_LOST);
+    idempotency_begin(&ours, &request, IDEMPOTENCY_KEEP_NS, &outcome, &slot, &got, NULL);
+    assert_int_equal(outcome, IDEMPOTENCY_LOST);
     idempotency_begin(&ours, &request, IDEMPOTENCY_KEEP_NS + 1, &outcome, &slot, &got, NULL);
     assert_int_equal(outcome, IDEMPOTENCY_NEW);
     idempotency_prune(&ours, 3 * IDEMPOTENCY_KEEP_NS);
