@@ -47,6 +47,7 @@ export async function unitTests(test, web, folder) {
     const { RunLog } = await load(web, "run/log.js", folder);
     const { RunFeed } = await load(web, "run/feed.js", folder);
     const { RunTable } = await load(web, "runs/table.js", folder);
+    const { Markdown } = await load(web, "lib/markdown.jsx", folder);
     const { diffLines, hunks } = await load(web, "lib/diff.js", folder);
     const format = await load(web, "lib/format.js", folder);
 
@@ -122,6 +123,16 @@ export async function unitTests(test, web, folder) {
         assert.equal(first, second, "one page at a time");
         await table.rest();
         assert.equal(table.rows.length, all.length);
+    });
+    await test("whatever a model writes is shown, and soon", () => {
+        const shown = (text) => JSON.stringify(Markdown({ text }), (key, value) => (key.startsWith("__") ? undefined : value));
+        assert.match(shown("- one\u2028still one\n- two"), /"ul"[^]*still one[^]*two/);
+        assert.match(shown("# H\n\ntext **bold** `code`\n> said\n---\n| a | b |\n|---|---|\n| 1 | 2 |\n```\nx\n```\nend"), /md-heading[^]*strong[^]*code[^]*blockquote[^]*hr[^]*table[^]*"pre"[^]*end/);
+        for (const piece of ["x\n\n", "**a ", "`a ``b ", "*a ", "[a", "> a\n\n", "- a\n\n", "|a|\n\n"]) {
+            const began = performance.now();
+            Markdown({ text: piece.repeat(Math.floor(199_000 / piece.length)) });
+            assert.ok(performance.now() - began < 4000, `text of ${JSON.stringify(piece)}`);
+        }
     });
     await test("a difference leads from one text to the other", () => {
         const before = "a\nb\nc\nd\ne\nf\ng\nh";

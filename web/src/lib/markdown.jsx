@@ -2,7 +2,8 @@
 // Markdown as far as models write it, turned into elements. Text stays text: nothing in it can
 // become markup, and links lead only to http and https, with no referrer.
 
-const SPANS = /(`+)([^`]|[^`][\s\S]*?[^`])\1(?!`)|\*\*(\S(?:[\s\S]*?\S)?)\*\*|\*(\S(?:[^*]*?\S)?)\*(?!\*)|\[([^\]]{1,300})\]\(([^()\s]{1,2000})\)|(https?:\/\/[^\s<>()]{1,2000}[^\s<>().,;:!?'"])/g;
+// What has no end within some thousand characters is text: else a text of beginnings would take minutes.
+const SPANS = /(`+)([^`]|[^`][\s\S]{0,5000}?[^`])\1(?!`)|\*\*(\S(?:[\s\S]{0,1000}?\S)?)\*\*|\*(\S(?:[^*]{0,1000}?\S)?)\*(?!\*)|\[([^\]]{1,300})\]\(([^()\s]{1,2000})\)|(https?:\/\/[^\s<>()]{1,2000}[^\s<>().,;:!?'"])/g;
 const LONGEST = 200_000;
 
 function link(url, text, key) {
@@ -32,36 +33,37 @@ function spans(text) {
     return parts;
 }
 
+/** Each takes the lines from `at` on and gives an element and where the next one begins. */
 const RULES = [
     { is: /^\s*(```|~~~)/, take: fence },
     { is: /^#{1,6}\s/, take: heading },
     { is: /^\s*([-*+]|\d{1,9}[.)])\s+/, take: list },
     { is: /^\s*>/, take: quote },
-    { is: /^\s*([-*_])(\s*\1){2,}\s*$/, take: (lines) => [<hr />, lines.slice(1)] },
+    { is: /^\s*([-*_])(\s*\1){2,}\s*$/, take: (lines, at) => [<hr />, at + 1] },
     { is: /^\s*\|.*\|\s*$/, take: table },
 ];
 
-function fence(lines) {
-    const mark = lines[0].trim().slice(0, 3);
-    let end = 1;
+function fence(lines, at) {
+    const mark = lines[at].trim().slice(0, 3);
+    let end = at + 1;
     while (end < lines.length && !lines[end].trim().startsWith(mark)) end += 1;
     return [
         <pre class="code" tabIndex={0}>
-            <code>{lines.slice(1, end).join("\n")}</code>
+            <code>{lines.slice(at + 1, end).join("\n")}</code>
         </pre>,
-        lines.slice(end + 1),
+        end + 1,
     ];
 }
 
-function heading(lines) {
-    return [<p class="md-heading">{spans(lines[0].replace(/^#+\s*|\s*#+\s*$/g, ""))}</p>, lines.slice(1)];
+function heading(lines, at) {
+    return [<p class="md-heading">{spans(lines[at].replace(/^#+\s*|\s*#+\s*$/g, ""))}</p>, at + 1];
 }
 
-function list(lines) {
-    const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
-    const isOrdered = /\d/.test(item.exec(lines[0])[2]);
+function list(lines, at) {
+    const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+([^]*)$/;
+    const isOrdered = /\d/.test(item.exec(lines[at])[2]);
     const items = [];
-    let i = 0;
+    let i = at;
     for (; i < lines.length; i += 1) {
         const match = item.exec(lines[i]);
         if (match) items.push({ depth: Math.min(Math.floor(match[1].length / 2), 4), text: match[3] });
@@ -69,12 +71,12 @@ function list(lines) {
         else break;
     }
     const Tag = isOrdered ? "ol" : "ul";
-    const body = items.map(({ depth, text }, at) => (
-        <li key={at} data-depth={depth}>
+    const body = items.map(({ depth, text }, key) => (
+        <li key={key} data-depth={depth}>
             {box(text)}
         </li>
     ));
-    return [<Tag>{body}</Tag>, lines.slice(i)];
+    return [<Tag>{body}</Tag>, i];
 }
 
 /** "[x] done" as in task lists. */
@@ -84,17 +86,17 @@ function box(text) {
     return [<span class="md-box">{match[1] === " " ? "☐ " : "☑ "}</span>, ...spans(match[2])];
 }
 
-function quote(lines) {
-    let end = 0;
+function quote(lines, at) {
+    let end = at;
     while (end < lines.length && /^\s*>/.test(lines[end])) end += 1;
-    const inner = lines.slice(0, end).map((line) => line.replace(/^\s*> ?/, ""));
-    return [<blockquote>{spans(inner.join("\n"))}</blockquote>, lines.slice(end)];
+    const inner = lines.slice(at, end).map((line) => line.replace(/^\s*> ?/, ""));
+    return [<blockquote>{spans(inner.join("\n"))}</blockquote>, end];
 }
 
-function table(lines) {
-    let end = 0;
+function table(lines, at) {
+    let end = at;
     while (end < lines.length && /^\s*\|.*\|\s*$/.test(lines[end])) end += 1;
-    const rows = lines.slice(0, end).map((line) => line.trim().slice(1, -1).split("|").map((cell) => cell.trim()));
+    const rows = lines.slice(at, end).map((line) => line.trim().slice(1, -1).split("|").map((cell) => cell.trim()));
     const hasHead = rows.length > 1 && rows[1].every((cell) => /^:?-+:?$/.test(cell));
     const head = hasHead ? rows[0] : null;
     const body = hasHead ? rows.slice(2) : rows;
@@ -109,28 +111,28 @@ function table(lines) {
                 <tbody>{body.map((row) => <tr>{row.map((cell) => <td>{spans(cell)}</td>)}</tr>)}</tbody>
             </table>
         </div>,
-        lines.slice(end),
+        end,
     ];
+}
+
+function paragraph(lines, at) {
+    let end = at + 1;
+    while (end < lines.length && lines[end].trim() && !RULES.some(({ is }) => is.test(lines[end]))) end += 1;
+    return [<p>{spans(lines.slice(at, end).join("\n"))}</p>, end];
 }
 
 function blocks(text) {
     const out = [];
-    let lines = text.replace(/\r\n?/g, "\n").split("\n");
-    while (lines.length) {
-        if (!lines[0].trim()) {
-            lines = lines.slice(1);
+    const lines = text.replace(/\r\n?/g, "\n").split("\n");
+    for (let at = 0; at < lines.length; ) {
+        if (!lines[at].trim()) {
+            at += 1;
             continue;
         }
-        const rule = RULES.find(({ is }) => is.test(lines[0]));
-        let element;
-        if (rule) [element, lines] = rule.take(lines);
-        else {
-            let end = 1;
-            while (end < lines.length && lines[end].trim() && !RULES.some(({ is }) => is.test(lines[end]))) end += 1;
-            element = <p>{spans(lines.slice(0, end).join("\n"))}</p>;
-            lines = lines.slice(end);
-        }
+        const take = RULES.find(({ is }) => is.test(lines[at]))?.take ?? paragraph;
+        const [element, next] = take(lines, at);
         out.push(element);
+        at = next;
     }
     return out;
 }

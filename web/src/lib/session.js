@@ -18,12 +18,21 @@ function readStored() {
     }
 }
 
+/** A token has no escapes: what cannot be decoded is sent as it stands, and refused. */
+function decoded(text) {
+    try {
+        return decodeURIComponent(text);
+    } catch {
+        return text;
+    }
+}
+
 /** `#token=...` in the address is used and removed from it, so that no history or copy keeps it. */
 function takeFromAddress() {
     const match = /^#token=([^&/]+)(.*)$/.exec(location.hash);
     if (!match) return null;
     history.replaceState(null, "", location.pathname + (match[2] ? `#${match[2].slice(1)}` : ""));
-    const value = decodeURIComponent(match[1]);
+    const value = decoded(match[1]);
     keep(value);
     return value;
 }
