@@ -97,13 +97,13 @@ Feature: People are warned before a limit is reached
       """
       exit 1
       """
-    And the listener answers 503 twice
+    And the listener answers 503 once
     And a server
     When I run `rondo loop --agent failing --max-failures 1 -- ./worker.sh`
     Then somebody is told of a warning of kind "ended" with
       | agent_id | failing |
       | status   | failed  |
-    And the same message came 3 times
+    And the same message came 2 times
 
   Scenario: A command is told as well
     Given a worker

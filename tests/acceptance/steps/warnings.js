@@ -14,8 +14,8 @@ Given('somebody who listens at an address', async function () {
   Object.assign(this.values, { $HOOK: this.listener.url, $PROJECT: this.project });
 });
 
-Given('the listener answers 503 twice', function () {
-  this.listener.refusals = 2;
+Given('the listener answers 503 once', function () {
+  this.listener.refusals = 1;
 });
 
 function told(world, kind) {
