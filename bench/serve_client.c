@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -20,7 +21,18 @@ extern char **environ;
 
 #define ARGUMENTS_MAX 32
 
-/** Read the server's words until it names its port. */
+/** A server that nobody listens to would wait for room in the pipe. */
+static void *hear_out(void *context)
+{
+    FILE *said = context;
+    char line[4096];
+    while (fgets(line, sizeof(line), said) != NULL) {
+    }
+    fclose(said);
+    return NULL;
+}
+
+/** Read the server's words until it names its port; what it says later is dropped. */
 static int read_port(int fd)
 {
     FILE *said = fdopen(fd, "r");
@@ -28,6 +40,9 @@ static int read_port(int fd)
     while (said != NULL && fgets(line, sizeof(line), said) != NULL) {
         const char *found = strstr(line, "http://127.0.0.1:");
         if (found != NULL) {
+            pthread_t thread;
+            pthread_create(&thread, NULL, hear_out, said);
+            pthread_detach(thread);
             return (int)strtol(found + strlen("http://127.0.0.1:"), NULL, 10);
         }
     }
@@ -55,7 +70,7 @@ struct serve_process serve_start(const char *cli, const char *store, const char 
     if (failure != 0) {
         bench_die("%s: %s", cli, strerror(failure));
     }
-    server.port = read_port(ends[0]); /* The pipe stays open: the server may go on talking. */
+    server.port = read_port(ends[0]);
     return server;
 }
 
