@@ -67,6 +67,12 @@ Then('each span but the root has a parent in the trace', function () {
   for (const { name, parentSpanId } of spans(this)) assert.ok(!parentSpanId || ids.has(parentSpanId), name);
 });
 
+Then('the later span {string} is linked to the earlier one', function (name) {
+  const [earlier, later] = spans(this).filter((span) => span.name === name)
+    .sort((a, b) => (BigInt(a.startTimeUnixNano) < BigInt(b.startTimeUnixNano) ? -1 : 1));
+  assert.deepEqual(later.links.map(({ spanId }) => spanId), [earlier.spanId]);
+});
+
 Then('the file {string} names the trace and the span of iteration {int}', function (name, iteration) {
   const span = spans(this).filter((one) => one.name === 'loop.iteration')[iteration - 1];
   assert.equal(this.read(name).trim(), `00-${span.traceId}-${span.spanId}-01`);
