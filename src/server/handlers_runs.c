@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "loop/standing.h"
+#include "loop/summary.h"
 #include "orchestrator/start_request.h"
 #include "server/handlers.h"
 #include "server/limits_body.h"
@@ -449,6 +450,28 @@ void handle_pause_run(struct call *call)
     answer_control(call, run.id, r, &err);
 }
 
+/** Hold a run against what the scope is worth before it is executed again. @return false: a problem
+ */
+static bool may_execute_again(struct call *call, const char *run_id)
+{
+    struct rondo_error err = {0};
+    struct summary summary;
+    struct start_rights rights = {call->server->workspace, call->server->store_path};
+    if (call->grant.scope >= TOKEN_ADMINISTER) {
+        return true;
+    }
+    if (summary_load(call_store(call), run_id, &summary, &err) < 0) {
+        call_error(call, &err);
+        return false;
+    }
+    int r = start_rights_check_again(&rights, &summary.spec, &err);
+    summary_fini(&summary);
+    if (r < 0) {
+        call_problem(call, PROBLEM_FORBIDDEN, "%s", err.message);
+    }
+    return r == 0;
+}
+
 /** Execute a run here: the end of resume, continue and fork. */
 static void execute(struct call *call, const char *run_id, const struct loop_limits *limits,
                     enum orchestrator_answer *ret_answer)
@@ -485,7 +508,7 @@ void handle_continue_run(struct call *call)
 {
     struct store_run run;
     enum orchestrator_answer answer;
-    if (!has_no_members(call) || !call_find_run(call, &run)) {
+    if (!has_no_members(call) || !call_find_run(call, &run) || !may_execute_again(call, run.id)) {
         return;
     }
     if (run.summary.status != RONDO_RUNNING) {
@@ -506,7 +529,8 @@ void handle_resume_run(struct call *call)
     struct loop_limits limits;
     enum orchestrator_answer answer;
     bool is_any = false;
-    if (limits_body_read(call, call->body, "", &limits, &is_any) && call_find_run(call, &run)) {
+    if (limits_body_read(call, call->body, "", &limits, &is_any) && call_find_run(call, &run) &&
+        may_execute_again(call, run.id)) {
         execute(call, run.id, is_any ? &limits : NULL, &answer);
     }
 }
@@ -555,7 +579,7 @@ void handle_fork(struct call *call)
     bool starts = true;
     int64_t number = 0;
     if (!read_fork(call, &limits, &has_limits, &starts) || !call_find_run(call, &run) ||
-        !handler_checkpoint_number(call, &number)) {
+        !handler_checkpoint_number(call, &number) || !may_execute_again(call, run.id)) {
         return;
     }
     if (loop_fork(orchestrator_parts(orchestrator_of(call)), run.id, (uint64_t)number,

@@ -141,12 +141,44 @@ int start_rights_check_body(const struct start_rights *rights, struct json_objec
     return r;
 }
 
-int start_rights_check_spec(const struct start_rights *rights, const struct loop_spec *spec,
-                            struct rondo_error *err)
+/** What a spec has that only the scope administer gives. */
+static int check_sandbox(const struct loop_spec *spec, struct rondo_error *err)
 {
     if (spec->command != NULL && spec->worker_tier == SANDBOX_NONE) {
         return refuse("sandbox", "a command without a sandbox (give \"namespace\" or \"landlock\")",
                       err);
     }
-    return check_workspace(rights, spec->workspace, err);
+    return spec->condition_count > 0 && spec->verifier_tier == SANDBOX_NONE
+               ? refuse("verifier_sandbox", "to check conditions without a sandbox", err)
+               : 0;
+}
+
+int start_rights_check_spec(const struct start_rights *rights, const struct loop_spec *spec,
+                            struct rondo_error *err)
+{
+    int r = check_sandbox(spec, err);
+    return r < 0 ? r : check_workspace(rights, spec->workspace, err);
+}
+
+/** Whether runs in the server's workspace may write files of another one. */
+static bool is_in_reach(const struct start_rights *rights, const char *workspace)
+{
+    auto_free char *theirs = find(rights, workspace);
+    auto_free char *ours = realpath(rights->workspace, NULL);
+    return theirs == NULL || ours == NULL || is_within(ours, theirs) || is_within(theirs, ours);
+}
+
+int start_rights_check_again(const struct start_rights *rights, const struct loop_spec *spec,
+                             struct rondo_error *err)
+{
+    if (!is_in_reach(rights, spec->workspace)) {
+        return 0;
+    }
+    int r = check_sandbox(spec, err);
+    if (r < 0) {
+        return r;
+    }
+    bool has_more = spec->read_paths != NULL || spec->write_paths != NULL ||
+                    spec->env_names != NULL || spec->policy != NULL || spec->allow_network != 0;
+    return has_more ? refuse("the run", "what reaches beyond the sandbox", err) : 0;
 }

@@ -29,3 +29,13 @@ int start_rights_check_body(const struct start_rights *rights, struct json_objec
 /** The same for what became of it; a folder may be another one by now. */
 int start_rights_check_spec(const struct start_rights *rights, const struct loop_spec *spec,
                             struct rondo_error *err);
+
+/**
+ * Hold a run that somebody else may have started, with other rights, against it before it is
+ * executed again: what runs without a sandbox, or with more than one gives, may be a file of the
+ * server's workspace, where such a caller's own commands write.
+ * @param spec its options now
+ * @return 0, or RONDO_ERR_INVALID with what is refused
+ */
+int start_rights_check_again(const struct start_rights *rights, const struct loop_spec *spec,
+                             struct rondo_error *err);

@@ -61,6 +61,17 @@ Feature: A server keeps those out whom it does not serve
       """
     Then the answer is the problem "forbidden" with 403
 
+  Scenario: A run without a sandbox is no way out of it
+    Given a worker
+      """
+      echo ran >>bodies
+      """
+    And a server with `--require-token`
+    When I run `rondo loop -q --agent mine --max-iterations 1 -- ./worker.sh`
+    And I have a token of the scope "operate" for the agent "mine"
+    Then going on with that run is refused with 403 "forbidden" on every way
+    And the worker ran once
+
   Scenario: The public part tells nothing of runs
     Given a server with `--require-token`
     And a run of the agent "mine"

@@ -226,6 +226,19 @@ Then('no public operation has the words {string}, {string} or the run\'s id', as
   });
 });
 
+Then('going on with that run is refused with {int} {string} on every way', async function (status, code) {
+  const headers = { authorization: `Bearer ${this.held}`, 'content-type': 'application/json' };
+  const [run] = (await request(this.base, 'GET', '/v1/runs', { headers })).json.runs;
+  for (const way of ['resume', 'continue', 'checkpoints/1/fork']) {
+    const path = `/v1/runs/${run.run_id}/${way}`;
+    isProblem(await request(this.base, 'POST', path, { headers, body: '{}' }), way, status, code);
+  }
+});
+
+Then('the worker ran once', function () {
+  assert.equal(this.read('bodies'), 'ran\n');
+});
+
 // ---- Proxies and names ----
 
 Given('a {word} proxy of the same user in front of it', async function (style) {

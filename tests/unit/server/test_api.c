@@ -542,6 +542,21 @@ static void what_is_continued_just_after_a_pause_goes_on(void **state)
     await_end(world, id);
 }
 
+static void what_ran_without_a_sandbox_is_gone_on_with_by_who_administers(void **state)
+{
+    static const char *const ways[] = {"/resume", "/continue", "/checkpoints/1/fork"};
+    struct world *world = *state;
+    char id[ID_SIZE];
+    char path[160];
+    run_once(world, id);
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        snprintf(path, sizeof(path), "/v1/runs/%s%s", id, ways[i]);
+        expect_problem(world, "POST", path, world->operate, "", "{}", "forbidden");
+    }
+    snprintf(path, sizeof(path), "/v1/runs/%s/checkpoints/1/fork", id);
+    expect(world, "POST", path, world->administer, "", "{\"start\":false}", 201);
+}
+
 static void the_head_of_a_stream_has_no_body(void **state)
 {
     struct world *world = *state;
@@ -615,6 +630,7 @@ int main(void)
         cmocka_unit_test(a_stream_begins_where_the_client_was),
         cmocka_unit_test(an_asset_is_not_sent_twice),
         cmocka_unit_test(what_is_continued_just_after_a_pause_goes_on),
+        cmocka_unit_test(what_ran_without_a_sandbox_is_gone_on_with_by_who_administers),
         cmocka_unit_test(the_head_of_a_stream_has_no_body),
         cmocka_unit_test(the_same_request_at_once_starts_one_run),
     };

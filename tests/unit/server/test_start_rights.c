@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/auto.h"
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "os/file.h"
@@ -160,12 +161,66 @@ static void a_store_where_runs_may_write_has_no_roles(void **state)
     touch(&place, "work/roles/evil.yaml");
     place.rights.store_path = store;
     assert_int_equal(check(&place, "{\"role_file\":\"roles/evil.yaml\"}", NULL), RONDO_ERR_INVALID);
-    place.rights.workspace = "/usr";
-    snprintf(store, sizeof(store), "{\"role_file\":\"%s/evil.yaml\"}", roles);
-    char path[128];
-    snprintf(path, sizeof(path), "%s/my.db", place.workspace);
-    place.rights.store_path = path;
-    assert_int_equal(check(&place, store, NULL), 0);
+    place.rights.workspace = "/usr"; /* now nobody writes there */
+    auto_buf struct buf body = {0};
+    buf_printf(&body, "{\"role_file\":\"%s/evil.yaml\"}", roles);
+    assert_int_equal(check(&place, buf_string(&body), NULL), 0);
+}
+
+static void a_run_is_executed_again_with_no_more_than_a_sandbox(void **state)
+{
+    struct place *place = *state;
+    char *words[] = {(char[]){"./worker.sh"}, NULL};
+    struct loop_spec spec = {.workspace = place->workspace,
+                             .command = words,
+                             .worker_tier = SANDBOX_NAMESPACE,
+                             .verifier_tier = SANDBOX_NAMESPACE,
+                             .condition_count = 1};
+    struct loop_spec bad = spec;
+    assert_int_equal(start_rights_check_again(&place->rights, &spec, NULL), 0);
+    bad.worker_tier = SANDBOX_NONE;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad = spec;
+    bad.verifier_tier = SANDBOX_NONE;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    assert_int_equal(start_rights_check_spec(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad.condition_count = 0;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), 0);
+    bad = spec;
+    bad.read_paths = words;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad = spec;
+    bad.write_paths = words;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad = spec;
+    bad.env_names = words;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad = spec;
+    bad.allow_network = 1;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad = spec;
+    bad.policy = words[0];
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+}
+
+static void a_run_whose_files_are_out_of_reach_may_have_no_sandbox(void **state)
+{
+    struct place *place = *state;
+    char below[128];
+    char gone[128];
+    char link[128];
+    char *words[] = {(char[]){"./worker.sh"}, NULL};
+    struct loop_spec spec = {.workspace = (char[]){"/usr"}, .command = words};
+    snprintf(below, sizeof(below), "%s/below", place->workspace);
+    snprintf(gone, sizeof(gone), "%s/gone", place->folder);
+    snprintf(link, sizeof(link), "%s/link", place->folder);
+    assert_int_equal(symlink(below, link), 0);
+    assert_int_equal(start_rights_check_again(&place->rights, &spec, NULL), 0);
+    char *const in_reach[] = {place->workspace, below, place->folder, link, gone};
+    for (size_t i = 0; i < sizeof(in_reach) / sizeof(in_reach[0]); i++) {
+        spec.workspace = in_reach[i];
+        assert_int_equal(start_rights_check_again(&place->rights, &spec, NULL), RONDO_ERR_INVALID);
+    }
 }
 
 static void without_the_file_of_a_store_there_are_no_roles(void **state)
@@ -201,6 +256,8 @@ int main(void)
         cmocka_unit_test(roles_beside_the_store_are_allowed_under_their_real_path),
         cmocka_unit_test(links_out_of_the_folder_of_roles_are_followed_first),
         cmocka_unit_test(a_store_where_runs_may_write_has_no_roles),
+        cmocka_unit_test(a_run_is_executed_again_with_no_more_than_a_sandbox),
+        cmocka_unit_test(a_run_whose_files_are_out_of_reach_may_have_no_sandbox),
         cmocka_unit_test(without_the_file_of_a_store_there_are_no_roles),
         cmocka_unit_test(a_command_needs_a_sandbox_and_the_servers_workspace),
     };
