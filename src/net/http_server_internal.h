@@ -47,6 +47,8 @@
 #define HTTP_SERVER_POOL_BYTES ((size_t)24 * 1024)
 /** Bytes that the kernel keeps for a reader that is slower than we are. */
 #define HTTP_SERVER_SEND_BYTES (128 * 1024)
+/** One of so many connections is for loopback peers and Unix sockets alone. */
+#define HTTP_SERVER_RESERVED_SHARE 16
 /** Refused connections that are kept until the client has read why. */
 #define HTTP_SERVER_LINGERING 64
 /** For so long, ns. */

@@ -192,13 +192,23 @@ void http_server_notify(void *context, struct MHD_Connection *mhd, void **slot,
 
 /* ---- Accepting. ------------------------------------------------------------------------------ */
 
+/** Other machines cannot take every place: somebody here must be able to look. */
+static bool is_full(const struct http_server *server, const struct sockaddr_storage *address)
+{
+    struct http_peer peer;
+    uint64_t most = server->options.max_connections;
+    http_server_describe_peer(address, &peer);
+    most -= peer.is_loopback ? 0 : most / HTTP_SERVER_RESERVED_SHARE;
+    return server->connection_count >= most;
+}
+
 static void admit(struct http_server *server, int fd, const struct sockaddr_storage *address,
                   socklen_t len)
 {
     pthread_mutex_lock(&server->lock);
-    bool is_full = server->connection_count >= server->options.max_connections;
-    if (is_full || atomic_load(&server->is_quiescing)) {
-        server->refused += is_full;
+    bool is_too_much = is_full(server, address);
+    if (is_too_much || atomic_load(&server->is_quiescing)) {
+        server->refused += is_too_much;
         http_server_refuse(server, fd, MHD_HTTP_SERVICE_UNAVAILABLE, true);
         linger(server, fd);
         pthread_mutex_unlock(&server->lock);

@@ -3,6 +3,9 @@
 #include "http_server_world.h"
 #include "net/http_server_internal.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 static void test_ambiguous_requests_are_refused(void **state)
@@ -167,6 +170,58 @@ static void test_connections_over_the_limit_are_told_so(void **state)
     end(&world);
 }
 
+/** An address of this machine that is not the loopback's. @return false: it has none */
+static bool find_own_address(char *ret_host, size_t size)
+{
+    struct ifaddrs *all = NULL;
+    bool is_found = false;
+    assert_int_equal(getifaddrs(&all), 0);
+    for (struct ifaddrs *at = all; at != NULL && !is_found; at = at->ifa_next) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)at->ifa_addr;
+        is_found = in != NULL && in->sin_family == AF_INET &&
+                   ntohl(in->sin_addr.s_addr) >> 24 != IN_LOOPBACKNET;
+        if (is_found) {
+            assert_non_null(inet_ntop(AF_INET, &in->sin_addr, ret_host, (socklen_t)size));
+        }
+    }
+    freeifaddrs(all);
+    return is_found;
+}
+
+static void test_other_machines_cannot_take_every_place(void **state)
+{
+    (void)state;
+    char host[INET_ADDRSTRLEN];
+    char address[64];
+    char here[64];
+    int held[31];
+    const char *const listen[] = {"0.0.0.0:0", NULL};
+    if (!find_own_address(host, sizeof(host))) {
+        print_message("this machine has no address but the loopback\n");
+        skip();
+    }
+    struct world world =
+        begin_with((struct http_server_options){.listen = listen, .max_connections = 32});
+    const char *port = strrchr(world.address, ':');
+    snprintf(address, sizeof(address), "%s%s", host, port);
+    snprintf(here, sizeof(here), "127.0.0.1%s", port);
+    for (size_t i = 0; i < 30; i++) {
+        held[i] = http_raw_connect(address);
+    }
+    wait_for_state(world.server, connections, 30);
+    auto_buf struct buf bytes = {0};
+    assert_int_equal(http_raw_ask(address, "GET / HTTP/1.1\r\nHost: h\r\n\r\n", &bytes), 503);
+    held[30] = http_raw_connect(here);
+    wait_for_state(world.server, connections, 31);
+    buf_clear(&bytes);
+    assert_int_equal(
+        http_raw_ask(here, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", &bytes), 200);
+    for (size_t i = 0; i < 31; i++) {
+        close(held[i]);
+    }
+    end(&world);
+}
+
 /** Send one byte after the other until the server has enough of it. @return the status */
 static int trickle(const struct world *world, const char *first, const char *rest)
 {
@@ -311,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_heads_have_limits),
         cmocka_unit_test(test_methods_and_parameters_have_limits),
         cmocka_unit_test(test_connections_over_the_limit_are_told_so),
+        cmocka_unit_test(test_other_machines_cannot_take_every_place),
         cmocka_unit_test(test_a_request_that_trickles_runs_out_of_time),
         cmocka_unit_test(test_the_next_request_of_a_kept_connection_may_not_trickle),
         cmocka_unit_test(test_a_slow_request_line_takes_from_the_time_of_the_rest),
