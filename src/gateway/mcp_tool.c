@@ -142,9 +142,10 @@ static int check_filter(struct json_object *config, struct json_object *tools, c
 static int add_tools(struct toolbox *toolbox, struct json_object *config, struct mcp_client *client,
                      const char *server, struct rondo_error *err)
 {
+    struct cancel *cancel = toolbox_surroundings(toolbox)->cancel;
     auto_json struct json_object *tools = NULL;
     int64_t deadline = clock_monotonic(clock_system()) + mcp_config_timeout_ns(config);
-    int code = mcp_list_tools(client, deadline, NULL, &tools, err);
+    int code = mcp_list_tools(client, deadline, cancel, &tools, err);
     if (code == 0) {
         code = check_filter(config, tools, server, err);
     }

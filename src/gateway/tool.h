@@ -37,6 +37,7 @@ struct tool_surroundings {
     bool allow_network;  /**< whether sandboxed commands have a network */
     struct json_object *security_tools; /**< normal form of spec.security.tools, or NULL */
     struct mcp_shared *mcp;             /**< servers of rondo.yaml, or NULL */
+    struct cancel *cancel; /**< ends waiting for servers while tools are opened; or NULL */
 };
 
 /** One call. Borrowed. */

@@ -76,6 +76,7 @@ struct agent_parts {
     const struct model_watcher *watcher; /**< somebody watches: replies are streamed; or NULL */
     const char *record_file;             /**< see struct model_options; or NULL */
     const char *prices_file;
+    struct cancel *cancel; /**< ends the opening, which may wait for servers; or NULL */
 };
 
 /**

@@ -94,6 +94,7 @@ static void describe_surroundings(struct agent *agent)
         .sandbox = role->sandbox == NULL ? "namespace" : role->sandbox,
         .allow_network = role->allows_network,
         .security_tools = agent->security,
+        .cancel = agent->parts.cancel,
     };
 }
 

@@ -27,8 +27,9 @@
  * is touched takes memory.
  */
 #define STACK_BYTES ((size_t)512 * 1024)
-/** Agents that are opened at the same time: reading a role takes memory for a moment. */
-#define MOST_OPENERS 4
+/** Agents that are opened at the same time: reading a role takes memory for a moment, but most of
+ *  the time goes into waiting for servers of tools. */
+#define MOST_OPENERS 16
 /** Doublings of the pause between tries. */
 #define LONGEST_PAUSE 6
 /** Somebody here holds the run for some transactions only. */
@@ -87,14 +88,17 @@ int executor_check(struct orchestrator *orchestrator, const struct loop_spec *sp
     return 0;
 }
 
-static void begin_opening(struct orchestrator *orchestrator)
+/** @return false: a drain began */
+static bool begin_opening(struct orchestrator *orchestrator)
 {
     pthread_mutex_lock(&orchestrator->lock);
-    while (orchestrator->openers >= MOST_OPENERS) {
+    while (orchestrator->openers >= MOST_OPENERS && !orchestrator->is_draining) {
         pthread_cond_wait(&orchestrator->changed, &orchestrator->lock);
     }
-    orchestrator->openers++;
+    bool may_open = !orchestrator->is_draining;
+    orchestrator->openers += may_open ? 1 : 0;
     pthread_mutex_unlock(&orchestrator->lock);
+    return may_open;
 }
 
 static void end_opening(struct orchestrator *orchestrator)
@@ -103,6 +107,22 @@ static void end_opening(struct orchestrator *orchestrator)
     orchestrator->openers--;
     pthread_cond_broadcast(&orchestrator->changed);
     pthread_mutex_unlock(&orchestrator->lock);
+}
+
+static bool is_store_failure(int code)
+{
+    return code == RONDO_ERR_IO || code == RONDO_ERR_FULL || code == RONDO_ERR_BUSY ||
+           code == RONDO_ERR_TIMEOUT;
+}
+
+/** What an agent or a worker cannot be opened for is not the store's fault, nor the run's. */
+static int as_missing(struct execution *execution, int r)
+{
+    bool is_misleading = is_store_failure(r) || r == RONDO_ERR_NOT_FOUND || r == RONDO_ERR_STATE;
+    if (is_misleading) {
+        execution->err.code = RONDO_ERR_UNSUPPORTED;
+    }
+    return is_misleading ? RONDO_ERR_UNSUPPORTED : r;
 }
 
 static int open_agent(struct execution *execution, const struct loop_spec *spec)
@@ -115,12 +135,15 @@ static int open_agent(struct execution *execution, const struct loop_spec *spec)
         .http = orchestrator->options.http,
         .config_folder = orchestrator->config_folder,
         .prices_file = orchestrator->prices_file,
+        .cancel = &orchestrator->opening,
     };
-    begin_opening(orchestrator);
+    if (!begin_opening(orchestrator)) {
+        return error_set(&execution->err, RONDO_ERR_CANCELLED, "this server is about to end");
+    }
     int r =
         agent_open(orchestrator->options.runtime, spec, &parts, &execution->agent, &execution->err);
     end_opening(orchestrator);
-    return r;
+    return as_missing(execution, r);
 }
 
 /** Add what is new to those that can be steered, and have a drain reach it. */
@@ -236,12 +259,6 @@ static void answer(struct execution *execution, enum orchestrator_answer given, 
 
 /* ---- What became of it ---------------------------------------------------------------------- */
 
-static bool is_store_failure(int code)
-{
-    return code == RONDO_ERR_IO || code == RONDO_ERR_FULL || code == RONDO_ERR_BUSY ||
-           code == RONDO_ERR_TIMEOUT;
-}
-
 static void forget(struct execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
@@ -304,6 +321,14 @@ static void give_up(struct execution *execution)
     }
 }
 
+static bool is_draining(struct orchestrator *orchestrator)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    bool is_it = orchestrator->is_draining;
+    pthread_mutex_unlock(&orchestrator->lock);
+    return is_it;
+}
+
 /**
  * What to do with a run that could not be opened, or broke down, and that nobody waits for.
  * @param was_claimed the failure is not one of claiming the run
@@ -313,6 +338,10 @@ static void handle_failure(struct execution *execution, int code, bool was_claim
     struct entry *entry = execution->entry;
     if (!was_claimed && (code == RONDO_ERR_STATE || code == RONDO_ERR_NOT_FOUND)) {
         settle(execution); /* It has ended, or is gone. */
+        return;
+    }
+    if (code == RONDO_ERR_CANCELLED && is_draining(execution->orchestrator)) {
+        try_again(execution, 0); /* by the next server */
         return;
     }
     if (code == RONDO_ERR_FENCED) {
@@ -419,8 +448,9 @@ static void stop_steering(struct execution *execution)
 static int open_body(struct execution *execution)
 {
     struct worker_options options = {.folder = execution->orchestrator->work_folder};
-    return body_open(execution->loop, &options, execution->agent, &execution->body,
-                     &execution->err);
+    int r =
+        body_open(execution->loop, &options, execution->agent, &execution->body, &execution->err);
+    return execution->agent == NULL ? as_missing(execution, r) : r; /* An agent reads the store. */
 }
 
 /** Execute what is open, and see to what becomes of it. */
@@ -477,8 +507,9 @@ static void open_and_execute(struct execution *execution)
     loop_free(execution->loop);
     execution->loop = NULL;
     if (is_waited_for) {
+        bool is_end = r == RONDO_ERR_CANCELLED && is_draining(execution->orchestrator);
         drop(execution);
-        answer(execution, given, r);
+        answer(execution, is_end ? ORCHESTRATOR_DRAINING : given, is_end ? 0 : r);
     } else if (r < 0) {
         handle_failure(execution, r, was_claimed);
     } else {

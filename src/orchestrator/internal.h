@@ -68,7 +68,8 @@ struct orchestrator {
     uint64_t queued;        /**< entries of the queue, and runs that are about to enter it */
     uint64_t running;       /**< threads, and those about to begin */
     uint64_t paused;
-    uint64_t openers; /**< threads that open an agent */
+    uint64_t openers;      /**< threads that open an agent */
+    struct cancel opening; /**< set by a drain: opening may wait for servers of others */
     struct admission admission;
     uint64_t taken_over;
     uint64_t closed;

@@ -209,7 +209,10 @@ int orchestrator_start(const struct orchestrator_options *options,
     init_lock(orchestrator);
     admission_raise_descriptors();
     look_at_machine(orchestrator);
-    int r = orphans_adopt(orchestrator, true, err);
+    int r = cancel_init(&orchestrator->opening, err);
+    if (r == 0) {
+        r = orphans_adopt(orchestrator, true, err);
+    }
     if (r == 0) {
         r = start_scheduler(orchestrator, err);
     }
@@ -237,6 +240,7 @@ void orchestrator_drain(struct orchestrator *orchestrator)
     until_ns += orchestrator->options.drain_ns > 0 ? orchestrator->options.drain_ns : 0;
     pthread_mutex_lock(&orchestrator->lock);
     orchestrator->is_draining = true;
+    cancel_set(&orchestrator->opening, CANCEL_NOW);
     park_all(orchestrator, false);
     pthread_cond_broadcast(&orchestrator->changed);
     int64_t left_ns;
@@ -278,6 +282,7 @@ void orchestrator_stop(struct orchestrator *orchestrator)
     pthread_mutex_unlock(&orchestrator->lock);
     pthread_cond_destroy(&orchestrator->changed);
     pthread_mutex_destroy(&orchestrator->lock);
+    cancel_fini(&orchestrator->opening);
     free(orchestrator->work_folder);
     free(orchestrator->config_folder);
     free(orchestrator->prices_file);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "loop/close.h"
+#include "loop/orphan.h"
 #include "loop/owner.h"
 #include "loop/stop.h"
 #include "orchestrator/internal.h"
@@ -193,6 +194,57 @@ static int by_id(const void *a, const void *b)
     return strcmp(left->id, right->id);
 }
 
+/** Ids of runs that are marked as orphans. */
+struct marked {
+    char (*ids)[ID_SIZE];
+    size_t count;
+    size_t room;
+};
+
+static bool take_marked(const struct store_document *document, void *context)
+{
+    struct marked *marked = context;
+    if (!id_is_valid(document->key)) {
+        return true;
+    }
+    if (marked->count == marked->room) {
+        marked->room = marked->room * 2 + 16;
+        marked->ids = memory_resize(marked->ids, marked->room, sizeof(*marked->ids));
+    }
+    memcpy(marked->ids[marked->count++], document->key, ID_SIZE);
+    return true;
+}
+
+/** One that nobody holds is seen to like one whose holder is dead; a paused one waits. */
+static int see_to_marked(struct orchestrator *orchestrator, const char *run_id,
+                         struct rondo_error *err)
+{
+    struct store *store = orchestrator_store(orchestrator);
+    struct store_run run;
+    int r = store->ops->get_run(store, run_id, &run, err);
+    if (r == RONDO_ERR_NOT_FOUND || (r == 0 && run.summary.status != RONDO_RUNNING)) {
+        orphan_clear(store, run_id);
+        return 0;
+    }
+    if (r == 0 && run.owner[0] == '\0' && !run.summary.is_paused) {
+        see_to(orchestrator, &run);
+    }
+    return r;
+}
+
+static int scan_marked(struct orchestrator *orchestrator, struct rondo_error *err)
+{
+    struct store *store = orchestrator_store(orchestrator);
+    struct store_document_query query = {.collection = ORPHAN_COLLECTION};
+    struct marked marked = {0};
+    int r = store->ops->read_documents(store, &query, take_marked, &marked, err);
+    for (size_t i = 0; r == 0 && i < marked.count; i++) {
+        r = see_to_marked(orchestrator, marked.ids[i], err);
+    }
+    free(marked.ids);
+    return r;
+}
+
 int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
 {
     int r = orphans_adopt(orchestrator, false, err);
@@ -210,7 +262,7 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
         see_to(orchestrator, &finding.runs[i]);
     }
     free(finding.runs);
-    return r;
+    return r < 0 ? r : scan_marked(orchestrator, err);
 }
 
 /* ---- Managed runs --------------------------------------------------------------------------- */

@@ -186,13 +186,20 @@ static inline struct loop_spec command_spec(const struct world *world, const cha
     return spec;
 }
 
-/** A role whose model says the turns of the file "turns.jsonl" of the world. */
-static inline struct loop_spec role_spec(const struct world *world, enum agent_mode mode)
+/**
+ * A role whose model says the turns of the file "turns.jsonl" of the world.
+ * @param more further lines of its spec
+ */
+static inline struct loop_spec role_spec_with(const struct world *world, enum agent_mode mode,
+                                              const char *more)
 {
     char path[128];
-    static const char yaml[] = "apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: tester\n"
-                               "spec:\n  role: You test.\n"
-                               "  model: {provider: scripted, name: turns.jsonl}\n";
+    char yaml[512];
+    snprintf(yaml, sizeof(yaml),
+             "apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: tester\n"
+             "spec:\n  role: You test.\n"
+             "  model: {provider: scripted, name: turns.jsonl}\n%s",
+             more);
     struct role_findings findings = {0};
     struct role *role = NULL;
     world_path(world, "role.yaml", path, sizeof(path));
@@ -214,6 +221,11 @@ static inline struct loop_spec role_spec(const struct world *world, enum agent_m
     role_free(role);
     role_findings_fini(&findings);
     return spec;
+}
+
+static inline struct loop_spec role_spec(const struct world *world, enum agent_mode mode)
+{
+    return role_spec_with(world, mode, "");
 }
 
 /** Have it executed. The spec is released. */

@@ -5,7 +5,9 @@
 #include "loop/stop.h"
 #include "orchestrator/duty.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 /** Waits for the file "go", then writes a line into "log". */
 #define WAITS(line) "while ! [ -e go ]; do sleep 0.02; done; echo " line " >>log"
@@ -440,6 +442,72 @@ static void an_agent_that_cannot_be_opened_any_more_ends_its_run(void **state)
     assert_int_equal(managed_runs(world, NULL), 0);
 }
 
+/** A server of tools that says nothing. */
+#define SILENT_SERVER(seconds) \
+    "  tools:\n    - {type: mcp, command: ./silent, timeout: " seconds "}\n"
+
+static void make_silent_server(const struct world *world)
+{
+    char path[128];
+    write_file(world, "turns.jsonl", "{\"text\":\"hello\"}\n");
+    write_file(world, "silent", "#!/bin/sh\ntouch listening\nexec sleep 600\n");
+    world_path(world, "silent", path, sizeof(path));
+    assert_int_equal(chmod(path, 0700), 0);
+}
+
+static void an_agent_whose_tools_do_not_answer_is_not_waited_for_without_end(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    char other[ID_SIZE];
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    struct rondo_error err = {0};
+    make_silent_server(world);
+    world->options.max_loops = 1;
+    world_start(world);
+    struct loop_spec spec = role_spec_with(world, AGENT_SINGLE, SILENT_SERVER("1"));
+    assert_int_equal(orchestrator_run(world->orchestrator, &spec, &answer, run_id, &err),
+                     RONDO_ERR_UNSUPPORTED);
+    loop_spec_fini(&spec);
+    assert_int_equal(runs_in_store(world), 0);
+    WAIT_FOR(orchestrator_state(world->orchestrator).running == 0);
+
+    run_spec(world, command_spec(world, "a", WAITS("a"), 1), other);
+    run_spec(world, role_spec_with(world, AGENT_SINGLE, SILENT_SERVER("1")), run_id);
+    touch(world, "go");
+    wait_status(world, run_id, RONDO_ERROR);
+    wait_idle(world);
+}
+
+static void *drain_when_it_listens(void *context)
+{
+    struct world *world = context;
+    WAIT_FOR(has_file(world, "listening"));
+    orchestrator_drain(world->orchestrator);
+    return NULL;
+}
+
+static void a_drain_does_not_wait_for_agents_that_open(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    enum orchestrator_answer answer = ORCHESTRATOR_FULL;
+    pthread_t drainer;
+    make_silent_server(world);
+    world_start(world);
+    int64_t begun_ns = clock_monotonic(clock_system());
+    struct loop_spec spec = role_spec_with(world, AGENT_SINGLE, SILENT_SERVER("50"));
+    assert_int_equal(pthread_create(&drainer, NULL, drain_when_it_listens, world), 0);
+
+    assert_int_equal(orchestrator_run(world->orchestrator, &spec, &answer, run_id, NULL), 0);
+
+    assert_int_equal(answer, ORCHESTRATOR_DRAINING);
+    pthread_join(drainer, NULL);
+    assert_true(clock_monotonic(clock_system()) - begun_ns < 40 * NS_PER_S);
+    assert_int_equal(runs_in_store(world), 0);
+    loop_spec_fini(&spec);
+}
+
 /* ---- What the command line does without asking the server -------------------------------------
  */
 
@@ -591,6 +659,8 @@ int main(void)
         world_test(a_role_is_executed_by_its_model),
         world_test(an_agent_that_cannot_be_opened_makes_no_run),
         world_test(an_agent_that_cannot_be_opened_any_more_ends_its_run),
+        world_test(an_agent_whose_tools_do_not_answer_is_not_waited_for_without_end),
+        world_test(a_drain_does_not_wait_for_agents_that_open),
         world_test(a_run_that_a_command_continued_is_taken_on),
         world_test(a_paused_run_that_a_command_stopped_is_forgotten),
         world_test(what_waits_is_paused_and_stopped_by_commands_too),
