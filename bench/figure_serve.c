@@ -413,10 +413,16 @@ static void measure_load(struct bench *bench)
     }
 }
 
-void figure_serve(struct bench *bench)
+void figure_past(struct bench *bench)
 {
     if (bench->cli != NULL) {
         measure_past(bench);
+    }
+}
+
+void figure_readers(struct bench *bench)
+{
+    if (bench->cli != NULL) {
         measure_load(bench);
     }
 }

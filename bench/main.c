@@ -16,25 +16,28 @@
 static const struct {
     const char *name;
     void (*measure)(struct bench *bench);
+    const char *group; /**< another name for several of them; or NULL */
 } figures[] = {
-    {"iteration", figure_iteration}, {"group", figure_group_commit},
-    {"start", figure_start},         {"memory", figure_memory},
-    {"history", figure_history},     {"checkpoint", figure_checkpoint},
-    {"spawn", figure_spawn},         {"decision", figure_decision},
-    {"policies", figure_policies},   {"threads", figure_threads},
-    {"gate", figure_gate},           {"agent", figure_agent},
-    {"agents", figure_agents},       {"serve", figure_serve},
-    {"telemetry", figure_telemetry},
+    {"iteration", figure_iteration, NULL}, {"group", figure_group_commit, NULL},
+    {"start", figure_start, NULL},         {"memory", figure_memory, NULL},
+    {"history", figure_history, NULL},     {"checkpoint", figure_checkpoint, NULL},
+    {"spawn", figure_spawn, NULL},         {"decision", figure_decision, NULL},
+    {"policies", figure_policies, NULL},   {"threads", figure_threads, NULL},
+    {"gate", figure_gate, NULL},           {"agent", figure_agent, NULL},
+    {"agents", figure_agents, NULL},       {"past", figure_past, "serve"},
+    {"readers", figure_readers, "serve"},  {"telemetry", figure_telemetry, NULL},
 };
 #define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
 
-static bool is_wanted(const char *name, char *const *wanted)
+static bool is_wanted(size_t figure, char *const *wanted)
 {
+    const char *name = figures[figure].name;
+    const char *group = figures[figure].group;
     if (wanted[0] == NULL) {
         return true;
     }
     for (size_t i = 0; wanted[i] != NULL; i++) {
-        if (strcmp(wanted[i], name) == 0) {
+        if (strcmp(wanted[i], name) == 0 || (group != NULL && strcmp(wanted[i], group) == 0)) {
             return true;
         }
     }
@@ -86,7 +89,7 @@ int main(int argc, char **argv)
         return 2;
     }
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
-        if (is_wanted(figures[i].name, argv + optind)) {
+        if (is_wanted(i, argv + optind)) {
             fprintf(stderr, "measuring: %s\n", figures[i].name);
             figures[i].measure(&bench);
         }

@@ -118,7 +118,8 @@ void figure_threads(struct bench *bench);
 void figure_gate(struct bench *bench);
 void figure_agent(struct bench *bench);
 void figure_agents(struct bench *bench);
-void figure_serve(struct bench *bench);
+void figure_past(struct bench *bench);
+void figure_readers(struct bench *bench);
 void figure_telemetry(struct bench *bench);
 
 /** Whether a row meets its goal; true without one. */
