@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -186,6 +187,8 @@ struct serving {
     struct server *server;
     pthread_mutex_t lock; /* guards: */
     struct server *told;  /* the server, while the parts below it may call it */
+    pthread_mutex_t audit_lock;
+    uint64_t audit_lost; /* lines that stderr did not take, under audit_lock */
     char *config_folder;
     char *policy_path;
     char *workspace;
@@ -196,6 +199,27 @@ static void log_line(void *context, const char *line)
 {
     (void)context;
     fprintf(stderr, "rondo: %s\n", line);
+}
+
+/**
+ * The same for a request that changed something; from the threads that answer requests, so nobody
+ * waits here for a reader of stderr who does not read.
+ */
+static void audit_line(void *context, const char *line)
+{
+    struct serving *serving = context;
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    pthread_mutex_lock(&serving->audit_lock);
+    if (poll(&out, 1, 0) <= 0) {
+        serving->audit_lost++;
+    } else if (serving->audit_lost == 0) {
+        log_line(NULL, line);
+    } else {
+        fprintf(stderr, "rondo: audit: %" PRIu64 " lines before this one were lost\nrondo: %s\n",
+                serving->audit_lost, line);
+        serving->audit_lost = 0;
+    }
+    pthread_mutex_unlock(&serving->audit_lock);
 }
 
 static void tell(const struct serving *serving, const char *line)
@@ -324,7 +348,8 @@ static int start_server(struct serving *serving, struct rondo_error *err)
         .max_connections = (unsigned)values->max_connections,
         .requests_per_second = (unsigned)values->rate,
         .log = log_line,
-        .audit = values->wants_quiet != 0 ? NULL : log_line,
+        .audit = values->wants_quiet != 0 ? NULL : audit_line,
+        .log_context = serving,
     };
     int r = server_start(&options, &serving->server, err);
     if (r == 0) {
@@ -490,7 +515,9 @@ static int serve(struct serving *serving)
 
 static int open_and_serve(const struct serve_values *values)
 {
-    struct serving serving = {.values = values, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct serving serving = {.values = values,
+                              .lock = PTHREAD_MUTEX_INITIALIZER,
+                              .audit_lock = PTHREAD_MUTEX_INITIALIZER};
     struct rondo_error err = {0};
     struct session_options options = {.store = values->store,
                                       .may_create = true,

@@ -457,7 +457,7 @@ static void audit(const struct call *call)
         return;
     }
     auto_buf struct buf line = {0};
-    buf_printf(&line, "audit: %s from %s: %s %s -> %u%s%s", call->by,
+    buf_printf(&line, "audit: %s from %s: %s %.1024s -> %u%s%s", call->by,
                http_exchange_peer_text(call->exchange), route->method,
                http_exchange_path(call->exchange), call->status,
                call->location[0] == '\0' ? "" : " ", call->location);

@@ -380,3 +380,9 @@ Feature: A server keeps those out whom it does not serve
     And a server
     When a run is started, paused, continued, limited and stopped by the tokens "ann", "bob", "cem", "dan" and "eve"
     Then the journal and the log name "token ann (api)", "token bob (api)", "token cem (api)", "token dan (api)" and "token eve (api)"
+
+  Scenario: A log that nobody reads stops nobody
+    Given a server whose stderr is a full pipe that nobody reads
+    Then 200 changing requests are all answered
+    When somebody reads the pipe again
+    Then a changing request says how many lines were lost

@@ -6,6 +6,7 @@ const { Given, Then, When } = require('@cucumber/cucumber');
 const assert = require('node:assert/strict');
 const crypto = require('node:crypto');
 const fs = require('node:fs');
+const http = require('node:http');
 const net = require('node:net');
 const os = require('node:os');
 const { answersOf, exchange, proxy, request, silentProxy } = require('../support/raw');
@@ -506,7 +507,7 @@ When('a run was started with a token', async function () {
   this.runId = json.run_id;
   // The steps of other scenarios ask without a token.
   const { base } = this;
-  this.front = require('node:http').createServer((incoming, outgoing) => {
+  this.front = http.createServer((incoming, outgoing) => {
     request(base, incoming.method, incoming.url, { headers: administer(this) }).then((answer) => {
       outgoing.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.text);
     });
@@ -704,4 +705,40 @@ Then('the journal and the log name {string}, {string}, {string}, {string} and {s
     const lines = this.server.stderr.split('\n');
     assert.ok(lines.some((line) => line.includes(`audit: ${name} from 127.0.0.1:`) && line.includes(`${path} -> 20`)), lines.join('\n'));
   }
+});
+
+Given('a server whose stderr is a full pipe that nobody reads', async function () {
+  this.server = this.start('mkfifo log; exec rondo serve --listen unix:rondo.sock 2<>log', 'server');
+  this.change = () => new Promise((resolve, reject) => {
+    const sent = http.request({
+      socketPath: this.path('rondo.sock'), path: '/v1/sinks/hook', method: 'PUT', agent: false, timeout: 20000,
+      headers: { host: 'localhost', 'content-type': 'application/json' },
+    }, (answer) => answer.resume().on('end', () => resolve(answer.statusCode)));
+    sent.on('error', reject).on('timeout', () => sent.destroy(new Error('no answer')));
+    sent.end(JSON.stringify({ kind: 'webhook', url: 'https://ops.example.org' }));
+  });
+  await this.until('the server', () => this.change().then((status) => status === 201, () => false));
+  this.log_ = fs.openSync(this.path('log'), fs.constants.O_RDWR | fs.constants.O_NONBLOCK);
+  this.cleanups.push(() => fs.closeSync(this.log_));
+  const fill = (size) => {
+    try { for (;;) fs.writeSync(this.log_, Buffer.alloc(size, '.')); } catch (error) { assert.equal(error.code, 'EAGAIN'); }
+  };
+  fill(4096);
+  fill(1);
+});
+
+Then('{int} changing requests are all answered', async function (count) {
+  for (let i = 0; i < count; i += 1) assert.equal(await this.change(), 200);
+});
+
+When('somebody reads the pipe again', function () {
+  const bytes = Buffer.alloc(1 << 20);
+  assert.ok(fs.readSync(this.log_, bytes) > 4096);
+});
+
+Then('a changing request says how many lines were lost', async function () {
+  assert.equal(await this.change(), 200);
+  const bytes = Buffer.alloc(65536);
+  const text = bytes.toString('utf8', 0, fs.readSync(this.log_, bytes));
+  assert.match(text, /audit: 200 lines before this one were lost\nrondo: audit: local user .* -> 200\n/);
 });
