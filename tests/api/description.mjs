@@ -12,8 +12,8 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 import { Contract } from "./contract.mjs";
 import { Server, at_end, check, folder, free_port, here, nothing, start, until } from "./support.mjs";
 
-const agent = new http.Agent({ keepAlive: true });
-at_end(() => agent.destroy());
+// A kept connection may be closed by its other end just when it is used again.
+const agent = new http.Agent({ keepAlive: false });
 
 /** A request with exactly these headers. @return {status, headers, text, json} */
 export function send(base, method, where, { headers = {}, body } = {}) {
@@ -56,7 +56,7 @@ class Tour {
   }
 
   /**
-   * Call an operation.
+   * Call an operation. @param status the one that is wanted, or several
    * @param request {path: values of the path's parameters, query, headers, body}; `is_wrong`: the
    *        description has something against it
    */
@@ -71,9 +71,9 @@ class Tour {
     const answer = await send(request.base ?? this.base, method.toUpperCase(), where, { headers, body });
     const what = `${id}: ${method} ${where} ${body === undefined ? "" : body.slice(0, 200)}`;
     this.#note(what, request, answer, this.contract.request(id, { query: request.query, headers, body }), this.contract.answer(id, answer));
-    assert.equal(answer.status, status, `${what}: ${answer.text.slice(0, 300)}`);
+    assert.ok([status].flat().includes(answer.status), `${what}: ${answer.status}, not ${status}: ${answer.text.slice(0, 300)}`);
     const statuses = this.seen.get(id);
-    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
     return answer.json ?? answer.text;
   }
 
@@ -225,8 +225,8 @@ const stops = {
     await tour.call("pauseRun", 202, { ...long, ...key("pause"), body: { reason: "lunch" } });
     await until("a pause", async () => (await server.get(`/v1/runs/${runs.long}`)).status === "paused");
     await tour.call("getRun", 200, long);
-    const { status } = await send(server.base, "POST", `/v1/runs/${runs.long}/continue`);
-    await tour.call("continueRun", [200, 202].includes(status) ? await until("it is not paused", async () => (await server.get(`/v1/runs/${runs.long}`)).status === "running" && 200) : 0, long);
+    await tour.call("continueRun", [200, 202], long);
+    await until("it goes on", async () => (await server.get(`/v1/runs/${runs.long}`)).status === "running");
     await tour.call("changeLimits", 202, { ...long, body: { max_iterations: 2000000, max_tokens: null, max_cost: 1.5, time_limit_ns: null } });
     await tour.call("changeLimits", 422, { ...long, body: { max_iterations: -1 }, is_wrong: true });
     await tour.call("changeLimits", 400, { ...long, is_wrong: true });
