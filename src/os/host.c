@@ -33,12 +33,13 @@ static uint64_t read_pid_space(void)
 
 /**
  * State letter and start time of a process. The name in field 2 may hold blanks and brackets, so
- * counting starts behind its last bracket.
+ * counting starts behind its last bracket. The first thread's entry says the same as the
+ * process's, for which the kernel adds up the times of all threads: 1,000 of them in a server.
  */
 static bool read_stat(int64_t pid, char *ret_state, uint64_t *ret_started)
 {
     char path[64];
-    snprintf(path, sizeof(path), "/proc/%" PRId64 "/stat", pid);
+    snprintf(path, sizeof(path), "/proc/%" PRId64 "/task/%" PRId64 "/stat", pid, pid);
     auto_buf struct buf content = {0};
     if (file_read(path, PROC_FILE_BYTES, &content, NULL) != 0) {
         return false;
