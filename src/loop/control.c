@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "loop/driver_internal.h"
+#include "loop/orphan.h"
 #include "loop/stop.h"
 
 #include <string.h>
@@ -65,6 +66,7 @@ static int change_here(const struct loop_parts *parts, const char *run_id, const
     struct loop_taking taking = {
         .run_id = run_id,
         .how = "control",
+        .is_momentary = true,
         .on_corrupt = ON_CORRUPT_PREVIOUS,
         .has_no_gate = true,
     };
@@ -78,7 +80,10 @@ static int change_here(const struct loop_parts *parts, const char *run_id, const
         return LOOK_AGAIN;
     }
     bool is_changed = record_wish(loop, wish);
-    r = loop_park(loop, err);
+    if (loop->is_orphan) {
+        r = orphan_mark(runtime_store(parts->runtime), run_id, err);
+    }
+    r = r < 0 ? r : loop_park(loop, err);
     loop_free(loop);
     return r < 0 ? r : is_changed ? LOOP_CONTROL_DONE : LOOP_CONTROL_NOTHING;
 }

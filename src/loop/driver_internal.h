@@ -67,6 +67,8 @@ struct loop {
     uint64_t limit_ahead;            /* of iterations, for lists; 0 = none, or not known */
     struct gate_decision *violation; /* what ended or ends the run; NULL = nothing did */
 
+    bool is_orphan; /**< taken from a process that died: not begun and given up, it is one again */
+
     bool is_degraded;
     uint64_t storage_failures;
     int64_t degraded_since_ns;
@@ -130,6 +132,7 @@ struct loop_taking {
     bool is_continued; /**< a paused one goes on */
     bool heeds_stops;  /**< also stops that a former owner did not read */
     bool has_no_gate;  /**< no step will be asked for: the policies need not be there */
+    bool is_momentary; /**< it is given back at once: who died is still who executed it */
 };
 
 /** loop_resume in its parts: claim a run, rebuild it, record the claim. Nothing is committed. */

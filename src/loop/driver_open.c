@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/version.h"
+#include "loop/orphan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,9 @@ void loop_free(struct loop *loop)
         return;
     }
     if (loop->is_registered) {
+        if (loop->is_orphan && !loop->is_begun) {
+            (void)orphan_mark(runtime_store(loop->runtime), loop->run_id, NULL);
+        }
         runtime_abandon(loop->runtime, loop->run_id, loop->state.epoch);
     }
     for (size_t i = 0; i < LIMIT_CONDITIONS && loop->results != NULL; i++) {

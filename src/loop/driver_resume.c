@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "journal/reader.h"
+#include "loop/orphan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -388,6 +389,16 @@ static int refuse_completed(struct runtime *runtime, const char *run_id, struct 
     return r;
 }
 
+/** Note whether the run's process died. @return whether it is marked as such */
+static bool note_orphan(struct loop *loop, const struct store_run *before)
+{
+    bool is_marked = orphan_is_marked(runtime_store(loop->runtime), loop->run_id);
+    bool is_from_other =
+        before->owner[0] != '\0' && strcmp(before->owner, runtime_owner(loop->runtime)) != 0;
+    loop->is_orphan = before->summary.status == RONDO_RUNNING && (is_marked || is_from_other);
+    return is_marked;
+}
+
 int loop_take(const struct loop_parts *parts, const struct loop_taking *taking,
               struct loop **ret_loop, struct loop_opening *ret_opening, struct rondo_error *err)
 {
@@ -411,11 +422,18 @@ int loop_take(const struct loop_parts *parts, const struct loop_taking *taking,
         loop_free(loop);
         return r;
     }
+    bool is_marked = note_orphan(loop, &resuming->claim.run);
     r = resume_claimed(resuming, taking, ret_opening);
     if (r == 0) {
         r = loop_register(loop, err);
     }
+    if (r == 0 && is_marked && !taking->is_momentary) {
+        orphan_clear(runtime_store(loop->runtime), loop->run_id);
+    }
     if (r < 0) {
+        if (loop->is_orphan) {
+            (void)orphan_mark(runtime_store(loop->runtime), loop->run_id, NULL);
+        }
         runtime_abandon(loop->runtime, loop->run_id, resuming->claim.epoch);
         loop_free(loop);
         return r;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "loop/orphan.h"
 #include "loop/owner.h"
 #include "loop/policy_history.h"
 
@@ -540,7 +541,12 @@ static int end_lease_of(struct claiming *claiming, const struct store_run *holde
     if (is_others && strcmp(holder->id, claiming->run_id) == 0) {
         snprintf(claiming->dead_owner, sizeof(claiming->dead_owner), "%s", holder->owner);
     }
-    return store->ops->expire_lease(store, holder->id, holder->epoch, err);
+    int r = 0;
+    if (is_others && strcmp(holder->id, claiming->run_id) != 0) {
+        /* A run of an exclusive agent, whose place is taken: it waits for somebody, too. */
+        r = orphan_mark(store, holder->id, err);
+    }
+    return r < 0 ? r : store->ops->expire_lease(store, holder->id, holder->epoch, err);
 }
 
 /** The row as it was before the claim tells who died holding the run. */

@@ -125,7 +125,8 @@ static int close_dead(struct orchestrator *orchestrator, const struct store_run 
     char holder[OWNER_DESCRIPTION_SIZE];
     char message[OWNER_DESCRIPTION_SIZE + 96];
     owner_describe(run, holder);
-    snprintf(message, sizeof(message), "the process that executed the run is gone: %s", holder);
+    snprintf(message, sizeof(message), "the process that executed the run is gone%s%s",
+             run->owner[0] == '\0' ? "" : ": ", run->owner[0] == '\0' ? "" : holder);
     int r = loop_close_run(&orchestrator->parts, run->id, message, err);
     if (r != LOOP_CLOSED) {
         return r < 0 ? r : 0;

@@ -6,6 +6,8 @@
 #include "orchestrator_world.h"
 
 #include "base/error.h"
+#include "loop/control.h"
+#include "loop/orphan.h"
 
 #include <signal.h>
 #include <spawn.h>
@@ -153,6 +155,62 @@ static void the_run_of_a_dead_library_is_closed_as_error(void **state)
     WAIT_FOR(orchestrator_state(world->orchestrator).closed == 1);
 }
 
+/** Change the limit of iterations of a run that nobody executes, as the command line does. */
+static void change_limit(struct world *world, const char *run_id, int64_t iterations)
+{
+    struct loop_parts parts = {.runtime = world->runtime};
+    struct loop_limits limits = {.max_iterations = iterations};
+    assert_int_equal(loop_change_limits(&parts, run_id, &limits, "ann", NULL), LOOP_CONTROL_DONE);
+    assert_string_equal(row_of(world, run_id).owner, "");
+}
+
+static void a_dead_run_whose_limits_were_changed_is_taken_over(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    leave_dead_run(world, "command", run_id);
+    change_limit(world, run_id, 3);
+
+    world_start(world);
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+    wait_idle(world);
+
+    assert_int_equal(row_of(world, run_id).summary.iteration, 3);
+    assert_int_equal(orchestrator_state(world->orchestrator).taken_over, 1);
+    assert_false(orphan_is_marked(runtime_store(world->runtime), run_id));
+}
+
+static void a_dead_run_that_was_paused_and_continued_is_taken_over(void **state)
+{
+    struct world *world = *state;
+    struct loop_parts parts = {.runtime = world->runtime};
+    char run_id[ID_SIZE];
+    leave_dead_run(world, "command", run_id);
+    assert_int_equal(loop_pause_run(&parts, run_id, "ann", NULL), LOOP_CONTROL_DONE);
+    assert_int_equal(loop_continue_run(&parts, run_id, "ann", NULL), LOOP_CONTROL_DONE);
+
+    world_start(world);
+
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+}
+
+static void a_dead_library_that_somebody_tried_to_resume_is_closed(void **state)
+{
+    struct world *world = *state;
+    struct rondo_error err = {0};
+    enum orchestrator_answer answer;
+    char run_id[ID_SIZE];
+    world->options.close_after_ns = NS_PER_S;
+    leave_dead_run(world, "library", run_id);
+
+    world_start(world);
+    assert_int_equal(orchestrator_resume(world->orchestrator, run_id, NULL, "ann", &answer, &err),
+                     RONDO_ERR_UNSUPPORTED);
+
+    wait_status(world, run_id, RONDO_ERROR);
+    WAIT_FOR(!orphan_is_marked(runtime_store(world->runtime), run_id));
+}
+
 static void a_dead_library_has_time_to_come_back(void **state)
 {
     struct world *world = *state;
@@ -294,6 +352,9 @@ int main(int argc, char **argv)
         world_test(the_role_of_a_dead_process_is_taken_over),
         world_test(a_conversation_is_parked_for_its_person),
         world_test(the_run_of_a_dead_library_is_closed_as_error),
+        world_test(a_dead_run_whose_limits_were_changed_is_taken_over),
+        world_test(a_dead_run_that_was_paused_and_continued_is_taken_over),
+        world_test(a_dead_library_that_somebody_tried_to_resume_is_closed),
         world_test(a_dead_library_has_time_to_come_back),
         world_test(dead_commands_are_closed_where_that_is_wanted),
         world_test(dead_runs_are_left_alone_where_that_is_wanted),
