@@ -4,9 +4,8 @@
 
     tools/test.py [--build FOLDER] [--only STAGE]...
 
-The stages are the rows of STAGES below. After the build two lanes of stages run side by side: one works
-with that build, and mostly waits; the other one builds again with sanitizers and compilers. Each case is counted by itself: a cmocka case, a scenario, a
-code block, a check. Skipped ones are listed with their reason. The very last line is
+The stages are the rows of STAGES below. After the build two lanes of stages run side by side, because
+much of it waits. Each case is counted by itself: a cmocka case, a scenario, a code block, a check. Skipped ones are listed with their reason. The very last line is
 `N passed, N failed`; the exit code is 1 if anything failed or nothing ran.
 """
 
@@ -35,6 +34,8 @@ CHECKS = [
     ("docs: the generated pages are those of the binary", ["tools/docs.sh", "--check", "{build}"]),
 ]
 
+WERROR = "-Dwerror=true"
+
 # Seeds of the simulator under a sanitizer; without one its own tests in Meson run more.
 SANITIZED_SEEDS = 300
 
@@ -42,7 +43,7 @@ SANITIZED_SEEDS = 300
 def stage_build(report, arguments):
     for name, command in [
         ("setup: Debian packages are there", ["tools/setup.sh", "build", "test"]),
-        ("build: everything compiles and links", ["tools/build.sh", arguments.build]),
+        ("build: everything compiles with -Werror", ["tools/build.sh", arguments.build, WERROR]),
     ]:
         if not report.check(name, command):
             return False
@@ -112,7 +113,7 @@ def sanitized(report, arguments, name, compiler, sanitizer, is_wanted, environme
     options = [
         f"-Db_sanitize={sanitizer}",
         "-Db_lundef=false",
-        "-Dwerror=true",
+        WERROR,
         "-Dbuildtype=debugoptimized",
     ]
     command = ["env", f"CC={compiler}", "tools/build.sh", folder, *options]
@@ -153,7 +154,7 @@ def stage_thread(report, arguments):
 
 def compiled(report, arguments, compiler):
     command = ["env", f"CC={compiler}", "tools/build.sh", f"{arguments.build}-{compiler}"]
-    report.check(f"compilers: {compiler} -Werror", [*command, "-Dwerror=true"])
+    report.check(f"compilers: {compiler} -Werror", [*command, WERROR])
 
 
 def stage_gcc(report, arguments):
@@ -165,23 +166,23 @@ def stage_clang(report, arguments):
 
 
 # Name, function, lane: what is in no lane of `make test` runs only when it is asked for.
-FIRST, WITH_BUILD, OTHER_BUILDS, ON_DEMAND = range(4)
+FIRST, ONE_LANE, OTHER_LANE, ON_DEMAND = range(4)
 STAGES = [
     ("build", stage_build, FIRST),
-    ("checks", stage_checks, WITH_BUILD),
-    ("tools", stage_tools, WITH_BUILD),
-    ("meson", stage_meson, WITH_BUILD),
-    ("docs", stage_docs, WITH_BUILD),
-    ("mcp", stage_mcp, WITH_BUILD),
-    ("models", stage_models, WITH_BUILD),
-    ("telemetry", stage_telemetry, WITH_BUILD),
-    ("api", stage_api, WITH_BUILD),
-    ("web", stage_web, WITH_BUILD),
-    ("acceptance", stage_acceptance, WITH_BUILD),
-    ("address", stage_address, OTHER_BUILDS),
-    ("thread", stage_thread, OTHER_BUILDS),
-    ("gcc", stage_gcc, OTHER_BUILDS),
-    # `address` compiles everything with clang -Werror already.
+    ("checks", stage_checks, ONE_LANE),
+    ("tools", stage_tools, ONE_LANE),
+    ("meson", stage_meson, ONE_LANE),
+    ("docs", stage_docs, ONE_LANE),
+    ("acceptance", stage_acceptance, ONE_LANE),
+    ("address", stage_address, OTHER_LANE),
+    ("thread", stage_thread, OTHER_LANE),
+    ("mcp", stage_mcp, OTHER_LANE),
+    ("models", stage_models, OTHER_LANE),
+    ("telemetry", stage_telemetry, OTHER_LANE),
+    ("api", stage_api, OTHER_LANE),
+    ("web", stage_web, OTHER_LANE),
+    # `build` compiles everything with the compiler of the machine, `address` with clang.
+    ("gcc", stage_gcc, ON_DEMAND),
     ("clang", stage_clang, ON_DEMAND),
 ]
 
@@ -220,9 +221,9 @@ class Run:
     def all(self):
         if not self.lane({FIRST}):
             return
-        others = threading.Thread(target=self.lane, args=({OTHER_BUILDS, ON_DEMAND},))
+        others = threading.Thread(target=self.lane, args=({OTHER_LANE, ON_DEMAND},))
         others.start()
-        self.lane({WITH_BUILD})
+        self.lane({ONE_LANE})
         others.join()
 
 
