@@ -31,8 +31,8 @@
 #define HUB_BACKFILL_ROUNDS 8
 /** Rows of runs and frames of others that are kept for streams of the table. */
 #define HUB_TABLE_ITEMS 8192
-/** Rows that are read from the store at a time; the others follow. */
-#define HUB_TABLE_ROWS 200
+/** Rows that are read from the store at a time; the others follow at once, but events go first. */
+#define HUB_TABLE_ROWS 50
 /** Rows in one frame. */
 #define HUB_FRAME_ROWS 64
 #define HUB_BUCKETS    4096

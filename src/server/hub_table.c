@@ -246,7 +246,9 @@ void hub_table_tick(struct hub *hub, int64_t now_ns)
     for (size_t i = 0; i < count; i++) {
         publish_row(hub, runs[i]);
     }
-    table->due_ns = count > 0 ? now_ns + HUB_ROWS_NS : table->due_ns;
+    if (count > 0) {
+        table->due_ns = count < HUB_TABLE_ROWS ? now_ns + HUB_ROWS_NS : now_ns;
+    }
     if (is_counting) {
         table->counts_due_ns = now_ns + COUNTS_NS;
         publish_counts(hub);
