@@ -190,6 +190,14 @@ const char *loop_feedback(struct loop *loop);
 /** Whether the store fails at present and the run goes on without checkpoints. */
 bool loop_is_degraded(const struct loop *loop);
 
+/**
+ * Record that the store failed for the run while nobody had it (event storage.degraded), so that
+ * people hear of it. Committed with the next boundary.
+ * @param since_ns wall clock
+ */
+void loop_record_trouble(struct loop *loop, uint64_t failures, int64_t since_ns,
+                         const char *message);
+
 /** Storage failures met so far. */
 uint64_t loop_storage_failures(const struct loop *loop);
 

@@ -200,6 +200,19 @@ void loop_record_degraded(struct loop *loop)
     loop_record(loop, &event);
 }
 
+void loop_record_trouble(struct loop *loop, uint64_t failures, int64_t since_ns,
+                         const char *message)
+{
+    int64_t duration_ns = clock_now(runtime_clock(loop->runtime)) - since_ns;
+    struct journal_event event = {
+        .type = JOURNAL_STORAGE_DEGRADED,
+        .failures = (int64_t)failures,
+        .duration_ns = duration_ns < 0 ? 0 : duration_ns,
+        .message = message,
+    };
+    loop_record(loop, &event);
+}
+
 static int flush_all(struct loop *loop, int tries, bool is_forced, struct rondo_error *err)
 {
     for (; is_forced || loop->pending_count > 0; is_forced = false) {

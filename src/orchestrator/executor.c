@@ -321,6 +321,36 @@ static void give_up(struct execution *execution)
     }
 }
 
+/** The store failed: nobody is told that it is ready until something could be written. */
+static void note_store_failure(struct execution *execution)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    struct entry *entry = execution->entry;
+    pthread_mutex_lock(&orchestrator->lock);
+    bool is_new = !orchestrator->is_writing_failing;
+    orchestrator->is_writing_failing = true;
+    if (entry->store_failures++ == 0) {
+        entry->store_failing_ns = clock_now(orchestrator_clock(orchestrator));
+        snprintf(entry->store_problem, sizeof(entry->store_problem), "%.150s",
+                 execution->err.message);
+    }
+    pthread_mutex_unlock(&orchestrator->lock);
+    if (is_new) {
+        orchestrator_log(orchestrator, "the store fails: %s", execution->err.message);
+    }
+}
+
+/** The run is open again: its journal says what kept it. */
+static void tell_of_failures(struct execution *execution)
+{
+    struct entry *entry = execution->entry;
+    if (entry->store_failures > 0) {
+        loop_record_trouble(execution->loop, entry->store_failures, entry->store_failing_ns,
+                            entry->store_problem);
+        entry->store_failures = 0;
+    }
+}
+
 static bool is_draining(struct orchestrator *orchestrator)
 {
     pthread_mutex_lock(&orchestrator->lock);
@@ -347,6 +377,9 @@ static void handle_failure(struct execution *execution, int code, bool was_claim
     if (code == RONDO_ERR_FENCED) {
         forget(execution); /* Its new owner has recorded what it means to do with it. */
         return;
+    }
+    if (is_store_failure(code)) {
+        note_store_failure(execution);
     }
     if (entry->attempts == 0) {
         orchestrator_log(execution->orchestrator, "run %s waits: %s", entry->run_id,
@@ -424,6 +457,17 @@ static void handle_parked(struct execution *execution, int parked)
     }
 }
 
+/** A run that goes on without checkpoints says in its journal itself what kept it. */
+static void note_degraded(struct execution *execution)
+{
+    struct orchestrator *orchestrator = execution->orchestrator;
+    if (loop_is_degraded(execution->loop)) {
+        pthread_mutex_lock(&orchestrator->lock);
+        orchestrator->is_writing_failing = true;
+        pthread_mutex_unlock(&orchestrator->lock);
+    }
+}
+
 /** Bodies until something else is to be done. @return enum loop_turn or a negative code */
 static int run_bodies(struct execution *execution)
 {
@@ -434,6 +478,7 @@ static int run_bodies(struct execution *execution)
             return r;
         }
         execution->entry->attempts = 0;
+        note_degraded(execution);
     }
     return turn;
 }
@@ -499,6 +544,7 @@ static void open_and_execute(struct execution *execution)
     loop_spec_fini(&execution->task.spec);
     if (r == 0 && given == ORCHESTRATOR_STARTED) {
         enter_running(execution);
+        tell_of_failures(execution);
         answer(execution, given, r);
         execute(execution);
         return;

@@ -38,6 +38,9 @@ struct entry {
     bool is_new;       /**< in the queue: nobody has asked for it with orchestrator_take_queued */
     bool is_orphan;    /**< of a process that died: counts when it was taken over */
     char by[BY_SIZE];
+    uint64_t store_failures;  /**< that kept it from being executed, as the next ones */
+    int64_t store_failing_ns; /**< since when; wall clock */
+    char store_problem[160];
     struct loop *loop; /**< while it may be asked to be given up */
     UT_hash_handle hh;
     struct entry *prev; /**< order of the queue; ENTRY_QUEUED only */
@@ -76,7 +79,8 @@ struct orchestrator {
     bool is_draining;
     bool is_cutting; /**< draining: bodies are cut off, too */
     bool is_stopping;
-    bool is_store_failing;
+    bool is_store_failing;   /**< it cannot be read */
+    bool is_writing_failing; /**< a run could not be committed, and nothing was written since */
     bool has_scheduler;
     pthread_t scheduler;
     struct ended_thread *ended;
@@ -135,6 +139,8 @@ int managed_remove(struct orchestrator *orchestrator, const char *run_id, struct
 /** @return 0, or RONDO_ERR_NOT_FOUND when nothing is recorded */
 int managed_get(struct orchestrator *orchestrator, const char *run_id, struct managed *ret_managed,
                 struct rondo_error *err);
+/** Write something of no meaning: whether that works. */
+int managed_probe(struct orchestrator *orchestrator, struct rondo_error *err);
 /** All of them, in the order in which they came. @param ret_list free() */
 int managed_list(struct orchestrator *orchestrator, struct managed **ret_list, size_t *ret_count,
                  struct rondo_error *err);

@@ -134,6 +134,21 @@ int managed_remove(struct orchestrator *orchestrator, const char *run_id, struct
     return store->ops->change_documents(store, &change, 1, &is_applied, err);
 }
 
+int managed_probe(struct orchestrator *orchestrator, struct rondo_error *err)
+{
+    struct store_change change = {
+        .kind = STORE_PUT,
+        .collection = "probe",
+        .key = "store",
+        .data = "{}",
+        .data_len = 2,
+        .if_version = STORE_ANY_VERSION,
+    };
+    struct store *store = orchestrator_store(orchestrator);
+    bool is_applied = false;
+    return store->ops->change_documents(store, &change, 1, &is_applied, err);
+}
+
 int managed_disown(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err)
 {
     struct managed managed;

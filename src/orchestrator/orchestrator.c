@@ -108,6 +108,21 @@ static void look_at_machine(struct orchestrator *orchestrator)
     pthread_mutex_unlock(&orchestrator->lock);
 }
 
+/** A disk that is full can still be read: after a failure it is seen whether writing works. */
+static void look_at_writing(struct orchestrator *orchestrator)
+{
+    pthread_mutex_lock(&orchestrator->lock);
+    bool is_failing = orchestrator->is_writing_failing;
+    pthread_mutex_unlock(&orchestrator->lock);
+    if (!is_failing || managed_probe(orchestrator, NULL) < 0) {
+        return;
+    }
+    pthread_mutex_lock(&orchestrator->lock);
+    orchestrator->is_writing_failing = false;
+    pthread_mutex_unlock(&orchestrator->lock);
+    orchestrator_log(orchestrator, "the store can be written again");
+}
+
 static void look_at_store(struct orchestrator *orchestrator)
 {
     struct rondo_error err = {0};
@@ -136,6 +151,7 @@ static int64_t take_turn(struct orchestrator *orchestrator, int64_t look_ns)
     }
     pthread_mutex_unlock(&orchestrator->lock);
     look_at_machine(orchestrator);
+    look_at_writing(orchestrator);
     look_at_store(orchestrator);
     pthread_mutex_lock(&orchestrator->lock);
     executor_begin_queued(orchestrator);
@@ -733,7 +749,7 @@ struct orchestrator_state orchestrator_state(struct orchestrator *orchestrator)
         .taken_over = orchestrator->taken_over,
         .closed = orchestrator->closed,
         .is_draining = orchestrator->is_draining,
-        .is_store_failing = orchestrator->is_store_failing,
+        .is_store_failing = orchestrator->is_store_failing || orchestrator->is_writing_failing,
     };
     memcpy(state.limited_by, orchestrator->admission.limited_by, sizeof(state.limited_by));
     pthread_mutex_unlock(&orchestrator->lock);

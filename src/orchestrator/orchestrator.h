@@ -131,7 +131,7 @@ struct orchestrator_state {
     uint64_t taken_over; /**< since the start, as the next one */
     uint64_t closed;
     bool is_draining;
-    bool is_store_failing; /**< the last look at the store failed */
+    bool is_store_failing; /**< it could not be read, or not be written, when last tried */
     char limited_by[16];   /**< "option", "descriptors", "memory", "threads", or "process":
                                 LIMIT_LOOPS_PER_PROCESS */
 };

@@ -4,6 +4,7 @@
 
 #include "loop/stop.h"
 #include "orchestrator/duty.h"
+#include "store/fault.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -442,6 +443,47 @@ static void an_agent_that_cannot_be_opened_any_more_ends_its_run(void **state)
     assert_int_equal(managed_runs(world, NULL), 0);
 }
 
+static enum store_fault fail_writes(void *context, const char *operation, uint64_t call,
+                                    int *ret_code)
+{
+    bool is_write = strcmp(operation, "commit") == 0 || strcmp(operation, "change_documents") == 0;
+    (void)call;
+    *ret_code = RONDO_ERR_FULL;
+    return is_write && atomic_load((atomic_bool *)context) ? STORE_FAULT_BEFORE : STORE_FAULT_NONE;
+}
+
+static void a_store_that_cannot_be_written_is_said_and_stands_in_the_journal(void **state)
+{
+    struct world *world = *state;
+    char run_id[ID_SIZE];
+    atomic_bool is_full = false;
+    struct store_fault_plan plan = {.decide = fail_writes, .context = &is_full};
+    struct store *inner = world->store;
+    runtime_free(world->runtime);
+    world->store = store_fault_new(inner, &plan);
+    world->runtime = world_runtime(world, 30 * NS_PER_S);
+    world->options.runtime = world->runtime;
+    world_start(world);
+    run_spec(world, command_spec(world, "a", BEGINS("a"), 2), run_id);
+    WAIT_FOR(has_file(world, "begun-a"));
+    assert_false(orchestrator_state(world->orchestrator).is_store_failing);
+
+    atomic_store(&is_full, true);
+    touch(world, "go");
+    WAIT_FOR(orchestrator_state(world->orchestrator).is_store_failing);
+    atomic_store(&is_full, false);
+
+    WAIT_FOR(!orchestrator_state(world->orchestrator).is_store_failing);
+    wait_status(world, run_id, RONDO_MAX_ITERATIONS);
+    wait_idle(world);
+    assert_int_equal(events_of(world, run_id, "storage.degraded", NULL), 1);
+    world_stop(world);
+    runtime_free(world->runtime);
+    store_close(world->store);
+    world->store = inner;
+    world->runtime = world_runtime(world, 5 * NS_PER_S);
+}
+
 /** A server of tools that says nothing. */
 #define SILENT_SERVER(seconds) \
     "  tools:\n    - {type: mcp, command: ./silent, timeout: " seconds "}\n"
@@ -659,6 +701,7 @@ int main(void)
         world_test(a_role_is_executed_by_its_model),
         world_test(an_agent_that_cannot_be_opened_makes_no_run),
         world_test(an_agent_that_cannot_be_opened_any_more_ends_its_run),
+        world_test(a_store_that_cannot_be_written_is_said_and_stands_in_the_journal),
         world_test(an_agent_whose_tools_do_not_answer_is_not_waited_for_without_end),
         world_test(a_drain_does_not_wait_for_agents_that_open),
         world_test(a_run_that_a_command_continued_is_taken_on),
