@@ -220,20 +220,23 @@ Then('the page lists the last {int} actions in chronological order, each with it
   assert.deepEqual(times, [...times].sort());
 });
 
-// Rows of the timeline from "Iteration started" to before the next one, for each iteration. Warnings
-// are of the run.
-function iterationsOf(all) {
-  const rows = all.filter(({ text }) => !text.includes('Near a limit'));
-  const firsts = rows.flatMap(({ text }, at) => (text.includes('Iteration started') ? [at] : []));
-  const end = rows.findIndex(({ text }) => text.includes('Run finished'));
-  return firsts.map((first, i) => rows.slice(first, firsts[i + 1] ?? end));
+// What belongs to an iteration; warnings and denials beside it belong to the run.
+const ofIteration = /^(iteration|verification|condition|checkpoint)\./;
+
+// Rows of the timeline from "iteration.started" to before the next one, for each iteration.
+function iterationsOf(all, types) {
+  const rows = all.filter(({ seq }) => ofIteration.test(types.get(seq)));
+  const firsts = rows.flatMap(({ seq }, at) => (types.get(seq) === 'iteration.started' ? [at] : []));
+  return firsts.map((first, i) => rows.slice(first, firsts[i + 1]));
 }
 
 const inMs = (ns) => Number(BigInt(ns) / 1000000n);
 
 // A span of an iteration reaches over its body, its verification and its checkpoint.
 Then('each iteration on the page has the times of its span', async function () {
-  const shown = iterationsOf(await timeline(this)).map((rows) => (
+  const { events } = (await ask(this, 'GET', `/v1/runs/${this.runId}/events?limit=1000`)).json;
+  const types = new Map(events.map(({ seq, type }) => [seq, type]));
+  const shown = iterationsOf(await timeline(this), types).map((rows) => (
     { start: Date.parse(rows[0].time), end: Date.parse(rows.at(-1).time) }));
   assert.ok(shown.length > 1);
   const ofIterations = () => spans(this).filter(({ name }) => name === 'loop.iteration');
