@@ -40,6 +40,7 @@ static bool read_cursor(const struct store_document *document, void *context)
     if (json_parse(document->data, document->data_len, &root, NULL) == 0) {
         monitor->committed = (uint64_t)json_get_int(root, "position", 0);
         monitor->warn_from_ns = json_get_int(root, "warn_from_ns", 0);
+        monitor->history = (uint64_t)json_get_int(root, "history", 0);
     }
     monitor->version = (int64_t)document->version;
     loading->is_found = true;
@@ -72,6 +73,7 @@ static void encode_cursor(const struct monitor *monitor, uint64_t position, stru
     json_begin_object(&writer, NULL);
     json_write_int(&writer, "position", (int64_t)position);
     json_write_int(&writer, "warn_from_ns", monitor->warn_from_ns);
+    json_write_int(&writer, "history", (int64_t)monitor->history);
     json_end_object(&writer);
 }
 
@@ -92,6 +94,10 @@ static struct store_change put(const char *collection, const char *key, const st
 static int make_cursor(struct monitor *monitor, bool *ret_is_made, struct rondo_error *err)
 {
     auto_buf struct buf json = {0};
+    int r = monitor->store->ops->last_position(monitor->store, &monitor->history, err);
+    if (r < 0) {
+        return r;
+    }
     monitor->warn_from_ns = clock_now(monitor->clock) - MONITOR_HISTORY_NS;
     encode_cursor(monitor, 0, &json);
     struct store_change change = put(MONITOR_COLLECTION, MONITOR_CURSOR_KEY, &json, 0);

@@ -41,6 +41,7 @@ struct page {
     size_t seen;
     uint64_t reached;
     int64_t warn_from_ns;
+    uint64_t history;
 };
 
 static bool take_event(const struct store_event *event, void *context)
@@ -49,8 +50,8 @@ static bool take_event(const struct store_event *event, void *context)
     struct wanted_event *item = &page->items[page->count];
     page->reached = event->position;
     page->seen++;
-    if (event->time_ns < page->warn_from_ns ||
-        !warning_is_wanted(event->type, &item->type, &item->kind)) {
+    bool is_old = event->position <= page->history && event->time_ns < page->warn_from_ns;
+    if (is_old || !warning_is_wanted(event->type, &item->type, &item->kind)) {
         return true;
     }
     snprintf(item->run_id, sizeof(item->run_id), "%s", event->run_id);
@@ -236,6 +237,7 @@ int monitor_read_page(struct monitor *monitor, bool *ret_is_more, struct rondo_e
 {
     struct page *page = memory_new_zero(1, sizeof(*page));
     page->warn_from_ns = monitor->warn_from_ns;
+    page->history = monitor->history;
     page->reached = monitor->reached;
     int r = monitor->store->ops->read_events(monitor->store, NULL, monitor->reached, MONITOR_PAGE,
                                              take_event, page, err);

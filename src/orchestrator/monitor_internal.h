@@ -91,9 +91,10 @@ struct monitor {
     void *on_warning_context;
     struct cancel cancel; /**< ends everything */
 
-    bool is_loaded;  /**< what follows is what the store has */
-    int64_t version; /**< of the cursor's document */
-    int64_t warn_from_ns;
+    bool is_loaded;         /**< what follows is what the store has */
+    int64_t version;        /**< of the cursor's document */
+    int64_t warn_from_ns;   /**< events up to the next position, of before: too old to warn of */
+    uint64_t history;       /**< last one when the first monitor of the store began */
     uint64_t committed;     /**< position in the store */
     int64_t committed_ns;   /**< when it was written (monotonic) */
     uint64_t reached;       /**< position up to which events were looked at */

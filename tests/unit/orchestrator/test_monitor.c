@@ -413,6 +413,22 @@ static void a_monitor_that_loses_tells_its_own_listeners_all_the_same(void **sta
     monitor_stop(listener);
 }
 
+/** The clock was ahead when the first server of the store was started. */
+static void a_clock_that_is_set_back_hides_nothing(void **state)
+{
+    struct world *world = *state;
+    struct test_run old = world_run(world, "fixer", "");
+    world_limit_warning(world, &old, 10);
+    world->now_ns += 5 * HOUR_NS;
+    world_tick(world);
+    assert_int_equal(world_warnings(world, "{"), 0);
+    world->now_ns -= 5 * HOUR_NS;
+    struct test_run run = world_run(world, "fixer", "");
+    world_limit_warning(world, &run, 10);
+    world_tick(world);
+    assert_int_equal(world_warnings(world, "\"kind\":\"limit\""), 1);
+}
+
 static void hear_silence(void *context, const char *agent_id, const char *json)
 {
     (void)agent_id;
@@ -491,6 +507,7 @@ int main(void)
         world_test(a_monitor_that_loses_tells_its_own_listeners_all_the_same),
         world_test(a_message_that_is_too_long_is_cut_between_characters),
         world_test(runs_that_fall_silent_at_one_position_are_all_told),
+        world_test(a_clock_that_is_set_back_hides_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
