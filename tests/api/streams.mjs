@@ -138,10 +138,10 @@ class Table {
 /** Runs that go on while the server is killed. */
 async function storm() {
   const server = await new Server().start();
-  const runs = [await server.run(nothing(40, 40)), await server.run(nothing(60, 25, { agent_id: "other" }))];
+  const runs = [await server.run(nothing(100000, 40)), await server.run(nothing(100000, 25, { agent_id: "other" }))];
   const everything = `${server.base}/v1/events?after=0`;
   const one = `${server.base}/v1/runs/${runs[0]}/events`;
-  const types = [...new Set((await server.get("/v1/events")).events.map(({ type }) => type)), "iteration.started", "iteration.finished", "iteration.interrupted", "verification.started", "verification.finished", "condition.evaluated", "limit.warning", "checkpoint.saved", "run.claimed", "run.options", "gate.denied", "run.finished"];
+  const types = [...new Set((await server.get("/v1/events")).events.map(({ type }) => type)), "iteration.started", "iteration.finished", "iteration.interrupted", "verification.started", "verification.finished", "condition.evaluated", "limit.warning", "checkpoint.saved", "run.claimed", "run.options", "gate.denied", "run.stop_requested", "run.finished"];
   const clients = {
     "eventsource, a run": [by_eventsource(one, new Set(types)), "seq"],
     "eventsource, all runs": [by_eventsource(everything, new Set(types)), "position"],
@@ -151,14 +151,19 @@ async function storm() {
     "eventsource-parser, all runs": [by_parser(everything, 41), "position"],
   };
   const table = new Table(server);
-  for (let kill = 1; kill <= KILLS; kill++) {
+  const goes_on = async () => {
     const before = clients["eventsource-client, all runs"][0].last;
     await until("more events", () => clients["eventsource-client, all runs"][0].last > before + 40);
+  };
+  for (let kill = 1; kill <= KILLS; kill++) {
+    await goes_on();
     const opened = () => [...Object.values(clients).map(([taken]) => taken.opened), table.opened];
     await until(() => `everybody is back: ${opened()}`, () => opened().every((count) => count >= kill));
     await server.restart();
   }
+  await goes_on();
   for (const id of runs) {
+    await server.ask("POST", `/v1/runs/${id}/stop`, {});
     await server.has_ended(id);
   }
   return { server, runs, clients, table };
