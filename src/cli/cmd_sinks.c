@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of the commands of `rondo sinks`, and the short ones among them. */
+#include "base/json.h"
 #include "cli/common_options.h"
 #include "cli/report.h"
 #include "cli/session.h"
@@ -77,54 +78,87 @@ const struct command sinks_commands[] = {
 };
 
 struct change_values {
+    int64_t wants_json;
     char *store;
 };
 
 const struct option_row sinks_change_options[] = {
     OPTION_ROW_STORE(struct change_values),
+    OPTION_ROW_JSON(struct change_values, "Say in JSON what became of it"),
     {0},
 };
 
-/** What a command does with the store and its one word. */
-typedef int change_fn(struct store *store, const char *word, struct rondo_error *err);
+/** A command that does something with the store and its one word. */
+struct change {
+    int (*fn)(struct store *store, const char *word, struct rondo_error *err);
+    const char *member; /* what the word is, in JSON */
+    const char *outcome;
+    const char *said; /* for people */
+};
 
-static int change(const struct invocation *invocation, change_fn *fn, const char *said)
+static void print_change(const struct change *change, const char *word)
+{
+    auto_buf struct buf out = {0};
+    struct json_writer writer = json_writer(&out);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, change->member, word);
+    json_write_string(&writer, "outcome", change->outcome);
+    json_end_object(&writer);
+    buf_append_string(&out, "\n");
+    report_output(&out);
+}
+
+static int apply(const struct change *change, const struct change_values *values, const char *word)
+{
+    struct session session;
+    struct rondo_error err = {0};
+    struct session_options options = {.store = values->store};
+    int r = session_open(&options, &session, &err);
+    if (r == 0) {
+        r = change->fn(session.store, word, &err);
+        session_close(&session);
+    }
+    if (r < 0) {
+        return report_error_as(&err, values->wants_json != 0);
+    }
+    if (values->wants_json) {
+        print_change(change, word);
+    } else {
+        fprintf(stderr, "%s\n", change->said);
+    }
+    return 0;
+}
+
+static int run(const struct invocation *invocation, const struct change *change)
 {
     struct change_values values = {0};
     struct option_set set = {.rows = sinks_change_options, .values = &values};
     struct parsed parsed = command_parse(invocation, &set, 1, 1);
-    int exit_code = parsed.exit_code;
     if (!parsed.is_over) {
-        struct session session;
-        struct rondo_error err = {0};
-        struct session_options options = {.store = values.store};
-        int r = session_open(&options, &session, &err);
-        if (r == 0) {
-            r = fn(session.store, parsed.argv[0], &err);
-            session_close(&session);
-        }
-        exit_code = r < 0 ? report_error(&err) : 0;
-        if (r == 0) {
-            fprintf(stderr, "%s\n", said);
-        }
+        parsed.exit_code = apply(change, &values, parsed.argv[0]);
     }
     option_set_fini(&set);
-    return exit_code;
+    return parsed.exit_code;
 }
 
 int cmd_sinks_remove(const struct invocation *invocation)
 {
-    return change(invocation, sink_remove, "removed");
+    static const struct change change = {sink_remove, "name", "removed", "removed"};
+    return run(invocation, &change);
 }
 
 int cmd_sinks_test(const struct invocation *invocation)
 {
-    return change(invocation, sink_test,
-                  "queued: `rondo serve` on this store delivers it, at once or when it is started");
+    static const struct change change = {
+        sink_test, "name", "queued",
+        "queued: `rondo serve` on this store delivers it, at once or when it is started"};
+    return run(invocation, &change);
 }
 
 int cmd_sinks_retry(const struct invocation *invocation)
 {
-    return change(invocation, sink_redeliver,
-                  "queued: `rondo serve` on this store attempts it, at once or when it is started");
+    static const struct change change = {
+        sink_redeliver, "id", "queued",
+        "queued: `rondo serve` on this store attempts it, at once or when it is started"};
+    return run(invocation, &change);
 }

@@ -129,6 +129,23 @@ Feature: The command line as a newcomer meets it
       | limit nosuchrun --max-iterations 3 |
       | fork nosuchrun                     |
 
+  Scenario: Commands about sinks say with --json in JSON what became of them
+    When I run `rondo sinks add ops --command --json -- true`
+    And I run `rondo sinks test ops --json`
+    Then every line of stdout is a JSON object
+    And stdout mentions "queued"
+    When I run `rondo sinks remove ops --json`
+    Then stdout is exactly
+      """
+      {"name":"ops","outcome":"removed"}
+      """
+    When I run `rondo sinks remove ops --json`
+    Then the exit code is 2
+    And every line of stdout is a JSON object
+    When I run `rondo sinks retry none --json`
+    Then the exit code is 2
+    And every line of stdout is a JSON object
+
   Scenario: doctor says what this machine offers
     When I run `rondo doctor`
     Then stdout mentions "namespace"
