@@ -59,6 +59,14 @@ static bool record_wish(struct loop *loop, const struct wish *wish)
 /** Besides enum loop_controlled: look at the run again. */
 #define LOOK_AGAIN 100
 
+/** Nobody asks the gate until the run goes on, but people may want to know before. */
+static void warn_of_changed_limits(struct loop *loop)
+{
+    if (loop->state.phase != PHASE_ENDED && loop_open_gate(loop, NULL) == 0) {
+        loop_warn_at_end(loop);
+    }
+}
+
 /** Nobody executes the run: take it just long enough to record the wish. */
 static int change_here(const struct loop_parts *parts, const char *run_id, const struct wish *wish,
                        struct rondo_error *err)
@@ -80,6 +88,9 @@ static int change_here(const struct loop_parts *parts, const char *run_id, const
         return LOOK_AGAIN;
     }
     bool is_changed = record_wish(loop, wish);
+    if (is_changed && wish->limits != NULL) {
+        warn_of_changed_limits(loop);
+    }
     if (loop->is_orphan) {
         r = orphan_mark(runtime_store(parts->runtime), run_id, err);
     }

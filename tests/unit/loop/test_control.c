@@ -390,6 +390,28 @@ static void limits_out_of_range_are_refused(void **state)
     loop_free(loop);
 }
 
+static void a_limit_that_a_paused_run_comes_near_is_warned_of_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = paused_in_body(fixture, fixture_spec(0));
+    char id[ID_SIZE];
+    memcpy(id, loop_run_id(loop), sizeof(id));
+    struct loop_body_result result = {.outcome = LOOP_OK, .tokens = 300};
+    loop_report(loop, &result);
+    assert_int_equal(loop_next(loop, NULL), LOOP_PAUSED);
+    assert_int_equal(loop_park(loop, NULL), 0);
+    loop_free(loop);
+
+    assert_int_equal(limit_it(fixture, id, 0, 1000), LOOP_CONTROL_DONE);
+    assert_int_equal(fixture_events(fixture, id, "limit.warning", NULL), 0);
+    assert_int_equal(limit_it(fixture, id, 0, 320), LOOP_CONTROL_DONE);
+    assert_int_equal(fixture_events(fixture, id, "limit.warning", "\"limit\":320"), 1);
+    assert_int_equal(limit_it(fixture, id, 0, 150), LOOP_CONTROL_DONE);
+    assert_int_equal(fixture_events(fixture, id, "limit.warning", "\"limit\":150"), 1);
+    assert_true(row_of(fixture, id).summary.is_paused);
+    assert_int_equal(row_of(fixture, id).summary.warnings, 2);
+}
+
 static void lists_show_the_limit_that_a_paused_run_will_have(void **state)
 {
     struct fixture *fixture = *state;
@@ -433,6 +455,7 @@ int main(void)
         fixture_test(conditions_that_are_met_stay_met_when_limits_change),
         fixture_test(limits_out_of_range_are_refused),
         fixture_test(lists_show_the_limit_that_a_paused_run_will_have),
+        fixture_test(a_limit_that_a_paused_run_comes_near_is_warned_of_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
