@@ -221,6 +221,30 @@ Feature: People are warned before a limit is reached
     And somebody is told of a warning of kind "storage" with
       | agent_id | full |
 
+  @A-EDGE-2 @A-SC-005
+  Scenario: A server whose disk is full says that it is not ready, tells people when it has room, and its run goes on
+    Given a store on a disk of 1 MiB
+    And I run `rondo sinks add ops --webhook $HOOK/warnings`
+    And a worker that stops to wait in iteration 2
+      """
+      head -c 100000 /dev/urandom >"$RONDO_STATE_FILE"
+      """
+    And a server
+    When I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"], "agent_id": "full", "max_iterations": 3, "durability": "strict"}
+      """
+    And iteration 2 is being worked on
+    And the disk is full
+    And the worker may go on
+    Then "/readyz" is soon answered with 503
+    When the disk has room again
+    Then "/readyz" is soon answered with 200
+    And the run soon has the status "max_iterations"
+    And somebody is told of a warning of kind "storage" with
+      | agent_id | full |
+    And iterations 1 to 3 finished once each
+
   @A-EDGE-1
   Scenario: A run that cannot go on is told
     Given a worker

@@ -197,6 +197,10 @@ Then('each of these is answered with 200 within {int} seconds', async function (
   }
 });
 
+Then('{string} is soon answered with {int}', async function (path, status) {
+  await this.until(`${status} of ${path}`, async () => (await ask(this, 'GET', path)).status === status);
+});
+
 // ---- Runs ----
 
 async function runsOf(world, agent) {

@@ -2,9 +2,11 @@
 // Steps about warnings that reach people.
 'use strict';
 
-const { Given, Then } = require('@cucumber/cucumber');
+const { Given, Then, When } = require('@cucumber/cucumber');
 const assert = require('node:assert/strict');
+const { spawnSync } = require('node:child_process');
 const crypto = require('node:crypto');
+const fs = require('node:fs');
 const { Listener } = require('../support/listener');
 
 Given('somebody who listens at an address', async function () {
@@ -66,4 +68,12 @@ Then('every message is signed with the secret that was printed', function () {
 Then(/^`rondo warnings` names "([^"]*)"$/, function (agent) {
   const { stdout, stderr } = this.ask('warnings');
   assert.ok(stdout.includes(agent), stdout + stderr);
+});
+
+When('the disk is full', function () {
+  spawnSync('sh', ['-c', 'cat /dev/zero >>disk/fill 2>/dev/null'], { cwd: this.project });
+});
+
+When('the disk has room again', function () {
+  fs.rmSync(this.path('disk/fill'));
 });
