@@ -194,3 +194,24 @@ const char *access_bearer(const char *header)
     header += 7;
     return header + strspn(header, " ");
 }
+
+void access_name_peer(const char *peer, char *ret_name, size_t size)
+{
+    char name[NAME_MAX_LEN + 1];
+    char network[INET6_ADDRSTRLEN];
+    struct in6_addr v6;
+    const char *port = NULL;
+    if (!split(peer, name, &port)) {
+        snprintf(ret_name, size, "peer %s", peer);
+        return;
+    }
+    if (name[0] == '[') {
+        name[strlen(name) - 1] = '\0';
+    }
+    if (name[0] == '[' && inet_pton(AF_INET6, name + 1, &v6) == 1) {
+        memset(v6.s6_addr + 8, 0, 8);
+        snprintf(ret_name, size, "peer [%s]", inet_ntop(AF_INET6, &v6, network, sizeof(network)));
+    } else {
+        snprintf(ret_name, size, "peer %s", name);
+    }
+}

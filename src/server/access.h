@@ -51,3 +51,10 @@ bool access_is_direct(const struct http_exchange *exchange);
 
 /** The token in an Authorization header; "" when it is another scheme or malformed. */
 const char *access_bearer(const char *header);
+
+/**
+ * By which name the requests of a peer are counted: its address without the port, and of IPv6 the
+ * network (/64), because a machine may have any address in it.
+ * @param peer text of a struct http_peer
+ */
+void access_name_peer(const char *peer, char *ret_name, size_t size);

@@ -49,14 +49,6 @@ static bool find_route(struct call *call)
 
 /* ---- Who ------------------------------------------------------------------------------------ */
 
-static void peer_name(const struct call *call, char *ret_name, size_t size)
-{
-    const char *text = http_exchange_peer_text(call->exchange);
-    const char *colon = strrchr(text, ':');
-    int len = colon == NULL ? (int)strlen(text) : (int)(colon - text);
-    snprintf(ret_name, size, "peer %.*s", len, text);
-}
-
 static bool refuse_rate(struct call *call, int64_t wait_s)
 {
     call->retry_after_s = (unsigned)wait_s;
@@ -68,7 +60,7 @@ static bool refuse_token(struct call *call, const char *detail)
 {
     char name[96];
     int64_t wait_s = 0;
-    peer_name(call, name, sizeof(name));
+    access_name_peer(http_exchange_peer_text(call->exchange), name, sizeof(name));
     if (!rate_take(call->server->failures, name, clock_monotonic(clock_system()), &wait_s)) {
         return refuse_rate(call, wait_s);
     }
@@ -147,7 +139,7 @@ static bool check_rate(struct call *call)
 {
     char name[96];
     int64_t wait_s = 0;
-    peer_name(call, name, sizeof(name));
+    access_name_peer(http_exchange_peer_text(call->exchange), name, sizeof(name));
     const char *who = call->grant.scope == TOKEN_NONE || call->is_local ? name : call->grant.name;
     return rate_take(call->server->rate, who, clock_monotonic(clock_system()), &wait_s) ||
            refuse_rate(call, wait_s);

@@ -219,6 +219,24 @@ static void a_name_to_add_has_no_scheme_and_no_port(void **state)
     assert_true(access_is_host_name(longest));
 }
 
+static void a_peer_is_counted_by_its_address_or_network(void **state)
+{
+    static const char *const cases[][2] = {
+        {"192.0.2.7:4711", "peer 192.0.2.7"},
+        {"127.0.0.1:1", "peer 127.0.0.1"},
+        {"[2001:db8:1:2:3:4:5:6]:4711", "peer [2001:db8:1:2::]"},
+        {"[2001:db8:1:2:ffff::1]:80", "peer [2001:db8:1:2::]"},
+        {"[::1]:7466", "peer [::]"},
+        {"unix", "peer unix"},
+    };
+    char name[96];
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        access_name_peer(cases[i][0], name, sizeof(name));
+        assert_string_equal(name, cases[i][1]);
+    }
+}
+
 static void an_origin_is_ours_with_name_and_port(void **state)
 {
     (void)state;
@@ -486,6 +504,7 @@ int main(void)
         cmocka_unit_test(only_our_names_are_ours),
         cmocka_unit_test(addresses_in_digits_are_ours),
         cmocka_unit_test(a_name_to_add_has_no_scheme_and_no_port),
+        cmocka_unit_test(a_peer_is_counted_by_its_address_or_network),
         cmocka_unit_test(an_origin_is_ours_with_name_and_port),
         cmocka_unit_test(a_token_counts_until_it_is_revoked_or_over),
         cmocka_unit_test(a_bucket_empties_and_fills),
