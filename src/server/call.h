@@ -18,8 +18,8 @@ struct call {
     int64_t began_ns; /**< on the monotonic clock */
     struct route_match match;
     struct token_grant grant;
-    char run_id[ID_SIZE]; /**< that a run is to have which the request makes; "" = any */
-    bool is_again;        /**< a server ended while it did the same request */
+    char run_id[ID_SIZE];         /**< that a run is to have which the request makes; "" = any */
+    bool is_again;                /**< a server ended while it did the same request */
     bool is_local;                /**< a process of our user that showed no token */
     char by[TOKEN_NAME_LEN + 16]; /**< who acts, for journals: "token NAME (api)" */
     struct json_object *body;     /**< NULL = none was sent */
