@@ -135,12 +135,24 @@ static void record_warning(struct loop *loop, enum run_limit counter,
     loop_record(loop, &worded);
 }
 
+/** Policies see whole seconds, rounded up; the run ends by its own clock. */
+static void use_exact_time(const struct loop_spec *spec, struct gate_limit *limit)
+{
+    if (spec->time_limit_ns > 0 && limit->is_known && limit->limit > spec->time_limit_ns) {
+        limit->limit = spec->time_limit_ns;
+    }
+}
+
 static void warn_of_limits(struct loop *loop, const struct gate_limit limits[RUN_LIMIT_COUNT],
                            bool begins)
 {
     for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
         struct journal_event event;
-        if (loop_step_warning(&loop->state, i, &limits[i], begins, &event)) {
+        struct gate_limit limit = limits[i];
+        if (i == RUN_LIMIT_TIME) {
+            use_exact_time(&loop->spec, &limit);
+        }
+        if (loop_step_warning(&loop->state, i, &limit, begins, &event)) {
             record_warning(loop, i, &event);
         }
     }

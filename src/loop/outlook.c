@@ -143,6 +143,9 @@ static void find(struct subject *subject, const struct ruleset *ruleset,
             .value = used(now, i),
             .warn_at = DEFAULT_WARN_AT,
         };
+        bool is_rounded = i == LIMIT_TIME && found.is_known && spec->time_limit_ns > 0 &&
+                          limit->limit > spec->time_limit_ns;
+        limit->limit = is_rounded ? spec->time_limit_ns : limit->limit; /* The run's own clock. */
         name_source(ruleset, spec, i, &found, limit);
     }
 }

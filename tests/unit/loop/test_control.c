@@ -412,6 +412,21 @@ static void a_limit_that_a_paused_run_comes_near_is_warned_of_at_once(void **sta
     assert_int_equal(row_of(fixture, id).summary.warnings, 2);
 }
 
+static void a_time_limit_that_is_no_whole_second_is_warned_of_exactly(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop_spec spec = fixture_spec(0);
+    spec.time_limit_ns = 1400 * NS_PER_MS;
+    struct loop *loop = fixture_start(fixture, spec);
+    fixture_iterate(loop, 1);
+    fixture->now_ns += 1150 * NS_PER_MS; /* 82 % of 1.4 s, 57 % of the 2 s that policies see */
+    assert_int_equal(loop_next(loop, NULL), LOOP_BODY);
+    assert_int_equal(fixture_events(fixture, loop_run_id(loop), "limit.warning",
+                                    "\"limit_name\":\"time\",\"limit\":1400000000"),
+                     1);
+    loop_free(loop);
+}
+
 static void lists_show_the_limit_that_a_paused_run_will_have(void **state)
 {
     struct fixture *fixture = *state;
@@ -456,6 +471,7 @@ int main(void)
         fixture_test(limits_out_of_range_are_refused),
         fixture_test(lists_show_the_limit_that_a_paused_run_will_have),
         fixture_test(a_limit_that_a_paused_run_comes_near_is_warned_of_at_once),
+        fixture_test(a_time_limit_that_is_no_whole_second_is_warned_of_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
