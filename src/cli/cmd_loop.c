@@ -6,10 +6,13 @@
 #include "cli/run_execute.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
+#include "cli/steering.h"
 
 static int start_and_execute(struct session *session, const struct run_values *values)
 {
-    struct loop_parts parts = {.runtime = session->runtime};
+    char by[STEERING_BY_SIZE];
+    struct loop_parts parts = {.runtime = session->runtime, .by = by};
+    steering_describe_self(by, sizeof(by));
     struct loop *loop = NULL;
     struct loop_opening opening;
     struct rondo_error err = {0};

@@ -9,6 +9,7 @@
 #include "cli/run_options.h"
 #include "cli/run_role.h"
 #include "cli/session.h"
+#include "cli/steering.h"
 #include "store/find.h"
 
 /** A run that is being resumed. */
@@ -81,7 +82,9 @@ static int open_and_execute(const struct resuming *resuming, const char *name)
     struct rondo_error err = {0};
     struct store_run run;
     int r = store_find_run(session->store, name, NULL, &run, &err);
-    struct loop_parts parts = {.runtime = session->runtime};
+    char by[STEERING_BY_SIZE];
+    struct loop_parts parts = {.runtime = session->runtime, .by = by};
+    steering_describe_self(by, sizeof(by));
     struct loop *loop = NULL;
     struct loop_opening opening = {0};
     if (r == 0) {

@@ -8,6 +8,7 @@
 #include "cli/run_execute.h"
 #include "cli/run_role.h"
 #include "cli/session.h"
+#include "cli/steering.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,9 @@
 static int start(struct session *session, const struct role_values *values,
                  const struct loop_spec *spec, struct run_agent *agent)
 {
-    struct loop_parts parts = {.runtime = session->runtime};
+    char by[STEERING_BY_SIZE];
+    struct loop_parts parts = {.runtime = session->runtime, .by = by};
+    steering_describe_self(by, sizeof(by));
     struct loop *loop = NULL;
     struct loop_opening opening;
     struct rondo_error err = {0};

@@ -7,6 +7,9 @@
 #include "cli/session.h"
 #include "loop/control.h"
 
+/** Bytes of a name for the journal. */
+#define STEERING_BY_SIZE 160
+
 /** Who asks, for the journal: "ann@build7 812". */
 void steering_describe_self(char *ret_text, size_t size);
 

@@ -196,11 +196,11 @@ static const struct {
 } types[JOURNAL_TYPE_COUNT] = {
     [JOURNAL_RUN_CREATED] = {"run.created",
                              "The run exists; always event 1.",
-                             {F_FORMAT, F_VERSION, F_AGENT_ID, F_SPEC, F_FORKED_FROM, F_FORKED_SEQ,
-                              F_CHECKPOINT, END}},
+                             {F_FORMAT, F_VERSION, F_AGENT_ID, F_BY, F_SPEC, F_FORKED_FROM,
+                              F_FORKED_SEQ, F_CHECKPOINT, END}},
     [JOURNAL_RUN_CLAIMED] = {"run.claimed",
                              "A process began to execute the run.",
-                             {F_EPOCH, F_OWNER, F_HOW, F_ALIVE, F_NUMBER, F_MESSAGE, END}},
+                             {F_EPOCH, F_OWNER, F_HOW, F_BY, F_ALIVE, F_NUMBER, F_MESSAGE, END}},
     [JOURNAL_RUN_OPTIONS] = {"run.options",
                              "The options were changed: when the run was resumed, or, with `by`, "
                              "limits alone while it went on.",

@@ -67,6 +67,7 @@ struct loop_parts {
     struct runtime *runtime;
     const struct gate *gate;         /**< NULL = the limits of the spec */
     const struct verifier *verifier; /**< NULL = commands in the sandbox */
+    const char *by;                  /**< who asks, for the journal; copied; NULL = nobody said */
 };
 
 /** How starting or resuming went. */

@@ -21,6 +21,9 @@ enum loop_parking {
     PARKING_NOW, /**< what is under way is cut off */
 };
 
+/** Bytes that are kept of the name of whoever asked. */
+#define LOOP_BY_SIZE 256
+
 struct loop {
     struct runtime *runtime;
     struct loop_spec spec;
@@ -32,6 +35,7 @@ struct loop {
     char **verify_denials; /* by condition: why policies deny its verifier; NULL before the first */
     struct cancel cancel;
     char run_id[ID_SIZE];
+    char by[LOOP_BY_SIZE]; /* who had it started or resumed; "" = nobody said */
     bool is_registered;
 
     struct run_state state;

@@ -24,6 +24,7 @@ int loop_new(const struct loop_parts *parts, struct loop_spec *spec, struct loop
         return r;
     }
     loop->runtime = parts->runtime;
+    snprintf(loop->by, sizeof(loop->by), "%s", parts->by == NULL ? "" : parts->by);
     loop->spec = *spec;
     *spec = (struct loop_spec){0};
     if (parts->gate != NULL) {
@@ -96,6 +97,7 @@ static void record_created(struct loop *loop)
         .format = JOURNAL_FORMAT,
         .version = RONDO_VERSION,
         .agent_id = loop->spec.agent_id,
+        .by = loop->by[0] == '\0' ? NULL : loop->by,
         .spec = buf_string(&spec),
     };
     loop_record(loop, &event);
@@ -109,6 +111,7 @@ void loop_record_claimed(struct loop *loop, uint64_t epoch, const char *how, int
         .epoch = (int64_t)epoch,
         .owner = runtime_owner(loop->runtime),
         .how = how,
+        .by = loop->by[0] == '\0' ? NULL : loop->by,
         .alive_ns = alive_ns,
         .number = (int64_t)checkpoint,
     };

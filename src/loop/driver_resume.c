@@ -371,7 +371,7 @@ static int resume_claimed(struct resuming *resuming, const struct loop_taking *t
         return r;
     }
     if (taking->is_continued) {
-        loop_record_paused(loop, false, "resume");
+        loop_record_paused(loop, false, loop->by[0] == '\0' ? "resume" : loop->by);
     }
     r = change_spec(loop, taking->change, taking->change_context, resuming->err);
     return r < 0 || taking->has_no_gate ? r : loop_open_gate(loop, resuming->err);

@@ -152,8 +152,8 @@ static void enter_running(struct execution *execution)
     struct orchestrator *orchestrator = execution->orchestrator;
     pthread_mutex_lock(&orchestrator->lock);
     if (execution->entry == NULL) {
-        execution->entry =
-            entry_add(orchestrator, loop_run_id(execution->loop), ENTRY_RUNNING, "start");
+        execution->entry = entry_add(orchestrator, loop_run_id(execution->loop), ENTRY_RUNNING,
+                                     execution->task.by);
     } else {
         entry_set(orchestrator, execution->entry, ENTRY_RUNNING);
     }
@@ -172,13 +172,14 @@ static int open_new(struct execution *execution, enum orchestrator_answer *ret_a
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     const struct loop_spec *spec = &execution->task.spec;
+    struct loop_parts parts = orchestrator->parts;
+    parts.by = execution->task.by;
     int r = executor_check(orchestrator, spec, &execution->err);
     if (r == 0) {
         r = open_agent(execution, spec);
     }
     if (r == 0) {
-        r = loop_start(&orchestrator->parts, spec, &execution->loop, &execution->opening,
-                       &execution->err);
+        r = loop_start(&parts, spec, &execution->loop, &execution->opening, &execution->err);
     }
     if (r == 0 && execution->opening.is_held) {
         *ret_answer = ORCHESTRATOR_HELD;
@@ -187,7 +188,7 @@ static int open_new(struct execution *execution, enum orchestrator_answer *ret_a
     if (r < 0) {
         return r;
     }
-    r = managed_put(orchestrator, loop_run_id(execution->loop), ENTRY_RUNNING, "start",
+    r = managed_put(orchestrator, loop_run_id(execution->loop), ENTRY_RUNNING, execution->task.by,
                     &execution->err);
     if (r < 0) {
         /* Nobody would know of it after a crash. */
@@ -201,13 +202,14 @@ static void change_limits(struct loop_spec *spec, void *context)
     loop_limits_apply(context, spec);
 }
 
-int executor_resume(struct orchestrator *orchestrator, const char *run_id,
+int executor_resume(struct orchestrator *orchestrator, const char *run_id, const char *by,
                     const struct loop_limits *limits, struct loop **ret_loop,
                     struct loop_opening *ret_opening, struct rondo_error *err)
 {
     struct loop_limits own = *limits;
-    return loop_resume(&orchestrator->parts, run_id, change_limits, &own, -1, ret_loop, ret_opening,
-                       err);
+    struct loop_parts parts = orchestrator->parts;
+    parts.by = by;
+    return loop_resume(&parts, run_id, change_limits, &own, -1, ret_loop, ret_opening, err);
 }
 
 static int open_existing(struct execution *execution, enum orchestrator_answer *ret_answer)
@@ -216,8 +218,8 @@ static int open_existing(struct execution *execution, enum orchestrator_answer *
     const struct task *task = &execution->task;
     const char *run_id = task->entry->run_id;
     int r = task->is_resume
-                ? executor_resume(orchestrator, run_id, &task->limits, &execution->loop,
-                                  &execution->opening, &execution->err)
+                ? executor_resume(orchestrator, run_id, task->entry->by, &task->limits,
+                                  &execution->loop, &execution->opening, &execution->err)
                 : loop_take_over(&orchestrator->parts, run_id,
                                  task->entry->is_orphan ? "takeover" : NULL, &execution->loop,
                                  &execution->opening, &execution->err);

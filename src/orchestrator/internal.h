@@ -161,6 +161,7 @@ struct starting {
 struct task {
     struct orchestrator *orchestrator;
     struct loop_spec spec;     /**< of a new run; kind NULL = an existing one */
+    char by[BY_SIZE];          /**< of a new run: who wants it */
     struct entry *entry;       /**< of an existing one, ENTRY_OPENING */
     struct loop_limits limits; /**< of an existing one */
     bool is_resume;            /**< ended and paused ones go on */
@@ -189,7 +190,7 @@ int executor_check(struct orchestrator *orchestrator, const struct loop_spec *sp
                    struct rondo_error *err);
 
 /** Claim an existing run as a resume that a person wants. @return as loop_resume */
-int executor_resume(struct orchestrator *orchestrator, const char *run_id,
+int executor_resume(struct orchestrator *orchestrator, const char *run_id, const char *by,
                     const struct loop_limits *limits, struct loop **ret_loop,
                     struct loop_opening *ret_opening, struct rondo_error *err);
 

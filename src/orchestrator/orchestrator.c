@@ -392,14 +392,16 @@ static void release_queued(struct orchestrator *orchestrator)
 
 /** Create a run that waits. */
 static int create_queued(struct orchestrator *orchestrator, const struct loop_spec *spec,
-                         enum orchestrator_answer *ret_answer, char ret_run_id[ID_SIZE],
-                         struct rondo_error *err)
+                         const char *by, enum orchestrator_answer *ret_answer,
+                         char ret_run_id[ID_SIZE], struct rondo_error *err)
 {
     struct loop *loop = NULL;
     struct loop_opening opening = {0};
+    struct loop_parts parts = orchestrator->parts;
+    parts.by = by;
     int r = executor_check(orchestrator, spec, err);
     if (r == 0) {
-        r = loop_start(&orchestrator->parts, spec, &loop, &opening, err);
+        r = loop_start(&parts, spec, &loop, &opening, err);
     }
     if (r < 0 || opening.is_held) {
         release_queued(orchestrator);
@@ -407,13 +409,13 @@ static int create_queued(struct orchestrator *orchestrator, const struct loop_sp
         return r;
     }
     memcpy(ret_run_id, loop_run_id(loop), ID_SIZE);
-    r = queue_loop(orchestrator, loop, NULL, "start", err);
+    r = queue_loop(orchestrator, loop, NULL, by, err);
     loop_free(loop);
     return r;
 }
 
 int orchestrator_run(struct orchestrator *orchestrator, const struct loop_spec *spec,
-                     enum orchestrator_answer *ret_answer, char ret_run_id[ID_SIZE],
+                     const char *by, enum orchestrator_answer *ret_answer, char ret_run_id[ID_SIZE],
                      struct rondo_error *err)
 {
     int r = loop_spec_check(spec, err);
@@ -425,10 +427,11 @@ int orchestrator_run(struct orchestrator *orchestrator, const struct loop_spec *
     pthread_mutex_unlock(&orchestrator->lock);
     if (place == ORCHESTRATOR_STARTED) {
         struct task task = {.orchestrator = orchestrator, .spec = loop_spec_dup(spec)};
+        snprintf(task.by, sizeof(task.by), "%s", by);
         r = begin_and_wait(orchestrator, &task, &place, ret_run_id, err);
         loop_spec_fini(&task.spec);
     } else if (place == ORCHESTRATOR_QUEUED) {
-        r = create_queued(orchestrator, spec, &place, ret_run_id, err);
+        r = create_queued(orchestrator, spec, by, &place, ret_run_id, err);
     }
     if (r == 0) {
         *ret_answer = place;
@@ -505,7 +508,8 @@ static int resume_queued(struct orchestrator *orchestrator, const struct task *t
 {
     struct loop *loop = NULL;
     struct loop_opening opening = {0};
-    int r = executor_resume(orchestrator, task->entry->run_id, &task->limits, &loop, &opening, err);
+    int r =
+        executor_resume(orchestrator, task->entry->run_id, by, &task->limits, &loop, &opening, err);
     if (r == 0 && opening.is_held) {
         *ret_answer = ORCHESTRATOR_HELD;
     } else if (r == 0) {

@@ -85,10 +85,11 @@ enum orchestrator_answer {
  * Create a run and execute or queue it. Blocks while an agent opens its model and tools, which
  * happens on the thread of its loop: what is missing is said before there is a run. Of a run that
  * is queued it is said when its turn has come, in its journal.
+ * @param by         who wants it, for the journal
  * @param ret_run_id set for STARTED and QUEUED
  */
 int orchestrator_run(struct orchestrator *orchestrator, const struct loop_spec *spec,
-                     enum orchestrator_answer *ret_answer, char ret_run_id[ID_SIZE],
+                     const char *by, enum orchestrator_answer *ret_answer, char ret_run_id[ID_SIZE],
                      struct rondo_error *err);
 
 /**

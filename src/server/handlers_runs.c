@@ -332,7 +332,7 @@ static void start(struct call *call, struct loop_spec *spec)
                      spec->agent_id);
     } else if (call->is_again && answer_made(call)) {
         return;
-    } else if (orchestrator_run(orchestrator_of(call), spec, &answer, run_id, &err) < 0) {
+    } else if (orchestrator_run(orchestrator_of(call), spec, call->by, &answer, run_id, &err) < 0) {
         /* Another server may have been at it that was slow, not dead. */
         if (err.code != RONDO_ERR_INVALID || !answer_made(call)) {
             call_error(call, &err);

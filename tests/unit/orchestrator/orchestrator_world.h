@@ -234,7 +234,7 @@ static inline enum orchestrator_answer run_spec(struct world *world, struct loop
 {
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
     struct rondo_error err = {0};
-    if (orchestrator_run(world->orchestrator, &spec, &answer, ret_run_id, &err) < 0) {
+    if (orchestrator_run(world->orchestrator, &spec, "ann", &answer, ret_run_id, &err) < 0) {
         fail_msg("%s", err.message);
     }
     loop_spec_fini(&spec);

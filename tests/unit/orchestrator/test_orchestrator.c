@@ -29,6 +29,7 @@ static void a_run_is_executed_to_its_end(void **state)
     read_log(world);
     assert_string_equal(world->log, "x\nx\nx\n");
     assert_int_equal(managed_runs(world, NULL), 0);
+    assert_int_equal(events_of(world, run_id, "run.created", "\"by\":\"ann\""), 1);
 }
 
 static void what_has_no_room_is_executed_later_in_order(void **state)
@@ -139,6 +140,9 @@ static void a_paused_run_frees_its_place_and_goes_on_when_it_is_continued(void *
     wait_idle(world);
     read_log(world);
     assert_string_equal(world->log, "a\nb\na\n");
+    assert_int_equal(events_of(world, first, "run.continued", "\"by\":\"ann\""), 1);
+    assert_int_equal(events_of(world, first, "run.claimed", "\"how\":\"resume\",\"by\":\"ann\""),
+                     1);
 }
 
 static void a_pause_that_has_not_come_to_pass_is_taken_back(void **state)
@@ -218,7 +222,7 @@ static void a_drain_lets_iterations_end_and_the_next_server_goes_on(void **state
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
     char run_id[ID_SIZE];
     struct loop_spec spec = command_spec(world, "c", "true", 1);
-    assert_int_equal(orchestrator_run(world->orchestrator, &spec, &answer, run_id, NULL), 0);
+    assert_int_equal(orchestrator_run(world->orchestrator, &spec, "ann", &answer, run_id, NULL), 0);
     loop_spec_fini(&spec);
     assert_int_equal(answer, ORCHESTRATOR_DRAINING);
     assert_int_equal(row_of(world, ids[0]).summary.status, RONDO_RUNNING);
@@ -415,7 +419,7 @@ static void an_agent_that_cannot_be_opened_makes_no_run(void **state)
     world_start(world);
     struct loop_spec spec = role_spec(world, AGENT_SINGLE);
 
-    assert_true(orchestrator_run(world->orchestrator, &spec, &answer, run_id, &err) < 0);
+    assert_true(orchestrator_run(world->orchestrator, &spec, "ann", &answer, run_id, &err) < 0);
 
     assert_non_null(strstr(err.message, "turns.jsonl"));
     assert_int_equal(runs_in_store(world), 0);
@@ -508,7 +512,7 @@ static void an_agent_whose_tools_do_not_answer_is_not_waited_for_without_end(voi
     world->options.max_loops = 1;
     world_start(world);
     struct loop_spec spec = role_spec_with(world, AGENT_SINGLE, SILENT_SERVER("1"));
-    assert_int_equal(orchestrator_run(world->orchestrator, &spec, &answer, run_id, &err),
+    assert_int_equal(orchestrator_run(world->orchestrator, &spec, "ann", &answer, run_id, &err),
                      RONDO_ERR_UNSUPPORTED);
     loop_spec_fini(&spec);
     assert_int_equal(runs_in_store(world), 0);
@@ -541,7 +545,7 @@ static void a_drain_does_not_wait_for_agents_that_open(void **state)
     struct loop_spec spec = role_spec_with(world, AGENT_SINGLE, SILENT_SERVER("50"));
     assert_int_equal(pthread_create(&drainer, NULL, drain_when_it_listens, world), 0);
 
-    assert_int_equal(orchestrator_run(world->orchestrator, &spec, &answer, run_id, NULL), 0);
+    assert_int_equal(orchestrator_run(world->orchestrator, &spec, "ann", &answer, run_id, NULL), 0);
 
     assert_int_equal(answer, ORCHESTRATOR_DRAINING);
     pthread_join(drainer, NULL);
