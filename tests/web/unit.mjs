@@ -146,6 +146,8 @@ export async function unitTests(test, web, folder) {
         assert.equal(format.short(999), "999");
         assert.equal(format.short(1000), "1.00k");
         assert.equal(format.short(999_960), "1.00M");
+        assert.equal(format.span(0), "0 ms");
+        assert.equal(format.span(0.02), "<1 ms");
         assert.equal(format.span(59_940), "59.9 s");
         assert.equal(format.span(59_960), "1 m 00 s");
         assert.equal(format.span(3_599_600), "1 h 00 m");

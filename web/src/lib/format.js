@@ -51,7 +51,7 @@ export function percent(value) {
 /** Milliseconds as 340 ms, 1.4 s, 2 m 05 s, 3 h 12 m, 4 d 02 h. */
 export function span(ms) {
     if (ms === null || ms === undefined || Number.isNaN(ms)) return "–";
-    if (ms < 1) return ms > 0 ? `${ms.toFixed(1)} ms` : "0 ms";
+    if (ms < 1) return ms > 0 ? "<1 ms" : "0 ms";
     if (ms < 999.5) return `${Math.round(ms)} ms`;
     if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
     const pad = (value) => String(value).padStart(2, "0");

@@ -131,7 +131,7 @@ export function Run({ id, rest }) {
     const tab = TABS.some(([key]) => key === rest[0]) ? rest[0] : "";
     const keys = Object.fromEntries(TABS.map(([key], at) => [String(at + 1), () => go("runs", id, ...(key ? [key] : []))]));
     useKeys({ ...keys, u: () => go("runs") });
-    const isFill = tab === "timeline";
+    const isFill = tab === "timeline" || tab === "conversation";
     return (
         <div class={`page ${isFill ? "page-fill" : ""}`}>
             {detail.data && feed ? (

@@ -36,7 +36,7 @@ function Call({ call }) {
                 <strong>{call.name}</strong>
                 <code class="call-summary">{summaryOf(call.arguments)}</code>
                 <span class="faint num">
-                    {answer ? `${isBad ? `${answer.outcome} · ` : ""}${spanOfNs(answer.duration_ns)}` : "running"}
+                    {answer ? `${isBad ? `${answer.outcome} · ` : ""}${spanOfNs(answer.duration_ns || 1)}` : "running"}
                 </span>
                 <Icon name={isOpen ? "up" : "down"} size={12} />
             </button>
@@ -100,9 +100,8 @@ function Item({ item }) {
 function useEndInSight(items) {
     const ref = useRef(null);
     const isAtEnd = useRef(true);
-    const main = () => ref.current?.closest("main");
     useEffect(() => {
-        const scroller = main();
+        const scroller = ref.current;
         if (!scroller) return undefined;
         const onScroll = () => {
             isAtEnd.current = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
@@ -111,7 +110,7 @@ function useEndInSight(items) {
         return () => scroller.removeEventListener("scroll", onScroll);
     }, [items.length > 0]);
     useLayoutEffect(() => {
-        const scroller = main();
+        const scroller = ref.current;
         if (scroller && isAtEnd.current) scroller.scrollTop = scroller.scrollHeight;
     }, [items]);
     return ref;
@@ -129,17 +128,19 @@ export function Conversation({ feed, version }) {
     }
     const rest = items.length - shown;
     return (
-        <div class="talk" ref={end}>
-            {(rest > 0 || hasMore) && (
-                <div class="more">
-                    {rest > 0 ? (
-                        <Button onClick={() => setShown(shown + STEP * 2)}>Show earlier messages ({count(rest)})</Button>
-                    ) : (
-                        <Button onClick={() => feed.older()} isBusy={isLoading}>Load earlier events</Button>
-                    )}
-                </div>
-            )}
-            {items.slice(-shown).map((item) => <Item key={item.key} item={item} />)}
+        <div class="talk-list" ref={end} tabIndex={0} role="group" aria-label="Messages, oldest first">
+            <div class="talk">
+                {(rest > 0 || hasMore) && (
+                    <div class="more">
+                        {rest > 0 ? (
+                            <Button onClick={() => setShown(shown + STEP * 2)}>Show earlier messages ({count(rest)})</Button>
+                        ) : (
+                            <Button onClick={() => feed.older()} isBusy={isLoading}>Load earlier events</Button>
+                        )}
+                    </div>
+                )}
+                {items.slice(-shown).map((item) => <Item key={item.key} item={item} />)}
+            </div>
         </div>
     );
 }

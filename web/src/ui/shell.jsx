@@ -80,11 +80,12 @@ function ThemeSwitch() {
 function Person() {
     const { me } = useSignal(session);
     if (!me) return null;
+    const name = me.name.replace(/^(token|local user) (?=.)/, "");
     return (
         <div class="person">
             <Icon name="user" size={14} />
             <span class="person-name" title={`${me.name} · ${me.scope}`}>
-                {me.name}
+                {name}
                 <small>{me.scope === "read" ? "read only" : me.scope}{me.agents ? ` · ${me.agents.length} agents` : ""}</small>
             </span>
             {bearer() && (
