@@ -697,7 +697,7 @@ When('a run is started, paused, continued, limited and stopped by the tokens {st
 Then('the journal and the log name {string}, {string}, {string}, {string} and {string}', function (one, two, three, four, five) {
   const events = this.ask('logs', '--json', 'last').stdout.trim().split('\n').map((line) => JSON.parse(line));
   const seen = events.map(({ type, data }) => `${type} ${data.by ?? ''}`);
-  const wanted = [[two, /^run\.paused/], [four, /^run\.options/], [five, /^run\.stop_requested/]];
+  const wanted = [[one, /^run\.created/], [two, /^run\.paused/], [three, /^run\.continued/], [four, /^run\.options/], [five, /^run\.stop_requested/]];
   for (const [name, type] of wanted) {
     assert.ok(seen.some((text) => type.test(text) && text.includes(name)), `${name} in\n${seen.join('\n')}`);
   }
