@@ -175,11 +175,12 @@ Feature: People are warned before a limit is reached
       | limit      | <most>  |
 
     Examples:
-      | limit      | most       | option           | worker                                               |
-      | iterations | 4          |                  | true                                                 |
-      | tokens     | 100        | --max-tokens 100 | echo '{"usage":{"tokens":30}}' >"$RONDO_RESULT_FILE" |
-      | cost       | 1          | --max-cost 1     | echo '{"usage":{"cost":0.45}}' >"$RONDO_RESULT_FILE" |
-      | time       | 1000000000 | --time-limit 1s  | sleep 0.3                                            |
+      | limit      | most       | option             | worker                                               |
+      | iterations | 4          |                    | true                                                 |
+      | tokens     | 100        | --max-tokens 100   | echo '{"usage":{"tokens":30}}' >"$RONDO_RESULT_FILE" |
+      | cost       | 1          | --max-cost 1       | echo '{"usage":{"cost":0.45}}' >"$RONDO_RESULT_FILE" |
+      | time       | 1000000000 | --time-limit 1s    | sleep 0.3                                            |
+      | time       | 400000000  | --time-limit 400ms | sleep 4                                              |
 
   @A-SC-008 @A-SC-005
   Scenario: A run whose process is killed behind the threshold has warned once when it is taken over
