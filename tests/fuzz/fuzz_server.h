@@ -36,18 +36,33 @@ static inline struct http_server *fuzz_server_start(struct http_server_options o
     return server;
 }
 
-/** Connect to "127.0.0.1:PORT". */
-static inline int fuzz_connect(const char *address)
+/** @return a descriptor, or -1 */
+static inline int fuzz_try_to_connect(const struct sockaddr_in *to)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    to.sin_port = htons((uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10));
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     FUZZ_CHECK(fd >= 0);
     struct linger linger = {.l_onoff = 1}; /* no port stays in use behind an input */
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
     struct timeval patience = {.tv_sec = 20};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    FUZZ_CHECK(connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0);
+    if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/** Connect to "127.0.0.1:PORT". Ports may run short, and the fuzzer's own clock interrupts. */
+static inline int fuzz_connect(const char *address)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    to.sin_port = htons((uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10));
+    int fd = -1;
+    for (int i = 0; i < 1000 && (fd = fuzz_try_to_connect(&to)) < 0; i++) {
+        FUZZ_CHECK(errno == EINTR || errno == EADDRNOTAVAIL);
+        usleep(2000);
+    }
+    FUZZ_CHECK(fd >= 0);
     return fd;
 }
 
