@@ -14,6 +14,10 @@ const named = process.argv.slice(3);
 const wanted = named.length > 0 ? named : Object.keys(parts);
 
 await Promise.all(
-  wanted.map((part) => ({ ...parts, patience })[part]().catch((error) => check(`${part}: goes to its end`, () => Promise.reject(error)))),
+  wanted.map((part) =>
+    ({ ...parts, patience })
+      [part]()
+      .catch((error) => check(`${part}: goes to its end`, () => Promise.reject(error))),
+  ),
 );
 finish();

@@ -13,18 +13,50 @@ const JSON_BODY = ["-H", "Content-Type: application/json"];
 async function curl(...args) {
   const work = folder("curl");
   const [heads, body, said] = ["heads", "body", "said"].map((name) => path.join(work, name));
-  const ended = await run("curl", ["-sS", "--max-time", "20", "-D", heads, "-o", body, "-w", `%output{${said}}`, "-w", "%{num_connects} ", ...args]);
+  const ended = await run("curl", [
+    "-sS",
+    "--max-time",
+    "20",
+    "-D",
+    heads,
+    "-o",
+    body,
+    "-w",
+    `%output{${said}}`,
+    "-w",
+    "%{num_connects} ",
+    ...args,
+  ]);
   if (ended.code === 127) {
     throw new Skip("curl is not installed");
   }
   assert.equal(ended.code, 0, `curl ${args.join(" ")}: ${ended.out}`);
-  const answers = fs.readFileSync(heads, "utf8").split("\r\n\r\n").filter((head) => head !== "").map((head) => {
-    const [first, ...lines] = head.split("\r\n");
-    const [version, status] = first.split(" ");
-    return { version, status: Number(status), headers: Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 2)])) };
-  });
+  const answers = fs
+    .readFileSync(heads, "utf8")
+    .split("\r\n\r\n")
+    .filter((head) => head !== "")
+    .map((head) => {
+      const [first, ...lines] = head.split("\r\n");
+      const [version, status] = first.split(" ");
+      return {
+        version,
+        status: Number(status),
+        headers: Object.fromEntries(
+          lines.map((line) => [
+            line.slice(0, line.indexOf(":")).toLowerCase(),
+            line.slice(line.indexOf(":") + 2),
+          ]),
+        ),
+      };
+    });
   const bytes = fs.existsSync(body) ? fs.readFileSync(body) : Buffer.alloc(0);
-  return { answers, last: answers.at(-1), bytes, text: bytes.toString(), connects: ended.out.trim().split(" ").map(Number) };
+  return {
+    answers,
+    last: answers.at(-1),
+    bytes,
+    text: bytes.toString(),
+    connects: ended.out.trim().split(" ").map(Number),
+  };
 }
 
 /** http.client, on one connection: GET, POST, HEAD, an error, GET again, a chunked POST. */
@@ -53,9 +85,23 @@ async function curls(server) {
   const { base } = server;
   const check_url = `${base}/v1/policies/check`;
   await check("curl: three requests on one connection", async () => {
-    const { connects, answers } = await curl(`${base}/v1/me`, "-o", "/dev/null", `${base}/v1/nothing`, "-o", "/dev/null", `${base}/healthz`);
-    assert.deepEqual(answers.map(({ status }) => status), [200, 404, 200]);
-    assert.equal(connects.reduce((sum, each) => sum + each, 0), 1);
+    const { connects, answers } = await curl(
+      `${base}/v1/me`,
+      "-o",
+      "/dev/null",
+      `${base}/v1/nothing`,
+      "-o",
+      "/dev/null",
+      `${base}/healthz`,
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 404, 200],
+    );
+    assert.equal(
+      connects.reduce((sum, each) => sum + each, 0),
+      1,
+    );
   });
   await check("curl: HTTP/1.0, with and without keep-alive", async () => {
     const { last, text } = await curl("--http1.0", `${base}/ping`);
@@ -71,23 +117,59 @@ async function curls(server) {
     assert.ok([200, 400, 421].includes(last.status), String(last.status));
   });
   await check("curl: Expect: 100-continue", async () => {
-    const { answers, text } = await curl(...JSON_BODY, "-H", "Expect: 100-continue", "-d", POLICY, check_url);
-    assert.deepEqual(answers.map(({ status }) => status), [100, 200]);
+    const { answers, text } = await curl(
+      ...JSON_BODY,
+      "-H",
+      "Expect: 100-continue",
+      "-d",
+      POLICY,
+      check_url,
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [100, 200],
+    );
     assert.equal(JSON.parse(text).is_valid, true);
   });
   await check("curl: Expect: 100-continue for too much is refused before it is sent", async () => {
     const large = path.join(folder("large"), "body");
     fs.writeFileSync(large, `{"text":"${" ".repeat(3 << 20)}"}`);
-    const { answers } = await curl(...JSON_BODY, "-H", "Expect: 100-continue", "--data-binary", `@${large}`, check_url);
-    assert.deepEqual(answers.map(({ status }) => status), [413]);
+    const { answers } = await curl(
+      ...JSON_BODY,
+      "-H",
+      "Expect: 100-continue",
+      "--data-binary",
+      `@${large}`,
+      check_url,
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [413],
+    );
   });
   await check("curl: a chunked upload, and one that is too large", async () => {
-    const { last, text } = await curl(...JSON_BODY, "-H", "Transfer-Encoding: chunked", "-d", POLICY, check_url);
+    const { last, text } = await curl(
+      ...JSON_BODY,
+      "-H",
+      "Transfer-Encoding: chunked",
+      "-d",
+      POLICY,
+      check_url,
+    );
     assert.equal(last.status, 200);
     assert.equal(JSON.parse(text).is_valid, true);
     const large = path.join(folder("large"), "body");
     fs.writeFileSync(large, `{"text":"${" ".repeat(3 << 20)}"}`);
-    const refused = await curl(...JSON_BODY, "-H", "Transfer-Encoding: chunked", "-H", "Expect: 100-continue", "--data-binary", `@${large}`, check_url);
+    const refused = await curl(
+      ...JSON_BODY,
+      "-H",
+      "Transfer-Encoding: chunked",
+      "-H",
+      "Expect: 100-continue",
+      "--data-binary",
+      `@${large}`,
+      check_url,
+    );
     assert.equal(refused.last.status, 413);
   });
   await check("curl: HEAD is GET without the body", async () => {
@@ -137,8 +219,19 @@ async function curls(server) {
     // Who speaks HTTP/1.0 may be a proxy, and needs a token.
     const { authorization } = await server.token("old", "--scope", "read");
     for (const version of ["--http1.0", "--http1.1"]) {
-      const child = start("curl", ["-sSN", version, "-H", `Authorization: ${authorization}`, "-H", "Accept: text/event-stream", `${base}/v1/events?after=0`]);
-      await until(() => `events: ${child.out}`, () => /^event: run.created$/m.test(child.out));
+      const child = start("curl", [
+        "-sSN",
+        version,
+        "-H",
+        `Authorization: ${authorization}`,
+        "-H",
+        "Accept: text/event-stream",
+        `${base}/v1/events?after=0`,
+      ]);
+      await until(
+        () => `events: ${child.out}`,
+        () => /^event: run.created$/m.test(child.out),
+      );
       child.kill();
       await child.ended;
       assert.match(child.out, /^id: \d+\n?/m);
@@ -155,26 +248,44 @@ async function others(server) {
   await check("Node's fetch: a body as a stream, an abort, fifty at once", async () => {
     const pieces = new ReadableStream({
       start(controller) {
-        POLICY.match(/.{1,7}/g).forEach((piece) => controller.enqueue(new TextEncoder().encode(piece)));
+        POLICY.match(/.{1,7}/g).forEach((piece) =>
+          controller.enqueue(new TextEncoder().encode(piece)),
+        );
         controller.close();
       },
     });
-    const streamed = await fetch(`${server.base}/v1/policies/check`, { method: "POST", duplex: "half", body: pieces, headers: { "content-type": "application/json" } });
+    const streamed = await fetch(`${server.base}/v1/policies/check`, {
+      method: "POST",
+      duplex: "half",
+      body: pieces,
+      headers: { "content-type": "application/json" },
+    });
     assert.equal(streamed.status, 200, await streamed.clone().text());
     const cut = new AbortController();
-    const stream = await fetch(`${server.base}/v1/stream`, { headers: { accept: "text/event-stream" }, signal: cut.signal });
+    const stream = await fetch(`${server.base}/v1/stream`, {
+      headers: { accept: "text/event-stream" },
+      signal: cut.signal,
+    });
     assert.equal(stream.status, 200);
     cut.abort();
-    const many = await Promise.all(Array.from({ length: 50 }, (_, i) => fetch(`${server.base}/v1/runs?limit=${i + 1}`)));
+    const many = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => fetch(`${server.base}/v1/runs?limit=${i + 1}`)),
+    );
     assert.ok(many.every(({ ok }) => ok));
     await Promise.all(many.map((each) => each.json()));
-    await until("the aborted stream is forgotten", async () => (await server.get("/v1/health")).streams === 0);
+    await until(
+      "the aborted stream is forgotten",
+      async () => (await server.get("/v1/health")).streams === 0,
+    );
   });
   await check("Python's http.client: all on one connection, an error in between", async () => {
     const { code, out } = await run("python3", ["-c", PYTHON, String(server.port), POLICY]);
     assert.equal(code, 0, out);
     const [seen, sockets] = JSON.parse(out);
-    assert.deepEqual(seen.map(([status]) => status), [200, 200, 200, 405, 200, 200]);
+    assert.deepEqual(
+      seen.map(([status]) => status),
+      [200, 200, 200, 405, 200, 200],
+    );
     assert.equal(sockets, 1);
     const [, , head] = seen;
     assert.equal(head[1], 0);
@@ -192,7 +303,10 @@ async function ping(server) {
     assert.deepEqual(Object.keys(idle), ["status", "time_of_last_update"]);
     assert.ok(Number.isInteger(idle.time_of_last_update));
     const began = Math.floor(Date.now() / 1000);
-    await until("a second that is not that of the status", async () => Date.now() / 1000 > idle.time_of_last_update + 1.2);
+    await until(
+      "a second that is not that of the status",
+      async () => Date.now() / 1000 > idle.time_of_last_update + 1.2,
+    );
     assert.deepEqual(await ask(), idle);
     const id = await server.run(nothing(100000, 100));
     const busy = await ask();
@@ -215,20 +329,40 @@ async function unix_socket(server) {
     assert.equal(JSON.parse(me.text).is_local, true);
     const other = await curl("--unix-socket", socket, "http://elsewhere.example/v1/me");
     assert.equal(other.last.status, 421);
-    const posted = await curl("--unix-socket", socket, ...JSON_BODY, "-d", JSON.stringify(nothing(1, 0)), "http://localhost/v1/runs");
+    const posted = await curl(
+      "--unix-socket",
+      socket,
+      ...JSON_BODY,
+      "-d",
+      JSON.stringify(nothing(1, 0)),
+      "http://localhost/v1/runs",
+    );
     assert.equal(posted.last.status, 201, posted.text);
     assert.match(posted.last.headers.location, /^\/v1\/runs\//);
   });
-  await check("a Unix socket: a stream, and the socket of a killed server is taken over", async () => {
-    const child = start("curl", ["-sSN", "--unix-socket", socket, "-H", "Accept: text/event-stream", "http://localhost/v1/events?after=0"]);
-    await until(() => `events: ${child.out}`, () => /^event: run.created$/m.test(child.out));
-    await server.restart();
-    assert.notEqual((await child.ended).code, 127);
-    const { last } = await curl("--unix-socket", socket, "http://localhost/healthz");
-    assert.equal(last.status, 200);
-    await server.end("SIGTERM");
-    assert.equal(fs.existsSync(socket), false, "a server that ends in order takes it away");
-  });
+  await check(
+    "a Unix socket: a stream, and the socket of a killed server is taken over",
+    async () => {
+      const child = start("curl", [
+        "-sSN",
+        "--unix-socket",
+        socket,
+        "-H",
+        "Accept: text/event-stream",
+        "http://localhost/v1/events?after=0",
+      ]);
+      await until(
+        () => `events: ${child.out}`,
+        () => /^event: run.created$/m.test(child.out),
+      );
+      await server.restart();
+      assert.notEqual((await child.ended).code, 127);
+      const { last } = await curl("--unix-socket", socket, "http://localhost/healthz");
+      assert.equal(last.status, 200);
+      await server.end("SIGTERM");
+      assert.equal(fs.existsSync(socket), false, "a server that ends in order takes it away");
+    },
+  );
 }
 
 export async function clients() {

@@ -6,13 +6,29 @@ import formats from "ajv-formats";
 
 const METHODS = ["get", "put", "post", "delete"];
 /** Headers of answers that say something of the operation: they have to be described. */
-const TELLING = ["location", "etag", "retry-after", "www-authenticate", "idempotency-replayed", "allow"];
+const TELLING = [
+  "location",
+  "etag",
+  "retry-after",
+  "www-authenticate",
+  "idempotency-replayed",
+  "allow",
+];
 const PROBLEM = "application/problem+json";
 
-const pointer = (...names) => names.map((name) => `/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+const pointer = (...names) =>
+  names.map((name) => `/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 
 function resolve(root, node) {
-  return node?.$ref === undefined ? node : resolve(root, node.$ref.slice(2).split("/").reduce((at, name) => at[name.replaceAll("~1", "/").replaceAll("~0", "~")], root));
+  return node?.$ref === undefined
+    ? node
+    : resolve(
+        root,
+        node.$ref
+          .slice(2)
+          .split("/")
+          .reduce((at, name) => at[name.replaceAll("~1", "/").replaceAll("~0", "~")], root),
+      );
 }
 
 /** One object of all that allOf puts together. */
@@ -43,7 +59,12 @@ function closed(root, schema, open, path) {
   }
   for (const name of ["properties", "$defs"]) {
     if (result[name] !== undefined) {
-      result[name] = Object.fromEntries(Object.entries(result[name]).map(([key, value]) => [key, closed(root, value, open, `${path}.${key}`)]));
+      result[name] = Object.fromEntries(
+        Object.entries(result[name]).map(([key, value]) => [
+          key,
+          closed(root, value, open, `${path}.${key}`),
+        ]),
+      );
     }
   }
   for (const name of ["items", "additionalProperties"]) {
@@ -75,7 +96,9 @@ function close(document, open) {
     }
   };
   // Whatever else may come at any time: here everything has to be named.
-  for (const operation of Object.values(result.paths).flatMap((methods) => Object.values(methods))) {
+  for (const operation of Object.values(result.paths).flatMap((methods) =>
+    Object.values(methods),
+  )) {
     delete operation.responses.default;
   }
   visit(result.paths, "");
@@ -92,12 +115,27 @@ export class Contract {
     this.open = [];
     this.document = close(document, this.open);
     formats.default(this.#ajv);
-    this.#ajv.addVocabulary(["openapi", "info", "servers", "tags", "paths", "components", "example"]);
+    this.#ajv.addVocabulary([
+      "openapi",
+      "info",
+      "servers",
+      "tags",
+      "paths",
+      "components",
+      "example",
+    ]);
     this.#ajv.addSchema(this.document, "api");
     for (const [path, methods] of Object.entries(this.document.paths)) {
       for (const method of METHODS.filter((name) => methods[name] !== undefined)) {
         const operation = methods[method];
-        this.#operations.set(operation.operationId, { id: operation.operationId, path, method, operation, query: this.#parameters(operation, "query"), header: this.#parameters(operation, "header") });
+        this.#operations.set(operation.operationId, {
+          id: operation.operationId,
+          path,
+          method,
+          operation,
+          query: this.#parameters(operation, "query"),
+          header: this.#parameters(operation, "header"),
+        });
       }
     }
   }
@@ -111,7 +149,9 @@ export class Contract {
   }
 
   #parameters(operation, place) {
-    const list = (operation.parameters ?? []).map((each) => resolve(this.document, each)).filter((each) => each.in === place);
+    const list = (operation.parameters ?? [])
+      .map((each) => resolve(this.document, each))
+      .filter((each) => each.in === place);
     const name = (each) => (place === "header" ? each.name.toLowerCase() : each.name);
     return this.#lenient.compile({
       type: "object",
@@ -122,7 +162,12 @@ export class Contract {
   }
 
   #problems(validate, value) {
-    return validate(structuredClone(value)) ? [] : validate.errors.map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`);
+    return validate(structuredClone(value))
+      ? []
+      : validate.errors.map(
+          ({ instancePath, message, params }) =>
+            `${instancePath} ${message} ${JSON.stringify(params)}`,
+        );
   }
 
   /** What is wrong with a value, by the name of its schema. */
@@ -145,20 +190,34 @@ export class Contract {
     } catch (error) {
       return [`no JSON: ${error.message}`];
     }
-    return this.#problems(this.#ajv.getSchema(`api#${at}${pointer("content", name, "schema")}`), value);
+    return this.#problems(
+      this.#ajv.getSchema(`api#${at}${pointer("content", name, "schema")}`),
+      value,
+    );
   }
 
   /** @return what the description says against a request */
   request(id, { query = "", headers = {}, body }) {
     const { path, method, operation, ...checks } = this.#operations.get(id);
-    const problems = [...this.#problems(checks.query, Object.fromEntries(new URLSearchParams(query))), ...this.#problems(checks.header, headers)];
+    const problems = [
+      ...this.#problems(checks.query, Object.fromEntries(new URLSearchParams(query))),
+      ...this.#problems(checks.header, headers),
+    ];
     if (body === undefined) {
       return operation.requestBody?.required ? [...problems, "the body is missing"] : problems;
     }
     if (operation.requestBody === undefined) {
       return [...problems, "there is a body"];
     }
-    return [...problems, ...this.#content(operation.requestBody.content, pointer("paths", path, method, "requestBody"), headers["content-type"], body)];
+    return [
+      ...problems,
+      ...this.#content(
+        operation.requestBody.content,
+        pointer("paths", path, method, "requestBody"),
+        headers["content-type"],
+        body,
+      ),
+    ];
   }
 
   /** @return what the description says against an answer */
@@ -169,20 +228,32 @@ export class Contract {
       return [`status ${status} is not among ${Object.keys(operation.responses)}`];
     }
     const answer = resolve(this.document, described);
-    const at = described.$ref === undefined ? pointer("paths", path, method, "responses", status) : described.$ref.slice(1);
+    const at =
+      described.$ref === undefined
+        ? pointer("paths", path, method, "responses", status)
+        : described.$ref.slice(1);
     const names = Object.keys(answer.headers ?? {}).map((name) => name.toLowerCase());
-    const problems = TELLING.filter((name) => headers[name] !== undefined && !names.includes(name)).map((name) => `header ${name} is not described`);
-    const missing = Object.entries(answer.headers ?? {}).filter(([name, header]) => resolve(this.document, header).required && headers[name.toLowerCase()] === undefined);
+    const problems = TELLING.filter(
+      (name) => headers[name] !== undefined && !names.includes(name),
+    ).map((name) => `header ${name} is not described`);
+    const missing = Object.entries(answer.headers ?? {}).filter(
+      ([name, header]) =>
+        resolve(this.document, header).required && headers[name.toLowerCase()] === undefined,
+    );
     problems.push(...missing.map(([name]) => `header ${name} is missing`));
     if (answer.content === undefined) {
       return text === "" ? problems : [...problems, "there is a body"];
     }
     problems.push(...this.#content(answer.content, at, headers["content-type"], text));
-    return headers["content-type"] === PROBLEM ? [...problems, ...this.#problem(status, text)] : problems;
+    return headers["content-type"] === PROBLEM
+      ? [...problems, ...this.#problem(status, text)]
+      : problems;
   }
 
   #problem(status, text) {
     const problem = JSON.parse(text);
-    return problem.status === status && problem.type === `urn:rondo:problem:${problem.code}` ? [] : [`the problem does not fit status ${status}: ${text}`];
+    return problem.status === status && problem.type === `urn:rondo:problem:${problem.code}`
+      ? []
+      : [`the problem does not fit status ${status}: ${text}`];
   }
 }

@@ -33,7 +33,11 @@ class Taken {
     const wanted = events.map(id_of);
     const doubles = this.ids.filter((id, i) => this.ids.indexOf(id) !== i);
     assert.deepEqual(doubles, [], "doubles");
-    assert.deepEqual(wanted.filter((id) => !this.ids.includes(id)), [], "gaps");
+    assert.deepEqual(
+      wanted.filter((id) => !this.ids.includes(id)),
+      [],
+      "gaps",
+    );
     assert.deepEqual(this.ids, wanted, "order");
     assert.deepEqual(this.events, events, "the events are those of the pages");
   }
@@ -79,7 +83,9 @@ function by_parser(url, hang_up_after) {
     assert.equal(answer.status, 200);
     taken.opened++;
     let count = 0;
-    for await (const { id, data } of answer.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())) {
+    for await (const { id, data } of answer.body
+      .pipeThrough(new TextDecoderStream())
+      .pipeThrough(new EventSourceParserStream())) {
       taken.take(id, data);
       if (++count === hang_up_after) {
         cut.abort();
@@ -138,10 +144,28 @@ class Table {
 /** Runs that go on while the server is killed. */
 async function storm() {
   const server = await new Server().start();
-  const runs = [await server.run(nothing(100000, 40)), await server.run(nothing(100000, 25, { agent_id: "other" }))];
+  const runs = [
+    await server.run(nothing(100000, 40)),
+    await server.run(nothing(100000, 25, { agent_id: "other" })),
+  ];
   const everything = `${server.base}/v1/events?after=0`;
   const one = `${server.base}/v1/runs/${runs[0]}/events`;
-  const types = [...new Set((await server.get("/v1/events")).events.map(({ type }) => type)), "iteration.started", "iteration.finished", "iteration.interrupted", "verification.started", "verification.finished", "condition.evaluated", "limit.warning", "checkpoint.saved", "run.claimed", "run.options", "gate.denied", "run.stop_requested", "run.finished"];
+  const types = [
+    ...new Set((await server.get("/v1/events")).events.map(({ type }) => type)),
+    "iteration.started",
+    "iteration.finished",
+    "iteration.interrupted",
+    "verification.started",
+    "verification.finished",
+    "condition.evaluated",
+    "limit.warning",
+    "checkpoint.saved",
+    "run.claimed",
+    "run.options",
+    "gate.denied",
+    "run.stop_requested",
+    "run.finished",
+  ];
   const clients = {
     "eventsource, a run": [by_eventsource(one, new Set(types)), "seq"],
     "eventsource, all runs": [by_eventsource(everything, new Set(types)), "position"],
@@ -158,7 +182,10 @@ async function storm() {
   for (let kill = 1; kill <= KILLS; kill++) {
     await goes_on();
     const opened = () => [...Object.values(clients).map(([taken]) => taken.opened), table.opened];
-    await until(() => `everybody is back: ${opened()}`, () => opened().every((count) => count >= kill));
+    await until(
+      () => `everybody is back: ${opened()}`,
+      () => opened().every((count) => count >= kill),
+    );
     await server.restart();
   }
   await goes_on();
@@ -198,12 +225,18 @@ async function kills() {
   await check(`the server was killed ${KILLS} times while runs went on`, async () => {
     const claims = own.filter(({ type }) => type === "run.claimed");
     assert.equal(claims.length, KILLS + 1);
-    assert.deepEqual(own.map(({ seq }) => seq), own.map((_, i) => i + 1));
+    assert.deepEqual(
+      own.map(({ seq }) => seq),
+      own.map((_, i) => i + 1),
+    );
   });
   for (const [name, [taken, key]] of Object.entries(clients)) {
     await check(`${name}: no gap and no double through ${KILLS} kills`, async () => {
       const wanted = key === "seq" ? own : all;
-      await until(() => `${taken.last} of ${wanted.at(-1)[key]}`, () => taken.last >= wanted.at(-1)[key]);
+      await until(
+        () => `${taken.last} of ${wanted.at(-1)[key]}`,
+        () => taken.last >= wanted.at(-1)[key],
+      );
       assert.ok(taken.opened > KILLS, `connected ${taken.opened} times`);
       taken.must_be(wanted, (event) => event[key]);
     });
@@ -234,47 +267,74 @@ async function kills() {
 
 /** A stream that begins at now and has had no event yet is not blind for what happens while it is away. */
 async function from_now(server) {
-  await check("a stream from now on misses nothing of the time in which the server was away", async () => {
-    const last = (await server.events()).at(-1).position;
-    let ids = [];
-    let opened = 0;
-    let last_id = null;
-    // What browsers do, and the package does not: an id without data counts, too.
-    const follow = async () => {
-      const headers = { accept: "text/event-stream", ...(last_id === null ? {} : { "last-event-id": last_id }) };
-      const answer = await fetch(`${server.base}/v1/events`, { headers });
-      opened++;
-      let rest = "";
-      for await (const piece of answer.body.pipeThrough(new TextDecoderStream())) {
-        const blocks = (rest + piece).split("\n\n");
-        rest = blocks.pop();
-        for (const block of blocks) {
-          last_id = /^id: (.*)$/m.exec(block)?.[1] ?? last_id;
-          ids = /^data:/m.test(block) ? [...ids, Number(last_id)] : ids;
+  await check(
+    "a stream from now on misses nothing of the time in which the server was away",
+    async () => {
+      const last = (await server.events()).at(-1).position;
+      let ids = [];
+      let opened = 0;
+      let last_id = null;
+      // What browsers do, and the package does not: an id without data counts, too.
+      const follow = async () => {
+        const headers = {
+          accept: "text/event-stream",
+          ...(last_id === null ? {} : { "last-event-id": last_id }),
+        };
+        const answer = await fetch(`${server.base}/v1/events`, { headers });
+        opened++;
+        let rest = "";
+        for await (const piece of answer.body.pipeThrough(new TextDecoderStream())) {
+          const blocks = (rest + piece).split("\n\n");
+          rest = blocks.pop();
+          for (const block of blocks) {
+            last_id = /^id: (.*)$/m.exec(block)?.[1] ?? last_id;
+            ids = /^data:/m.test(block) ? [...ids, Number(last_id)] : ids;
+          }
         }
-      }
-    };
-    let is_over = false;
-    at_end(() => (is_over = true));
-    (async () => {
-      while (!is_over) {
-        await follow().catch(() => {});
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    })();
-    await until("the stream", () => opened === 1);
-    await until("its greeting", () => last_id !== null, 5000);
-    await server.end("SIGKILL");
-    const args = ["loop", "--store", server.store, "--sandbox", "none", "-u", "yes=true", "-n", "1", "-q", "--", "/bin/sh", "-c", "exit 0"];
-    const { code, out } = await run(rondo, args, { cwd: server.folder, env: server.env });
-    assert.equal(code, 0, out);
-    await server.start();
-    const missed = (await server.events()).map(({ position }) => position).filter((position) => position > last);
-    assert.ok(missed.length > 0);
-    await until(() => `${ids} of ${missed}`, () => ids.at(-1) >= missed.at(-1), 5000);
-    is_over = true;
-    assert.deepEqual(ids, missed);
-  });
+      };
+      let is_over = false;
+      at_end(() => (is_over = true));
+      (async () => {
+        while (!is_over) {
+          await follow().catch(() => {});
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+      })();
+      await until("the stream", () => opened === 1);
+      await until("its greeting", () => last_id !== null, 5000);
+      await server.end("SIGKILL");
+      const args = [
+        "loop",
+        "--store",
+        server.store,
+        "--sandbox",
+        "none",
+        "-u",
+        "yes=true",
+        "-n",
+        "1",
+        "-q",
+        "--",
+        "/bin/sh",
+        "-c",
+        "exit 0",
+      ];
+      const { code, out } = await run(rondo, args, { cwd: server.folder, env: server.env });
+      assert.equal(code, 0, out);
+      await server.start();
+      const missed = (await server.events())
+        .map(({ position }) => position)
+        .filter((position) => position > last);
+      assert.ok(missed.length > 0);
+      await until(
+        () => `${ids} of ${missed}`,
+        () => ids.at(-1) >= missed.at(-1),
+        5000,
+      );
+      is_over = true;
+      assert.deepEqual(ids, missed);
+    },
+  );
 }
 
 /** A stream that can be left unread. */
@@ -282,10 +342,19 @@ class Reader {
   constructor(url, last) {
     this.ids = [];
     this.comments = 0;
-    const parser = createParser({ onEvent: ({ id }) => this.ids.push(Number(id)), onComment: () => this.comments++ });
-    const headers = { accept: "text/event-stream", ...(last === undefined ? {} : { "last-event-id": last }) };
+    const parser = createParser({
+      onEvent: ({ id }) => this.ids.push(Number(id)),
+      onComment: () => this.comments++,
+    });
+    const headers = {
+      accept: "text/event-stream",
+      ...(last === undefined ? {} : { "last-event-id": last }),
+    };
     this.request = http.get(url, { headers, agent: false }, (answer) => {
-      this.answer = answer.setEncoding("utf8").on("data", (text) => parser.feed(text)).on("error", () => {});
+      this.answer = answer
+        .setEncoding("utf8")
+        .on("data", (text) => parser.feed(text))
+        .on("error", () => {});
     });
     this.request.on("error", () => {});
   }
@@ -293,54 +362,74 @@ class Reader {
 
 /** A run with some kilobytes of output in each event: what sockets hold is soon full. */
 function talker(times) {
-  const fill = "i=0; while [ $i -lt 400 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done";
+  const fill =
+    "i=0; while [ $i -lt 400 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done";
   return nothing(times, 0, { command: ["/bin/sh", "-c", fill], agent_id: "talker" });
 }
 
 /** Reads all that a reader has not had yet, and holds it against the run. */
 async function comes_back(server, first, where, wanted) {
   const second = new Reader(server.base + where, first.ids.at(-1));
-  await until(() => `${second.ids.length + first.ids.length} of ${wanted.length}`, () => second.ids.at(-1) >= wanted.length);
+  await until(
+    () => `${second.ids.length + first.ids.length} of ${wanted.length}`,
+    () => second.ids.at(-1) >= wanted.length,
+  );
   second.request.destroy();
   assert.deepEqual([...first.ids, ...second.ids], wanted);
 }
 
 async function slow_reader(server) {
-  await check("a reader that stops reading holds nobody up, and misses nothing when it is back", async () => {
-    const id = await server.run(talker(150));
-    const where = `/v1/runs/${id}/events`;
-    const first = new Reader(server.base + where);
-    await until("its first events", () => first.ids.length > 3);
-    first.answer.pause();
-    const quick = by_client(server.base + where);
-    await server.has_ended(id);
-    const wanted = (await server.events(id)).map(({ seq }) => seq);
-    await until(() => `others are not held up: ${quick.last} of ${wanted.length}`, () => quick.last >= wanted.length);
-    assert.ok(first.ids.length < wanted.length, "the slow one is behind");
-    first.request.destroy();
-    await comes_back(server, first, where, wanted);
-    assert.deepEqual(quick.ids, wanted);
-  });
+  await check(
+    "a reader that stops reading holds nobody up, and misses nothing when it is back",
+    async () => {
+      const id = await server.run(talker(150));
+      const where = `/v1/runs/${id}/events`;
+      const first = new Reader(server.base + where);
+      await until("its first events", () => first.ids.length > 3);
+      first.answer.pause();
+      const quick = by_client(server.base + where);
+      await server.has_ended(id);
+      const wanted = (await server.events(id)).map(({ seq }) => seq);
+      await until(
+        () => `others are not held up: ${quick.last} of ${wanted.length}`,
+        () => quick.last >= wanted.length,
+      );
+      assert.ok(first.ids.length < wanted.length, "the slow one is behind");
+      first.request.destroy();
+      await comes_back(server, first, where, wanted);
+      assert.deepEqual(quick.ids, wanted);
+    },
+  );
 }
 
 /** Takes a minute, so it is done when it is asked for. */
 export async function patience() {
   const server = await new Server().start();
-  await check("a reader that stops reading is cut off, and misses nothing when it is back", async () => {
-    const id = await server.run(talker(250));
-    const where = `/v1/runs/${id}/events`;
-    const reader = new Reader(server.base + where);
-    await until("its first events", () => reader.ids.length > 3);
-    reader.answer.pause();
-    await server.has_ended(id);
-    assert.equal((await server.get("/v1/health")).streams, 1);
-    await until("it is cut off", async () => (await server.get("/v1/health")).streams === 0, 150000);
-    reader.answer.resume();
-    await until("it is told", () => reader.answer.errored !== null || reader.answer.closed || reader.answer.complete);
-    const wanted = (await server.events(id)).map(({ seq }) => seq);
-    assert.ok(reader.ids.length < wanted.length, "it is behind");
-    await comes_back(server, reader, where, wanted);
-  });
+  await check(
+    "a reader that stops reading is cut off, and misses nothing when it is back",
+    async () => {
+      const id = await server.run(talker(250));
+      const where = `/v1/runs/${id}/events`;
+      const reader = new Reader(server.base + where);
+      await until("its first events", () => reader.ids.length > 3);
+      reader.answer.pause();
+      await server.has_ended(id);
+      assert.equal((await server.get("/v1/health")).streams, 1);
+      await until(
+        "it is cut off",
+        async () => (await server.get("/v1/health")).streams === 0,
+        150000,
+      );
+      reader.answer.resume();
+      await until(
+        "it is told",
+        () => reader.answer.errored !== null || reader.answer.closed || reader.answer.complete,
+      );
+      const wanted = (await server.events(id)).map(({ seq }) => seq);
+      assert.ok(reader.ids.length < wanted.length, "it is behind");
+      await comes_back(server, reader, where, wanted);
+    },
+  );
   await server.end("SIGKILL");
 }
 
@@ -353,8 +442,14 @@ async function drained(server) {
     await until("events", () => taken.last > 10);
     await server.end("SIGTERM");
     await server.start();
-    await until("the run goes on", () => taken.events.some(({ type }, i) => type === "run.claimed" && i > 5));
-    assert.notEqual(source.readyState, EventSource.CLOSED, "a status but 200 would have ended it for good");
+    await until("the run goes on", () =>
+      taken.events.some(({ type }, i) => type === "run.claimed" && i > 5),
+    );
+    assert.notEqual(
+      source.readyState,
+      EventSource.CLOSED,
+      "a status but 200 would have ended it for good",
+    );
     await server.ask("POST", `/v1/runs/${id}/stop`, {});
     await server.has_ended(id);
     const wanted = await server.events(id);

@@ -29,7 +29,9 @@ export async function check(name, body) {
       return;
     }
     failed++;
-    console.log(`not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, "    ")}`);
+    console.log(
+      `not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, "    ")}`,
+    );
   }
 }
 
@@ -66,7 +68,10 @@ export async function until(what, test, ms = 60000) {
     } catch (error) {
       problem = `: ${error.message}`;
     }
-    assert.ok(Date.now() < end, `not in time: ${typeof what === "function" ? what() : what}${problem}`);
+    assert.ok(
+      Date.now() < end,
+      `not in time: ${typeof what === "function" ? what() : what}${problem}`,
+    );
     await sleep(20);
   }
 }
@@ -113,7 +118,18 @@ export class Server {
   async start() {
     this.port ??= await free_port();
     this.base = `http://127.0.0.1:${this.port}`;
-    const args = ["serve", "--store", this.store, "--listen", `127.0.0.1:${this.port}`, "--rate", "100000", "--workspace", this.folder, ...this.options];
+    const args = [
+      "serve",
+      "--store",
+      this.store,
+      "--listen",
+      `127.0.0.1:${this.port}`,
+      "--rate",
+      "100000",
+      "--workspace",
+      this.folder,
+      ...this.options,
+    ];
     this.child = start(rondo, args, { cwd: this.folder, env: this.env });
     await until(
       () => `a server: ${this.child.out}`,
@@ -163,13 +179,21 @@ export class Server {
 
   /** A new token, as headers. */
   async token(name, ...args) {
-    const { code, out } = await run(rondo, ["token", "create", name, "--store", this.store, ...args], { env: this.env });
+    const { code, out } = await run(
+      rondo,
+      ["token", "create", name, "--store", this.store, ...args],
+      { env: this.env },
+    );
     assert.equal(code, 0, out);
     return { authorization: `Bearer ${/rondo_[\w-]{43}/.exec(out)[0]}` };
   }
 
   async has_ended(run) {
-    return until(`the end of ${run}`, async () => (await this.get(`/v1/runs/${run}`)).ended !== null, 60000);
+    return until(
+      `the end of ${run}`,
+      async () => (await this.get(`/v1/runs/${run}`)).ended !== null,
+      60000,
+    );
   }
 }
 
@@ -187,7 +211,13 @@ export async function ask(base, method, where, body, headers = {}) {
   } catch {
     json = undefined;
   }
-  return { status: answer.status, headers: answer.headers, type: answer.headers.get("content-type"), text, json };
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    type: answer.headers.get("content-type"),
+    text,
+    json,
+  };
 }
 
 /** A worker that does nothing, so often and with such pauses between. */

@@ -17,7 +17,11 @@ async function receiver() {
     request.on("data", (piece) => pieces.push(piece));
     request.on("end", () => {
       const status = taken.statuses.shift() ?? 204;
-      taken.requests.push({ status, headers: request.headers, body: Buffer.concat(pieces).toString() });
+      taken.requests.push({
+        status,
+        headers: request.headers,
+        body: Buffer.concat(pieces).toString(),
+      });
       if (status === NEVER) {
         return;
       }
@@ -31,7 +35,10 @@ async function receiver() {
 }
 
 function old(headers, seconds) {
-  return { ...headers, "webhook-timestamp": String(Number(headers["webhook-timestamp"]) - seconds) };
+  return {
+    ...headers,
+    "webhook-timestamp": String(Number(headers["webhook-timestamp"]) - seconds),
+  };
 }
 
 export async function webhooks() {
@@ -40,53 +47,93 @@ export async function webhooks() {
   const sink = { kind: "webhook", url: there.url, kinds: ["limit", "test"] };
   let secret;
 
-  await check("what a new sink receives is verified with the secret that was shown once", async () => {
-    const put = await server.ask("PUT", "/v1/sinks/ops", sink);
-    assert.equal(put.status, 201, put.text);
-    secret = put.json.secret;
-    assert.match(secret, /^whsec_/);
-    const list = await server.get("/v1/sinks");
-    assert.equal(JSON.stringify(list).includes("hidden") || JSON.stringify(list).includes("whsec"), false);
-    await server.run(nothing(5, 0));
-    const { headers, body } = await until("a warning", async () => there.requests[0]);
-    const event = new Webhook(secret).verify(body, headers);
-    assert.equal(event.type, "run.warning.limit");
-    assert.equal(event.data.limit_name, "iterations");
-    assert.match(headers["content-type"], /^application\/json/);
-  });
+  await check(
+    "what a new sink receives is verified with the secret that was shown once",
+    async () => {
+      const put = await server.ask("PUT", "/v1/sinks/ops", sink);
+      assert.equal(put.status, 201, put.text);
+      secret = put.json.secret;
+      assert.match(secret, /^whsec_/);
+      const list = await server.get("/v1/sinks");
+      assert.equal(
+        JSON.stringify(list).includes("hidden") || JSON.stringify(list).includes("whsec"),
+        false,
+      );
+      await server.run(nothing(5, 0));
+      const { headers, body } = await until("a warning", async () => there.requests[0]);
+      const event = new Webhook(secret).verify(body, headers);
+      assert.equal(event.type, "run.warning.limit");
+      assert.equal(event.data.limit_name, "iterations");
+      assert.match(headers["content-type"], /^application\/json/);
+    },
+  );
 
-  await check("a changed body, id or time, an old time and another secret are refused", async () => {
-    const { headers, body } = there.requests[0];
-    const webhook = new Webhook(secret);
-    assert.throws(() => webhook.verify(body.replace('"value":4', '"value":3').replace("fixer", "other") + " ", headers), /No matching signature/);
-    assert.throws(() => webhook.verify(body, { ...headers, "webhook-id": `${headers["webhook-id"]}x` }), /No matching signature/);
-    assert.throws(() => webhook.verify(body, old(headers, 10)), /No matching signature/);
-    assert.throws(() => webhook.verify(body, old(headers, 400)), /timestamp too old/);
-    assert.throws(() => new Webhook(`whsec_${Buffer.alloc(32, 7).toString("base64")}`).verify(body, headers), /No matching signature/);
-  });
+  await check(
+    "a changed body, id or time, an old time and another secret are refused",
+    async () => {
+      const { headers, body } = there.requests[0];
+      const webhook = new Webhook(secret);
+      assert.throws(
+        () =>
+          webhook.verify(
+            body.replace('"value":4', '"value":3').replace("fixer", "other") + " ",
+            headers,
+          ),
+        /No matching signature/,
+      );
+      assert.throws(
+        () => webhook.verify(body, { ...headers, "webhook-id": `${headers["webhook-id"]}x` }),
+        /No matching signature/,
+      );
+      assert.throws(() => webhook.verify(body, old(headers, 10)), /No matching signature/);
+      assert.throws(() => webhook.verify(body, old(headers, 400)), /timestamp too old/);
+      assert.throws(
+        () => new Webhook(`whsec_${Buffer.alloc(32, 7).toString("base64")}`).verify(body, headers),
+        /No matching signature/,
+      );
+    },
+  );
 
-  await check("each try is signed anew, with the same id and body; a dead letter's, too", async () => {
-    there.requests.length = 0;
-    there.statuses.push(503, 410);
-    await server.ask("POST", "/v1/sinks/ops/test", {});
-    await until(() => `two tries, not ${there.requests.length}`, () => there.requests.length === 2);
-    // Gone: nothing is sent there any more, until somebody says so.
-    const dead = await until("a dead letter", async () => (await server.get("/v1/deliveries?dead=true")).deliveries[0]);
-    assert.equal((await server.get("/v1/sinks")).sinks[0].disabled, "it answered with status 410");
-    await server.ask("PUT", "/v1/sinks/ops", sink);
-    const again = await server.ask("POST", `/v1/deliveries/${dead.id}/retry`, {});
-    assert.equal(again.status, 202, again.text);
-    await until(() => `three tries, not ${there.requests.length}`, () => there.requests.length === 3);
-    const webhook = new Webhook(secret);
-    const times = there.requests.map(({ headers, body }) => {
-      assert.equal(webhook.verify(body, headers).type, "run.warning.test");
-      assert.equal(headers["webhook-id"], there.requests[0].headers["webhook-id"]);
-      assert.equal(body, there.requests[0].body);
-      return Number(headers["webhook-timestamp"]);
-    });
-    assert.ok(times[2] > times[0], "the time is that of the try");
-    assert.notEqual(there.requests[2].headers["webhook-signature"], there.requests[0].headers["webhook-signature"]);
-  });
+  await check(
+    "each try is signed anew, with the same id and body; a dead letter's, too",
+    async () => {
+      there.requests.length = 0;
+      there.statuses.push(503, 410);
+      await server.ask("POST", "/v1/sinks/ops/test", {});
+      await until(
+        () => `two tries, not ${there.requests.length}`,
+        () => there.requests.length === 2,
+      );
+      // Gone: nothing is sent there any more, until somebody says so.
+      const dead = await until(
+        "a dead letter",
+        async () => (await server.get("/v1/deliveries?dead=true")).deliveries[0],
+      );
+      assert.equal(
+        (await server.get("/v1/sinks")).sinks[0].disabled,
+        "it answered with status 410",
+      );
+      await server.ask("PUT", "/v1/sinks/ops", sink);
+      const again = await server.ask("POST", `/v1/deliveries/${dead.id}/retry`, {});
+      assert.equal(again.status, 202, again.text);
+      await until(
+        () => `three tries, not ${there.requests.length}`,
+        () => there.requests.length === 3,
+      );
+      const webhook = new Webhook(secret);
+      const times = there.requests.map(({ headers, body }) => {
+        assert.equal(webhook.verify(body, headers).type, "run.warning.test");
+        assert.equal(headers["webhook-id"], there.requests[0].headers["webhook-id"]);
+        assert.equal(body, there.requests[0].body);
+        return Number(headers["webhook-timestamp"]);
+      });
+      assert.ok(times[2] > times[0], "the time is that of the try");
+      assert.notEqual(
+        there.requests[2].headers["webhook-signature"],
+        there.requests[0].headers["webhook-signature"],
+      );
+    },
+  );
 
   await check("a new PUT keeps the secret, or takes the given one", async () => {
     const kept = await server.ask("PUT", "/v1/sinks/ops", { ...sink, kinds: null });
@@ -123,7 +170,11 @@ export async function webhooks() {
     there.requests.length = 0;
     there.statuses.push(503);
     await server.ask("POST", "/v1/sinks/ops/test", {});
-    await until("it waits", async () => (await server.get("/v1/deliveries")).deliveries[0]?.error === "it answered with status 503");
+    await until(
+      "it waits",
+      async () =>
+        (await server.get("/v1/deliveries")).deliveries[0]?.error === "it answered with status 503",
+    );
     await server.restart();
     const { headers, body } = await until("the second try", () => there.requests[1]);
     assert.equal(headers["webhook-id"], there.requests[0].headers["webhook-id"]);

@@ -26,7 +26,9 @@ async function check(name, body) {
     console.log(`ok ${passed + failed} - ${name}`);
   } catch (error) {
     failed++;
-    console.log(`not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, "    ")}`);
+    console.log(
+      `not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, "    ")}`,
+    );
   }
 }
 
@@ -42,7 +44,11 @@ function free_port() {
 /** Run a command to its end. */
 function run(command, args, options = {}) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"], timeout: 120000 });
+    const child = spawn(command, args, {
+      ...options,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: 120000,
+    });
     let out = "";
     let err = "";
     child.stdout.on("data", (data) => (out += data));
@@ -53,7 +59,10 @@ function run(command, args, options = {}) {
 
 /** Start a server that stays; wait until its port answers. */
 async function start(script, args, env, port) {
-  const child = spawn(process.execPath, [script, ...args], { env: { ...process.env, ...env }, stdio: "ignore" });
+  const child = spawn(process.execPath, [script, ...args], {
+    env: { ...process.env, ...env },
+    stdio: "ignore",
+  });
   children.push(child);
   for (let i = 0; i < 300; i++) {
     const is_up = await new Promise((resolve) => {
@@ -72,7 +81,10 @@ async function ask(provider, model, url, form, text = "Weather in Zürich?") {
     env: { PATH: process.env.PATH },
   });
   assert.equal(result.code, 0, result.err);
-  return result.out.trim().split("\n").map((line) => JSON.parse(line));
+  return result.out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
 }
 
 /* --- a server that says the replies of replies.mjs; the model's name chooses one --- */
@@ -81,7 +93,9 @@ const bodies = { openai: [], anthropic: [] };
 
 function say(response, reply, dialect, is_stream) {
   if (!is_stream) {
-    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(reply.whole));
+    response
+      .writeHead(200, { "content-type": "application/json" })
+      .end(JSON.stringify(reply.whole));
     return;
   }
   response.writeHead(200, { "content-type": "text/event-stream" });
@@ -95,14 +109,20 @@ function say(response, reply, dialect, is_stream) {
 function read(request) {
   return new Promise((resolve) => {
     let text = "";
-    request.setEncoding("utf8").on("data", (data) => (text += data)).on("end", () => resolve(text));
+    request
+      .setEncoding("utf8")
+      .on("data", (data) => (text += data))
+      .on("end", () => resolve(text));
   });
 }
 
 /** After answers of tools comes the text. */
 function has_answers(body) {
   const last = body.messages.at(-1);
-  return last.role === "tool" || (Array.isArray(last.content) && last.content.some((b) => b.type === "tool_result"));
+  return (
+    last.role === "tool" ||
+    (Array.isArray(last.content) && last.content.some((b) => b.type === "tool_result"))
+  );
 }
 
 const server = http.createServer(async (request, response) => {
@@ -110,14 +130,24 @@ const server = http.createServer(async (request, response) => {
   const dialect = request.url.endsWith("/messages") ? "anthropic" : "openai";
   const replies = dialect === "anthropic" ? anthropic : openai;
   bodies[dialect].push({ body, headers: request.headers });
-  say(response, has_answers(body) ? replies.text : replies[body.model], dialect, body.stream === true);
+  say(
+    response,
+    has_answers(body) ? replies.text : replies[body.model],
+    dialect,
+    body.stream === true,
+  );
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const url = `http://127.0.0.1:${server.address().port}`;
 
 /* --- what the SDKs read --- */
 
-const openai_stops = { stop: "end", length: "length", tool_calls: "tools", content_filter: "filtered" };
+const openai_stops = {
+  stop: "end",
+  length: "length",
+  tool_calls: "tools",
+  content_filter: "filtered",
+};
 
 async function openai_reads(model, is_stream) {
   const client = new OpenAI({ apiKey: "x", baseURL: `${url}/v1`, maxRetries: 0 });
@@ -125,7 +155,10 @@ async function openai_reads(model, is_stream) {
   let completion;
   if (is_stream) {
     /* finalChatCompletion() throws where the model was cut off; the snapshot is the same. */
-    const stream = client.chat.completions.stream({ ...params, stream_options: { include_usage: true } });
+    const stream = client.chat.completions.stream({
+      ...params,
+      stream_options: { include_usage: true },
+    });
     for await (const chunk of stream) void chunk;
     completion = stream.currentChatCompletionSnapshot ?? (await stream.finalChatCompletion());
   } else {
@@ -146,7 +179,11 @@ async function openai_reads(model, is_stream) {
 const pick = ({ name, arguments: text }) => ({ name, arguments: text });
 
 const anthropic_stops = {
-  end_turn: "end", pause_turn: "end", max_tokens: "length", tool_use: "tools", refusal: "filtered",
+  end_turn: "end",
+  pause_turn: "end",
+  max_tokens: "length",
+  tool_use: "tools",
+  refusal: "filtered",
 };
 
 async function anthropic_reads(model, is_stream) {
@@ -158,8 +195,12 @@ async function anthropic_reads(model, is_stream) {
   const of = (type) => message.content.filter((block) => block.type === type);
   const { usage } = message;
   return {
-    text: of("text").map((block) => block.text).join(""),
-    thinking: of("thinking").map((block) => block.thinking).join(""),
+    text: of("text")
+      .map((block) => block.text)
+      .join(""),
+    thinking: of("thinking")
+      .map((block) => block.thinking)
+      .join(""),
     calls: of("tool_use").map(({ id, name, input }) => ({ id, name, arguments: input })),
     stop: anthropic_stops[message.stop_reason],
     input: usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
@@ -168,7 +209,8 @@ async function anthropic_reads(model, is_stream) {
   };
 }
 
-const subset = (object, like) => Object.fromEntries(Object.keys(like).map((key) => [key, object[key]]));
+const subset = (object, like) =>
+  Object.fromEntries(Object.keys(like).map((key) => [key, object[key]]));
 
 for (const form of ["whole", "stream"]) {
   for (const model of Object.keys(openai)) {
@@ -193,26 +235,42 @@ for (const form of ["whole", "stream"]) {
 bodies.openai.length = bodies.anthropic.length = 0;
 const typed = [];
 
-for (const [provider, form] of [["local", "whole"], ["local", "stream"], ["openai", "stream"]]) {
+for (const [provider, form] of [
+  ["local", "whole"],
+  ["local", "stream"],
+  ["openai", "stream"],
+]) {
   await check(`openai, ${form}: a conversation of provider ${provider} with tools`, async () => {
     bodies.openai.length = 0;
     const replies = await ask(provider, "calls", `${url}/v1`, form);
-    assert.deepEqual(replies.map((reply) => reply.stop), ["tools", "end"]);
+    assert.deepEqual(
+      replies.map((reply) => reply.stop),
+      ["tools", "end"],
+    );
     assert.equal(bodies.openai.length, 2);
     bodies.openai.forEach(({ body }) => typed.push({ dialect: "openai", body }));
   });
 }
 for (const form of ["whole", "stream"]) {
-  await check(`anthropic, ${form}: a conversation with tools; thinking goes back as it came`, async () => {
-    bodies.anthropic.length = 0;
-    const replies = await ask("anthropic", "calls", url, form);
-    assert.deepEqual(replies.map((reply) => reply.stop), ["tools", "end"]);
-    const { body, headers } = bodies.anthropic[1];
-    assert.equal(headers["anthropic-version"], "2023-06-01");
-    assert.deepEqual(body.messages[1].content, anthropic.calls.whole.content);
-    assert.deepEqual(body.messages.map((message) => message.role), ["user", "assistant", "user"]);
-    bodies.anthropic.forEach(({ body }) => typed.push({ dialect: "anthropic", body }));
-  });
+  await check(
+    `anthropic, ${form}: a conversation with tools; thinking goes back as it came`,
+    async () => {
+      bodies.anthropic.length = 0;
+      const replies = await ask("anthropic", "calls", url, form);
+      assert.deepEqual(
+        replies.map((reply) => reply.stop),
+        ["tools", "end"],
+      );
+      const { body, headers } = bodies.anthropic[1];
+      assert.equal(headers["anthropic-version"], "2023-06-01");
+      assert.deepEqual(body.messages[1].content, anthropic.calls.whole.content);
+      assert.deepEqual(
+        body.messages.map((message) => message.role),
+        ["user", "assistant", "user"],
+      );
+      bodies.anthropic.forEach(({ body }) => typed.push({ dialect: "anthropic", body }));
+    },
+  );
 }
 
 const types = {
@@ -243,7 +301,15 @@ async function compile(requests) {
   const file = path.join(folder, "requests.ts");
   fs.writeFileSync(file, lines.join("\n"));
   const tsc = path.join(modules, "typescript/bin/tsc");
-  const options = ["--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext"];
+  const options = [
+    "--noEmit",
+    "--strict",
+    "--skipLibCheck",
+    "--target",
+    "es2022",
+    "--module",
+    "nodenext",
+  ];
   const result = await run(process.execPath, [tsc, ...options, file]);
   fs.rmSync(folder, { recursive: true });
   return result;
@@ -255,25 +321,39 @@ await check(`${typed.length} requests are what the SDKs' types allow`, async () 
 });
 
 for (const { dialect, body } of [typed[0], typed.at(-1)]) {
-  await check(`${dialect}: the types refuse a wrong role, a wrong type and an unknown member`, async () => {
-    const wrong = [
-      { ...body, messages: [{ ...body.messages[0], role: "robot" }] },
-      { ...body, max_tokens: "many" },
-      { ...body, max_token: 5 },
-    ];
-    for (const one of wrong) {
-      assert.notEqual((await compile([{ dialect, body: one }])).code, 0);
-    }
-  });
+  await check(
+    `${dialect}: the types refuse a wrong role, a wrong type and an unknown member`,
+    async () => {
+      const wrong = [
+        { ...body, messages: [{ ...body.messages[0], role: "robot" }] },
+        { ...body, max_tokens: "many" },
+        { ...body, max_token: 5 },
+      ];
+      for (const one of wrong) {
+        assert.notEqual((await compile([{ dialect, body: one }])).code, 0);
+      }
+    },
+  );
 }
 
 /* --- a mock server of somebody else --- */
 
 const mock_port = await free_port();
-await start(path.join(modules, "@dwmkerr/mock-llm/dist/main.js"), [], { PORT: `${mock_port}` }, mock_port);
+await start(
+  path.join(modules, "@dwmkerr/mock-llm/dist/main.js"),
+  [],
+  { PORT: `${mock_port}` },
+  mock_port,
+);
 for (const form of ["whole", "stream"]) {
   await check(`mock-llm, ${form}: says what the user said`, async () => {
-    const [reply] = await ask("local", "gpt-4", `http://127.0.0.1:${mock_port}/v1`, form, "Echo this, ü");
+    const [reply] = await ask(
+      "local",
+      "gpt-4",
+      `http://127.0.0.1:${mock_port}/v1`,
+      form,
+      "Echo this, ü",
+    );
     assert.equal(reply.failure, "ok", reply.message);
     assert.equal(reply.text, "Echo this, ü");
     assert.equal(reply.stop, "end");
@@ -284,16 +364,25 @@ for (const form of ["whole", "stream"]) {
 
 const gateway_port = await free_port();
 const gateway = path.join(modules, "@portkey-ai/gateway/build/start-server.js");
-await start(gateway, [`--port=${gateway_port}`, "--headless"], { TRUSTED_CUSTOM_HOSTS: "127.0.0.1,localhost" }, gateway_port);
+await start(
+  gateway,
+  [`--port=${gateway_port}`, "--headless"],
+  { TRUSTED_CUSTOM_HOSTS: "127.0.0.1,localhost" },
+  gateway_port,
+);
 const front = http.createServer(async (request, response) => {
   const headers = {
     "content-type": "application/json",
-    "authorization": "Bearer x",
+    authorization: "Bearer x",
     "x-portkey-provider": "anthropic",
     "x-portkey-custom-host": `${url}/v1`,
   };
   const body = await read(request);
-  const reply = await fetch(`http://127.0.0.1:${gateway_port}/v1/chat/completions`, { method: "POST", headers, body });
+  const reply = await fetch(`http://127.0.0.1:${gateway_port}/v1/chat/completions`, {
+    method: "POST",
+    headers,
+    body,
+  });
   response.writeHead(reply.status, { "content-type": reply.headers.get("content-type") });
   response.end(Buffer.from(await reply.arrayBuffer()));
 });
@@ -317,9 +406,11 @@ function simple(messages) {
     content: (typeof content === "string" ? [{ type: "text", text: content }] : content)
       .filter((block) => !block.type.endsWith("thinking"))
       .map(({ cache_control, ...block }) => block)
-      .map((block) => (block.type !== "tool_result" || typeof block.content === "string"
-        ? block
-        : { ...block, content: block.content.map((part) => part.text).join("") })),
+      .map((block) =>
+        block.type !== "tool_result" || typeof block.content === "string"
+          ? block
+          : { ...block, content: block.content.map((part) => part.text).join("") },
+      ),
   }));
 }
 
@@ -331,12 +422,23 @@ for (const form of ["whole"]) {
     const translated = bodies.anthropic.at(-1).body;
     const direct = await ask("anthropic", "calls", url, form);
     const own = bodies.anthropic.at(-1).body;
-    assert.deepEqual(through.map((reply) => reply.stop), ["tools", "end"], JSON.stringify(through));
-    assert.deepEqual(through.map((reply) => reply.text), direct.map((reply) => reply.text));
-    const meaning = (calls) => calls.map((call) => [call.id, call.name, JSON.parse(call.arguments || "{}")]);
+    assert.deepEqual(
+      through.map((reply) => reply.stop),
+      ["tools", "end"],
+      JSON.stringify(through),
+    );
+    assert.deepEqual(
+      through.map((reply) => reply.text),
+      direct.map((reply) => reply.text),
+    );
+    const meaning = (calls) =>
+      calls.map((call) => [call.id, call.name, JSON.parse(call.arguments || "{}")]);
     assert.deepEqual(meaning(through[0].calls), meaning(direct[0].calls));
     assert.deepEqual(plain(translated.messages), plain(own.messages));
-    assert.deepEqual(translated.tools.map((tool) => tool.name), own.tools.map((tool) => tool.name));
+    assert.deepEqual(
+      translated.tools.map((tool) => tool.name),
+      own.tools.map((tool) => tool.name),
+    );
   });
 }
 

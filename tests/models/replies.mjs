@@ -41,8 +41,14 @@ const argument = (index, text) => ({ tool_calls: [{ index, function: { arguments
 
 export const openai = {
   text: {
-    whole: whole({ role: "assistant", content: "Grüße, \"world\" \u{1f600}\n", refusal: null }, "stop"),
-    events: chunks([{ content: "Grü" }, { content: "ße, \"world\" " }, { content: "\u{1f600}\n" }], "stop"),
+    whole: whole(
+      { role: "assistant", content: 'Grüße, "world" \u{1f600}\n', refusal: null },
+      "stop",
+    ),
+    events: chunks(
+      [{ content: "Grü" }, { content: 'ße, "world" ' }, { content: "\u{1f600}\n" }],
+      "stop",
+    ),
   },
   calls: {
     whole: whole(
@@ -70,11 +76,20 @@ export const openai = {
   },
   both: {
     whole: whole(
-      { role: "assistant", content: "I look.", refusal: null, tool_calls: [call("c", "get_time", "{}")] },
+      {
+        role: "assistant",
+        content: "I look.",
+        refusal: null,
+        tool_calls: [call("c", "get_time", "{}")],
+      },
       "tool_calls",
     ),
     events: chunks(
-      [{ content: "I " }, { content: "look." }, { tool_calls: [{ index: 0, ...call("c", "get_time", "{}") }] }],
+      [
+        { content: "I " },
+        { content: "look." },
+        { tool_calls: [{ index: 0, ...call("c", "get_time", "{}") }] },
+      ],
       "tool_calls",
     ),
   },
@@ -126,7 +141,8 @@ function events(whole) {
     if (block.type === "thinking") Object.assign(start, { thinking: "", signature: "" });
     if (block.type === "tool_use") start.input = {};
     list.push({ type: "content_block_start", index, content_block: start });
-    if (block.type === "text") pieces(block.text).forEach((text) => delta({ type: "text_delta", text }));
+    if (block.type === "text")
+      pieces(block.text).forEach((text) => delta({ type: "text_delta", text }));
     if (block.type === "thinking") {
       pieces(block.thinking).forEach((thinking) => delta({ type: "thinking_delta", thinking }));
       delta({ type: "signature_delta", signature: block.signature });
@@ -152,7 +168,7 @@ function events(whole) {
 const both = (whole) => ({ whole, events: events(whole) });
 
 export const anthropic = {
-  text: both(message([{ type: "text", text: "Grüße, \"world\" \u{1f600}\n" }], "end_turn", 12)),
+  text: both(message([{ type: "text", text: 'Grüße, "world" \u{1f600}\n' }], "end_turn", 12)),
   calls: both(
     message(
       [

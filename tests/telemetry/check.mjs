@@ -35,13 +35,19 @@ async function check(name, body) {
       return;
     }
     failed++;
-    console.log(`not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, "    ")}`);
+    console.log(
+      `not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, "    ")}`,
+    );
   }
 }
 
 function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { ...options, stdio: [options.input ? "pipe" : "ignore", "pipe", "pipe"], timeout: 120000 });
+    const child = spawn(command, args, {
+      ...options,
+      stdio: [options.input ? "pipe" : "ignore", "pipe", "pipe"],
+      timeout: 120000,
+    });
     let out = "";
     let err = "";
     child.stdout.on("data", (data) => (out += data));
@@ -86,7 +92,11 @@ async function collector() {
       if (request.headers["content-encoding"] === "gzip") {
         body = zlib.gunzipSync(body);
       }
-      bodies.push({ path: request.url, headers: request.headers, json: JSON.parse(body.toString()) });
+      bodies.push({
+        path: request.url,
+        headers: request.headers,
+        json: JSON.parse(body.toString()),
+      });
       response.writeHead(200, { "content-type": "application/json" }).end("{}");
     });
   });
@@ -149,7 +159,9 @@ function spans_of(bodies) {
 }
 
 function attributes_of(holder) {
-  return Object.fromEntries((holder.attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]]));
+  return Object.fromEntries(
+    (holder.attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]]),
+  );
 }
 
 const types = {
@@ -169,7 +181,10 @@ function check_tree(spans) {
   assert.equal(by_id.size, spans.length, "each span is sent once");
   for (const span of spans) {
     assert.ok(BigInt(span.startTimeUnixNano) <= BigInt(span.endTimeUnixNano), span.name);
-    for (const { key, value } of [...span.attributes, ...(span.events ?? []).flatMap((e) => e.attributes)]) {
+    for (const { key, value } of [
+      ...span.attributes,
+      ...(span.events ?? []).flatMap((e) => e.attributes),
+    ]) {
       assert.equal(Object.keys(value).length, 1);
       assert.equal(Object.keys(value)[0], types[key] ?? Object.keys(value)[0], key);
     }
@@ -180,8 +195,14 @@ function check_tree(spans) {
     const parent = by_id.get(span.parentSpanId);
     assert.ok(parent !== undefined, `${span.name} has its parent`);
     assert.equal(parent.traceId, span.traceId);
-    assert.ok(BigInt(parent.startTimeUnixNano) <= BigInt(span.startTimeUnixNano), `${span.name} begins in ${parent.name}`);
-    assert.ok(BigInt(parent.endTimeUnixNano) >= BigInt(span.endTimeUnixNano), `${span.name} ends in ${parent.name}`);
+    assert.ok(
+      BigInt(parent.startTimeUnixNano) <= BigInt(span.startTimeUnixNano),
+      `${span.name} begins in ${parent.name}`,
+    );
+    assert.ok(
+      BigInt(parent.endTimeUnixNano) >= BigInt(span.endTimeUnixNano),
+      `${span.name} ends in ${parent.name}`,
+    );
   }
 }
 
@@ -191,19 +212,51 @@ async function agent(url, more = {}) {
   const role = path.join(here, "../../examples/roles/researcher");
   const folder = fs.mkdtempSync(path.join(work, "notes-"));
   fs.cpSync(path.join(role, "notes"), folder, { recursive: true });
-  const args = ["run", path.join(role, "role.yaml"), "-p", "How long are the tests?", "-a", "--model", `scripted:${path.join(role, "turns.jsonl")}`, "--store", store(), "-q"];
+  const args = [
+    "run",
+    path.join(role, "role.yaml"),
+    "-p",
+    "How long are the tests?",
+    "-a",
+    "--model",
+    `scripted:${path.join(role, "turns.jsonl")}`,
+    "--store",
+    store(),
+    "-q",
+  ];
   return run(rondo, args, { cwd: folder, env: environment(url, more) });
 }
 
 async function loop(url, where, more = {}, script = "exit 0") {
-  return run(rondo, ["loop", "--store", where, "--sandbox", "none", "-u", "done=test -e stop", "-n", "3", "-q", "--", "/bin/sh", "-c", script], { cwd: path.dirname(where), env: environment(url, more) });
+  return run(
+    rondo,
+    [
+      "loop",
+      "--store",
+      where,
+      "--sandbox",
+      "none",
+      "-u",
+      "done=test -e stop",
+      "-n",
+      "3",
+      "-q",
+      "--",
+      "/bin/sh",
+      "-c",
+      script,
+    ],
+    { cwd: path.dirname(where), env: environment(url, more) },
+  );
 }
 
 await check("an agent's run is decoded by OTLP's definitions without a rest", async () => {
   const { url, bodies } = await collector();
   const { code, err } = await agent(url, { OTEL_EXPORTER_OTLP_COMPRESSION: "gzip" });
   assert.equal(code, 0, err);
-  const { opentelemetry: { proto } } = root;
+  const {
+    opentelemetry: { proto },
+  } = root;
   const traces = bodies.filter((body) => body.path === "/v1/traces");
   assert.ok(traces.length > 0, "something was sent");
   for (const body of traces) {
@@ -211,8 +264,17 @@ await check("an agent's run is decoded by OTLP's definitions without a rest", as
   }
   const spans = spans_of(bodies);
   check_tree(spans);
-  for (const name of [/^invoke_agent researcher$/, /^loop\.iteration$/, /^chat /, /^execute_tool read_file$/, /^loop\.checkpoint\.save$/]) {
-    assert.ok(spans.some((span) => name.test(span.name)), String(name));
+  for (const name of [
+    /^invoke_agent researcher$/,
+    /^loop\.iteration$/,
+    /^chat /,
+    /^execute_tool read_file$/,
+    /^loop\.checkpoint\.save$/,
+  ]) {
+    assert.ok(
+      spans.some((span) => name.test(span.name)),
+      String(name),
+    );
   }
   const resource = attributes_of(traces[0].json.resourceSpans[0].resource);
   assert.equal(resource["service.name"], "checked");
@@ -223,7 +285,10 @@ await check("metrics are decoded by OTLP's definitions without a rest", async ()
   await agent(url);
   const metrics = bodies.filter((body) => body.path === "/v1/metrics");
   assert.ok(metrics.length > 0);
-  decode(root.opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest, metrics[0].json);
+  decode(
+    root.opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest,
+    metrics[0].json,
+  );
 });
 
 await check("names of the GenAI conventions are theirs", async () => {
@@ -231,8 +296,15 @@ await check("names of the GenAI conventions are theirs", async () => {
   await agent(url, { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: "true" });
   const theirs = new Set(Object.values(conventions).filter((value) => typeof value === "string"));
   // Newer than the package: names of the repository that the conventions have moved to.
-  const newer = new Set(["gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.cache_read.input_tokens"]);
-  const used = new Set(spans_of(bodies).flatMap((span) => [...span.attributes, ...(span.events ?? []).flatMap((e) => e.attributes)]).map(({ key }) => key));
+  const newer = new Set([
+    "gen_ai.usage.reasoning.output_tokens",
+    "gen_ai.usage.cache_read.input_tokens",
+  ]);
+  const used = new Set(
+    spans_of(bodies)
+      .flatMap((span) => [...span.attributes, ...(span.events ?? []).flatMap((e) => e.attributes)])
+      .map(({ key }) => key),
+  );
   assert.ok(used.has("gen_ai.output.messages"));
   for (const key of used) {
     if (/^(gen_ai|process|error|session)\./.test(key) && !newer.has(key)) {
@@ -247,14 +319,23 @@ await check("a conversation is exported, too, and goes on in a span that links t
   const folder = path.dirname(where);
   fs.writeFileSync(path.join(folder, "turns.jsonl"), '{"text": "Hello."}\n'.repeat(3));
   const role = path.join(folder, "role.yaml");
-  fs.writeFileSync(role, "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: talker}\nspec:\n  role: You talk.\n  model: {provider: scripted, name: turns.jsonl}\n");
+  fs.writeFileSync(
+    role,
+    "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: talker}\nspec:\n  role: You talk.\n  model: {provider: scripted, name: turns.jsonl}\n",
+  );
   const options = { cwd: folder, env: environment(url) };
-  const begun = await run(rondo, ["run", role, "-i", "--store", where, "-q"], { ...options, input: "hi\nhow are you\n" });
+  const begun = await run(rondo, ["run", role, "-i", "--store", where, "-q"], {
+    ...options,
+    input: "hi\nhow are you\n",
+  });
   assert.equal(begun.code, 0, begun.err);
   const of = (name) => spans_of(bodies).filter((span) => span.name.startsWith(name));
   assert.equal(of("chat ").length, 2);
   assert.equal(of("invoke_agent talker").length, 1);
-  const resumed = await run(rondo, ["resume", "last", "--store", where, "-q"], { ...options, input: "go on\n" });
+  const resumed = await run(rondo, ["resume", "last", "--store", where, "-q"], {
+    ...options,
+    input: "go on\n",
+  });
   assert.equal(resumed.code, 0, resumed.err);
   assert.equal(of("chat ").length, 3);
   const [first, second] = of("invoke_agent talker");
@@ -268,46 +349,80 @@ await check("without being asked for, no content is sent", async () => {
   assert.doesNotMatch(JSON.stringify(bodies.map((body) => body.json)), /How long are the tests/);
 });
 
-await check("a killed run ends with its process and goes on in a span that links to it", async () => {
-  const { url, bodies } = await collector();
-  const where = store();
-  const folder = path.dirname(where);
-  const script = "test -e stop && exit 0; touch begun; sleep 60";
-  const args = ["loop", "--store", where, "--sandbox", "none", "-u", "done=test -e stop", "-n", "3", "-q", "--", "/bin/sh", "-c", script];
-  const killed = spawn(rondo, args, { cwd: folder, env: environment(url), stdio: "ignore" });
-  children.push(killed);
-  await until("the worker", async () => fs.existsSync(path.join(folder, "begun")));
-  killed.kill("SIGKILL");
-  await new Promise((resolve) => killed.on("close", resolve));
-  fs.writeFileSync(path.join(folder, "stop"), "");
-  const resumed = await run(rondo, ["resume", "last", "--store", where, "-q"], { cwd: folder, env: environment(url) });
-  assert.equal(resumed.code, 0, resumed.err);
-  const roots = spans_of(bodies).filter((span) => span.parentSpanId === undefined);
-  assert.equal(roots.length, 2);
-  assert.equal(attributes_of(roots[0])["loop.stop_reason"], "interrupted");
-  assert.equal(roots[0].status.code, 2);
-  assert.equal(roots[1].links[0].spanId, roots[0].spanId);
-});
+await check(
+  "a killed run ends with its process and goes on in a span that links to it",
+  async () => {
+    const { url, bodies } = await collector();
+    const where = store();
+    const folder = path.dirname(where);
+    const script = "test -e stop && exit 0; touch begun; sleep 60";
+    const args = [
+      "loop",
+      "--store",
+      where,
+      "--sandbox",
+      "none",
+      "-u",
+      "done=test -e stop",
+      "-n",
+      "3",
+      "-q",
+      "--",
+      "/bin/sh",
+      "-c",
+      script,
+    ];
+    const killed = spawn(rondo, args, { cwd: folder, env: environment(url), stdio: "ignore" });
+    children.push(killed);
+    await until("the worker", async () => fs.existsSync(path.join(folder, "begun")));
+    killed.kill("SIGKILL");
+    await new Promise((resolve) => killed.on("close", resolve));
+    fs.writeFileSync(path.join(folder, "stop"), "");
+    const resumed = await run(rondo, ["resume", "last", "--store", where, "-q"], {
+      cwd: folder,
+      env: environment(url),
+    });
+    assert.equal(resumed.code, 0, resumed.err);
+    const roots = spans_of(bodies).filter((span) => span.parentSpanId === undefined);
+    assert.equal(roots.length, 2);
+    assert.equal(attributes_of(roots[0])["loop.stop_reason"], "interrupted");
+    assert.equal(roots[0].status.code, 2);
+    assert.equal(roots[1].links[0].spanId, roots[0].spanId);
+  },
+);
 
 await check("a real back end stores a run and gives it back", async () => {
-  const { startTelemetryServer, LocalFileTraceStore, LocalFileLogStore } = require("@genkit-ai/telemetry-server");
+  const {
+    startTelemetryServer,
+    LocalFileTraceStore,
+    LocalFileLogStore,
+  } = require("@genkit-ai/telemetry-server");
   const port = await free_port();
   const folder = path.join(work, "genkit");
   await startTelemetryServer({
     port,
     host: "127.0.0.1",
-    traceStore: new LocalFileTraceStore({ storeRoot: folder, indexRoot: path.join(folder, "index") }),
+    traceStore: new LocalFileTraceStore({
+      storeRoot: folder,
+      indexRoot: path.join(folder, "index"),
+    }),
     logStore: new LocalFileLogStore({ storeRoot: folder, indexRoot: path.join(folder, "logs") }),
   });
   const base = `http://127.0.0.1:${port}/api`;
   await until("back end", async () => (await fetch(`${base}/__health`)).ok);
-  const { err } = await agent("http://127.0.0.1:1", { OTEL_EXPORTER_OTLP_ENDPOINT: "", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${base}/otlp/v1/traces` });
+  const { err } = await agent("http://127.0.0.1:1", {
+    OTEL_EXPORTER_OTLP_ENDPOINT: "",
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${base}/otlp/v1/traces`,
+  });
   assert.equal(err.includes("telemetry"), false, err);
   const list = await (await fetch(`${base}/traces`)).json();
   assert.equal(list.traces.length, 1);
   const trace = await (await fetch(`${base}/traces/${list.traces[0].traceId}`)).json();
   const names = Object.values(trace.spans).map((span) => span.displayName);
-  assert.ok(names.includes("invoke_agent researcher") && names.includes("loop.iteration"), names.join());
+  assert.ok(
+    names.includes("invoke_agent researcher") && names.includes("loop.iteration"),
+    names.join(),
+  );
 });
 
 async function installed(program) {
@@ -324,12 +439,16 @@ async function metrics_url() {
   }
   const help = await run(rondo, ["serve", "--help"]);
   if (help.code !== 0) {
-    throw new Skip("this rondo has no `rondo serve`; RONDO_METRICS_URL names another one's /metrics");
+    throw new Skip(
+      "this rondo has no `rondo serve`; RONDO_METRICS_URL names another one's /metrics",
+    );
   }
   const port = await free_port();
   const where = store();
   await loop("http://127.0.0.1:1", where, { OTEL_SDK_DISABLED: "true" });
-  const child = spawn(rondo, ["serve", "--store", where, "--listen", `127.0.0.1:${port}`], { stdio: "ignore" });
+  const child = spawn(rondo, ["serve", "--store", where, "--listen", `127.0.0.1:${port}`], {
+    stdio: "ignore",
+  });
   children.push(child);
   const url = `http://127.0.0.1:${port}/metrics`;
   await until("rondo serve", async () => (await fetch(url)).ok);
@@ -348,10 +467,27 @@ await check("Prometheus scrapes it", async () => {
   const url = new URL(await metrics_url());
   const port = await free_port();
   const config = path.join(work, "prometheus.yml");
-  fs.writeFileSync(config, `scrape_configs: [{job_name: rondo, scrape_interval: 1s, metrics_path: ${url.pathname}, static_configs: [{targets: ["${url.host}"]}]}]\n`);
-  children.push(spawn("prometheus", [`--config.file=${config}`, `--storage.tsdb.path=${work}/tsdb`, `--web.listen-address=127.0.0.1:${port}`], { stdio: "ignore" }));
+  fs.writeFileSync(
+    config,
+    `scrape_configs: [{job_name: rondo, scrape_interval: 1s, metrics_path: ${url.pathname}, static_configs: [{targets: ["${url.host}"]}]}]\n`,
+  );
+  children.push(
+    spawn(
+      "prometheus",
+      [
+        `--config.file=${config}`,
+        `--storage.tsdb.path=${work}/tsdb`,
+        `--web.listen-address=127.0.0.1:${port}`,
+      ],
+      { stdio: "ignore" },
+    ),
+  );
   await until("a sample", async () => {
-    const answer = await (await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent('{__name__=~"rondo_.*"}')}`)).json();
+    const answer = await (
+      await fetch(
+        `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent('{__name__=~"rondo_.*"}')}`,
+      )
+    ).json();
     return answer.data.result.length > 0;
   });
 });
@@ -362,40 +498,94 @@ await check("/metrics of a server has a value of every metric of the reference",
   const port = await free_port();
   const where = store();
   const folder = path.dirname(where);
-  fs.writeFileSync(path.join(folder, "turns.jsonl"), [
-    { tool_calls: [{ name: "think", arguments: { thought: "why" } }], usage: { input: 10, output: 3, cached: 1, reasoning: 1 } },
-    { tool_calls: [{ name: "finish_task", arguments: { summary: "Done.", status: "completed" } }], usage: { input: 20, output: 4 } },
-    { text: "Done.", usage: { input: 1, output: 1 } },
-  ].map((turn) => JSON.stringify(turn)).join("\n"));
-  const role = "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: thinker}\nspec:\n  role: You think.\n  model: {provider: scripted, name: turns.jsonl}\n  tools: [{type: think}]\n";
+  fs.writeFileSync(
+    path.join(folder, "turns.jsonl"),
+    [
+      {
+        tool_calls: [{ name: "think", arguments: { thought: "why" } }],
+        usage: { input: 10, output: 3, cached: 1, reasoning: 1 },
+      },
+      {
+        tool_calls: [{ name: "finish_task", arguments: { summary: "Done.", status: "completed" } }],
+        usage: { input: 20, output: 4 },
+      },
+      { text: "Done.", usage: { input: 1, output: 1 } },
+    ]
+      .map((turn) => JSON.stringify(turn))
+      .join("\n"),
+  );
+  const role =
+    "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: thinker}\nspec:\n  role: You think.\n  model: {provider: scripted, name: turns.jsonl}\n  tools: [{type: think}]\n";
   fs.writeFileSync(path.join(folder, "rondo.cedar"), "permit(principal, action, resource);\n");
-  fs.writeFileSync(path.join(folder, "prices.json"), '{"scripted:turns.jsonl": {"input": 1000, "output": 1000}}');
+  fs.writeFileSync(
+    path.join(folder, "prices.json"),
+    '{"scripted:turns.jsonl": {"input": 1000, "output": 1000}}',
+  );
   const base = `http://127.0.0.1:${port}`;
-  const child = spawn(rondo, ["serve", "--prices", path.join(folder, "prices.json"), "--store", where, "--listen", `127.0.0.1:${port}`, "--workspace", folder], { cwd: folder, env: environment(url), stdio: "ignore" });
+  const child = spawn(
+    rondo,
+    [
+      "serve",
+      "--prices",
+      path.join(folder, "prices.json"),
+      "--store",
+      where,
+      "--listen",
+      `127.0.0.1:${port}`,
+      "--workspace",
+      folder,
+    ],
+    { cwd: folder, env: environment(url), stdio: "ignore" },
+  );
   children.push(child);
   await until("rondo serve", async () => (await fetch(`${base}/readyz`)).ok);
   const start = async (wish) => {
-    const answer = await fetch(`${base}/v1/runs`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(wish) });
+    const answer = await fetch(`${base}/v1/runs`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(wish),
+    });
     const text = await answer.text();
     assert.equal(answer.status, 201, text);
     return JSON.parse(text).run_id;
   };
-  const ended = (id) => until(`the end of ${id}`, async () => (await (await fetch(`${base}/v1/runs/${id}`)).json()).ended !== null);
-  const looped = await start({ command: ["/bin/true"], conditions: [{ name: "done", command: "false" }], max_iterations: 5, verifier_sandbox: "none" });
+  const ended = (id) =>
+    until(
+      `the end of ${id}`,
+      async () => (await (await fetch(`${base}/v1/runs/${id}`)).json()).ended !== null,
+    );
+  const looped = await start({
+    command: ["/bin/true"],
+    conditions: [{ name: "done", command: "false" }],
+    max_iterations: 5,
+    verifier_sandbox: "none",
+  });
   await ended(looped);
-  const resumed = await fetch(`${base}/v1/runs/${looped}/resume`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"max_iterations":7}' });
+  const resumed = await fetch(`${base}/v1/runs/${looped}/resume`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"max_iterations":7}',
+  });
   assert.equal(resumed.status, 200, await resumed.text());
   await ended(looped);
   await ended(await start({ role, prompt: "think", workspace: folder }));
-  const documented = fs.readFileSync(path.join(here, "../../docs/metrics.md"), "utf8").matchAll(/^\| `(rondo_\w+)` \| (\w+) /gm);
-  const wanted = [...documented].map(([, name, type]) => (type === "histogram" ? `${name}_count` : name));
+  const documented = fs
+    .readFileSync(path.join(here, "../../docs/metrics.md"), "utf8")
+    .matchAll(/^\| `(rondo_\w+)` \| (\w+) /gm);
+  const wanted = [...documented].map(([, name, type]) =>
+    type === "histogram" ? `${name}_count` : name,
+  );
   assert.ok(wanted.length > 30);
   let text = "";
   const missing = () => wanted.filter((name) => !new RegExp(`^${name}(\\{| )`, "m").test(text));
-  await until("every metric", async () => {
-    text = await (await fetch(`${base}/metrics`)).text();
-    return missing().length === 0;
-  }, 10000).catch(() => assert.deepEqual(missing(), []));
+  await until(
+    "every metric",
+    async () => {
+      text = await (await fetch(`${base}/metrics`)).text();
+      return missing().length === 0;
+    },
+    10000,
+  ).catch(() => assert.deepEqual(missing(), []));
   for (const name of ["rondo_commit_duration_seconds", "rondo_checkpoint_duration_seconds"]) {
     assert.doesNotMatch(text, new RegExp(`^${name}_count 0$`, "m"));
   }

@@ -15,27 +15,33 @@ let failed = 0;
 test.wants = (name) => !pattern || pattern.test(name);
 
 async function test(name, act) {
-    if (!test.wants(name)) return;
-    count += 1;
-    try {
-        await act();
-        console.log(`ok ${count} - ${name}`);
-    } catch (error) {
-        failed += 1;
-        console.log(`not ok ${count} - ${name}`);
-        console.log(String(error.stack ?? error).split("\n").slice(0, 14).map((line) => `# ${line}`).join("\n"));
-    }
+  if (!test.wants(name)) return;
+  count += 1;
+  try {
+    await act();
+    console.log(`ok ${count} - ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`not ok ${count} - ${name}`);
+    console.log(
+      String(error.stack ?? error)
+        .split("\n")
+        .slice(0, 14)
+        .map((line) => `# ${line}`)
+        .join("\n"),
+    );
+  }
 }
 
 const browser = await launch(chromium);
 try {
-    if (parts.includes("unit")) await unitTests(test, web, dirname(dist));
-    if (parts.includes("served")) await servedTests(test, browser, rondo);
-    if (parts.includes("mocked")) await mockedTests(test, browser, dist);
-    if (parts.includes("glance")) await placeTests(test, browser, dist, false);
-    if (parts.includes("places")) await placeTests(test, browser, dist, true);
+  if (parts.includes("unit")) await unitTests(test, web, dirname(dist));
+  if (parts.includes("served")) await servedTests(test, browser, rondo);
+  if (parts.includes("mocked")) await mockedTests(test, browser, dist);
+  if (parts.includes("glance")) await placeTests(test, browser, dist, false);
+  if (parts.includes("places")) await placeTests(test, browser, dist, true);
 } finally {
-    await browser.close();
+  await browser.close();
 }
 console.log(`${count - failed} passed, ${failed} failed`);
 process.exit(failed ? 1 : 0);

@@ -7,62 +7,284 @@ import { live } from "./browser.mjs";
 const settled = (page) => page.waitForFunction(() => !document.querySelector(".skeleton"));
 
 function furnished() {
-    const world = new World({ size: 60 });
-    const run = showcase(world);
-    run.tokens = 168_400;
-    world.warn(run, "tokens", 200_000, 168_400);
-    const others = [...world.runs.values()];
-    const tell = (kind, other, message, more = {}) => world.warnings.push({ id: `w-${kind}-${other.run_id}`, time: other.updated, kind, run_id: other.run_id, agent_id: other.agent_id, iteration: other.iteration, message, seq: 9, position: 9, ...more });
-    tell("ended", others[8], "The run ended as failed: three iterations in a row failed", { status: "failed" });
-    tell("stalled", others[2], "Nothing has happened for 12 m");
-    tell("limit", others[12], "$4.60 of $5.00 cost, $0.40 left", { limit_name: "cost", limit: 5, value: 4.6, remaining: 0.4, percent: 92 });
-    tell("policy", others[15], "the limit of 100 iterations is used up (100 so far); policy `limit.iterations` says so", { status: "policy_violation" });
-    world.putPolicy(world.policies[0].text.replace("100", "200"), "token release-bot (api)", "set");
-    return { world, run };
+  const world = new World({ size: 60 });
+  const run = showcase(world);
+  run.tokens = 168_400;
+  world.warn(run, "tokens", 200_000, 168_400);
+  const others = [...world.runs.values()];
+  const tell = (kind, other, message, more = {}) =>
+    world.warnings.push({
+      id: `w-${kind}-${other.run_id}`,
+      time: other.updated,
+      kind,
+      run_id: other.run_id,
+      agent_id: other.agent_id,
+      iteration: other.iteration,
+      message,
+      seq: 9,
+      position: 9,
+      ...more,
+    });
+  tell("ended", others[8], "The run ended as failed: three iterations in a row failed", {
+    status: "failed",
+  });
+  tell("stalled", others[2], "Nothing has happened for 12 m");
+  tell("limit", others[12], "$4.60 of $5.00 cost, $0.40 left", {
+    limit_name: "cost",
+    limit: 5,
+    value: 4.6,
+    remaining: 0.4,
+    percent: 92,
+  });
+  tell(
+    "policy",
+    others[15],
+    "the limit of 100 iterations is used up (100 so far); policy `limit.iterations` says so",
+    { status: "policy_violation" },
+  );
+  world.putPolicy(world.policies[0].text.replace("100", "200"), "token release-bot (api)", "set");
+  return { world, run };
 }
 
 async function mock(folder, more = {}) {
-    const { world, run } = furnished();
-    const server = await new Mock({ folder, world, ...more }).start();
-    return { server, world, run };
+  const { world, run } = furnished();
+  const server = await new Mock({ folder, world, ...more }).start();
+  return { server, world, run };
 }
 
 /** name: of the picture; path(run): address; setup: of the mock; act(page, scene): until it looks right */
 export const PLACES = [
-    { name: "runs", path: () => "#/runs", act: async (page) => { await live(page); await page.waitForSelector(".tr[data-run]"); await page.keyboard.press("j"); await page.keyboard.press("j"); } },
-    { name: "runs-filtered-to-nothing", path: () => "#/runs?q=zzz", act: settled },
-    { name: "runs-empty", path: () => "#/runs", setup: async (folder) => ({ server: await new Mock({ folder, world: new World({ size: 0 }) }).start() }), act: async (page) => { await live(page); await settled(page); } },
-    { name: "runs-loading", path: () => "#/runs", setup: async (folder) => { const scene = await mock(folder); scene.server.broken = new Map(); return scene; }, before: (scene) => { scene.server.delayMs = 60_000; }, act: (page) => page.waitForSelector(".skeleton") },
-    { name: "runs-failing", path: () => "#/runs", before: (scene) => scene.server.broken.set("/v1/runs", 503), act: (page) => page.waitForSelector(".empty-problem") },
-    { name: "runs-forbidden", path: () => "#/runs", before: (scene) => scene.server.broken.set("/v1/runs", 403), act: (page) => page.waitForSelector(".empty-problem") },
-    { name: "runs-reconnecting", path: () => "#/runs", act: async (page, scene) => { await live(page); await page.waitForSelector(".tr[data-run]"); scene.server.broken.set("/v1/stream", 503); scene.server.cutStreams(); await page.waitForSelector('.connection[data-phase="waiting"]', { state: "attached" }); } },
-    { name: "sign-in", path: () => "", setup: (folder) => mock(folder, { token: "rondo_secret" }), act: (page) => page.waitForSelector("#token") },
-    { name: "run", path: (run) => `#/runs/${run.run_id}`, act: async (page) => { await live(page); await page.waitForSelector(".chart canvas"); } },
-    { name: "run-condition-open", path: (run) => `#/runs/${run.run_id}`, act: async (page) => { await page.click('[data-condition="linting_clean"] button'); await page.waitForSelector(".condition-body"); } },
-    { name: "run-stop-dialog", path: (run) => `#/runs/${run.run_id}`, act: async (page) => { await live(page); await page.getByRole("button", { name: "Stop" }).click(); await page.waitForSelector("dialog[open]"); } },
-    { name: "run-limits-dialog", path: (run) => `#/runs/${run.run_id}`, act: async (page) => { await live(page); await page.getByRole("button", { name: "Limits" }).click(); await page.waitForSelector("dialog[open]"); } },
-    { name: "run-timeline", path: (run) => `#/runs/${run.run_id}/timeline`, act: async (page) => { await live(page); await page.waitForSelector(".tl-row"); await page.keyboard.press("k"); await page.keyboard.press("k"); await page.waitForSelector(".detail"); } },
-    { name: "run-conversation", path: (run) => `#/runs/${run.run_id}/conversation`, act: async (page) => { await page.waitForSelector(".message"); await page.locator(".call-head").first().click(); } },
-    { name: "run-checkpoints", path: (run) => `#/runs/${run.run_id}/checkpoints`, act: (page) => page.waitForSelector(".checkpoint .code") },
-    { name: "run-checkpoint-changes", path: (run) => `#/runs/${run.run_id}/checkpoints/20`, act: async (page) => { await page.getByRole("button", { name: "Changes" }).click(); await page.waitForSelector(".diff-row"); } },
-    { name: "run-details", path: (run) => `#/runs/${run.run_id}/details`, act: settled },
-    { name: "run-violation", path: (run) => `#/runs/${run.run_id}`, before: ({ world, run }) => { run.violation = { policy: "iterations", limit_name: "iterations", limit: 34, value: 35, iteration: 35, message: "iteration 35 is above 34", reason: "policy iterations", verdict: "deny" }; world.finish(run, "policy_violation"); }, act: async (page) => { await live(page); await settled(page); } },
-    { name: "run-read-only", path: (run) => `#/runs/${run.run_id}`, setup: (folder) => mock(folder, { scope: "read" }), act: async (page) => { await live(page); await settled(page); } },
-    { name: "run-not-found", path: () => "#/runs/ffffffff", act: (page) => page.waitForSelector(".empty-problem") },
-    { name: "policies", path: () => "#/policies", act: async (page) => { await page.waitForSelector(".editor-text"); await page.locator(".change-head").first().click(); await page.waitForSelector(".diff-row"); } },
-    { name: "policies-none", path: () => "#/policies", before: ({ world }) => Object.assign(world, { policies: [] }).putPolicy("", null, "builtin"), act: (page) => page.getByRole("button", { name: "Begin with an example" }).waitFor() },
-    { name: "policies-finding", path: () => "#/policies", act: async (page) => { await page.locator(".editor-text").fill("// Nobody may.\npremit (principal, action, resource);\n\n@id(\"unused\")\nforbid (principal, action, resource);\n"); await page.waitForSelector(".findings li"); } },
-    { name: "policies-save-dialog", path: () => "#/policies", act: async (page) => { const area = page.locator(".editor-text"); await area.fill((await area.inputValue()).replaceAll("200", "300")); await page.waitForSelector('.button-primary:not([aria-disabled])'); await page.getByRole("button", { name: "Save…" }).click(); await page.waitForSelector("dialog[open] .diff-row"); } },
-    { name: "policies-read-only", path: () => "#/policies", setup: (folder) => mock(folder, { scope: "operate" }), act: (page) => page.waitForSelector(".editor-text") },
-    { name: "warnings", path: () => "#/warnings", act: (page) => page.waitForSelector(".warn") },
-    { name: "warnings-empty", path: () => "#/warnings?kind=storage", act: (page) => page.waitForSelector(".empty") },
-    { name: "health", path: () => "#/health", act: (page) => page.waitForSelector(".cards") },
-    { name: "keys", path: () => "#/health", act: async (page) => { await page.waitForSelector(".cards"); await page.keyboard.press("?"); await page.waitForSelector("dialog[open]"); } },
-    { name: "no-such-page", path: () => "#/nothing", act: (page) => page.waitForSelector(".empty") },
+  {
+    name: "runs",
+    path: () => "#/runs",
+    act: async (page) => {
+      await live(page);
+      await page.waitForSelector(".tr[data-run]");
+      await page.keyboard.press("j");
+      await page.keyboard.press("j");
+    },
+  },
+  { name: "runs-filtered-to-nothing", path: () => "#/runs?q=zzz", act: settled },
+  {
+    name: "runs-empty",
+    path: () => "#/runs",
+    setup: async (folder) => ({
+      server: await new Mock({ folder, world: new World({ size: 0 }) }).start(),
+    }),
+    act: async (page) => {
+      await live(page);
+      await settled(page);
+    },
+  },
+  {
+    name: "runs-loading",
+    path: () => "#/runs",
+    setup: async (folder) => {
+      const scene = await mock(folder);
+      scene.server.broken = new Map();
+      return scene;
+    },
+    before: (scene) => {
+      scene.server.delayMs = 60_000;
+    },
+    act: (page) => page.waitForSelector(".skeleton"),
+  },
+  {
+    name: "runs-failing",
+    path: () => "#/runs",
+    before: (scene) => scene.server.broken.set("/v1/runs", 503),
+    act: (page) => page.waitForSelector(".empty-problem"),
+  },
+  {
+    name: "runs-forbidden",
+    path: () => "#/runs",
+    before: (scene) => scene.server.broken.set("/v1/runs", 403),
+    act: (page) => page.waitForSelector(".empty-problem"),
+  },
+  {
+    name: "runs-reconnecting",
+    path: () => "#/runs",
+    act: async (page, scene) => {
+      await live(page);
+      await page.waitForSelector(".tr[data-run]");
+      scene.server.broken.set("/v1/stream", 503);
+      scene.server.cutStreams();
+      await page.waitForSelector('.connection[data-phase="waiting"]', { state: "attached" });
+    },
+  },
+  {
+    name: "sign-in",
+    path: () => "",
+    setup: (folder) => mock(folder, { token: "rondo_secret" }),
+    act: (page) => page.waitForSelector("#token"),
+  },
+  {
+    name: "run",
+    path: (run) => `#/runs/${run.run_id}`,
+    act: async (page) => {
+      await live(page);
+      await page.waitForSelector(".chart canvas");
+    },
+  },
+  {
+    name: "run-condition-open",
+    path: (run) => `#/runs/${run.run_id}`,
+    act: async (page) => {
+      await page.click('[data-condition="linting_clean"] button');
+      await page.waitForSelector(".condition-body");
+    },
+  },
+  {
+    name: "run-stop-dialog",
+    path: (run) => `#/runs/${run.run_id}`,
+    act: async (page) => {
+      await live(page);
+      await page.getByRole("button", { name: "Stop" }).click();
+      await page.waitForSelector("dialog[open]");
+    },
+  },
+  {
+    name: "run-limits-dialog",
+    path: (run) => `#/runs/${run.run_id}`,
+    act: async (page) => {
+      await live(page);
+      await page.getByRole("button", { name: "Limits" }).click();
+      await page.waitForSelector("dialog[open]");
+    },
+  },
+  {
+    name: "run-timeline",
+    path: (run) => `#/runs/${run.run_id}/timeline`,
+    act: async (page) => {
+      await live(page);
+      await page.waitForSelector(".tl-row");
+      await page.keyboard.press("k");
+      await page.keyboard.press("k");
+      await page.waitForSelector(".detail");
+    },
+  },
+  {
+    name: "run-conversation",
+    path: (run) => `#/runs/${run.run_id}/conversation`,
+    act: async (page) => {
+      await page.waitForSelector(".message");
+      await page.locator(".call-head").first().click();
+    },
+  },
+  {
+    name: "run-checkpoints",
+    path: (run) => `#/runs/${run.run_id}/checkpoints`,
+    act: (page) => page.waitForSelector(".checkpoint .code"),
+  },
+  {
+    name: "run-checkpoint-changes",
+    path: (run) => `#/runs/${run.run_id}/checkpoints/20`,
+    act: async (page) => {
+      await page.getByRole("button", { name: "Changes" }).click();
+      await page.waitForSelector(".diff-row");
+    },
+  },
+  { name: "run-details", path: (run) => `#/runs/${run.run_id}/details`, act: settled },
+  {
+    name: "run-violation",
+    path: (run) => `#/runs/${run.run_id}`,
+    before: ({ world, run }) => {
+      run.violation = {
+        policy: "iterations",
+        limit_name: "iterations",
+        limit: 34,
+        value: 35,
+        iteration: 35,
+        message: "iteration 35 is above 34",
+        reason: "policy iterations",
+        verdict: "deny",
+      };
+      world.finish(run, "policy_violation");
+    },
+    act: async (page) => {
+      await live(page);
+      await settled(page);
+    },
+  },
+  {
+    name: "run-read-only",
+    path: (run) => `#/runs/${run.run_id}`,
+    setup: (folder) => mock(folder, { scope: "read" }),
+    act: async (page) => {
+      await live(page);
+      await settled(page);
+    },
+  },
+  {
+    name: "run-not-found",
+    path: () => "#/runs/ffffffff",
+    act: (page) => page.waitForSelector(".empty-problem"),
+  },
+  {
+    name: "policies",
+    path: () => "#/policies",
+    act: async (page) => {
+      await page.waitForSelector(".editor-text");
+      await page.locator(".change-head").first().click();
+      await page.waitForSelector(".diff-row");
+    },
+  },
+  {
+    name: "policies-none",
+    path: () => "#/policies",
+    before: ({ world }) => Object.assign(world, { policies: [] }).putPolicy("", null, "builtin"),
+    act: (page) => page.getByRole("button", { name: "Begin with an example" }).waitFor(),
+  },
+  {
+    name: "policies-finding",
+    path: () => "#/policies",
+    act: async (page) => {
+      await page
+        .locator(".editor-text")
+        .fill(
+          '// Nobody may.\npremit (principal, action, resource);\n\n@id("unused")\nforbid (principal, action, resource);\n',
+        );
+      await page.waitForSelector(".findings li");
+    },
+  },
+  {
+    name: "policies-save-dialog",
+    path: () => "#/policies",
+    act: async (page) => {
+      const area = page.locator(".editor-text");
+      await area.fill((await area.inputValue()).replaceAll("200", "300"));
+      await page.waitForSelector(".button-primary:not([aria-disabled])");
+      await page.getByRole("button", { name: "Save…" }).click();
+      await page.waitForSelector("dialog[open] .diff-row");
+    },
+  },
+  {
+    name: "policies-read-only",
+    path: () => "#/policies",
+    setup: (folder) => mock(folder, { scope: "operate" }),
+    act: (page) => page.waitForSelector(".editor-text"),
+  },
+  { name: "warnings", path: () => "#/warnings", act: (page) => page.waitForSelector(".warn") },
+  {
+    name: "warnings-empty",
+    path: () => "#/warnings?kind=storage",
+    act: (page) => page.waitForSelector(".empty"),
+  },
+  { name: "health", path: () => "#/health", act: (page) => page.waitForSelector(".cards") },
+  {
+    name: "keys",
+    path: () => "#/health",
+    act: async (page) => {
+      await page.waitForSelector(".cards");
+      await page.keyboard.press("?");
+      await page.waitForSelector("dialog[open]");
+    },
+  },
+  { name: "no-such-page", path: () => "#/nothing", act: (page) => page.waitForSelector(".empty") },
 ];
 
 export async function scene(place, folder) {
-    const made = await (place.setup ?? mock)(folder);
-    place.before?.(made);
-    return made;
+  const made = await (place.setup ?? mock)(folder);
+  place.before?.(made);
+  return made;
 }

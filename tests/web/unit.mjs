@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of the dashboard that need no browser.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -8,154 +9,244 @@ import { pathToFileURL } from "node:url";
 
 /** Bundles one source file for node; what only a browser has is put there by hand. */
 async function load(web, name, folder) {
-    const require = createRequire(join(web, "package.json"));
-    const esbuild = require("esbuild");
-    const out = join(folder, `${name.replace(/\W/g, "-")}.mjs`);
-    await esbuild.build({ entryPoints: [join(web, "src", name)], bundle: true, outfile: out, format: "esm", jsx: "automatic", jsxImportSource: "preact", logLevel: "error" });
-    return import(pathToFileURL(out).href);
+  const require = createRequire(join(web, "package.json"));
+  const esbuild = require("esbuild");
+  const out = join(folder, `${name.replace(/\W/g, "-")}.mjs`);
+  await esbuild.build({
+    entryPoints: [join(web, "src", name)],
+    bundle: true,
+    outfile: out,
+    format: "esm",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    logLevel: "error",
+  });
+  return import(pathToFileURL(out).href);
 }
 
 function pretendBrowser() {
-    globalThis.document = { hidden: false, addEventListener() {}, removeEventListener() {} };
-    globalThis.location = { hash: "" };
-    globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} };
-    globalThis.addEventListener = () => {};
-    globalThis.removeEventListener = () => {};
+  globalThis.document = { hidden: false, addEventListener() {}, removeEventListener() {} };
+  globalThis.location = { hash: "" };
+  globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} };
+  globalThis.addEventListener = () => {};
+  globalThis.removeEventListener = () => {};
 }
 
-const event = (seq, type = "note", data = {}) => ({ seq, type, data, time: "2026-11-21T09:00:00.000Z" });
+const event = (seq, type = "note", data = {}) => ({
+  seq,
+  type,
+  data,
+  time: "2026-11-21T09:00:00.000Z",
+});
 
-const run = (n) => ({ run_id: `run-${String(n).padStart(5, "0")}`, created: String(n).padStart(5, "0"), last_seq: 1, agent_id: "a", status: "running" });
+const run = (n) => ({
+  run_id: `run-${String(n).padStart(5, "0")}`,
+  created: String(n).padStart(5, "0"),
+  last_seq: 1,
+  agent_id: "a",
+  status: "running",
+});
 
 /** Calls of the API are answered by a function of the address. */
 function answer(body) {
-    globalThis.fetch = async (path) => {
-        const json = await body(new URL(path, "http://localhost"));
-        return { ok: true, status: 200, headers: new Headers(), json: async () => json, text: async () => JSON.stringify(json) };
+  globalThis.fetch = async (path) => {
+    const json = await body(new URL(path, "http://localhost"));
+    return {
+      ok: true,
+      status: 200,
+      headers: new Headers(),
+      json: async () => json,
+      text: async () => JSON.stringify(json),
     };
+  };
 }
 
 /** Start something and wait until it has come about. */
 async function settled(isDone, start) {
-    start();
-    for (let n = 0; n < 200 && !isDone(); n += 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  start();
+  for (let n = 0; n < 200 && !isDone(); n += 1)
+    await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 export async function unitTests(test, web, folder) {
-    pretendBrowser();
-    const { FrameParser, delayOf } = await load(web, "lib/sse.js", folder);
-    const { RunLog } = await load(web, "run/log.js", folder);
-    const { RunFeed } = await load(web, "run/feed.js", folder);
-    const { RunTable } = await load(web, "runs/table.js", folder);
-    const { Markdown } = await load(web, "lib/markdown.jsx", folder);
-    const { diffLines, hunks } = await load(web, "lib/diff.js", folder);
-    const format = await load(web, "lib/format.js", folder);
+  pretendBrowser();
+  const { FrameParser, delayOf } = await load(web, "lib/sse.js", folder);
+  const { RunLog } = await load(web, "run/log.js", folder);
+  const { RunFeed } = await load(web, "run/feed.js", folder);
+  const { RunTable } = await load(web, "runs/table.js", folder);
+  const { Markdown } = await load(web, "lib/markdown.jsx", folder);
+  const { diffLines, hunks } = await load(web, "lib/diff.js", folder);
+  const format = await load(web, "lib/format.js", folder);
 
-    await test("frames are the same however the stream is cut into pieces", () => {
-        const text = ": hello\r\nretry: 10\nid: 7\nevent: note\ndata: {\"a\":\ndata: 1}\n\nid: 8\rdata:x\r\rdata: é\n\n";
-        const whole = [];
-        new FrameParser((frame) => whole.push(frame)).push(text);
-        assert.deepEqual(whole[0], { id: "7", event: "note", data: "{\"a\":\n1}" });
-        assert.equal(whole.length, 3);
-        for (let size = 1; size < 12; size += 1) {
-            const frames = [];
-            const parser = new FrameParser((frame) => frames.push(frame));
-            for (let at = 0; at < text.length; at += size) parser.push(text.slice(at, at + size));
-            assert.deepEqual(frames, whole, `pieces of ${size}`);
-        }
+  await test("frames are the same however the stream is cut into pieces", () => {
+    const text =
+      ': hello\r\nretry: 10\nid: 7\nevent: note\ndata: {"a":\ndata: 1}\n\nid: 8\rdata:x\r\rdata: é\n\n';
+    const whole = [];
+    new FrameParser((frame) => whole.push(frame)).push(text);
+    assert.deepEqual(whole[0], { id: "7", event: "note", data: '{"a":\n1}' });
+    assert.equal(whole.length, 3);
+    for (let size = 1; size < 12; size += 1) {
+      const frames = [];
+      const parser = new FrameParser((frame) => frames.push(frame));
+      for (let at = 0; at < text.length; at += size) parser.push(text.slice(at, at + size));
+      assert.deepEqual(frames, whole, `pieces of ${size}`);
+    }
+  });
+  await test("the delay before a reconnect grows from 0.5 s to 30 s and no further", () => {
+    const low = Array.from({ length: 12 }, (_, n) => delayOf(n, () => 0));
+    const high = Array.from({ length: 12 }, (_, n) => delayOf(n, () => 1));
+    assert.equal(low[0], 500);
+    assert.ok(high[1] > low[1], "jitter");
+    assert.ok(low.every((delay, at) => at === 0 || delay >= low[at - 1]));
+    assert.equal(high[11], 30_000);
+    assert.ok(high.every((delay) => delay >= 500 && delay <= 30_000));
+  });
+  await test("a log takes each event once, tells of gaps, and folds older ones behind", () => {
+    const log = new RunLog();
+    assert.equal(log.append([event(5), event(6)]), 2);
+    assert.equal(log.append([event(5), event(6), event(7)]), 1);
+    assert.equal(log.append([event(9)]), -1);
+    log.prepend([
+      event(3, "plan.updated", { plan: [1] }),
+      event(4, "plan.updated", { plan: [2] }),
+      event(5),
+    ]);
+    assert.deepEqual(
+      log.events.map(({ seq }) => seq),
+      [3, 4, 5, 6, 7],
+    );
+    assert.deepEqual(log.latest["plan.updated"].data.plan, [2]);
+  });
+  await test("histories of conditions keep their order when older events come last", () => {
+    const log = new RunLog();
+    const evaluated = (seq, status) =>
+      event(seq, "condition.evaluated", { name: "tests", status, iteration: seq });
+    log.append([evaluated(3, "met"), evaluated(4, "not_met")]);
+    log.prepend([evaluated(1, "not_met"), evaluated(2, "met")]);
+    assert.deepEqual(
+      log.conditions.get("tests").map(({ seq }) => seq),
+      [1, 2, 3, 4],
+    );
+  });
+  await test("what a gap left out is fetched to the end, however short the pages are", async () => {
+    const feed = new RunFeed("run");
+    const pages = { 1: [[2, 3], 3], 3: [[4], 4], 4: [[5, 6], null] };
+    feed.log.append([event(1)]);
+    answer(({ searchParams }) => {
+      const [numbers, next] = pages[searchParams.get("after")];
+      return { events: numbers.map((seq) => event(seq)), next };
     });
-    await test("the delay before a reconnect grows from 0.5 s to 30 s and no further", () => {
-        const low = Array.from({ length: 12 }, (_, n) => delayOf(n, () => 0));
-        const high = Array.from({ length: 12 }, (_, n) => delayOf(n, () => 1));
-        assert.equal(low[0], 500);
-        assert.ok(high[1] > low[1], "jitter");
-        assert.ok(low.every((delay, at) => at === 0 || delay >= low[at - 1]));
-        assert.equal(high[11], 30_000);
-        assert.ok(high.every((delay) => delay >= 500 && delay <= 30_000));
+    feed.waiting = [event(6)];
+    await settled(
+      () => feed.log.lastSeq === 6,
+      () => feed.fill(),
+    );
+    assert.deepEqual(
+      feed.log.events.map(({ seq }) => seq),
+      [1, 2, 3, 4, 5, 6],
+    );
+  });
+  await test("a list that is loaded anew has no hole, though more of the former one was asked for", async () => {
+    const table = new RunTable();
+    const all = Array.from({ length: 1200 }, (_, n) => run(n));
+    let isSlow = false;
+    answer(async ({ searchParams }) => {
+      const at = Number(searchParams.get("cursor") ?? 0);
+      const end = at + Number(searchParams.get("limit"));
+      if (isSlow && at > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      return {
+        runs: all.slice(at, end),
+        counts: {},
+        next_cursor: end < all.length ? String(end) : null,
+      };
     });
-    await test("a log takes each event once, tells of gaps, and folds older ones behind", () => {
-        const log = new RunLog();
-        assert.equal(log.append([event(5), event(6)]), 2);
-        assert.equal(log.append([event(5), event(6), event(7)]), 1);
-        assert.equal(log.append([event(9)]), -1);
-        log.prepend([event(3, "plan.updated", { plan: [1] }), event(4, "plan.updated", { plan: [2] }), event(5)]);
-        assert.deepEqual(log.events.map(({ seq }) => seq), [3, 4, 5, 6, 7]);
-        assert.deepEqual(log.latest["plan.updated"].data.plan, [2]);
+    const filter = { statuses: [], agent: "", q: "", sort: "created", order: "asc" };
+    await table.load(filter);
+    await table.more();
+    isSlow = true;
+    const reload = table.load(filter);
+    const more = table.more();
+    await Promise.all([reload, more]);
+    assert.deepEqual(table.rows, all.slice(0, table.rows.length));
+    const [first, second] = [table.more(), table.more()];
+    assert.equal(first, second, "one page at a time");
+    await table.rest();
+    assert.equal(table.rows.length, all.length);
+  });
+  await test("whatever a model writes is shown, and soon", () => {
+    const shown = (text) =>
+      JSON.stringify(Markdown({ text }), (key, value) =>
+        key.startsWith("__") ? undefined : value,
+      );
+    assert.match(shown("- one\u2028still one\n- two"), /"ul"[^]*still one[^]*two/);
+    assert.match(
+      shown(
+        "# H\n\ntext **bold** `code`\n> said\n---\n| a | b |\n|---|---|\n| 1 | 2 |\n```\nx\n```\nend",
+      ),
+      /md-heading[^]*strong[^]*code[^]*blockquote[^]*hr[^]*table[^]*"pre"[^]*end/,
+    );
+    for (const piece of [
+      "x\n\n",
+      "**a ",
+      "`a ``b ",
+      "*a ",
+      "[a",
+      "> a\n\n",
+      "- a\n\n",
+      "|a|\n\n",
+    ]) {
+      const began = performance.now();
+      Markdown({ text: piece.repeat(Math.floor(199_000 / piece.length)) });
+      assert.ok(performance.now() - began < 4000, `text of ${JSON.stringify(piece)}`);
+    }
+  });
+  await test("a difference leads from one text to the other", () => {
+    const before = "a\nb\nc\nd\ne\nf\ng\nh";
+    const after = "a\nB\nc\nd\ne\nf\nh\ni";
+    const rows = diffLines(before, after);
+    assert.equal(
+      rows
+        .filter(({ sign }) => sign !== "+")
+        .map(({ text }) => text)
+        .join("\n"),
+      before,
+    );
+    assert.equal(
+      rows
+        .filter(({ sign }) => sign !== "-")
+        .map(({ text }) => text)
+        .join("\n"),
+      after,
+    );
+    assert.equal(hunks(diffLines("x", "x")).filter(Boolean).length, 0);
+  });
+  await test("numbers keep their width at the edges of a unit", () => {
+    assert.equal(format.short(999), "999");
+    assert.equal(format.short(1000), "1.00k");
+    assert.equal(format.short(999_960), "1.00M");
+    assert.equal(format.span(0), "0 ms");
+    assert.equal(format.span(0.02), "<1 ms");
+    assert.equal(format.span(59_940), "59.9 s");
+    assert.equal(format.span(59_960), "1 m 00 s");
+    assert.equal(format.span(3_599_600), "1 h 00 m");
+    assert.equal(format.money(0.0049), "$0.0049");
+  });
+  await test("prettier has nothing to change in any script", () => {
+    const { status, stderr } = spawnSync("npm", ["run", "format-check"], {
+      cwd: new URL(".", import.meta.url),
+      encoding: "utf8",
     });
-    await test("histories of conditions keep their order when older events come last", () => {
-        const log = new RunLog();
-        const evaluated = (seq, status) => event(seq, "condition.evaluated", { name: "tests", status, iteration: seq });
-        log.append([evaluated(3, "met"), evaluated(4, "not_met")]);
-        log.prepend([evaluated(1, "not_met"), evaluated(2, "met")]);
-        assert.deepEqual(log.conditions.get("tests").map(({ seq }) => seq), [1, 2, 3, 4]);
-    });
-    await test("what a gap left out is fetched to the end, however short the pages are", async () => {
-        const feed = new RunFeed("run");
-        const pages = { 1: [[2, 3], 3], 3: [[4], 4], 4: [[5, 6], null] };
-        feed.log.append([event(1)]);
-        answer(({ searchParams }) => {
-            const [numbers, next] = pages[searchParams.get("after")];
-            return { events: numbers.map((seq) => event(seq)), next };
-        });
-        feed.waiting = [event(6)];
-        await settled(() => feed.log.lastSeq === 6, () => feed.fill());
-        assert.deepEqual(feed.log.events.map(({ seq }) => seq), [1, 2, 3, 4, 5, 6]);
-    });
-    await test("a list that is loaded anew has no hole, though more of the former one was asked for", async () => {
-        const table = new RunTable();
-        const all = Array.from({ length: 1200 }, (_, n) => run(n));
-        let isSlow = false;
-        answer(async ({ searchParams }) => {
-            const at = Number(searchParams.get("cursor") ?? 0);
-            const end = at + Number(searchParams.get("limit"));
-            if (isSlow && at > 0) await new Promise((resolve) => setTimeout(resolve, 20));
-            return { runs: all.slice(at, end), counts: {}, next_cursor: end < all.length ? String(end) : null };
-        });
-        const filter = { statuses: [], agent: "", q: "", sort: "created", order: "asc" };
-        await table.load(filter);
-        await table.more();
-        isSlow = true;
-        const reload = table.load(filter);
-        const more = table.more();
-        await Promise.all([reload, more]);
-        assert.deepEqual(table.rows, all.slice(0, table.rows.length));
-        const [first, second] = [table.more(), table.more()];
-        assert.equal(first, second, "one page at a time");
-        await table.rest();
-        assert.equal(table.rows.length, all.length);
-    });
-    await test("whatever a model writes is shown, and soon", () => {
-        const shown = (text) => JSON.stringify(Markdown({ text }), (key, value) => (key.startsWith("__") ? undefined : value));
-        assert.match(shown("- one\u2028still one\n- two"), /"ul"[^]*still one[^]*two/);
-        assert.match(shown("# H\n\ntext **bold** `code`\n> said\n---\n| a | b |\n|---|---|\n| 1 | 2 |\n```\nx\n```\nend"), /md-heading[^]*strong[^]*code[^]*blockquote[^]*hr[^]*table[^]*"pre"[^]*end/);
-        for (const piece of ["x\n\n", "**a ", "`a ``b ", "*a ", "[a", "> a\n\n", "- a\n\n", "|a|\n\n"]) {
-            const began = performance.now();
-            Markdown({ text: piece.repeat(Math.floor(199_000 / piece.length)) });
-            assert.ok(performance.now() - began < 4000, `text of ${JSON.stringify(piece)}`);
-        }
-    });
-    await test("a difference leads from one text to the other", () => {
-        const before = "a\nb\nc\nd\ne\nf\ng\nh";
-        const after = "a\nB\nc\nd\ne\nf\nh\ni";
-        const rows = diffLines(before, after);
-        assert.equal(rows.filter(({ sign }) => sign !== "+").map(({ text }) => text).join("\n"), before);
-        assert.equal(rows.filter(({ sign }) => sign !== "-").map(({ text }) => text).join("\n"), after);
-        assert.equal(hunks(diffLines("x", "x")).filter(Boolean).length, 0);
-    });
-    await test("numbers keep their width at the edges of a unit", () => {
-        assert.equal(format.short(999), "999");
-        assert.equal(format.short(1000), "1.00k");
-        assert.equal(format.short(999_960), "1.00M");
-        assert.equal(format.span(0), "0 ms");
-        assert.equal(format.span(0.02), "<1 ms");
-        assert.equal(format.span(59_940), "59.9 s");
-        assert.equal(format.span(59_960), "1 m 00 s");
-        assert.equal(format.span(3_599_600), "1 h 00 m");
-        assert.equal(format.money(0.0049), "$0.0049");
-    });
-    await test("no file of the dashboard names another host", () => {
-        const lock = readFileSync(join(web, "package-lock.json"), "utf8");
-        assert.doesNotMatch(lock, /https?:/);
-        assert.doesNotMatch(readFileSync(join(folder, "dist/index.html"), "utf8").replace("http://www.w3.org/2000/svg", ""), /https?:/);
-    });
+    assert.equal(status, 0, stderr);
+  });
+  await test("no file of the dashboard names another host", () => {
+    const lock = readFileSync(join(web, "package-lock.json"), "utf8");
+    assert.doesNotMatch(lock, /https?:/);
+    assert.doesNotMatch(
+      readFileSync(join(folder, "dist/index.html"), "utf8").replace(
+        "http://www.w3.org/2000/svg",
+        "",
+      ),
+      /https?:/,
+    );
+  });
 }

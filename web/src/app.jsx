@@ -23,84 +23,84 @@ const TITLES = { warnings: "Warnings", policies: "Policies", health: "Health" };
 
 /** Ask who we are, again and again while the server cannot be reached. */
 function useSession() {
-    const { state } = useSignal(session);
-    const [problem, setProblem] = useState(null);
-    const [round, setRound] = useState(0);
-    useEffect(() => {
-        if (state !== "unknown") return undefined;
-        const abort = new AbortController();
-        let timer;
-        get("/v1/me", { signal: abort.signal }).then(
-            (me) => {
-                setProblem(null);
-                admit(me);
-            },
-            (failure) => {
-                if (failure.name === "AbortError" || failure.status === 401) return;
-                setProblem(failure);
-                timer = setTimeout(() => setRound((n) => n + 1), RETRY_MS);
-            },
-        );
-        return () => {
-            abort.abort();
-            clearTimeout(timer);
-        };
-    }, [state, round]);
-    return { state, problem, retry: () => setRound((n) => n + 1) };
+  const { state } = useSignal(session);
+  const [problem, setProblem] = useState(null);
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    if (state !== "unknown") return undefined;
+    const abort = new AbortController();
+    let timer;
+    get("/v1/me", { signal: abort.signal }).then(
+      (me) => {
+        setProblem(null);
+        admit(me);
+      },
+      (failure) => {
+        if (failure.name === "AbortError" || failure.status === 401) return;
+        setProblem(failure);
+        timer = setTimeout(() => setRound((n) => n + 1), RETRY_MS);
+      },
+    );
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [state, round]);
+  return { state, problem, retry: () => setRound((n) => n + 1) };
 }
 
 function Page({ parts }) {
-    const [page = "runs", id] = parts;
-    if (page === "runs" && id) return <Run key={id} id={id} rest={parts.slice(2)} />;
-    if (page === "runs") return <Runs />;
-    if (page === "policies") return <Policies rest={parts.slice(1)} />;
-    if (page === "warnings") return <Warnings />;
-    if (page === "health") return <Health />;
-    return (
-        <div class="page">
-            <PageHead title="Not found" />
-            <Empty icon="search" title="There is no such page">
-                <a href="#/runs">To the runs</a>
-            </Empty>
-        </div>
-    );
+  const [page = "runs", id] = parts;
+  if (page === "runs" && id) return <Run key={id} id={id} rest={parts.slice(2)} />;
+  if (page === "runs") return <Runs />;
+  if (page === "policies") return <Policies rest={parts.slice(1)} />;
+  if (page === "warnings") return <Warnings />;
+  if (page === "health") return <Health />;
+  return (
+    <div class="page">
+      <PageHead title="Not found" />
+      <Empty icon="search" title="There is no such page">
+        <a href="#/runs">To the runs</a>
+      </Empty>
+    </div>
+  );
 }
 
 export function App() {
-    const { parts } = useSignal(route);
-    const { state, problem, retry } = useSession();
-    const [isHelp, setHelp] = useState(false);
-    const main = useRef(null);
-    const isRun = parts[0] === "runs" && parts.length > 1;
-    const isIn = state === "in";
-    useEffect(() => (isIn && !isRun ? openOverview() : undefined), [isIn, isRun]);
-    const prefix = useRef(0);
-    const jump = (page) => () => {
-        if (Date.now() - prefix.current < 1200) go(page);
-    };
-    useKeys({
-        "?": () => setHelp(true),
-        g: () => {
-            prefix.current = Date.now();
-        },
-        r: jump("runs"),
-        w: jump("warnings"),
-        p: jump("policies"),
-        h: jump("health"),
-    });
-    if (state === "needs_token") return <SignIn />;
-    return (
-        <Shell page={parts[0] ?? "runs"} main={main} onHelp={() => setHelp(true)}>
-            {isIn ? (
-                <Page parts={parts} />
-            ) : (
-                <div class="page">
-                    <PageHead title={TITLES[parts[0]] ?? "Runs"} />
-                    {problem ? <Failure problem={problem} onRetry={retry} /> : <Skeleton rows={14} />}
-                </div>
-            )}
-            {isHelp && <KeyHelp onClose={() => setHelp(false)} />}
-            <Toasts />
-        </Shell>
-    );
+  const { parts } = useSignal(route);
+  const { state, problem, retry } = useSession();
+  const [isHelp, setHelp] = useState(false);
+  const main = useRef(null);
+  const isRun = parts[0] === "runs" && parts.length > 1;
+  const isIn = state === "in";
+  useEffect(() => (isIn && !isRun ? openOverview() : undefined), [isIn, isRun]);
+  const prefix = useRef(0);
+  const jump = (page) => () => {
+    if (Date.now() - prefix.current < 1200) go(page);
+  };
+  useKeys({
+    "?": () => setHelp(true),
+    g: () => {
+      prefix.current = Date.now();
+    },
+    r: jump("runs"),
+    w: jump("warnings"),
+    p: jump("policies"),
+    h: jump("health"),
+  });
+  if (state === "needs_token") return <SignIn />;
+  return (
+    <Shell page={parts[0] ?? "runs"} main={main} onHelp={() => setHelp(true)}>
+      {isIn ? (
+        <Page parts={parts} />
+      ) : (
+        <div class="page">
+          <PageHead title={TITLES[parts[0]] ?? "Runs"} />
+          {problem ? <Failure problem={problem} onRetry={retry} /> : <Skeleton rows={14} />}
+        </div>
+      )}
+      {isHelp && <KeyHelp onClose={() => setHelp(false)} />}
+      <Toasts />
+    </Shell>
+  );
 }

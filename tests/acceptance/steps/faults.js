@@ -1,119 +1,147 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps that break things: full disks, damaged checkpoints, frozen and racing processes.
-'use strict';
+"use strict";
 
-const { Given, Then, When } = require('@cucumber/cucumber');
-const assert = require('node:assert/strict');
-const { spawnSync } = require('node:child_process');
-const fs = require('node:fs');
-const { assertFinishedOnce, events, find, flat, lines } = require('./journal');
+const { Given, Then, When } = require("@cucumber/cucumber");
+const assert = require("node:assert/strict");
+const { spawnSync } = require("node:child_process");
+const fs = require("node:fs");
+const { assertFinishedOnce, events, find, flat, lines } = require("./journal");
 
 function command(program, words) {
-  const result = spawnSync(program, words, { encoding: 'utf8' });
+  const result = spawnSync(program, words, { encoding: "utf8" });
   return { code: result.status, text: `${result.stdout}${result.stderr}` };
 }
 
 // ---- Full disks ----
 
-Given('a store on a disk of 1 MiB', function () {
-  const disk = this.path('disk');
+Given("a store on a disk of 1 MiB", function () {
+  const disk = this.path("disk");
   fs.mkdirSync(disk);
-  const mounted = command('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', disk]);
+  const mounted = command("mount", ["-t", "tmpfs", "-o", "size=1m", "none", disk]);
   if (mounted.code !== 0) {
     this.log(`a small disk cannot be mounted here: ${mounted.text.trim()}`);
-    return 'skipped';
+    return "skipped";
   }
-  this.cleanups.push(() => command('umount', ['-l', disk]));
+  this.cleanups.push(() => command("umount", ["-l", disk]));
   this.env.RONDO_STORE = `${disk}/rondo.db`;
   return undefined;
 });
 
 // Each checkpoint needs room for a state that does not compress; the log alone would recycle its own.
 const remember = 'head -c 100000 /dev/urandom >"$RONDO_STATE_FILE"';
-const fill = 'cat /dev/zero >>disk/fill 2>/dev/null || true';
+const fill = "cat /dev/zero >>disk/fill 2>/dev/null || true";
 
-Given('a worker that keeps the disk full from iteration {int} on', function (full) {
-  this.write('worker.sh', `#!/bin/sh\n${remember}\nif [ "$RONDO_ITERATION" -ge ${full} ]; then ${fill}; fi\n`, 0o755);
+Given("a worker that keeps the disk full from iteration {int} on", function (full) {
+  this.write(
+    "worker.sh",
+    `#!/bin/sh\n${remember}\nif [ "$RONDO_ITERATION" -ge ${full} ]; then ${fill}; fi\n`,
+    0o755,
+  );
 });
 
-Given('a worker that keeps the disk full from iteration {int} on and empties it in iteration {int}', function (full, empty) {
-  this.write('worker.sh', `#!/bin/sh\n${remember}\nif [ "$RONDO_ITERATION" -ge ${full} ] && [ "$RONDO_ITERATION" -lt ${empty} ]; then ${fill}; fi\n`
-    + `if [ "$RONDO_ITERATION" = ${empty} ]; then rm -f disk/fill; fi\n`, 0o755);
-});
+Given(
+  "a worker that keeps the disk full from iteration {int} on and empties it in iteration {int}",
+  function (full, empty) {
+    this.write(
+      "worker.sh",
+      `#!/bin/sh\n${remember}\nif [ "$RONDO_ITERATION" -ge ${full} ] && [ "$RONDO_ITERATION" -lt ${empty} ]; then ${fill}; fi\n` +
+        `if [ "$RONDO_ITERATION" = ${empty} ]; then rm -f disk/fill; fi\n`,
+      0o755,
+    );
+  },
+);
 
-Then('after the disk has room again the store is intact', function () {
-  fs.rmSync(this.path('disk/fill'), { force: true });
-  const checked = command('sqlite3', [this.env.RONDO_STORE, 'PRAGMA integrity_check']);
-  assert.equal(checked.text.trim(), 'ok');
+Then("after the disk has room again the store is intact", function () {
+  fs.rmSync(this.path("disk/fill"), { force: true });
+  const checked = command("sqlite3", [this.env.RONDO_STORE, "PRAGMA integrity_check"]);
+  assert.equal(checked.text.trim(), "ok");
   const numbers = events(this).map((event) => event.seq);
-  assert.deepEqual(numbers, numbers.map((_, i) => i + 1));
+  assert.deepEqual(
+    numbers,
+    numbers.map((_, i) => i + 1),
+  );
 });
 
 // ---- Damaged checkpoints ----
 
-When('the newest checkpoint is damaged', function () {
-  const store = this.path('.rondo/rondo.db');
-  const sql = "UPDATE checkpoints SET state = CAST('ruined' AS BLOB) "
-    + 'WHERE number = (SELECT max(number) FROM checkpoints); SELECT changes();';
-  const changed = command('sqlite3', [store, sql]);
-  assert.equal(changed.text.trim(), '1');
+When("the newest checkpoint is damaged", function () {
+  const store = this.path(".rondo/rondo.db");
+  const sql =
+    "UPDATE checkpoints SET state = CAST('ruined' AS BLOB) " +
+    "WHERE number = (SELECT max(number) FROM checkpoints); SELECT changes();";
+  const changed = command("sqlite3", [store, sql]);
+  assert.equal(changed.text.trim(), "1");
 });
 
 // ---- Two at once ----
 
-Then('stderr mentions the process id of the holder', function () {
+Then("stderr mentions the process id of the holder", function () {
   assert.ok(this.last.stderr.includes(String(this.it.pid)), this.last.stderr);
 });
 
-Then('ten races to resume a killed run each have exactly one winner', async function () {
+Then("ten races to resume a killed run each have exactly one winner", async function () {
   for (let round = 1; round <= 10; round += 1) {
-    const first = this.start('rondo loop --max-iterations 3 -- ./worker.sh');
-    await this.until('the first iteration', () => this.ask('runs', '--json').stdout.split('\n').length > round
-      && find(this, 'iteration.started').length > 0);
-    first.child.kill('SIGKILL');
+    const first = this.start("rondo loop --max-iterations 3 -- ./worker.sh");
+    await this.until(
+      "the first iteration",
+      () =>
+        this.ask("runs", "--json").stdout.split("\n").length > round &&
+        find(this, "iteration.started").length > 0,
+    );
+    first.child.kill("SIGKILL");
     await this.hasEnded(first);
-    const racers = [this.start('rondo resume last'), this.start('rondo resume last')];
+    const racers = [this.start("rondo resume last"), this.start("rondo resume last")];
     await Promise.all(racers.map((racer) => this.hasEnded(racer)));
     const codes = racers.map((racer) => racer.code).sort((a, b) => a - b);
-    assert.deepEqual(codes, [5, 9], racers.map((racer) => racer.stderr).join('\n---\n'));
+    assert.deepEqual(codes, [5, 9], racers.map((racer) => racer.stderr).join("\n---\n"));
     assertFinishedOnce(this, 1, 3);
   }
 });
 
-When('I resume the run as soon as its lease has ended', async function () {
-  this.write('go', '');
-  this.last = await this.until('a resume that is not refused', async () => {
-    const result = await this.run('rondo resume last');
+When("I resume the run as soon as its lease has ended", async function () {
+  this.write("go", "");
+  this.last = await this.until("a resume that is not refused", async () => {
+    const result = await this.run("rondo resume last");
     return result.code === 9 ? null : result;
   });
 });
 
-When('the frozen one wakes up and has ended', async function () {
-  this.it.child.kill('SIGCONT');
+When("the frozen one wakes up and has ended", async function () {
+  this.it.child.kill("SIGCONT");
   this.last = await this.hasEnded(this.it);
 });
 
-Then('no event of the former owner follows the take-over', function () {
-  const claims = find(this, 'run.claimed');
-  assert.deepEqual(claims.map((event) => event.epoch), [1, 2]);
+Then("no event of the former owner follows the take-over", function () {
+  const claims = find(this, "run.claimed");
+  assert.deepEqual(
+    claims.map((event) => event.epoch),
+    [1, 2],
+  );
   const after = events(this).filter((event) => event.seq > claims[1].seq);
-  const finals = after.filter((event) => event.type === 'run.finished');
+  const finals = after.filter((event) => event.type === "run.finished");
   assert.equal(finals.length, 1);
-  const ends = this.ask('runs', '--json').stdout.trim().split('\n').map((line) => JSON.parse(line));
-  assert.equal(ends[0].status, 'max_iterations');
+  const ends = this.ask("runs", "--json")
+    .stdout.trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.equal(ends[0].status, "max_iterations");
 });
 
 // ---- Speed ----
 
-When('nine agents run {int} iterations each at the same time, after one alone', async function (count) {
-  const line = (agent) => `rondo loop --agent ${agent} --max-iterations ${count} -- ./worker.sh`;
-  const alone = await this.run(line('alone'));
-  this.alone = alone.end - alone.begun;
-  this.many = Array.from({ length: 9 }, (_, i) => this.start(line(`agent-${i + 1}`)));
-  await Promise.all(this.many.map(({ ended }) => ended));
-});
+When(
+  "nine agents run {int} iterations each at the same time, after one alone",
+  async function (count) {
+    const line = (agent) => `rondo loop --agent ${agent} --max-iterations ${count} -- ./worker.sh`;
+    const alone = await this.run(line("alone"));
+    this.alone = alone.end - alone.begun;
+    this.many = Array.from({ length: 9 }, (_, i) => this.start(line(`agent-${i + 1}`)));
+    await Promise.all(this.many.map(({ ended }) => ended));
+  },
+);
 
-Then('the slowest of the nine took at most twice as long as the one alone', function () {
+Then("the slowest of the nine took at most twice as long as the one alone", function () {
   const slowest = Math.max(...this.many.map(({ begun, end }) => end - begun));
   assert.ok(slowest <= 2 * this.alone, `${slowest} ms against ${this.alone} ms`);
 });
@@ -121,24 +149,34 @@ Then('the slowest of the nine took at most twice as long as the one alone', func
 // ---- Following ----
 
 When(/^I follow `(.+)`$/, function (line) {
-  this.follower = this.start(line, 'follower');
+  this.follower = this.start(line, "follower");
 });
 
 function followed(world) {
   const text = world.follower.stdout;
-  return lines(text.slice(0, text.lastIndexOf('\n') + 1)).filter((line) => line.seq !== undefined).map(flat);
+  return lines(text.slice(0, text.lastIndexOf("\n") + 1))
+    .filter((line) => line.seq !== undefined)
+    .map(flat);
 }
 
-Then('what I follow comes to an event {string} with iteration {int}', async function (type, iteration) {
-  await this.until(type, () => followed(this).some((event) => event.type === type && event.iteration === iteration));
-});
+Then(
+  "what I follow comes to an event {string} with iteration {int}",
+  async function (type, iteration) {
+    await this.until(type, () =>
+      followed(this).some((event) => event.type === type && event.iteration === iteration),
+    );
+  },
+);
 
-Then('what I follow comes to an event {string} and ends', async function (type) {
+Then("what I follow comes to an event {string} and ends", async function (type) {
   await this.hasEnded(this.follower);
   assert.equal(followed(this).pop().type, type);
 });
 
-Then('what I followed is numbered from 1 without gap', function () {
+Then("what I followed is numbered from 1 without gap", function () {
   const numbers = followed(this).map((event) => event.seq);
-  assert.deepEqual(numbers, numbers.map((_, i) => i + 1));
+  assert.deepEqual(
+    numbers,
+    numbers.map((_, i) => i + 1),
+  );
 });

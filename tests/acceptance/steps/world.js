@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a scenario has: a fresh folder with a project and a home in it, the processes that it
 // started, and the result of the last command. Nothing of the user's own settings is seen.
-'use strict';
+"use strict";
 
-const { After, Before, setDefaultTimeout, setWorldConstructor, World } = require('@cucumber/cucumber');
-const { spawn, spawnSync } = require('node:child_process');
-const fs = require('node:fs');
-const os = require('node:os');
-const path = require('node:path');
+const {
+  After,
+  Before,
+  setDefaultTimeout,
+  setWorldConstructor,
+  World,
+} = require("@cucumber/cucumber");
+const { spawn, spawnSync } = require("node:child_process");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
 
-const root = path.resolve(__dirname, '../../..');
-const build = process.env.RONDO_BUILD || path.join(root, 'build');
-const binary = process.env.RONDO_BIN || path.join(build, 'src/cli/rondo');
+const root = path.resolve(__dirname, "../../..");
+const build = process.env.RONDO_BUILD || path.join(root, "build");
+const binary = process.env.RONDO_BIN || path.join(build, "src/cli/rondo");
 
 // The longest that a step waits for something that must happen; far more than it ever takes.
 const patience = 30000;
@@ -29,19 +35,19 @@ class Scenario extends World {
     this.values = {}; // what stands for $NAME in command lines
     this.env = {
       PATH: `${path.dirname(binary)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
-      LANG: 'C.UTF-8',
-      TERM: 'dumb',
+      LANG: "C.UTF-8",
+      TERM: "dumb",
     };
     this.settle(os.tmpdir());
   }
 
   // Make the scenario's folders below `parent`.
   settle(parent) {
-    const top = fs.mkdtempSync(path.join(fs.realpathSync(parent), 'rondo-acceptance-'));
+    const top = fs.mkdtempSync(path.join(fs.realpathSync(parent), "rondo-acceptance-"));
     this.cleanups.push(() => fs.rmSync(top, { recursive: true, force: true, maxRetries: 5 }));
     this.top = top;
-    this.project = path.join(top, 'project');
-    this.home = path.join(top, 'home');
+    this.project = path.join(top, "project");
+    this.home = path.join(top, "home");
     this.env.HOME = this.home;
     fs.mkdirSync(this.project);
     fs.mkdirSync(this.home);
@@ -58,21 +64,28 @@ class Scenario extends World {
   }
 
   read(name) {
-    return fs.readFileSync(this.path(name), 'utf8');
+    return fs.readFileSync(this.path(name), "utf8");
   }
 
   // Start a shell line in the project; `exec` makes a single command the process itself.
-  start(line, name = 'it') {
-    const isSimple = !/[|;&<>]|^\w+=/.test(line.replace(/'[^']*'/g, ''));
+  start(line, name = "it") {
+    const isSimple = !/[|;&<>]|^\w+=/.test(line.replace(/'[^']*'/g, ""));
     const text = isSimple ? `exec ${line}` : line;
-    const child = spawn('sh', ['-c', text], {
-      cwd: this.project, env: this.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true,
+    const child = spawn("sh", ["-c", text], {
+      cwd: this.project,
+      env: this.env,
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
     });
-    const result = { line, pid: child.pid, child, stdout: '', stderr: '', begun: Date.now() };
-    child.stdout.setEncoding('utf8').on('data', (text_) => { result.stdout += text_; });
-    child.stderr.setEncoding('utf8').on('data', (text_) => { result.stderr += text_; });
+    const result = { line, pid: child.pid, child, stdout: "", stderr: "", begun: Date.now() };
+    child.stdout.setEncoding("utf8").on("data", (text_) => {
+      result.stdout += text_;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text_) => {
+      result.stderr += text_;
+    });
     result.ended = new Promise((resolve) => {
-      child.on('close', (code, signal) => {
+      child.on("close", (code, signal) => {
         Object.assign(result, { code, signal, end: Date.now() });
         resolve(result);
       });
@@ -83,10 +96,12 @@ class Scenario extends World {
   }
 
   async run(template, timeout = 100000) {
-    const line = Object.entries(this.values)
-      .reduce((text, [name, value]) => text.replaceAll(name, value), template);
-    const result = this.start(line, 'last');
-    const timer = setTimeout(() => result.child.kill('SIGKILL'), timeout);
+    const line = Object.entries(this.values).reduce(
+      (text, [name, value]) => text.replaceAll(name, value),
+      template,
+    );
+    const result = this.start(line, "last");
+    const timer = setTimeout(() => result.child.kill("SIGKILL"), timeout);
     await result.ended;
     clearTimeout(timer);
     return result;
@@ -95,7 +110,10 @@ class Scenario extends World {
   // Run rondo with arguments, apart from the scenario's own commands.
   ask(...words) {
     const result = spawnSync(binary, words, {
-      cwd: this.project, env: this.env, encoding: 'utf8', maxBuffer: 1 << 28,
+      cwd: this.project,
+      env: this.env,
+      encoding: "utf8",
+      maxBuffer: 1 << 28,
     });
     return { code: result.status, stdout: result.stdout, stderr: result.stderr };
   }
@@ -112,7 +130,9 @@ class Scenario extends World {
 
   async hasEnded(result, limit = patience) {
     let isEnded = false;
-    result.ended.then(() => { isEnded = true; });
+    result.ended.then(() => {
+      isEnded = true;
+    });
     await this.until(`the end of ${result.line}\n${result.stderr}`, () => isEnded, limit);
     return result;
   }
@@ -120,17 +140,23 @@ class Scenario extends World {
   // Living processes of this scenario whose command line contains `text`. They are told from those
   // of other scenarios by their working directory.
   processes(text) {
-    return fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((pid) => {
-      try {
-        const words = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-        const isZombie = /^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
-        if (isZombie || !words.includes(text) || words.includes('rondo')) return false;
-        const folder = fs.readlinkSync(`/proc/${pid}/cwd`);
-        return folder.startsWith(this.top);
-      } catch {
-        return false;
-      }
-    });
+    return fs
+      .readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .filter((pid) => {
+        try {
+          const words = fs
+            .readFileSync(`/proc/${pid}/cmdline`, "utf8")
+            .replaceAll("\0", " ")
+            .trim();
+          const isZombie = /^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, "utf8"));
+          if (isZombie || !words.includes(text) || words.includes("rondo")) return false;
+          const folder = fs.readlinkSync(`/proc/${pid}/cwd`);
+          return folder.startsWith(this.top);
+        } catch {
+          return false;
+        }
+      });
   }
 }
 
@@ -143,8 +169,8 @@ Before(function () {
 After(async function () {
   for (const { pid, end } of this.children) {
     if (end === undefined) {
-      process.kill(-pid, 'SIGCONT');
-      process.kill(-pid, 'SIGKILL');
+      process.kill(-pid, "SIGCONT");
+      process.kill(-pid, "SIGKILL");
     }
   }
   await Promise.all(this.children.map(({ ended }) => ended));

@@ -4,70 +4,70 @@ import { bearer, refuse } from "./session.js";
 import { noteServerTime } from "./time.js";
 
 export class Problem extends Error {
-    constructor({ status, code, title, detail, errors, body }) {
-        super(detail || title || "The request failed");
-        this.status = status;
-        this.code = code;
-        this.title = title;
-        this.errors = errors ?? [];
-        this.body = body;
-    }
+  constructor({ status, code, title, detail, errors, body }) {
+    super(detail || title || "The request failed");
+    this.status = status;
+    this.code = code;
+    this.title = title;
+    this.errors = errors ?? [];
+    this.body = body;
+  }
 }
 
 export function authorization() {
-    const token = bearer();
-    return token ? { Authorization: `Bearer ${token}` } : {};
+  const token = bearer();
+  return token ? { Authorization: `Bearer ${token}` } : {};
 }
 
 async function problemOf(response) {
-    let body = null;
-    try {
-        body = await response.json();
-    } catch {
-        // Not every answer comes from Rondo: a proxy says what it likes.
-    }
-    const code = body?.code ?? body?.type?.split(":").pop() ?? `http_${response.status}`;
-    return new Problem({
-        status: response.status,
-        code,
-        title: body?.title ?? `HTTP ${response.status}`,
-        detail: body?.detail,
-        errors: body?.errors,
-        body,
-    });
+  let body = null;
+  try {
+    body = await response.json();
+  } catch {
+    // Not every answer comes from Rondo: a proxy says what it likes.
+  }
+  const code = body?.code ?? body?.type?.split(":").pop() ?? `http_${response.status}`;
+  return new Problem({
+    status: response.status,
+    code,
+    title: body?.title ?? `HTTP ${response.status}`,
+    detail: body?.detail,
+    errors: body?.errors,
+    body,
+  });
 }
 
 function idempotencyKey() {
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
 async function send(path, options) {
-    try {
-        return await fetch(path, { cache: "no-store", credentials: "omit", ...options });
-    } catch (error) {
-        if (error.name === "AbortError") throw error;
-        throw new Problem({ status: 0, code: "unreachable", title: "The server does not answer" });
-    }
+  try {
+    return await fetch(path, { cache: "no-store", credentials: "omit", ...options });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem({ status: 0, code: "unreachable", title: "The server does not answer" });
+  }
 }
 
 async function call(method, path, { body, signal, headers } = {}) {
-    const response = await send(path, {
-        method,
-        signal,
-        headers: {
-            Accept: "application/json",
-            ...authorization(),
-            ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-            ...(method === "POST" ? { "Idempotency-Key": idempotencyKey() } : {}),
-            ...headers,
-        },
-        body: body === undefined ? undefined : JSON.stringify(body),
-    });
-    noteServerTime(response.headers.get("Date"));
-    if (response.status === 401) refuse();
-    if (!response.ok) throw await problemOf(response);
-    return response.status === 204 ? null : response.json();
+  const response = await send(path, {
+    method,
+    signal,
+    headers: {
+      Accept: "application/json",
+      ...authorization(),
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...(method === "POST" ? { "Idempotency-Key": idempotencyKey() } : {}),
+      ...headers,
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  noteServerTime(response.headers.get("Date"));
+  if (response.status === 401) refuse();
+  if (!response.ok) throw await problemOf(response);
+  return response.status === 204 ? null : response.json();
 }
 
 export const get = (path, options) => call("GET", path, options);
@@ -76,10 +76,10 @@ export const put = (path, body, options) => call("PUT", path, { ...options, body
 
 /** "?a=1&b=2" of what has a value. */
 export function query(values) {
-    const parts = new URLSearchParams();
-    for (const [name, value] of Object.entries(values)) {
-        if (value !== null && value !== undefined && value !== "") parts.set(name, value);
-    }
-    const text = parts.toString();
-    return text ? `?${text}` : "";
+  const parts = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== null && value !== undefined && value !== "") parts.set(name, value);
+  }
+  const text = parts.toString();
+  return text ? `?${text}` : "";
 }

@@ -3,14 +3,17 @@
 import { Component, h } from "preact";
 
 export function memo(Inner) {
-    return class Memo extends Component {
-        shouldComponentUpdate(next) {
-            const names = Object.keys(next);
-            return names.length !== Object.keys(this.props).length || names.some((name) => next[name] !== this.props[name]);
-        }
+  return class Memo extends Component {
+    shouldComponentUpdate(next) {
+      const names = Object.keys(next);
+      return (
+        names.length !== Object.keys(this.props).length ||
+        names.some((name) => next[name] !== this.props[name])
+      );
+    }
 
-        render(props) {
-            return h(Inner, props);
-        }
-    };
+    render(props) {
+      return h(Inner, props);
+    }
+  };
 }

@@ -3,30 +3,30 @@
 import { Signal } from "./store.js";
 
 function read() {
-    const text = location.hash.replace(/^#/, "") || "/runs";
-    const [path, search = ""] = text.split("?");
-    const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
-    return { parts, params: Object.fromEntries(new URLSearchParams(search)), text };
+  const text = location.hash.replace(/^#/, "") || "/runs";
+  const [path, search = ""] = text.split("?");
+  const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
+  return { parts, params: Object.fromEntries(new URLSearchParams(search)), text };
 }
 
 export const route = new Signal(read());
 addEventListener("hashchange", () => {
-    route.value = read();
+  route.value = read();
 });
 
 export function href(...parts) {
-    return `#/${parts.map(encodeURIComponent).join("/")}`;
+  return `#/${parts.map(encodeURIComponent).join("/")}`;
 }
 
 export function go(...parts) {
-    location.hash = href(...parts).slice(1);
+  location.hash = href(...parts).slice(1);
 }
 
 /** Change what stands behind `?` without a new entry in the history. */
 export function setParams(params) {
-    const { parts } = route.value;
-    const kept = Object.entries(params).filter(([, value]) => value);
-    const search = new URLSearchParams(kept).toString();
-    history.replaceState(null, "", href(...parts) + (search ? `?${search}` : ""));
-    route.value = read();
+  const { parts } = route.value;
+  const kept = Object.entries(params).filter(([, value]) => value);
+  const search = new URLSearchParams(kept).toString();
+  history.replaceState(null, "", href(...parts) + (search ? `?${search}` : ""));
+  route.value = read();
 }

@@ -11,65 +11,65 @@ export const session = new Signal({ state: "unknown", me: null, isTokenWrong: fa
 let token = takeFromAddress() ?? readStored();
 
 function readStored() {
-    try {
-        return sessionStorage.getItem(KEY);
-    } catch {
-        return null;
-    }
+  try {
+    return sessionStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
 }
 
 /** A token has no escapes: what cannot be decoded is sent as it stands, and refused. */
 function decoded(text) {
-    try {
-        return decodeURIComponent(text);
-    } catch {
-        return text;
-    }
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** `#token=...` in the address is used and removed from it, so that no history or copy keeps it. */
 function takeFromAddress() {
-    const match = /^#token=([^&/]+)(.*)$/.exec(location.hash);
-    if (!match) return null;
-    history.replaceState(null, "", location.pathname + (match[2] ? `#${match[2].slice(1)}` : ""));
-    const value = decoded(match[1]);
-    keep(value);
-    return value;
+  const match = /^#token=([^&/]+)(.*)$/.exec(location.hash);
+  if (!match) return null;
+  history.replaceState(null, "", location.pathname + (match[2] ? `#${match[2].slice(1)}` : ""));
+  const value = decoded(match[1]);
+  keep(value);
+  return value;
 }
 
 function keep(value) {
-    try {
-        if (value) sessionStorage.setItem(KEY, value);
-        else sessionStorage.removeItem(KEY);
-    } catch {
-        // Without storage the token lives as long as the page.
-    }
+  try {
+    if (value) sessionStorage.setItem(KEY, value);
+    else sessionStorage.removeItem(KEY);
+  } catch {
+    // Without storage the token lives as long as the page.
+  }
 }
 
 export function bearer() {
-    return token;
+  return token;
 }
 
 export function setToken(value) {
-    token = value || null;
-    keep(token);
-    session.value = { state: "unknown", me: null, isTokenWrong: false };
+  token = value || null;
+  keep(token);
+  session.value = { state: "unknown", me: null, isTokenWrong: false };
 }
 
 /** The API does not know us. */
 export function refuse() {
-    if (session.value.state === "needs_token") return;
-    session.value = { state: "needs_token", me: null, isTokenWrong: Boolean(token) };
+  if (session.value.state === "needs_token") return;
+  session.value = { state: "needs_token", me: null, isTokenWrong: Boolean(token) };
 }
 
 export function admit(me) {
-    session.value = { state: "in", me, isTokenWrong: false };
+  session.value = { state: "in", me, isTokenWrong: false };
 }
 
 /** Null when the caller has the scope, else a sentence that says why not. */
 export function lacks(scope) {
-    const { me } = session.value;
-    if (!me) return "Not signed in";
-    if (SCOPES.indexOf(me.scope) >= SCOPES.indexOf(scope)) return null;
-    return `Your token may only ${me.scope}; this needs “${scope}”`;
+  const { me } = session.value;
+  if (!me) return "Not signed in";
+  if (SCOPES.indexOf(me.scope) >= SCOPES.indexOf(scope)) return null;
+  return `Your token may only ${me.scope}; this needs “${scope}”`;
 }

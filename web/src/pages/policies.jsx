@@ -16,38 +16,85 @@ import { Loaded, Notice } from "../ui/states.jsx";
 import { toast } from "../ui/toast.jsx";
 
 const CHECK_MS = 500;
-const LIMIT_KEYS = { max_iterations: "iterations", max_tokens: "tokens", max_cost: "cost", time_limit_ns: "time" };
+const LIMIT_KEYS = {
+  max_iterations: "iterations",
+  max_tokens: "tokens",
+  max_cost: "cost",
+  time_limit_ns: "time",
+};
 
 function limitRows(limits) {
-    return Object.entries(limits ?? {})
-        .filter(([, value]) => value !== null && value !== undefined)
-        .map(([key, value]) => {
-            const name = LIMIT_KEYS[key] ?? key.replace(/_micro$|_ns$/, "");
-            return [LIMIT_NAMES[name] ?? name, typeof value === "number" ? ofLimit(name, value) : JSON.stringify(value)];
-        });
+  return Object.entries(limits ?? {})
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([key, value]) => {
+      const name = LIMIT_KEYS[key] ?? key.replace(/_micro$|_ns$/, "");
+      return [
+        LIMIT_NAMES[name] ?? name,
+        typeof value === "number" ? ofLimit(name, value) : JSON.stringify(value),
+      ];
+    });
 }
 
 function Limits({ limits }) {
-    const rows = limitRows(limits);
-    if (!rows.length) return <p class="faint">No limits but those of each run.</p>;
-    return <dl class="facts">{rows.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
+  const rows = limitRows(limits);
+  if (!rows.length) return <p class="faint">No limits but those of each run.</p>;
+  return (
+    <dl class="facts">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
 
 function InForce({ policies }) {
-    return (
-        <Panel title="In force" id="policy-force" aside={policies.is_builtin ? <span class="state">built in</span> : null}>
-            <dl class="facts">
-                <div><dt>Source</dt><dd><code class="wrap">{policies.source}</code></dd></div>
-                {policies.changed && <div><dt>Changed</dt><dd>{dateTime(policies.changed)} <span class="faint"><Age time={policies.changed} /></span></dd></div>}
-                {policies.by && <div><dt>By</dt><dd>{policies.by}</dd></div>}
-                <div><dt>Digest</dt><dd class="digest"><code title={policies.sha256}>{policies.sha256}</code> <Copy text={policies.sha256} label="digest" /></dd></div>
-            </dl>
-            <div class="sub">
-                <h3>Limits from the start of a run on</h3>
-                <Limits limits={policies.limits} />
-            </div>
-        </Panel>
-    );
+  return (
+    <Panel
+      title="In force"
+      id="policy-force"
+      aside={policies.is_builtin ? <span class="state">built in</span> : null}
+    >
+      <dl class="facts">
+        <div>
+          <dt>Source</dt>
+          <dd>
+            <code class="wrap">{policies.source}</code>
+          </dd>
+        </div>
+        {policies.changed && (
+          <div>
+            <dt>Changed</dt>
+            <dd>
+              {dateTime(policies.changed)}{" "}
+              <span class="faint">
+                <Age time={policies.changed} />
+              </span>
+            </dd>
+          </div>
+        )}
+        {policies.by && (
+          <div>
+            <dt>By</dt>
+            <dd>{policies.by}</dd>
+          </div>
+        )}
+        <div>
+          <dt>Digest</dt>
+          <dd class="digest">
+            <code title={policies.sha256}>{policies.sha256}</code>{" "}
+            <Copy text={policies.sha256} label="digest" />
+          </dd>
+        </div>
+      </dl>
+      <div class="sub">
+        <h3>Limits from the start of a run on</h3>
+        <Limits limits={policies.limits} />
+      </div>
+    </Panel>
+  );
 }
 
 const EXAMPLE = `// What nothing permits is denied: so permit everything first.
@@ -61,172 +108,282 @@ unless { context.iteration < 50 };
 `;
 
 function NoneYet({ onBegin }) {
-    return (
-        <Notice tone="grey" icon="shield">
-            <p><strong>No policies of your own yet.</strong> Each run is held only by the limits in its options.</p>
-            {onBegin && <p><Button onClick={onBegin}>Begin with an example</Button></p>}
-        </Notice>
-    );
+  return (
+    <Notice tone="grey" icon="shield">
+      <p>
+        <strong>No policies of your own yet.</strong> Each run is held only by the limits in its
+        options.
+      </p>
+      {onBegin && (
+        <p>
+          <Button onClick={onBegin}>Begin with an example</Button>
+        </p>
+      )}
+    </Notice>
+  );
 }
 
 function Findings({ check, onReveal }) {
-    const { isChecking, findings, isValid, problem } = check;
-    return (
-        <div class="findings" id="findings" role="status" data-valid={isValid ? "true" : "false"}>
-            {problem ? (
-                <p class="toned tone-red">Could not be checked: {problem.message}</p>
-            ) : isChecking ? (
-                <p class="faint">Checking…</p>
-            ) : findings.length === 0 ? (
-                <p class="toned tone-green"><Icon name="check" size={13} /> No findings</p>
-            ) : (
-                <ul>
-                    {findings.map((finding, at) => (
-                        <li key={at} class={`tone-${finding.severity === "error" ? "red" : "amber"}`}>
-                            <button type="button" onClick={() => finding.line && onReveal(finding.line, finding.column)}>
-                                <Icon name={finding.severity === "error" ? "cross" : "alert"} size={13} />
-                                <span class="finding-place">{finding.line ? `${finding.line}:${finding.column || 1}` : "file"}</span>
-                                <span>{finding.message}{finding.hint && <small> {finding.hint}</small>}</span>
-                            </button>
-                        </li>
-                    ))}
-                </ul>
-            )}
-        </div>
-    );
+  const { isChecking, findings, isValid, problem } = check;
+  return (
+    <div class="findings" id="findings" role="status" data-valid={isValid ? "true" : "false"}>
+      {problem ? (
+        <p class="toned tone-red">Could not be checked: {problem.message}</p>
+      ) : isChecking ? (
+        <p class="faint">Checking…</p>
+      ) : findings.length === 0 ? (
+        <p class="toned tone-green">
+          <Icon name="check" size={13} /> No findings
+        </p>
+      ) : (
+        <ul>
+          {findings.map((finding, at) => (
+            <li key={at} class={`tone-${finding.severity === "error" ? "red" : "amber"}`}>
+              <button
+                type="button"
+                onClick={() => finding.line && onReveal(finding.line, finding.column)}
+              >
+                <Icon name={finding.severity === "error" ? "cross" : "alert"} size={13} />
+                <span class="finding-place">
+                  {finding.line ? `${finding.line}:${finding.column || 1}` : "file"}
+                </span>
+                <span>
+                  {finding.message}
+                  {finding.hint && <small> {finding.hint}</small>}
+                </span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
 }
 
 /** The check follows the text when it has been quiet for a moment. */
 function useCheck(text, isOn) {
-    const [state, setState] = useState({ of: null, isChecking: false, isValid: true, findings: [], problem: null });
-    const late = useDebounced(text, CHECK_MS);
-    useEffect(() => {
-        if (!isOn) {
-            setState({ of: null, isChecking: false, isValid: true, findings: [], problem: null });
-            return undefined;
-        }
-        let isOld = false;
-        setState((old) => ({ ...old, isChecking: true, problem: null }));
-        post("/v1/policies/check", { text: late }).then(
-            (answer) => isOld || setState({ of: late, isChecking: false, isValid: answer.is_valid, findings: answer.findings ?? [], limits: answer.limits, problem: null }),
-            (problem) => isOld || setState({ of: late, isChecking: false, isValid: false, findings: [], problem }),
-        );
-        return () => {
-            isOld = true;
-        };
-    }, [late, isOn]);
-    return { ...state, isChecking: isOn && (state.isChecking || state.of !== text) };
+  const [state, setState] = useState({
+    of: null,
+    isChecking: false,
+    isValid: true,
+    findings: [],
+    problem: null,
+  });
+  const late = useDebounced(text, CHECK_MS);
+  useEffect(() => {
+    if (!isOn) {
+      setState({ of: null, isChecking: false, isValid: true, findings: [], problem: null });
+      return undefined;
+    }
+    let isOld = false;
+    setState((old) => ({ ...old, isChecking: true, problem: null }));
+    post("/v1/policies/check", { text: late }).then(
+      (answer) =>
+        isOld ||
+        setState({
+          of: late,
+          isChecking: false,
+          isValid: answer.is_valid,
+          findings: answer.findings ?? [],
+          limits: answer.limits,
+          problem: null,
+        }),
+      (problem) =>
+        isOld || setState({ of: late, isChecking: false, isValid: false, findings: [], problem }),
+    );
+    return () => {
+      isOld = true;
+    };
+  }, [late, isOn]);
+  return { ...state, isChecking: isOn && (state.isChecking || state.of !== text) };
 }
 
 function SaveDialog({ base, text, check, onClose, onSaved, onConflict }) {
-    const save = async () => {
-        try {
-            const saved = await put("/v1/policies", { text, if_sha256: base.sha256 }, { headers: { "If-Match": `"${base.sha256}"` } });
-            onSaved(saved);
-        } catch (problem) {
-            if (problem.status !== 409 && problem.status !== 412) throw problem;
-            onConflict();
-        }
-    };
-    const warnings = check.findings.filter(({ severity }) => severity !== "error").length;
-    return (
-        <Dialog title="Put these policies in force?" submit="Put in force" onClose={onClose} onSubmit={save} isWide>
-            <p>They count at the next step of every running loop.{warnings ? ` The check has ${plural(warnings, "warning")}.` : ""}</p>
-            <Diff before={base.text ?? ""} after={text} label="Changes" />
-            <h3>Limits then</h3>
-            <Limits limits={check.limits} />
-        </Dialog>
-    );
+  const save = async () => {
+    try {
+      const saved = await put(
+        "/v1/policies",
+        { text, if_sha256: base.sha256 },
+        { headers: { "If-Match": `"${base.sha256}"` } },
+      );
+      onSaved(saved);
+    } catch (problem) {
+      if (problem.status !== 409 && problem.status !== 412) throw problem;
+      onConflict();
+    }
+  };
+  const warnings = check.findings.filter(({ severity }) => severity !== "error").length;
+  return (
+    <Dialog
+      title="Put these policies in force?"
+      submit="Put in force"
+      onClose={onClose}
+      onSubmit={save}
+      isWide
+    >
+      <p>
+        They count at the next step of every running loop.
+        {warnings ? ` The check has ${plural(warnings, "warning")}.` : ""}
+      </p>
+      <Diff before={base.text ?? ""} after={text} label="Changes" />
+      <h3>Limits then</h3>
+      <Limits limits={check.limits} />
+    </Dialog>
+  );
 }
 
 function ConflictDialog({ base, text, onClose, onTheirs, onMine }) {
-    const [theirs, setTheirs] = useState(null);
-    useEffect(() => {
-        get("/v1/policies").then(setTheirs, () => {});
-    }, []);
-    return (
-        <Dialog title="Somebody else changed the policies" onClose={onClose} isWide>
-            {theirs ? (
-                <>
-                    <p>{theirs.by ?? "Somebody"} put others in force since you began. Nothing of yours was saved. This is what they changed:</p>
-                    <Diff before={base.text ?? ""} after={theirs.text ?? ""} label="Their changes" />
-                    <div class="dialog-choices">
-                        <Button onClick={() => { onTheirs(theirs); onClose(); }}>Drop mine, take theirs</Button>
-                        <Button onClick={() => { onMine(theirs, text); onClose(); }}>Keep my text, compare with theirs</Button>
-                    </div>
-                </>
-            ) : (
-                <p class="faint">Loading theirs…</p>
-            )}
-        </Dialog>
-    );
+  const [theirs, setTheirs] = useState(null);
+  useEffect(() => {
+    get("/v1/policies").then(setTheirs, () => {});
+  }, []);
+  return (
+    <Dialog title="Somebody else changed the policies" onClose={onClose} isWide>
+      {theirs ? (
+        <>
+          <p>
+            {theirs.by ?? "Somebody"} put others in force since you began. Nothing of yours was
+            saved. This is what they changed:
+          </p>
+          <Diff before={base.text ?? ""} after={theirs.text ?? ""} label="Their changes" />
+          <div class="dialog-choices">
+            <Button
+              onClick={() => {
+                onTheirs(theirs);
+                onClose();
+              }}
+            >
+              Drop mine, take theirs
+            </Button>
+            <Button
+              onClick={() => {
+                onMine(theirs, text);
+                onClose();
+              }}
+            >
+              Keep my text, compare with theirs
+            </Button>
+          </div>
+        </>
+      ) : (
+        <p class="faint">Loading theirs…</p>
+      )}
+    </Dialog>
+  );
 }
 
 function Body({ loaded, history, reload }) {
-    const [base, setBase] = useState(loaded);
-    const [text, setText] = useState(loaded.text ?? "");
-    const [dialog, setDialog] = useState(null);
-    const reveal = useRef(null);
-    const why = lacks("administer");
-    const isChanged = text !== (base.text ?? "");
-    const check = useCheck(text, isChanged);
-    const findings = isChanged ? check.findings : (base.findings ?? []);
-    const isOutdated = loaded.sha256 !== base.sha256;
-    const take = (policies) => {
-        setBase(policies);
-        setText(policies.text ?? "");
-    };
-    useEffect(() => {
-        if (isOutdated && !isChanged) take(loaded);
-    }, [loaded.sha256]);
-    const saved = (policies) => {
-        take(policies);
-        toast("The policies are in force");
-        reload();
-    };
-    const blocked = why ?? (!isChanged ? "Nothing is changed" : check.isChecking ? "It is being checked" : check.isValid ? null : "The check found errors");
-    const shown = isChanged ? check : { isChecking: false, isValid: true, findings, problem: null };
-    return (
-        <div class="split split-wide">
-            <Panel
-                title="Policies"
-                id="policy-text"
-                className="policy-text"
-                aside={
-                    <span class="panel-tools">
-                        {isChanged && <Button onClick={() => setText(base.text ?? "")}>Undo all</Button>}
-                        <Button icon="save" tone="primary" why={blocked} onClick={() => setDialog("save")}>Save…</Button>
-                    </span>
-                }
-            >
-                {why && <Notice tone="grey" icon="key">{why}.</Notice>}
-                {!base.text && !isChanged && <NoneYet onBegin={why ? null : () => setText(EXAMPLE)} />}
-                {isOutdated && isChanged && <Notice>Other policies were put in force while you edit. You will see theirs before yours are saved.</Notice>}
-                <Editor text={text} onText={setText} findings={findings} isReadOnly={Boolean(why)} why={why} reveal={reveal} />
-                {(text || isChanged) && <Findings check={shown} onReveal={(line, column) => reveal.current(line, column)} />}
-            </Panel>
-            <div class="column">
-                <InForce policies={base} />
-                <PolicyHistory history={history} current={base.text ?? ""} onTake={why ? null : setText} />
-            </div>
-            {dialog === "save" && <SaveDialog base={base} text={text} check={check} onClose={() => setDialog((now) => (now === "save" ? null : now))} onSaved={saved} onConflict={() => setDialog("conflict")} />}
-            {dialog === "conflict" && <ConflictDialog base={base} text={text} onClose={() => setDialog(null)} onTheirs={take} onMine={(theirs) => setBase(theirs)} />}
-        </div>
-    );
+  const [base, setBase] = useState(loaded);
+  const [text, setText] = useState(loaded.text ?? "");
+  const [dialog, setDialog] = useState(null);
+  const reveal = useRef(null);
+  const why = lacks("administer");
+  const isChanged = text !== (base.text ?? "");
+  const check = useCheck(text, isChanged);
+  const findings = isChanged ? check.findings : (base.findings ?? []);
+  const isOutdated = loaded.sha256 !== base.sha256;
+  const take = (policies) => {
+    setBase(policies);
+    setText(policies.text ?? "");
+  };
+  useEffect(() => {
+    if (isOutdated && !isChanged) take(loaded);
+  }, [loaded.sha256]);
+  const saved = (policies) => {
+    take(policies);
+    toast("The policies are in force");
+    reload();
+  };
+  const blocked =
+    why ??
+    (!isChanged
+      ? "Nothing is changed"
+      : check.isChecking
+        ? "It is being checked"
+        : check.isValid
+          ? null
+          : "The check found errors");
+  const shown = isChanged ? check : { isChecking: false, isValid: true, findings, problem: null };
+  return (
+    <div class="split split-wide">
+      <Panel
+        title="Policies"
+        id="policy-text"
+        className="policy-text"
+        aside={
+          <span class="panel-tools">
+            {isChanged && <Button onClick={() => setText(base.text ?? "")}>Undo all</Button>}
+            <Button icon="save" tone="primary" why={blocked} onClick={() => setDialog("save")}>
+              Save…
+            </Button>
+          </span>
+        }
+      >
+        {why && (
+          <Notice tone="grey" icon="key">
+            {why}.
+          </Notice>
+        )}
+        {!base.text && !isChanged && <NoneYet onBegin={why ? null : () => setText(EXAMPLE)} />}
+        {isOutdated && isChanged && (
+          <Notice>
+            Other policies were put in force while you edit. You will see theirs before yours are
+            saved.
+          </Notice>
+        )}
+        <Editor
+          text={text}
+          onText={setText}
+          findings={findings}
+          isReadOnly={Boolean(why)}
+          why={why}
+          reveal={reveal}
+        />
+        {(text || isChanged) && (
+          <Findings check={shown} onReveal={(line, column) => reveal.current(line, column)} />
+        )}
+      </Panel>
+      <div class="column">
+        <InForce policies={base} />
+        <PolicyHistory history={history} current={base.text ?? ""} onTake={why ? null : setText} />
+      </div>
+      {dialog === "save" && (
+        <SaveDialog
+          base={base}
+          text={text}
+          check={check}
+          onClose={() => setDialog((now) => (now === "save" ? null : now))}
+          onSaved={saved}
+          onConflict={() => setDialog("conflict")}
+        />
+      )}
+      {dialog === "conflict" && (
+        <ConflictDialog
+          base={base}
+          text={text}
+          onClose={() => setDialog(null)}
+          onTheirs={take}
+          onMine={(theirs) => setBase(theirs)}
+        />
+      )}
+    </div>
+  );
 }
 
 export function Policies() {
-    useTitle("Policies");
-    const policies = useApi("/v1/policies");
-    const history = useApi("/v1/policies/history?limit=50");
-    const reload = () => {
-        policies.reload();
-        history.reload();
-    };
-    return (
-        <div class="page">
-            <PageHead title="Policies" sub="Cedar; asked before every step of every run" />
-            <Loaded of={policies} rows={10}>{(data) => <Body loaded={data} history={history} reload={reload} />}</Loaded>
-        </div>
-    );
+  useTitle("Policies");
+  const policies = useApi("/v1/policies");
+  const history = useApi("/v1/policies/history?limit=50");
+  const reload = () => {
+    policies.reload();
+    history.reload();
+  };
+  return (
+    <div class="page">
+      <PageHead title="Policies" sub="Cedar; asked before every step of every run" />
+      <Loaded of={policies} rows={10}>
+        {(data) => <Body loaded={data} history={history} reload={reload} />}
+      </Loaded>
+    </div>
+  );
 }

@@ -21,132 +21,174 @@ import { Failure, Skeleton } from "../ui/states.jsx";
 import { say } from "../ui/toast.jsx";
 
 const TABS = [
-    ["", "Overview"],
-    ["timeline", "Timeline"],
-    ["conversation", "Conversation"],
-    ["checkpoints", "Checkpoints"],
-    ["details", "Details"],
+  ["", "Overview"],
+  ["timeline", "Timeline"],
+  ["conversation", "Conversation"],
+  ["checkpoints", "Checkpoints"],
+  ["details", "Details"],
 ];
 
 /** Events after which the run itself is asked for again: the server alone knows its limits. */
-const TELLING = /^(iteration\.(started|finished)|verification\.finished|run\.|policy\.|limit\.|gate\.|checkpoint\.)/;
+const TELLING =
+  /^(iteration\.(started|finished)|verification\.finished|run\.|policy\.|limit\.|gate\.|checkpoint\.)/;
 const RELOAD_MS = 350;
 
 function announce(events) {
-    const last = events.findLast((event) => event.type === "verification.finished" || event.type === "run.finished" || event.type === "iteration.finished");
-    if (!last) return;
-    const { data } = last;
-    if (last.type === "run.finished") say(`The run has ended: ${statusOf(data.status).label}`);
-    else if (last.type === "verification.finished") say(`Iteration ${data.iteration}: ${data.met} of ${data.total} conditions met`);
-    else say(`Iteration ${data.iteration} finished`);
+  const last = events.findLast(
+    (event) =>
+      event.type === "verification.finished" ||
+      event.type === "run.finished" ||
+      event.type === "iteration.finished",
+  );
+  if (!last) return;
+  const { data } = last;
+  if (last.type === "run.finished") say(`The run has ended: ${statusOf(data.status).label}`);
+  else if (last.type === "verification.finished")
+    say(`Iteration ${data.iteration}: ${data.met} of ${data.total} conditions met`);
+  else say(`Iteration ${data.iteration} finished`);
 }
 
 /** The run and its events; asks again soon after something told, not for each event. */
 function useRun(id) {
-    const detail = useApi(`/v1/runs/${encodeURIComponent(id)}`);
-    const runId = detail.data?.run_id;
-    const feed = useMemo(() => (runId ? new RunFeed(runId) : null), [runId]);
-    const timer = useRef(null);
-    const reload = useRef(detail.reload);
-    reload.current = detail.reload;
-    useEffect(() => {
-        if (!feed) return undefined;
-        feed.onEvents = (events) => {
-            announce(events);
-            if (events.some(({ type }) => TELLING.test(type))) {
-                timer.current ??= setTimeout(() => {
-                    timer.current = null;
-                    reload.current();
-                }, RELOAD_MS);
-            }
-        };
-        feed.onReopen = () => reload.current();
-        feed.start();
-        return () => {
-            feed.close();
-            clearTimeout(timer.current);
-            timer.current = null;
-        };
-    }, [feed]);
-    return { detail, feed };
+  const detail = useApi(`/v1/runs/${encodeURIComponent(id)}`);
+  const runId = detail.data?.run_id;
+  const feed = useMemo(() => (runId ? new RunFeed(runId) : null), [runId]);
+  const timer = useRef(null);
+  const reload = useRef(detail.reload);
+  reload.current = detail.reload;
+  useEffect(() => {
+    if (!feed) return undefined;
+    feed.onEvents = (events) => {
+      announce(events);
+      if (events.some(({ type }) => TELLING.test(type))) {
+        timer.current ??= setTimeout(() => {
+          timer.current = null;
+          reload.current();
+        }, RELOAD_MS);
+      }
+    };
+    feed.onReopen = () => reload.current();
+    feed.start();
+    return () => {
+      feed.close();
+      clearTimeout(timer.current);
+      timer.current = null;
+    };
+  }, [feed]);
+  return { detail, feed };
 }
 
 function Facts({ run, log }) {
-    const tokens = log.isWhole ? Math.max(run.tokens, log.tokens) : run.tokens;
-    const cost = log.isWhole ? Math.max(run.cost, log.cost) : run.cost;
-    return (
-        <div class="run-facts">
-            <Status name={run.status} />
-            <span><code>{shortId(run.run_id)}</code><Copy text={run.run_id} label="run id" /></span>
-            <span>{short(tokens)} tokens</span>
-            <span>{money(cost)}</span>
-            <span>started <Age time={run.created} /> ago</span>
-            {run.active_ns ? <span>{spanOfNs(run.active_ns)} active</span> : null}
-            {run.model && <span>{run.model}</span>}
-        </div>
-    );
+  const tokens = log.isWhole ? Math.max(run.tokens, log.tokens) : run.tokens;
+  const cost = log.isWhole ? Math.max(run.cost, log.cost) : run.cost;
+  return (
+    <div class="run-facts">
+      <Status name={run.status} />
+      <span>
+        <code>{shortId(run.run_id)}</code>
+        <Copy text={run.run_id} label="run id" />
+      </span>
+      <span>{short(tokens)} tokens</span>
+      <span>{money(cost)}</span>
+      <span>
+        started <Age time={run.created} /> ago
+      </span>
+      {run.active_ns ? <span>{spanOfNs(run.active_ns)} active</span> : null}
+      {run.model && <span>{run.model}</span>}
+    </div>
+  );
 }
 
 /** What the events already say and the answer of the API does not yet. */
 function ahead(run, log) {
-    const begun = log.latest["iteration.started"]?.data.iteration ?? 0;
-    const finished = log.latest["run.finished"];
-    const isEnded = finished && finished.seq > (run.last_seq ?? 0) && finished.seq === log.lastSeq;
-    return { run: isEnded ? { ...run, status: finished.data.status, ended: finished.time } : run, iteration: Math.max(run.iteration, begun) };
+  const begun = log.latest["iteration.started"]?.data.iteration ?? 0;
+  const finished = log.latest["run.finished"];
+  const isEnded = finished && finished.seq > (run.last_seq ?? 0) && finished.seq === log.lastSeq;
+  return {
+    run: isEnded ? { ...run, status: finished.data.status, ended: finished.time } : run,
+    iteration: Math.max(run.iteration, begun),
+  };
 }
 
 function Tab({ tab, rest, run, feed, version }) {
-    const { log } = feed;
-    if (tab === "timeline") return <Timeline feed={feed} version={version} />;
-    if (tab === "conversation") return <Conversation feed={feed} version={version} />;
-    if (tab === "checkpoints") return <Checkpoints run={run} rest={rest} latest={log.latest["checkpoint.saved"]?.data.number ?? run.checkpoint ?? 0} />;
-    if (tab === "details") return <Details run={run} />;
-    return <Overview run={run} log={log} version={version} />;
+  const { log } = feed;
+  if (tab === "timeline") return <Timeline feed={feed} version={version} />;
+  if (tab === "conversation") return <Conversation feed={feed} version={version} />;
+  if (tab === "checkpoints")
+    return (
+      <Checkpoints
+        run={run}
+        rest={rest}
+        latest={log.latest["checkpoint.saved"]?.data.number ?? run.checkpoint ?? 0}
+      />
+    );
+  if (tab === "details") return <Details run={run} />;
+  return <Overview run={run} log={log} version={version} />;
 }
 
 function Loaded({ detail, feed, tab, rest }) {
-    const version = useSignal(feed.log.changed);
-    const { run, iteration } = ahead(detail.data, feed.log);
-    useTitle(`${run.agent_id} ${shortId(run.run_id)}`);
-    const back = <a class="back" href="#/runs" aria-label="To the runs"><Icon name="back" /></a>;
-    return (
-        <>
-            <PageHead title={run.agent_id} before={back} sub={<Facts run={run} log={feed.log} />}>
-                <RunActions run={run} onDone={detail.reload} />
-            </PageHead>
-            <nav class="tabs" aria-label="Parts of the run">
-                {TABS.map(([key, name], at) => (
-                    <a key={key} href={href("runs", run.run_id, ...(key ? [key] : []))} aria-current={tab === key ? "page" : undefined} title={`Key ${at + 1}`}>{name}</a>
-                ))}
-            </nav>
-            {(tab === "" || tab === "timeline") && <Outcome run={run} />}
-            {tab === "" && <Progress run={run} iteration={iteration} />}
-            <Tab tab={tab} rest={rest} run={run} feed={feed} version={version} />
-        </>
-    );
+  const version = useSignal(feed.log.changed);
+  const { run, iteration } = ahead(detail.data, feed.log);
+  useTitle(`${run.agent_id} ${shortId(run.run_id)}`);
+  const back = (
+    <a class="back" href="#/runs" aria-label="To the runs">
+      <Icon name="back" />
+    </a>
+  );
+  return (
+    <>
+      <PageHead title={run.agent_id} before={back} sub={<Facts run={run} log={feed.log} />}>
+        <RunActions run={run} onDone={detail.reload} />
+      </PageHead>
+      <nav class="tabs" aria-label="Parts of the run">
+        {TABS.map(([key, name], at) => (
+          <a
+            key={key}
+            href={href("runs", run.run_id, ...(key ? [key] : []))}
+            aria-current={tab === key ? "page" : undefined}
+            title={`Key ${at + 1}`}
+          >
+            {name}
+          </a>
+        ))}
+      </nav>
+      {(tab === "" || tab === "timeline") && <Outcome run={run} />}
+      {tab === "" && <Progress run={run} iteration={iteration} />}
+      <Tab tab={tab} rest={rest} run={run} feed={feed} version={version} />
+    </>
+  );
 }
 
 export function Run({ id, rest }) {
-    const { detail, feed } = useRun(id);
-    const tab = TABS.some(([key]) => key === rest[0]) ? rest[0] : "";
-    const keys = Object.fromEntries(TABS.map(([key], at) => [String(at + 1), () => go("runs", id, ...(key ? [key] : []))]));
-    useKeys({ ...keys, u: () => go("runs") });
-    const isFill = tab === "timeline" || tab === "conversation";
-    return (
-        <div class={`page ${isFill ? "page-fill" : ""}`}>
-            {detail.data && feed ? (
-                <Loaded detail={detail} feed={feed} tab={tab} rest={rest.slice(1)} />
-            ) : detail.problem ? (
-                <>
-                    <PageHead title="Run" before={<a class="back" href="#/runs" aria-label="To the runs"><Icon name="back" /></a>} />
-                    <Failure problem={detail.problem} onRetry={detail.reload} />
-                </>
-            ) : (
-                <>
-                    <PageHead title="Run" />
-                    <Skeleton rows={8} kind="card" />
-                </>
-            )}
-        </div>
-    );
+  const { detail, feed } = useRun(id);
+  const tab = TABS.some(([key]) => key === rest[0]) ? rest[0] : "";
+  const keys = Object.fromEntries(
+    TABS.map(([key], at) => [String(at + 1), () => go("runs", id, ...(key ? [key] : []))]),
+  );
+  useKeys({ ...keys, u: () => go("runs") });
+  const isFill = tab === "timeline" || tab === "conversation";
+  return (
+    <div class={`page ${isFill ? "page-fill" : ""}`}>
+      {detail.data && feed ? (
+        <Loaded detail={detail} feed={feed} tab={tab} rest={rest.slice(1)} />
+      ) : detail.problem ? (
+        <>
+          <PageHead
+            title="Run"
+            before={
+              <a class="back" href="#/runs" aria-label="To the runs">
+                <Icon name="back" />
+              </a>
+            }
+          />
+          <Failure problem={detail.problem} onRetry={detail.reload} />
+        </>
+      ) : (
+        <>
+          <PageHead title="Run" />
+          <Skeleton rows={8} kind="card" />
+        </>
+      )}
+    </div>
+  );
 }

@@ -17,108 +17,142 @@ import { Empty, Failure, Skeleton } from "../ui/states.jsx";
 const PAGE = 100;
 
 function Measure({ warning }) {
-    const { limit_name: name, limit, value, remaining } = warning;
-    if (!name || limit === undefined || limit === null) return <span class="faint">–</span>;
-    return (
-        <span class="warn-measure">
-            <span>
-                {LIMIT_NAMES[name] ?? name} {ofLimit(name, value)} of {ofLimit(name, limit)}
-                {remaining !== undefined && <span class="faint"> · {ofLimit(name, remaining)} left</span>}
-            </span>
-            <Bar percent={warning.percent ?? (value / limit) * 100} mark={80} label={`${percent(warning.percent)} of ${name}`} />
-        </span>
-    );
+  const { limit_name: name, limit, value, remaining } = warning;
+  if (!name || limit === undefined || limit === null) return <span class="faint">–</span>;
+  return (
+    <span class="warn-measure">
+      <span>
+        {LIMIT_NAMES[name] ?? name} {ofLimit(name, value)} of {ofLimit(name, limit)}
+        {remaining !== undefined && <span class="faint"> · {ofLimit(name, remaining)} left</span>}
+      </span>
+      <Bar
+        percent={warning.percent ?? (value / limit) * 100}
+        mark={80}
+        label={`${percent(warning.percent)} of ${name}`}
+      />
+    </span>
+  );
 }
 
 export function WarningRow({ warning, hasRun = true }) {
-    const { label, tone } = WARNING_KINDS[warning.kind] ?? { label: warning.kind, tone: "grey" };
-    return (
-        <li class="warn">
-            <span class={`tag tone-${tone}`}>{label}</span>
-            <div class="warn-text">
-                <p>{warning.message}</p>
-                <p class="faint">
-                    {hasRun && warning.run_id && (
-                        <>
-                            <a href={href("runs", warning.run_id)}>{warning.agent_id}</a> <code>{shortId(warning.run_id)}</code> ·{" "}
-                        </>
-                    )}
-                    {warning.iteration ? `iteration ${count(warning.iteration)} · ` : ""}
-                    <time dateTime={warning.time}>{dateTime(warning.time)}</time>
-                </p>
-            </div>
-            <Measure warning={warning} />
-            <span class="warn-age"><Age time={warning.time} /></span>
-        </li>
-    );
+  const { label, tone } = WARNING_KINDS[warning.kind] ?? { label: warning.kind, tone: "grey" };
+  return (
+    <li class="warn">
+      <span class={`tag tone-${tone}`}>{label}</span>
+      <div class="warn-text">
+        <p>{warning.message}</p>
+        <p class="faint">
+          {hasRun && warning.run_id && (
+            <>
+              <a href={href("runs", warning.run_id)}>{warning.agent_id}</a>{" "}
+              <code>{shortId(warning.run_id)}</code> ·{" "}
+            </>
+          )}
+          {warning.iteration ? `iteration ${count(warning.iteration)} · ` : ""}
+          <time dateTime={warning.time}>{dateTime(warning.time)}</time>
+        </p>
+      </div>
+      <Measure warning={warning} />
+      <span class="warn-age">
+        <Age time={warning.time} />
+      </span>
+    </li>
+  );
 }
 
 function useWarnings(filter) {
-    const path = `/v1/warnings${query({ ...filter, limit: PAGE })}`;
-    const first = useApi(path);
-    const [more, setMore] = useState({ of: path, list: [], next: undefined, isLoading: false });
-    const fresh = useSignal(warnings).fresh;
-    useEffect(() => listen({ open: (isFirst) => isFirst || first.reload() }), [path]);
-    const mine = more.of === path ? more : { of: path, list: [], next: undefined, isLoading: false };
-    const next = mine.next === undefined ? first.data?.next : mine.next;
-    const older = async () => {
-        setMore({ ...mine, isLoading: true });
-        try {
-            const page = await get(`/v1/warnings${query({ ...filter, limit: PAGE, before: next })}`);
-            setMore({ of: path, list: [...mine.list, ...page.warnings], next: page.next, isLoading: false });
-        } catch {
-            setMore({ ...mine, isLoading: false });
-        }
-    };
-    const fits = (warning) => (!filter.kind || warning.kind === filter.kind) && (!filter.agent || warning.agent_id === filter.agent);
-    const known = [...(first.data?.warnings ?? []), ...mine.list];
-    const ids = new Set(known.map(({ id }) => id));
-    const list = [...fresh.filter((warning) => fits(warning) && !ids.has(warning.id)), ...known];
-    return { ...first, list, next, older, isOlderLoading: mine.isLoading };
+  const path = `/v1/warnings${query({ ...filter, limit: PAGE })}`;
+  const first = useApi(path);
+  const [more, setMore] = useState({ of: path, list: [], next: undefined, isLoading: false });
+  const fresh = useSignal(warnings).fresh;
+  useEffect(() => listen({ open: (isFirst) => isFirst || first.reload() }), [path]);
+  const mine = more.of === path ? more : { of: path, list: [], next: undefined, isLoading: false };
+  const next = mine.next === undefined ? first.data?.next : mine.next;
+  const older = async () => {
+    setMore({ ...mine, isLoading: true });
+    try {
+      const page = await get(`/v1/warnings${query({ ...filter, limit: PAGE, before: next })}`);
+      setMore({
+        of: path,
+        list: [...mine.list, ...page.warnings],
+        next: page.next,
+        isLoading: false,
+      });
+    } catch {
+      setMore({ ...mine, isLoading: false });
+    }
+  };
+  const fits = (warning) =>
+    (!filter.kind || warning.kind === filter.kind) &&
+    (!filter.agent || warning.agent_id === filter.agent);
+  const known = [...(first.data?.warnings ?? []), ...mine.list];
+  const ids = new Set(known.map(({ id }) => id));
+  const list = [...fresh.filter((warning) => fits(warning) && !ids.has(warning.id)), ...known];
+  return { ...first, list, next, older, isOlderLoading: mine.isLoading };
 }
 
 export function Warnings() {
-    useTitle("Warnings");
-    const { params } = useSignal(route);
-    const [agent, setAgent] = useState(params.agent ?? "");
-    const late = useDebounced(agent.trim(), 250);
-    const kind = params.kind ?? "";
-    const state = useWarnings({ kind, agent: late });
-    const { unseen } = useSignal(warnings);
-    useEffect(() => markSeen(), [unseen]);
-    useEffect(() => setParams({ kind, agent: late }), [late]);
-    const items = Object.entries(WARNING_KINDS).map(([key, { label, tone }]) => ({ key, name: label, tone }));
-    return (
-        <div class="page">
-            <PageHead title="Warnings" sub="Near limits, bad ends, stalls, storage" />
-            <div class="toolbar">
-                <Chips label="Kinds" items={items} chosen={kind ? [kind] : []} onChange={(chosen) => setParams({ kind: chosen.at(-1), agent: late })} />
-                <label class="search search-short">
-                    <Icon name="search" size={14} />
-                    <span class="sr">Agent</span>
-                    <input type="search" placeholder="Agent" value={agent} onInput={(event) => setAgent(event.currentTarget.value)} />
-                </label>
-            </div>
-            {state.data ? (
-                state.list.length ? (
-                    <ol class="warns">
-                        {state.list.map((warning) => <WarningRow key={warning.id} warning={warning} />)}
-                    </ol>
-                ) : (
-                    <Empty icon="bell" title={kind || late ? "No warning like this" : "No warnings"}>
-                        {kind || late ? "Other filters may find some." : "When a run comes near a limit, stalls or ends badly, it is told here and to the sinks that are set up."}
-                    </Empty>
-                )
-            ) : state.problem ? (
-                <Failure problem={state.problem} onRetry={state.reload} />
-            ) : (
-                <Skeleton rows={8} />
-            )}
-            {state.next && (
-                <div class="more">
-                    <Button onClick={state.older} isBusy={state.isOlderLoading}>Load more</Button>
-                </div>
-            )}
+  useTitle("Warnings");
+  const { params } = useSignal(route);
+  const [agent, setAgent] = useState(params.agent ?? "");
+  const late = useDebounced(agent.trim(), 250);
+  const kind = params.kind ?? "";
+  const state = useWarnings({ kind, agent: late });
+  const { unseen } = useSignal(warnings);
+  useEffect(() => markSeen(), [unseen]);
+  useEffect(() => setParams({ kind, agent: late }), [late]);
+  const items = Object.entries(WARNING_KINDS).map(([key, { label, tone }]) => ({
+    key,
+    name: label,
+    tone,
+  }));
+  return (
+    <div class="page">
+      <PageHead title="Warnings" sub="Near limits, bad ends, stalls, storage" />
+      <div class="toolbar">
+        <Chips
+          label="Kinds"
+          items={items}
+          chosen={kind ? [kind] : []}
+          onChange={(chosen) => setParams({ kind: chosen.at(-1), agent: late })}
+        />
+        <label class="search search-short">
+          <Icon name="search" size={14} />
+          <span class="sr">Agent</span>
+          <input
+            type="search"
+            placeholder="Agent"
+            value={agent}
+            onInput={(event) => setAgent(event.currentTarget.value)}
+          />
+        </label>
+      </div>
+      {state.data ? (
+        state.list.length ? (
+          <ol class="warns">
+            {state.list.map((warning) => (
+              <WarningRow key={warning.id} warning={warning} />
+            ))}
+          </ol>
+        ) : (
+          <Empty icon="bell" title={kind || late ? "No warning like this" : "No warnings"}>
+            {kind || late
+              ? "Other filters may find some."
+              : "When a run comes near a limit, stalls or ends badly, it is told here and to the sinks that are set up."}
+          </Empty>
+        )
+      ) : state.problem ? (
+        <Failure problem={state.problem} onRetry={state.reload} />
+      ) : (
+        <Skeleton rows={8} />
+      )}
+      {state.next && (
+        <div class="more">
+          <Button onClick={state.older} isBusy={state.isOlderLoading}>
+            Load more
+          </Button>
         </div>
-    );
+      )}
+    </div>
+  );
 }

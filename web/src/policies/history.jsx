@@ -8,54 +8,87 @@ import { Age, Button, Panel } from "../ui/parts.jsx";
 import { Loaded } from "../ui/states.jsx";
 
 function Change({ number, previous, current, onTake }) {
-    const change = useApi(`/v1/policies/history/${number}`);
-    const before = useApi(previous ? `/v1/policies/history/${previous}` : null);
-    const [against, setAgainst] = useState("before");
-    return (
-        <Loaded of={change} rows={3}>
-            {(data) => (
-                <div class="change">
-                    <div class="change-tools">
-                        <div class="segments" role="group" aria-label="Compare with">
-                            <button type="button" aria-pressed={against === "before" ? "true" : "false"} onClick={() => setAgainst("before")}>Before it</button>
-                            <button type="button" aria-pressed={against === "now" ? "true" : "false"} onClick={() => setAgainst("now")}>Now in force</button>
-                        </div>
-                        {onTake && <Button onClick={() => onTake(data.text)}>Take into the editor</Button>}
-                    </div>
-                    {against === "before" ? (
-                        <Diff before={previous ? (before.data?.text ?? data.text ?? "") : ""} after={data.text ?? ""} label={`Change ${number}`} />
-                    ) : (
-                        <Diff before={data.text ?? ""} after={current} label={`Change ${number} and now`} />
-                    )}
-                </div>
-            )}
-        </Loaded>
-    );
+  const change = useApi(`/v1/policies/history/${number}`);
+  const before = useApi(previous ? `/v1/policies/history/${previous}` : null);
+  const [against, setAgainst] = useState("before");
+  return (
+    <Loaded of={change} rows={3}>
+      {(data) => (
+        <div class="change">
+          <div class="change-tools">
+            <div class="segments" role="group" aria-label="Compare with">
+              <button
+                type="button"
+                aria-pressed={against === "before" ? "true" : "false"}
+                onClick={() => setAgainst("before")}
+              >
+                Before it
+              </button>
+              <button
+                type="button"
+                aria-pressed={against === "now" ? "true" : "false"}
+                onClick={() => setAgainst("now")}
+              >
+                Now in force
+              </button>
+            </div>
+            {onTake && <Button onClick={() => onTake(data.text)}>Take into the editor</Button>}
+          </div>
+          {against === "before" ? (
+            <Diff
+              before={previous ? (before.data?.text ?? data.text ?? "") : ""}
+              after={data.text ?? ""}
+              label={`Change ${number}`}
+            />
+          ) : (
+            <Diff before={data.text ?? ""} after={current} label={`Change ${number} and now`} />
+          )}
+        </div>
+      )}
+    </Loaded>
+  );
 }
 
 export function PolicyHistory({ history, current, onTake }) {
-    const [open, setOpen] = useState(null);
-    return (
-        <Panel title="History" id="policy-history">
-            <Loaded of={history} rows={3}>
-                {({ changes }) => (
-                    <ol class="changes">
-                        {changes.map(({ number, time, by, how, sha256 }, at) => (
-                            <li key={number}>
-                                <button type="button" class="change-head" aria-expanded={open === number ? "true" : "false"} onClick={() => setOpen(open === number ? null : number)}>
-                                    <span class="num faint">{number}</span>
-                                    <span class="change-text">
-                                        {by ?? "unknown"} <small>{how ?? ""} · <code>{sha256?.slice(0, 12)}</code></small>
-                                    </span>
-                                    <time dateTime={time} title={dateTime(time)} class="faint"><Age time={time} /></time>
-                                </button>
-                                {open === number && <Change number={number} previous={changes[at + 1]?.number} current={current} onTake={onTake} />}
-                            </li>
-                        ))}
-                        {changes.length === 0 && <li class="pad faint">The policies were never changed.</li>}
-                    </ol>
+  const [open, setOpen] = useState(null);
+  return (
+    <Panel title="History" id="policy-history">
+      <Loaded of={history} rows={3}>
+        {({ changes }) => (
+          <ol class="changes">
+            {changes.map(({ number, time, by, how, sha256 }, at) => (
+              <li key={number}>
+                <button
+                  type="button"
+                  class="change-head"
+                  aria-expanded={open === number ? "true" : "false"}
+                  onClick={() => setOpen(open === number ? null : number)}
+                >
+                  <span class="num faint">{number}</span>
+                  <span class="change-text">
+                    {by ?? "unknown"}{" "}
+                    <small>
+                      {how ?? ""} · <code>{sha256?.slice(0, 12)}</code>
+                    </small>
+                  </span>
+                  <time dateTime={time} title={dateTime(time)} class="faint">
+                    <Age time={time} />
+                  </time>
+                </button>
+                {open === number && (
+                  <Change
+                    number={number}
+                    previous={changes[at + 1]?.number}
+                    current={current}
+                    onTake={onTake}
+                  />
                 )}
-            </Loaded>
-        </Panel>
-    );
+              </li>
+            ))}
+            {changes.length === 0 && <li class="pad faint">The policies were never changed.</li>}
+          </ol>
+        )}
+      </Loaded>
+    </Panel>
+  );
 }

@@ -16,143 +16,300 @@ import { toast } from "../ui/toast.jsx";
 const PAGE = 100;
 
 function met(conditions) {
-    const values = Object.values(conditions ?? {});
-    return values.length ? `${values.filter((status) => status === "met").length}/${values.length}` : "–";
+  const values = Object.values(conditions ?? {});
+  return values.length
+    ? `${values.filter((status) => status === "met").length}/${values.length}`
+    : "–";
 }
 
 /** The history, newest first; it grows at the top when a checkpoint is saved. */
 function useHistory(runId, latest) {
-    const path = `/v1/runs/${runId}/checkpoints${query({ limit: PAGE })}`;
-    const first = useApi(path);
-    const [older, setOlder] = useState({ list: [], next: undefined });
-    useEffect(() => {
-        if (first.data && latest > (first.data.checkpoints[0]?.number ?? 0)) first.reload();
-    }, [latest]);
-    const numbers = new Set();
-    const list = [...(first.data?.checkpoints ?? []), ...older.list].filter(({ number }) => !numbers.has(number) && numbers.add(number));
-    const next = older.next === undefined ? first.data?.next : older.next;
-    const more = async () => {
-        const page = await get(`/v1/runs/${runId}/checkpoints${query({ limit: PAGE, before: next })}`);
-        setOlder({ list: [...older.list, ...page.checkpoints], next: page.next });
-    };
-    return { ...first, list, next, more };
+  const path = `/v1/runs/${runId}/checkpoints${query({ limit: PAGE })}`;
+  const first = useApi(path);
+  const [older, setOlder] = useState({ list: [], next: undefined });
+  useEffect(() => {
+    if (first.data && latest > (first.data.checkpoints[0]?.number ?? 0)) first.reload();
+  }, [latest]);
+  const numbers = new Set();
+  const list = [...(first.data?.checkpoints ?? []), ...older.list].filter(
+    ({ number }) => !numbers.has(number) && numbers.add(number),
+  );
+  const next = older.next === undefined ? first.data?.next : older.next;
+  const more = async () => {
+    const page = await get(`/v1/runs/${runId}/checkpoints${query({ limit: PAGE, before: next })}`);
+    setOlder({ list: [...older.list, ...page.checkpoints], next: page.next });
+  };
+  return { ...first, list, next, more };
 }
 
 function ForkDialog({ run, checkpoint, onClose }) {
-    const [limit, setLimit] = useState("");
-    const value = Number(limit);
-    const isReady = !limit || (Number.isInteger(value) && value > 0);
-    const submit = async () => {
-        const body = { start: true, ...(limit ? { limits: { max_iterations: value } } : {}) };
-        const made = await post(`/v1/runs/${run.run_id}/checkpoints/${checkpoint.number}/fork`, body);
-        toast(made.status === "queued" ? "The new run is queued" : "The new run has started");
-        go("runs", made.run_id);
-    };
-    return (
-        <Dialog title="Resume as a new run" submit="Start the new run" onClose={onClose} onSubmit={submit} isReady={isReady}>
-            <p>A new run begins at checkpoint {checkpoint.number}, iteration {checkpoint.iteration}, with its state and the options of this run. This run stays as it is.</p>
-            <label for="fork-limit">Iterations at most</label>
-            <input id="fork-limit" inputMode="numeric" autoComplete="off" placeholder={run.iteration_limit ? `${run.iteration_limit}, as before` : "no limit, as before"} value={limit} onInput={(event) => setLimit(event.currentTarget.value)} />
-        </Dialog>
-    );
+  const [limit, setLimit] = useState("");
+  const value = Number(limit);
+  const isReady = !limit || (Number.isInteger(value) && value > 0);
+  const submit = async () => {
+    const body = { start: true, ...(limit ? { limits: { max_iterations: value } } : {}) };
+    const made = await post(`/v1/runs/${run.run_id}/checkpoints/${checkpoint.number}/fork`, body);
+    toast(made.status === "queued" ? "The new run is queued" : "The new run has started");
+    go("runs", made.run_id);
+  };
+  return (
+    <Dialog
+      title="Resume as a new run"
+      submit="Start the new run"
+      onClose={onClose}
+      onSubmit={submit}
+      isReady={isReady}
+    >
+      <p>
+        A new run begins at checkpoint {checkpoint.number}, iteration {checkpoint.iteration}, with
+        its state and the options of this run. This run stays as it is.
+      </p>
+      <label for="fork-limit">Iterations at most</label>
+      <input
+        id="fork-limit"
+        inputMode="numeric"
+        autoComplete="off"
+        placeholder={
+          run.iteration_limit ? `${run.iteration_limit}, as before` : "no limit, as before"
+        }
+        value={limit}
+        onInput={(event) => setLimit(event.currentTarget.value)}
+      />
+    </Dialog>
+  );
 }
 
 function stateText(checkpoint) {
-    if (checkpoint.state !== null && checkpoint.state !== undefined) return pretty(checkpoint.state);
-    return checkpoint.state_base64 ? `(not text: base64)\n${checkpoint.state_base64}` : "";
+  if (checkpoint.state !== null && checkpoint.state !== undefined) return pretty(checkpoint.state);
+  return checkpoint.state_base64 ? `(not text: base64)\n${checkpoint.state_base64}` : "";
 }
 
 function Compared({ runId, checkpoint, previous }) {
-    const before = useApi(`/v1/runs/${runId}/checkpoints/${previous}`);
-    return (
-        <Loaded of={before} rows={3}>
-            {(old) => <Diff before={stateText(old)} after={stateText(checkpoint)} label={`Changes since checkpoint ${previous}`} />}
-        </Loaded>
-    );
+  const before = useApi(`/v1/runs/${runId}/checkpoints/${previous}`);
+  return (
+    <Loaded of={before} rows={3}>
+      {(old) => (
+        <Diff
+          before={stateText(old)}
+          after={stateText(checkpoint)}
+          label={`Changes since checkpoint ${previous}`}
+        />
+      )}
+    </Loaded>
+  );
 }
 
 function Whole({ run, checkpoint, previous }) {
-    const [view, setView] = useState("state");
-    const [isForking, setForking] = useState(false);
-    const state = stateText(checkpoint);
-    const views = [["state", "State"], ["diff", "Changes"], ["fold", "Loop"]].filter(([key]) => key !== "diff" || previous);
-    return (
-        <Panel
-            title={`Checkpoint ${checkpoint.number}`}
-            id="checkpoint"
-            className="checkpoint"
-            aside={<Button icon="fork" why={lacks("operate") ?? (checkpoint.is_intact ? null : "A damaged checkpoint cannot be used")} onClick={() => setForking(true)}>Resume as a new run</Button>}
+  const [view, setView] = useState("state");
+  const [isForking, setForking] = useState(false);
+  const state = stateText(checkpoint);
+  const views = [
+    ["state", "State"],
+    ["diff", "Changes"],
+    ["fold", "Loop"],
+  ].filter(([key]) => key !== "diff" || previous);
+  return (
+    <Panel
+      title={`Checkpoint ${checkpoint.number}`}
+      id="checkpoint"
+      className="checkpoint"
+      aside={
+        <Button
+          icon="fork"
+          why={
+            lacks("operate") ??
+            (checkpoint.is_intact ? null : "A damaged checkpoint cannot be used")
+          }
+          onClick={() => setForking(true)}
         >
-            {!checkpoint.is_intact && <Notice tone="red">This checkpoint is damaged: it does not match its digest. A resume uses the newest intact one.</Notice>}
-            <dl class="facts facts-wide">
-                <div><dt>Iteration</dt><dd>{count(checkpoint.iteration)}</dd></div>
-                <div><dt>Saved</dt><dd><time dateTime={checkpoint.time}>{dateTime(checkpoint.time)}</time> <span class="faint"><Age time={checkpoint.time} /></span></dd></div>
-                <div><dt>State</dt><dd>{bytes(checkpoint.state_bytes)}</dd></div>
-                <div><dt>Digest</dt><dd class="digest"><span class={`state tone-${checkpoint.is_intact ? "green" : "red"}`}>{checkpoint.is_intact ? "intact" : "damaged"}</span> <code title={checkpoint.sha256}>{checkpoint.sha256}</code> <Copy text={checkpoint.sha256} label="digest" /></dd></div>
-                <div>
-                    <dt>Conditions</dt>
-                    <dd>{Object.entries(checkpoint.conditions ?? {}).map(([name, status]) => (
-                        <span key={name} class={`state tone-${status === "met" ? "green" : "red"}`}><Icon name={status === "met" ? "check" : "cross"} size={11} /> {name} {status === "met" ? "met" : "not met"}</span>
-                    ))}{Object.keys(checkpoint.conditions ?? {}).length === 0 && <span class="faint">none evaluated</span>}</dd>
-                </div>
-            </dl>
-            {checkpoint.custom_data !== null && checkpoint.custom_data !== undefined && (
-                <div class="sub">
-                    <h3>Custom data</h3>
-                    <Code label="Custom data" text={JSON.stringify(checkpoint.custom_data, null, 2)} />
-                </div>
+          Resume as a new run
+        </Button>
+      }
+    >
+      {!checkpoint.is_intact && (
+        <Notice tone="red">
+          This checkpoint is damaged: it does not match its digest. A resume uses the newest intact
+          one.
+        </Notice>
+      )}
+      <dl class="facts facts-wide">
+        <div>
+          <dt>Iteration</dt>
+          <dd>{count(checkpoint.iteration)}</dd>
+        </div>
+        <div>
+          <dt>Saved</dt>
+          <dd>
+            <time dateTime={checkpoint.time}>{dateTime(checkpoint.time)}</time>{" "}
+            <span class="faint">
+              <Age time={checkpoint.time} />
+            </span>
+          </dd>
+        </div>
+        <div>
+          <dt>State</dt>
+          <dd>{bytes(checkpoint.state_bytes)}</dd>
+        </div>
+        <div>
+          <dt>Digest</dt>
+          <dd class="digest">
+            <span class={`state tone-${checkpoint.is_intact ? "green" : "red"}`}>
+              {checkpoint.is_intact ? "intact" : "damaged"}
+            </span>{" "}
+            <code title={checkpoint.sha256}>{checkpoint.sha256}</code>{" "}
+            <Copy text={checkpoint.sha256} label="digest" />
+          </dd>
+        </div>
+        <div>
+          <dt>Conditions</dt>
+          <dd>
+            {Object.entries(checkpoint.conditions ?? {}).map(([name, status]) => (
+              <span key={name} class={`state tone-${status === "met" ? "green" : "red"}`}>
+                <Icon name={status === "met" ? "check" : "cross"} size={11} /> {name}{" "}
+                {status === "met" ? "met" : "not met"}
+              </span>
+            ))}
+            {Object.keys(checkpoint.conditions ?? {}).length === 0 && (
+              <span class="faint">none evaluated</span>
             )}
-            <div class="sub">
-                <div class="segments" role="group" aria-label="What to show">
-                    {views.map(([key, name]) => <button key={key} type="button" aria-pressed={view === key ? "true" : "false"} onClick={() => setView(key)}>{name}</button>)}
-                </div>
-                {view === "state" && (state ? <Code label="State" text={state} className="code-tall" /> : <p class="faint">The worker kept no state.</p>)}
-                {view === "diff" && <Compared runId={run.run_id} checkpoint={checkpoint} previous={previous} />}
-                {view === "fold" && <Code label="State of the loop" text={JSON.stringify(checkpoint.fold ?? {}, null, 2)} className="code-tall" />}
-            </div>
-            {isForking && <ForkDialog run={run} checkpoint={checkpoint} onClose={() => setForking(false)} />}
-        </Panel>
-    );
+          </dd>
+        </div>
+      </dl>
+      {checkpoint.custom_data !== null && checkpoint.custom_data !== undefined && (
+        <div class="sub">
+          <h3>Custom data</h3>
+          <Code label="Custom data" text={JSON.stringify(checkpoint.custom_data, null, 2)} />
+        </div>
+      )}
+      <div class="sub">
+        <div class="segments" role="group" aria-label="What to show">
+          {views.map(([key, name]) => (
+            <button
+              key={key}
+              type="button"
+              aria-pressed={view === key ? "true" : "false"}
+              onClick={() => setView(key)}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+        {view === "state" &&
+          (state ? (
+            <Code label="State" text={state} className="code-tall" />
+          ) : (
+            <p class="faint">The worker kept no state.</p>
+          ))}
+        {view === "diff" && (
+          <Compared runId={run.run_id} checkpoint={checkpoint} previous={previous} />
+        )}
+        {view === "fold" && (
+          <Code
+            label="State of the loop"
+            text={JSON.stringify(checkpoint.fold ?? {}, null, 2)}
+            className="code-tall"
+          />
+        )}
+      </div>
+      {isForking && (
+        <ForkDialog run={run} checkpoint={checkpoint} onClose={() => setForking(false)} />
+      )}
+    </Panel>
+  );
 }
 
 function Selected({ run, number, previous }) {
-    const checkpoint = useApi(`/v1/runs/${run.run_id}/checkpoints/${number}`);
-    return <Loaded of={checkpoint} rows={8}>{(data) => <Whole key={data.number} run={run} checkpoint={data} previous={previous} />}</Loaded>;
+  const checkpoint = useApi(`/v1/runs/${run.run_id}/checkpoints/${number}`);
+  return (
+    <Loaded of={checkpoint} rows={8}>
+      {(data) => <Whole key={data.number} run={run} checkpoint={data} previous={previous} />}
+    </Loaded>
+  );
 }
 
 export function Checkpoints({ run, rest, latest }) {
-    const history = useHistory(run.run_id, latest);
-    if (history.data && history.list.length === 0) {
-        return <Empty icon="save" title="No checkpoint yet">The first one is saved when an iteration has ended.</Empty>;
-    }
-    const chosen = Number(rest[0]) || history.list[0]?.number;
-    const at = history.list.findIndex(({ number }) => number === chosen);
-    const previous = history.list[at + 1]?.number;
+  const history = useHistory(run.run_id, latest);
+  if (history.data && history.list.length === 0) {
     return (
-        <Loaded of={history} rows={10}>
-            {() => (
-                <div class="split">
-                    <Panel title="History" id="checkpoint-history" className="history" aside={<span class="faint">{plural(history.list.length, "checkpoint")}{history.next ? "+" : ""}</span>}>
-                        <div class="scroll-list" tabIndex={0} role="group" aria-label="Checkpoints, newest first">
-                            <table class="plain-table rows">
-                                <thead><tr><th scope="col" class="num">No.</th><th scope="col" class="num">Iteration</th><th scope="col">Saved</th><th scope="col" class="num">Met</th></tr></thead>
-                                <tbody>
-                                    {history.list.map((row) => (
-                                        <tr key={row.number} class={row.number === chosen ? "is-selected" : ""} onClick={() => go("runs", run.run_id, "checkpoints", String(row.number))}>
-                                            <td class="num"><a href={href("runs", run.run_id, "checkpoints", String(row.number))} aria-current={row.number === chosen ? "true" : undefined} aria-label={`Checkpoint ${row.number}`}>{row.number}</a></td>
-                                            <td class="num">{count(row.iteration)}</td>
-                                            <td><time dateTime={row.time}>{dateTime(row.time)}</time></td>
-                                            <td class="num">{met(row.conditions)}</td>
-                                        </tr>
-                                    ))}
-                                </tbody>
-                            </table>
-                            {history.next && <div class="more"><Button onClick={history.more}>Load more</Button></div>}
-                        </div>
-                    </Panel>
-                    {chosen && <Selected run={run} number={chosen} previous={previous} />}
-                </div>
-            )}
-        </Loaded>
+      <Empty icon="save" title="No checkpoint yet">
+        The first one is saved when an iteration has ended.
+      </Empty>
     );
+  }
+  const chosen = Number(rest[0]) || history.list[0]?.number;
+  const at = history.list.findIndex(({ number }) => number === chosen);
+  const previous = history.list[at + 1]?.number;
+  return (
+    <Loaded of={history} rows={10}>
+      {() => (
+        <div class="split">
+          <Panel
+            title="History"
+            id="checkpoint-history"
+            className="history"
+            aside={
+              <span class="faint">
+                {plural(history.list.length, "checkpoint")}
+                {history.next ? "+" : ""}
+              </span>
+            }
+          >
+            <div
+              class="scroll-list"
+              tabIndex={0}
+              role="group"
+              aria-label="Checkpoints, newest first"
+            >
+              <table class="plain-table rows">
+                <thead>
+                  <tr>
+                    <th scope="col" class="num">
+                      No.
+                    </th>
+                    <th scope="col" class="num">
+                      Iteration
+                    </th>
+                    <th scope="col">Saved</th>
+                    <th scope="col" class="num">
+                      Met
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {history.list.map((row) => (
+                    <tr
+                      key={row.number}
+                      class={row.number === chosen ? "is-selected" : ""}
+                      onClick={() => go("runs", run.run_id, "checkpoints", String(row.number))}
+                    >
+                      <td class="num">
+                        <a
+                          href={href("runs", run.run_id, "checkpoints", String(row.number))}
+                          aria-current={row.number === chosen ? "true" : undefined}
+                          aria-label={`Checkpoint ${row.number}`}
+                        >
+                          {row.number}
+                        </a>
+                      </td>
+                      <td class="num">{count(row.iteration)}</td>
+                      <td>
+                        <time dateTime={row.time}>{dateTime(row.time)}</time>
+                      </td>
+                      <td class="num">{met(row.conditions)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+              {history.next && (
+                <div class="more">
+                  <Button onClick={history.more}>Load more</Button>
+                </div>
+              )}
+            </div>
+          </Panel>
+          {chosen && <Selected run={run} number={chosen} previous={previous} />}
+        </div>
+      )}
+    </Loaded>
+  );
 }

@@ -5,31 +5,55 @@ import { Markdown } from "../lib/markdown.jsx";
 import { Code, Copy, Panel } from "../ui/parts.jsx";
 
 export function Details({ run }) {
-    const rows = [
-        ["Run", <><code class="wrap">{run.run_id}</code> <Copy text={run.run_id} label="run id" /></>],
-        ["Agent", run.agent_id],
-        ["Kind", run.kind],
-        ["Model", run.model],
-        ["Workspace", run.workspace && <code class="wrap">{run.workspace}</code>],
-        ["Owner", run.owner],
-        ["Created", dateTime(run.created)],
-        ["Last activity", dateTime(run.updated)],
-        ["Ended", run.ended && dateTime(run.ended)],
-        ["Active time", run.active_ns && spanOfNs(run.active_ns)],
-        ["Exit code", run.exit_code],
-        ["Policies", run.policy_sha256 && <code class="wrap">{run.policy_sha256}</code>],
-    ].filter(([, value]) => value !== null && value !== undefined && value !== "");
-    return (
-        <div class="columns">
-            <div class="column">
-                <Panel title="Run" id="details-run">
-                    <dl class="facts">{rows.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
-                </Panel>
-                {run.prompt && <Panel title="Prompt" id="details-prompt"><div class="pad"><Markdown text={run.prompt} /></div></Panel>}
+  const rows = [
+    [
+      "Run",
+      <>
+        <code class="wrap">{run.run_id}</code> <Copy text={run.run_id} label="run id" />
+      </>,
+    ],
+    ["Agent", run.agent_id],
+    ["Kind", run.kind],
+    ["Model", run.model],
+    ["Workspace", run.workspace && <code class="wrap">{run.workspace}</code>],
+    ["Owner", run.owner],
+    ["Created", dateTime(run.created)],
+    ["Last activity", dateTime(run.updated)],
+    ["Ended", run.ended && dateTime(run.ended)],
+    ["Active time", run.active_ns && spanOfNs(run.active_ns)],
+    ["Exit code", run.exit_code],
+    ["Policies", run.policy_sha256 && <code class="wrap">{run.policy_sha256}</code>],
+  ].filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return (
+    <div class="columns">
+      <div class="column">
+        <Panel title="Run" id="details-run">
+          <dl class="facts">
+            {rows.map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </Panel>
+        {run.prompt && (
+          <Panel title="Prompt" id="details-prompt">
+            <div class="pad">
+              <Markdown text={run.prompt} />
             </div>
-            <div class="column">
-                <Panel title="Options" id="details-options"><Code label="Options" text={JSON.stringify(run.options ?? {}, null, 2)} className="code-tall" /></Panel>
-            </div>
-        </div>
-    );
+          </Panel>
+        )}
+      </div>
+      <div class="column">
+        <Panel title="Options" id="details-options">
+          <Code
+            label="Options"
+            text={JSON.stringify(run.options ?? {}, null, 2)}
+            className="code-tall"
+          />
+        </Panel>
+      </div>
+    </div>
+  );
 }

@@ -5,57 +5,81 @@ import { Button } from "./parts.jsx";
 import { Notice } from "./states.jsx";
 
 /** onSubmit may be slow: the dialog waits, shows what went wrong, and closes when it is done. */
-export function Dialog({ title, children, submit, tone = "primary", onSubmit, onClose, isWide = false, isReady = true }) {
-    const ref = useRef(null);
-    const id = useId();
-    const [isBusy, setBusy] = useState(false);
-    const [problem, setProblem] = useState(null);
-    useEffect(() => {
-        const element = ref.current;
-        const before = document.activeElement;
-        element.showModal();
-        return () => {
-            element.close();
-            before?.focus?.();
-        };
-    }, []);
-    const run = async (event) => {
-        event.preventDefault();
-        if (isBusy || !isReady) return;
-        setBusy(true);
-        setProblem(null);
-        try {
-            await onSubmit();
-            onClose();
-        } catch (failure) {
-            setProblem(failure);
-            setBusy(false);
-        }
+export function Dialog({
+  title,
+  children,
+  submit,
+  tone = "primary",
+  onSubmit,
+  onClose,
+  isWide = false,
+  isReady = true,
+}) {
+  const ref = useRef(null);
+  const id = useId();
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState(null);
+  useEffect(() => {
+    const element = ref.current;
+    const before = document.activeElement;
+    element.showModal();
+    return () => {
+      element.close();
+      before?.focus?.();
     };
-    const cancel = (event) => {
-        event.preventDefault();
-        onClose();
-    };
-    return (
-        <dialog ref={ref} class={`dialog ${isWide ? "dialog-wide" : ""}`} aria-labelledby={id} onCancel={cancel}>
-            <form method="dialog" onSubmit={run}>
-                <h2 id={id}>{title}</h2>
-                <div class="dialog-body">{children}</div>
-                {problem && (
-                    <Notice tone="red">
-                        {problem.message}
-                        {problem.errors?.map?.(({ path, message }) => <p key={path}>{path}: {message}</p>)}
-                    </Notice>
-                )}
-                <footer class="dialog-foot">
-                    <Button onClick={onClose}>{submit ? "Cancel" : "Close"}</Button>
-                    {submit && (
-                        <Button type="submit" tone={tone} isBusy={isBusy} why={isReady ? null : "Nothing to do yet"} onClick={() => {}}>
-                            {submit}
-                        </Button>
-                    )}
-                </footer>
-            </form>
-        </dialog>
-    );
+  }, []);
+  const run = async (event) => {
+    event.preventDefault();
+    if (isBusy || !isReady) return;
+    setBusy(true);
+    setProblem(null);
+    try {
+      await onSubmit();
+      onClose();
+    } catch (failure) {
+      setProblem(failure);
+      setBusy(false);
+    }
+  };
+  const cancel = (event) => {
+    event.preventDefault();
+    onClose();
+  };
+  return (
+    <dialog
+      ref={ref}
+      class={`dialog ${isWide ? "dialog-wide" : ""}`}
+      aria-labelledby={id}
+      onCancel={cancel}
+    >
+      <form method="dialog" onSubmit={run}>
+        <h2 id={id}>{title}</h2>
+        <div class="dialog-body">{children}</div>
+        {problem && (
+          <Notice tone="red">
+            {problem.message}
+            {problem.errors?.map?.(({ path, message }) => (
+              <p key={path}>
+                {path}: {message}
+              </p>
+            ))}
+          </Notice>
+        )}
+        <footer class="dialog-foot">
+          <Button onClick={onClose}>{submit ? "Cancel" : "Close"}</Button>
+          {submit && (
+            <Button
+              type="submit"
+              tone={tone}
+              isBusy={isBusy}
+              why={isReady ? null : "Nothing to do yet"}
+              onClick={() => {}}
+            >
+              {submit}
+            </Button>
+          )}
+        </footer>
+      </form>
+    </dialog>
+  );
 }

@@ -11,129 +11,158 @@ import { Icon, Logo } from "./icons.jsx";
 import { say } from "./toast.jsx";
 
 const PAGES = [
-    { key: "runs", name: "Runs", icon: "runs" },
-    { key: "warnings", name: "Warnings", icon: "bell" },
-    { key: "policies", name: "Policies", icon: "shield" },
-    { key: "health", name: "Health", icon: "pulse" },
+  { key: "runs", name: "Runs", icon: "runs" },
+  { key: "warnings", name: "Warnings", icon: "bell" },
+  { key: "policies", name: "Policies", icon: "shield" },
+  { key: "health", name: "Health", icon: "pulse" },
 ];
 
-const THEMES = { system: ["auto", "system", "dark"], dark: ["moon", "dark", "light"], light: ["sun", "light", "system"] };
+const THEMES = {
+  system: ["auto", "system", "dark"],
+  dark: ["moon", "dark", "light"],
+  light: ["sun", "light", "system"],
+};
 
 function Navigation({ page }) {
-    const { unseen } = useSignal(warnings);
-    return (
-        <nav class="nav" aria-label="Pages">
-            {PAGES.map(({ key, name, icon }) => (
-                <a key={key} href={`#/${key}`} aria-current={page === key ? "page" : undefined}>
-                    <Icon name={icon} />
-                    <span>{name}</span>
-                    {key === "warnings" && unseen > 0 && (
-                        <span class="nav-badge">
-                            {unseen}
-                            <span class="sr"> new</span>
-                        </span>
-                    )}
-                </a>
-            ))}
-        </nav>
-    );
+  const { unseen } = useSignal(warnings);
+  return (
+    <nav class="nav" aria-label="Pages">
+      {PAGES.map(({ key, name, icon }) => (
+        <a key={key} href={`#/${key}`} aria-current={page === key ? "page" : undefined}>
+          <Icon name={icon} />
+          <span>{name}</span>
+          {key === "warnings" && unseen > 0 && (
+            <span class="nav-badge">
+              {unseen}
+              <span class="sr"> new</span>
+            </span>
+          )}
+        </a>
+      ))}
+    </nav>
+  );
 }
 
 const PHASES = {
-    none: ["grey", "Not connected"],
-    connecting: ["amber", "Connecting"],
-    live: ["green", "Live"],
-    paused: ["grey", "Paused"],
-    refused: ["red", "Refused"],
-    closed: ["grey", "Not connected"],
+  none: ["grey", "Not connected"],
+  connecting: ["amber", "Connecting"],
+  live: ["green", "Live"],
+  paused: ["grey", "Paused"],
+  refused: ["red", "Refused"],
+  closed: ["grey", "Not connected"],
 };
 
 function Connection() {
-    useSignal(clock);
-    const { phase, retryAt } = useSignal(connection);
-    const [tone, label] = PHASES[phase] ?? ["amber", "Reconnecting"];
-    const seconds = Math.max(0, Math.ceil((retryAt - Date.now()) / 1000));
-    useEffect(() => {
-        if (phase === "waiting") say("Connection lost, reconnecting");
-    }, [phase]);
-    return (
-        <div class={`connection tone-${tone}`} data-phase={phase}>
-            <i class="connection-dot" aria-hidden="true" />
-            <span>{phase === "waiting" ? `Reconnecting${seconds > 0 ? ` in ${seconds} s` : ""}` : label}</span>
-            {phase === "waiting" && (
-                <button type="button" class="link" onClick={retryNow}>Now</button>
-            )}
-        </div>
-    );
+  useSignal(clock);
+  const { phase, retryAt } = useSignal(connection);
+  const [tone, label] = PHASES[phase] ?? ["amber", "Reconnecting"];
+  const seconds = Math.max(0, Math.ceil((retryAt - Date.now()) / 1000));
+  useEffect(() => {
+    if (phase === "waiting") say("Connection lost, reconnecting");
+  }, [phase]);
+  return (
+    <div class={`connection tone-${tone}`} data-phase={phase}>
+      <i class="connection-dot" aria-hidden="true" />
+      <span>
+        {phase === "waiting" ? `Reconnecting${seconds > 0 ? ` in ${seconds} s` : ""}` : label}
+      </span>
+      {phase === "waiting" && (
+        <button type="button" class="link" onClick={retryNow}>
+          Now
+        </button>
+      )}
+    </div>
+  );
 }
 
 function ThemeSwitch() {
-    const { choice } = useSignal(theme);
-    const [icon, name, next] = THEMES[choice];
-    return (
-        <button type="button" class="quiet-button" onClick={() => chooseTheme(next)} title={`Theme: ${name}`} aria-label={`Theme: ${name}. Switch to ${next}`}>
-            <Icon name={icon} />
-        </button>
-    );
+  const { choice } = useSignal(theme);
+  const [icon, name, next] = THEMES[choice];
+  return (
+    <button
+      type="button"
+      class="quiet-button"
+      onClick={() => chooseTheme(next)}
+      title={`Theme: ${name}`}
+      aria-label={`Theme: ${name}. Switch to ${next}`}
+    >
+      <Icon name={icon} />
+    </button>
+  );
 }
 
 function Person() {
-    const { me } = useSignal(session);
-    if (!me) return null;
-    const name = me.name.replace(/^(token|local user) (?=.)/, "");
-    return (
-        <div class="person">
-            <Icon name="user" size={14} />
-            <span class="person-name" title={`${me.name} · ${me.scope}`}>
-                {name}
-                <small>{me.scope === "read" ? "read only" : me.scope}{me.agents ? ` · ${me.agents.length} agents` : ""}</small>
-            </span>
-            {bearer() && (
-                <button type="button" class="link" onClick={() => setToken(null)}>Sign out</button>
-            )}
-        </div>
-    );
+  const { me } = useSignal(session);
+  if (!me) return null;
+  const name = me.name.replace(/^(token|local user) (?=.)/, "");
+  return (
+    <div class="person">
+      <Icon name="user" size={14} />
+      <span class="person-name" title={`${me.name} · ${me.scope}`}>
+        {name}
+        <small>
+          {me.scope === "read" ? "read only" : me.scope}
+          {me.agents ? ` · ${me.agents.length} agents` : ""}
+        </small>
+      </span>
+      {bearer() && (
+        <button type="button" class="link" onClick={() => setToken(null)}>
+          Sign out
+        </button>
+      )}
+    </div>
+  );
 }
 
 export function Shell({ page, main, onHelp, children }) {
-    const skip = (event) => {
-        event.preventDefault();
-        main.current?.focus();
-    };
-    return (
-        <div class="shell">
-            <a class="skip" href="#main" onClick={skip}>Skip to content</a>
-            <header class="side">
-                <a class="brand" href="#/runs" aria-label="Rondo, to the runs">
-                    <Logo />
-                    <span>Rondo</span>
-                </a>
-                <Navigation page={page} />
-                <div class="side-foot">
-                    <Connection />
-                    <div class="side-tools">
-                        <Person />
-                        <button type="button" class="quiet-button key-button" onClick={onHelp} title="Keys (?)" aria-label="Keyboard shortcuts">
-                            <Icon name="help" />
-                        </button>
-                        <ThemeSwitch />
-                    </div>
-                </div>
-            </header>
-            <main class="main" id="main" ref={main} tabIndex={0}>{children}</main>
+  const skip = (event) => {
+    event.preventDefault();
+    main.current?.focus();
+  };
+  return (
+    <div class="shell">
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to content
+      </a>
+      <header class="side">
+        <a class="brand" href="#/runs" aria-label="Rondo, to the runs">
+          <Logo />
+          <span>Rondo</span>
+        </a>
+        <Navigation page={page} />
+        <div class="side-foot">
+          <Connection />
+          <div class="side-tools">
+            <Person />
+            <button
+              type="button"
+              class="quiet-button key-button"
+              onClick={onHelp}
+              title="Keys (?)"
+              aria-label="Keyboard shortcuts"
+            >
+              <Icon name="help" />
+            </button>
+            <ThemeSwitch />
+          </div>
         </div>
-    );
+      </header>
+      <main class="main" id="main" ref={main} tabIndex={0}>
+        {children}
+      </main>
+    </div>
+  );
 }
 
 export function PageHead({ title, sub, children, before }) {
-    return (
-        <header class="page-head">
-            <div class="page-title">
-                {before}
-                <h1>{title}</h1>
-                {sub && <div class="page-sub">{sub}</div>}
-            </div>
-            {children && <div class="page-actions">{children}</div>}
-        </header>
-    );
+  return (
+    <header class="page-head">
+      <div class="page-title">
+        {before}
+        <h1>{title}</h1>
+        {sub && <div class="page-sub">{sub}</div>}
+      </div>
+      {children && <div class="page-actions">{children}</div>}
+    </header>
+  );
 }
