@@ -105,6 +105,9 @@ void orchestrator_log(const struct orchestrator *orchestrator, const char *forma
 void orchestrator_tell(const struct orchestrator *orchestrator, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/** Wait until something changes, at most so long. The lock is held. */
+void orchestrator_wait(struct orchestrator *orchestrator, int64_t longest_ns);
+
 /* ---- Entries (managed.c); the lock is held ---- */
 
 struct entry *entry_find(struct orchestrator *orchestrator, const char *run_id);

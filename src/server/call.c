@@ -217,6 +217,11 @@ struct store *call_store(const struct call *call)
     return runtime_store(call->server->options.runtime);
 }
 
+struct orchestrator *call_orchestrator(const struct call *call)
+{
+    return call->server->options.orchestrator;
+}
+
 void call_write_time(struct json_writer *writer, const char *key, int64_t time_ns)
 {
     char text[CLOCK_UTC_SIZE];

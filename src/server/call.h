@@ -73,6 +73,7 @@ bool call_find_run(struct call *call, struct store_run *ret_run);
 
 /** The store behind the server. */
 struct store *call_store(const struct call *call);
+struct orchestrator *call_orchestrator(const struct call *call);
 
 /** Write a time, or null for 0. */
 void call_write_time(struct json_writer *writer, const char *key, int64_t time_ns);

@@ -16,8 +16,12 @@ void handle_health(struct call *call);
 void handle_tokens(struct call *call);
 
 void handle_list_runs(struct call *call);
-void handle_start_run(struct call *call);
 void handle_get_run(struct call *call);
+void handle_start_run(struct call *call);
+/** Answer with a run and its place. */
+void handler_answer_run(struct call *call, unsigned status, const char *run_id);
+/** Answer with why a run was not begun. @return whether it was */
+bool handler_is_taken(struct call *call, enum orchestrator_answer answer);
 void handle_stop_run(struct call *call);
 void handle_pause_run(struct call *call);
 void handle_continue_run(struct call *call);

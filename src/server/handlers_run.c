@@ -244,13 +244,24 @@ static bool take_data(const struct store_event *event, void *context)
     return false;
 }
 
-/** The plan that an agent made last. */
-static void write_plan(struct call *call, const struct summary *summary, struct json_writer *writer)
+/** What tells an agent's plan: the event that changed it last, or a checkpoint behind that. */
+struct plan_source {
+    char *data;
+    bool is_checkpoint;
+};
+
+static bool take_plan(const struct store_event *event, void *context)
 {
-    static const char *const types[] = {"plan.updated", NULL};
-    auto_free char *data = NULL;
-    auto_json struct json_object *object = NULL;
-    struct json_object *plan = NULL;
+    struct plan_source *source = context;
+    source->is_checkpoint = strcmp(event->type, "checkpoint.saved") == 0;
+    return source->is_checkpoint ? false : take_data(event, &source->data);
+}
+
+/** The JSON that has the plan among its members; NULL = there is none. Owned. */
+static char *find_plan(struct call *call, const struct summary *summary, const char *const *types)
+{
+    struct plan_source source = {0};
+    struct checkpoint checkpoint;
     uint64_t reached = 0;
     struct backward backward = {
         .run_id = summary->run.id,
@@ -259,8 +270,27 @@ static void write_plan(struct call *call, const struct summary *summary, struct 
         .window = WINDOW,
         .most = MAX_LOOKED_AT,
     };
+    backward_visit(call_store(call), &backward, take_plan, &source, &reached, NULL);
+    if (source.is_checkpoint &&
+        checkpoint_load(call_store(call), summary->run.id, 0, &checkpoint, NULL) == 0) {
+        source.data = memory_dup_string(buf_string(&checkpoint.agent_state));
+        checkpoint_fini(&checkpoint);
+    }
+    return source.data;
+}
+
+/** The plan that an agent made last. */
+static void write_plan(struct call *call, const struct summary *summary, struct json_writer *writer)
+{
+    /* Checkpoints hold the plan, so that a long journal without one need not be read. */
+    static const char *const near[] = {"plan.updated", "checkpoint.saved", NULL};
+    static const char *const all[] = {"plan.updated", NULL};
+    auto_free char *data = NULL;
+    auto_json struct json_object *object = NULL;
+    struct json_object *plan = NULL;
     if (summary->spec.agent != NULL) {
-        backward_visit(call_store(call), &backward, take_data, &data, &reached, NULL);
+        data = find_plan(call, summary, near);
+        data = data != NULL ? data : find_plan(call, summary, all); /* a damaged checkpoint */
     }
     if (data != NULL && json_parse(data, strlen(data), &object, NULL) == 0) {
         json_object_object_get_ex(object, "plan", &plan);
