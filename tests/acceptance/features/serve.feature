@@ -498,9 +498,10 @@ Feature: A server holds the runs of a store
 
   Scenario: An agent is started over HTTP and followed to its end
     Given a model that answers
-      | says     | calls                              | tokens |
-      | Let me.  | think {"thought": "what is it?"}   | 100/10 |
-      |          | finish_task {"summary": "all good"} | 120/8  |
+      | says     | calls                                                                          | tokens |
+      | Let me.  | think {"thought": "what is it?"}                                               | 100/10 |
+      |          | update_plan {"steps": [{"description": "Look at it", "status": "in_progress"}]} | 10/2   |
+      |          | finish_task {"summary": "all good"}                                            | 120/8  |
     And a role with
       """
       tools: [{type: think}]
@@ -518,10 +519,32 @@ Feature: A server holds the runs of a store
     And what I followed has the numbers from 1 on without gap
     And the run soon has the status "completed"
     And the answer has, among others
-      | kind    | role     |
-      | summary | all good |
-      | tokens  | 238      |
-    And the model was asked 2 times
+      | kind               | role        |
+      | summary            | all good    |
+      | tokens             | 250         |
+      | plan.0.description | Look at it  |
+      | plan.0.status      | in_progress |
+    And the model was asked 3 times
+
+  Scenario: Agents whose servers of tools say nothing hold up nobody
+    Given the variable "OPENAI_API_KEY" is "sk-never-used"
+    And a role with
+      """
+      tools: [{type: mcp, transport: stdio, command: sleep, args: ["1000"]}]
+      """
+    And a server with `--drain 1s`
+    When I post to "/v1/runs" 6 times and wait for no answer
+      """
+      {"role_file": "role.yaml", "prompt": "The task"}
+      """
+    Then the server executes 6 runs
+    And each of these is answered with 200 within 5 seconds
+      | /healthz   |
+      | /v1/runs   |
+      | /v1/health |
+    When I end the server with TERM
+    Then the server ended with 0
+    And no post that I sent was answered with 201
 
   @A-SC-005 @A-SC-006
   Scenario: The server is killed while the model thinks: the run is taken over, and no answer is paid for twice

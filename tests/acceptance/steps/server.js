@@ -116,6 +116,21 @@ When("I post to {string}", function (path, body) {
   return ask(this, "POST", path, { body });
 });
 
+When("I post to {string} {int} times and wait for no answer", function (path, count, body) {
+  const headers = { "content-type": "application/json" };
+  const post = () => fetch(this.base + path, { method: "POST", headers, body });
+  this.unanswered = Array.from({ length: count }, () =>
+    post().then(
+      ({ status }) => status,
+      () => 0,
+    ),
+  );
+});
+
+Then("no post that I sent was answered with 201", async function () {
+  assert.ok(!(await Promise.all(this.unanswered)).includes(201));
+});
+
 When("I post to {string} with the key {string}", function (path, key, body) {
   return ask(this, "POST", path, { body, headers: { "idempotency-key": key } });
 });
@@ -216,7 +231,7 @@ Then("the answer has the header {string}", function (name) {
 
 Then("each of these is answered with 200 within {int} seconds", async function (seconds, table) {
   const [run] = (await ask(this, "GET", "/v1/runs")).json.runs;
-  this.runId = run.run_id;
+  this.runId = run?.run_id;
   for (const [path] of table.raw()) {
     const begin = Date.now();
     const { status, text } = await ask(this, "GET", path.trim());
@@ -297,7 +312,7 @@ Then("each of the nine runs was denied once, its iteration {int}", async functio
 
 Then("the run of {string} soon has the status {string}", async function (agent, status) {
   const [run] = await runsOf(this, agent);
-  this.runId = run.run_id;
+  this.runId = run?.run_id;
   await soonHas(this, run.run_id, status);
 });
 

@@ -371,6 +371,7 @@ static void the_summary_is_a_panel_or_plain_lines(void **state)
 {
     (void)state;
     struct summary summary = {.words = (char *)"Deployed **it**.",
+                              .standing = "completed",
                               .state = {.finished = 2, .limit = 10, .tokens = 12345}};
     summary.run.summary.status = RONDO_COMPLETED;
     auto_buf struct buf out = {0};

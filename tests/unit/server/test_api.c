@@ -527,18 +527,41 @@ static void an_asset_is_not_sent_twice(void **state)
     answer_fini(&answer);
 }
 
+static void touch(const struct world *world, const char *name)
+{
+    char path[160];
+    snprintf(path, sizeof(path), "%s/%s", world->folder, name);
+    assert_int_equal(file_replace(path, "", 0, NULL), 0);
+}
+
+static void await_file(const struct world *world, const char *name)
+{
+    char path[160];
+    int64_t deadline = clock_monotonic(clock_system()) + PATIENCE_NS;
+    snprintf(path, sizeof(path), "%s/%s", world->folder, name);
+    while (access(path, F_OK) < 0) {
+        assert_true(clock_monotonic(clock_system()) < deadline);
+        clock_sleep(clock_system(), 5 * NS_PER_MS, NULL);
+    }
+}
+
 static void what_is_continued_just_after_a_pause_goes_on(void **state)
 {
-    static const char slow[] = "{\"command\":[\"sleep\",\"0.3\"],\"agent_id\":\"fixer\","
-                               "\"sandbox\":\"none\",\"max_iterations\":2}";
     struct world *world = *state;
     char id[ID_SIZE];
     char path[160];
-    start_run(world, slow, id);
+    auto_buf struct buf body = {0};
+    buf_printf(&body,
+               "{\"command\":[\"sh\",\"-c\",\"cd %s; touch began; until test -e go; do sleep 0.01; "
+               "done\"],\"agent_id\":\"fixer\",\"sandbox\":\"none\",\"max_iterations\":2}",
+               world->folder);
+    start_run(world, body.data, id);
+    await_file(world, "began"); /* nothing is heeded before the iteration has ended */
     snprintf(path, sizeof(path), "/v1/runs/%s/pause", id);
     expect(world, "POST", path, world->administer, "", "{}", 202);
     snprintf(path, sizeof(path), "/v1/runs/%s/continue", id);
-    expect(world, "POST", path, world->administer, "", "{}", 202); /* before the pause is heeded */
+    expect(world, "POST", path, world->administer, "", "{}", 202);
+    touch(world, "go");
     await_end(world, id);
 }
 
