@@ -35,7 +35,7 @@ packages_of() {
         ;;
     run) echo "gcc make libc6-dev" ;; # what the project that is repaired needs
     test)
-        echo "clang clang-format libclang-rt-dev shellcheck strace sqlite3 git util-linux" \
+        echo "clang lld clang-format libclang-rt-dev shellcheck strace sqlite3 git util-linux" \
             "bsdutils procps man-db curl"
         ;;
     long) echo "clang libclang-rt-dev qemu-system-x86 busybox-static cpio e2fsprogs" ;;

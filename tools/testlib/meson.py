@@ -13,12 +13,27 @@ from .report import ROOT, run, tap_cases
 GOOD = {"OK", "EXPECTEDFAIL"}
 
 
-def names_of(folder, is_wanted):
-    """Names of the build folder's tests for which is_wanted(name, suites) holds."""
+def find(folder, is_wanted):
+    """The build folder's tests for which is_wanted(name, suites) holds."""
     result = run(["meson", "introspect", "--tests", folder])
     tests = json.loads(result.stdout) if result.returncode == 0 else []
-    suites = {t["name"]: {suite.split(":")[-1] for suite in t["suite"]} for t in tests}
-    return sorted(name for name in suites if is_wanted(name, suites[name]))
+    return [t for t in tests if is_wanted(t["name"], {s.split(":")[-1] for s in t["suite"]})]
+
+
+def names_of(folder, is_wanted):
+    return sorted({t["name"] for t in find(folder, is_wanted)})
+
+
+def files_of(folder, is_wanted):
+    """What has to be built for them, as ninja names it."""
+    start = f"{(ROOT / folder).resolve()}/"
+    words = {word for t in find(folder, is_wanted) for word in t["cmd"]}
+    programs = {word.removeprefix(start) for word in words if word.startswith(start) and "/../" not in word}
+    result = run(["meson", "introspect", "--targets", folder])
+    wanted = {name for t in find(folder, is_wanted) for name in t["depends"]}
+    targets = [t for t in json.loads(result.stdout) if t["id"] in wanted]
+    programs |= {file.removeprefix(start) for t in targets for file in t["filename"]}
+    return sorted(programs)
 
 
 def test(report, folder, name, is_wanted, timeout_factor=1, environment=None):

@@ -5,8 +5,11 @@
  * disturbed; the model must be sent the very same bytes, and asked for nothing that stands in the
  * journal.
  */
+#include "../../support/sanitizer.h"
 #include "agent_fixture.h"
 
+/** Of deaths. */
+#define SEQUENCES     (HAS_SANITIZER ? 20 : 150)
 #define MOST_TURNS    64
 #define MOST_MESSAGES 128
 
@@ -411,7 +414,7 @@ static void several_deaths_change_nothing(void **state)
     struct random random = random_seeded(11);
     struct original original = {0};
     play_original(&original, 5, 2);
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < SEQUENCES; i++) {
         struct death deaths[4];
         for (size_t j = 0; j < COUNT(deaths); j++) {
             deaths[j].commit = 1 + random_below(&random, j == 0 ? original.commits : 12);

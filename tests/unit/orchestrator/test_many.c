@@ -5,21 +5,13 @@
  */
 #include "orchestrator_world.h"
 
+#include "../../support/sanitizer.h"
 #include "os/host.h"
 
 #include <dirent.h>
 #include <pthread.h>
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define LOOPS 100 /* sanitizers make each thread many times as large */
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define LOOPS 100
-#endif
-#endif
-#ifndef LOOPS
-#define LOOPS 1000
-#endif
+#define LOOPS (HAS_SANITIZER ? 100 : 1000)
 
 /** Between an agent's two iterations, so that all of them are under way at some time. */
 #define DELAY_NS (10 * NS_PER_S)

@@ -4,24 +4,16 @@
  * functions are replaced by ones that count, for the C library as well. Sanitizers replace them
  * themselves, and make each allocation of an arena one of its own: there the tests are skipped.
  */
+#include "../../support/sanitizer.h"
 #include "cedar_help.h"
 #include "policy/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-
 static size_t allocations;
 
-#ifndef HAS_SANITIZER
+#if !HAS_SANITIZER
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
@@ -170,7 +162,7 @@ static void the_gate_of_an_iteration_allocates_nothing(void **state)
 
 int main(void)
 {
-#ifdef HAS_SANITIZER
+#if HAS_SANITIZER
     puts("skipped: a sanitizer's own allocator cannot be counted");
     return 77;
 #endif
