@@ -179,11 +179,11 @@ STAGES = [
     ("docs", stage_docs, ONE_LANE),
     ("acceptance", stage_acceptance, ONE_LANE),
     ("mcp", stage_mcp, ONE_LANE),
+    ("models", stage_models, ONE_LANE),
+    ("api", stage_api, ONE_LANE),
     ("address", stage_address, OTHER_LANE),
     ("thread", stage_thread, OTHER_LANE),
-    ("models", stage_models, OTHER_LANE),
     ("telemetry", stage_telemetry, OTHER_LANE),
-    ("api", stage_api, OTHER_LANE),
     ("web", stage_web, OTHER_LANE),
     # `build` compiles everything with the compiler of the machine, `address` with clang.
     ("gcc", stage_gcc, ON_DEMAND),

@@ -42,6 +42,8 @@ def test(report, folder, name, is_wanted, timeout_factor=1, environment=None):
         report.failed(f"{name}: there are no such tests in {folder}")
         return
     command = ["meson", "test", "-C", folder, "--no-rebuild", "--logbase", f"testlog-{name}"]
+    # Tests wait more than they work.
+    command += ["--num-processes", str(2 * os.cpu_count())]
     command += ["--timeout-multiplier", str(timeout_factor), *names]
     log = ROOT / folder / "meson-logs" / f"testlog-{name}.json"
     log.unlink(missing_ok=True)

@@ -312,7 +312,7 @@ Then("each of the nine runs was denied once, its iteration {int}", async functio
 
 Then("the run of {string} soon has the status {string}", async function (agent, status) {
   const [run] = await runsOf(this, agent);
-  this.runId = run?.run_id;
+  this.runId = run.run_id;
   await soonHas(this, run.run_id, status);
 });
 

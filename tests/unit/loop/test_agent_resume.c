@@ -8,8 +8,10 @@
 #include "../../support/sanitizer.h"
 #include "agent_fixture.h"
 
-/** Of deaths. */
+/** Sequences of deaths, and how many commits lie between deaths: what a sanitizer sees, it sees
+ * soon. */
 #define SEQUENCES     (HAS_SANITIZER ? 20 : 150)
+#define COMMIT_STEP   (HAS_SANITIZER ? 7 : 1)
 #define MOST_TURNS    64
 #define MOST_MESSAGES 128
 
@@ -355,7 +357,7 @@ static void die_at_every_commit(int window, int interval, bool is_newest_damaged
     struct original original = {0};
     play_original(&original, window, interval);
     assert_true(original.commits > 50);
-    for (uint64_t i = 1; i <= original.commits; i++) {
+    for (uint64_t i = 1; i <= original.commits; i += COMMIT_STEP) {
         for (size_t j = 0; j < COUNT(faults); j++) {
             struct death death = {i, faults[j], is_newest_damaged};
             play_disturbed(&original, &death, 1);
