@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the scenarios: `node check.mjs CHROMIUM RONDO DIST WEB PART...`, parts: unit, mocked, served,
-// glance (each place in one view), places (in every view). One line of TAP for each.
+// glance (each page in one view), places (each state in every view). One line of TAP for each.
 import { dirname } from "node:path";
 import { launch } from "./browser.mjs";
 import { mockedTests, placeTests } from "./mocked.mjs";
@@ -38,8 +38,8 @@ try {
   if (parts.includes("unit")) await unitTests(test, web, dirname(dist));
   if (parts.includes("served")) await servedTests(test, browser, rondo);
   if (parts.includes("mocked")) await mockedTests(test, browser, dist);
-  if (parts.includes("glance")) await placeTests(test, browser, dist, false);
-  if (parts.includes("places")) await placeTests(test, browser, dist, true);
+  if (parts.includes("glance")) await placeTests(test, browser, dist, true);
+  if (parts.includes("places")) await placeTests(test, browser, dist, false);
 } finally {
   await browser.close();
 }

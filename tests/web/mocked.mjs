@@ -2,7 +2,7 @@
 // Scenarios that need what a real server does seldom, or more runs than a test can make.
 import assert from "node:assert/strict";
 import { axe, isTooWide, live, open, shut } from "./browser.mjs";
-import { PLACES, scene } from "./places.mjs";
+import { PAGES, PLACES, scene } from "./places.mjs";
 import { showcase, World } from "./mock/model.mjs";
 import { Mock } from "./mock/server.mjs";
 
@@ -396,11 +396,12 @@ export async function mockedTests(test, browser, dist) {
   );
 }
 
-/** axe, width and errors of the page for every place: in every view, or in one of them, by turns. */
-export async function placeTests(test, browser, dist, isEveryView) {
-  for (const [at, place] of PLACES.entries()) {
+/** axe, width and errors of the page: every place in every view, or each page in one, by turns. */
+export async function placeTests(test, browser, dist, isGlance) {
+  const places = PLACES.filter(({ name }) => !isGlance || PAGES.includes(name));
+  for (const [at, place] of places.entries()) {
     const views = VIEWS.filter(
-      (view, i) => (isEveryView || i === at % VIEWS.length) && test.wants(nameOf(place, view)),
+      (view, i) => (!isGlance || i === at % VIEWS.length) && test.wants(nameOf(place, view)),
     );
     // Side by side: they wait for the browser most of the time.
     const looks = views.map((view) => ({

@@ -288,3 +288,17 @@ export async function scene(place, folder) {
   place.before?.(made);
   return made;
 }
+
+/** Those without which a glance would be none. */
+export const PAGES = [
+  "runs",
+  "sign-in",
+  "run",
+  "run-timeline",
+  "run-conversation",
+  "run-checkpoints",
+  "run-details",
+  "policies",
+  "warnings",
+  "health",
+];

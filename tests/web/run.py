@@ -4,7 +4,7 @@
 
     tests/web/run.py [--build FOLDER] [--shots FOLDER] [PART...]
 
-Parts: unit, served, mocked, glance (each page and state once), places (in each theme and on a phone);
+Parts: unit, served, mocked, glance (each page once), places (each state, in each theme and on a phone);
 without one, all but glance, which is part of places. Installs the pinned packages, bundles the dashboard,
 then runs check.mjs. One line of TAP for each case; the last line is `N passed, N failed`.
 Without npm or Chromium everything is skipped, with a message. --shots makes pictures of every page and
