@@ -8,8 +8,7 @@
 #include "../../support/sanitizer.h"
 #include "agent_fixture.h"
 
-/** Sequences of deaths, and how many commits lie between deaths: what a sanitizer sees, it sees
- * soon. */
+/* What a sanitizer sees, it sees soon. */
 #define SEQUENCES     (HAS_SANITIZER ? 20 : 150)
 #define COMMIT_STEP   (HAS_SANITIZER ? 7 : 1)
 #define MOST_TURNS    64
