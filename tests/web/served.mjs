@@ -142,7 +142,7 @@ async function liveList(page, place) {
   place.step(2);
   await shows(page, cell, "3");
   assert.match(await page.locator(`[data-run="${id}"] .td-progress`).innerText(), /6%/);
-  assert.match(await page.locator(".page-sub").innerText(), /1 run · 1 running/);
+  await page.locator(".page-sub", { hasText: "1 run · 1 running" }).waitFor();
 }
 
 async function iterations(page, place) {
