@@ -115,7 +115,7 @@ def sanitized(report, arguments, name, compiler, sanitizer, is_wanted, environme
         "-Db_lundef=false",
         WERROR,
         # Lines are all that a report needs, and quicker to compile.
-        "-Doptimization=1",
+        "-Doptimization=2",
         "-Ddebug=false",
         "-Dc_args=-g1",
     ]
