@@ -41,7 +41,8 @@ const struct command sinks_commands[] = {
         .name = "sinks remove",
         .synopsis = "[OPTION...] NAME",
         .help = "Remove a sink",
-        .description = "Removes a sink. What was to be delivered to it is dropped.",
+        .description = "Removes a sink. What was to be delivered to it is dropped by `rondo serve` "
+                       "when its turn comes.",
         .options = sinks_change_options,
         .run = cmd_sinks_remove,
     },

@@ -62,7 +62,6 @@ void checkpoint_json(const struct checkpoint *checkpoint, struct buf *ret_json)
     write_head(&writer, checkpoint->number, checkpoint->iteration, checkpoint->time_ns,
                checkpoint->sha256, state->len);
     json_write_int(&writer, "seq", (int64_t)checkpoint->state.seq);
-    json_write_bool(&writer, "is_intact", true);
     json_write_raw(&writer, "conditions",
                    checkpoint->conditions == NULL ? "{}" : checkpoint->conditions);
     json_write_raw(&writer, "custom_data",

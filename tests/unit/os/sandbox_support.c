@@ -22,20 +22,23 @@ static char program_folder[PATH_MAX];
 
 /* --- the program inside --- */
 
+static struct sockaddr_in loopback(const char *port)
+{
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)strtoul(port, NULL, 10)),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
 int try_to_connect(const char *port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)atoi(port)),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = loopback(port);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     return fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : 1;
 }
 
 static int try_to_send(const char *port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)atoi(port)),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = loopback(port);
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     ssize_t sent = sendto(fd, "x", 1, 0, (struct sockaddr *)&address, sizeof(address));
     return sent == 1 ? 0 : 1;

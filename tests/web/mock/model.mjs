@@ -354,7 +354,6 @@ export class World {
       state_bytes: state.length,
       seq: event.seq,
       conditions: Object.fromEntries(run.conditions.map(({ name, status }) => [name, status])),
-      is_intact: true,
       custom_data: { progress: `${n}%`, note: "half of the ledger is clean" },
       state,
       fold: { iteration: n, tokens: run.tokens, failures: 0 },

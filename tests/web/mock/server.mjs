@@ -250,7 +250,7 @@ export class Mock {
       exit_code: null,
       prompt: run.prompt ?? null,
       model: run.model ?? null,
-      workspace: "/srv/work/ledger",
+      workspace: "/srv/ledger",
       active_ns: run.active_ns,
       checkpoint: run.checkpoints.length,
       policy_sha256: this.world.policies[0].sha256,

