@@ -43,7 +43,7 @@ SANITIZED_SEEDS = 300
 def stage_build(report, arguments):
     for name, command in [
         ("setup: Debian packages are there", ["tools/setup.sh", "build", "test"]),
-        ("build: everything compiles with -Werror", ["tools/build.sh", arguments.build, WERROR]),
+        ("build: everything compiles, in a new folder with -Werror", ["tools/build.sh", arguments.build, WERROR]),
     ]:
         if not report.check(name, command):
             return False
