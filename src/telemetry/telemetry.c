@@ -130,14 +130,21 @@ static uint64_t newest(const struct telemetry *telemetry)
                                                                          : run.last_seq;
 }
 
-static uint64_t behind(struct telemetry *telemetry)
+/** @param skipped events given up just now: whoever reads the state sees both change at once */
+static uint64_t look_behind(struct telemetry *telemetry, uint64_t skipped)
 {
     uint64_t last = newest(telemetry);
     uint64_t events = last > telemetry->at ? last - telemetry->at : 0;
     pthread_mutex_lock(&telemetry->lock);
     telemetry->state.behind = events;
+    telemetry->state.dropped += skipped;
     pthread_mutex_unlock(&telemetry->lock);
     return events;
+}
+
+static uint64_t behind(struct telemetry *telemetry)
+{
+    return look_behind(telemetry, 0);
 }
 
 static uint64_t most_behind(const struct telemetry *telemetry)
@@ -177,8 +184,7 @@ static void skip_ahead(struct telemetry *telemetry)
     journal_reader_free(telemetry->reader);
     telemetry->reader =
         journal_reader_new(telemetry->options.writer, telemetry->run_id, telemetry->at);
-    count(telemetry, 0, 0, skipped);
-    behind(telemetry);
+    look_behind(telemetry, skipped);
     char text[32];
     snprintf(text, sizeof(text), "%" PRIu64, skipped);
     tell(telemetry, "telemetry is too far behind: %s events were skipped", text);
