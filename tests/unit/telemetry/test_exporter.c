@@ -35,7 +35,7 @@
 
 /** Two spans: an iteration and an execution. */
 static const struct told short_run[] = {CREATED, CLAIMED, STARTED, BODY, ENDED};
-#define SPANS 2
+#define SPANS       2
 #define SHORT_QUEUE 4 /* of events: fewer than a run has */
 
 struct export_world {
