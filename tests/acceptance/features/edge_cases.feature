@@ -45,7 +45,7 @@ Feature: Edge cases of autonomous execution
       """
       echo "$RONDO_ITERATION" >turn
       """
-    When I run `rondo loop --max-iterations 3 --verify-timeout 300ms --until 'slow=grep -q 2 turn || sleep 60' -- ./worker.sh`
+    When I run `rondo loop --max-iterations 3 --verify-timeout 4s --until 'slow=grep -q 2 turn || sleep 60' -- ./worker.sh`
     Then the exit code is 0
     And after iteration 1 condition "slow" was "not_met"
     And the journal has an event "condition.evaluated" with
