@@ -178,14 +178,15 @@ Feature: A server holds the runs of a store
 
   @A-SC-005
   Scenario: A run whose process was killed is taken over
-    Given a worker
+    Given a worker that stops to wait in iteration 2
       """
-      sleep 0.1
+      true
       """
     And a server
     When I start `rondo loop --agent orphan --max-iterations 15 -- ./worker.sh`
-    And the run of "orphan" has come to iteration 2
+    And iteration 2 is being worked on
     And I kill it with KILL
+    And the worker may go on
     Then the run of "orphan" soon has the status "max_iterations"
     And iterations 1 to 15 finished once each
 
@@ -252,13 +253,14 @@ Feature: A server holds the runs of a store
 
   @A-SC-005
   Scenario Outline: A run whose process was killed and that somebody <act> is not left running
-    Given a worker
+    Given a worker that stops to wait in iteration 2
       """
-      sleep 0.05
+      true
       """
     When I start `rondo loop --agent orphan --max-iterations 30 -- ./worker.sh`
-    And the journal has come to iteration 2
+    And iteration 2 is being worked on
     And I kill it with KILL
+    And the worker may go on
     And I run `<command>`
     Then the exit code is 0
     When I run `rondo continue last`

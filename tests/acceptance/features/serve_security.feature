@@ -246,13 +246,13 @@ Feature: A server keeps those out whom it does not serve
   Scenario: Clients that send a byte at a time are cut off, and others do not notice
     Given a server
     When 100 clients send a byte of their request every 200 ms
-    Then "/v1/health" is answered within 1000 ms all the while
-    And each of them is cut off within 13 seconds
+    Then "/v1/health" is answered within 5000 ms all the while
+    And each of them is cut off within 30 seconds
 
   Scenario: Clients that send nothing hold no place for ever
     Given a server with `--max-connections 20`
     When 20 clients connect and say nothing
-    Then "/healthz" is answered again within 13 seconds
+    Then "/healthz" is answered again within 30 seconds
 
   Scenario: Line ends in what a client says come out in no header
     Given a server
