@@ -213,9 +213,18 @@ void loop_record_trouble(struct loop *loop, uint64_t failures, int64_t since_ns,
     loop_record(loop, &event);
 }
 
+/** Whoever was frozen in a commit, or met a slow disk, may have lost the run by its end. */
+static bool may_be_taken_over(const struct loop *loop, int64_t since_ns)
+{
+    return clock_now(runtime_clock(loop->runtime)) - since_ns >= runtime_lease_ns(loop->runtime);
+}
+
+/** What follows may have effects: a lease in doubt is made sure of by a second commit. */
 static int flush_all(struct loop *loop, int tries, bool is_forced, struct rondo_error *err)
 {
-    for (; is_forced || loop->pending_count > 0; is_forced = false) {
+    bool was_in_doubt = false;
+    while (is_forced || loop->pending_count > 0) {
+        int64_t since_ns = clock_now(runtime_clock(loop->runtime));
         size_t count = loop->tried_count > 0 ? loop->tried_count : loop->pending_count;
         enum store_commit_outcome outcome = STORE_COMMITTED;
         int r = commit_leading(loop, count, false, tries, &outcome, err);
@@ -226,6 +235,8 @@ static int flush_all(struct loop *loop, int tries, bool is_forced, struct rondo_
             loop->is_degraded = false;
             loop_record_degraded(loop);
         }
+        is_forced = !was_in_doubt && may_be_taken_over(loop, since_ns);
+        was_in_doubt = was_in_doubt || is_forced;
     }
     return 0;
 }

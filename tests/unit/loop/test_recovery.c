@@ -317,6 +317,83 @@ static void a_frozen_owner_that_wakes_is_refused(void **state)
     loop_free(second);
 }
 
+/** A store after whose next commit the process is frozen until another one has the run. */
+static struct freezing {
+    struct store_ops ops;
+    const struct store_ops *inner;
+    struct fixture *fixture;
+    char run_id[ID_SIZE];
+    bool is_taken_over; /* else the lease only ends */
+    bool is_due;
+    int commits;
+    struct loop *heir;
+} freezing;
+
+static int commit_and_freeze(struct store *store, const struct store_batch *const *batches,
+                             size_t count, struct store_commit_result *ret_results,
+                             struct rondo_error *err)
+{
+    int r = freezing.inner->commit(store, batches, count, ret_results, err);
+    freezing.commits++;
+    if (freezing.is_due) {
+        freezing.is_due = false;
+        freezing.fixture->now_ns += 10 * NS_PER_S; /* the lease */
+        struct loop_parts parts = fixture_parts(freezing.fixture);
+        parts.runtime = freezing.fixture->other;
+        struct loop_opening opening;
+        if (freezing.is_taken_over) {
+            assert_int_equal(loop_resume(&parts, freezing.run_id, NULL, NULL, -1, &freezing.heir,
+                                         &opening, NULL),
+                             0);
+            assert_false(opening.is_held);
+        }
+    }
+    return r;
+}
+
+/** A loop in its first body, whose next commit is one to freeze in. */
+static struct loop *begin_freezing(struct fixture *fixture, bool is_taken_over)
+{
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    fixture_iterate(loop, 1);
+    freezing = (struct freezing){.ops = *fixture->store->ops,
+                                 .inner = fixture->store->ops,
+                                 .fixture = fixture,
+                                 .is_taken_over = is_taken_over,
+                                 .is_due = true};
+    keep_id(loop, freezing.run_id);
+    freezing.ops.commit = commit_and_freeze;
+    fixture->store->ops = &freezing.ops;
+    return loop;
+}
+
+static void whoever_lost_the_run_in_a_commit_begins_no_body(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *frozen = begin_freezing(fixture, true);
+    assert_int_equal(loop_next(frozen, NULL), RONDO_ERR_FENCED);
+    assert_int_equal(
+        fixture_events(fixture, freezing.run_id, "iteration.started", "\"iteration\":2"), 1);
+    fixture_iterate(freezing.heir, 1);
+    assert_int_equal(loop_state(freezing.heir)->iteration, 2);
+    assert_int_equal(loop_state(freezing.heir)->attempt, 2);
+    loop_free(frozen);
+    loop_free(freezing.heir);
+    fixture->store->ops = freezing.inner;
+}
+
+static void a_lease_that_ended_in_a_commit_is_renewed_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = begin_freezing(fixture, false);
+    assert_int_equal(loop_next(loop, NULL), LOOP_BODY);
+    assert_int_equal(freezing.commits, 2);
+    assert_int_equal(loop_next(loop, NULL), LOOP_BODY);
+    assert_int_equal(freezing.commits, 3);
+    loop_free(loop);
+    fixture->store->ops = freezing.inner;
+}
+
 static void raise_limit(struct loop_spec *spec, void *context)
 {
     spec->max_iterations = *(const int64_t *)context;
@@ -570,6 +647,8 @@ int main(void)
         fixture_test(the_feedback_is_the_same_after_a_resume),
         fixture_test(a_living_owner_is_in_the_way),
         fixture_test(a_frozen_owner_that_wakes_is_refused),
+        fixture_test(whoever_lost_the_run_in_a_commit_begins_no_body),
+        fixture_test(a_lease_that_ended_in_a_commit_is_renewed_once),
         fixture_test(a_raised_limit_reopens_and_is_recorded),
         fixture_test(a_completed_run_is_not_resumed),
         fixture_test(a_cancelled_run_verifies_what_was_not_verified),
