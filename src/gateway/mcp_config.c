@@ -149,8 +149,8 @@ int64_t mcp_config_timeout_ns(struct json_object *config)
     if (!(value > 0)) {
         return MCP_TIMEOUT_NS;
     }
-    return value >= (double)(LIMIT_DURATION_NS / NS_PER_S) ? LIMIT_DURATION_NS
-                                                           : (int64_t)(value * (double)NS_PER_S);
+    const int64_t most = LIMIT_DURATION_NS / NS_PER_S;
+    return value >= (double)most ? LIMIT_DURATION_NS : (int64_t)(value * (double)NS_PER_S);
 }
 
 int mcp_client_from_config(struct json_object *config, const char *name, const char *folder,

@@ -123,11 +123,11 @@ struct found {
 static bool refuse(struct found *found, const char *name, const char *why)
 {
     char clean[64];
-    size_t n = 0;
-    for (; name[n] != '\0' && n < sizeof(clean) - 1; n++) {
-        clean[n] = name[n] >= 0x20 && name[n] < 0x7f ? name[n] : '?';
+    size_t len = strnlen(name, sizeof(clean) - 1);
+    for (size_t i = 0; i < len; i++) {
+        clean[i] = name[i] >= 0x20 && name[i] < 0x7f ? name[i] : '?';
     }
-    clean[n] = '\0';
+    clean[len] = '\0';
     snprintf(found->reason, found->size, "its " ANNOTATION " \"%s\" %s", clean, why);
     return false;
 }

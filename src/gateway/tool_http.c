@@ -63,7 +63,7 @@ static bool is_allowed(const struct http_tool *self, const char *method)
 static void read_method(const char *text, char *ret_method)
 {
     size_t i = 0;
-    for (; text[i] != '\0' && i < METHOD_SIZE - 1; i++) {
+    for (; i < METHOD_SIZE - 1 && text[i] != '\0'; i++) {
         ret_method[i] = (char)toupper((unsigned char)text[i]);
     }
     ret_method[i] = '\0';

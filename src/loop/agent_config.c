@@ -213,11 +213,11 @@ static int64_t or_zero(int64_t limit)
 /** Seconds of a role file, which may be any number, as a duration that a run accepts. */
 static int64_t delay_ns(double seconds)
 {
-    double most = (double)(LIMIT_DURATION_NS / NS_PER_S);
+    const int64_t most = LIMIT_DURATION_NS / NS_PER_S;
     if (!(seconds > 0)) {
         return 0;
     }
-    return (int64_t)((seconds < most ? seconds : most) * (double)NS_PER_S);
+    return seconds >= (double)most ? LIMIT_DURATION_NS : (int64_t)(seconds * (double)NS_PER_S);
 }
 
 static void set_limits(const struct role *role, const struct agent_options *options,

@@ -36,7 +36,7 @@
     X(url_set)
 
 struct curl_library {
-#define CURL_LIBRARY_MEMBER(name) __typeof__(curl_##name) *name;
+#define CURL_LIBRARY_MEMBER(name) __typeof__(curl_##name) *(name);
     CURL_LIBRARY_FUNCTIONS(CURL_LIBRARY_MEMBER)
 #undef CURL_LIBRARY_MEMBER
 };

@@ -27,7 +27,7 @@
     X(suspend_connection)
 
 struct microhttpd_library {
-#define MICROHTTPD_LIBRARY_MEMBER(name) __typeof__(MHD_##name) *name;
+#define MICROHTTPD_LIBRARY_MEMBER(name) __typeof__(MHD_##name) *(name);
     MICROHTTPD_LIBRARY_FUNCTIONS(MICROHTTPD_LIBRARY_MEMBER)
 #undef MICROHTTPD_LIBRARY_MEMBER
 };

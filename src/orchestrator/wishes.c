@@ -76,6 +76,7 @@ static int begin_and_wait(struct orchestrator *orchestrator, struct task *task,
                           struct rondo_error *err)
 {
     struct starting starting = {0};
+    // cppcheck-suppress autoVariables ; it is waited for here
     task->starting = &starting;
     int r = executor_begin(orchestrator, task, NULL);
     if (r < 0) {
@@ -284,8 +285,10 @@ static int resume_free(struct orchestrator *orchestrator, const char *run_id, st
         .orchestrator = orchestrator,
         .is_resume = true,
         .was_paused = entry != NULL,
-        .limits = limits == NULL ? (struct loop_limits){0} : *limits,
     };
+    if (limits != NULL) {
+        task.limits = *limits;
+    }
     enum entry_state state = place == ORCHESTRATOR_STARTED ? ENTRY_OPENING : ENTRY_CHANGING;
     task.entry = entry == NULL ? entry_add(orchestrator, run_id, state, by) : entry;
     if (entry != NULL) {

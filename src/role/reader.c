@@ -452,8 +452,11 @@ static struct json_object *read_other(struct role_reader *reader,
 static void wrong_variant(struct role_reader *reader, const struct role_variants *variants,
                           const struct yaml_node *node, const struct yaml_node *type)
 {
-    bool is_text = type != NULL && type->kind == YAML_TEXT;
-    struct suggest suggest = {.word = is_text ? type->text : "", .len = is_text ? type->len : 0};
+    struct suggest suggest = {.word = ""};
+    if (type != NULL && type->kind == YAML_TEXT) {
+        suggest.word = type->text;
+        suggest.len = type->len;
+    }
     auto_buf struct buf hint = {0};
     buf_append_string(&hint, "use ");
     for (size_t i = 0; variants->shapes[i] != NULL; i++) {

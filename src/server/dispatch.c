@@ -292,10 +292,11 @@ static void finish(struct call *call, const struct idempotency_slot *slot)
         idempotency_forget(idempotency, slot);
         return;
     }
+    char nothing[] = "null";
     struct idempotency_answer answer = {
         .status = call->status,
         .location = call->location[0] == '\0' ? NULL : call->location,
-        .body = call->answer.len == 0 ? (char[]){"null"} : call->answer.data,
+        .body = call->answer.len == 0 ? nothing : call->answer.data,
     };
     idempotency_finish(idempotency, slot, &answer, NULL);
 }

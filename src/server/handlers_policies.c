@@ -257,11 +257,9 @@ static void apply(struct call *call, const struct policy_change *change)
     struct policy_changed changed = {0};
     struct ruleset *next = NULL;
     int r = policy_change_check(change, &findings, &next, &err);
-    if (r == RONDO_ERR_STATE) {
-        call_error(call, &err);
-    } else if (r < 0) {
+    if (r < 0 && r != RONDO_ERR_STATE) {
         refuse_text(call, &findings, &err);
-    } else if (policy_change_apply(call_store(call), change, next, &changed, &err) < 0) {
+    } else if (r < 0 || policy_change_apply(call_store(call), change, next, &changed, &err) < 0) {
         call_error(call, &err);
     } else if (changed.is_conflict) {
         call_problem(call, PROBLEM_CONFLICT, "other policies are in force by now: %s",

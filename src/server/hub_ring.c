@@ -149,12 +149,14 @@ static void drop_oldest(struct hub_ring *ring)
     hub_run_unref(entry->run);
 }
 
+/** A ring that is full. */
 static void grow(struct hub_ring *ring)
 {
     size_t capacity = ring->capacity == 0 ? 256 : ring->capacity * 2;
     struct hub_entry *entries = memory_new_zero(capacity, sizeof(*entries));
-    for (uint64_t i = ring->tail; i < ring->head; i++) {
-        entries[i % capacity] = ring->entries[i % ring->capacity];
+    for (size_t i = 0; i < ring->capacity; i++) {
+        uint64_t number = ring->tail + i;
+        entries[number % capacity] = ring->entries[number % ring->capacity];
     }
     free(ring->entries);
     ring->entries = entries;

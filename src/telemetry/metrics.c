@@ -103,7 +103,7 @@ size_t metric_label_count(const struct metric_family *family)
 struct metrics *metrics_new(void)
 {
     struct metrics *metrics = memory_new_zero(1, sizeof(*metrics));
-    metrics->lock = memory_new(sizeof(*metrics->lock));
+    metrics->lock = memory_new(sizeof(pthread_mutex_t));
     pthread_mutex_init(metrics->lock, NULL);
     metrics->started_ns = clock_now(clock_system());
     return metrics;
