@@ -121,6 +121,15 @@ invalid:
                      "'%s' is not a duration; write for instance 250ms, 30s, 5m or 1h30m", text);
 }
 
+int64_t duration_from_seconds(double seconds)
+{
+    const int64_t most = LIMIT_DURATION_NS / NS_PER_S;
+    if (!(seconds > 0)) {
+        return 0;
+    }
+    return seconds >= (double)most ? LIMIT_DURATION_NS : (int64_t)(seconds * (double)NS_PER_S);
+}
+
 int parse_money(const char *text, int64_t *ret_micro, struct rondo_error *err)
 {
     int64_t micro = 0;

@@ -16,6 +16,9 @@ int parse_int(const char *text, int64_t low, int64_t high, int64_t *ret_number,
  */
 int parse_duration(const char *text, int64_t *ret_ns, struct rondo_error *err);
 
+/** Seconds that may be any number, as ns up to LIMIT_DURATION_NS; 0 for what is not above 0. */
+int64_t duration_from_seconds(double seconds);
+
 /** Money: "5", "0.25", up to six decimals. @param ret_micro millionths of the currency unit. */
 int parse_money(const char *text, int64_t *ret_micro, struct rondo_error *err);
 

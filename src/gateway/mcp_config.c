@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "model/environment.h"
 
 #include <json-c/json.h>
@@ -146,11 +147,7 @@ int64_t mcp_config_timeout_ns(struct json_object *config)
                            json_object_is_type(seconds, json_type_double)
                        ? json_object_get_double(seconds)
                        : 0;
-    if (!(value > 0)) {
-        return MCP_TIMEOUT_NS;
-    }
-    const int64_t most = LIMIT_DURATION_NS / NS_PER_S;
-    return value >= (double)most ? LIMIT_DURATION_NS : (int64_t)(value * (double)NS_PER_S);
+    return value > 0 ? duration_from_seconds(value) : MCP_TIMEOUT_NS;
 }
 
 int mcp_client_from_config(struct json_object *config, const char *name, const char *folder,

@@ -10,9 +10,9 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "gateway/mcp_config.h"
+#include "os/file.h"
 #include "role/yaml.h"
 
-#include <errno.h>
 #include <json-c/json.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -280,28 +280,6 @@ static int read_text(struct mcp_shared *shared, const char *text, size_t len,
     return code;
 }
 
-/** @param ret_text the file's content; left empty when it is absent */
-static int read_file(const char *path, struct buf *ret_text, struct rondo_error *err)
-{
-    auto_fclose FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return errno == ENOENT || errno == ENOTDIR
-                   ? 0
-                   : error_set_errno(err, RONDO_ERR_IO, errno, "cannot read %s", path);
-    }
-    size_t max = (size_t)LIMIT_CONFIG_FILE_BYTES;
-    char *room = buf_room(ret_text, max + 1);
-    size_t got = fread(room, 1, max + 1, file);
-    if (ferror(file) != 0) {
-        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot read %s", path);
-    }
-    if (got > max) {
-        return error_set(err, RONDO_ERR_LIMIT, "%s is larger than %zu bytes", path, max);
-    }
-    buf_grown(ret_text, got);
-    return 0;
-}
-
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -314,9 +292,10 @@ int mcp_shared_read(const char *path, const struct tool_surroundings *surroundin
                     struct mcp_shared **ret_shared, struct rondo_error *err)
 {
     auto_buf struct buf text = {0};
-    int code = read_file(path, &text, err);
-    if (code != 0) {
-        return code;
+    struct rondo_error problem = {0};
+    int code = file_read(path, LIMIT_CONFIG_FILE_BYTES, &text, &problem);
+    if (code < 0 && code != RONDO_ERR_NOT_FOUND) {
+        return error_set(err, code, "%s", problem.message);
     }
     struct mcp_shared *shared = memory_new_zero(1, sizeof(*shared));
     shared->path = memory_dup_string(path);

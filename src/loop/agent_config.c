@@ -210,16 +210,6 @@ static int64_t or_zero(int64_t limit)
     return limit > 0 ? limit : 0;
 }
 
-/** Seconds of a role file, which may be any number, as a duration that a run accepts. */
-static int64_t delay_ns(double seconds)
-{
-    const int64_t most = LIMIT_DURATION_NS / NS_PER_S;
-    if (!(seconds > 0)) {
-        return 0;
-    }
-    return seconds >= (double)most ? LIMIT_DURATION_NS : (int64_t)(seconds * (double)NS_PER_S);
-}
-
 static void set_limits(const struct role *role, const struct agent_options *options,
                        struct loop_spec *spec)
 {
@@ -235,7 +225,7 @@ static void set_limits(const struct role *role, const struct agent_options *opti
         spec->max_iterations = limits->max_iterations;
         spec->max_tokens = or_zero(limits->autonomous_token_budget);
         spec->time_limit_ns = or_zero(limits->autonomous_timeout_seconds) * NS_PER_S;
-        spec->delay_ns = delay_ns(role->autonomy.iteration_delay_seconds);
+        spec->delay_ns = duration_from_seconds(role->autonomy.iteration_delay_seconds);
         spec->checkpoint_interval = role->autonomy.checkpoint_interval;
     }
     if (options->max_iterations > 0) {

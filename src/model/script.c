@@ -259,7 +259,7 @@ static int read_turn_number(struct json_object *value, void *target, struct rond
     return r;
 }
 
-/** For now `last` is the number of requests; place_turn makes it the last of them. */
+/** `last` is the number of requests until place_turn makes it the last of them. */
 static int read_repeat(struct json_object *value, void *target, struct rondo_error *err)
 {
     int64_t number = 0;

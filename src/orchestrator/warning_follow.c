@@ -44,6 +44,7 @@ static void forget(struct warning_follow *follow, uint64_t below)
     HASH_ITER(hh, follow->seen, seen, next)
     {
         if (seen->position < below) {
+            /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not follow uthash's links */
             HASH_DEL(follow->seen, seen);
             free(seen);
         }

@@ -82,6 +82,7 @@ static void free_run(struct span_run *run)
 
 static void drop_run(struct spans *spans, struct span_run *run)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not follow uthash's links */
     HASH_DEL(spans->runs, run);
     free_run(run);
 }

@@ -6,6 +6,8 @@
 #include "cases.h"
 #include "rondo/error.h"
 
+#include <math.h>
+
 static void whole_numbers_are_read_within_their_range(void **state)
 {
     (void)state;
@@ -111,6 +113,29 @@ static void durations_are_shown_for_people(void **state)
     }
 }
 
+static void seconds_of_any_size_become_a_duration(void **state)
+{
+    (void)state;
+    static const struct {
+        double seconds;
+        int64_t ns;
+    } cases[] = {
+        {0, 0},
+        {-1, 0},
+        {-HUGE_VAL, 0},
+        {NAN, 0},
+        {0.25, 250 * NS_PER_MS},
+        {90, 90 * NS_PER_S},
+        {(double)(LIMIT_DURATION_NS / NS_PER_S) - 1, LIMIT_DURATION_NS - NS_PER_S},
+        {(double)(LIMIT_DURATION_NS / NS_PER_S), LIMIT_DURATION_NS},
+        {(double)(LIMIT_DURATION_NS / NS_PER_S) + 0.5, LIMIT_DURATION_NS},
+        {HUGE_VAL, LIMIT_DURATION_NS},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(duration_from_seconds(cases[i].seconds), cases[i].ns);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +145,7 @@ int main(void)
         cmocka_unit_test(bad_durations_are_refused),
         cmocka_unit_test(money_is_read_exactly),
         cmocka_unit_test(durations_are_shown_for_people),
+        cmocka_unit_test(seconds_of_any_size_become_a_duration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
