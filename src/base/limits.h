@@ -56,6 +56,8 @@
 #define LIMIT_CONFIG_FILE_BYTES (256 * LIMIT_KIB)
 /** A project file (Makefile, package.json, ...) that detection reads, bytes. */
 #define LIMIT_PROJECT_FILE_BYTES (1 * LIMIT_MIB)
+/** The file that tells whose a project's folder in the state folder is, bytes. */
+#define LIMIT_STATE_PROJECT_BYTES (8 * LIMIT_KIB)
 /** A policy text that the store keeps (the texts of a folder together), bytes. */
 #define LIMIT_POLICY_BYTES (8 * LIMIT_MIB)
 /** Where policies come from (a path), bytes. */
