@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whole files. Never follows a symbolic link while removing, never reads what could block.
+ * Whole files. Never reads what could block.
  * No state; any thread.
  */
 #include "os/file.h"
@@ -8,8 +8,8 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "os/file_folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -17,17 +17,16 @@
 #include <unistd.h>
 
 #define READ_CHUNK_BYTES 65536
-/* Each level holds a descriptor while its entries are removed. */
-#define REMOVE_DEPTH 256
 
-static int read_all(int fd, const char *path, size_t limit, struct buf *content,
-                    struct rondo_error *err)
+int file_read_all(int fd, const char *path, size_t limit, struct buf *ret_buf,
+                  struct rondo_error *err)
 {
+    auto_buf struct buf content = {0};
     auto_free char *chunk = memory_new(READ_CHUNK_BYTES);
     for (;;) {
         ssize_t got = read(fd, chunk, READ_CHUNK_BYTES);
         if (got == 0) {
-            return 0;
+            break;
         }
         if (got < 0 && errno == EINTR) {
             continue;
@@ -35,11 +34,13 @@ static int read_all(int fd, const char *path, size_t limit, struct buf *content,
         if (got < 0) {
             return error_set_errno(err, RONDO_ERR_IO, errno, "cannot read %s", path);
         }
-        if ((size_t)got > limit - content->len) {
+        if ((size_t)got > limit - content.len) {
             return error_set(err, RONDO_ERR_LIMIT, "%s is larger than %zu bytes", path, limit);
         }
-        buf_append(content, chunk, (size_t)got);
+        buf_append(&content, chunk, (size_t)got);
     }
+    buf_append(ret_buf, buf_string(&content), content.len);
+    return 0;
 }
 
 int file_read(const char *path, size_t limit, struct buf *ret_buf, struct rondo_error *err)
@@ -56,26 +57,21 @@ int file_read(const char *path, size_t limit, struct buf *ret_buf, struct rondo_
     if (!S_ISREG(status.st_mode)) {
         return error_set(err, RONDO_ERR_INVALID, "%s is not a regular file", path);
     }
-    auto_buf struct buf content = {0};
-    int code = read_all(fd, path, limit, &content, err);
-    if (code != 0) {
-        return code;
-    }
-    buf_append(ret_buf, buf_string(&content), content.len);
-    return 0;
+    return file_read_all(fd, path, limit, ret_buf, err);
 }
 
-static int write_all(int fd, const char *bytes, size_t len)
+int file_write_all(int fd, const void *bytes, size_t len)
 {
+    const char *rest = bytes;
     while (len > 0) {
-        ssize_t written = write(fd, bytes, len);
+        ssize_t written = write(fd, rest, len);
         if (written < 0 && errno == EINTR) {
             continue;
         }
         if (written < 0) {
             return -1;
         }
-        bytes += written;
+        rest += written;
         len -= (size_t)written;
     }
     return 0;
@@ -90,7 +86,7 @@ static int replace(const char *path, const void *bytes, size_t len, bool is_dura
     if (fd < 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot create a file beside %s", path);
     }
-    if (write_all(fd, bytes, len) != 0 || (is_durable && fsync(fd) != 0) ||
+    if (file_write_all(fd, bytes, len) != 0 || (is_durable && fsync(fd) != 0) ||
         rename(temporary.data, path) != 0) {
         int saved_errno = errno;
         unlink(temporary.data);
@@ -157,74 +153,9 @@ int file_make_folder(const char *path, struct rondo_error *err)
     return make_one_folder(partial, err);
 }
 
-static int remove_entry(int parent, const char *name, int depth, struct rondo_error *err);
-
-static bool is_dot(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-/** Remove what is in a folder. Takes over the descriptor. */
-static int remove_content(int fd, const char *name, int depth, struct rondo_error *err)
-{
-    DIR *folder = fdopendir(fd);
-    if (folder == NULL) {
-        int saved_errno = errno;
-        close(fd);
-        return error_set_errno(err, RONDO_ERR_IO, saved_errno, "cannot list %s", name);
-    }
-    int code = 0;
-    struct dirent *entry;
-    while (code == 0 && (entry = readdir(folder)) != NULL) {
-        if (!is_dot(entry->d_name)) {
-            code = remove_entry(dirfd(folder), entry->d_name, depth, err);
-        }
-    }
-    closedir(folder);
-    return code;
-}
-
-/** Open a folder in a way that lets its entries be removed, even if it was made read-only. */
-static int open_folder(int parent, const char *name)
-{
-    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    int fd = openat(parent, name, flags);
-    if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW) == 0) {
-        fd = openat(parent, name, flags);
-    }
-    struct stat status;
-    if (fd >= 0 && fstat(fd, &status) == 0 && (status.st_mode & 0700) != 0700) {
-        /* A failure shows when the first entry cannot be removed. */
-        (void)!fchmod(fd, 0700);
-    }
-    return fd;
-}
-
-static int remove_entry(int parent, const char *name, int depth, struct rondo_error *err)
-{
-    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) {
-        return 0;
-    }
-    if (errno != EISDIR && errno != EPERM) {
-        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot remove %s", name);
-    }
-    if (depth >= REMOVE_DEPTH) {
-        return error_set(err, RONDO_ERR_LIMIT, "%s is nested too deeply to be removed", name);
-    }
-    int fd = open_folder(parent, name);
-    if (fd < 0) {
-        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open %s", name);
-    }
-    int code = remove_content(fd, name, depth + 1, err);
-    if (code == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT) {
-        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot remove %s", name);
-    }
-    return code;
-}
-
 int file_remove_tree(const char *path, struct rondo_error *err)
 {
-    return remove_entry(AT_FDCWD, path, 0, err);
+    return file_folder_remove(AT_FDCWD, path, err);
 }
 
 bool file_exists(const char *path)

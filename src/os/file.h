@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whole files: bounded reading, atomic replacing, private folders. */
+/*
+ * Whole files: bounded reading, atomic replacing, private folders. Paths are followed through
+ * links, so nothing here is for files that an agent can write: see os/file_untrusted.h and
+ * os/file_folder.h for those.
+ */
 #pragma once
 
 #include "base/buf.h"
@@ -28,8 +32,18 @@ int file_replace_durably(const char *path, const void *bytes, size_t len, struct
 /** Make a folder and its parents, mode 0700 for those that are new. */
 int file_make_folder(const char *path, struct rondo_error *err);
 
-/** Remove a folder with everything in it, never following symbolic links. Missing is fine. */
+/**
+ * Remove a folder with everything in it, however deep, never following symbolic links inside.
+ * Missing is fine.
+ */
 int file_remove_tree(const char *path, struct rondo_error *err);
+
+/** Append what is left to read of `fd`, up to `limit` bytes; `path` is for messages. */
+int file_read_all(int fd, const char *path, size_t limit, struct buf *ret_buf,
+                  struct rondo_error *err);
+
+/** Write everything. @return 0, or -1 with errno */
+int file_write_all(int fd, const void *bytes, size_t len);
 
 /** Whether something exists at `path`. */
 bool file_exists(const char *path);

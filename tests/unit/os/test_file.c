@@ -167,40 +167,6 @@ static void removing_what_is_missing_is_fine(void **state)
     assert_int_equal(file_remove_tree(in_folder("none"), NULL), 0);
 }
 
-/** Make nested folders; names are relative, because their whole path is too long for a call. */
-static void make_nested(int levels)
-{
-    assert_int_equal(mkdir(in_folder("tree"), 0700), 0);
-    int fd = open(in_folder("tree"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (int i = 1; i < levels; i++) {
-        assert_int_equal(mkdirat(fd, "d", 0700), 0);
-        int next = openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        close(fd);
-        fd = next;
-    }
-    close(fd);
-}
-
-static void folders_nested_up_to_the_limit_are_removed(void **state)
-{
-    (void)state;
-    make_nested(256);
-    assert_int_equal(file_remove_tree(in_folder("tree"), NULL), 0);
-    assert_false(file_exists(in_folder("tree")));
-}
-
-static void one_level_past_the_limit_is_refused(void **state)
-{
-    (void)state;
-    make_nested(257);
-    char deep[PATH_MAX + 256];
-    char shallow[PATH_MAX + 256];
-    snprintf(deep, sizeof(deep), "%s/tree/d/d", folder);
-    snprintf(shallow, sizeof(shallow), "%s/shallow", folder);
-    assert_int_equal(file_remove_tree(in_folder("tree"), NULL), RONDO_ERR_LIMIT);
-    assert_int_equal(rename(deep, shallow), 0);
-}
-
 static void a_dangling_link_exists(void **state)
 {
     (void)state;
@@ -262,8 +228,6 @@ int main(void)
         TEST(a_tree_is_removed_without_following_links),
         TEST(a_tree_with_folders_made_read_only_is_removed),
         TEST(removing_what_is_missing_is_fine),
-        TEST(folders_nested_up_to_the_limit_are_removed),
-        TEST(one_level_past_the_limit_is_refused),
         TEST(a_dangling_link_exists),
         TEST(a_state_tells_a_file_from_another_and_from_its_former_self),
         TEST(a_link_to_nowhere_is_not_a_missing_file),
