@@ -54,6 +54,10 @@
 #define LIMIT_ARGUMENTS 1024
 /** The file given with --config, bytes. */
 #define LIMIT_CONFIG_FILE_BYTES (256 * LIMIT_KIB)
+/** A record of what was confirmed, bytes of JSON. */
+#define LIMIT_TRUST_RECORD_BYTES (64 * LIMIT_KIB)
+/** Symbolic links that a path may go through (as the kernel has it). */
+#define LIMIT_PATH_LINKS 40
 /** A project file (Makefile, package.json, ...) that detection reads, bytes. */
 #define LIMIT_PROJECT_FILE_BYTES (1 * LIMIT_MIB)
 /** The file that tells whose a project's folder in the state folder is, bytes. */

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Records of what was confirmed. A record that cannot be believed is treated as absent, so that
+ * whatever is wrong with it leads to a question and never to a yes. */
+#include "os/trust.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "os/file.h"
+#include "os/state_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRUST_FOLDER "trust"
+#define TRUST_FORMAT 1
+
+static const struct {
+    const char *name;
+    const char *help;
+} kinds[] = {
+    [TRUST_CONFIG] = {"config", "rondo.yaml: the servers that it starts"},
+    [TRUST_ROLE] = {"role", "a role file: servers, tools, permissions, sandbox, exit conditions"},
+    [TRUST_POLICY] = {"policy", "a policy file or folder, with its entities and links"},
+    [TRUST_STORE] = {"store", "a store that came with a project"},
+    [TRUST_SINK_COMMAND] = {"sink-command", "a program that is given warnings"},
+};
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == TRUST_KIND_COUNT, "a row for each kind");
+
+const char *trust_kind_name(enum trust_kind kind)
+{
+    return kinds[kind].name;
+}
+
+const char *trust_kind_help(enum trust_kind kind)
+{
+    return kinds[kind].help;
+}
+
+/* ---- Names and digests ---------------------------------------------------------------------- */
+
+/** The canonical path of what may be absent itself. @param ret_path owned */
+static int canonical(const char *path, char **ret_path, struct rondo_error *err)
+{
+    char *real = realpath(path, NULL);
+    if (real == NULL && errno == ENOENT) {
+        const char *slash = strrchr(path, '/');
+        auto_free char *folder = slash == NULL ? memory_dup_string(".")
+                                               : memory_dup_bytes(path, (size_t)(slash + 1 - path));
+        auto_free char *real_folder = realpath(folder, NULL);
+        const char *name = slash == NULL ? path : slash + 1;
+        if (real_folder != NULL && name[0] != '\0') {
+            struct buf joined = {0};
+            buf_printf(&joined, "%s/%s", strcmp(real_folder, "/") == 0 ? "" : real_folder, name);
+            real = buf_steal(&joined);
+        }
+    }
+    if (real == NULL) {
+        return error_set_errno(err, RONDO_ERR_NOT_FOUND, errno, "cannot find %s", path);
+    }
+    *ret_path = real;
+    return 0;
+}
+
+/** The name of a record's file. */
+static void record_name(enum trust_kind kind, const char *path, struct buf *ret_name)
+{
+    unsigned char bytes[DIGEST_SIZE];
+    char hex[DIGEST_HEX_SIZE];
+    struct digest digest = digest_begin();
+    digest_add(&digest, path, strlen(path));
+    digest_finish(&digest, bytes);
+    digest_hex(bytes, hex);
+    buf_printf(ret_name, "%s-%.32s", kinds[kind].name, hex);
+}
+
+static void content_digest(const void *content, size_t len, char ret_hex[DIGEST_HEX_SIZE])
+{
+    unsigned char bytes[DIGEST_SIZE];
+    struct digest digest = digest_begin();
+    digest_add_u64(&digest, len);
+    digest_add(&digest, content, len);
+    digest_finish(&digest, bytes);
+    digest_hex(bytes, ret_hex);
+}
+
+/* ---- The folder ----------------------------------------------------------------------------- */
+
+/**
+ * The folder of records, which state_sub_folder() has checked: it is ours and nobody else writes.
+ * @param ret_path owned
+ */
+static int trust_folder(char **ret_path, struct rondo_error *err)
+{
+    int r = state_sub_folder(TRUST_FOLDER, ret_path, err);
+    if (r < 0) {
+        error_prefix(err, "confirmations are kept in the state folder");
+    }
+    return r;
+}
+
+/** A record that could have been written by somebody else is none. */
+static bool is_private(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+           status.st_nlink == 1 && (status.st_mode & 0077) == 0;
+}
+
+/** @return the record, json_object_put(); NULL when there is none that can be believed */
+static struct json_object *read_record(const char *folder, const char *name)
+{
+    auto_buf struct buf path = {0};
+    auto_buf struct buf text = {0};
+    struct json_object *record = NULL;
+    buf_printf(&path, "%s/%s", folder, name);
+    if (!is_private(buf_string(&path)) ||
+        file_read(buf_string(&path), LIMIT_TRUST_RECORD_BYTES, &text, NULL) < 0 ||
+        json_parse(buf_string(&text), text.len, &record, NULL) < 0) {
+        return NULL;
+    }
+    if (json_object_is_type(record, json_type_object) &&
+        json_get_int(record, "format", 0) == TRUST_FORMAT &&
+        json_get_string(record, "path", NULL) != NULL &&
+        json_get_string(record, "digest", NULL) != NULL) {
+        return record;
+    }
+    json_object_put(record);
+    return NULL;
+}
+
+/** Whether a record says that it is about this kind and path. */
+static bool is_about(struct json_object *record, enum trust_kind kind, const char *path)
+{
+    return strcmp(json_get_string(record, "kind", ""), kinds[kind].name) == 0 &&
+           strcmp(json_get_string(record, "path", ""), path) == 0;
+}
+
+/* ---- Looking, confirming, forgetting -------------------------------------------------------- */
+
+int trust_look(enum trust_kind kind, const char *path, const void *bytes, size_t len,
+               enum trust_verdict *ret_verdict, struct rondo_error *err)
+{
+    auto_free char *real = NULL;
+    auto_free char *folder = NULL;
+    int r = canonical(path, &real, err);
+    r = r < 0 ? r : trust_folder(&folder, err);
+    if (r < 0) {
+        return r;
+    }
+    auto_buf struct buf name = {0};
+    char digest[DIGEST_HEX_SIZE];
+    record_name(kind, real, &name);
+    content_digest(bytes, len, digest);
+    auto_json struct json_object *record = read_record(folder, buf_string(&name));
+    if (record == NULL || !is_about(record, kind, real)) {
+        *ret_verdict = TRUST_UNKNOWN;
+    } else {
+        bool is_same = strcmp(json_get_string(record, "digest", ""), digest) == 0;
+        *ret_verdict = is_same ? TRUST_CONFIRMED : TRUST_CHANGED;
+    }
+    return 0;
+}
+
+int trust_confirm(enum trust_kind kind, const char *path, const void *bytes, size_t len,
+                  struct rondo_error *err)
+{
+    auto_free char *real = NULL;
+    auto_free char *folder = NULL;
+    auto_buf struct buf text = {0};
+    auto_buf struct buf file = {0};
+    char digest[DIGEST_HEX_SIZE];
+    int r = canonical(path, &real, err);
+    r = r < 0 ? r : trust_folder(&folder, err);
+    if (r < 0) {
+        return r;
+    }
+    content_digest(bytes, len, digest);
+    struct json_writer writer = json_writer(&text);
+    json_begin_object(&writer, NULL);
+    json_write_int(&writer, "format", TRUST_FORMAT);
+    json_write_string(&writer, "kind", kinds[kind].name);
+    json_write_string(&writer, "path", real);
+    json_write_string(&writer, "digest", digest);
+    json_write_int(&writer, "confirmed_ns", clock_now(clock_system()));
+    json_end_object(&writer);
+    buf_append_string(&text, "\n");
+    buf_printf(&file, "%s/", folder);
+    record_name(kind, real, &file);
+    return file_replace_durably(buf_string(&file), text.data, text.len, err);
+}
+
+uint64_t trust_stamp(enum trust_kind kind, const char *path)
+{
+    auto_free char *real = NULL;
+    auto_free char *folder = NULL;
+    if (canonical(path, &real, NULL) < 0 || trust_folder(&folder, NULL) < 0) {
+        return 0;
+    }
+    auto_buf struct buf file = {0};
+    struct stat status;
+    buf_printf(&file, "%s/", folder);
+    record_name(kind, real, &file);
+    if (stat(buf_string(&file), &status) != 0) {
+        return 0;
+    }
+    /* Each confirmation is a new file. */
+    uint64_t nanoseconds = (uint64_t)status.st_ctim.tv_nsec;
+    return ((uint64_t)status.st_ctim.tv_sec << 30) ^ nanoseconds ^ ((uint64_t)status.st_ino << 40);
+}
+
+int trust_require(enum trust_kind kind, const char *path, const void *bytes, size_t len,
+                  const char *what, struct rondo_error *err)
+{
+    enum trust_verdict verdict = TRUST_UNKNOWN;
+    int r = trust_look(kind, path, bytes, len, &verdict, err);
+    if (r < 0 || verdict == TRUST_CONFIRMED) {
+        return r;
+    }
+    return error_set(
+        err, RONDO_ERR_DENIED,
+        "%s %s%s; agents can write there, so it counts only when you have confirmed "
+        "it: look at it with `rondo trust %s`",
+        what, path,
+        verdict == TRUST_CHANGED ? " changed after you confirmed it" : " is not confirmed", path);
+}
+
+int trust_forget(const char *path, struct rondo_error *err)
+{
+    auto_free char *real = NULL;
+    if (canonical(path, &real, NULL) < 0) {
+        real = memory_dup_string(path); /* Its folder is gone: as it was recorded. */
+    }
+    auto_free char *folder = NULL;
+    int r = trust_folder(&folder, err);
+    int count = 0;
+    for (int kind = 0; r == 0 && kind < TRUST_KIND_COUNT; kind++) {
+        auto_buf struct buf file = {0};
+        buf_printf(&file, "%s/", folder);
+        record_name((enum trust_kind)kind, real, &file);
+        if (unlink(buf_string(&file)) == 0) {
+            count++;
+        } else if (errno != ENOENT) {
+            return error_set_errno(err, RONDO_ERR_IO, errno, "cannot remove a record of %s", real);
+        }
+    }
+    return r < 0 ? r : count;
+}
+
+/** Hand a record out, unless it is in the place of another. @return whether to go on */
+static bool hand_out(struct json_object *record, const char *name, trust_list_fn *fn, void *context)
+{
+    const char *path = json_get_string(record, "path", "");
+    for (int kind = 0; kind < TRUST_KIND_COUNT; kind++) {
+        auto_buf struct buf expected = {0};
+        record_name((enum trust_kind)kind, path, &expected);
+        if (is_about(record, (enum trust_kind)kind, path) &&
+            strcmp(buf_string(&expected), name) == 0) {
+            const struct trust_record found = {
+                .kind = (enum trust_kind)kind,
+                .path = path,
+                .confirmed_ns = json_get_int(record, "confirmed_ns", 0),
+            };
+            return fn(context, &found);
+        }
+    }
+    return true;
+}
+
+int trust_list(trust_list_fn *fn, void *context, struct rondo_error *err)
+{
+    auto_free char *path = NULL;
+    int r = trust_folder(&path, err);
+    DIR *folder = r < 0 ? NULL : opendir(path);
+    if (folder == NULL) {
+        return r < 0 ? r : error_set_errno(err, RONDO_ERR_IO, errno, "cannot list %s", path);
+    }
+    struct dirent *entry;
+    bool goes_on = true;
+    while (goes_on && (entry = readdir(folder)) != NULL) {
+        auto_json struct json_object *record =
+            entry->d_name[0] == '.' ? NULL : read_record(path, entry->d_name);
+        goes_on = record == NULL || hand_out(record, entry->d_name, fn, context);
+    }
+    closedir(folder);
+    return 0;
+}
+
+/* ---- Who can exchange a file ---------------------------------------------------------------- */
+
+/** Whether a canonical path is one of the folders or below one. */
+static bool is_in(const char *path, const char *const *folders)
+{
+    for (size_t i = 0; folders != NULL && folders[i] != NULL; i++) {
+        auto_free char *real = realpath(folders[i], NULL);
+        const char *folder = real == NULL ? folders[i] : real;
+        size_t len = strlen(folder);
+        if (strcmp(folder, "/") == 0 ||
+            (strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0'))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A path while it is walked: `done` has no link in it any more, `rest` is ahead. */
+struct walk {
+    char done[PATH_MAX];
+    char rest[PATH_MAX];
+    int links;
+};
+
+/** Put the target of a link in front of the rest. @return false when that is too much */
+static bool follow(struct walk *walk, const char *link)
+{
+    auto_buf struct buf rest = {0};
+    char target[PATH_MAX];
+    ssize_t len = readlink(link, target, sizeof(target) - 1);
+    if (len < 0 || ++walk->links > LIMIT_PATH_LINKS) {
+        return false;
+    }
+    target[len] = '\0';
+    buf_printf(&rest, "%s/%s", target, walk->rest);
+    if (rest.len >= sizeof(walk->rest)) {
+        return false;
+    }
+    memcpy(walk->rest, buf_string(&rest), rest.len + 1);
+    if (target[0] == '/') {
+        walk->done[0] = '\0';
+    }
+    return true;
+}
+
+/** Go one name further. @return false when the path cannot be walked */
+static bool step(struct walk *walk, const char *name, size_t len)
+{
+    if (len == 0 || (len == 1 && name[0] == '.')) {
+        return true;
+    }
+    if (len == 2 && strncmp(name, "..", 2) == 0) {
+        char *slash = strrchr(walk->done, '/');
+        if (slash != NULL) {
+            *slash = '\0';
+        }
+        return true;
+    }
+    char next[PATH_MAX];
+    size_t done = strlen(walk->done);
+    if (done + len + 2 > sizeof(next)) {
+        return false;
+    }
+    memcpy(next, walk->done, done);
+    next[done] = '/';
+    memcpy(next + done + 1, name, len);
+    next[done + 1 + len] = '\0';
+    struct stat status;
+    if (lstat(next, &status) == 0 && S_ISLNK(status.st_mode)) {
+        return follow(walk, next);
+    }
+    memcpy(walk->done, next, done + len + 2);
+    return true;
+}
+
+bool trust_is_in_reach(const char *path, const char *const *folders)
+{
+    struct walk walk = {0};
+    auto_buf struct buf whole = {0};
+    if (path[0] != '/') {
+        auto_free char *here = getcwd(NULL, 0);
+        buf_printf(&whole, "%s/", here == NULL ? "" : here);
+    }
+    buf_append_string(&whole, path);
+    if (whole.len >= sizeof(walk.rest)) {
+        return true; /* It cannot be walked, so it cannot be said to be out of reach. */
+    }
+    memcpy(walk.rest, buf_string(&whole), whole.len + 1);
+    while (walk.rest[0] != '\0') {
+        char name[PATH_MAX];
+        size_t skip = strspn(walk.rest, "/");
+        size_t len = strcspn(walk.rest + skip, "/");
+        memcpy(name, walk.rest + skip, len);
+        memmove(walk.rest, walk.rest + skip + len, strlen(walk.rest + skip + len) + 1);
+        /* The link's own place counts, too. */
+        bool can_go = step(&walk, name, len);
+        if (!can_go || is_in(walk.done, folders)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Confirmations: a file counts while it is what was confirmed, and records cannot be forged. */
+#include "os/trust.h"
+
+#include "base/limits.h"
+#include "helper.h"
+#include "os/state_folder.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+static char state[PATH_MAX];
+static char project[PATH_MAX];
+
+static int set_up(void **context)
+{
+    (void)context;
+    scratch_make(state);
+    scratch_make(project);
+    setenv("XDG_STATE_HOME", state, 1);
+    scratch_write(project, "rondo.yaml", "mcp_servers: {}\n");
+    return 0;
+}
+
+static int tear_down(void **context)
+{
+    (void)context;
+    scratch_remove(state);
+    scratch_remove(project);
+    return 0;
+}
+
+static const char *in_project(const char *name)
+{
+    static char path[2 * PATH_MAX];
+    snprintf(path, sizeof(path), "%s/%s", project, name);
+    return path;
+}
+
+static enum trust_verdict look(enum trust_kind kind, const char *path, const char *text)
+{
+    enum trust_verdict verdict = TRUST_UNKNOWN;
+    assert_int_equal(trust_look(kind, path, text, strlen(text), &verdict, NULL), 0);
+    return verdict;
+}
+
+static void confirm(enum trust_kind kind, const char *path, const char *text)
+{
+    assert_int_equal(trust_confirm(kind, path, text, strlen(text), NULL), 0);
+}
+
+/** The only record there is. */
+static void record_path(char ret_path[2 * PATH_MAX])
+{
+    char folder[PATH_MAX + 32];
+    snprintf(folder, sizeof(folder), "%s/rondo/trust", state);
+    DIR *records = opendir(folder);
+    assert_non_null(records);
+    struct dirent *entry;
+    ret_path[0] = '\0';
+    while ((entry = readdir(records)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            snprintf(ret_path, 2 * PATH_MAX, "%s/%s", folder, entry->d_name);
+        }
+    }
+    closedir(records);
+    assert_string_not_equal(ret_path, "");
+}
+
+static void what_nobody_confirmed_is_unknown(void **context)
+{
+    (void)context;
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
+}
+
+static void confirmed_bytes_count_and_others_have_changed(void **context)
+{
+    (void)context;
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_CONFIRMED);
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "b"), TRUST_CHANGED);
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), ""), TRUST_CHANGED);
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "b");
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_CHANGED);
+}
+
+static void a_confirmation_counts_for_its_kind_and_path_only(void **context)
+{
+    (void)context;
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    assert_int_equal(look(TRUST_ROLE, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
+    assert_int_equal(look(TRUST_CONFIG, in_project("other.yaml"), "a"), TRUST_UNKNOWN);
+}
+
+static void a_path_is_known_by_all_its_names(void **context)
+{
+    (void)context;
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    assert_int_equal(symlink(project, in_project("link")), 0);
+    assert_int_equal(look(TRUST_CONFIG, in_project("link/./rondo.yaml"), "a"), TRUST_CONFIRMED);
+}
+
+static void an_absent_file_can_be_looked_up(void **context)
+{
+    (void)context;
+    confirm(TRUST_POLICY, in_project("rondo.yaml"), "a");
+    unlink(in_project("rondo.yaml"));
+    assert_int_equal(look(TRUST_POLICY, in_project("rondo.yaml"), ""), TRUST_CHANGED);
+}
+
+static void a_record_that_others_could_write_is_none(void **context)
+{
+    (void)context;
+    char record[2 * PATH_MAX];
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    record_path(record);
+    assert_int_equal(chmod(record, 0620), 0);
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
+}
+
+static void a_record_that_is_a_link_is_none(void **context)
+{
+    (void)context;
+    char record[2 * PATH_MAX];
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    record_path(record);
+    assert_int_equal(rename(record, in_project("moved")), 0);
+    assert_int_equal(symlink(in_project("moved"), record), 0);
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
+    unlink(record);
+    assert_int_equal(link(in_project("moved"), record), 0);
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
+}
+
+static void a_damaged_or_misplaced_record_is_none(void **context)
+{
+    (void)context;
+    static const char *const texts[] = {
+        "", "{", "[]", "{\"format\":1}", "{\"format\":2,\"kind\":\"config\"}", "null",
+    };
+    char record[2 * PATH_MAX];
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    record_path(record);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_int_equal(file_replace(record, texts[i], strlen(texts[i]), NULL), 0);
+        assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
+    }
+    unlink(record);
+    confirm(TRUST_CONFIG, in_project("other.yaml"), "a");
+    char other[2 * PATH_MAX];
+    record_path(other);
+    assert_int_equal(rename(other, record), 0);
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
+}
+
+static void a_record_is_private_and_has_a_size_limit(void **context)
+{
+    (void)context;
+    char record[2 * PATH_MAX];
+    struct stat status;
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    record_path(record);
+    assert_int_equal(stat(record, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    FILE *file = fopen(record, "ae");
+    assert_non_null(file);
+    for (long size = status.st_size; size < LIMIT_TRUST_RECORD_BYTES; size++) {
+        fputc(' ', file);
+    }
+    fflush(file);
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_CONFIRMED);
+    fputc(' ', file);
+    fclose(file);
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
+}
+
+static bool count_record(void *context, const struct trust_record *record)
+{
+    int *count = context;
+    assert_int_equal(record->kind, TRUST_ROLE);
+    assert_true(record->confirmed_ns > 0);
+    ++*count;
+    return true;
+}
+
+static void forgotten_records_are_gone(void **context)
+{
+    (void)context;
+    int count = 0;
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    confirm(TRUST_ROLE, in_project("role.yaml"), "a");
+    assert_int_equal(trust_forget(in_project("rondo.yaml"), NULL), 1);
+    assert_int_equal(trust_forget(in_project("rondo.yaml"), NULL), 0);
+    assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
+    assert_int_equal(trust_list(count_record, &count, NULL), 0);
+    assert_int_equal(count, 1);
+}
+
+static void a_stamp_changes_with_each_confirmation(void **context)
+{
+    (void)context;
+    assert_int_equal(trust_stamp(TRUST_CONFIG, in_project("rondo.yaml")), 0);
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    uint64_t first = trust_stamp(TRUST_CONFIG, in_project("rondo.yaml"));
+    assert_int_not_equal(first, 0);
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    assert_int_not_equal(trust_stamp(TRUST_CONFIG, in_project("rondo.yaml")), first);
+}
+
+static void a_requirement_names_the_command_to_type(void **context)
+{
+    (void)context;
+    struct rondo_error err = {0};
+    assert_int_equal(
+        trust_require(TRUST_CONFIG, in_project("rondo.yaml"), "a", 1, "the servers of", &err),
+        RONDO_ERR_DENIED);
+    assert_non_null(strstr(err.message, "is not confirmed"));
+    assert_non_null(strstr(err.message, "`rondo trust "));
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    assert_int_equal(
+        trust_require(TRUST_CONFIG, in_project("rondo.yaml"), "a", 1, "the servers of", &err), 0);
+}
+
+static void reach_is_seen_through_links_and_dots(void **context)
+{
+    (void)context;
+    char outside[PATH_MAX];
+    char path[2 * PATH_MAX];
+    char link_path[2 * PATH_MAX];
+    scratch_make(outside);
+    scratch_write(outside, "x.cedar", "");
+    const char *const folders[] = {project, NULL};
+    assert_true(trust_is_in_reach(in_project("absent"), folders));
+    assert_true(trust_is_in_reach(project, folders));
+    snprintf(path, sizeof(path), "%s/x.cedar", outside);
+    assert_false(trust_is_in_reach(path, folders));
+    assert_false(trust_is_in_reach(path, NULL));
+    /* A link in the project leads out of it: who can write the project can turn the link. */
+    assert_int_equal(symlink(outside, in_project("out")), 0);
+    assert_true(trust_is_in_reach(in_project("out/x.cedar"), folders));
+    /* A link outside leads through the project and out again. */
+    snprintf(link_path, sizeof(link_path), "%s/through", outside);
+    assert_int_equal(symlink(in_project("out"), link_path), 0);
+    snprintf(path, sizeof(path), "%s/through/x.cedar", outside);
+    assert_true(trust_is_in_reach(path, folders));
+    snprintf(path, sizeof(path), "%s/../%s/rondo.yaml", outside, strrchr(project, '/') + 1);
+    assert_true(trust_is_in_reach(path, folders));
+    snprintf(path, sizeof(path), "%s2/x", project);
+    assert_false(trust_is_in_reach(path, folders));
+    scratch_remove(outside);
+}
+
+static void a_circle_of_links_is_in_reach(void **context)
+{
+    (void)context;
+    char outside[PATH_MAX];
+    char path[2 * PATH_MAX];
+    const char *const folders[] = {project, NULL};
+    scratch_make(outside);
+    snprintf(path, sizeof(path), "%s/round", outside);
+    assert_int_equal(symlink("round", path), 0);
+    assert_true(trust_is_in_reach(path, folders));
+    scratch_remove(outside);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_nobody_confirmed_is_unknown),
+        TEST(confirmed_bytes_count_and_others_have_changed),
+        TEST(a_confirmation_counts_for_its_kind_and_path_only),
+        TEST(a_path_is_known_by_all_its_names),
+        TEST(an_absent_file_can_be_looked_up),
+        TEST(a_record_that_others_could_write_is_none),
+        TEST(a_record_that_is_a_link_is_none),
+        TEST(a_damaged_or_misplaced_record_is_none),
+        TEST(a_record_is_private_and_has_a_size_limit),
+        TEST(forgotten_records_are_gone),
+        TEST(a_stamp_changes_with_each_confirmation),
+        TEST(a_requirement_names_the_command_to_type),
+        TEST(reach_is_seen_through_links_and_dots),
+        TEST(a_circle_of_links_is_in_reach),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
