@@ -352,8 +352,10 @@ static bool check_arguments(const struct tool *tool, struct json_object *argumen
 {
     auto_buf struct buf faults = {0};
     auto_json struct json_object *schema = NULL;
-    if (parse_schema(tool, &schema, NULL) < 0) {
-        return true; /* It was read when the tool was added. */
+    struct rondo_error err = {0};
+    if (parse_schema(tool, &schema, &err) < 0) {
+        tool_fail(ret_result, "Error: `%s` was not called: %s", tool->name, err.message);
+        return false;
     }
     schema_complete(schema, arguments);
     if (schema_check(schema, arguments, &faults)) {

@@ -90,6 +90,19 @@ static void a_schema_must_be_an_object(void **state)
     assert_int_equal(toolbox_add(world->toolbox, &tool, &err), RONDO_ERR_INVALID);
 }
 
+static void a_call_whose_schema_cannot_be_read_is_refused(void **state)
+{
+    static const char *const broken[] = {"{\"type\":", "[]", "{\"type\":\"object\"}}", "null"};
+    struct world *world = *state;
+    add(world, &echo);
+    struct tool *tool = (struct tool *)toolbox_find(world->toolbox, "echo");
+    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+        free(tool->schema);
+        tool->schema = memory_dup_string(broken[i]);
+        world_expect_error(world, "echo", "{\"text\":\"x\"}", "schema of the tool \"echo\"");
+    }
+}
+
 static void tools_are_described_for_a_model(void **state)
 {
     struct world *world = *state;
@@ -273,6 +286,7 @@ int main(void)
         WORLD_TEST(two_tools_of_a_name_are_refused_and_nothing_of_the_entry_stays),
         WORLD_TEST(the_number_of_tools_is_limited),
         WORLD_TEST(a_schema_must_be_an_object),
+        WORLD_TEST(a_call_whose_schema_cannot_be_read_is_refused),
         WORLD_TEST(tools_are_described_for_a_model),
         WORLD_TEST(an_unknown_tool_is_told_with_what_was_meant),
         WORLD_TEST(no_arguments_can_be_written_in_many_ways),
