@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "gateway/tool_shell_environment.h"
 #include "model/environment.h"
 
 #include <json-c/json.h>
@@ -158,7 +159,7 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
     const char *url = json_get_string(config, "url", NULL);
     bool wants_http = is_http(json_get_string(config, "transport", NULL), command, url);
     char **args = dup_list(member(config, "args"));
-    char **pass = dup_list(member(surroundings->security_tools, "env_allowlist"));
+    char **pass = shell_environment_allowed(surroundings->security_tools);
     char *cwd = find_folder(json_get_string(config, "cwd", NULL), folder, surroundings);
     char **env = NULL;
     char **headers = NULL;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Scrubbed environments. */
+/* Environments by an allow list. */
 #include "gateway/tool_shell_environment.h"
 
+#include "base/auto.h"
 #include "base/memory.h"
-#include "gateway/tool_shell_words.h"
 #include "os/environment.h"
 
 #include <json-c/json.h>
@@ -12,55 +12,6 @@
 #include <strings.h>
 
 extern char **environ;
-
-/* Names of InitRunner's documentation, by kind: models, clouds, code, chat, payment, data. */
-static const char *const secret_beginnings[] = {
-    "OPENAI_API_KEY",
-    "ANTHROPIC_API_KEY",
-    "GOOGLE_API_KEY",
-    "COHERE_API_KEY",
-    "REPLICATE_API_TOKEN",
-    "HF_TOKEN",
-    "HUGGING_FACE",
-    "AWS_SECRET",
-    "AWS_SESSION_TOKEN",
-    "AZURE_",
-    "GCP_",
-    "GCLOUD_",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-    "GOOGLE_CLOUD_",
-    "DIGITALOCEAN_TOKEN",
-    "GITHUB_TOKEN",
-    "GH_TOKEN",
-    "GITLAB_TOKEN",
-    "BITBUCKET_TOKEN",
-    "CODECOV_TOKEN",
-    "NPM_TOKEN",
-    "DOCKER_PASSWORD",
-    "DOCKER_TOKEN",
-    "SLACK_TOKEN",
-    "SLACK_WEBHOOK",
-    "SLACK_BOT_TOKEN",
-    "SLACK_SIGNING_SECRET",
-    "TWILIO_",
-    "SENDGRID_API_KEY",
-    "MAILGUN_API_KEY",
-    "STRIPE_",
-    "DATABASE_URL",
-    "REDIS_URL",
-    "MONGO_URI",
-    "POSTGRES_PASSWORD",
-    "MYSQL_PASSWORD",
-    "SSH_AUTH_SOCK",
-    "SSH_PRIVATE_KEY",
-    "VAULT_TOKEN",
-    "SENTRY_DSN",
-    NULL,
-};
-static const char *const secret_ends[] = {
-    "_KEY", "_SECRET", "_TOKEN", "_PASSWORD", "_CREDENTIAL", "_CREDENTIALS", NULL,
-};
-static const char *const kept[] = {"SSH_AGENT_PID", "GPG_AGENT_INFO", NULL};
 
 typedef bool matches_name(const char *name, const char *pattern);
 
@@ -76,26 +27,14 @@ static bool ends_with(const char *name, const char *pattern)
     return len >= pattern_len && strcasecmp(name + len - pattern_len, pattern) == 0;
 }
 
-static bool is_same(const char *name, const char *pattern)
-{
-    return strcmp(name, pattern) == 0;
-}
-
-/** Whether a name matches one of the role's patterns or, where it has no list, of our own. */
-static bool matches_any(struct json_object *security_tools, const char *list_name,
-                        const char *const *otherwise, const char *name, matches_name *matches)
+/** Whether a name matches a pattern of one of the role's lists. */
+static bool matches_any(struct json_object *security_tools, const char *list_name, const char *name,
+                        matches_name *matches)
 {
     struct json_object *list = NULL;
-    if (!json_object_object_get_ex(security_tools, list_name, &list) ||
-        !json_object_is_type(list, json_type_array)) {
-        for (size_t i = 0; otherwise[i] != NULL; i++) {
-            if (matches(name, otherwise[i])) {
-                return true;
-            }
-        }
-        return false;
-    }
-    for (size_t i = 0; i < json_object_array_length(list); i++) {
+    json_object_object_get_ex(security_tools, list_name, &list);
+    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    for (size_t i = 0; i < count; i++) {
         struct json_object *item = json_object_array_get_idx(list, i);
         if (json_object_is_type(item, json_type_string) &&
             matches(name, json_object_get_string(item))) {
@@ -105,14 +44,23 @@ static bool matches_any(struct json_object *security_tools, const char *list_nam
     return false;
 }
 
-bool shell_environment_is_secret(struct json_object *security_tools, const char *name)
+char **shell_environment_allowed(struct json_object *security_tools)
 {
-    if (matches_any(security_tools, "env_allowlist", kept, name, is_same)) {
-        return false;
+    struct json_object *list = NULL;
+    json_object_object_get_ex(security_tools, "env_allowlist", &list);
+    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    char **names = memory_new_zero(count + 1, sizeof(*names));
+    size_t name_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *item = json_object_array_get_idx(list, i);
+        const char *name =
+            json_object_is_type(item, json_type_string) ? json_object_get_string(item) : "";
+        /* To os/environment, a name that ends with a star means others too. */
+        if (name[0] != '\0' && strpbrk(name, "*=") == NULL) {
+            names[name_count++] = memory_dup_string(name);
+        }
     }
-    return matches_any(security_tools, "sensitive_env_prefixes", secret_beginnings, name,
-                       begins_with) ||
-           matches_any(security_tools, "sensitive_env_suffixes", secret_ends, name, ends_with);
+    return names;
 }
 
 /** Names in a list of variables, each as text of its own; owned. */
@@ -129,31 +77,44 @@ static char **collect_names(const char *const *variables)
     return names;
 }
 
-/** Names that may be passed on; owned, `names` are moved or freed. */
-static char **drop_secrets(struct json_object *security_tools, char **names)
+static bool is_listed(char *const *names, const char *name)
 {
-    size_t kept_count = 0;
     for (size_t i = 0; names[i] != NULL; i++) {
-        /* A name that ends with a star would stand for others. */
-        bool is_dropped = names[i][0] == '\0' || names[i][strlen(names[i]) - 1] == '*' ||
-                          shell_environment_is_secret(security_tools, names[i]);
-        if (is_dropped) {
-            free(names[i]);
-        } else {
-            names[kept_count++] = names[i];
+        if (strcmp(names[i], name) == 0) {
+            return true;
         }
     }
-    names[kept_count] = NULL;
-    return names;
+    return false;
+}
+
+/** This process's variables but those that the role calls sensitive and does not allow. */
+static const char **drop_sensitive(struct json_object *security_tools, char *const *allowed)
+{
+    size_t count = 0;
+    while (environ[count] != NULL) {
+        count++;
+    }
+    const char **kept = memory_new_zero(count + 1, sizeof(*kept));
+    size_t kept_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        auto_free char *name = memory_dup_bytes(environ[i], strcspn(environ[i], "="));
+        bool is_sensitive =
+            matches_any(security_tools, "sensitive_env_prefixes", name, begins_with) ||
+            matches_any(security_tools, "sensitive_env_suffixes", name, ends_with);
+        if (!is_sensitive || is_listed(allowed, name)) {
+            kept[kept_count++] = environ[i];
+        }
+    }
+    return kept;
 }
 
 void shell_environment_make(struct json_object *security_tools, const char *const *extra,
                             struct shell_environment *ret_environment)
 {
-    char **names = drop_secrets(security_tools, collect_names((const char *const *)environ));
-    char **variables =
-        environment_select((const char *const *)environ, (const char *const *)names, extra);
-    memory_free_list(names);
+    char **allowed = shell_environment_allowed(security_tools);
+    auto_free const char **source = drop_sensitive(security_tools, allowed);
+    char **variables = environment_select(source, (const char *const *)allowed, extra);
+    memory_free_list(allowed);
     *ret_environment = (struct shell_environment){
         .variables = variables, .names = collect_names((const char *const *)variables)};
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The environment of commands that an agent runs: this process's, without what looks like a
- * secret. The names that look so are the role's (security.tools: sensitive_env_prefixes,
- * sensitive_env_suffixes, env_allowlist) or, where it says nothing, those of the tables here.
- * Reads the process's environment, never changes it; any thread.
+ * The environment of commands that an agent runs: the allow list of os/environment, what the role
+ * names (security.tools.env_allowlist), and what the tool itself sets. No other variable of this
+ * process reaches them, whatever its name. A role can take variables of the allow list away
+ * (sensitive_env_prefixes, sensitive_env_suffixes). Reads the process's environment, never changes
+ * it; any thread.
  */
 #pragma once
 
@@ -26,5 +27,8 @@ void shell_environment_make(struct json_object *security_tools, const char *cons
                             struct shell_environment *ret_environment);
 void shell_environment_fini(struct shell_environment *environment);
 
-/** Whether a variable is kept from commands. Letter case does not count, but in the allow list. */
-bool shell_environment_is_secret(struct json_object *security_tools, const char *name);
+/**
+ * The names in the role's env_allowlist, NULL-terminated; memory_free_list(). Each is one whole
+ * name: those with `*` or `=` are left out.
+ */
+char **shell_environment_allowed(struct json_object *security_tools);

@@ -10,14 +10,21 @@
 
 extern char **environ;
 
-/* A name that ends with * stands for all with that beginning. No secret belongs here. */
+/* Whole names: any other may hold a secret, LC_PASSWORD too. */
 static const char *const allowed[] = {
-    "PATH", "LANG", "LANGUAGE", "LC_*", "TZ", "USER", "LOGNAME", "HOME", "SHELL",
+    "PATH",        "LANG",         "LANGUAGE",
+    "LC_ALL",      "LC_ADDRESS",   "LC_COLLATE",
+    "LC_CTYPE",    "LC_MONETARY",  "LC_IDENTIFICATION",
+    "LC_MESSAGES", "LC_NAME",      "LC_NUMERIC",
+    "LC_PAPER",    "LC_TELEPHONE", "LC_MEASUREMENT",
+    "LC_TIME",     "TZ",           "USER",
+    "LOGNAME",     "HOME",         "SHELL",
 };
 
 /* Programs should neither colour their output nor ask questions. */
 static const char *const fixed[] = {"TERM=dumb", "NO_COLOR=1", "CI=1"};
 
+/** @param name one that ends with * means all with that beginning */
 static bool has_name(const char *variable, const char *name)
 {
     size_t len = strlen(name);

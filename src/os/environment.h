@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /**
- * The allow list's variables that this process has (PATH, LANG, LC_*, TZ, USER, LOGNAME, HOME,
+ * The allow list's variables that this process has (PATH, LANG, LC_ALL, TZ, USER, LOGNAME, HOME,
  * ...), the named ones, then `extra`; plus TERM=dumb, NO_COLOR=1 and CI=1.
  * @param names NULL-terminated list of further variables to pass, or NULL
  * @param extra NULL-terminated list of "NAME=value" that win over all, or NULL

@@ -51,6 +51,15 @@ static void a_program_runs(void **state)
     tool_result_fini(&result);
 }
 
+static void variables_of_the_environment_do_not_reach_it(void **state)
+{
+    struct world *world = open_python(state, PYTHON);
+    setenv("TOKEN", "canary", 1);
+    expect(world, "import os\nprint([n for n in os.environ if os.environ[n] == 'canary'])",
+           "STDOUT:\n[]\n");
+    unsetenv("TOKEN");
+}
+
 static void it_starts_in_an_empty_folder_that_is_gone_afterwards(void **state)
 {
     struct world *world = open_python(state, PYTHON);
@@ -115,6 +124,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         BOTH_TIERS(a_program_runs),
+        BOTH_TIERS(variables_of_the_environment_do_not_reach_it),
         BOTH_TIERS(it_starts_in_an_empty_folder_that_is_gone_afterwards),
         BOTH_TIERS(it_starts_in_the_working_folder_when_there_is_one),
         IN_TIER(namespace, the_network_is_off_by_default),

@@ -87,10 +87,14 @@ static void secrets_do_not_reach_scripts(void **state)
 {
     struct world *world = world_in_tier(state);
     world_open(world, "{\"type\":\"script\",\"scripts\":[{\"name\":\"show\",\"body\":\"echo "
-                      "[$OPENAI_API_KEY]\"}]}");
+                      "[$OPENAI_API_KEY$PGPASSWORD$MY_PASS]\"}]}");
     setenv("OPENAI_API_KEY", "canary", 1);
+    setenv("PGPASSWORD", "canary", 1);
+    setenv("MY_PASS", "canary", 1);
     world_expect(world, "show", "", "STDOUT:\n[]\n");
     unsetenv("OPENAI_API_KEY");
+    unsetenv("PGPASSWORD");
+    unsetenv("MY_PASS");
 }
 
 int main(int argc, char **argv)
