@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "base/memory.h"
+#include "gateway/secret_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -233,6 +234,15 @@ static bool find_place(int fd, char ret_path[PATH_MAX])
     return true;
 }
 
+/** Whether a descriptor is a further name of a file that is hidden. */
+static bool is_same_file(int fd, const char *hidden)
+{
+    struct stat opened;
+    struct stat kept;
+    return fstat(fd, &opened) == 0 && opened.st_nlink > 1 && S_ISREG(opened.st_mode) &&
+           stat(hidden, &kept) == 0 && kept.st_dev == opened.st_dev && kept.st_ino == opened.st_ino;
+}
+
 /** @param name below the folder `fd`, or NULL = `fd` itself */
 static bool may_touch(const struct path_question *question, int fd, const char *name,
                       struct tool_result *ret_result)
@@ -245,17 +255,30 @@ static bool may_touch(const struct path_question *question, int fd, const char *
         buf_printf(&path, "%s%s%s", place, name == NULL ? "" : "/", name == NULL ? "" : name);
     }
     for (size_t i = 0; !is_refused && hidden != NULL && hidden[i] != NULL; i++) {
-        is_refused = is_in(buf_string(&path), hidden[i]);
+        is_refused =
+            is_in(buf_string(&path), hidden[i]) || (name == NULL && is_same_file(fd, hidden[i]));
     }
     if (!is_refused && question->root->around->role_folder != NULL) {
         auto_buf struct buf keys = {0};
         buf_printf(&keys, "%s/.env", question->root->around->role_folder);
-        is_refused = is_in(buf_string(&path), buf_string(&keys));
+        is_refused = is_in(buf_string(&path), buf_string(&keys)) ||
+                     (name == NULL && is_same_file(fd, buf_string(&keys)));
     }
     if (is_refused) {
         tool_fail(ret_result, "Error: path '%s' is kept from agents", question->asked);
     }
     return !is_refused;
+}
+
+static bool is_no_secret(const struct path_question *question, const char *relative,
+                         struct tool_result *ret_result)
+{
+    bool is_secret = secret_file_is(relative);
+    if (is_secret) {
+        tool_fail(ret_result, "Error: '%s' holds secrets, and is kept from agents",
+                  question->asked);
+    }
+    return !is_secret;
 }
 
 /* --- opening --- */
@@ -270,6 +293,9 @@ int path_open(const struct path_question *question, int flags, struct tool_resul
     }
     if (!path_normalise(buf_string(&root), question->asked, &relative)) {
         return refuse_outside(question, ret_result);
+    }
+    if (!is_no_secret(question, buf_string(&relative), ret_result)) {
+        return -1;
     }
     auto_close int fd = open_beneath(root_fd, buf_string(&relative), flags);
     if (fd < 0) {
@@ -294,6 +320,9 @@ static bool split(const struct path_question *question, const char *root, struct
 {
     if (!path_normalise(root, question->asked, ret_folder)) {
         refuse_outside(question, ret_result);
+        return false;
+    }
+    if (!is_no_secret(question, buf_string(ret_folder), ret_result)) {
         return false;
     }
     if (names_git(buf_string(ret_folder)) || names_git(root)) {

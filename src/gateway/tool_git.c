@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Tool type "git". No argument of a model can become an option: references are checked letter by
- * letter, paths stand behind `--`, messages go to stdin.
+ * letter, paths follow `--` and are taken literally, messages go to stdin. Secret files are neither
+ * shown nor committed (gateway/secret_files).
  */
 #include "gateway/tool_git.h"
 
 #include "gateway/toolbox.h"
 #include "gateway/types.h"
 
+#include "base/auto.h"
 #include "base/json.h"
 #include "base/memory.h"
 
@@ -43,13 +45,29 @@ static const char *text_of(const struct tool_call *call, const char *name)
     return json_get_string(call->arguments, name, "");
 }
 
+/** A reference for a commit or a range of them. */
+static bool read_commit(const char *ref, struct buf *ret_commit, struct tool_result *ret_result)
+{
+    if (!check_ref(ref, ret_result)) {
+        return false;
+    }
+    if (strchr(ref, ':') != NULL) {
+        tool_fail(ret_result, "Error: invalid ref '%s' (a commit is needed)", ref);
+        return false;
+    }
+    git_commit_ref(ref, ret_commit);
+    return true;
+}
+
 /* --- reading --- */
 
 static void run_status(const struct tool *tool, const struct tool_call *call,
                        struct tool_result *ret_result)
 {
     static const char *const arguments[] = {"status", "--short", NULL};
-    git_run(tool->context, arguments, true, NULL, call, ret_result);
+    const struct git_command command = {
+        .arguments = arguments, .takes_paths = true, .is_read_only = true};
+    git_run(tool->context, &command, call, ret_result);
 }
 
 static void run_log(const struct tool *tool, const struct tool_call *call,
@@ -63,8 +81,9 @@ static void run_log(const struct tool *tool, const struct tool_call *call,
     snprintf(count_option, sizeof(count_option), "--max-count=%d", (int)count);
     snprintf(format_option, sizeof(format_option), "--format=%s",
              strcmp(format, "compact") == 0 ? "%h %an %s" : format);
-    const char *const arguments[] = {"log", count_option, format_option, NULL};
-    git_run(tool->context, arguments, true, NULL, call, ret_result);
+    const char *const arguments[] = {"log", "--no-patch", count_option, format_option, NULL};
+    const struct git_command command = {.arguments = arguments, .is_read_only = true};
+    git_run(tool->context, &command, call, ret_result);
 }
 
 static void run_diff(const struct tool *tool, const struct tool_call *call,
@@ -74,31 +93,53 @@ static void run_diff(const struct tool *tool, const struct tool_call *call,
     const char *path = text_of(call, "path");
     const char *arguments[8] = {"diff", "--no-ext-diff", "--no-textconv"};
     size_t count = 3;
-    if ((*ref != '\0' && !check_ref(ref, ret_result)) || !check_path(path, ret_result)) {
+    auto_buf struct buf commit = {0};
+    if ((*ref != '\0' && !read_commit(ref, &commit, ret_result)) || !check_path(path, ret_result)) {
         return;
     }
     if (json_get_bool(call->arguments, "staged", false)) {
         arguments[count++] = "--cached";
     }
     if (*ref != '\0') {
-        arguments[count++] = ref;
+        arguments[count++] = buf_string(&commit);
     }
-    arguments[count++] = "--";
-    if (*path != '\0') {
-        arguments[count++] = path;
+    const struct git_command command = {.arguments = arguments,
+                                        .path = *path == '\0' ? NULL : path,
+                                        .takes_paths = true,
+                                        .is_read_only = true};
+    git_run(tool->context, &command, call, ret_result);
+}
+
+/** `REV:PATH`: one file or folder of a commit. */
+static bool check_file_of_commit(const char *ref, struct tool_result *ret_result)
+{
+    const char *fault = *ref == ':'                 ? "a commit is needed before ':'"
+                        : strstr(ref, "..") != NULL ? "no range is taken before ':'"
+                                                    : git_path_fault(ref);
+    if (*fault != '\0') {
+        tool_fail(ret_result, "Error: invalid ref '%s' (%s)", ref, fault);
     }
-    git_run(tool->context, arguments, true, NULL, call, ret_result);
+    return *fault == '\0';
 }
 
 static void run_show(const struct tool *tool, const struct tool_call *call,
                      struct tool_result *ret_result)
 {
     const char *ref = json_get_string(call->arguments, "ref", "HEAD");
-    const char *const arguments[] = {
-        "show", "--no-ext-diff", "--no-textconv", "--stat", "--patch", ref, "--", NULL};
-    if (check_ref(ref, ret_result)) {
-        git_run(tool->context, arguments, true, NULL, call, ret_result);
+    bool is_file = strchr(ref, ':') != NULL;
+    auto_buf struct buf commit = {0};
+    if (is_file ? !check_ref(ref, ret_result) || !check_file_of_commit(ref, ret_result)
+                : !read_commit(ref, &commit, ret_result)) {
+        return;
     }
+    const char *const arguments[] = {
+        "show",   "--no-ext-diff", "--no-textconv",
+        "--stat", "--patch",       is_file ? ref : buf_string(&commit),
+        NULL,
+    };
+    const struct git_command command = {
+        .arguments = arguments, .takes_paths = true, .is_read_only = true};
+    git_run(tool->context, &command, call, ret_result);
 }
 
 static void run_blame(const struct tool *tool, const struct tool_call *call,
@@ -106,8 +147,9 @@ static void run_blame(const struct tool *tool, const struct tool_call *call,
 {
     const char *path = text_of(call, "path");
     const char *const arguments[] = {"blame", "--no-textconv", "--", path, NULL};
+    const struct git_command command = {.arguments = arguments, .is_read_only = true};
     if (check_path(path, ret_result)) {
-        git_run(tool->context, arguments, true, NULL, call, ret_result);
+        git_run(tool->context, &command, call, ret_result);
     }
 }
 
@@ -115,19 +157,26 @@ static void run_changed_files(const struct tool *tool, const struct tool_call *c
                               struct tool_result *ret_result)
 {
     const char *ref = json_get_string(call->arguments, "ref", "HEAD~1");
-    const char *const arguments[] = {"diff", "--no-ext-diff", "--name-status", ref, "--", NULL};
-    if (check_ref(ref, ret_result)) {
-        git_run(tool->context, arguments, true, NULL, call, ret_result);
+    auto_buf struct buf commit = {0};
+    if (read_commit(ref, &commit, ret_result)) {
+        const char *const arguments[] = {"diff", "--no-ext-diff", "--name-status",
+                                         buf_string(&commit), NULL};
+        const struct git_command command = {
+            .arguments = arguments, .takes_paths = true, .is_read_only = true};
+        git_run(tool->context, &command, call, ret_result);
     }
 }
 
 static void run_list_files(const struct tool *tool, const struct tool_call *call,
                            struct tool_result *ret_result)
 {
-    const char *path = text_of(call, "path");
-    const char *const arguments[] = {"ls-files", "--", *path == '\0' ? NULL : path, NULL};
-    if (check_path(path, ret_result)) {
-        git_run(tool->context, arguments, true, NULL, call, ret_result);
+    static const char *const arguments[] = {"ls-files", NULL};
+    const struct git_command command = {.arguments = arguments,
+                                        .path = text_of(call, "path"),
+                                        .takes_paths = true,
+                                        .is_read_only = true};
+    if (check_path(command.path, ret_result)) {
+        git_run(tool->context, &command, call, ret_result);
     }
 }
 
@@ -140,23 +189,27 @@ static void run_checkout(const struct tool *tool, const struct tool_call *call,
     const char *const switching[] = {"checkout", branch, "--", NULL};
     const char *const creating[] = {"checkout", "-b", branch, "--", NULL};
     bool is_new = json_get_bool(call->arguments, "create", false);
+    const struct git_command command = {.arguments = is_new ? creating : switching};
     if (check_ref(branch, ret_result)) {
-        git_run(tool->context, is_new ? creating : switching, false, NULL, call, ret_result);
+        git_run(tool->context, &command, call, ret_result);
     }
 }
 
 static void run_commit(const struct tool *tool, const struct tool_call *call,
                        struct tool_result *ret_result)
 {
-    const char *paths = json_get_string(call->arguments, "paths", ".");
-    const char *const adding[] = {"add", "--", paths, NULL};
-    static const char *const committing[] = {"commit", "-F", "-", NULL};
-    if (!check_path(paths, ret_result) ||
-        !git_run(tool->context, adding, false, NULL, call, ret_result)) {
+    static const char *const add[] = {"add", NULL};
+    static const char *const commit[] = {"commit", "-F", "-", NULL};
+    const struct git_command adding = {.arguments = add,
+                                       .path = json_get_string(call->arguments, "paths", "."),
+                                       .takes_paths = true};
+    const struct git_command committing = {.arguments = commit, .input = text_of(call, "message")};
+    if (!check_path(adding.path, ret_result) ||
+        !git_run(tool->context, &adding, call, ret_result)) {
         return;
     }
     tool_result_fini(ret_result);
-    git_run(tool->context, committing, false, text_of(call, "message"), call, ret_result);
+    git_run(tool->context, &committing, call, ret_result);
 }
 
 static void run_tag(const struct tool *tool, const struct tool_call *call,
@@ -165,12 +218,15 @@ static void run_tag(const struct tool *tool, const struct tool_call *call,
     const char *name = text_of(call, "name");
     const char *message = text_of(call, "message");
     const char *ref = json_get_string(call->arguments, "ref", "HEAD");
-    const char *const plain[] = {"tag", name, ref, NULL};
-    const char *const annotated[] = {"tag", "-a", "-F", "-", name, ref, NULL};
-    if (check_ref(name, ret_result) && check_ref(ref, ret_result)) {
-        git_run(tool->context, *message == '\0' ? plain : annotated, false,
-                *message == '\0' ? NULL : message, call, ret_result);
+    auto_buf struct buf commit = {0};
+    if (!check_ref(name, ret_result) || !read_commit(ref, &commit, ret_result)) {
+        return;
     }
+    const char *const plain[] = {"tag", name, buf_string(&commit), NULL};
+    const char *const annotated[] = {"tag", "-a", "-F", "-", name, buf_string(&commit), NULL};
+    const struct git_command command = {.arguments = *message == '\0' ? plain : annotated,
+                                        .input = *message == '\0' ? NULL : message};
+    git_run(tool->context, &command, call, ret_result);
 }
 
 /* --- the type --- */

@@ -12,6 +12,16 @@ struct git_repository {
     char *common_folder;        /**< shared by the worktrees of the repository */
     char *user_name;            /**< of new commits: "NAME" and "EMAIL" as git is set up; or NULL */
     char *user_email;
+    char **exclusions; /**< pathspecs of secret files and of what is hidden */
+};
+
+/** One command of git. Borrowed. */
+struct git_command {
+    const char *const *arguments; /**< before `--`; ends with NULL */
+    const char *path;             /**< only this file or folder; NULL = all, "" = this folder */
+    bool takes_paths;             /**< `path` and the exclusions follow */
+    bool is_read_only;            /**< without locks */
+    const char *input;            /**< stdin, or NULL */
 };
 
 /**
@@ -25,16 +35,19 @@ int git_repository_find(const struct tool_surroundings *around, struct json_obje
                         struct rondo_error *err);
 void git_repository_fini(struct git_repository *repository);
 
-/** A text in one of git's arguments. "" = it may stand there, else why not; static. */
+/** A text in one of git's arguments. "" = it may be one, else why not; static. */
 const char *git_ref_fault(const char *ref);
 const char *git_path_fault(const char *path);
 
 /**
- * Run git with arguments behind the options that are always given, and tell a model.
- * @param is_read_only without locks
- * @param input stdin, or NULL
+ * A reference that can only be a commit, or a range of commits: what git would otherwise take for
+ * a file's content, `REV:PATH` or the id of a blob, becomes an error of git.
+ */
+void git_commit_ref(const char *ref, struct buf *ret_ref);
+
+/**
+ * Run git with the options that are always given, and tell a model.
  * @return whether it ended with exit code 0
  */
-bool git_run(const struct git_repository *repository, const char *const *arguments,
-             bool is_read_only, const char *input, const struct tool_call *call,
-             struct tool_result *ret_result);
+bool git_run(const struct git_repository *repository, const struct git_command *command,
+             const struct tool_call *call, struct tool_result *ret_result);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "gateway/secret_files.h"
 #include "gateway/tool_shell_environment.h"
 #include "os/spawn.h"
 
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* More than the options, a path and the table of secret files. What is hidden comes on top. */
 #define ARGUMENTS_MAX 40
 /* A question about a repository is answered at once, or its disk is not there. */
 #define QUESTION_NS    (10 * NS_PER_S)
@@ -43,7 +45,23 @@ const char *git_ref_fault(const char *ref)
 
 const char *git_path_fault(const char *path)
 {
-    return *path == '-' ? "must not start with '-'" : "";
+    if (*path == '-') {
+        return "must not start with '-'";
+    }
+    return secret_file_is(path) ? "holds secrets, and is kept from agents" : "";
+}
+
+void git_commit_ref(const char *ref, struct buf *ret_ref)
+{
+    const char *dots = strstr(ref, "..");
+    size_t len = dots == NULL ? strlen(ref) : (size_t)(dots - ref);
+    buf_append(ret_ref, ref, len);
+    buf_append_string(ret_ref, len > 0 ? "^{commit}" : "");
+    if (dots != NULL) {
+        size_t dot_count = strspn(dots, ".");
+        buf_append(ret_ref, dots, dot_count);
+        buf_printf(ret_ref, "%s%s", dots + dot_count, dots[dot_count] == '\0' ? "" : "^{commit}");
+    }
 }
 
 /* --- finding the repository --- */
@@ -134,6 +152,51 @@ static void add_git_folders(struct git_repository *repository, bool may_write)
     place->write_path = may_write ? memory_dup_string(outside) : NULL;
 }
 
+/* --- what is kept from agents --- */
+
+static void add_exclusion(struct git_repository *repository, size_t *count, const char *magic,
+                          const char *path)
+{
+    struct buf text = {0};
+    buf_printf(&text, ":(top,exclude%s)%s", magic, path);
+    repository->exclusions =
+        memory_resize(repository->exclusions, *count + 2, sizeof(*repository->exclusions));
+    repository->exclusions[(*count)++] = buf_steal(&text);
+    repository->exclusions[*count] = NULL;
+}
+
+/** A path that is hidden, where it is in the work tree. */
+static void exclude_hidden(struct git_repository *repository, size_t *count, const char *path)
+{
+    auto_free char *canonical = realpath(path, NULL);
+    const char *real = canonical == NULL ? path : canonical;
+    if (is_below(real, repository->top) && real[strlen(repository->top)] == '/') {
+        add_exclusion(repository, count, ",literal", real + strlen(repository->top) + 1);
+    }
+}
+
+/**
+ * The sandbox keeps hidden files from being read. To git they would look changed, so that they are
+ * left out by pathspecs as well; so are secret files, which a commit may hold already.
+ */
+static void make_exclusions(const struct tool_surroundings *around,
+                            struct git_repository *repository)
+{
+    size_t count = 0;
+    for (size_t i = 0; secret_file_globs[i] != NULL; i++) {
+        auto_buf struct buf anywhere = {0};
+        buf_printf(&anywhere, "**/%s", secret_file_globs[i]);
+        add_exclusion(repository, &count, ",icase,glob", buf_string(&anywhere));
+        if (strpbrk(secret_file_globs[i], "*?[") == NULL) { /* It may be a folder. */
+            buf_append_string(&anywhere, "/**");
+            add_exclusion(repository, &count, ",icase,glob", buf_string(&anywhere));
+        }
+    }
+    for (size_t i = 0; around->hide_paths != NULL && around->hide_paths[i] != NULL; i++) {
+        exclude_hidden(repository, &count, around->hide_paths[i]);
+    }
+}
+
 int git_repository_find(const struct tool_surroundings *around, struct json_object *config,
                         bool may_write, struct git_repository *ret_repository,
                         struct rondo_error *err)
@@ -163,8 +226,8 @@ int git_repository_find(const struct tool_surroundings *around, struct json_obje
     found.user_email = ask_setting(around, buf_string(&folder), "user.email");
     found.place.workspace = found.top;
     found.place.allow_network = false;
-    found.place.shows_hidden = true; /* an empty file in its place would look like a change */
     add_git_folders(&found, may_write);
+    make_exclusions(around, &found);
     *ret_repository = found;
     return 0;
 }
@@ -178,6 +241,7 @@ void git_repository_fini(struct git_repository *repository)
     free(repository->common_folder);
     free(repository->user_name);
     free(repository->user_email);
+    memory_free_list(repository->exclusions);
     *repository = (struct git_repository){0};
 }
 
@@ -197,15 +261,43 @@ static const char *const always[] = {
     "-c",  "core.fsmonitor=false",
     "-c",  "core.hooksPath=/dev/null",
     "-c",  "protocol.allow=never",
+    "-c",  "diff.submodule=short",
+    "-c",  "status.submoduleSummary=false",
     "-c",  "safe.directory=*",
 };
 
-static size_t append(const char **argv, size_t count, const char *const *more, size_t more_count)
+/** The arguments of a command. @param positive holds the pathspec of its path; owned array */
+static const char **make_arguments(const struct git_repository *repository,
+                                   const struct git_command *command, struct buf *positive)
 {
-    for (size_t i = 0; i < more_count && count < ARGUMENTS_MAX - 1; i++) {
-        argv[count++] = more[i];
+    size_t always_count = sizeof(always) / sizeof(always[0]);
+    size_t exclusion_count = 0;
+    while (repository->exclusions[exclusion_count] != NULL) {
+        exclusion_count++;
     }
-    return count;
+    const char **argv =
+        memory_new_zero(always_count + ARGUMENTS_MAX + exclusion_count, sizeof(*argv));
+    size_t count = 0;
+    for (size_t i = 0; i < always_count; i++) {
+        argv[count++] = always[i];
+    }
+    for (size_t i = 0; command->arguments[i] != NULL && i < ARGUMENTS_MAX - 3; i++) {
+        argv[count++] = command->arguments[i];
+    }
+    if (!command->takes_paths) {
+        return argv;
+    }
+    if (command->path == NULL) {
+        buf_append_string(positive, ":/");
+    } else { /* Letter by letter: no magic of pathspecs. */
+        buf_printf(positive, ":(literal)%s", command->path[0] == '\0' ? "." : command->path);
+    }
+    argv[count++] = "--";
+    argv[count++] = buf_string(positive);
+    for (size_t i = 0; i < exclusion_count; i++) {
+        argv[count++] = repository->exclusions[i];
+    }
+    return argv;
 }
 
 /** "NAME=value", owned, or NULL when there is no value. */
@@ -281,17 +373,13 @@ static void tell(const struct command_result *result, struct tool_result *ret_re
     ret_result->exit_code = result->exit_code;
 }
 
-bool git_run(const struct git_repository *repository, const char *const *arguments,
-             bool is_read_only, const char *input, const struct tool_call *call,
-             struct tool_result *ret_result)
+bool git_run(const struct git_repository *repository, const struct git_command *request,
+             const struct tool_call *call, struct tool_result *ret_result)
 {
-    const char *argv[ARGUMENTS_MAX] = {NULL};
     char *variables[VARIABLES_MAX];
-    size_t count = append(argv, 0, always, sizeof(always) / sizeof(always[0]));
-    for (size_t i = 0; arguments[i] != NULL; i++) {
-        count = append(argv, count, &arguments[i], 1);
-    }
-    make_variables(repository, is_read_only, variables);
+    auto_buf struct buf positive = {0};
+    auto_free const char **argv = make_arguments(repository, request, &positive);
+    make_variables(repository, request->is_read_only, variables);
     const struct command_place *place = &repository->place;
     const struct command command = {
         .argv = argv,
@@ -299,8 +387,8 @@ bool git_run(const struct git_repository *repository, const char *const *argumen
         .directory = repository->folder,
         /* A sandbox keeps the folders of worktrees from being written, all but this one's. */
         .write_path = place->write_path == NULL ? NULL : repository->git_folder,
-        .input = input,
-        .input_len = input == NULL ? 0 : strlen(input),
+        .input = request->input,
+        .input_len = request->input == NULL ? 0 : strlen(request->input),
     };
     struct command_result result;
     command_run(place, &command, call, &result);

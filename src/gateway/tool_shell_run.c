@@ -106,10 +106,10 @@ static void take_errors(void *context, const char *bytes, size_t len)
 
 /* --- paths of the sandbox --- */
 
-/** Lists of the policy. Owned arrays of borrowed paths, but for `env_file`. */
+/** Lists of the policy: borrowed paths, but for `env_file`. `hide` is owned. */
 struct paths {
     const char *write[3];
-    const char **read;
+    const char *read[2];
     const char **hide;
     char *env_file;
 };
@@ -128,24 +128,21 @@ static void collect_paths(const struct command_place *place, const struct comman
     }
     *ret_paths = (struct paths){
         .write = {place->write_path},
-        .read = memory_new_zero(hidden_count + 2, sizeof(*ret_paths->read)),
         .hide = memory_new_zero(hidden_count + 2, sizeof(*ret_paths->hide)),
     };
     ret_paths->write[place->write_path == NULL ? 0 : 1] = command->write_path;
-    const char **kept = place->shows_hidden ? ret_paths->read : ret_paths->hide;
     for (size_t i = 0; i < hidden_count; i++) {
-        kept[i] = hidden[i];
+        ret_paths->hide[i] = hidden[i];
     }
-    if (place->around->role_folder != NULL && !place->shows_hidden) {
+    if (place->around->role_folder != NULL) {
         ret_paths->env_file = join(place->around->role_folder, ".env");
-        kept[hidden_count] = ret_paths->env_file;
+        ret_paths->hide[hidden_count] = ret_paths->env_file;
     }
-    ret_paths->read[place->shows_hidden ? hidden_count : 0] = place->read_path;
+    ret_paths->read[0] = place->read_path;
 }
 
 static void paths_fini(struct paths *paths)
 {
-    free(paths->read);
     free(paths->hide);
     free(paths->env_file);
 }

@@ -24,7 +24,6 @@ struct command_place {
     char *write_path;      /**< further folder that may be written, or NULL; owned */
     char *read_path;       /**< further folder that may be read, or NULL; owned */
     bool allow_network;
-    bool shows_hidden; /**< what is hidden from commands is read-only instead */
     int64_t timeout_seconds;
     size_t max_output_bytes;
 };

@@ -2,6 +2,7 @@
 /* The git tools: what they say, and that no argument becomes an option or a program. */
 #include "command_world.h"
 
+#include "base/auto.h"
 #include "gateway/tool_git.h"
 #include "os/spawn.h"
 
@@ -231,6 +232,167 @@ static void what_is_hidden_is_no_change_and_cannot_be_changed(void **state)
     world_expect_file(world, "b.txt", "b\n");
 }
 
+/** Insist that no answer holds the secret, whatever else it says. */
+static void expect_no_secret(struct world *world, const char *name, const char *arguments)
+{
+    struct tool_result result = world_call(world, name, arguments);
+    if (strstr(buf_string(&result.text), "hunter2") != NULL) {
+        fail_msg("%s %s: %s", name, arguments, buf_string(&result.text));
+    }
+    tool_result_fini(&result);
+}
+
+static void expect_nothing_shows_it(struct world *world)
+{
+    static const char *const refs[] = {
+        "HEAD",
+        "HEAD:.env",
+        "HEAD:./.env",
+        "HEAD:sub/../.env",
+        ":.env",
+        ":0:.env",
+        ":./.env",
+        "HEAD:.env/",
+        "main:sub/.ENV",
+        "stash@{0}",
+        "stash@{0}:.env",
+        "stash^3",
+        "HEAD~1..HEAD",
+        "HEAD:a.txt..HEAD:.env",
+        "HEAD^{tree}",
+        "HEAD:",
+        "HEAD:sub",
+        "HEAD~1",
+        "HEAD@{0}:.env",
+        "v1",
+        "blob",
+        "main...HEAD",
+        "HEAD^{/second}:.env",
+        "refs/heads/main:.env",
+        ":/second",
+    };
+    static const char *const paths[] = {
+        ".",     "",           ".env",    "./.env",         "sub/.env",       "sub/../.env",
+        ":.env", ":(top).env", ":/.env",  ":(literal).env", ":(glob)**/.en?", ".en*",
+        "*",     "sub",        ":!a.txt", ":^a.txt",        ".ENV",
+    };
+    char arguments[128];
+    for (size_t i = 0; i < sizeof(refs) / sizeof(refs[0]); i++) {
+        snprintf(arguments, sizeof(arguments), "{\"ref\":\"%s\"}", refs[i]);
+        expect_no_secret(world, "git_show", arguments);
+        expect_no_secret(world, "git_diff", arguments);
+        expect_no_secret(world, "git_changed_files", arguments);
+        for (size_t j = 0; j < sizeof(paths) / sizeof(paths[0]) && i % 8 == 0; j++) {
+            snprintf(arguments, sizeof(arguments), "{\"ref\":\"%s\",\"path\":\"%s\"}", refs[i],
+                     paths[j]);
+            expect_no_secret(world, "git_diff", arguments);
+        }
+    }
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        snprintf(arguments, sizeof(arguments), "{\"path\":\"%s\"}", paths[i]);
+        expect_no_secret(world, "git_diff", arguments);
+        expect_no_secret(world, "git_blame", arguments);
+        snprintf(arguments, sizeof(arguments), "{\"path\":\"%s\",\"staged\":true}", paths[i]);
+        expect_no_secret(world, "git_diff", arguments);
+    }
+}
+
+/** What git's objects hold of a file's content. */
+static void expect_committed(struct world *world, const char *path, bool is_there)
+{
+    char script[256];
+    snprintf(script, sizeof(script), "%s git cat-file -e HEAD:%s 2>/dev/null", is_there ? "" : "!",
+             path);
+    prepare(world, script);
+}
+
+static void secret_files_are_not_added(void **state)
+{
+    struct world *world = open_repository(state, READ_WRITE);
+    prepare(world, "mkdir sub && echo hunter2 >.env && echo hunter2 >sub/.env.production && "
+                   "echo hunter2 >server.key && echo x >.env.example && echo '.env*' >.gitignore");
+    expect_nothing_shows_it(world);
+    world_write(world, ".gitignore", "");
+    static const char *const paths[] = {".", "*", ":/", "./", "sub", ":(glob)**"};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        char arguments[128];
+        snprintf(arguments, sizeof(arguments), "{\"message\":\"m\",\"paths\":\"%s\"}", paths[i]);
+        struct tool_result result = world_call(world, "git_commit", arguments);
+        tool_result_fini(&result);
+    }
+    static const char *const refused[] = {".env",  "./.env",      "sub/.env.production",
+                                          ".ENV",  "sub/../.env", "server.key",
+                                          ":.env", ":(top).env"};
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        char arguments[128];
+        snprintf(arguments, sizeof(arguments), "{\"message\":\"m\",\"paths\":\"%s\"}", refused[i]);
+        struct tool_result result = world_call(world, "git_commit", arguments);
+        assert_true(result.is_error);
+        tool_result_fini(&result);
+    }
+    expect_committed(world, ".env.example", true);
+    expect_committed(world, ".env", false);
+    expect_committed(world, "sub/.env.production", false);
+    expect_committed(world, "server.key", false);
+    expect_nothing_shows_it(world);
+}
+
+static void secret_files_that_git_knows_already_are_not_shown(void **state)
+{
+    struct world *world = open_repository(state, READ_WRITE);
+    prepare(world, "mkdir sub && echo hunter2 >.env && echo hunter2 >sub/.env && git add -f . && "
+                   "git commit -q -m second && git tag -a -m t v1 && "
+                   "git tag blob HEAD:.env && echo hunter2b >>.env && git stash -q && "
+                   "echo hunter2c >>.env && git add -f .env && echo hunter2d >>sub/.env");
+    expect_nothing_shows_it(world);
+    world_expect(world, "git_status", "", "(no output)");
+    world_write(world, "c.txt", "c\n");
+    struct tool_result result = world_call(world, "git_commit", "{\"message\":\"third\"}");
+    assert_false(result.is_error);
+    tool_result_fini(&result);
+    expect_nothing_shows_it(world);
+    prepare(world, "git rev-parse HEAD~1:.env >object");
+    auto_buf struct buf text = {0};
+    char path[2 * PATH_MAX];
+    snprintf(path, sizeof(path), "%s/object", world->workspace);
+    assert_int_equal(file_read(path, 1000, &text, NULL), 0);
+    char arguments[128];
+    snprintf(arguments, sizeof(arguments), "{\"ref\":\"%.40s\"}", buf_string(&text));
+    expect_no_secret(world, "git_show", arguments);
+    expect_no_secret(world, "git_diff", arguments);
+    snprintf(arguments, sizeof(arguments), "{\"ref\":\"%.40s..HEAD\"}", buf_string(&text));
+    expect_no_secret(world, "git_diff", arguments);
+    snprintf(arguments, sizeof(arguments), "{\"ref\":\"%.40s\",\"path\":\"a.txt\"}",
+             buf_string(&text));
+    expect_no_secret(world, "git_diff", arguments);
+}
+
+/** The mechanism without names: what is hidden cannot be read by git, whatever it is called. */
+static void what_is_hidden_is_not_read_by_git(void **state)
+{
+    struct world *world = open_repository(state, READ_WRITE);
+    prepare(world, "mkdir role && echo hunter2 >role/.env && echo hunter2 >plain");
+    char path[2 * PATH_MAX];
+    char role[2 * PATH_MAX];
+    snprintf(path, sizeof(path), "%s/plain", world->workspace);
+    snprintf(role, sizeof(role), "%s/role", world->workspace);
+    const char *const hidden[] = {path, NULL};
+    toolbox_free(world->toolbox);
+    world->toolbox = NULL;
+    world->around.hide_paths = hidden;
+    world->around.role_folder = role;
+    world_open(world, READ_WRITE);
+    expect_nothing_shows_it(world);
+    struct tool_result result =
+        world_call(world, "git_commit", "{\"message\":\"m\",\"paths\":\"plain\"}");
+    tool_result_fini(&result);
+    result = world_call(world, "git_commit", "{\"message\":\"m\"}");
+    tool_result_fini(&result);
+    expect_nothing_shows_it(world);
+    expect_committed(world, "plain", false);
+    expect_committed(world, "role/.env", false);
+}
+
 int main(int argc, char **argv)
 {
     if (is_supervisor(argc, argv)) {
@@ -248,6 +410,10 @@ int main(int argc, char **argv)
         BOTH_TIERS(programs_that_a_repository_names_are_not_run),
         BOTH_TIERS(a_subfolder_and_a_worktree_can_be_opened),
         IN_TIER(namespace, what_is_hidden_is_no_change_and_cannot_be_changed),
+        IN_TIER(none, secret_files_are_not_added),
+        BOTH_TIERS(secret_files_that_git_knows_already_are_not_shown),
+        BOTH_TIERS(what_is_hidden_is_not_read_by_git),
+        IN_TIER(landlock, what_is_hidden_is_not_read_by_git),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
