@@ -168,5 +168,12 @@ void role_find_unsupported(const struct role *role, struct role_findings *findin
 int role_resolve_skills(struct role *role, const char *extra_folder, struct role_findings *findings,
                         struct buf *ret_prompt, struct rondo_error *err);
 
+/**
+ * Append what decides in a role, as JSON: servers, tools, permissions, sandbox, limits, exit
+ * conditions, the model. Words for people and for the model are left out. After
+ * role_resolve_skills() with the tools of the skills.
+ */
+void role_decisions_write(const struct role *role, struct buf *ret_json);
+
 /** Append the reference of all fields, in Markdown. */
 void role_describe(struct buf *ret_text);
