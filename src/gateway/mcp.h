@@ -87,9 +87,16 @@ struct mcp_shared;
  */
 int mcp_shared_read(const char *path, const struct tool_surroundings *surroundings,
                     struct mcp_shared **ret_shared, struct rondo_error *err);
+
+/** The same for a text that was read already. @param path for messages and for relative paths */
+int mcp_shared_parse(const char *path, const char *text, size_t len,
+                     const struct tool_surroundings *surroundings, struct mcp_shared **ret_shared,
+                     struct rondo_error *err);
 void mcp_shared_free(struct mcp_shared *shared);
 size_t mcp_shared_count(const struct mcp_shared *shared);
 const char *mcp_shared_name(const struct mcp_shared *shared, size_t index);
+/** What the file says of a server, with variables as they are written. Borrowed. */
+struct json_object *mcp_shared_config(const struct mcp_shared *shared, size_t index);
 /** The client of a server; RONDO_ERR_NOT_FOUND says which names there are. Borrowed. */
 int mcp_shared_client(struct mcp_shared *shared, const char *name, struct mcp_client **ret_client,
                       struct rondo_error *err);

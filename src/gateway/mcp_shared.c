@@ -288,6 +288,24 @@ static char *folder_of(const char *path)
                            : memory_dup_bytes(path, (size_t)(slash - path));
 }
 
+int mcp_shared_parse(const char *path, const char *text, size_t len,
+                     const struct tool_surroundings *surroundings, struct mcp_shared **ret_shared,
+                     struct rondo_error *err)
+{
+    struct mcp_shared *shared = memory_new_zero(1, sizeof(*shared));
+    shared->path = memory_dup_string(path);
+    shared->folder = folder_of(path);
+    shared->surroundings = surroundings;
+    pthread_mutex_init(&shared->lock, NULL);
+    int code = len == 0 ? 0 : read_text(shared, text, len, err);
+    if (code != 0) {
+        mcp_shared_free(shared);
+        return code;
+    }
+    *ret_shared = shared;
+    return 0;
+}
+
 int mcp_shared_read(const char *path, const struct tool_surroundings *surroundings,
                     struct mcp_shared **ret_shared, struct rondo_error *err)
 {
@@ -297,18 +315,7 @@ int mcp_shared_read(const char *path, const struct tool_surroundings *surroundin
     if (code < 0 && code != RONDO_ERR_NOT_FOUND) {
         return error_set(err, code, "%s", problem.message);
     }
-    struct mcp_shared *shared = memory_new_zero(1, sizeof(*shared));
-    shared->path = memory_dup_string(path);
-    shared->folder = folder_of(path);
-    shared->surroundings = surroundings;
-    pthread_mutex_init(&shared->lock, NULL);
-    code = text.len == 0 ? 0 : read_text(shared, text.data, text.len, err);
-    if (code != 0) {
-        mcp_shared_free(shared);
-        return code;
-    }
-    *ret_shared = shared;
-    return 0;
+    return mcp_shared_parse(path, text.data, text.len, surroundings, ret_shared, err);
 }
 
 void mcp_shared_free(struct mcp_shared *shared)
@@ -336,6 +343,11 @@ size_t mcp_shared_count(const struct mcp_shared *shared)
 const char *mcp_shared_name(const struct mcp_shared *shared, size_t index)
 {
     return shared->servers[index].name;
+}
+
+struct json_object *mcp_shared_config(const struct mcp_shared *shared, size_t index)
+{
+    return shared->servers[index].config;
 }
 
 static int no_such_server(const struct mcp_shared *shared, const char *name,
