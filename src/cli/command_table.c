@@ -298,6 +298,29 @@ const struct command commands[] = {
         .run = cmd_group,
     },
     {
+        .name = "trust",
+        .synopsis = "[OPTION...] [FILE...]",
+        .help = "Confirm files in the workspace that decide what Rondo runs",
+        .description =
+            "Some files decide which programs Rondo starts and which policies apply: rondo.yaml, "
+            "role files, policy files. Where agents can write them (in the workspace of a run, or "
+            "in a folder given with --sandbox-write), they count only while their content is the "
+            "one that you confirmed. This shows what a file decides, asks, and records its digest "
+            "in your state folder, which agents cannot reach.\n\n"
+            "A role or a policy file is confirmed when you name it for the first time, in `rondo "
+            "run` or with --policy; a rondo.yaml never is. After a change each must be confirmed "
+            "again. Of a role file only what decides counts: servers, tools, permissions, sandbox, "
+            "limits, exit conditions and the model, but not the prompt.\n\n"
+            "Without FILE, these are rondo.yaml and .rondo/rondo.cedar of the working folder, and "
+            "the files below it that were confirmed before.",
+        .examples = "rondo trust\twhat waits here?\n"
+                    "rondo trust rondo.yaml --yes\tin a script that has checked the file\n"
+                    "rondo trust --list\twhat was confirmed",
+        .options = trust_options,
+        .completes = COMPLETE_FILE,
+        .run = cmd_trust,
+    },
+    {
         .name = "gc",
         .synopsis = "[OPTION...]",
         .help = "Delete old runs",

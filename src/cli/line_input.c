@@ -257,6 +257,11 @@ static void add_shown(const char *text, size_t columns, struct buf *ret_buf)
     }
 }
 
+void line_input_append_shown(const char *text, struct buf *ret_buf)
+{
+    add_shown(text, SIZE_MAX, ret_buf);
+}
+
 void line_input_question(const struct line_question *question, const struct style *style,
                          struct buf *ret_buf)
 {
@@ -328,6 +333,25 @@ enum line_consent line_input_confirm(struct line_input *input, const struct line
     if (result == LINE_WORDS && !question->is_once && is_word(&answer, "a", "always")) {
         allow(input, question->tool);
         return LINE_YES;
+    }
+    return result == LINE_WORDS && is_word(&answer, "y", "yes") ? LINE_YES : LINE_NO;
+}
+
+enum line_consent line_input_ask(struct line_input *input, const char *question,
+                                 struct cancel *cancel)
+{
+    if (!line_input_can_ask(input)) {
+        return LINE_NOBODY;
+    }
+    tcflush(input->fd, TCIFLUSH);
+    buf_clear(&input->waiting);
+    auto_buf struct buf answer = {0};
+    put(input, question);
+    put(input, " [y/N] ");
+    enum line_result result = take_line(input, cancel, &answer);
+    if (result == LINE_END || result == LINE_CANCELLED) {
+        put(input, "\n");
+        return result == LINE_END ? LINE_NOBODY : LINE_NO;
     }
     return result == LINE_WORDS && is_word(&answer, "y", "yes") ? LINE_YES : LINE_NO;
 }

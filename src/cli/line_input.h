@@ -80,3 +80,10 @@ enum line_consent line_input_confirm(struct line_input *input, const struct line
  * mislead the reader written out. */
 void line_input_question(const struct line_question *question, const struct style *style,
                          struct buf *ret_buf);
+
+/** Ask a question that a yes or no answers; anything but y is a no. */
+enum line_consent line_input_ask(struct line_input *input, const char *question,
+                                 struct cancel *cancel);
+
+/** Append a text so that a person sees all of it: what is hidden or controls is written out. */
+void line_input_append_shown(const char *text, struct buf *ret_buf);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Files that a person confirms (os/trust.h): what each kind of them decides, as people read it and
+ * as bytes that a record is about. One table of kinds. A command's own thread.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "os/trust.h"
+
+/** A file with what it decides now. trust_subject_fini(). */
+struct trust_subject {
+    enum trust_kind kind;
+    const char *path; /**< borrowed */
+    struct buf bytes; /**< what a confirmation is about */
+    struct buf text;  /**< what would count, one line each; safe to show */
+    enum trust_verdict verdict;
+};
+
+/**
+ * Read a file and look its confirmation up.
+ * @param skill_folder --skill-dir of a role, or NULL
+ * @param ret_subject  untouched on failure
+ * @return RONDO_ERR_INVALID when the file is of no kind that counts only when confirmed
+ */
+int trust_subject_read(const char *path, const char *skill_folder,
+                       struct trust_subject *ret_subject, struct rondo_error *err);
+void trust_subject_fini(struct trust_subject *subject);
+
+/** Name and path, and what would count, indented: as it is shown before the question. */
+void trust_subject_write(const struct trust_subject *subject, struct buf *ret_text);
+
+/** Record that a person confirmed what the subject holds. */
+int trust_subject_confirm(const struct trust_subject *subject, struct rondo_error *err);
