@@ -11,11 +11,10 @@
 #include "journal/trace.h"
 #include "loop/hidden.h"
 #include "loop/step.h"
+#include "loop/worker_files.h"
 #include "os/environment.h"
-#include "os/file.h"
 #include "os/spawn.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,40 +38,9 @@ enum variable {
 struct worker {
     struct loop *loop;
     struct worker_options options;
-    char *folder;       /* of this owner: one that wakes late must not touch its heir's files */
-    char *run_folder;   /* holds the lock and a folder for each owner of the run */
-    char *first_folder; /* where it was before its disk was full; else NULL */
-    char *prompt_path;
-    char *state_path;
-    char *feedback_path;
-    char *result_path;
-    char *lock_path;
+    struct worker_files *files;
+    bool has_moved; /* to the folder for temporary files */
 };
-
-static char *join(const char *folder, const char *name)
-{
-    struct buf path = {0};
-    buf_printf(&path, "%s/%s", folder, name);
-    return buf_steal(&path);
-}
-
-static void set_paths(struct worker *worker)
-{
-    free(worker->prompt_path);
-    free(worker->state_path);
-    free(worker->feedback_path);
-    free(worker->result_path);
-    worker->prompt_path = join(worker->folder, "prompt");
-    worker->state_path = join(worker->folder, "state");
-    worker->feedback_path = join(worker->folder, "feedback.json");
-    worker->result_path = join(worker->folder, "result.json");
-}
-
-static int write_prompt(struct worker *worker, struct rondo_error *err)
-{
-    const char *prompt = loop_spec(worker->loop)->prompt;
-    return prompt == NULL ? 0 : file_replace(worker->prompt_path, prompt, strlen(prompt), err);
-}
 
 int worker_new(struct loop *loop, const struct worker_options *options, struct worker **ret_worker,
                struct rondo_error *err)
@@ -80,16 +48,8 @@ int worker_new(struct loop *loop, const struct worker_options *options, struct w
     struct worker *worker = memory_new_zero(1, sizeof(*worker));
     worker->loop = loop;
     worker->options = *options;
-    char epoch[24];
-    snprintf(epoch, sizeof(epoch), "%" PRIu64, loop_state(loop)->epoch);
-    worker->run_folder = join(options->folder, loop_run_id(loop));
-    worker->folder = join(worker->run_folder, epoch);
-    worker->lock_path = join(worker->run_folder, "lock");
-    set_paths(worker);
-    int r = file_make_folder(worker->folder, err);
-    if (r == 0) {
-        r = write_prompt(worker, err);
-    }
+    int r = worker_files_new(options->folder, loop_run_id(loop), loop_state(loop)->epoch,
+                             &worker->files, err);
     if (r < 0) {
         error_prefix(err, "while preparing the hand-over folder");
         worker_free(worker);
@@ -104,21 +64,10 @@ void worker_free(struct worker *worker)
     if (worker == NULL) {
         return;
     }
-    file_remove_tree(worker->folder, NULL);
-    if (worker->first_folder != NULL) {
-        file_remove_tree(worker->first_folder, NULL);
+    if (worker->files != NULL && loop_state(worker->loop)->phase == PHASE_ENDED) {
+        worker_files_remove_run(worker->files); /* Nobody took it over before it ended. */
     }
-    if (loop_state(worker->loop)->phase == PHASE_ENDED) {
-        file_remove_tree(worker->run_folder, NULL); /* Nobody took it over before it ended. */
-    }
-    free(worker->first_folder);
-    free(worker->run_folder);
-    free(worker->folder);
-    free(worker->prompt_path);
-    free(worker->state_path);
-    free(worker->feedback_path);
-    free(worker->result_path);
-    free(worker->lock_path);
+    worker_files_free(worker->files);
     free(worker);
 }
 
@@ -127,40 +76,29 @@ static int write_files(struct worker *worker, struct rondo_error *err)
 {
     const struct buf *state = loop_agent_state(worker->loop);
     const char *feedback = loop_feedback(worker->loop);
-    int r = file_remove_tree(worker->result_path, err);
-    if (r == 0) {
-        r = file_remove_tree(worker->state_path, err);
+    const char *prompt = loop_spec(worker->loop)->prompt;
+    int r = worker_files_begin(worker->files, err);
+    if (r == 0 && prompt != NULL) {
+        r = worker_files_write(worker->files, WORKER_FILE_PROMPT, prompt, strlen(prompt), err);
     }
     if (r == 0) {
-        r = file_replace(worker->state_path, state->data, state->len, err);
+        r = worker_files_write(worker->files, WORKER_FILE_STATE, state->data, state->len, err);
     }
     if (r == 0) {
-        r = file_replace(worker->feedback_path, feedback, strlen(feedback), err);
+        r = worker_files_write(worker->files, WORKER_FILE_FEEDBACK, feedback, strlen(feedback),
+                               err);
     }
     return r;
 }
 
-/** The store's disk is full or failing: hand over in the folder for temporary files from now on. */
-static int move_folder(struct worker *worker, struct rondo_error *err)
-{
-    const char *temporary = getenv("TMPDIR");
-    auto_free char *folder =
-        join(temporary != NULL && temporary[0] == '/' ? temporary : "/tmp", "rondo-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
-        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot make the folder %s", folder);
-    }
-    worker->first_folder = worker->folder;
-    worker->folder = steal_pointer(&folder);
-    set_paths(worker);
-    return write_prompt(worker, err);
-}
-
+/** When the store's disk is full or failing, hand over in the folder for temporary files. */
 static int hand_over(struct worker *worker, struct rondo_error *err)
 {
     int r = write_files(worker, err);
-    if ((r == RONDO_ERR_FULL || r == RONDO_ERR_IO) && worker->first_folder == NULL) {
-        r = move_folder(worker, err);
+    if ((r == RONDO_ERR_FULL || r == RONDO_ERR_IO) && !worker->has_moved) {
+        r = worker_files_move(worker->files, err);
         if (r == 0) {
+            worker->has_moved = true;
             r = write_files(worker, err);
         }
     }
@@ -188,6 +126,7 @@ static void set_variables(struct worker *worker, char **variables)
 {
     const struct run_state *state = loop_state(worker->loop);
     const struct loop_spec *spec = loop_spec(worker->loop);
+    const struct worker_files *files = worker->files;
     const char *prompt = spec->prompt == NULL ? "" : spec->prompt;
     bool is_short = strlen(prompt) <= LIMIT_PROMPT_ENV_BYTES;
     variables[VARIABLE_RUN_ID] = variable("RONDO_RUN_ID", loop_run_id(worker->loop));
@@ -196,10 +135,14 @@ static void set_variables(struct worker *worker, char **variables)
     variables[VARIABLE_ATTEMPT] = variable_number("RONDO_ATTEMPT", state->attempt);
     variables[VARIABLE_PROMPT] = variable("RONDO_PROMPT", is_short ? prompt : "");
     variables[VARIABLE_PROMPT_FILE] =
-        variable("RONDO_PROMPT_FILE", spec->prompt == NULL ? "" : worker->prompt_path);
-    variables[VARIABLE_STATE_FILE] = variable("RONDO_STATE_FILE", worker->state_path);
-    variables[VARIABLE_FEEDBACK_FILE] = variable("RONDO_FEEDBACK_FILE", worker->feedback_path);
-    variables[VARIABLE_RESULT_FILE] = variable("RONDO_RESULT_FILE", worker->result_path);
+        variable("RONDO_PROMPT_FILE",
+                 spec->prompt == NULL ? "" : worker_files_path(files, WORKER_FILE_PROMPT));
+    variables[VARIABLE_STATE_FILE] =
+        variable("RONDO_STATE_FILE", worker_files_path(files, WORKER_FILE_STATE));
+    variables[VARIABLE_FEEDBACK_FILE] =
+        variable("RONDO_FEEDBACK_FILE", worker_files_path(files, WORKER_FILE_FEEDBACK));
+    variables[VARIABLE_RESULT_FILE] =
+        variable("RONDO_RESULT_FILE", worker_files_path(files, WORKER_FILE_RESULT));
     char parent[TRACE_PARENT_SIZE];
     trace_parent(loop_run_id(worker->loop), TRACE_ITERATION, state->iteration, state->attempt,
                  parent);
@@ -257,7 +200,8 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
 {
     const struct loop_spec *spec = loop_spec(worker->loop);
     struct runtime *runtime = loop_runtime(worker->loop);
-    auto_free const char **write_paths = list_with(spec->write_paths, worker->folder, NULL);
+    auto_free const char **write_paths =
+        list_with(spec->write_paths, worker_files_folder(worker->files), NULL);
     auto_hidden char **hidden = hidden_of_run(runtime_hide_paths(runtime), spec->policy);
     auto_free const char **env_names = list_with(spec->env_names, "RONDO_*", "TRACEPARENT");
     struct sandbox_policy policy = {
@@ -282,7 +226,7 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
         .cancel = loop_cancel(worker->loop),
         .sandbox = policy.tier == SANDBOX_NONE ? NULL : &policy,
         .supervisor = runtime_supervisor(runtime),
-        .lock_path = worker->lock_path,
+        .lock_path = worker_files_lock(worker->files),
     };
     return spawn_run(&request, ret_result, err);
 }
@@ -320,7 +264,7 @@ static void read_state(struct worker *worker, struct loop_body_result *body,
 {
     auto_buf struct buf state = {0};
     struct rondo_error error = {0};
-    int r = file_read(worker->state_path, LIMIT_STATE_BYTES, &state, &error);
+    int r = worker_files_read(worker->files, WORKER_FILE_STATE, LIMIT_STATE_BYTES, &state, &error);
     if (r == RONDO_ERR_NOT_FOUND) {
         r = 0; /* A worker that removes its state file has none from now on. */
     }
@@ -328,7 +272,7 @@ static void read_state(struct worker *worker, struct loop_body_result *body,
         r = loop_set_agent_state(worker->loop, state.data, state.len, &error);
     }
     if (r < 0) {
-        fail_hand_back(body, "the state file was not taken over", &error, message);
+        fail_hand_back(body, "the state file is not accepted", &error, message);
     }
 }
 
@@ -337,7 +281,8 @@ static void read_result(struct worker *worker, struct loop_body_result *body,
 {
     auto_buf struct buf text = {0};
     struct rondo_error error = {0};
-    int r = file_read(worker->result_path, LIMIT_RESULT_FILE_BYTES, &text, &error);
+    int r = worker_files_read(worker->files, WORKER_FILE_RESULT, LIMIT_RESULT_FILE_BYTES, &text,
+                              &error);
     if (r == RONDO_ERR_NOT_FOUND || (r == 0 && text.len == 0)) {
         return;
     }
@@ -345,7 +290,7 @@ static void read_result(struct worker *worker, struct loop_body_result *body,
         r = worker_result_parse(text.data, text.len, result, &error);
     }
     if (r < 0) {
-        fail_hand_back(body, "the result file was not understood", &error, message);
+        fail_hand_back(body, "the result file is not accepted", &error, message);
         return;
     }
     body->tokens = result->tokens;

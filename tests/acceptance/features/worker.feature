@@ -91,6 +91,46 @@ Feature: The contract with a worker command
       | outcome | failed         |
       | message | *result file*  |
 
+  Scenario Outline: A state file that leads elsewhere is refused: <sandbox>
+    Given a worker
+      """
+      if [ "$RONDO_ITERATION" = 1 ]; then ln -sf /proc/self/environ "$RONDO_STATE_FILE"; exit 0; fi
+      echo "bytes: $(wc -c <"$RONDO_STATE_FILE")"
+      """
+    When I run `rondo loop --max-iterations 2 <sandbox> -- ./worker.sh`
+    Then the journal has an event "iteration.finished" with
+      | outcome | failed                     |
+      | message | *state is a symbolic link* |
+    And the kept output of iteration 2 ends with "bytes: 0"
+
+    Examples:
+      | sandbox             |
+      |                     |
+      | --sandbox namespace |
+      | --sandbox landlock  |
+
+  Scenario Outline: Whatever a worker leaves as its result or state, the next iteration goes well: <kind>
+    Given a worker
+      """
+      if [ "$RONDO_ITERATION" = 1 ]; then rm -f "$RONDO_STATE_FILE"; <command>; exit 0; fi
+      wc -c <"$RONDO_STATE_FILE" >size; test ! -e "$RONDO_RESULT_FILE"
+      """
+    When I run `rondo loop --max-iterations 2 -- ./worker.sh`
+    Then the journal has an event "iteration.finished" with
+      | outcome | failed          |
+      | message | *not accepted*  |
+    And the file "size" has the lines "0"
+    And iterations 1 to 2 finished once each
+
+    Examples:
+      | kind                | command                                                                                  |
+      | a FIFO              | mkfifo "$RONDO_RESULT_FILE"                                                              |
+      | a device's link     | ln -s /dev/zero "$RONDO_STATE_FILE"                                                      |
+      | a sparse file       | truncate -s 1T "$RONDO_STATE_FILE"                                                       |
+      | a hard link         | echo x >x; ln x "$RONDO_RESULT_FILE"                                                     |
+      | a folder 400 deep   | mkdir "$RONDO_STATE_FILE"; cd "$RONDO_STATE_FILE"; for i in $(seq 400); do mkdir d; cd d; done |
+      | its folder replaced | d=$(dirname "$RONDO_STATE_FILE"); mv "$d" "$d-away"; ln -s /etc "$d"                     |
+
   Scenario: Only failures in a row end the run
     Given a worker
       """
