@@ -19,6 +19,9 @@ import threading
 import time
 import unittest
 
+# Stages that have no state folder of their own must not use that of the user who runs them.
+os.environ["XDG_STATE_HOME"] = str(pathlib.Path(__file__).resolve().parent.parent / "build/test-state")
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from testlib import acceptance, meson
 from testlib.report import ROOT, Report, run

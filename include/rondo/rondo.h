@@ -51,8 +51,9 @@ RONDO_API const char *rondo_version(void);
 
 struct rondo_options {
     /**
-     * File of the store. NULL: $RONDO_STORE, else .rondo/rondo.db in the nearest parent folder that
-     * has one, else .rondo/rondo.db in the working directory, which is created.
+     * File of the store. NULL: $RONDO_STORE, else that of the project, the nearest folder from the
+     * working directory up that has one, else a new one for the working directory. Stores of
+     * projects are in the user's state folder ($XDG_STATE_HOME/rondo, ~/.local/state/rondo).
      */
     const char *store;
     /** How long a frozen or unreachable process keeps its runs; 0 = 30 s, at least 500 ms. */

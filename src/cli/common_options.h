@@ -8,7 +8,7 @@
 #define OPTION_ROW_STORE(type)                                                                     \
     {                                                                                              \
         .name = "store", .kind = OPTION_TEXT, .offset = offsetof(type, store), .argument = "FILE", \
-        .by_default = "$RONDO_STORE, or .rondo/rondo.db here or above",                            \
+        .by_default = "$RONDO_STORE, or the store of the project here or above",                   \
         .help = "File of the store", .group = "General", .completes = COMPLETE_FILE,               \
     }
 

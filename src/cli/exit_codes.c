@@ -55,6 +55,7 @@ static const struct {
     {RONDO_ERR_FENCED, EXIT_HELD},       {RONDO_ERR_IO, EXIT_STORE},
     {RONDO_ERR_FULL, EXIT_STORE},        {RONDO_ERR_CORRUPT, EXIT_STORE},
     {RONDO_ERR_VERSION, EXIT_STORE},     {RONDO_ERR_CANCELLED, EXIT_ABORTED},
+    {RONDO_ERR_DENIED, EXIT_USAGE},
 };
 
 int exit_code_of_error(int code)

@@ -7,24 +7,23 @@
 #include "base/memory.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
+#include "os/state_folder.h"
 #include "store/locate.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /** Where the file would be if a store were made here. */
-static int locate_in_working_directory(char **ret_path, struct rondo_error *err)
+static int locate_in_project(char **ret_path, struct rondo_error *err)
 {
-    auto_free char *folder = getcwd(NULL, 0);
-    if (folder == NULL) {
-        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot find the working directory");
+    auto_free char *folder = NULL;
+    int r = state_project_path(".", &folder, err);
+    if (r == 0) {
+        struct buf path = {0};
+        buf_printf(&path, "%s/" WATCH_DEFAULT_NAME, folder);
+        *ret_path = buf_steal(&path);
     }
-    struct buf path = {0};
-    buf_printf(&path, "%s/" STORE_FOLDER_NAME "/" WATCH_DEFAULT_NAME, folder);
-    *ret_path = buf_steal(&path);
-    return 0;
+    return r;
 }
 
 int policy_locate(const char *given, const char *store, char **ret_path, struct rondo_error *err)
@@ -36,7 +35,7 @@ int policy_locate(const char *given, const char *store, char **ret_path, struct 
     auto_free char *path = NULL;
     int r = store_locate(store, false, &path, err);
     if (r == RONDO_ERR_NOT_FOUND) {
-        return locate_in_working_directory(ret_path, err);
+        return locate_in_project(ret_path, err);
     }
     if (r < 0) {
         return r;

@@ -15,19 +15,6 @@
 /** Our own program, which stays the right one when an update replaces the file. */
 #define SELF "/proc/self/exe"
 
-static char *work_folder_of(const char *store_path)
-{
-    const char *name = strrchr(store_path, '/');
-    struct buf path = {0};
-    if (strcmp(name + 1, STORE_FILE_NAME) == 0) {
-        buf_append(&path, store_path, (size_t)(name - store_path));
-        buf_append_string(&path, "/work");
-    } else {
-        buf_printf(&path, "%s.work", store_path);
-    }
-    return buf_steal(&path);
-}
-
 static int make_runtime(const struct session_options *options, struct session *session,
                         struct rondo_error *err)
 {
@@ -60,7 +47,7 @@ int session_open(const struct session_options *options, struct session *ret_sess
         session.store_path = real;
     }
     session.store_option = memory_dup_string(options->store);
-    session.work_folder = work_folder_of(session.store_path);
+    session.work_folder = store_work_folder(session.store_path);
     if (options->needs_runtime) {
         r = make_runtime(options, &session, err);
     }

@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/memory.h"
+#include "os/state_folder.h"
 #include "policy/watch.h"
 #include "store/locate.h"
 
@@ -40,25 +41,45 @@ static char **append_policies(char **paths, const char *policy)
     return paths;
 }
 
-static bool is_own_folder(const char *path, size_t folder_len)
+/** The state folder by the name that the kernel knows; NULL when the user has none. */
+static char *find_state(void)
 {
-    static const char name[] = "/" STORE_FOLDER_NAME;
-    size_t len = sizeof(name) - 1;
-    return folder_len >= len && strncmp(path + folder_len - len, name, len) == 0;
+    auto_free char *path = NULL;
+    if (state_folder_path(&path, NULL) < 0) {
+        return NULL;
+    }
+    char *real = realpath(path, NULL);
+    return real != NULL ? real : steal_pointer(&path);
+}
+
+static bool is_within(const char *path, const char *folder)
+{
+    size_t len = strlen(folder);
+    return strncmp(path, folder, len) == 0 && path[len] == '/';
+}
+
+/** The store's own files, by their endings. What SQLite would take for its own counts too. */
+static char **append_files(char **paths, const char *store_path)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        paths = append(paths, join(store_path, strlen(store_path), endings[i]));
+    }
+    return append(paths, store_work_folder(store_path));
 }
 
 char **hidden_of_store(const char *store_path)
 {
-    static const char *const endings[] = {"", "-wal", "-shm"};
-    const char *slash = strrchr(store_path, '/');
-    size_t folder_len = slash == NULL ? 0 : (size_t)(slash - store_path);
-    if (is_own_folder(store_path, folder_len)) {
-        return append(NULL, memory_dup_bytes(store_path, folder_len));
+    auto_free char *state = find_state();
+    char **paths = state == NULL ? NULL : append(NULL, memory_dup_string(state));
+    if (state != NULL && is_within(store_path, state)) {
+        return paths;
     }
-    char **paths = NULL;
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        paths = append(paths, join(store_path, strlen(store_path), endings[i]));
+    if (store_is_in_old_folder(store_path)) {
+        return append(
+            paths, memory_dup_bytes(store_path, (size_t)(strrchr(store_path, '/') - store_path)));
     }
+    paths = append_files(paths, store_path);
     auto_free char *policy = watch_default_path(store_path);
     return append_policies(paths, policy);
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What sandboxed commands must not reach: the store, and the policies that decide about them. Lists
- * end with NULL and are owned by the caller.
+ * What sandboxed commands and tools must not reach: the state folder, the store, and the policies
+ * that decide about them. Lists end with NULL and are owned by the caller.
  */
 #pragma once
 
-/** The store's folder when it is one of our own, else the store's and its policies' files. */
+/**
+ * The user's state folder; and of a store that is not in it the folder `.rondo`, or in another
+ * folder the store's files, the hand-over folders of its workers and its policies, whether they
+ * exist or not.
+ */
 char **hidden_of_store(const char *store_path);
 
 /**

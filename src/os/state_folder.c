@@ -13,9 +13,9 @@
 #include "base/memory.h"
 #include "os/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pwd.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -218,6 +218,22 @@ static int open_project(const char *project, bool may_create, char **ret_path,
     return r;
 }
 
+int state_project_path(const char *project, char **ret_path, struct rondo_error *err)
+{
+    auto_free char *canonical = realpath(project, NULL);
+    if (canonical == NULL) {
+        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot find the folder %s", project);
+    }
+    auto_free char *state = NULL;
+    int r = state_folder_path(&state, err);
+    if (r == 0) {
+        auto_free char *projects = join(state, STATE_PROJECTS);
+        auto_free char *name = project_name(canonical);
+        *ret_path = join(projects, name);
+    }
+    return r;
+}
+
 int state_project_folder(const char *project, char **ret_path, struct rondo_error *err)
 {
     return open_project(project, true, ret_path, err);
@@ -226,4 +242,40 @@ int state_project_folder(const char *project, char **ret_path, struct rondo_erro
 int state_project_find(const char *project, char **ret_path, struct rondo_error *err)
 {
     return open_project(project, false, ret_path, err);
+}
+
+/** The path that a folder of STATE/projects names, if nothing is there any more. Owned, or NULL. */
+static char *read_lost(const char *folder)
+{
+    auto_free char *path = join(folder, STATE_PROJECT_FILE);
+    auto_buf struct buf content = {0};
+    if (file_read(path, LIMIT_STATE_PROJECT_BYTES, &content, NULL) < 0 || content.len < 2) {
+        return NULL;
+    }
+    content.data[content.len - 1] = '\0';
+    return content.data[0] != '/' || file_exists(content.data) ? NULL : buf_steal(&content);
+}
+
+bool state_project_find_moved(const char *project, char **ret_was, char **ret_path)
+{
+    auto_free char *canonical = realpath(project, NULL);
+    auto_free char *projects = NULL;
+    if (canonical == NULL || open_sub_folder(STATE_PROJECTS, false, &projects, NULL) < 0) {
+        return false;
+    }
+    DIR *list = opendir(projects);
+    bool is_found = false;
+    for (struct dirent *entry; !is_found && list != NULL && (entry = readdir(list)) != NULL;) {
+        auto_free char *folder = join(projects, entry->d_name);
+        auto_free char *was = entry->d_name[0] == '.' ? NULL : read_lost(folder);
+        is_found = was != NULL && strcmp(strrchr(was, '/'), strrchr(canonical, '/')) == 0;
+        if (is_found) {
+            *ret_was = steal_pointer(&was);
+            *ret_path = steal_pointer(&folder);
+        }
+    }
+    if (list != NULL) {
+        closedir(list);
+    }
+    return is_found;
 }

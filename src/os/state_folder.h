@@ -8,6 +8,8 @@
 
 #include "rondo/error.h"
 
+#include <stdbool.h>
+
 /**
  * Where the state folder is, whether it exists or not. A relative XDG_STATE_HOME or HOME is
  * ignored; without HOME the user's entry in the password database counts.
@@ -40,8 +42,20 @@ int state_sub_folder(const char *name, char **ret_path, struct rondo_error *err)
  */
 int state_project_folder(const char *project, char **ret_path, struct rondo_error *err);
 
-/** The same without making it: RONDO_ERR_NOT_FOUND when it does not exist. */
+/** Where that folder is, whether it exists or not. */
+int state_project_path(const char *project, char **ret_path, struct rondo_error *err);
+
+/** The folder without making it: RONDO_ERR_NOT_FOUND when it does not exist. */
 int state_project_find(const char *project, char **ret_path, struct rondo_error *err);
+
+/**
+ * A project that was moved away from where it was used: one whose folder is missing, and had the
+ * same name as `project`.
+ * @param ret_was its path, owned
+ * @param ret_path its folder in the state folder, owned
+ * @return whether there is one
+ */
+bool state_project_find_moved(const char *project, char **ret_was, char **ret_path);
 
 /** Name of the file in a project's folder that holds the project's canonical path and a line end.
  */

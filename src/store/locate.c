@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Locating the store. Never creates the store's file itself, only the folder around it. */
+/* Locating the store. Never creates the store's file itself, only the project's folder. */
 #include "store/locate.h"
 
 #include "base/auto.h"
@@ -7,12 +7,14 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/state_folder.h"
 #include "store/sqlite.h"
 
-#include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,11 +24,10 @@ static bool is_ours(const struct stat *status)
     return status->st_uid == geteuid() || status->st_uid == 0;
 }
 
-static char *path_in(const char *folder, size_t folder_len)
+static char *join(const char *folder, const char *name)
 {
     struct buf path = {0};
-    buf_append(&path, folder, folder_len);
-    buf_append_string(&path, "/" STORE_FOLDER_NAME "/" STORE_FILE_NAME);
+    buf_printf(&path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
     return buf_steal(&path);
 }
 
@@ -40,43 +41,98 @@ static char *working_directory(struct rondo_error *err)
     return folder;
 }
 
-/** Search from `folder` up to the root. @return owned path, or NULL */
-static char *find_upwards(const char *folder)
+static int refuse_old(const char *path, const char *what, struct rondo_error *err)
 {
-    for (size_t len = strlen(folder);; len--) {
-        if (folder[len] != '/' && folder[len] != '\0') {
-            continue;
+    return error_set(err, RONDO_ERR_DENIED,
+                     "%s is %s, and is not used as a store: remove it, or name the store with "
+                     "--store FILE",
+                     path, what);
+}
+
+/** The store that Rondo 0.1 made in a folder. @param ret_path stays NULL when there is none */
+static int find_old(const char *folder, char **ret_path, struct rondo_error *err)
+{
+    auto_free char *own_folder = join(folder, STORE_OLD_FOLDER_NAME);
+    auto_free char *path = join(own_folder, STORE_FILE_NAME);
+    struct stat status;
+    if (lstat(own_folder, &status) != 0 || !is_ours(&status)) {
+        return 0;
+    }
+    if (S_ISLNK(status.st_mode)) {
+        return refuse_old(own_folder, "a symbolic link", err);
+    }
+    if (lstat(path, &status) != 0 || !is_ours(&status)) {
+        return 0;
+    }
+    if (S_ISLNK(status.st_mode)) {
+        return refuse_old(path, "a symbolic link", err);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return refuse_old(path, "not a regular file", err);
+    }
+    if (status.st_nlink != 1) {
+        return refuse_old(path, "a file with several names (hard links)", err);
+    }
+    *ret_path = steal_pointer(&path);
+    return 0;
+}
+
+/** The store of one folder. @param ret_path stays NULL when there is none */
+static int find_in(const char *folder, char **ret_path, struct rondo_error *err)
+{
+    auto_free char *project = NULL;
+    struct rondo_error problem;
+    int r = state_project_find(folder, &project, &problem);
+    if (r < 0 && r != RONDO_ERR_NOT_FOUND) {
+        *err = problem;
+        return r;
+    }
+    auto_free char *path = project == NULL ? NULL : join(project, STORE_FILE_NAME);
+    /* What is in the state folder comes first: nobody can plant it. */
+    if (path == NULL || !file_exists(path)) {
+        r = find_old(folder, ret_path, err);
+        if (r < 0 || *ret_path != NULL) {
+            return r;
         }
-        auto_free char *path = path_in(folder, len == 1 ? 0 : len);
-        struct stat status;
-        if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_ours(&status)) {
-            return steal_pointer(&path);
+    }
+    *ret_path = steal_pointer(&path);
+    return 0;
+}
+
+/** Search from `folder` up to the root. @param ret_path stays NULL when there is none */
+static int find_upwards(const char *folder, char **ret_path, struct rondo_error *err)
+{
+    auto_free char *level = memory_dup_string(folder);
+    for (;;) {
+        int r = find_in(level, ret_path, err);
+        char *slash = strrchr(level, '/');
+        if (r < 0 || *ret_path != NULL || slash[1] == '\0') {
+            return r;
         }
-        if (len == 0) {
-            return NULL;
-        }
+        slash[slash == level ? 1 : 0] = '\0';
     }
 }
 
-static int make_folder(const char *store_path, struct rondo_error *err)
+static bool begins_with_scheme(const char *text)
 {
-    auto_free char *folder =
-        memory_dup_bytes(store_path, (size_t)(strrchr(store_path, '/') - store_path));
-    const char *name = strrchr(folder, '/');
-    if (name == NULL || strcmp(name + 1, STORE_FOLDER_NAME) != 0) {
-        return 0; /* A place of the user's own: a missing folder may well be a typing error. */
+    static const char *const schemes[] = {"file:", "sqlite:", ":memory:"};
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        if (strncasecmp(text, schemes[i], strlen(schemes[i])) == 0) {
+            return true;
+        }
     }
-    int r = file_make_folder(folder, err);
-    if (r < 0) {
-        return r;
-    }
-    auto_buf struct buf ignore = {0};
-    buf_printf(&ignore, "%s/.gitignore", folder);
-    return file_exists(buf_string(&ignore)) ? 0 : file_replace(buf_string(&ignore), "*\n", 2, err);
+    size_t len = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+.-");
+    return len > 0 && isalpha((unsigned char)text[0]) && strncmp(text + len, "://", 3) == 0;
 }
 
 static int locate_given(const char *given, char **ret_path, struct rondo_error *err)
 {
+    if (begins_with_scheme(given + strspn(given, " \t"))) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "the store %s is a URL, and Rondo keeps runs in a file: give the path of "
+                         "a file on a local disk (./NAME for a file that has such a name)",
+                         given);
+    }
     if (given[0] == '/') {
         *ret_path = memory_dup_string(given);
         return 0;
@@ -91,32 +147,42 @@ static int locate_given(const char *given, char **ret_path, struct rondo_error *
     return 0;
 }
 
+/** That there is no store, and what became of it if the project was moved. */
+static int report_none(const char *folder, struct rondo_error *err)
+{
+    auto_free char *was = NULL;
+    auto_free char *from = NULL;
+    auto_free char *to = NULL;
+    if (state_project_find_moved(folder, &was, &from) &&
+        state_project_path(folder, &to, NULL) == 0) {
+        return error_set(err, RONDO_ERR_NOT_FOUND,
+                         "there is no store for %s; if it is the project that was in %s, move its "
+                         "store along: mv %s %s && pwd -P >%s/" STATE_PROJECT_FILE,
+                         folder, was, from, to, to);
+    }
+    return error_set(err, RONDO_ERR_NOT_FOUND,
+                     "there is no store for %s or a folder above it; `rondo run` or `rondo loop` "
+                     "makes one, or give --store FILE",
+                     folder);
+}
+
 static int locate_default(bool may_create, char **ret_path, struct rondo_error *err)
 {
     auto_free char *folder = working_directory(err);
     if (folder == NULL) {
         return RONDO_ERR_SYSTEM;
     }
-    auto_free char *path = find_upwards(folder);
-    if (path == NULL && !may_create) {
-        return error_set(
-            err, RONDO_ERR_NOT_FOUND,
-            "there is no store in %s or above it; `rondo run` or `rondo loop` makes one, or give "
-            "--store FILE",
-            folder);
+    auto_free char *path = NULL;
+    int r = find_upwards(folder, &path, err);
+    if (r == 0 && path == NULL) {
+        auto_free char *project = NULL;
+        r = may_create ? state_project_folder(folder, &project, err) : report_none(folder, err);
+        path = r < 0 ? NULL : join(project, STORE_FILE_NAME);
     }
-    if (path == NULL) {
-        path = path_in(folder, strlen(folder));
-        struct stat status;
-        if (stat(path, &status) == 0 && !is_ours(&status)) {
-            return error_set(err, RONDO_ERR_INVALID,
-                             "%s belongs to another user; give it with --store if you trust its "
-                             "content",
-                             path);
-        }
+    if (r == 0) {
+        *ret_path = steal_pointer(&path);
     }
-    *ret_path = steal_pointer(&path);
-    return 0;
+    return r;
 }
 
 int store_locate(const char *given, bool may_create, char **ret_path, struct rondo_error *err)
@@ -125,17 +191,29 @@ int store_locate(const char *given, bool may_create, char **ret_path, struct ron
         given = getenv("RONDO_STORE");
     }
     bool is_given = given != NULL && given[0] != '\0';
-    auto_free char *path = NULL;
-    int r = is_given ? locate_given(given, &path, err) : locate_default(may_create, &path, err);
-    if (r < 0) {
-        return r;
+    return is_given ? locate_given(given, ret_path, err)
+                    : locate_default(may_create, ret_path, err);
+}
+
+char *store_work_folder(const char *store_path)
+{
+    const char *name = strrchr(store_path, '/');
+    struct buf path = {0};
+    if (strcmp(name + 1, STORE_FILE_NAME) == 0) {
+        buf_append(&path, store_path, (size_t)(name - store_path));
+        buf_append_string(&path, "/work");
+    } else {
+        buf_printf(&path, "%s.work", store_path);
     }
-    assert(path != NULL);
-    r = may_create ? make_folder(path, err) : 0;
-    if (r == 0) {
-        *ret_path = steal_pointer(&path);
-    }
-    return r;
+    return buf_steal(&path);
+}
+
+bool store_is_in_old_folder(const char *store_path)
+{
+    static const char folder[] = "/" STORE_OLD_FOLDER_NAME;
+    size_t len = sizeof(folder) - 1;
+    size_t end = (size_t)(strrchr(store_path, '/') - store_path);
+    return end >= len && strncmp(store_path + end - len, folder, len) == 0;
 }
 
 int store_open_default(const char *given, bool may_create, struct store **ret_store,

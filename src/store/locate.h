@@ -9,22 +9,31 @@
 
 struct store;
 
-/** Folder and file of the default store. */
-#define STORE_FOLDER_NAME ".rondo"
-#define STORE_FILE_NAME   "rondo.db"
+/** Name of the store's file in a project's folder. */
+#define STORE_FILE_NAME "rondo.db"
+/** Folder in a project that Rondo 0.1 kept the store in. */
+#define STORE_OLD_FOLDER_NAME ".rondo"
 
 /**
- * Find the store's file: `given`, else $RONDO_STORE, else .rondo/rondo.db in the nearest folder
- * that has one, from the working directory up, else in the working directory. One that belongs to
- * another user is passed over: whoever can write a store decides which commands a resume runs.
+ * Find the store's file: `given`, else $RONDO_STORE, else that of the project: from the working
+ * directory up, the first folder that has one in the user's state folder (os/state_folder.h) or,
+ * from Rondo 0.1, in `.rondo/rondo.db`; else, when one may be made, in the state folder for the
+ * working directory. What belongs to another user is passed over: who can write a store decides
+ * which commands a resume runs. RONDO_ERR_INVALID for a URL; RONDO_ERR_DENIED when `.rondo` or the
+ * file in it is a link or no regular file.
  * @param given      path or NULL
- * @param may_create whether a store may be made: then its .rondo folder is (mode 0700), with a
- *                   .gitignore that keeps it out of every commit
+ * @param may_create whether a store may be made: then the project's folder is (mode 0700)
  * @param ret_path   absolute path, owned by the caller; the file itself need not exist
  * @return 0; RONDO_ERR_NOT_FOUND when there is none and it may not be created; or the error of the
  *         file system
  */
 int store_locate(const char *given, bool may_create, char **ret_path, struct rondo_error *err);
+
+/** Folder of the hand-over files of a store's workers, beside it. Owned. */
+char *store_work_folder(const char *store_path);
+
+/** Whether a store is in a folder `.rondo`, as those of Rondo 0.1 are. */
+bool store_is_in_old_folder(const char *store_path);
 
 /**
  * Locate and open.

@@ -37,6 +37,7 @@ def check(block, library, include):
         if built.returncode != 0:
             return built.stderr
         environment = {key: value for key, value in os.environ.items() if key != "RONDO_STORE"}
+        environment["XDG_STATE_HOME"] = scratch
         work = pathlib.Path(scratch, "work")
         work.mkdir()
         ran = subprocess.run(

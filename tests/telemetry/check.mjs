@@ -106,8 +106,9 @@ async function collector() {
 }
 
 function environment(url, more = {}) {
-  const { PATH, HOME } = process.env;
-  return { PATH, HOME, OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SERVICE_NAME: "checked", ...more };
+  const { PATH, HOME, XDG_STATE_HOME } = process.env;
+  const own = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SERVICE_NAME: "checked" };
+  return { PATH, HOME, XDG_STATE_HOME, ...own, ...more };
 }
 
 /**

@@ -43,6 +43,7 @@ class Place {
     this.environment = {
       ...process.env,
       RONDO_STORE: join(this.folder, "store.db"),
+      XDG_STATE_HOME: join(this.folder, "state"),
       NO_COLOR: "1",
     };
     this.children = new Set();

@@ -53,7 +53,7 @@ Feature: Agents on the command line
     Then the exit code is 2
     And stderr mentions "OPENAI_API_KEY"
     And stderr mentions ".env"
-    And the file ".rondo/rondo.db" holds no run
+    And the file "STATE/rondo.db" holds no run
 
   @B-cli
   Scenario: A key in a file .env beside the role

@@ -155,10 +155,11 @@ Feature: The command line as a newcomer meets it
     When I run `rondo doctor --json`
     Then every line of stdout is a JSON object
 
-  Scenario: The store is in the working directory, private, and not for git
+  Scenario: The store is out of the project, and private
     Given the project is a git repository
     When I run `rondo loop --max-iterations 1 -- ./worker.sh`
-    Then the file ".rondo/rondo.db" has the mode 600
+    Then the file "STATE/rondo.db" has the mode 600
+    And the file ".rondo" does not exist
     When I run `git add -A && git ls-files`
     Then stdout mentions "worker.sh"
     And stdout does not mention ".rondo"

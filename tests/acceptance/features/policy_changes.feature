@@ -150,7 +150,7 @@ Feature: Policies change while loops run
     Given an agent is executing with a policy limit of 4 iterations
     And a worker
       """
-      touch .rondo/rondo.cedar
+      touch "$STATE/rondo.cedar"
       """
     When I run `rondo loop -- ./worker.sh`
     Then the exit code is 5

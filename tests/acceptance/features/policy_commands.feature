@@ -85,7 +85,7 @@ Feature: Policies are checked, shown, set, explained and tested
     Then the exit code is 0
     And stdout mentions "policy set: built-in -> "
     And stdout mentions "3 policies; iteration limit 10 -> 100; running loops follow at their next step"
-    And the files "good.cedar" and ".rondo/rondo.cedar" are equal
+    And the files "good.cedar" and "STATE/rondo.cedar" are equal
     When I run `rondo policy show`
     Then stdout mentions "(set by alice)"
     And stdout mentions "enough for today"
@@ -106,10 +106,10 @@ Feature: Policies are checked, shown, set, explained and tested
     And I run `sed s/100/200/ good.cedar | rondo policy set -`
     And I run `rondo policy show --raw $(rondo policy history | awk '$1 == 1 { print $5 }') | rondo policy set -`
     Then stdout mentions "iteration limit 200 -> 100"
-    And the files "good.cedar" and ".rondo/rondo.cedar" are equal
+    And the files "good.cedar" and "STATE/rondo.cedar" are equal
 
   Scenario: Former policies come back, whatever lies beside them
-    Given a file ".rondo/rondo.entities.json" with
+    Given a file "STATE/rondo.entities.json" with
       """
       [{"uid": {"type": "Agent", "id": "fixer"}, "attrs": {"trust": 3}, "parents": []}]
       """
@@ -117,7 +117,7 @@ Feature: Policies are checked, shown, set, explained and tested
     And I run `sed s/100/200/ good.cedar | rondo policy set -`
     And I run `rondo policy show --raw $(rondo policy history | awk '$1 == 1 { print $5 }') | rondo policy set -`
     Then stdout mentions "iteration limit 200 -> 100"
-    And the files "good.cedar" and ".rondo/rondo.cedar" are equal
+    And the files "good.cedar" and "STATE/rondo.cedar" are equal
     When I run `rondo policy show --raw | cmp - good.cedar`
     Then the exit code is 0
 
@@ -125,12 +125,13 @@ Feature: Policies are checked, shown, set, explained and tested
     When I run `rondo policy set typo.cedar`
     Then the exit code is 1
     And stderr mentions "did you mean"
+    And the file "STATE/rondo.cedar" does not exist
     And the file ".rondo" does not exist
     When I run `rondo policy set good.cedar`
     And I run `rondo policy set typo.cedar`
     Then the exit code is 1
     And stderr mentions "typo.cedar was not set"
-    And the files "good.cedar" and ".rondo/rondo.cedar" are equal
+    And the files "good.cedar" and "STATE/rondo.cedar" are equal
 
   Scenario: Why something is allowed or denied
     When I run `rondo policy explain good.cedar`

@@ -293,7 +293,7 @@ Feature: What policies decide, and what is heard of it
 
     Examples:
       | options            | command                                                                                     |
-      |                    | grep -q permit .rondo/rondo.cedar                                                           |
-      |                    | echo "permit (principal, action, resource);" >.rondo/rondo.cedar; false                     |
+      |                    | grep -q permit "$STATE/rondo.cedar"                                                         |
+      |                    | echo "permit (principal, action, resource);" >"$STATE/rondo.cedar"; false                   |
       | --policy own.cedar | grep -q permit own.cedar                                                                    |
       | --policy own.cedar | echo "permit (principal, action, resource);" >own.new && mv own.new own.cedar; false        |

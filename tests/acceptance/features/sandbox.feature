@@ -31,8 +31,8 @@ Feature: Verifiers run in a sandbox
       | reach the network            | bash -c "exec 3<>/dev/tcp/$LISTENER"                           |
       | see the runtime's processes  | grep -lq "[r]ondo-outside" /proc/[0-9]*/cmdline                  |
       | kill a process outside       | kill -0 $OUTSIDE_PID                                           |
-      | change the run's own store   | echo x >.rondo/rondo.db; false                                 |
-      | read the runtime's store     | head -c 16 .rondo/rondo.db \| grep -q SQLite                   |
+      | change the run's own store   | echo x >"$STATE/rondo.db"; false                               |
+      | read the runtime's store     | head -c 16 "$STATE/rondo.db" \| grep -q SQLite                 |
       | gain privileges              | mount -t tmpfs none /mnt                                       |
 
   Scenario Outline: What a verifier writes beside the workspace never reaches the machine: <way>

@@ -144,7 +144,7 @@ Feature: A server keeps those out whom it does not serve
   Scenario: A Unix socket is for its owner
     Given a server with `--listen 127.0.0.1:0 --listen unix:rondo.sock`
     Then the file "rondo.sock" has the mode 600
-    And the file ".rondo/rondo.db" has the mode 600
+    And the file "STATE/rondo.db" has the mode 600
 
   # ---- Pages of other sites ----
 
@@ -212,7 +212,7 @@ Feature: A server keeps those out whom it does not serve
       | //secret.txt                                |
       | /assets/../../secret.txt                    |
       | /secret.txt                                 |
-      | /.rondo/rondo.db                            |
+      | /rondo.db                                   |
       | /etc/passwd                                 |
       | //etc/passwd                                |
       | /%2fetc%2fpasswd                            |

@@ -367,10 +367,9 @@ Then("the timeline has all events of the run, none missing and none doubled", as
 // ---- Many runs, long runs ----
 
 Given(/^a store with (\d+) runs? of (\d+) events$/, function (runs, events) {
-  fs.mkdirSync(this.path(".rondo"));
   const result = spawnSync(
     path.join(build, "bench/bench_fill"),
-    [this.path(".rondo/rondo.db"), runs, events],
+    [this.path("STATE/rondo.db"), runs, events],
     { encoding: "utf8" },
   );
   assert.equal(result.status, 0, result.stderr);

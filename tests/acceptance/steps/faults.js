@@ -66,7 +66,7 @@ Then("after the disk has room again the store is intact", function () {
 // ---- Damaged checkpoints ----
 
 When("the newest checkpoint is damaged", function () {
-  const store = this.path(".rondo/rondo.db");
+  const store = this.path("STATE/rondo.db");
   const sql =
     "UPDATE checkpoints SET state = CAST('ruined' AS BLOB) " +
     "WHERE number = (SELECT max(number) FROM checkpoints); SELECT changes();";

@@ -7,9 +7,9 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { events, find, lines } = require("./journal");
 
-const beside = ".rondo/rondo.cedar";
-const entities = ".rondo/rondo.entities.json";
-const links = ".rondo/rondo.links.json";
+const beside = "STATE/rondo.cedar";
+const entities = "STATE/rondo.entities.json";
+const links = "STATE/rondo.links.json";
 
 // Put a file in the place of another one at once, as careful editors do.
 function replace(world, name, text) {

@@ -85,7 +85,7 @@ Then("no page, answer, event, error or line of the log has a secret", async func
 
 Then("the store does not have the tokens", function () {
   const chief = token(this, "chief");
-  const folder = this.path(".rondo");
+  const folder = this.state();
   for (const name of fs
     .readdirSync(folder)
     .filter((one) => fs.statSync(`${folder}/${one}`).isFile())) {

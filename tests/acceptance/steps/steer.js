@@ -94,7 +94,7 @@ Then(
 
 Then("the token that was printed is in no file", function () {
   const { token } = JSON.parse(this.last.stdout);
-  const folder = this.path(".rondo");
+  const folder = this.state();
   const names = fs.readdirSync(folder);
   assert.ok(names.length > 0);
   for (const name of names)

@@ -11,6 +11,7 @@ const {
   World,
 } = require("@cucumber/cucumber");
 const { spawn, spawnSync } = require("node:child_process");
+const crypto = require("node:crypto");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
@@ -49,12 +50,31 @@ class Scenario extends World {
     this.project = path.join(top, "project");
     this.home = path.join(top, "home");
     this.env.HOME = this.home;
+    this.env.XDG_STATE_HOME = path.join(top, "state");
     fs.mkdirSync(this.project);
     fs.mkdirSync(this.home);
+    this.values.$STATE = this.env.STATE = this.state();
   }
 
+  // The folder of the project, or of a folder in it, in the user's state folder. It is made as
+  // `rondo policy set` would.
+  state(folder = ".") {
+    const real = fs.realpathSync(path.resolve(this.project, folder));
+    const name = path.basename(real).replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 40);
+    const hash = crypto.createHash("sha256").update(real).digest("hex").slice(0, 12);
+    const own = path.join(this.env.XDG_STATE_HOME, "rondo/projects", `${name}-${hash}`);
+    if (!fs.existsSync(own)) {
+      fs.mkdirSync(own, { recursive: true, mode: 0o700 });
+      fs.writeFileSync(path.join(own, "project"), `${real}\n`);
+    }
+    return own;
+  }
+
+  // A name that begins with STATE/ is in the project's folder in the state folder.
   path(name) {
-    return path.resolve(this.project, name);
+    return name.startsWith("STATE/")
+      ? path.join(this.state(), name.slice("STATE/".length))
+      : path.resolve(this.project, name);
   }
 
   write(name, text, mode) {

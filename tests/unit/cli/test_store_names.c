@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where the store is found, and how runs are named: what the command line promises. */
 #include "base/memory.h"
+#include "os/file.h"
 #include "store/find.h"
 #include "store/locate.h"
 #include "store/memory_store.h"
@@ -16,21 +17,41 @@
 
 #include <cmocka.h>
 
-static char top[] = "/tmp/rondo-test-XXXXXX";
+/* A project with a folder in it, and the state folder beside it. */
+static char top[64];
+static char project[80];
 
 static int enter_folder(void **state)
 {
     (void)state;
+    char state_home[80];
+    snprintf(top, sizeof(top), "/tmp/rondo-test-XXXXXX");
+    assert_non_null(mkdtemp(top));
+    snprintf(project, sizeof(project), "%s/project", top);
+    snprintf(state_home, sizeof(state_home), "%s/state", top);
     unsetenv("RONDO_STORE");
-    return mkdtemp(top) == NULL || chdir(top) < 0 || mkdir("deep", 0755) < 0;
+    setenv("XDG_STATE_HOME", state_home, 1);
+    return mkdir(project, 0755) | chdir(project) | mkdir("deep", 0755);
 }
 
 static int leave_folder(void **state)
 {
     (void)state;
-    unlink(".rondo/rondo.db");
-    unlink(".rondo/.gitignore");
-    return rmdir("deep") | rmdir(".rondo") | chdir("/") | rmdir(top);
+    return chdir("/") | file_remove_tree(top, NULL);
+}
+
+static void write_empty(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+}
+
+/** A store as Rondo 0.1 has made it, but empty. */
+static void make_old_store(void)
+{
+    assert_int_equal(mkdir(".rondo", 0700), 0);
+    write_empty(".rondo/rondo.db");
 }
 
 static void assert_located(const char *given, const char *wanted_ending)
@@ -42,6 +63,25 @@ static void assert_located(const char *given, const char *wanted_ending)
     assert_true(len >= ending);
     assert_string_equal(path + len - ending, wanted_ending);
     free(path);
+}
+
+static void assert_refused(const char *given, int code, const char *word)
+{
+    char *path = NULL;
+    struct rondo_error err;
+    assert_int_equal(store_locate(given, true, &path, &err), code);
+    assert_non_null(strstr(err.message, word));
+    assert_int_equal(store_locate(given, false, &path, &err), code);
+    assert_null(path);
+}
+
+/** Make the project's store, as a first run does. @return its path */
+static char *make_store(void)
+{
+    char *path = NULL;
+    assert_int_equal(store_locate(NULL, true, &path, NULL), 0);
+    write_empty(path);
+    return path;
 }
 
 static void without_a_store_there_is_a_clear_error(void **state)
@@ -64,41 +104,83 @@ static void what_is_given_comes_before_the_environment(void **state)
     unsetenv("RONDO_STORE");
 }
 
-static void a_new_folder_is_private_and_not_for_git(void **state)
+static void a_url_is_no_store(void **state)
+{
+    (void)state;
+    static const char *const urls[] = {
+        "postgresql://user@host/runs",
+        "POSTGRES://host",
+        "sqlite:///runs.db",
+        "file:runs.db",
+        "FILE:/runs.db?mode=memory",
+        "sqlite:runs.db",
+        " https://host/x",
+        ":memory:",
+        "svn+ssh://host/x",
+    };
+    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+        assert_refused(urls[i], RONDO_ERR_INVALID, "URL");
+        setenv("RONDO_STORE", urls[i], 1);
+        assert_refused(NULL, RONDO_ERR_INVALID, "URL");
+        unsetenv("RONDO_STORE");
+    }
+    assert_located("./file:runs.db", "/file:runs.db");
+    assert_located("runs:1.db", "/runs:1.db");
+    assert_located("a//b.db", "/a//b.db");
+}
+
+static void a_new_store_is_in_the_state_folder(void **state)
 {
     (void)state;
     char *path = NULL;
     assert_int_equal(store_locate(NULL, true, &path, NULL), 0);
-    free(path);
+    assert_memory_equal(path, getenv("XDG_STATE_HOME"), strlen(getenv("XDG_STATE_HOME")));
+    assert_non_null(strstr(path, "/rondo/projects/project-"));
+    assert_string_equal(strrchr(path, '/'), "/rondo.db");
     struct stat status;
-    assert_int_equal(stat(".rondo", &status), 0);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0700);
-    char text[8] = "";
-    FILE *file = fopen(".rondo/.gitignore", "r");
-    assert_non_null(file);
-    assert_non_null(fgets(text, sizeof(text), file));
-    fclose(file);
-    assert_string_equal(text, "*\n");
+    free(path);
+    assert_int_equal(access(".rondo", F_OK), -1);
 }
 
 static void the_store_of_a_parent_is_found(void **state)
 {
     (void)state;
-    FILE *file = fopen(".rondo/rondo.db", "w");
-    assert_non_null(file);
-    fclose(file);
+    char *path = make_store(), *found = NULL;
     assert_int_equal(chdir("deep"), 0);
-    char *path = NULL;
-    assert_int_equal(store_locate(NULL, true, &path, NULL), 0);
-    assert_null(strstr(path, "deep"));
+    assert_int_equal(store_locate(NULL, true, &found, NULL), 0);
+    assert_string_equal(found, path);
+    free(found);
     free(path);
-    assert_int_equal(access(".rondo", F_OK), -1);
-    assert_int_equal(chdir(".."), 0);
+}
+
+static void an_old_store_is_found_here_and_above(void **state)
+{
+    (void)state;
+    make_old_store();
+    assert_located(NULL, "/project/.rondo/rondo.db");
+    assert_int_equal(chdir("deep"), 0);
+    assert_located(NULL, "/project/.rondo/rondo.db");
+}
+
+static void a_planted_old_store_does_not_replace_that_in_the_state_folder(void **state)
+{
+    (void)state;
+    free(make_store());
+    make_old_store();
+    assert_located(NULL, "/rondo.db");
+    char *path = NULL;
+    assert_int_equal(store_locate(NULL, false, &path, NULL), 0);
+    assert_null(strstr(path, ".rondo/"));
+    free(path);
 }
 
 static void the_store_of_another_user_is_passed_over(void **state)
 {
     (void)state;
+    make_old_store();
     if (geteuid() != 0 || chown(".rondo/rondo.db", 12345, (gid_t)-1) < 0) {
         skip();
     }
@@ -106,8 +188,53 @@ static void the_store_of_another_user_is_passed_over(void **state)
     char *path = NULL;
     assert_int_equal(store_locate(NULL, false, &path, NULL), RONDO_ERR_NOT_FOUND);
     assert_int_equal(chdir(".."), 0);
-    assert_int_equal(store_locate(NULL, true, &path, NULL), RONDO_ERR_INVALID);
-    assert_int_equal(chown(".rondo/rondo.db", 0, (gid_t)-1), 0);
+    assert_int_equal(store_locate(NULL, true, &path, NULL), 0);
+    assert_null(strstr(path, ".rondo/"));
+    free(path);
+}
+
+static void an_old_folder_that_is_a_link_is_refused(void **state)
+{
+    (void)state;
+    make_old_store();
+    assert_int_equal(rename(".rondo", "elsewhere"), 0);
+    assert_int_equal(symlink("elsewhere", ".rondo"), 0);
+    assert_refused(NULL, RONDO_ERR_DENIED, "symbolic link");
+    assert_int_equal(chdir("deep"), 0);
+    assert_refused(NULL, RONDO_ERR_DENIED, "symbolic link");
+}
+
+static void an_old_store_that_is_no_file_of_its_own_is_refused(void **state)
+{
+    (void)state;
+    make_old_store();
+    assert_int_equal(link(".rondo/rondo.db", "second-name"), 0);
+    assert_refused(NULL, RONDO_ERR_DENIED, "hard link");
+    assert_int_equal(unlink(".rondo/rondo.db"), 0);
+    assert_int_equal(symlink("../second-name", ".rondo/rondo.db"), 0);
+    assert_refused(NULL, RONDO_ERR_DENIED, "symbolic link");
+    assert_int_equal(unlink(".rondo/rondo.db"), 0);
+    assert_int_equal(mkfifo(".rondo/rondo.db", 0600), 0);
+    assert_refused(NULL, RONDO_ERR_DENIED, "not a regular file");
+}
+
+static void a_moved_project_is_told_where_its_store_is(void **state)
+{
+    (void)state;
+    char *path = make_store();
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(mkdir("../new", 0755), 0);
+    assert_int_equal(rename(project, "../new/project"), 0);
+    char *none = NULL;
+    struct rondo_error err;
+    assert_int_equal(store_locate(NULL, false, &none, &err), RONDO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, project));
+    char *command = strstr(err.message, "mv ");
+    assert_non_null(command);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): what the user is told to type */
+    assert_located(NULL, "/rondo.db");
+    assert_int_equal(access(path, F_OK), -1);
+    free(path);
 }
 
 static void add_run(struct store *store, const char *id, const char *agent)
@@ -176,17 +303,25 @@ static void what_is_no_run_is_a_clear_error(void **state)
     store_close(store);
 }
 
+#define CASE(name) cmocka_unit_test_setup_teardown(name, enter_folder, leave_folder)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_store_there_is_a_clear_error),
-        cmocka_unit_test(what_is_given_comes_before_the_environment),
-        cmocka_unit_test(a_new_folder_is_private_and_not_for_git),
-        cmocka_unit_test(the_store_of_a_parent_is_found),
-        cmocka_unit_test(the_store_of_another_user_is_passed_over),
+        CASE(without_a_store_there_is_a_clear_error),
+        CASE(what_is_given_comes_before_the_environment),
+        CASE(a_url_is_no_store),
+        CASE(a_new_store_is_in_the_state_folder),
+        CASE(the_store_of_a_parent_is_found),
+        CASE(an_old_store_is_found_here_and_above),
+        CASE(a_planted_old_store_does_not_replace_that_in_the_state_folder),
+        CASE(the_store_of_another_user_is_passed_over),
+        CASE(an_old_folder_that_is_a_link_is_refused),
+        CASE(an_old_store_that_is_no_file_of_its_own_is_refused),
+        CASE(a_moved_project_is_told_where_its_store_is),
         cmocka_unit_test(runs_are_found_by_id_prefix_and_last),
         cmocka_unit_test(an_ambiguous_prefix_lists_the_candidates),
         cmocka_unit_test(what_is_no_run_is_a_clear_error),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

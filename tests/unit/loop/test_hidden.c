@@ -5,6 +5,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -18,22 +22,48 @@ static void assert_paths(char **paths, const char *const *expected)
     assert_null(paths[i]);
 }
 
-static void a_store_in_its_own_folder_is_hidden_with_the_folder(void **state)
+static void a_store_in_the_state_folder_is_hidden_with_all_of_it(void **state)
+{
+    (void)state;
+    auto_hidden char **paths = hidden_of_store("/nowhere/rondo/projects/a-1/rondo.db");
+    assert_paths(paths, (const char *const[]){"/nowhere/rondo", NULL});
+}
+
+static void an_old_store_is_hidden_with_its_folder(void **state)
 {
     (void)state;
     auto_hidden char **paths = hidden_of_store("/srv/.rondo/rondo.db");
-    assert_paths(paths, (const char *const[]){"/srv/.rondo", NULL});
+    assert_paths(paths, (const char *const[]){"/nowhere/rondo", "/srv/.rondo", NULL});
 }
 
-static void a_store_elsewhere_is_hidden_with_its_policies(void **state)
+static void a_store_elsewhere_is_hidden_with_all_that_belongs_to_it(void **state)
 {
     (void)state;
     auto_hidden char **paths = hidden_of_store("/data/not.rondo/my.db");
-    assert_paths(paths,
-                 (const char *const[]){"/data/not.rondo/my.db", "/data/not.rondo/my.db-wal",
-                                       "/data/not.rondo/my.db-shm", "/data/not.rondo/rondo.cedar",
-                                       "/data/not.rondo/rondo.entities.json",
-                                       "/data/not.rondo/rondo.links.json", NULL});
+    assert_paths(paths, (const char *const[]){
+                            "/nowhere/rondo", "/data/not.rondo/my.db", "/data/not.rondo/my.db-wal",
+                            "/data/not.rondo/my.db-shm", "/data/not.rondo/my.db-journal",
+                            "/data/not.rondo/my.db.work", "/data/not.rondo/rondo.cedar",
+                            "/data/not.rondo/rondo.entities.json",
+                            "/data/not.rondo/rondo.links.json", NULL});
+    auto_hidden char **named = hidden_of_store("/data/rondo.db");
+    assert_string_equal(named[5], "/data/work");
+}
+
+static void the_state_folder_is_hidden_by_its_real_name(void **state)
+{
+    (void)state;
+    char top[] = "/tmp/rondo-test-XXXXXX", real[64], link[64], own[80];
+    assert_non_null(mkdtemp(top));
+    snprintf(real, sizeof(real), "%s/real", top);
+    snprintf(own, sizeof(own), "%s/real/rondo", top);
+    snprintf(link, sizeof(link), "%s/link", top);
+    assert_int_equal(mkdir(real, 0700) | mkdir(own, 0700) | symlink("real", link), 0);
+    setenv("XDG_STATE_HOME", link, 1);
+    auto_hidden char **paths = hidden_of_store("/srv/.rondo/rondo.db");
+    setenv("XDG_STATE_HOME", "/nowhere", 1);
+    assert_paths(paths, (const char *const[]){own, "/srv/.rondo", NULL});
+    assert_int_equal(unlink(link) | rmdir(own) | rmdir(real) | rmdir(top), 0);
 }
 
 static void a_runs_own_policies_are_hidden_too(void **state)
@@ -51,9 +81,12 @@ static void a_runs_own_policies_are_hidden_too(void **state)
 
 int main(void)
 {
+    setenv("XDG_STATE_HOME", "/nowhere", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_store_in_its_own_folder_is_hidden_with_the_folder),
-        cmocka_unit_test(a_store_elsewhere_is_hidden_with_its_policies),
+        cmocka_unit_test(a_store_in_the_state_folder_is_hidden_with_all_of_it),
+        cmocka_unit_test(an_old_store_is_hidden_with_its_folder),
+        cmocka_unit_test(a_store_elsewhere_is_hidden_with_all_that_belongs_to_it),
+        cmocka_unit_test(the_state_folder_is_hidden_by_its_real_name),
         cmocka_unit_test(a_runs_own_policies_are_hidden_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
