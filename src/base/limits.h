@@ -30,6 +30,8 @@
 #define LIMIT_VERIFIER_OUTPUT_BYTES (8 * LIMIT_KIB)
 /** One event's data, bytes of JSON: room for every part at its own limit, escaped. */
 #define LIMIT_EVENT_BYTES (16 * LIMIT_MIB)
+/** What one reply of a model says (text, thinking, calls, native form), bytes before escaping. */
+#define LIMIT_MODEL_REPLY_BYTES (2 * LIMIT_MIB)
 /** Attributes of an event that a library caller adds, bytes of JSON. */
 #define LIMIT_EVENT_ATTRIBUTES_BYTES (64 * LIMIT_KIB)
 /** Events that best-effort durability keeps in memory while the store fails. */

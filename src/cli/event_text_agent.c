@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/parse.h"
 #include "cli/text.h"
+#include "model/model.h"
 #include "net/retry.h"
 
 #include <inttypes.h>
@@ -107,9 +108,9 @@ void tell_model_replied(const struct telling *telling)
         return;
     }
     add_calls(telling);
-    bool is_cut = event->stop != NULL &&
-                  (strcmp(event->stop, "length") == 0 || strcmp(event->stop, "filtered") == 0);
-    telling_add_words(telling, ", cut off: ", is_cut ? event->stop : NULL);
+    enum model_stop stop = MODEL_STOP_END;
+    bool is_told = model_stop_from_name(event->stop, &stop) && !model_stop_is_answer(stop);
+    telling_add_words(telling, ", ", is_told ? model_stop_meaning(stop) : NULL);
     telling_add_cut(telling, ": ", event->output, SHOWN_COLUMNS);
 }
 

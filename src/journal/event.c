@@ -163,7 +163,7 @@ static const struct {
     [F_MODEL] = FIELD(model, KIND_TEXT, "provider and name of the model"),
     [F_PROMPT] = FIELD(prompt, KIND_TEXT, "words that the runtime or the user adds"),
     [F_THINKING] = FIELD(thinking, KIND_TEXT, "reasoning that the model shows"),
-    [F_STOP] = FIELD(stop, KIND_TEXT, "why the reply ends: end, tools, length, filtered"),
+    [F_STOP] = FIELD(stop, KIND_TEXT, "why the reply ends: end, tools, length, filtered, refused, empty"),
     [F_CALL_ID] = FIELD(call_id, KIND_TEXT, "the provider's id of the call"),
     [F_ARGUMENTS] =
         FIELD(arguments, KIND_TEXT, "arguments, cut for people; model.replied has them whole"),

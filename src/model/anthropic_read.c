@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "model/failure.h"
 #include "model/reading.h"
+#include "model/stop.h"
 
 #include <json-c/json.h>
 #include <string.h>
@@ -29,27 +30,10 @@ static void read_usage(struct reading *reading, struct json_object *usage)
 
 static void read_stop(struct reading *reading, struct json_object *object)
 {
-    static const struct {
-        const char *word;
-        enum model_stop stop;
-    } words[] = {
-        {"tool_use", MODEL_STOP_TOOLS},
-        {"max_tokens", MODEL_STOP_LENGTH},
-        {"model_context_window_exceeded", MODEL_STOP_LENGTH},
-        {"refusal", MODEL_STOP_FILTERED},
-    };
     const char *word = json_get_string(object, "stop_reason", NULL);
-    if (word == NULL) {
-        return;
+    if (word != NULL) {
+        reading_stop(reading, stop_from_word(anthropic_ops.dialect, word));
     }
-    /* end_turn, stop_sequence, and pause_turn, after which the model is asked again anyway. */
-    enum model_stop stop = MODEL_STOP_END;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(words[i].word, word) == 0) {
-            stop = words[i].stop;
-        }
-    }
-    reading_stop(reading, stop);
 }
 
 /** An error object, in a stream or with status 200: its type stands for the status. */

@@ -18,6 +18,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <json-c/json.h>
+#include <stdlib.h>
 #include <string.h>
 
 /** Attempts at a request whose replies are damaged: each of them costs money. */
@@ -269,15 +270,33 @@ static int64_t judge(struct attempt *attempt, unsigned count)
     return next_delay_ns(attempt, count);
 }
 
+/** A text that a server chose, for the journal and for people: printable, without the key. */
+static char *clean_name(const struct model *model, const char *text)
+{
+    struct buf clean = {0};
+    secret_redact(&model->key, text, &clean);
+    for (size_t i = 0; i < clean.len; i++) {
+        bool is_printable =
+            (unsigned char)clean.data[i] < 0x80 && isgraph((unsigned char)clean.data[i]);
+        clean.data[i] = is_printable ? clean.data[i] : '?';
+    }
+    return buf_steal(&clean);
+}
+
 static void finish(struct attempt *attempt, struct model_reply *ret_reply)
 {
     char id[REQUEST_ID_SIZE];
     if (http_response_header(&attempt->response, attempt->model->ops->wire->id_header, id,
                              sizeof(id))) {
-        ret_reply->request_id = memory_dup_string(id);
+        ret_reply->request_id = clean_name(attempt->model, id);
     }
     ret_reply->first_token_ns = attempt->reading.first_ns;
     reading_finish(&attempt->reading, ret_reply);
+    if (ret_reply->model_name != NULL) {
+        char *name = clean_name(attempt->model, ret_reply->model_name);
+        free(ret_reply->model_name);
+        ret_reply->model_name = name;
+    }
 }
 
 int model_ask_over_http(struct model *model, const struct model_request *request,

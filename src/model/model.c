@@ -9,12 +9,15 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "model/dialect.h"
 #include "model/environment.h"
 #include "model/record.h"
+#include "model/stop.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -363,6 +366,56 @@ void model_add_usage(struct model_usage *sum, const struct model_usage *more)
     sum->reasoning += more->reasoning;
 }
 
+static size_t size_of(const char *text)
+{
+    return text == NULL ? 0 : strlen(text);
+}
+
+/** Bytes of everything that a reply says. */
+static size_t reply_size(const struct model_reply *reply)
+{
+    size_t size = size_of(reply->text) + size_of(reply->thinking) + size_of(reply->native);
+    for (size_t i = 0; i < reply->call_count; i++) {
+        const struct model_call *call = &reply->calls[i];
+        size += size_of(call->id) + size_of(call->name) + size_of(call->arguments);
+    }
+    return size;
+}
+
+/** A reply that no journal could hold is a failed request; what it has cost counts. */
+static void refuse_reply(size_t size, struct model_reply *reply)
+{
+    char message[160];
+    snprintf(message, sizeof(message),
+             "the reply has %zu bytes; at most %ld are taken (max_tokens of the role bounds "
+             "what a model writes)",
+             size, LIMIT_MODEL_REPLY_BYTES);
+    struct model_reply refused = {
+        .failure = MODEL_BAD_REPLY,
+        .message = memory_dup_string(message),
+        .text = memory_dup_string(""),
+        .thinking = memory_dup_string(""),
+        .usage = reply->usage,
+        .request_id = steal_pointer(&reply->request_id),
+        .model_name = steal_pointer(&reply->model_name),
+        .attempts = reply->attempts,
+        .first_token_ns = reply->first_token_ns,
+    };
+    model_reply_fini(reply);
+    *reply = refused;
+}
+
+/** What is the same for the replies of all providers. */
+static void judge_reply(struct model_reply *reply)
+{
+    size_t size = reply_size(reply);
+    if (size > (size_t)LIMIT_MODEL_REPLY_BYTES) {
+        refuse_reply(size, reply);
+    } else if (reply->failure == MODEL_OK) {
+        reply->stop = stop_settle(reply);
+    }
+}
+
 int model_ask(struct model *model, const struct model_request *request,
               struct model_reply *ret_reply, struct rondo_error *err)
 {
@@ -373,6 +426,7 @@ int model_ask(struct model *model, const struct model_request *request,
         model_reply_fini(&reply);
         return r;
     }
+    judge_reply(&reply);
     reply.duration_ns = clock_monotonic(model->clock) - start_ns;
     if (reply.first_token_ns != 0) {
         reply.first_token_ns = request->is_streaming ? reply.first_token_ns - start_ns : 0;

@@ -98,7 +98,9 @@ enum model_stop {
     MODEL_STOP_END = 0,  /**< it has said what it wants to say */
     MODEL_STOP_TOOLS,    /**< it waits for tools */
     MODEL_STOP_LENGTH,   /**< max_tokens was reached: the reply is cut */
-    MODEL_STOP_FILTERED, /**< refused, or removed by a content filter */
+    MODEL_STOP_FILTERED, /**< the provider's content filter stopped it */
+    MODEL_STOP_REFUSED,  /**< the model refuses, and says so perhaps */
+    MODEL_STOP_EMPTY,    /**< neither words nor calls */
 };
 
 enum model_failure {
@@ -140,9 +142,15 @@ void model_reply_fini(struct model_reply *reply);
 
 /** "rate_limited". Static. */
 const char *model_failure_name(enum model_failure failure);
-/** "end", "tools", "length", "filtered". Static. */
+/** "end", "tools", "length", "filtered", "refused", "empty". Static. */
 const char *model_stop_name(enum model_stop stop);
+/** For people: "the reply was cut off at the token limit". Static. */
+const char *model_stop_meaning(enum model_stop stop);
 bool model_stop_from_name(const char *name, enum model_stop *ret_stop);
+/** Whether the reply was ended before the model had finished it: its last call may be a part. */
+bool model_stop_is_cut(enum model_stop stop);
+/** Whether the reply is what was asked for: words or calls, whole. */
+bool model_stop_is_answer(enum model_stop stop);
 
 /** What happens while a request is under way; called on the calling thread. All may be NULL. */
 struct model_watcher {
@@ -200,7 +208,8 @@ void model_write_answers(const struct model *model, const struct model_answer *a
 /** Append the tables of providers and prices, in Markdown. */
 void model_describe(struct buf *ret_text);
 
-/** Most of a provider's reply that is read, bytes. */
+/** Most of a provider's reply that is read, bytes as they come over the network; what it may say
+ * is LIMIT_MODEL_REPLY_BYTES. */
 #define MODEL_REPLY_MAX_BYTES ((size_t)32 * 1024 * 1024)
 /** Longest time without a byte of a streamed reply. */
 #define MODEL_IDLE_NS INT64_C(120000000000)

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "model/failure.h"
 #include "model/reading.h"
+#include "model/stop.h"
 
 #include <json-c/json.h>
 #include <string.h>
@@ -33,32 +34,35 @@ static void read_usage(struct reading *reading, struct json_object *usage)
     reading->usage = found;
 }
 
+/** Words by which a server says that it gave up in the middle. */
+static bool is_broken(const char *word)
+{
+    return strcmp(word, "error") == 0 || strcmp(word, "insufficient_system_resource") == 0;
+}
+
 static void read_stop(struct reading *reading, struct json_object *choice)
 {
-    static const struct {
-        const char *word;
-        enum model_stop stop;
-    } words[] = {
-        {"tool_calls", MODEL_STOP_TOOLS},
-        {"function_call", MODEL_STOP_TOOLS},
-        {"length", MODEL_STOP_LENGTH},
-        {"content_filter", MODEL_STOP_FILTERED},
-    };
     const char *word = json_get_string(choice, "finish_reason", NULL);
     if (word == NULL || *word == '\0') {
         return;
     }
-    enum model_stop stop = MODEL_STOP_END;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(words[i].word, word) == 0) {
-            stop = words[i].stop;
-        }
+    if (is_broken(word)) {
+        reading_fail(reading, MODEL_OVERLOADED, 503, "the server gave the reply up (%s)", word);
+        return;
     }
     /* A refusal that was read before counts more than "stop". */
-    if (reading->stop != MODEL_STOP_FILTERED) {
-        reading_stop(reading, stop);
+    if (reading->stop != MODEL_STOP_REFUSED) {
+        reading_stop(reading, stop_from_word(openai_ops.dialect, word));
     }
     reading->has_stop = true;
+}
+
+static void read_refusal(struct reading *reading, struct json_object *refusal)
+{
+    if (json_object_is_type(refusal, json_type_string) && json_object_get_string_len(refusal) > 0) {
+        reading_add_text_of(reading, refusal);
+        reading_stop(reading, MODEL_STOP_REFUSED);
+    }
 }
 
 /** A part of content that is a list: {"type":"text"}, Mistral's {"type":"thinking"}, refusals. */
@@ -66,7 +70,7 @@ static void read_part(struct reading *reading, struct json_object *part)
 {
     struct json_object *thinking = dialect_get(part, "thinking");
     reading_add_text_of(reading, dialect_get(part, "text"));
-    reading_add_text_of(reading, dialect_get(part, "refusal"));
+    read_refusal(reading, dialect_get(part, "refusal"));
     reading_add_thinking_of(reading, thinking);
     for (size_t i = 0; i < dialect_count(thinking); i++) {
         reading_add_thinking_of(reading, dialect_get(dialect_at(thinking, i), "text"));
@@ -169,10 +173,7 @@ static void read_message(struct reading *reading, struct json_object *message, b
     }
     read_details(reading, dialect_get(message, "reasoning_details"));
     read_content(reading, dialect_get(message, "content"));
-    if (json_object_is_type(refusal, json_type_string) && json_object_get_string_len(refusal) > 0) {
-        reading_add_text_of(reading, refusal);
-        reading_stop(reading, MODEL_STOP_FILTERED);
-    }
+    read_refusal(reading, refusal);
     for (size_t i = 0; i < dialect_count(calls) && reading->failure == MODEL_OK; i++) {
         read_call(reading, dialect_at(calls, i), is_piece);
     }

@@ -216,15 +216,6 @@ static void finish_calls(struct reading *reading, struct model_reply *reply)
     }
 }
 
-/** What it waits for is what it did: some servers say "stop" and send calls. */
-static enum model_stop real_stop(const struct reading *reading)
-{
-    if (reading->stop == MODEL_STOP_END || reading->stop == MODEL_STOP_TOOLS) {
-        return reading->call_count > 0 ? MODEL_STOP_TOOLS : MODEL_STOP_END;
-    }
-    return reading->stop;
-}
-
 void reading_finish(struct reading *reading, struct model_reply *ret_reply)
 {
     struct buf native = {0};
@@ -234,7 +225,7 @@ void reading_finish(struct reading *reading, struct model_reply *ret_reply)
     }
     finish_calls(reading, ret_reply);
     ret_reply->failure = reading->failure;
-    ret_reply->stop = real_stop(reading);
+    ret_reply->stop = reading->stop;
     ret_reply->text = buf_steal(&reading->text);
     ret_reply->thinking = buf_steal(&reading->thinking);
     ret_reply->model_name = reading->model_name.len > 0 ? buf_steal(&reading->model_name) : NULL;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Replies as values: releasing them, and the names of their outcomes. Pure; any thread. */
+/* Replies as values: releasing them, and the names of their failures. Pure; any thread. */
 #include "model/model.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void model_reply_fini(struct model_reply *reply)
 {
@@ -49,30 +48,4 @@ const char *model_failure_name(enum model_failure failure)
         return "cancelled";
     }
     return "unknown";
-}
-
-const char *model_stop_name(enum model_stop stop)
-{
-    switch (stop) {
-    case MODEL_STOP_END:
-        return "end";
-    case MODEL_STOP_TOOLS:
-        return "tools";
-    case MODEL_STOP_LENGTH:
-        return "length";
-    case MODEL_STOP_FILTERED:
-        return "filtered";
-    }
-    return "unknown";
-}
-
-bool model_stop_from_name(const char *name, enum model_stop *ret_stop)
-{
-    for (enum model_stop stop = MODEL_STOP_END; stop <= MODEL_STOP_FILTERED; stop++) {
-        if (strcmp(model_stop_name(stop), name) == 0) {
-            *ret_stop = stop;
-            return true;
-        }
-    }
-    return false;
 }

@@ -235,9 +235,6 @@ static void take_reply(const struct model *model, const struct model_request *re
     reply->text = or_empty(turn->text);
     reply->thinking = or_empty(turn->thinking);
     reply->stop = turn->stop;
-    if (turn->stop == MODEL_STOP_END && turn->call_count > 0) {
-        reply->stop = MODEL_STOP_TOOLS;
-    }
     take_calls(turn, turn_of(request), reply);
 }
 

@@ -39,7 +39,9 @@ static const char *finish_reason(const char *stop)
     static const char *const names[][2] = {{"end", "stop"},
                                            {"tools", "tool_call"},
                                            {"length", "length"},
-                                           {"filtered", "content_filter"}};
+                                           {"filtered", "content_filter"},
+                                           {"refused", "content_filter"},
+                                           {"empty", "stop"}};
     for (size_t i = 0; stop != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(names[i][0], stop) == 0) {
             return names[i][1];

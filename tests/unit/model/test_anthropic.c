@@ -187,13 +187,15 @@ static void the_reason_for_stopping_is_read(void **state)
         {"end_turn", MODEL_STOP_END},      {"stop_sequence", MODEL_STOP_END},
         {"pause_turn", MODEL_STOP_END},    {"something_new", MODEL_STOP_END},
         {"max_tokens", MODEL_STOP_LENGTH}, {"model_context_window_exceeded", MODEL_STOP_LENGTH},
-        {"refusal", MODEL_STOP_FILTERED},
+        {"refusal", MODEL_STOP_REFUSED},
     };
     struct asking asking;
     asking_open(&asking, "anthropic", "m", NULL);
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct buf text = {0};
-        buf_printf(&text, "{\"content\":[],\"stop_reason\":\"%s\"}", cases[i].reason);
+        buf_printf(&text,
+                   "{\"content\":[{\"type\":\"text\",\"text\":\"x\"}],\"stop_reason\":\"%s\"}",
+                   cases[i].reason);
         struct model_reply reply = ask_once(&asking, buf_string(&text));
         assert_int_equal(reply.failure, MODEL_OK);
         assert_int_equal(reply.stop, cases[i].stop);

@@ -263,8 +263,9 @@ static void a_reply_of_50_megabytes_is_refused(void **state)
 static void a_reply_of_32_mebibytes_is_read_and_one_byte_more_refused(void **state)
 {
     (void)state;
-    static const char begin_of[] = "{\"choices\":[{\"message\":{\"content\":\"";
-    static const char end_of[] = "\"}}]}";
+    /* What it says is bounded far below: here an unknown member is long. */
+    static const char begin_of[] = "{\"padding\":\"";
+    static const char end_of[] = "\",\"choices\":[{\"message\":{\"content\":\"good\"}}]}";
     for (size_t extra = 0; extra <= 1; extra++) {
         struct asking asking;
         begin(&asking);
@@ -277,8 +278,7 @@ static void a_reply_of_32_mebibytes_is_read_and_one_byte_more_refused(void **sta
         http_peer_reply(asking.peer, 200, JSON_TYPE, body);
         struct model_reply reply = asking_ask(&asking);
         assert_int_equal(reply.failure, extra == 0 ? MODEL_OK : MODEL_BAD_REPLY);
-        assert_int_equal(strlen(reply.text),
-                         extra == 0 ? len - strlen(begin_of) - strlen(end_of) : 0);
+        assert_string_equal(reply.text, extra == 0 ? "good" : "");
         free(body);
         model_reply_fini(&reply);
         asking_close(&asking);

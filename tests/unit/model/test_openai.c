@@ -211,7 +211,7 @@ static void the_reason_for_stopping_is_read(void **state)
         {REPLY("{\"content\":\"x\"}", "stop"), MODEL_STOP_END},
         {REPLY("{\"content\":\"x\"}", "length"), MODEL_STOP_LENGTH},
         {REPLY("{\"content\":\"x\"}", "content_filter"), MODEL_STOP_FILTERED},
-        {REPLY("{\"content\":null,\"refusal\":\"I will not\"}", "stop"), MODEL_STOP_FILTERED},
+        {REPLY("{\"content\":null,\"refusal\":\"I will not\"}", "stop"), MODEL_STOP_REFUSED},
         {REPLY("{\"content\":\"x\"}", "tool_calls"), MODEL_STOP_END},
         {REPLY(TWO_CALLS, "stop"), MODEL_STOP_TOOLS},
         {REPLY(TWO_CALLS, "length"), MODEL_STOP_LENGTH},
