@@ -16,7 +16,9 @@ static const struct {
     [RONDO_COMPLETED] = {"completed", 0,
                          "every exit condition is met, or the worker's finish was accepted"},
     [RONDO_BLOCKED] = {"blocked", 4, "the agent says that it cannot go on without help"},
-    [RONDO_FAILED] = {"failed", 3, "the worker gave up, or too many iterations in a row failed"},
+    [RONDO_FAILED] = {"failed", 3,
+                      "the worker gave up, too many iterations in a row failed, or an agent's "
+                      "single answer is empty, cut off, filtered or refused"},
     [RONDO_MAX_ITERATIONS] = {"max_iterations", 5, "the iteration limit denied the next iteration"},
     [RONDO_POLICY_VIOLATION] = {"policy_violation", 6, "a policy denied the next step"},
     [RONDO_BUDGET_EXCEEDED] = {"budget_exceeded", 7,

@@ -40,10 +40,12 @@ static int answer_until(struct chat *chat, const char *words, struct cancel *int
     }
     display_finish(display);
     chat->shown = loop_state(chat->loop)->seq;
+    if (turn == LOOP_BODY && !cancel_is_set(loop_cancel(chat->loop)) &&
+        run_agent_has_words(chat->agent)) {
+        run_answer_print(run_agent_words(chat->agent), chat->values);
+    }
     if (turn == LOOP_BODY && run_agent_failure(chat->agent) != NULL) {
         report_failure(EXIT_OTHER, "%s", run_agent_failure(chat->agent));
-    } else if (turn == LOOP_BODY && !cancel_is_set(loop_cancel(chat->loop))) {
-        run_answer_print(run_agent_words(chat->agent), chat->values);
     }
     return turn;
 }

@@ -24,6 +24,7 @@ void tell_model_retrying(const struct telling *telling);
 void tell_model_replied(const struct telling *telling);
 void tell_tool_requested(const struct telling *telling);
 void tell_tool_finished(const struct telling *telling);
+void tell_person_answered(const struct telling *telling);
 void tell_plan_updated(const struct telling *telling);
 void tell_history_trimmed(const struct telling *telling);
 

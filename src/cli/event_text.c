@@ -333,6 +333,7 @@ static void (*const tellers[JOURNAL_TYPE_COUNT])(const struct telling *telling) 
     [JOURNAL_MODEL_REPLIED] = tell_model_replied,
     [JOURNAL_TOOL_REQUESTED] = tell_tool_requested,
     [JOURNAL_TOOL_FINISHED] = tell_tool_finished,
+    [JOURNAL_PERSON_ANSWERED] = tell_person_answered,
     [JOURNAL_PLAN_UPDATED] = tell_plan_updated,
     [JOURNAL_HISTORY_TRIMMED] = tell_history_trimmed,
     [JOURNAL_VERIFICATION_STARTED] = tell_verification_started,

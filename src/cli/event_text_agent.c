@@ -150,6 +150,16 @@ void tell_tool_finished(const struct telling *telling)
     telling_add_cut(telling, ": ", is_ok ? NULL : event->output, SHOWN_COLUMNS);
 }
 
+void tell_person_answered(const struct telling *telling)
+{
+    const struct journal_event *event = telling->event;
+    char waited[FORMAT_DURATION_SIZE];
+    format_duration(event->duration_ns, waited);
+    buf_printf(telling->out, "waited %s for a person", waited);
+    telling_add_cut(telling, ": ", event->name, SHOWN_COLUMNS);
+    telling_add_words(telling, ", ", event->name == NULL ? NULL : event->outcome);
+}
+
 void tell_plan_updated(const struct telling *telling)
 {
     const char *plan = telling->event->plan;

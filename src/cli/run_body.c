@@ -151,6 +151,11 @@ const char *run_agent_failure(const struct run_agent *agent)
     return agent_failure(agent->agent);
 }
 
+bool run_agent_has_words(const struct run_agent *agent)
+{
+    return agent_failure(agent->agent) == NULL || agent_stop(agent->agent) != NULL;
+}
+
 enum agent_mode run_agent_mode(const struct run_agent *agent)
 {
     return agent_mode(agent->agent);

@@ -60,6 +60,9 @@ bool run_agent_is_cut_off(const struct run_agent *agent);
 /** Why there is no answer, or NULL. */
 const char *run_agent_failure(const struct run_agent *agent);
 
+/** Whether the last answer has words to show, whole or cut. */
+bool run_agent_has_words(const struct run_agent *agent);
+
 enum agent_mode run_agent_mode(const struct run_agent *agent);
 
 /** Last words of an agent, "" = none. */

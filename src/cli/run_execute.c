@@ -101,13 +101,15 @@ void run_answer_print(const char *words, const struct run_values *values)
     report_output(&text);
 }
 
-/** One answer: the words themselves, and on stderr why there are none. */
+/** One answer: the words themselves, and on stderr why there are none, or not all. */
 static void print_answer(const struct summary *summary, const char *words,
                          const struct run_values *values)
 {
-    if (summary->run.summary.status == RONDO_COMPLETED) {
+    bool is_part = summary->stop != NULL && words[strspn(words, " \t\r\n")] != '\0';
+    if (summary->run.summary.status == RONDO_COMPLETED || is_part) {
         run_answer_print(words, values);
-    } else {
+    }
+    if (summary->run.summary.status != RONDO_COMPLETED) {
         report_failure(EXIT_OTHER, "%s: %s", standing_name(&summary->run),
                        summary->message == NULL ? "there is no answer" : summary->message);
     }

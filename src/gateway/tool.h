@@ -78,7 +78,8 @@ struct tool {
     bool needs_confirmation;
     bool is_read_only;  /**< declared to change nothing; policies may ask for it */
     const char *server; /**< MCP server that offers it, for policies; NULL = built in; the type's */
-    bool is_concurrent; /**< may run at the same time as others of its kind */
+    bool is_concurrent; /**< may run at the same time as others; calls of one reply do so only
+                             when they are read-only as well */
     struct json_object
         *permissions; /**< normal form of the entry's permissions, borrowed; or NULL */
     /** Run. Blocks up to the deadline; honours cancel. @param ret_result zeroed by the caller */

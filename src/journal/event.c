@@ -141,12 +141,12 @@ static const struct {
     [F_OUTCOME] =
         FIELD(outcome, KIND_TEXT,
               "ok, failed, timeout, crashed or error; of a reply the failure's name; of a tool "
-              "ok, error, denied, refused or in_doubt"),
+              "ok, error, denied, refused or in_doubt; of a person yes, no or none"),
     [F_MESSAGE] = FIELD(message, KIND_TEXT, "explanation for people"),
     [F_OUTPUT] = FIELD(output, KIND_OUTPUT, "end of the output"),
     [F_FINISH] = FIELD(finish, KIND_TEXT, "status that the worker asked for"),
     [F_SUMMARY] = FIELD(summary, KIND_TEXT, "the worker's own words"),
-    [F_NAME] = FIELD(name, KIND_TEXT, "name of the condition or note"),
+    [F_NAME] = FIELD(name, KIND_TEXT, "name of the condition, tool or note"),
     [F_STATUS] = FIELD(status, KIND_TEXT, "met or not_met; for runs the final status"),
     [F_REASON] = FIELD(reason, KIND_TEXT, "reason behind the status"),
     [F_POLICY] = FIELD(policy, KIND_TEXT, "id of the deciding policy"),
@@ -163,7 +163,8 @@ static const struct {
     [F_MODEL] = FIELD(model, KIND_TEXT, "provider and name of the model"),
     [F_PROMPT] = FIELD(prompt, KIND_TEXT, "words that the runtime or the user adds"),
     [F_THINKING] = FIELD(thinking, KIND_TEXT, "reasoning that the model shows"),
-    [F_STOP] = FIELD(stop, KIND_TEXT, "why the reply ends: end, tools, length, filtered, refused, empty"),
+    [F_STOP] =
+        FIELD(stop, KIND_TEXT, "why the reply ends: end, tools, length, filtered, refused, empty"),
     [F_CALL_ID] = FIELD(call_id, KIND_TEXT, "the provider's id of the call"),
     [F_ARGUMENTS] =
         FIELD(arguments, KIND_TEXT, "arguments, cut for people; model.replied has them whole"),
@@ -244,7 +245,7 @@ static const struct {
         {"iteration.finished",
          "Result of the iteration's body. Once for each iteration number.",
          {F_ITERATION, F_OUTCOME, F_EXIT_CODE, F_SIGNAL, F_DURATION, F_TOKENS, F_COST, F_FINISH,
-          F_SUMMARY, F_MESSAGE, F_OUTPUT_BYTES, F_OUTPUT, F_CUSTOM_DATA, END}},
+          F_REASON, F_SUMMARY, F_MESSAGE, F_OUTPUT_BYTES, F_OUTPUT, F_CUSTOM_DATA, END}},
     [JOURNAL_ITERATION_INTERRUPTED] = {"iteration.interrupted",
                                        "The body was cut off; the same iteration will run again.",
                                        {F_ITERATION, F_ATTEMPT, F_REASON, END}},
@@ -271,6 +272,10 @@ static const struct {
                                "Result of a tool call; never called again.",
                                {F_ITERATION, F_TURN, F_INDEX, F_CALL_ID, F_NAME, F_OUTCOME,
                                 F_DURATION, F_OUTPUT_BYTES, F_OUTPUT, END}},
+    [JOURNAL_PERSON_ANSWERED] =
+        {"person.answered",
+         "A person was waited for, so long; that time counts against no limit.",
+         {F_ITERATION, F_NAME, F_OUTCOME, F_DURATION, END}},
     [JOURNAL_PLAN_UPDATED] = {"plan.updated",
                               "The agent replaced its plan.",
                               {F_ITERATION, F_PLAN, END}},

@@ -71,12 +71,15 @@ static int64_t add_saturating(int64_t a, int64_t b)
 /**
  * Count the time since the event before. A claim, or a fork, begins a new stretch: of the time
  * before it only the part counts in which the former owner was alive. A pause that was asked for in
- * a body begins behind it.
+ * a body begins after it. Waiting for a person does not count.
  */
 static void fold_time(struct run_state *state, const struct journal_event *event)
 {
     bool is_begin = event->type == JOURNAL_RUN_CLAIMED || event->type == JOURNAL_FORKED;
     int64_t until = is_begin ? event->alive_ns : event->time_ns;
+    if (event->type == JOURNAL_PERSON_ANSWERED && event->duration_ns > 0) {
+        until = add_saturating(until, -event->duration_ns);
+    }
     bool is_counted = state->last_event_ns != 0 && !run_stands_still(state);
     if (is_counted && until > state->last_event_ns) {
         state->active_ns =
@@ -154,6 +157,7 @@ static void fold_finished(struct run_state *state, const struct journal_event *e
     if (event->finish != NULL) {
         run_finish_from_name(event->finish, &state->finish);
     }
+    state->is_guarded = event->reason != NULL && strcmp(event->reason, RUN_GUARD_SPIN) == 0;
     fold_body_verified(state);
 }
 
@@ -413,6 +417,7 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
     case JOURNAL_STORAGE_DEGRADED:
     case JOURNAL_NOTE:
     case JOURNAL_MODEL_RETRYING:
+    case JOURNAL_PERSON_ANSWERED:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:
     case JOURNAL_TYPE_COUNT:

@@ -37,6 +37,9 @@ struct run_condition {
     enum rondo_condition_reason reason;
 };
 
+/** Reason of iteration.finished where iterations without a tool call ended the run. */
+#define RUN_GUARD_SPIN "spin_guard"
+
 /** Limits that warnings are given for. */
 enum run_limit {
     RUN_LIMIT_ITERATIONS,
@@ -76,6 +79,7 @@ struct run_state {
     uint64_t round_seq;            /**< last verification.started; 0 = none */
     uint64_t verified;             /**< `finished` when all conditions were last evaluated */
     enum run_finish finish;
+    bool is_guarded; /**< it was not the worker that asked for it, but a guard of the loop */
     enum rondo_status denied; /**< status that a gate or an unrecoverable error demands; else
                                    RONDO_RUNNING */
     bool is_stop_requested;

@@ -79,6 +79,9 @@ void run_state_encode(const struct run_state *state, struct buf *ret_buf)
     if (state->is_body_verified) {
         json_write_bool(&writer, "body_verified", true);
     }
+    if (state->is_guarded) {
+        json_write_bool(&writer, "guarded", true);
+    }
     if (state->policy_sha256[0] != '\0') {
         json_write_string(&writer, "policy", state->policy_sha256);
     }
@@ -162,6 +165,7 @@ int run_state_decode(const char *json, size_t len, struct run_state *ret_state,
     snprintf(state.policy_sha256, sizeof(state.policy_sha256), "%s",
              json_get_string(root, "policy", ""));
     state.is_body_verified = json_get_bool(root, "body_verified", false);
+    state.is_guarded = json_get_bool(root, "guarded", false);
     state.is_paused = json_get_bool(root, "paused", false);
     state.is_stop_requested = json_get_bool(root, "stop_requested", false);
     *ret_state = state;

@@ -67,8 +67,12 @@ static void report_finish(struct agent *agent, struct loop_body_result *result, 
         result->finish = FINISH_COMPLETED;
     } else if (is_spinning(agent)) {
         result->finish = FINISH_BLOCKED;
-        snprintf(spin_text, size, "Stopped: no tool calls for %" PRId64 " consecutive iterations.",
-                 memory->idle + 1);
+        result->is_guarded = true;
+        bool is_answer = model_stop_is_answer(memory->stop);
+        snprintf(spin_text, size,
+                 "Stopped: no tool calls for %" PRId64 " consecutive iterations.%s%s%s",
+                 memory->idle + 1, is_answer ? "" : " The last reply: ",
+                 is_answer ? "" : model_stop_meaning(memory->stop), is_answer ? "" : ".");
         result->summary = spin_text;
     }
 }
@@ -103,28 +107,50 @@ static enum loop_outcome failed_outcome(const struct agent *agent)
     return agent->config.mode == AGENT_CHAT ? LOOP_FAILED : LOOP_UNRECOVERABLE;
 }
 
+/**
+ * A person was promised an answer. What is empty, cut off or refused is none, though it is shown;
+ * an autonomous agent is asked again in its next iteration.
+ */
+static bool is_unanswered(const struct agent *agent, int next)
+{
+    const struct agent_memory *memory = &agent->memory;
+    return next == AGENT_BODY_OVER && agent->config.mode != AGENT_AUTONOMOUS &&
+           memory->is_answered && !model_stop_is_answer(memory->stop);
+}
+
+static void write_unanswered(struct agent *agent)
+{
+    enum model_stop stop = agent->memory.stop;
+    int n = snprintf(agent->message, sizeof(agent->message), "%s", model_stop_meaning(stop));
+    if (stop == MODEL_STOP_LENGTH) {
+        snprintf(agent->message + n, sizeof(agent->message) - (size_t)n,
+                 " (max_tokens of the role is %" PRId64 ")", agent->config.role->model.max_tokens);
+    }
+}
+
 static void report(struct agent *agent, int next)
 {
     const struct agent_memory *memory = &agent->memory;
     const struct run_state *state = loop_state(agent->loop);
     const char *words = agent_words(agent);
-    char spin_text[96];
+    char spin_text[192];
     size_t len = strlen(words);
     struct loop_body_result result = {
         .outcome = next == AGENT_BODY_CUT      ? LOOP_INTERRUPTED
                    : next == AGENT_BODY_FAILED ? failed_outcome(agent)
+                   : agent->has_failed         ? LOOP_FAILED
                                                : LOOP_OK,
         .duration_ns = clock_monotonic(runtime_clock(agent->runtime)) - agent->started_ns,
         .tokens = state->body_tokens,
         .cost_micro = state->body_cost_micro,
-        .message = next == AGENT_BODY_FAILED ? agent->message : NULL,
+        .message = agent->has_failed ? agent->message : NULL,
         .output = memory->is_answered ? words : NULL,
         .output_len = !memory->is_answered              ? 0
                       : len < LIMIT_WORKER_OUTPUT_BYTES ? len
                                                         : LIMIT_WORKER_OUTPUT_BYTES,
         .output_total = memory->is_answered ? len : 0,
     };
-    if (next == AGENT_BODY_OVER) {
+    if (next == AGENT_BODY_OVER && !agent->has_failed) {
         report_finish(agent, &result, spin_text, sizeof(spin_text));
     }
     loop_report(agent->loop, &result);
@@ -137,8 +163,11 @@ static int end_body(struct agent *agent, int next, struct rondo_error *err)
         trim_history(agent);
         r = agent_save(agent, err);
     }
+    agent->has_failed = next == AGENT_BODY_FAILED || is_unanswered(agent, next);
+    if (is_unanswered(agent, next)) {
+        write_unanswered(agent);
+    }
     report(agent, next);
-    agent->has_failed = next == AGENT_BODY_FAILED;
     if (r == 0 && agent->config.mode == AGENT_CHAT) {
         loop_end_body(agent->loop); /* The next words may take hours. */
         r = loop_commit(agent->loop, err);
@@ -181,6 +210,14 @@ bool agent_is_cut_off(const struct agent *agent)
 const char *agent_failure(const struct agent *agent)
 {
     return agent->has_failed ? agent->message : NULL;
+}
+
+const char *agent_stop(const struct agent *agent)
+{
+    const struct agent_memory *memory = &agent->memory;
+    return memory->is_answered && !model_stop_is_answer(memory->stop)
+               ? model_stop_name(memory->stop)
+               : NULL;
 }
 
 enum agent_mode agent_mode(const struct agent *agent)

@@ -121,6 +121,13 @@ const char *agent_words(const struct agent *agent);
 /** Whether an iteration was begun with words of its own and cut off: it goes on before others. */
 bool agent_is_cut_off(const struct agent *agent);
 
+/**
+ * Why the last answer is none, though the model has answered: "length", "filtered", "refused" or
+ * "empty"; NULL = it is one, or there is none yet. What there is of it are the agent's words.
+ * Static.
+ */
+const char *agent_stop(const struct agent *agent);
+
 /** Why the last agent_run failed, or NULL. Borrowed until the next. */
 const char *agent_failure(const struct agent *agent);
 

@@ -74,13 +74,17 @@ static int check_before(struct agent *agent)
     const struct agent_usage *usage = &agent->memory.usage;
     int64_t most = agent->config.role->guardrails.max_request_limit;
     const struct clock *clock = runtime_clock(agent->runtime);
+    if (loop_time_left_ns(agent->loop) == 0) {
+        loop_end_by_time(agent->loop, NULL);
+        return AGENT_BODY_CUT;
+    }
     if (!agent->memory.is_request_open && usage->requests >= most) {
         return fail(agent,
                     "Usage limit exceeded: %" PRId64
                     " model requests in one iteration; max_request_limit is %" PRId64,
                     usage->requests, most);
     }
-    if (clock_monotonic(clock) >= agent_deadline_ns(agent)) {
+    if (clock_monotonic(clock) >= agent_deadline(agent).at_ns) {
         return timed_out(agent);
     }
     return check_tokens(agent, 1);
@@ -140,7 +144,8 @@ static void on_thinking(void *context, const char *text, size_t len)
     }
 }
 
-static int send(struct agent *agent, struct model_reply *ret_reply, struct rondo_error *err)
+static int send(struct agent *agent, int64_t deadline_ns, struct model_reply *ret_reply,
+                struct rondo_error *err)
 {
     bool is_watched = agent->parts.watcher != NULL;
     char key[ID_SIZE + 32];
@@ -159,7 +164,7 @@ static int send(struct agent *agent, struct model_reply *ret_reply, struct rondo
         .messages = agent->memory.history.messages,
         .message_count = agent->memory.history.count,
         .turn = turn,
-        .deadline_ns = agent_deadline_ns(agent),
+        .deadline_ns = deadline_ns,
         .cancel = agent_cancel(agent),
         .is_streaming = is_watched,
         .watcher = &watcher,
@@ -246,15 +251,29 @@ static int check_calls(struct agent *agent)
                 wanted, most);
 }
 
-static int take_reply(struct agent *agent, const struct model_reply *reply)
+/** No time for the request, or for another attempt at it. */
+static int end_late(struct agent *agent, const struct agent_deadline *deadline,
+                    const struct model_reply *reply)
+{
+    bool is_over = clock_monotonic(runtime_clock(agent->runtime)) >= deadline->at_ns;
+    if (!deadline->is_of_run) {
+        return timed_out(agent);
+    }
+    loop_end_by_time(agent->loop, is_over ? NULL : reply->message);
+    return AGENT_BODY_CUT;
+}
+
+static int take_reply(struct agent *agent, const struct agent_deadline *deadline,
+                      const struct model_reply *reply)
 {
     record_replied(agent, reply);
     if (reply->failure == MODEL_CANCELLED) {
         return AGENT_BODY_CUT;
     }
-    if (reply->failure == MODEL_TIMED_OUT &&
-        clock_monotonic(runtime_clock(agent->runtime)) >= agent_deadline_ns(agent)) {
-        return timed_out(agent);
+    bool is_late = clock_monotonic(runtime_clock(agent->runtime)) >= deadline->at_ns;
+    if ((reply->failure == MODEL_TIMED_OUT && is_late) ||
+        (reply->is_out_of_time && (is_late || deadline->is_of_run))) {
+        return end_late(agent, deadline, reply);
     }
     if (reply->failure != MODEL_OK) {
         return fail(agent, "Model API error: %s", reply->message == NULL ? "" : reply->message);
@@ -278,9 +297,10 @@ int agent_ask(struct agent *agent, const char *words, struct rondo_error *err)
         return r;
     }
     struct model_reply reply = {0};
-    r = send(agent, &reply, err);
+    struct agent_deadline deadline = agent_deadline(agent);
+    r = send(agent, deadline.at_ns, &reply, err);
     if (r == 0) {
-        r = take_reply(agent, &reply);
+        r = take_reply(agent, &deadline, &reply);
     }
     model_reply_fini(&reply);
     return r;

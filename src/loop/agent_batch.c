@@ -20,6 +20,7 @@ struct batch {
     struct agent *agent;
     struct agent_job *jobs;
     size_t count;
+    int64_t deadline_ns;
     pthread_mutex_t lock; /* guards the next ones */
     pthread_cond_t changed;
     size_t next;
@@ -27,15 +28,24 @@ struct batch {
     size_t finished_count;
 };
 
-int64_t agent_deadline_ns(const struct agent *agent)
+static int64_t add_time(int64_t a_ns, int64_t b_ns)
 {
-    int64_t limit_ns = agent->config.role->guardrails.timeout_seconds;
-    bool is_too_large = __builtin_mul_overflow(limit_ns, (int64_t)NS_PER_S, &limit_ns) ||
-                        __builtin_add_overflow(limit_ns, agent->started_ns, &limit_ns);
-    return is_too_large ? INT64_MAX : limit_ns;
+    int64_t sum_ns = 0;
+    return __builtin_add_overflow(a_ns, b_ns, &sum_ns) ? INT64_MAX : sum_ns;
 }
 
-static void run_job(struct agent *agent, struct agent_job *job)
+struct agent_deadline agent_deadline(const struct agent *agent)
+{
+    int64_t seconds = agent->config.role->guardrails.timeout_seconds;
+    int64_t limit_ns = seconds > INT64_MAX / NS_PER_S ? INT64_MAX : seconds * NS_PER_S;
+    int64_t iteration_ns = add_time(limit_ns, agent->started_ns);
+    int64_t now_ns = clock_monotonic(runtime_clock(agent->runtime));
+    int64_t run_ns = add_time(loop_time_left_ns(agent->loop), now_ns);
+    return run_ns <= iteration_ns ? (struct agent_deadline){run_ns, run_ns != INT64_MAX}
+                                  : (struct agent_deadline){iteration_ns, false};
+}
+
+static void run_job(struct agent *agent, struct agent_job *job, int64_t deadline_ns)
 {
     const struct clock *clock = runtime_clock(agent->runtime);
     int64_t begin_ns = clock_monotonic(clock);
@@ -47,7 +57,7 @@ static void run_job(struct agent *agent, struct agent_job *job)
         .idempotency_key = job->key,
         .traceparent = parent,
         .arguments = job->arguments,
-        .deadline_ns = agent_deadline_ns(agent),
+        .deadline_ns = deadline_ns,
         .cancel = agent_cancel(agent),
     };
     toolbox_call(agent->toolbox, job->tool, &call, &job->result);
@@ -61,7 +71,7 @@ static void *work(void *context)
     while (batch->next < batch->count) {
         size_t index = batch->next++;
         pthread_mutex_unlock(&batch->lock);
-        run_job(batch->agent, &batch->jobs[index]);
+        run_job(batch->agent, &batch->jobs[index], batch->deadline_ns);
         pthread_mutex_lock(&batch->lock);
         batch->finished[batch->finished_count++] = index;
         pthread_cond_signal(&batch->changed);
@@ -107,7 +117,8 @@ static void hand_on(struct batch *batch, void (*on_done)(void *context, struct a
 void agent_run_batch(struct agent *agent, struct agent_job *jobs, size_t count,
                      void (*on_done)(void *context, struct agent_job *job), void *context)
 {
-    struct batch batch = {.agent = agent, .jobs = jobs, .count = count};
+    struct batch batch = {
+        .agent = agent, .jobs = jobs, .count = count, .deadline_ns = agent_deadline(agent).at_ns};
     pthread_t threads[LIMIT_PARALLEL_TOOL_CALLS];
     pthread_mutex_init(&batch.lock, NULL);
     pthread_cond_init(&batch.changed, NULL);

@@ -86,7 +86,21 @@ static void answer_text(struct agent *agent, size_t index, const char *outcome,
 
 /* ---- Gates ---------------------------------------------------------------------------------- */
 
-/** Ask a person. What was decided so far is committed first: an answer may take hours. */
+static const char *consent_name(enum agent_consent consent)
+{
+    switch (consent) {
+    case AGENT_CONSENT_YES:
+        return "yes";
+    case AGENT_CONSENT_NO:
+        return "no";
+    case AGENT_CONSENT_NONE:
+        break;
+    }
+    return "none";
+}
+
+/** Ask a person; how long that takes counts against no limit. What was decided so far is committed
+ * first: an answer may take hours. */
 static enum agent_consent ask_person(struct round *round, const struct tool *tool,
                                      const char *arguments, const char *why, bool is_once)
 {
@@ -98,12 +112,18 @@ static enum agent_consent ask_person(struct round *round, const struct tool *too
     if (round->result < 0) {
         return AGENT_CONSENT_NONE;
     }
+    const struct clock *clock = runtime_clock(agent->runtime);
+    int64_t begin_ns = clock_monotonic(clock);
     struct agent_question question = {.tool = tool->name,
                                       .arguments = arguments,
                                       .why = why,
                                       .is_once = is_once,
                                       .is_in_doubt = round->is_doubting};
-    return agent->parts.ask_person(agent->parts.ask_context, &question);
+    enum agent_consent consent = agent->parts.ask_person(agent->parts.ask_context, &question);
+    int64_t waited_ns = clock_monotonic(clock) - begin_ns;
+    agent->started_ns += waited_ns;
+    loop_record_wait(agent->loop, tool->name, consent_name(consent), waited_ns);
+    return consent;
 }
 
 /** The beginning of an answer to a call that is not made, or not again. */
@@ -283,10 +303,13 @@ static void run_batch(struct round *round)
     round->job_count = 0;
 }
 
-/** Tools without effect do not wait for anything: a thread would cost more than they do. */
+/**
+ * Whether a call may run beside others and gains from it. Effects have the order in which the model
+ * named them; and tools that are pure wait for nothing: a thread would cost more than they do.
+ */
 static bool gains_from_company(const struct tool *tool)
 {
-    return tool->is_concurrent && !tool->is_pure;
+    return tool->is_concurrent && tool->is_read_only && !tool->is_pure;
 }
 
 /**
@@ -301,15 +324,14 @@ static bool joins_batch(const struct round *round, size_t index)
            (gains_from_company(tool) && gains_from_company(round->jobs[0].tool));
 }
 
-/** Call those of the loop's own tools that end the run, or those that do not. */
-static int call_own_tools(struct agent *agent, size_t count, bool is_ending,
-                          struct rondo_error *err)
+/** Call those of the loop's own tools that do not end the run. */
+static int call_own_tools(struct agent *agent, size_t count, struct rondo_error *err)
 {
     int next = AGENT_GO_ON;
     for (size_t i = 0; i < count && next == AGENT_GO_ON && agent->memory.call_count > 0; i++) {
         const struct agent_call *call = &agent->memory.calls[i];
         if (!call->is_answered && agent_is_own_tool(agent, call->call.name) &&
-            agent_is_ending_tool(call->call.name) == is_ending) {
+            !agent_is_ending_tool(call->call.name)) {
             next = agent_call_own(agent, i, err);
         }
     }
@@ -343,17 +365,37 @@ static int make_tool_calls(struct agent *agent, size_t count, struct rondo_error
     return round.result;
 }
 
+/** The last call of a reply that was cut off may lack a part of its arguments, or all of them. */
+static void refuse_cut_call(struct agent *agent)
+{
+    const struct agent_memory *memory = &agent->memory;
+    size_t last = memory->call_count - 1;
+    if (!model_stop_is_cut(memory->stop) || memory->calls[last].is_answered) {
+        return;
+    }
+    auto_buf struct buf text = {0};
+    buf_printf(&text, "Error: %s was not called, because it may be incomplete: %s",
+               memory->calls[last].call.name, model_stop_meaning(memory->stop));
+    if (memory->stop == MODEL_STOP_LENGTH) {
+        buf_printf(&text, " (max_tokens is %" PRId64 "). Write less in one reply",
+                   agent->config.role->model.max_tokens);
+    }
+    buf_append_string(&text, ".");
+    answer_text(agent, last, "error", &text);
+}
+
 int agent_make_calls(struct agent *agent, struct rondo_error *err)
 {
     size_t count = agent->memory.call_count;
     const struct cancel *cancel = agent_cancel(agent);
+    refuse_cut_call(agent);
     int r = make_tool_calls(agent, count, err);
     if (r == 0 && !cancel_is_set(cancel)) {
-        r = call_own_tools(agent, count, false, err);
+        r = call_own_tools(agent, count, err);
     }
     /* When all else is done, the agent may say that it is finished. */
     if (r == AGENT_GO_ON && !cancel_is_set(cancel)) {
-        r = call_own_tools(agent, count, true, err);
+        r = agent_call_finishes(agent, count, err);
     }
     bool is_open = agent->memory.call_count > 0;
     return r == AGENT_GO_ON && is_open && cancel_is_set(cancel) ? AGENT_BODY_CUT : r;

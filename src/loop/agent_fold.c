@@ -112,6 +112,14 @@ static void add_reply(struct agent *agent, const struct journal_event *event)
     free(calls);
 }
 
+/** @return MODEL_STOP_END where an older version did not say */
+static enum model_stop stop_of(const struct journal_event *event)
+{
+    enum model_stop stop = MODEL_STOP_END;
+    model_stop_from_name(event->stop, &stop);
+    return stop;
+}
+
 static bool was_ok(const struct journal_event *event)
 {
     return event->outcome != NULL && strcmp(event->outcome, "ok") == 0;
@@ -127,6 +135,7 @@ static void fold_replied(struct agent *agent, const struct journal_event *event)
     }
     memory->is_request_open = false;
     memory->turn = (uint64_t)event->turn;
+    memory->stop = stop_of(event);
     free(memory->words);
     size_t len = event->output == NULL   ? 0
                  : event->output_len > 0 ? event->output_len
@@ -176,8 +185,9 @@ static void take_finish(struct agent_memory *memory, const struct agent_call *ca
 {
     auto_json struct json_object *arguments = NULL;
     json_parse(call->call.arguments, strlen(call->call.arguments), &arguments, NULL);
-    memory->finish = FINISH_COMPLETED;
-    run_finish_from_name(json_get_string(arguments, "status", "completed"), &memory->finish);
+    if (!agent_read_finish(arguments, &memory->finish)) {
+        return; /* accepted by a version that did not look */
+    }
     free(memory->summary);
     const char *summary = json_get_string(arguments, "summary", "");
     memory->summary = summary[0] == '\0' ? NULL : memory_dup_string(summary);

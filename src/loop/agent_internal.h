@@ -43,6 +43,7 @@ struct agent_memory {
     int64_t attempt;          /**< of the open request */
     int64_t idle;             /**< iterations in a row without a tool call, before this one */
     uint64_t turn;            /**< of the last reply */
+    enum model_stop stop;     /**< why it ended */
     struct agent_call *calls; /**< of the last reply, until all are answered */
     size_t call_count;
     enum run_finish finish; /**< accepted */
@@ -67,7 +68,8 @@ struct agent {
     struct mcp_shared *shared;
     char *shared_path;
     struct cancel *interrupt; /* of the answer under way, see agent_set_interrupt */
-    int64_t started_ns;       /* monotonic: when this process began the iteration */
+    int64_t started_ns;       /* monotonic: when this process began the iteration; later by the time
+                                 in which a person was waited for */
     char message[512];        /* why the body failed */
     bool has_failed;          /* in the last body */
 };
@@ -145,18 +147,31 @@ void agent_run_batch(struct agent *agent, struct agent_job *jobs, size_t count,
 /** What ends requests and calls of this iteration. */
 struct cancel *agent_cancel(const struct agent *agent);
 
-/** When this iteration's time is over, monotonic clock. */
-int64_t agent_deadline_ns(const struct agent *agent);
+/** When requests and calls that begin now are cut off. */
+struct agent_deadline {
+    int64_t at_ns;  /**< monotonic clock */
+    bool is_of_run; /**< the run's time is over then, and not only that of the iteration */
+};
+
+/** The earlier of the iteration's end (timeout_seconds) and the run's. On the loop's thread. */
+struct agent_deadline agent_deadline(const struct agent *agent);
 
 /* ---- agent_own_tools.c: tools of the loop itself --------------------------------------------- */
 
 /** Tell the model of all tools. */
 void agent_offer_tools(struct agent *agent);
 bool agent_is_own_tool(const struct agent *agent, const char *name);
-/** Whether an own tool ends the run: it comes behind all other calls of its reply. */
+/** Whether an own tool ends the run: it comes after all other calls of its reply. */
 bool agent_is_ending_tool(const char *name);
-/** Call one of them. @return enum agent_next or a negative code */
+/** Call one that does not end the run. @return enum agent_next or a negative code */
 int agent_call_own(struct agent *agent, size_t index, struct rondo_error *err);
+/**
+ * Call those that end the run, all of one reply: the last one counts, and completes the run only
+ * when no other contradicts it. @return enum agent_next or a negative code
+ */
+int agent_call_finishes(struct agent *agent, size_t count, struct rondo_error *err);
+/** What finish_task was told. @return whether it says how the task ends */
+bool agent_read_finish(struct json_object *arguments, enum run_finish *ret_finish);
 
 /* ---- agent_verify.c: exit conditions that tools verify --------------------------------------- */
 

@@ -7,8 +7,10 @@
  */
 #include "loop/agent_internal.h"
 
+#include "base/auto.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "gateway/schema_check.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -34,7 +36,7 @@ static const struct {
         "the way\"},"
         "\"status\":{\"type\":\"string\",\"enum\":[\"completed\",\"blocked\",\"failed\"],"
         "\"default\":\"completed\",\"description\":\"How it ends\"}},"
-        "\"required\":[\"summary\"]}",
+        "\"required\":[\"summary\"],\"additionalProperties\":false}",
         call_finish,
     },
     {
@@ -139,44 +141,149 @@ static int accept_finish(struct agent *agent, size_t index, const char *status)
     return AGENT_BODY_OVER;
 }
 
+bool agent_read_finish(struct json_object *arguments, enum run_finish *ret_finish)
+{
+    struct json_object *status = NULL;
+    if (!json_object_object_get_ex(arguments, "status", &status)) {
+        *ret_finish = FINISH_COMPLETED;
+        return true;
+    }
+    return json_object_is_type(status, json_type_string) &&
+           run_finish_from_name(json_object_get_string(status), ret_finish);
+}
+
 static int call_finish(struct agent *agent, size_t index, struct json_object *arguments,
                        struct rondo_error *err)
 {
     const struct loop_spec *spec = loop_spec(agent->loop);
-    const char *status = json_get_string(arguments, "status", "completed");
-    enum run_finish finish;
-    if (!run_finish_from_name(status, &finish)) {
-        return answer_error(agent, index, "Error: `status` must be completed, blocked or failed");
-    }
+    enum run_finish finish = FINISH_NONE;
+    agent_read_finish(arguments, &finish); /* The arguments fit the schema. */
     if (finish != FINISH_COMPLETED || spec->condition_count == 0) {
-        return accept_finish(agent, index, status);
+        return accept_finish(agent, index, run_finish_name(finish));
     }
-    agent_begin_call(agent, index); /* What is recorded behind the round would devalue it. */
+    agent_begin_call(agent, index); /* What is recorded after the round would devalue it. */
     int r = loop_verify_in_body(agent->loop, err);
     if (r < 0) {
         return r;
     }
     const struct run_state *state = loop_state(agent->loop);
     if (run_conditions_met(state) == spec->condition_count) {
-        return accept_finish(agent, index, status);
+        return accept_finish(agent, index, run_finish_name(finish));
     }
     return cancel_is_set(agent_cancel(agent)) ? AGENT_BODY_CUT : answer_unmet(agent, index);
+}
+
+/** @return the row of an own tool, or OWN_TOOL_COUNT */
+static size_t find_own_tool(const char *name)
+{
+    size_t row = 0;
+    while (row < OWN_TOOL_COUNT && strcmp(own_tools[row].name, name) != 0) {
+        row++;
+    }
+    return row;
+}
+
+/**
+ * Read the arguments of a call. Those of finish_task fit its schema; a plan is taken as far as it
+ * makes sense.
+ * @param ret_faults otherwise: what is wrong, for the model
+ * @return owned, or NULL
+ */
+static struct json_object *read_arguments(const struct model_call *call, struct buf *ret_faults)
+{
+    auto_json struct json_object *arguments = NULL;
+    auto_json struct json_object *schema = NULL;
+    auto_buf struct buf faults = {0};
+    const char *text = call->arguments[0] == '\0' ? "{}" : call->arguments;
+    const char *schema_text = own_tools[find_own_tool(call->name)].schema;
+    if (strlen(text) > TOOL_ARGUMENTS_MAX_BYTES ||
+        json_parse(text, strlen(text), &arguments, NULL) < 0 ||
+        !json_object_is_type(arguments, json_type_object)) {
+        buf_append_string(ret_faults, "Error: the arguments are not a JSON object");
+        return NULL;
+    }
+    if (agent_is_ending_tool(call->name) &&
+        (json_parse(schema_text, strlen(schema_text), &schema, NULL) < 0 ||
+         !schema_check(schema, arguments, &faults))) {
+        buf_printf(ret_faults, "Error: the arguments of `%s` do not fit: %s", call->name,
+                   buf_string(&faults));
+        return NULL;
+    }
+    return steal_pointer(&arguments);
 }
 
 int agent_call_own(struct agent *agent, size_t index, struct rondo_error *err)
 {
     const struct model_call *call = &agent->memory.calls[index].call;
-    auto_json struct json_object *arguments = NULL;
-    const char *text = call->arguments[0] == '\0' ? "{}" : call->arguments;
-    if (strlen(text) > TOOL_ARGUMENTS_MAX_BYTES ||
-        json_parse(text, strlen(text), &arguments, NULL) < 0 ||
-        !json_object_is_type(arguments, json_type_object)) {
-        return answer_error(agent, index, "Error: the arguments are not a JSON object");
+    auto_buf struct buf faults = {0};
+    auto_json struct json_object *arguments = read_arguments(call, &faults);
+    return arguments == NULL
+               ? answer(agent, index, "error", &faults)
+               : own_tools[find_own_tool(call->name)].call(agent, index, arguments, err);
+}
+
+static bool is_finish(const struct agent *agent, size_t index)
+{
+    const char *name = agent->memory.calls[index].call.name;
+    return agent_is_own_tool(agent, name) && agent_is_ending_tool(name);
+}
+
+/** Whether every call of finish_task in the reply says the same. */
+static bool agree(const struct agent *agent, size_t count, enum run_finish finish)
+{
+    bool is_same = true;
+    for (size_t i = 0; i < count && is_same; i++) {
+        auto_buf struct buf faults = {0};
+        enum run_finish other = FINISH_NONE;
+        auto_json struct json_object *arguments =
+            is_finish(agent, i) ? read_arguments(&agent->memory.calls[i].call, &faults) : NULL;
+        is_same = !is_finish(agent, i) ||
+                  (arguments != NULL && agent_read_finish(arguments, &other) && other == finish);
     }
-    for (size_t i = 0; i < OWN_TOOL_COUNT; i++) {
-        if (strcmp(own_tools[i].name, call->name) == 0) {
-            return own_tools[i].call(agent, index, arguments, err);
+    return is_same;
+}
+
+/** A reply that says "completed" and something else: nothing is taken from it. */
+static bool is_contradiction(const struct agent *agent, size_t count, size_t last)
+{
+    auto_buf struct buf faults = {0};
+    enum run_finish finish = FINISH_NONE;
+    auto_json struct json_object *arguments =
+        read_arguments(&agent->memory.calls[last].call, &faults);
+    return arguments != NULL && agent_read_finish(arguments, &finish) &&
+           finish == FINISH_COMPLETED && !agree(agent, count, finish);
+}
+
+/** Answer all but the last: they do not count. */
+static void pass_over(struct agent *agent, size_t last)
+{
+    for (size_t i = 0; i < last; i++) {
+        if (is_finish(agent, i) && !agent->memory.calls[i].is_answered) {
+            answer_error(agent, i,
+                         "Error: this call does not count, because the same reply calls "
+                         "finish_task again");
         }
     }
-    return AGENT_GO_ON;
+}
+
+int agent_call_finishes(struct agent *agent, size_t count, struct rondo_error *err)
+{
+    size_t last = count;
+    for (size_t i = 0; i < count && agent->memory.call_count > 0; i++) {
+        last = is_finish(agent, i) ? i : last;
+    }
+    if (last == count) {
+        return AGENT_GO_ON;
+    }
+    bool is_contradictory = is_contradiction(agent, count, last);
+    bool is_answered = agent->memory.calls[last].is_answered;
+    pass_over(agent, last);
+    if (is_answered) {
+        return AGENT_GO_ON;
+    }
+    return is_contradictory
+               ? answer_error(agent, last,
+                              "Error: the calls of finish_task in this reply contradict each "
+                              "other. Call it once, with the status that is true")
+               : agent_call_own(agent, last, err);
 }

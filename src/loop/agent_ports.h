@@ -24,6 +24,23 @@ int loop_commit(struct loop *loop, struct rondo_error *err);
  */
 void loop_end_body(struct loop *loop);
 
+/** Time left until a limit of the run's time: the option's, or one that policies set. */
+int64_t loop_time_left_ns(const struct loop *loop);
+
+/**
+ * The run's time is over, or would be before the body can go on: this ends the run. The body must
+ * return LOOP_INTERRUPTED.
+ * @param why what does not fit into the time that is left, for people; NULL = the time is over
+ */
+void loop_end_by_time(struct loop *loop, const char *why);
+
+/**
+ * A person was waited for: the time counts against no limit of the run. Short waits leave no trace.
+ * @param name   the tool that a person was asked about; NULL = for words
+ * @param answer "yes", "no" or "none"; static
+ */
+void loop_record_wait(struct loop *loop, const char *name, const char *answer, int64_t waited_ns);
+
 /**
  * Ask before a model request: whether the iteration may go on with what is used up by now, and
  * whether this model may be asked. A denial ends the run: it is recorded, and the body must return

@@ -34,6 +34,7 @@ static void record_finished(struct loop *loop)
         .tokens = body->tokens,
         .cost_micro = body->cost_micro,
         .finish = run_finish_name(body->finish),
+        .reason = body->is_guarded ? RUN_GUARD_SPIN : NULL,
         .summary = loop->body_summary,
         .message = loop->body_message,
         .output_bytes = (int64_t)body->output_total,
@@ -92,6 +93,15 @@ static int wait_between(struct loop *loop, int64_t delay_ns, struct rondo_error 
     return 0;
 }
 
+/** Whether the run ends because of what its last body reported. */
+static bool is_told_by_body(const struct loop *loop, const struct journal_event *event)
+{
+    const struct run_state *state = &loop->state;
+    bool is_only_failure = state->finish == FINISH_NONE && state->consecutive_failures == 1 &&
+                           strcmp(event->status, rondo_status_name(RONDO_FAILED)) == 0;
+    return loop->body_message != NULL && (state->denied == RONDO_ERROR || is_only_failure);
+}
+
 /** The end of the run in the words of whoever caused it: the gate, or the body. */
 static struct journal_event worded_end(const struct loop *loop, const struct journal_event *event)
 {
@@ -99,7 +109,7 @@ static struct journal_event worded_end(const struct loop *loop, const struct jou
     worded.summary = loop->body_summary;
     if (loop->violation != NULL) {
         worded.message = loop->violation->message;
-    } else if (loop->state.denied == RONDO_ERROR && loop->body_message != NULL) {
+    } else if (is_told_by_body(loop, event)) {
         worded.message = loop->body_message;
     }
     return worded;

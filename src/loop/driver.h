@@ -44,6 +44,7 @@ struct loop_body_result {
     int64_t tokens;
     int64_t cost_micro;
     enum run_finish finish;
+    bool is_guarded; /**< a guard of the loop asks for `finish`, and not the worker */
     const char *summary;
     const char *message;
     const char *output;

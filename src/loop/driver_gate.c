@@ -255,6 +255,67 @@ static bool end_denied(struct loop *loop, const struct gate_request *request,
     return false;
 }
 
+/** Waiting for a person that is shorter than this is not worth an event. */
+#define SHORTEST_WAIT_NS (NS_PER_S / 100)
+
+int64_t loop_time_left_ns(const struct loop *loop)
+{
+    int64_t now_ns = clock_now(runtime_clock(loop->runtime));
+    int64_t left_ns = loop_step_time_left_ns(&loop->state, &loop->spec, now_ns);
+    if (loop->time_ahead_ns > 0) {
+        int64_t policy_ns = loop->time_ahead_ns - loop_step_active_ns(&loop->state, now_ns);
+        left_ns = policy_ns < left_ns ? policy_ns : left_ns;
+    }
+    return left_ns > 0 ? left_ns : 0;
+}
+
+void loop_end_by_time(struct loop *loop, const char *why)
+{
+    const struct loop_spec *spec = &loop->spec;
+    bool is_option = spec->time_limit_ns > 0 &&
+                     (loop->time_ahead_ns <= 0 || spec->time_limit_ns <= loop->time_ahead_ns);
+    char limit[FORMAT_DURATION_SIZE];
+    struct gate_decision decision = {
+        .status = RONDO_TIMEOUT,
+        .limit_name = "time",
+        .reason = "forbidden",
+        .limit = is_option ? spec->time_limit_ns : loop->time_ahead_ns,
+        .value = loop_step_active_ns(&loop->state, clock_now(runtime_clock(loop->runtime))),
+    };
+    format_duration(decision.limit, limit);
+    if (why == NULL) {
+        snprintf(decision.message, sizeof(decision.message),
+                 "the time limit of the run, %s, is used up", limit);
+    } else {
+        snprintf(decision.message, sizeof(decision.message),
+                 "the time limit of the run, %s, leaves no time: %s", limit, why);
+    }
+    struct gate_request request = {.action = ACTION_CALL_MODEL};
+    end_denied(loop, &request, &decision);
+}
+
+void loop_record_wait(struct loop *loop, const char *name, const char *answer, int64_t waited_ns)
+{
+    if (waited_ns < SHORTEST_WAIT_NS || loop_can_record(loop, NULL) < 0) {
+        return;
+    }
+    struct journal_event event = {
+        .type = JOURNAL_PERSON_ANSWERED,
+        .iteration = (int64_t)run_current_iteration(&loop->state),
+        .name = name,
+        .outcome = answer,
+        .duration_ns = waited_ns,
+    };
+    loop_record(loop, &event);
+}
+
+/** A limit of time that policies set holds for what is under way as well. */
+static void keep_time_ahead(struct loop *loop, const struct gate_decision *decision)
+{
+    const struct gate_limit *limit = &decision->limits[RUN_LIMIT_TIME];
+    loop->time_ahead_ns = limit->is_known ? limit->limit : 0;
+}
+
 bool loop_ask_model(struct loop *loop, const char *model)
 {
     loop_take_mail(loop);
@@ -271,6 +332,7 @@ bool loop_ask_model(struct loop *loop, const char *model)
         return end_denied(loop, &request, &decision);
     }
     warn_of_limits(loop, decision.limits, true);
+    keep_time_ahead(loop, &decision);
     request.action = ACTION_CALL_MODEL;
     request.resource = model;
     if (loop->policy_gate != NULL && !decide(loop, &request, &decision)) {

@@ -62,7 +62,9 @@ static enum rondo_status ending(const struct run_state *state, const struct loop
         return RONDO_CANCELLED;
     }
     if (state->finish == FINISH_BLOCKED) {
-        *ret_message = "the agent says that it is blocked";
+        *ret_message = state->is_guarded
+                           ? "stopped by Rondo: iterations in a row without a tool call"
+                           : "the agent says that it is blocked";
         return RONDO_BLOCKED;
     }
     if (state->finish == FINISH_FAILED) {
@@ -276,7 +278,9 @@ bool loop_step_warning(const struct run_state *state, enum run_limit counter,
     /* An iteration is reached when it begins; of the others so much is used up. */
     int64_t reached = limit->value + (begins && counter == RUN_LIMIT_ITERATIONS ? 1 : 0);
     __extension__ typedef __int128 wide;
-    bool is_near = limit->is_known && limit->limit > 0 &&
+    /* The first iteration of one is no news: single answers have this limit by their nature. */
+    bool is_only_one = counter == RUN_LIMIT_ITERATIONS && limit->limit == 1;
+    bool is_near = limit->is_known && limit->limit > 0 && !is_only_one &&
                    (wide)reached * 100 >= (wide)limit->limit * limit->warn_at;
     if (!is_near || state->warned[counter] == limit->limit) {
         return false;

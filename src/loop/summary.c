@@ -11,6 +11,7 @@
 #include "journal/checkpoint.h"
 #include "journal/entry_json.h"
 #include "loop/standing.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,14 @@ static void forget_end(struct summary *summary)
     replace_text(&summary->words, NULL);
 }
 
+/** Why the last reply ended, where that makes it less than an answer. */
+static void take_stop(struct summary *summary, const struct journal_event *event)
+{
+    enum model_stop stop = MODEL_STOP_END;
+    model_stop_from_name(event->stop, &stop);
+    replace_text(&summary->stop, model_stop_is_answer(stop) ? NULL : event->stop);
+}
+
 static bool take_detail(const struct journal_entry *entry, void *context)
 {
     struct summary *summary = ((struct gathering *)context)->summary;
@@ -138,6 +147,8 @@ static bool take_detail(const struct journal_entry *entry, void *context)
     }
     if (event->type == JOURNAL_RUN_CLAIMED) {
         forget_end(summary);
+    } else if (event->type == JOURNAL_MODEL_REPLIED) {
+        take_stop(summary, event);
     } else if (event->type == JOURNAL_CONDITION_EVALUATED) {
         take_evaluated(summary, event);
     } else if (event->type == JOURNAL_PAUSED) {
@@ -232,6 +243,7 @@ void summary_fini(struct summary *summary)
     loop_spec_fini(&summary->spec);
     free(summary->message);
     free(summary->words);
+    free(summary->stop);
     free(summary->paused_by);
     free(summary->policy);
     free(summary->denied_reason);

@@ -27,6 +27,7 @@ struct summary {
     size_t condition_count;
     char *message;        /**< of run.finished, or NULL */
     char *words;          /**< the worker's own summary, or NULL */
+    char *stop;           /**< why the last reply is no whole answer, or NULL */
     const char *answer;   /**< last words of an agent; the caller's to set; or NULL */
     const char *standing; /**< standing_name; a caller may know more, as of a server's queue */
     const char *server;   /**< living one that goes on with it; the caller's to set, or NULL */

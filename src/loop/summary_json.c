@@ -60,6 +60,9 @@ void summary_json_members(const struct summary *summary, struct json_writer *wri
     if (summary->answer != NULL) {
         json_write_string(writer, "output", summary->answer);
     }
+    if (summary->stop != NULL) {
+        json_write_string(writer, "stop", summary->stop);
+    }
     write_violation(summary, writer);
     json_write_int(writer, "storage_failures", (int64_t)summary->storage_failures);
 }

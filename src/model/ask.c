@@ -38,6 +38,7 @@ struct attempt {
     enum stream_form form;
     struct http_response response;
     unsigned adaptations; /**< when the request was made */
+    bool is_out_of_time;  /**< another attempt would make sense, and come too late */
 };
 
 static void begin_attempt(struct attempt *attempt, struct model *model,
@@ -226,7 +227,7 @@ static struct http_response judged(const struct attempt *attempt)
 }
 
 /** @param count attempts so far. @return the delay before the next one, or -1 = no more */
-static int64_t next_delay_ns(const struct attempt *attempt, unsigned count)
+static int64_t next_delay_ns(struct attempt *attempt, unsigned count)
 {
     const struct model *model = attempt->model;
     struct retry_policy policy = retry_policy_default();
@@ -239,6 +240,7 @@ static int64_t next_delay_ns(const struct attempt *attempt, unsigned count)
     int64_t delay_ns =
         retry_delay_ns(&policy, count, &seen, clock_now(model->clock), model->random);
     int64_t left_ns = attempt->request->deadline_ns - clock_monotonic(model->clock);
+    attempt->is_out_of_time = delay_ns >= 0 && delay_ns >= left_ns;
     return delay_ns < left_ns ? delay_ns : -1;
 }
 
@@ -292,6 +294,7 @@ static void finish(struct attempt *attempt, struct model_reply *ret_reply)
     }
     ret_reply->first_token_ns = attempt->reading.first_ns;
     reading_finish(&attempt->reading, ret_reply);
+    ret_reply->is_out_of_time = attempt->is_out_of_time;
     if (ret_reply->model_name != NULL) {
         char *name = clean_name(attempt->model, ret_reply->model_name);
         free(ret_reply->model_name);

@@ -120,9 +120,10 @@ enum model_failure {
 /** A reply. Owned; model_reply_fini(). */
 struct model_reply {
     enum model_failure failure;
-    char *message;  /**< of a failure, for people; no key in it; NULL when it went well */
-    char *text;     /**< words for the user, "" = none */
-    char *thinking; /**< readable reasoning, "" = none */
+    char *message;       /**< of a failure, for people; no key in it; NULL when it went well */
+    bool is_out_of_time; /**< of a failure: another attempt was due, and there was no time for it */
+    char *text;          /**< words for the user, "" = none */
+    char *thinking;      /**< readable reasoning, "" = none */
     struct model_call *calls;
     size_t call_count;
     char *native; /**< JSON that the dialect needs to repeat this message (thinking blocks with

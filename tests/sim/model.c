@@ -299,6 +299,7 @@ static void check_iteration(struct sim_run *run, const struct journal_event *eve
     }
 }
 
+/* long: one line an event type */
 static void check_event(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
 {
     switch (event->type) {
@@ -330,6 +331,7 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_MODEL_REPLIED:
     case JOURNAL_TOOL_REQUESTED:
     case JOURNAL_TOOL_FINISHED:
+    case JOURNAL_PERSON_ANSWERED:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:
         require(false, "%s without policies or an agent", journal_type_name(event->type));

@@ -230,15 +230,19 @@ static inline void scene_add_tool(struct scene *scene, const char *name, struct 
     assert_int_equal(toolbox_add(scene->agent->toolbox, &tool, NULL), 0);
 }
 
-/** look: pure. put: repeatable. send: must happen once. meet: side by side. careful: confirmed. */
+/** look: pure. put: repeatable. send, post: must happen once. meet: side by side. careful:
+ * confirmed. */
 static inline void scene_add_tools(struct scene *scene)
 {
     scene_add_tool(scene, "look", (struct tool){.is_pure = true, .is_read_only = true});
     scene_add_tool(scene, "put", (struct tool){.is_idempotent = true});
     scene_add_tool(scene, "send", (struct tool){0});
-    scene_add_tool(
-        scene, "meet",
-        (struct tool){.is_idempotent = true, .is_concurrent = true, .run = scene_run_meet});
+    scene_add_tool(scene, "meet",
+                   (struct tool){.is_idempotent = true,
+                                 .is_read_only = true,
+                                 .is_concurrent = true,
+                                 .run = scene_run_meet});
+    scene_add_tool(scene, "post", (struct tool){.is_concurrent = true, .run = scene_run_meet});
     scene_add_tool(scene, "careful", (struct tool){.needs_confirmation = true});
     agent_offer_tools(scene->agent);
 }
@@ -415,8 +419,8 @@ static inline void scene_start(struct scene *scene, const char *lines, const cha
     scene_start_as(scene, lines, &options);
 }
 
-/** Resume the run with a new agent. */
-static inline void scene_resume(struct scene *scene)
+/** Resume the run with a new agent. @param change of its options, or NULL */
+static inline void scene_resume_with(struct scene *scene, loop_change_fn *change)
 {
     struct loop_spec spec;
     struct rondo_error err = {0};
@@ -425,12 +429,17 @@ static inline void scene_resume(struct scene *scene)
     assert_int_equal(loop_recorded_spec(scene->fixture->store, run_id, &spec, &err), 0);
     scene_open(scene, &spec);
     loop_spec_fini(&spec);
-    int r = loop_resume(&parts, run_id, NULL, NULL, -1, &scene->loop, &scene->opening, &err);
+    int r = loop_resume(&parts, run_id, change, NULL, -1, &scene->loop, &scene->opening, &err);
     if (r < 0 || scene->opening.is_held) {
         fail_msg("cannot resume: %d %s", r, err.message);
     }
     scene->events_read = 0;
     scene_attach(scene);
+}
+
+static inline void scene_resume(struct scene *scene)
+{
+    scene_resume_with(scene, NULL);
 }
 
 /** The process is gone; another one takes the run over. */

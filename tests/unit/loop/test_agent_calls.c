@@ -2,6 +2,8 @@
 /* Calls that models make: what is wrong with them, who is asked, and which run side by side. */
 #include "agent_fixture.h"
 
+#include <unistd.h>
+
 #define EXPECT(text) "\"expect\":{\"last_contains\":\"" text "\"}"
 /** Finish, if the answer to the call before says this. */
 #define FINISH_IF(text) "{\"tool_calls\":[" DONE("completed") "]," EXPECT(text) "}\n"
@@ -274,6 +276,59 @@ static void play_side_by_side(struct scene *scene, int count, int awaited)
     scene->mine = NULL;
 }
 
+/** Calls that are under way, and the most of them at a time. */
+struct company {
+    int present;
+    int most;
+};
+
+static void stay_for_a_moment(struct scene *scene, const struct tool *tool,
+                              const struct tool_call *call)
+{
+    (void)tool;
+    (void)call;
+    struct company *company = scene->mine;
+    pthread_mutex_lock(&scene->lock);
+    company->present++;
+    company->most = company->present > company->most ? company->present : company->most;
+    pthread_mutex_unlock(&scene->lock);
+    usleep(5000);
+    pthread_mutex_lock(&scene->lock);
+    company->present--;
+    pthread_mutex_unlock(&scene->lock);
+}
+
+static void effects_keep_the_order_in_which_the_model_named_them(void **state)
+{
+    struct scene *scene = *state;
+    struct company company = {0};
+    auto_buf struct buf turns = {0};
+    scene->mine = &company;
+    scene->on_tool = stay_for_a_moment;
+    write_calls(&turns, "post", 8);
+    buf_append_string(&turns, FINISH("completed"));
+    scene_play(scene, "", buf_string(&turns), RONDO_COMPLETED);
+    assert_int_equal(company.most, 1);
+    assert_int_equal(scene->call_count, 8);
+    for (int i = 0; i < 8; i++) {
+        char text[8];
+        snprintf(text, sizeof(text), "m%02d", i + 1);
+        assert_string_equal(scene->calls[i].text, text);
+    }
+}
+
+static void reading_does_not_overtake_an_effect(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "",
+               CALLS(ONE("post", "{\"text\":\"a\"}") "," ONE("meet", "{\"text\":\"b\"}") "," ONE(
+                   "meet", "{\"text\":\"c\"}") "," ONE("post", "{\"text\":\"d\"}"))
+                   FINISH("completed"),
+               RONDO_COMPLETED);
+    assert_string_equal(scene->calls[0].text, "a");
+    assert_string_equal(scene->calls[3].text, "d");
+}
+
 static void two_calls_that_may_run_side_by_side_do(void **state)
 {
     struct scene *scene = *state;
@@ -398,6 +453,8 @@ int main(void)
         scene_test(a_call_without_effect_needs_no_commit),
         scene_test(results_are_durable_before_the_next_effect),
         scene_test(calls_have_keys_of_their_own),
+        scene_test(effects_keep_the_order_in_which_the_model_named_them),
+        scene_test(reading_does_not_overtake_an_effect),
         scene_test(two_calls_that_may_run_side_by_side_do),
         scene_test(as_many_calls_as_the_limit_run_side_by_side),
         scene_test(no_more_calls_than_the_limit_run_side_by_side),

@@ -116,6 +116,7 @@ static void nobody_waits_past_the_deadline(void **state)
     assert_int_equal(reply.failure, MODEL_RATE_LIMITED);
     assert_int_equal(reply.attempts, 1);
     assert_int_equal(asking.slept_ns, 0);
+    assert_true(reply.is_out_of_time);
     model_reply_fini(&reply);
     asking_close(&asking);
 }

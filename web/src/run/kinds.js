@@ -156,6 +156,11 @@ const KINDS = {
       ),
     (d) => bad(d.outcome),
   ],
+  "person.answered": [
+    "tool",
+    "Waited for a person",
+    (d) => join(d.name, d.name && d.outcome, d.duration_ns && spanOfNs(d.duration_ns)),
+  ],
   "plan.updated": ["iteration", "Plan updated", (d) => plural(d.plan?.length ?? 0, "step")],
   "history.trimmed": [
     "model",
