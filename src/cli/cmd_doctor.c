@@ -137,12 +137,11 @@ static void examine_tools(struct examination *examination)
     }
 }
 
-/** What is loaded only when it is needed (net/curl_library.h, net/microhttpd_library.h). */
+/** What is loaded only when it is needed (net/curl_library.h). */
 static void examine_libraries(struct examination *examination)
 {
     static const char *const libraries[][3] = {
         {"libcurl", "libcurl.so.4", "models, tools and servers over HTTP, sinks, collectors"},
-        {"libmicrohttpd", "libmicrohttpd.so.12", "rondo serve"},
     };
     for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
         void *handle = dlopen(libraries[i][1], RTLD_LAZY | RTLD_LOCAL);

@@ -12,9 +12,6 @@
 #include <unistd.h>
 
 #define DEFAULT_THREADS 4
-/** Bytes of a worker's stack: libmicrohttpd needs little, the handler reads and writes JSON. */
-#define STACK_BYTES ((size_t)1024 * 1024)
-
 static void fill_options(struct http_server_options *options)
 {
     options->threads = options->threads == 0 ? DEFAULT_THREADS : options->threads;
@@ -31,42 +28,14 @@ static void fill_options(struct http_server_options *options)
     options->idle_ns = options->idle_ns == 0 ? HTTP_SERVER_IDLE_NS : options->idle_ns;
 }
 
-static void log_nothing(void *context, const char *format, va_list arguments)
-{
-    (void)context;
-    (void)format;
-    (void)arguments;
-}
-
-static int start_worker(struct http_server *server, struct http_worker *worker,
-                        struct rondo_error *err)
-{
-    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET |
-                           MHD_USE_SUSPEND_RESUME | MHD_USE_PEDANTIC_CHECKS;
-    /* Ours is the limit that clients meet; the library's only must not be lower. */
-    const unsigned connections = server->options.max_connections + HTTP_SERVER_LINGERING;
-    worker->server = server;
-    worker->daemon = server->mhd.start_daemon(
-        flags, 0, NULL, NULL, http_server_proceed, server, MHD_OPTION_EXTERNAL_LOGGER, log_nothing,
-        NULL, MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        HTTP_SERVER_POOL_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_THREAD_STACK_SIZE,
-        STACK_BYTES, MHD_OPTION_NOTIFY_COMPLETED, http_server_complete, server,
-        MHD_OPTION_NOTIFY_CONNECTION, http_server_notify, server, MHD_OPTION_URI_LOG_CALLBACK,
-        http_server_begin, server, MHD_OPTION_UNESCAPE_CALLBACK, http_server_leave_escapes, NULL,
-        MHD_OPTION_END);
-    if (worker->daemon == NULL) {
-        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot start an HTTP server");
-    }
-    server->worker_count++;
-    return 0;
-}
-
 static int start_all(struct http_server *server, struct rondo_error *err)
 {
-    int r = microhttpd_library_open(&server->mhd, err);
-    r = r < 0 ? r : http_server_listen(server, err);
+    int r = http_server_listen(server, err);
     for (unsigned i = 0; r == 0 && i < server->options.threads; i++) {
-        r = start_worker(server, &server->workers[i], err);
+        struct http_worker *worker = &server->workers[i];
+        worker->server = server;
+        r = http_server_start_worker(worker, err);
+        server->worker_count += r == 0;
     }
     return r < 0 ? r : http_server_start_keeper(server, err);
 }
@@ -117,14 +86,9 @@ static void cut_all(struct http_server *server)
     pthread_mutex_unlock(&server->lock);
 }
 
-/** What libmicrohttpd never began with, and what lingers. */
+/** What lingers, and what the keeper had. */
 static void release_rest(struct http_server *server)
 {
-    struct http_connection *connection = NULL;
-    while ((connection = LIST_FIRST(&server->connections)) != NULL) {
-        LIST_REMOVE(connection, link);
-        free(connection);
-    }
     for (size_t i = 0; i < HTTP_SERVER_LINGERING; i++) {
         if (server->lingering[i].fd > 0) {
             close(server->lingering[i].fd);
@@ -147,15 +111,14 @@ void http_server_stop(struct http_server *server)
     http_server_end_deferred(server);
     atomic_store(&server->is_stopping, true);
     http_server_join_keeper(server);
-    cut_all(server); /* from here on no stream goes to sleep, as libmicrohttpd demands */
+    cut_all(server);
     for (unsigned i = 0; i < server->worker_count; i++) {
-        server->mhd.stop_daemon(server->workers[i].daemon);
+        http_server_join_worker(&server->workers[i]);
     }
     http_server_close_listeners(server);
     release_rest(server);
     pthread_mutex_destroy(&server->deferred.lock);
     pthread_mutex_destroy(&server->lock);
-    free(server->by_fd);
     free(server);
 }
 

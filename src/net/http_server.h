@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An HTTP/1.1 server (libmicrohttpd) that knows no routes. One function answers each request once
+ * An HTTP/1.1 server that knows no routes. One function answers each request once
  * its body is there whole; an answer is a text or a stream that is written when there is something
  * to write (server-sent events). A few threads serve all connections; the handler runs on them and
  * must not block: what may take long it leaves to other threads (http_exchange_defer).

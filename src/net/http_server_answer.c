@@ -1,33 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Answers. A small body is handed to libmicrohttpd whole; a larger one piece by piece, so that the
- * keeper sees whether its reader takes anything.
+ * Answers: a head, then a body that is there whole, or a stream that is written piece by piece.
  *
- * A stream that has nothing to say is suspended and costs no thread and no event. Between the
- * source's "nothing" and the suspension somebody may wake it: `is_woken` remembers that.
+ * A stream that has nothing to say is asleep and costs no thread and no event. Between the source's
+ * "nothing" and the sleep somebody may wake it: `is_woken` remembers that.
  */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "net/http_server_internal.h"
 
 #include <assert.h>
-#include <linux/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/** Bodies up to this size are handed over whole. */
-#define WHOLE_BYTES ((size_t)32 * 1024)
-/** Bytes at a time for clients that know no chunks; all others are written to directly. */
-#define UNCHUNKED_BYTES ((size_t)4 * 1024)
-
-uint64_t http_server_received(int fd)
-{
-    struct tcp_info info = {0};
-    socklen_t len = sizeof(info);
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0) {
-        return 0;
-    }
-    return info.tcpi_bytes_received;
-}
+/** A stream's piece begins with its size in so many bytes: four digits and a line end. */
+#define CHUNK_HEAD_BYTES 6
 
 static bool has_control(const char *text)
 {
@@ -54,136 +43,89 @@ void http_exchange_add_header(struct http_exchange *exchange, const char *name, 
     };
 }
 
-/** Give an answer to libmicrohttpd. On the worker. */
-static void hand_over(struct http_exchange *exchange, unsigned status,
-                      struct MHD_Response *response)
-{
-    const struct microhttpd_library *mhd = &exchange->server->mhd;
-    const char *const(*always)[2] = exchange->server->options.headers;
-    for (; always != NULL && (*always)[0] != NULL; always++) {
-        mhd->add_response_header(response, (*always)[0], (*always)[1]);
-    }
-    for (size_t i = 0; i < exchange->answer_header_count; i++) {
-        const struct http_parameter *header = &exchange->answer_headers[i];
-        exchange->has_bad_answer_header |=
-            mhd->add_response_header(response, header->name, header->value) != MHD_YES;
-    }
-    if (atomic_load(&exchange->server->is_quiescing)) {
-        mhd->add_response_header(response, "Connection", "close");
-    }
-    if (exchange->has_bad_answer_header) {
-        exchange->result = http_server_turn_away(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR);
-    } else {
-        http_server_enter(exchange->connection, HTTP_PHASE_ANSWERING);
-        exchange->result = mhd->queue_response(exchange->mhd, status, response);
-    }
-    mhd->destroy_response(response);
-}
-
-static void queue(struct http_exchange *exchange, unsigned status, struct MHD_Response *response)
-{
-    exchange->is_answered = true;
-    if (exchange->is_deferred) {
-        exchange->status = status;
-        exchange->response = response;
-    } else {
-        hand_over(exchange, status, response);
-    }
-}
-
-enum MHD_Result http_server_send_deferred(struct http_exchange *exchange)
-{
-    struct MHD_Response *response = exchange->response;
-    exchange->is_deferred = false;
-    if (response == NULL) {
-        return http_server_turn_away(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR);
-    }
-    exchange->response = NULL;
-    hand_over(exchange, exchange->status, response);
-    return exchange->result;
-}
-
-/** A body that is handed over in pieces. */
-struct body {
-    struct http_connection *connection;
-    char *owned; /**< or NULL */
-    const char *bytes;
-    size_t len;
-};
-
-static ssize_t read_body(void *context, uint64_t position, char *bytes, size_t size)
-{
-    struct body *body = context;
-    if (position >= body->len) {
-        return MHD_CONTENT_READER_END_OF_STREAM;
-    }
-    size_t left = body->len - (size_t)position;
-    size_t n = left < size ? left : size;
-    memcpy(bytes, body->bytes + position, n);
-    atomic_fetch_add(&body->connection->written, (int64_t)n);
-    return (ssize_t)n;
-}
-
-static void free_body(void *context)
-{
-    struct body *body = context;
-    free(body->owned);
-    free(body);
-}
-
-static void reply_in_pieces(struct http_exchange *exchange, unsigned status, char *owned,
-                            const void *bytes, size_t len)
-{
-    struct body *body = memory_new_zero(1, sizeof(*body));
-    *body = (struct body){
-        .connection = exchange->connection, .owned = owned, .bytes = bytes, .len = len};
-    struct MHD_Response *response = exchange->server->mhd.create_response_from_callback(
-        len, HTTP_SERVER_CHUNK_BYTES, read_body, body, free_body);
-    assert(response != NULL);
-    queue(exchange, status, response);
-}
-
-static void reply_whole(struct http_exchange *exchange, unsigned status, void *bytes, size_t len,
-                        enum MHD_ResponseMemoryMode mode)
-{
-    static char none[1];
-    struct MHD_Response *response =
-        exchange->server->mhd.create_response_from_buffer(len, bytes == NULL ? none : bytes, mode);
-    assert(response != NULL);
-    atomic_fetch_add(&exchange->connection->written, (int64_t)len);
-    queue(exchange, status, response);
-}
-
 void http_exchange_reply(struct http_exchange *exchange, unsigned status, const void *body,
                          size_t len)
 {
     assert(!exchange->is_answered);
-    if (len > WHOLE_BYTES) {
-        char *copy = memory_dup_bytes(body, len);
-        reply_in_pieces(exchange, status, copy, copy, len);
-    } else {
-        /* The library copies and does not write. */
-        reply_whole(exchange, status, (void *)(uintptr_t)body, len, MHD_RESPMEM_MUST_COPY);
-    }
+    exchange->is_answered = true;
+    exchange->status = status;
+    buf_append(&exchange->answer, body, len);
 }
 
 void http_exchange_reply_static(struct http_exchange *exchange, unsigned status, const void *body,
                                 size_t len)
 {
     assert(!exchange->is_answered);
-    if (len > WHOLE_BYTES) {
-        reply_in_pieces(exchange, status, NULL, body, len);
-    } else {
-        reply_whole(exchange, status, (void *)(uintptr_t)body, len, MHD_RESPMEM_PERSISTENT);
+    exchange->is_answered = true;
+    exchange->status = status;
+    exchange->static_answer = body;
+    exchange->static_answer_len = len;
+}
+
+/* ---- The head of an answer ------------------------------------------------------------------- */
+
+/** "Sun, 06 Nov 1994 08:49:37 GMT" */
+static void append_date(struct buf *output)
+{
+    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    time_t now = (time_t)(clock_now(clock_system()) / NS_PER_S);
+    struct tm tm;
+    gmtime_r(&now, &tm);
+    buf_printf(output, "Date: %s, %02d %s %d %02d:%02d:%02d GMT\r\n", days[tm.tm_wday], tm.tm_mday,
+               months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+}
+
+static void append_length(const struct http_exchange *exchange, size_t len, struct buf *output)
+{
+    bool has_body = exchange->status >= 200 && exchange->status != 204 && exchange->status != 304;
+    if (exchange->is_stream && !exchange->is_http_1_0) {
+        buf_append_string(output, "Transfer-Encoding: chunked\r\n");
+    } else if (!exchange->is_stream && has_body) {
+        buf_printf(output, "Content-Length: %zu\r\n", len);
     }
 }
 
-/* ---- Streams --------------------------------------------------------------------------------- */
-
-void http_server_ref_stream(struct http_stream *stream)
+static void append_head(const struct http_connection *connection, size_t len, struct buf *output)
 {
-    atomic_fetch_add(&stream->references, 1);
+    const struct http_exchange *exchange = connection->exchange;
+    buf_printf(output, "HTTP/1.1 %u %s\r\n", exchange->status,
+               http_server_reason(exchange->status));
+    append_date(output);
+    append_length(exchange, len, output);
+    for (size_t i = 0; i < exchange->answer_header_count; i++) {
+        const struct http_parameter *header = &exchange->answer_headers[i];
+        buf_printf(output, "%s: %s\r\n", header->name, header->value);
+    }
+    const char *const(*always)[2] = exchange->server->options.headers;
+    for (; always != NULL && (*always)[0] != NULL; always++) {
+        buf_printf(output, "%s: %s\r\n", (*always)[0], (*always)[1]);
+    }
+    buf_append_string(output, connection->closes ? "Connection: close\r\n\r\n" : "\r\n");
 }
+
+bool http_server_begin_answer(struct http_connection *connection)
+{
+    struct http_exchange *exchange = connection->exchange;
+    if (!exchange->is_answered || exchange->has_bad_answer_header) {
+        return false;
+    }
+    bool is_static = exchange->static_answer != NULL;
+    const char *body = is_static ? exchange->static_answer : buf_string(&exchange->answer);
+    size_t len = is_static ? exchange->static_answer_len : exchange->answer.len;
+    bool is_head = strcmp(exchange->method, "HEAD") == 0;
+    connection->closes = exchange->wants_close || atomic_load(&connection->server->is_quiescing);
+    append_head(connection, len, &connection->output);
+    connection->tail = body;
+    connection->tail_len = is_head || exchange->is_stream ? 0 : len;
+    if (is_head) {
+        http_server_close_stream(connection);
+    }
+    return true;
+}
+
+/* ---- Streams --------------------------------------------------------------------------------- */
 
 void http_stream_unref(struct http_stream *stream)
 {
@@ -194,12 +136,12 @@ void http_stream_unref(struct http_stream *stream)
 }
 
 /** Under the stream's lock. */
-static void resume(struct http_stream *stream)
+static void rouse(struct http_stream *stream)
 {
     stream->is_woken = true;
-    if (stream->is_suspended) {
-        stream->is_suspended = false;
-        stream->server->mhd.resume_connection(stream->mhd);
+    if (stream->is_asleep) {
+        stream->is_asleep = false;
+        http_server_wake(stream->connection);
     }
 }
 
@@ -207,7 +149,7 @@ void http_stream_wake(struct http_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     if (!stream->is_ended) {
-        resume(stream);
+        rouse(stream);
     }
     pthread_mutex_unlock(&stream->lock);
 }
@@ -217,62 +159,92 @@ void http_server_end_stream(struct http_stream *stream)
     pthread_mutex_lock(&stream->lock);
     stream->is_gone = true;
     if (!stream->is_ended) {
-        resume(stream);
+        rouse(stream);
     }
     pthread_mutex_unlock(&stream->lock);
 }
 
-/** @return whether to read, else `*ret_answer` */
-static bool may_read(struct http_stream *stream, ssize_t *ret_answer)
+/** @return whether to read the source, else `*ret_fill` */
+static bool may_read(struct http_stream *stream, enum http_fill *ret_fill)
 {
     pthread_mutex_lock(&stream->lock);
     bool is_over = stream->is_gone || atomic_load(&stream->server->is_stopping);
+    bool is_asleep = stream->is_asleep;
     stream->is_woken = false;
     pthread_mutex_unlock(&stream->lock);
-    *ret_answer = MHD_CONTENT_READER_END_WITH_ERROR;
-    return !is_over;
+    *ret_fill = is_over ? HTTP_FILL_BROKEN : HTTP_FILL_SLEEP;
+    return !is_over && !is_asleep;
 }
 
 /** The source has nothing. @return false when it was woken meanwhile */
-static bool sleep_or_end(struct http_stream *stream, ssize_t *ret_answer)
+static bool sleep_or_end(struct http_stream *stream, enum http_fill *ret_fill)
 {
     pthread_mutex_lock(&stream->lock);
-    bool is_woken = stream->is_woken;
     bool is_over = atomic_load(&stream->server->is_quiescing);
-    *ret_answer = is_over ? MHD_CONTENT_READER_END_OF_STREAM : 0;
-    if (!is_woken && !is_over) {
-        stream->is_suspended = true;
-        stream->server->mhd.suspend_connection(stream->mhd);
-    }
+    stream->is_asleep = !is_over && !stream->is_woken;
+    *ret_fill = is_over ? HTTP_FILL_END : HTTP_FILL_SLEEP;
+    bool is_settled = is_over || stream->is_asleep;
     pthread_mutex_unlock(&stream->lock);
-    return is_over || !is_woken;
+    return is_settled;
 }
 
-static ssize_t read_stream(void *context, uint64_t position, char *bytes, size_t size)
+/** Read the source once into the output, as a chunk where the client knows chunks. */
+static ssize_t read_source(struct http_connection *connection)
 {
-    (void)position;
-    struct http_stream *stream = context;
-    size_t room = size < HTTP_SERVER_CHUNK_BYTES ? size : HTTP_SERVER_CHUNK_BYTES;
-    ssize_t answer = 0;
-    while (may_read(stream, &answer)) {
-        ssize_t n = stream->source.read(stream->source.context, bytes, room);
+    struct http_stream *stream = connection->stream;
+    bool is_chunk = !connection->exchange->is_http_1_0;
+    size_t head = is_chunk ? CHUNK_HEAD_BYTES : 0;
+    char *room = buf_room(&connection->output, HTTP_SERVER_CHUNK_BYTES + head + 2);
+    ssize_t n = stream->source.read(stream->source.context, room + head, HTTP_SERVER_CHUNK_BYTES);
+    if (n > 0 && is_chunk) {
+        char size[CHUNK_HEAD_BYTES + 1];
+        snprintf(size, sizeof(size), "%04zx\r\n", (size_t)n & 0xffff);
+        memcpy(room, size, head);
+        memcpy(room + head + n, "\r\n", 2);
+    }
+    buf_grown(&connection->output, n <= 0 ? 0 : (size_t)n + head + (is_chunk ? 2 : 0));
+    return n;
+}
+
+static enum http_fill end_fill(struct http_connection *connection, enum http_fill fill)
+{
+    if (fill == HTTP_FILL_END) {
+        buf_append_string(&connection->output,
+                          connection->exchange->is_http_1_0 ? "" : "0\r\n\r\n");
+        http_server_close_stream(connection);
+    } else if (fill == HTTP_FILL_SLEEP) {
+        buf_fini(&connection->output); /* it may sleep for long, and there are many */
+    }
+    return fill;
+}
+
+enum http_fill http_server_fill(struct http_connection *connection)
+{
+    enum http_fill fill = HTTP_FILL_SLEEP;
+    while (may_read(connection->stream, &fill)) {
+        ssize_t n = read_source(connection);
         if (n > 0) {
-            atomic_fetch_add(&stream->connection->written, n);
-            return n;
+            return HTTP_FILL_MORE;
         }
         if (n < 0) {
-            return MHD_CONTENT_READER_END_OF_STREAM;
+            return end_fill(connection, HTTP_FILL_END);
         }
-        if (sleep_or_end(stream, &answer)) {
-            return answer;
+        if (sleep_or_end(connection->stream, &fill)) {
+            break;
         }
     }
-    return answer;
+    return end_fill(connection, fill);
 }
 
-static void close_stream(void *context)
+void http_server_close_stream(struct http_connection *connection)
 {
-    struct http_stream *stream = context;
+    struct http_stream *stream = connection->stream;
+    if (stream == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&connection->server->lock);
+    connection->stream = NULL;
+    pthread_mutex_unlock(&connection->server->lock);
     pthread_mutex_lock(&stream->lock);
     stream->is_ended = true;
     pthread_mutex_unlock(&stream->lock);
@@ -281,35 +253,25 @@ static void close_stream(void *context)
     http_stream_unref(stream);
 }
 
-static void remember(struct http_connection *connection, struct http_stream *stream)
-{
-    pthread_mutex_lock(&connection->server->lock);
-    connection->stream = stream;
-    if (connection->is_cut) {
-        http_server_end_stream(stream);
-    }
-    http_server_watch(connection);
-    pthread_mutex_unlock(&connection->server->lock);
-}
-
 void http_exchange_stream(struct http_exchange *exchange, const struct http_stream_source *source,
                           struct http_stream **ret_stream)
 {
     assert(!exchange->is_answered && !exchange->is_deferred);
+    struct http_connection *connection = exchange->connection;
     struct http_stream *stream = memory_new_zero(1, sizeof(*stream));
     *stream = (struct http_stream){
-        .references = 3, /* the library's, the connection's, the caller's */
+        .references = 2, /* the connection's, the caller's */
         .server = exchange->server,
-        .mhd = exchange->mhd,
-        .connection = exchange->connection,
+        .connection = connection,
         .source = *source,
     };
     pthread_mutex_init(&stream->lock, NULL);
     *ret_stream = stream; /* before anything can read */
     atomic_fetch_add(&stream->server->streams, 1);
-    remember(exchange->connection, stream);
-    struct MHD_Response *response = stream->server->mhd.create_response_from_callback(
-        MHD_SIZE_UNKNOWN, UNCHUNKED_BYTES, read_stream, stream, close_stream);
-    assert(response != NULL);
-    queue(exchange, MHD_HTTP_OK, response);
+    exchange->is_answered = true;
+    exchange->is_stream = true;
+    exchange->status = 200;
+    pthread_mutex_lock(&connection->server->lock);
+    connection->stream = stream;
+    pthread_mutex_unlock(&connection->server->lock);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Requests that take long are left to threads of their own, so that the workers go on serving all
- * others. Their connections sleep in libmicrohttpd meanwhile; when the answer is there they are
- * woken, and the worker sends it.
+ * others. Their connections wait meanwhile; when the answer is there they are woken, and the worker
+ * sends it.
  *
  * The threads come with the requests, up to a limit, and stay; further requests wait for one.
  */
@@ -15,8 +15,9 @@
 
 static void run(struct http_exchange *exchange)
 {
+    struct http_connection *connection = exchange->connection;
     exchange->work(exchange->work_context, exchange);
-    exchange->server->mhd.resume_connection(exchange->mhd);
+    http_server_wake_with_answer(connection);
 }
 
 static void *work(void *context)
@@ -73,8 +74,6 @@ void http_exchange_defer(struct http_exchange *exchange, http_handler_fn *handle
         exchange->is_deferred = true;
         exchange->work = handler;
         exchange->work_context = context;
-        /* Before a thread can wake it. */
-        server->mhd.suspend_connection(exchange->mhd);
         STAILQ_INSERT_TAIL(&deferred->waiting, exchange, waiting_link);
         deferred->waiting_count++;
         pthread_cond_signal(&deferred->changed);

@@ -3,24 +3,21 @@
  * What the parts of net/http_server.h share.
  *
  * Threads: the keeper (http_server_loop.c) accepts connections, hands each to one of a few workers
- * and watches the clock for all of them; a worker is a daemon of libmicrohttpd with one thread and
- * no listener, which reads, calls the handler and writes.
+ * and watches the clock for all of them. A worker (http_server_worker.c) has the connection to
+ * itself from then on: it reads, calls the handler, writes and closes. Requests that take long are
+ * handled by further threads (http_server_defer.c) while their connections wait.
  *
- * Requests that take long are handled by further threads (http_server_defer.c) while their
- * connections sleep.
+ * Locks: the server's covers the table of connections and the phases in it; a stream's covers
+ * whether it sleeps; a worker's covers the list of connections that were woken. They are taken in
+ * this order. None is held while a handler or a source of a stream runs, so these may take locks
+ * under which they wake streams.
  *
- * Locks: the server's covers the table of connections and what stands in them; a stream's covers
- * whether it sleeps. The server's is taken first. Neither is held while a handler or a source of a
- * stream runs, so these may take locks under which they wake streams.
- *
- * A descriptor belongs to libmicrohttpd from the hand-over on. Others touch it only under the
- * server's lock and while the connection stands in the table: a worker takes it out before the
- * descriptor is closed.
+ * A descriptor is closed by its worker, under the server's lock and when the connection has left
+ * the table: others may shut it down while it is in there.
  */
 #pragma once
 
 #include "net/http_server.h"
-#include "net/microhttpd_library.h"
 
 #include <netinet/in.h>
 #include <pthread.h>
@@ -40,11 +37,10 @@
 #define HTTP_SERVER_PARAMETERS 64
 /** Most that a stream is asked for at once. */
 #define HTTP_SERVER_CHUNK_BYTES ((size_t)16 * 1024)
-/**
- * What libmicrohttpd may use for a connection: headers and what it notes of them, then what is to
- * be sent. Half of it is what a sleeping stream costs.
- */
-#define HTTP_SERVER_POOL_BYTES ((size_t)24 * 1024)
+/** Most that is read from a connection at once. */
+#define HTTP_SERVER_READ_BYTES ((size_t)16 * 1024)
+/** Answers, or pieces of one, that a connection gets before it is the turn of others. */
+#define HTTP_SERVER_TURNS 32
 /** Bytes that the kernel keeps for a reader that is slower than we are. */
 #define HTTP_SERVER_SEND_BYTES (128 * 1024)
 /** One of so many connections is for loopback peers and Unix sockets alone. */
@@ -57,13 +53,32 @@
 #define HTTP_SERVER_LISTENERS 16
 #define HTTP_SERVER_THREADS   64
 
-/** Where a connection stands. */
+/** What a connection does. */
 enum http_phase {
-    HTTP_PHASE_FRESH = 0, /**< accepted; the first request has not come whole */
+    HTTP_PHASE_FRESH = 0, /**< accepted; nothing was received */
     HTTP_PHASE_KEPT,      /**< a request was answered, perhaps another one follows */
-    HTTP_PHASE_REQUEST,   /**< the request line is there, the rest arrives */
+    HTTP_PHASE_REQUEST,   /**< a request arrives; counts from its first byte */
     HTTP_PHASE_HANDLING,  /**< the handler runs */
     HTTP_PHASE_ANSWERING, /**< the answer is being sent */
+};
+
+/** Which part of a chunked body comes next. */
+enum http_chunk_part {
+    HTTP_CHUNK_SIZE = 0,
+    HTTP_CHUNK_SIZE_END, /**< the LF after it */
+    HTTP_CHUNK_DATA,
+    HTTP_CHUNK_DATA_CR,
+    HTTP_CHUNK_DATA_END,
+    HTTP_CHUNK_LAST_CR, /**< of the empty line after the last chunk */
+    HTTP_CHUNK_LAST_END,
+    HTTP_CHUNK_OVER,
+};
+
+/** A chunked body on its way. */
+struct http_chunks {
+    enum http_chunk_part part;
+    unsigned digits; /**< of the size, so far */
+    uint64_t left;   /**< of the chunk */
 };
 
 struct http_connection {
@@ -71,27 +86,46 @@ struct http_connection {
     struct http_server *server;
     struct http_worker *worker;
     struct http_peer peer;
-    uint64_t id;
     int fd;
-    bool is_peer_known; /**< is_same_user was looked up; by the worker only */
-    bool is_started;    /**< libmicrohttpd has taken it */
-    bool is_cut;        /**< nothing is to be done with it any more */
-    bool must_linger;   /**< the client may be sending still: do not reset its connection */
+    /* Under the server's lock. */
+    bool is_cut;      /**< nothing is done with it any more */
+    bool must_linger; /**< the client may be sending still: do not reset its connection */
     enum http_phase phase;
-    int64_t since_ns;        /**< of the phase, or of the last progress of the answer */
-    uint64_t received;       /**< bytes received when the last request was whole */
-    int64_t begun_ns;        /**< FRESH, KEPT: when first bytes of a request were seen; 0 = none */
-    _Atomic int64_t written; /**< bytes of answers handed to libmicrohttpd */
-    int64_t taken;           /**< most of them that the peer has taken */
+    int64_t since_ns;           /**< of the phase, or of the last progress of the answer */
+    int64_t taken;              /**< most bytes of answers that the peer has taken */
     struct http_stream *stream; /**< the one that is being sent; or NULL */
+    _Atomic int64_t written;    /**< bytes of answers given to the kernel */
+    /* Under the worker's lock. */
+    TAILQ_ENTRY(http_connection) woken_link;
+    bool is_woken;
+    bool has_answer; /**< of the thread that the request was left to */
+    /* The worker's own. */
+    bool is_peer_known; /**< is_same_user was looked up */
+    bool may_read;      /**< there may be something to receive */
+    bool has_left;      /**< the client sends nothing more */
+    bool has_skipped;   /**< an empty line before the request */
+    bool closes;        /**< after this answer */
+    struct buf input;   /**< received; the first input_at bytes are used up */
+    size_t input_at;
+    size_t scanned; /**< of the head that arrives */
+    struct http_exchange *exchange;
+    struct buf output; /**< to be sent, from output_at on; then tail */
+    size_t output_at;
+    const char *tail;
+    size_t tail_len;
 };
 
 LIST_HEAD(http_connection_list, http_connection);
+TAILQ_HEAD(http_woken_list, http_connection);
 
 struct http_worker {
     struct http_server *server;
-    struct MHD_Daemon *daemon;
-    uint64_t connections;
+    pthread_t thread;
+    int epoll_fd;
+    int event_fd;         /**< says that the list below is no longer empty */
+    uint64_t connections; /**< under the server's lock */
+    pthread_mutex_t lock;
+    struct http_woken_list woken;
 };
 
 struct http_listener {
@@ -123,7 +157,6 @@ struct http_deferred {
 };
 
 struct http_server {
-    struct microhttpd_library mhd;
     struct http_server_options options;
     struct http_worker workers[HTTP_SERVER_THREADS];
     unsigned worker_count;
@@ -140,17 +173,14 @@ struct http_server {
 
     pthread_mutex_t lock;
     struct http_connection_list connections;
-    struct http_connection **by_fd;
-    size_t by_fd_size;
     uint64_t connection_count;
-    uint64_t last_id;
     uint64_t refused;
     uint64_t cut_off;
     struct http_lingering lingering[HTTP_SERVER_LINGERING];
     struct http_deferred deferred;
 };
 
-/** Borrowed from libmicrohttpd. */
+/** Part of the head. */
 struct http_header {
     const char *name;
     const char *value;
@@ -164,10 +194,12 @@ struct http_parameter {
 struct http_exchange {
     struct http_server *server;
     struct http_connection *connection;
-    struct MHD_Connection *mhd;
-    char *uri; /**< as sent */
+    char *head; /**< as sent, cut into the parts below */
+    size_t head_len;
+    const char *method;
+    const char *uri;
+    const char *version;
     char *path;
-    char *method;
     struct http_parameter *parameters; /**< decoded */
     size_t parameter_count;
     struct http_header *headers; /**< of the request */
@@ -175,32 +207,36 @@ struct http_exchange {
     struct http_parameter *answer_headers;
     size_t answer_header_count;
     struct buf body;
-    bool has_begun; /**< the headers were looked at */
+    struct http_chunks chunks;
+    uint64_t body_left; /**< of a body with a length */
+    bool is_chunked;
     bool is_http_1_0;
-    bool has_bad_header;        /**< of the request: a NUL in it */
+    bool wants_close;
     bool has_bad_answer_header; /**< with control characters: never sent */
-    bool is_answered;
-    enum MHD_Result result;
 
-    bool is_deferred; /**< handled by another thread; libmicrohttpd sleeps on the connection */
+    bool is_deferred; /**< handled by another thread, while its connection waits */
     http_handler_fn *work;
     void *work_context;
     STAILQ_ENTRY(http_exchange) waiting_link;
-    struct MHD_Response *response; /**< of a deferred one, until the worker sends it */
-    unsigned status;
+
+    bool is_answered;
+    unsigned status; /**< of the answer */
+    struct buf answer;
+    const char *static_answer; /**< instead of it, or NULL */
+    size_t static_answer_len;
+    bool is_stream;
 };
 
 struct http_stream {
     _Atomic unsigned references;
     struct http_server *server;
-    struct MHD_Connection *mhd;
     struct http_connection *connection;
     struct http_stream_source source;
     pthread_mutex_t lock;
-    bool is_woken;     /**< since the source was last asked */
-    bool is_suspended; /**< libmicrohttpd sleeps on it */
-    bool is_gone;      /**< the client is: end it */
-    bool is_ended;     /**< libmicrohttpd does not know it any more */
+    bool is_woken;  /**< since the source was last asked */
+    bool is_asleep; /**< its connection waits for it */
+    bool is_gone;   /**< the client is: end it */
+    bool is_ended;  /**< its connection does not know it any more */
 };
 
 /* ---- http_server_listen.c -------------------------------------------------------------------- */
@@ -219,41 +255,69 @@ void http_server_describe_peer(const struct sockaddr_storage *address, struct ht
 int http_server_start_keeper(struct http_server *server, struct rondo_error *err);
 /** End it. All connections were cut before. */
 void http_server_join_keeper(struct http_server *server);
-/** Let the keeper look after the ends of a connection that libmicrohttpd sleeps on. */
-void http_server_watch(struct http_connection *connection);
 /** End a connection at once. Under the server's lock. */
 void http_server_cut(struct http_connection *connection);
-/** Callback of libmicrohttpd: a connection begins or ends. */
-void http_server_notify(void *context, struct MHD_Connection *mhd, void **slot,
-                        enum MHD_ConnectionNotificationCode code);
+/** Close a connection and forget it. On its worker. */
+void http_server_close(struct http_connection *connection);
+
+/* ---- http_server_worker.c -------------------------------------------------------------------- */
+
+int http_server_start_worker(struct http_worker *worker, struct rondo_error *err);
+/** End all its connections, then itself. The server is stopping. */
+void http_server_join_worker(struct http_worker *worker);
+/** Let a worker look at a connection again. Any thread, while the connection lives. */
+void http_server_wake(struct http_connection *connection);
+/** The same for the thread that has answered its deferred request. */
+void http_server_wake_with_answer(struct http_connection *connection);
+
+/* ---- http_server_head.c ---------------------------------------------------------------------- */
+
+/**
+ * Look for the empty line that ends a head. Lines end in CR LF, and neither byte is anywhere else.
+ * @param scanned bytes that were looked at before, and now
+ * @return bytes of the head; 0 = it is not there whole; -1 = it is malformed
+ */
+ssize_t http_head_find_end(const char *bytes, size_t len, size_t *scanned);
+/** Whether the first line, if it is there whole, ends in a version of HTTP. */
+bool http_head_begins_well(const char *bytes, size_t len);
+/** Cut a head into its parts. @return 0, or the status to refuse it with */
+unsigned http_head_split(struct http_exchange *exchange);
+
+/* ---- http_server_chunks.c -------------------------------------------------------------------- */
+
+/**
+ * Take what can be taken of a chunked body: sizes of one to HTTP_CHUNK_DIGITS digits, lines that
+ * end in CR LF, nothing else: no extensions, no trailers.
+ * @return 0, or the status to refuse it with
+ */
+unsigned http_chunks_take(struct http_chunks *chunks, const char *bytes, size_t len,
+                          size_t max_bytes, size_t *ret_used, struct buf *body);
+
+/** Digits of the size of a chunk. */
+#define HTTP_CHUNK_DIGITS 16
 
 /* ---- http_server_request.c ------------------------------------------------------------------- */
 
-/** Callback of libmicrohttpd: the request line is there. @return the exchange */
-void *http_server_begin(void *context, const char *uri, struct MHD_Connection *mhd);
-/** Callback of libmicrohttpd: headers, body or the end of the request. */
-enum MHD_Result http_server_proceed(void *context, struct MHD_Connection *mhd, const char *url,
-                                    const char *method, const char *version, const char *data,
-                                    size_t *data_len, void **slot);
-/** Callback of libmicrohttpd: the answer was sent, or is not to be. */
-void http_server_complete(void *context, struct MHD_Connection *mhd, void **slot,
-                          enum MHD_RequestTerminationCode code);
-/** Callback of libmicrohttpd that leaves percent-escapes alone. */
-size_t http_server_leave_escapes(void *context, struct MHD_Connection *mhd, char *text);
-/** Answer with a problem and close. @return MHD_NO, for the library */
-enum MHD_Result http_server_turn_away(struct http_exchange *exchange, unsigned status);
-/** Set the phase of a connection and the time from which it counts. */
-void http_server_enter(struct http_connection *connection, enum http_phase phase);
+/** Begin with a head. @param head copied */
+struct http_exchange *http_exchange_new(struct http_connection *connection, const char *head,
+                                        size_t len);
+void http_exchange_free(struct http_exchange *exchange);
+/** Take what belongs to the request's body. @return 0, or the status to refuse it with */
+unsigned http_exchange_take_body(struct http_exchange *exchange, const char *bytes, size_t len,
+                                 size_t *ret_used);
+bool http_exchange_is_whole(const struct http_exchange *exchange);
 
 /* ---- http_server_refuse.c -------------------------------------------------------------------- */
 
+/** "Not Found"; a word for every status. */
+const char *http_server_reason(unsigned status);
 /**
- * Write an answer past libmicrohttpd, to a connection that writes nothing and is closed next.
+ * Write a whole answer at once, to a connection that writes nothing and is closed next.
  * @param with_body not for HEAD
  */
 void http_server_refuse(struct http_server *server, int fd, unsigned status, bool with_body);
 /** What is wrong with the head of a request. @return the status, or 0 */
-unsigned http_server_check(struct http_exchange *exchange, const char *method, const char *version);
+unsigned http_server_check(struct http_exchange *exchange);
 
 /* ---- http_server_defer.c --------------------------------------------------------------------- */
 
@@ -263,17 +327,23 @@ void http_server_end_deferred(struct http_server *server);
 
 /* ---- http_server_query.c --------------------------------------------------------------------- */
 
-/** Split the URI into path and parameters. @return false when an escape is wrong or there are too
- *  many */
-bool http_server_read_uri(struct http_exchange *exchange);
+/** Split the URI into path and parameters. @return 0, or the status to refuse it with */
+unsigned http_server_read_uri(struct http_exchange *exchange);
 
 /* ---- http_server_answer.c -------------------------------------------------------------------- */
 
-/** Send the answer that a deferred request got. On the worker. @return what the library is to be
- *  told */
-enum MHD_Result http_server_send_deferred(struct http_exchange *exchange);
+/** Put the answer of an exchange into the connection's output. @return false: it cannot be sent */
+bool http_server_begin_answer(struct http_connection *connection);
+
+enum http_fill {
+    HTTP_FILL_MORE = 0, /**< there is something to be sent */
+    HTTP_FILL_SLEEP,    /**< the connection is woken when there is */
+    HTTP_FILL_END,      /**< that was all */
+    HTTP_FILL_BROKEN,   /**< the end of the connection is the end of the stream */
+};
+/** Get the next piece of the connection's stream. */
+enum http_fill http_server_fill(struct http_connection *connection);
+/** Close the source of the connection's stream, if it has one. On its worker. */
+void http_server_close_stream(struct http_connection *connection);
 /** Wake a stream for good: it ends whatever its source has. */
 void http_server_end_stream(struct http_stream *stream);
-void http_server_ref_stream(struct http_stream *stream);
-/** Number of bytes received over a TCP connection since its beginning; 0 for others. */
-uint64_t http_server_received(int fd);

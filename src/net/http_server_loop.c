@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The keeper: accepts, refuses what is too much, and watches the clock. libmicrohttpd has timeouts
- * of its own, but they begin again with each byte, so a client that trickles would stay for ever;
- * and it does not look at a connection that sleeps, so nobody would notice that its client has
- * gone.
+ * The keeper: accepts, refuses what is too much, and watches the clock. Deadlines count from the
+ * first byte of a request, so a client that trickles gains nothing.
  *
- * Progress of an answer is what was handed to the kernel less what the kernel still holds.
+ * Progress of an answer is what was given to the kernel less what the kernel still holds.
  */
 #include "base/auto.h"
 #include "base/clock.h"
@@ -33,38 +31,14 @@ enum keeper_event {
     EVENT_LISTENER = 0,
     EVENT_WAKE,
     EVENT_LINGERING,
-    EVENT_CONNECTION,
 };
 
-/** The id of a connection tells whether the descriptor is still its own. */
-static uint64_t event_data(enum keeper_event kind, uint64_t id, int number)
+static uint64_t event_data(enum keeper_event kind, int number)
 {
-    return (uint64_t)kind << 56 | (id & 0xffffff) << 32 | (uint32_t)number;
+    return (uint64_t)kind << 56 | (uint32_t)number;
 }
 
 /* ---- The table of connections; under the server's lock. -------------------------------------- */
-
-static void forget(struct http_connection *connection)
-{
-    struct http_server *server = connection->server;
-    LIST_REMOVE(connection, link);
-    server->by_fd[connection->fd] = NULL;
-    server->connection_count--;
-    connection->worker->connections--;
-    free(connection);
-}
-
-static void make_room(struct http_server *server, size_t count)
-{
-    if (count <= server->by_fd_size) {
-        return;
-    }
-    size_t size = count + 256;
-    server->by_fd = memory_resize(server->by_fd, size, sizeof(struct http_connection *));
-    memset(server->by_fd + server->by_fd_size, 0,
-           (size - server->by_fd_size) * sizeof(struct http_connection *));
-    server->by_fd_size = size;
-}
 
 static struct http_worker *least_busy(struct http_server *server)
 {
@@ -80,43 +54,35 @@ static struct http_worker *least_busy(struct http_server *server)
 static struct http_connection *remember(struct http_server *server, int fd,
                                         const struct sockaddr_storage *address)
 {
-    make_room(server, (size_t)fd + 1);
-    if (server->by_fd[fd] != NULL) {
-        forget(server->by_fd[fd]); /* the library could not begin with it */
-    }
     struct http_connection *connection = memory_new_zero(1, sizeof(*connection));
     connection->server = server;
     connection->worker = least_busy(server);
     connection->worker->connections++;
     connection->fd = fd;
-    connection->id = ++server->last_id;
     connection->since_ns = clock_monotonic(clock_system());
     http_server_describe_peer(address, &connection->peer);
-    server->by_fd[fd] = connection;
     server->connection_count++;
     LIST_INSERT_HEAD(&server->connections, connection, link);
     return connection;
 }
 
+static void forget(struct http_connection *connection)
+{
+    LIST_REMOVE(connection, link);
+    connection->server->connection_count--;
+    connection->worker->connections--;
+    buf_fini(&connection->input);
+    buf_fini(&connection->output);
+    free(connection);
+}
+
 void http_server_cut(struct http_connection *connection)
 {
     connection->is_cut = true;
-    if (connection->is_started) {
-        shutdown(connection->fd, SHUT_RDWR);
-    }
+    shutdown(connection->fd, SHUT_RDWR);
     if (connection->stream != NULL) {
         http_server_end_stream(connection->stream);
     }
-}
-
-void http_server_watch(struct http_connection *connection)
-{
-    struct epoll_event event = {
-        .events = EPOLLRDHUP | EPOLLET,
-        .data.u64 = event_data(EVENT_CONNECTION, connection->id, connection->fd),
-    };
-    /* A second stream of the same connection is watched already. */
-    epoll_ctl(connection->server->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event);
 }
 
 /* ---- Refused connections, whose clients may be sending still. -------------------------------- */
@@ -132,7 +98,7 @@ static void linger(struct http_server *server, int fd)
         }
         struct epoll_event event = {
             .events = EPOLLIN | EPOLLRDHUP,
-            .data.u64 = event_data(EVENT_LINGERING, 0, i),
+            .data.u64 = event_data(EVENT_LINGERING, i),
         };
         if (epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
             break;
@@ -165,27 +131,18 @@ static void drain(struct http_server *server, size_t index)
     pthread_mutex_unlock(&server->lock);
 }
 
-void http_server_notify(void *context, struct MHD_Connection *mhd, void **slot,
-                        enum MHD_ConnectionNotificationCode code)
+void http_server_close(struct http_connection *connection)
 {
-    struct http_server *server = context;
+    struct http_server *server = connection->server;
+    int fd = connection->fd;
     pthread_mutex_lock(&server->lock);
-    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info =
-            server->mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-        struct http_connection *connection = server->by_fd[info->connect_fd];
-        connection->is_started = true;
-        *slot = connection;
-        if (connection->is_cut) {
-            http_server_cut(connection);
-        }
+    bool must_linger = connection->must_linger;
+    epoll_ctl(connection->worker->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    forget(connection);
+    if (must_linger) {
+        linger(server, fd);
     } else {
-        struct http_connection *connection = *slot;
-        int fd = connection->must_linger ? fcntl(connection->fd, F_DUPFD_CLOEXEC, 0) : -1;
-        if (fd >= 0) {
-            linger(server, fd);
-        }
-        forget(connection);
+        close(fd);
     }
     pthread_mutex_unlock(&server->lock);
 }
@@ -202,28 +159,29 @@ static bool is_full(const struct http_server *server, const struct sockaddr_stor
     return server->connection_count >= most;
 }
 
-static void admit(struct http_server *server, int fd, const struct sockaddr_storage *address,
-                  socklen_t len)
+static void refuse_connection(struct http_server *server, int fd)
+{
+    server->refused++;
+    http_server_refuse(server, fd, 503, true);
+    linger(server, fd);
+}
+
+static void admit(struct http_server *server, int fd, const struct sockaddr_storage *address)
 {
     pthread_mutex_lock(&server->lock);
-    bool is_too_much = is_full(server, address);
-    if (is_too_much || atomic_load(&server->is_quiescing)) {
-        server->refused += is_too_much;
-        http_server_refuse(server, fd, MHD_HTTP_SERVICE_UNAVAILABLE, true);
-        linger(server, fd);
+    if (is_full(server, address) || atomic_load(&server->is_quiescing)) {
+        refuse_connection(server, fd);
         pthread_mutex_unlock(&server->lock);
         return;
     }
     struct http_connection *connection = remember(server, fd, address);
-    struct MHD_Daemon *daemon = connection->worker->daemon;
-    uint64_t id = connection->id;
-    pthread_mutex_unlock(&server->lock);
-    if (server->mhd.add_connection(daemon, fd, (const struct sockaddr *)address, len) == MHD_YES) {
-        return;
-    }
-    pthread_mutex_lock(&server->lock);
-    if (server->by_fd[fd] != NULL && server->by_fd[fd]->id == id) {
-        forget(server->by_fd[fd]);
+    struct epoll_event event = {
+        .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+        .data.ptr = connection,
+    };
+    if (epoll_ctl(connection->worker->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+        forget(connection);
+        close(fd);
     }
     pthread_mutex_unlock(&server->lock);
 }
@@ -233,7 +191,7 @@ static void listen_again(struct http_server *server, uint32_t events)
     for (size_t i = 0; i < server->listener_count; i++) {
         struct epoll_event event = {
             .events = events,
-            .data.u64 = event_data(EVENT_LISTENER, 0, (int)i),
+            .data.u64 = event_data(EVENT_LISTENER, (int)i),
         };
         epoll_ctl(server->epoll_fd, EPOLL_CTL_MOD, server->listeners[i].fd, &event);
     }
@@ -248,7 +206,7 @@ static bool accept_some(struct http_server *server, size_t index)
         socklen_t len = sizeof(address);
         int fd = accept4(listener, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            admit(server, fd, &address, len);
+            admit(server, fd, &address);
         } else if (errno == EINVAL) { /* it listens no more */
             epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, listener, NULL);
             return true;
@@ -268,46 +226,16 @@ static int64_t tick_ns(const struct http_server_options *options)
     return quarter < MIN_TICK_NS ? MIN_TICK_NS : quarter > MAX_TICK_NS ? MAX_TICK_NS : quarter;
 }
 
-/** A request did not come in time. Only where libmicrohttpd writes nothing. */
+/** Nothing, or no whole request, came in time: its worker writes nothing. */
 static void time_out(struct http_connection *connection, bool with_answer)
 {
     struct http_server *server = connection->server;
     if (with_answer) {
         server->cut_off++;
         connection->must_linger = true;
-        http_server_refuse(server, connection->fd, MHD_HTTP_REQUEST_TIMEOUT, true);
+        http_server_refuse(server, connection->fd, 408, true);
     }
     http_server_cut(connection);
-}
-
-static bool has_begun(const struct http_connection *connection)
-{
-    return connection->peer.text[0] == 'u' || http_server_received(connection->fd) > 0;
-}
-
-/** Whether the client has said that nothing more comes, and nothing is there. */
-static bool has_finished(const struct http_connection *connection)
-{
-    char byte = 0;
-    return recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-}
-
-static void look_at_kept(struct http_connection *connection, int64_t now)
-{
-    const struct http_server_options *options = &connection->server->options;
-    /* libmicrohttpd overlooks an end that came together with the request. */
-    if (now - connection->since_ns > tick_ns(options) && has_finished(connection)) {
-        http_server_cut(connection);
-        return;
-    }
-    if (connection->begun_ns == 0 && http_server_received(connection->fd) > connection->received) {
-        connection->begun_ns = now;
-    }
-    if (connection->begun_ns > 0 && now - connection->begun_ns > options->request_ns) {
-        time_out(connection, true);
-    } else if (now - connection->since_ns > options->idle_ns) {
-        time_out(connection, false);
-    }
 }
 
 static void look_at_answer(struct http_connection *connection, int64_t now)
@@ -326,30 +254,25 @@ static void look_at_answer(struct http_connection *connection, int64_t now)
     }
 }
 
-static void look_at_fresh(struct http_connection *connection, int64_t now)
-{
-    if (connection->begun_ns == 0 && has_begun(connection)) {
-        connection->begun_ns = now;
-    }
-    if (now - connection->since_ns > connection->server->options.request_ns) {
-        time_out(connection, connection->begun_ns > 0);
-    }
-}
-
 static void look_at(struct http_connection *connection, int64_t now)
 {
     const struct http_server_options *options = &connection->server->options;
+    int64_t waited_ns = now - connection->since_ns;
     switch (connection->phase) {
     case HTTP_PHASE_FRESH:
-        look_at_fresh(connection, now);
+        if (waited_ns > options->request_ns) {
+            time_out(connection, false);
+        }
         break;
     case HTTP_PHASE_REQUEST:
-        if (now - connection->since_ns > options->request_ns) {
+        if (waited_ns > options->request_ns) {
             time_out(connection, true);
         }
         break;
     case HTTP_PHASE_KEPT:
-        look_at_kept(connection, now);
+        if (waited_ns > options->idle_ns) {
+            time_out(connection, false);
+        }
         break;
     case HTTP_PHASE_ANSWERING:
         look_at_answer(connection, now);
@@ -367,7 +290,7 @@ static bool tick(struct http_server *server)
     struct http_connection *connection = NULL;
     LIST_FOREACH(connection, &server->connections, link)
     {
-        if (connection->is_started && !connection->is_cut) {
+        if (!connection->is_cut) {
             look_at(connection, now);
         }
     }
@@ -381,17 +304,6 @@ static bool tick(struct http_server *server)
     }
     pthread_mutex_unlock(&server->lock);
     return is_busy;
-}
-
-/** The client of a sleeping stream has gone. */
-static void hang_up(struct http_server *server, int fd, uint64_t id)
-{
-    pthread_mutex_lock(&server->lock);
-    struct http_connection *connection = (size_t)fd < server->by_fd_size ? server->by_fd[fd] : NULL;
-    if (connection != NULL && (connection->id & 0xffffff) == id && connection->stream != NULL) {
-        http_server_end_stream(connection->stream);
-    }
-    pthread_mutex_unlock(&server->lock);
 }
 
 /* ---- The thread. ----------------------------------------------------------------------------- */
@@ -410,9 +322,6 @@ static bool handle(struct http_server *server, const struct epoll_event *event)
         break;
     case EVENT_LINGERING:
         drain(server, (size_t)number);
-        break;
-    case EVENT_CONNECTION:
-        hang_up(server, number, data >> 32 & 0xffffff);
         break;
     }
     return true;
@@ -454,13 +363,13 @@ static int watch_all(struct http_server *server, struct rondo_error *err)
 {
     server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     server->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = event_data(EVENT_WAKE, 0, 0)};
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = event_data(EVENT_WAKE, 0)};
     if (server->epoll_fd < 0 || server->event_fd < 0 ||
         epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, server->event_fd, &event) < 0) {
         return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot serve HTTP");
     }
     for (size_t i = 0; i < server->listener_count; i++) {
-        event.data.u64 = event_data(EVENT_LISTENER, 0, (int)i);
+        event.data.u64 = event_data(EVENT_LISTENER, (int)i);
         if (epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, server->listeners[i].fd, &event) < 0) {
             return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot serve HTTP");
         }

@@ -51,38 +51,49 @@ static char *decode(const char *text, size_t len)
     return decoded;
 }
 
+/** @return false when an escape is wrong */
 static bool add_parameter(struct http_exchange *exchange, const char *text, size_t len)
 {
-    if (exchange->parameter_count == HTTP_SERVER_PARAMETERS) {
-        return false;
-    }
     const char *equals = memchr(text, '=', len);
     size_t name_len = equals == NULL ? len : (size_t)(equals - text);
     size_t value_at = equals == NULL ? len : name_len + 1;
     char *name = decode(text, name_len);
     char *value = decode(text + value_at, len - value_at);
-    exchange->parameters = memory_resize(exchange->parameters, exchange->parameter_count + 1,
-                                         sizeof(*exchange->parameters));
     exchange->parameters[exchange->parameter_count++] =
         (struct http_parameter){.name = name, .value = value};
     return name != NULL && value != NULL;
 }
 
-bool http_server_read_uri(struct http_exchange *exchange)
+/** Parameters of a query, empty ones not counted. */
+static size_t count_parameters(const char *query)
 {
-    const char *question = strchr(exchange->uri, '?');
-    size_t path_len = question == NULL ? strlen(exchange->uri) : (size_t)(question - exchange->uri);
+    size_t count = 0;
+    for (const char *c = query; *c != '\0'; c++) {
+        count += *c != '&' && (c == query || c[-1] == '&');
+    }
+    return count;
+}
+
+unsigned http_server_read_uri(struct http_exchange *exchange)
+{
+    size_t path_len = strcspn(exchange->uri, "?");
+    const char *rest = exchange->uri + path_len;
+    rest += *rest == '?';
     exchange->path = memory_dup_bytes(exchange->uri, path_len);
-    const char *rest = question == NULL ? "" : question + 1;
+    size_t count = count_parameters(rest);
+    if (count > HTTP_SERVER_PARAMETERS) {
+        return 400;
+    }
+    exchange->parameters = memory_new_zero(count, sizeof(*exchange->parameters));
     while (*rest != '\0') {
         size_t len = strcspn(rest, "&");
         if (len > 0 && !add_parameter(exchange, rest, len)) {
-            return false;
+            return 400;
         }
         rest += len;
         rest += *rest == '&';
     }
-    return true;
+    return 0;
 }
 
 const char *http_exchange_query(const struct http_exchange *exchange, const char *name)

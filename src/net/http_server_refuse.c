@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is refused before the handler sees it. libmicrohttpd checks the grammar; here stands what it
- * lets pass although two readers of the same bytes could understand it differently, and what is
- * too large.
+ * What is refused before the handler sees it: what is no request, what two readers of the same
+ * bytes could understand differently, and what is too large.
  */
 #include "net/http_server_internal.h"
 
@@ -53,19 +52,18 @@ static bool is_target(const char *uri)
     return true;
 }
 
-static unsigned check_line(const struct http_exchange *exchange, const char *method,
-                           const char *version)
+static unsigned check_line(const struct http_exchange *exchange)
 {
-    if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0) {
-        return MHD_HTTP_HTTP_VERSION_NOT_SUPPORTED;
+    if (strcmp(exchange->version, "HTTP/1.1") != 0 && strcmp(exchange->version, "HTTP/1.0") != 0) {
+        return 505;
     }
     if (strlen(exchange->uri) > HTTP_SERVER_URI_BYTES) {
-        return MHD_HTTP_URI_TOO_LONG;
+        return 414;
     }
-    if (strlen(method) > HTTP_SERVER_METHOD_BYTES) {
-        return MHD_HTTP_NOT_IMPLEMENTED;
+    if (strlen(exchange->method) > HTTP_SERVER_METHOD_BYTES) {
+        return 501;
     }
-    return is_token(method) && is_target(exchange->uri) ? 0 : MHD_HTTP_BAD_REQUEST;
+    return is_token(exchange->method) && is_target(exchange->uri) ? 0 : 400;
 }
 
 static unsigned check_headers(const struct http_exchange *exchange)
@@ -73,69 +71,136 @@ static unsigned check_headers(const struct http_exchange *exchange)
     for (size_t i = 0; i < exchange->header_count; i++) {
         const struct http_header *header = &exchange->headers[i];
         if (!is_token(header->name) || has_control(header->value)) {
-            return MHD_HTTP_BAD_REQUEST;
-        }
-    }
-    return exchange->has_bad_header ? MHD_HTTP_BAD_REQUEST : 0;
-}
-
-static bool is_number(const char *text)
-{
-    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
-}
-
-/** Where the body ends must be said once, and in one way. */
-static unsigned check_framing(const struct http_exchange *exchange, const char *version)
-{
-    size_t hosts = http_exchange_header_count(exchange, "Host");
-    if (hosts > 1 || (hosts == 0 && strcmp(version, "HTTP/1.1") == 0)) {
-        return MHD_HTTP_BAD_REQUEST;
-    }
-    size_t lengths = http_exchange_header_count(exchange, "Content-Length");
-    size_t codings = http_exchange_header_count(exchange, "Transfer-Encoding");
-    if (lengths + codings > 1) {
-        return MHD_HTTP_BAD_REQUEST;
-    }
-    const char *coding = http_exchange_header(exchange, "Transfer-Encoding");
-    if (coding != NULL && strcasecmp(coding, "chunked") != 0) {
-        return MHD_HTTP_NOT_IMPLEMENTED;
-    }
-    const char *length = http_exchange_header(exchange, "Content-Length");
-    return length == NULL || is_number(length) ? 0 : MHD_HTTP_BAD_REQUEST;
-}
-
-static unsigned check_size(const struct http_exchange *exchange)
-{
-    const char *text = http_exchange_header(exchange, "Content-Length");
-    size_t bytes = 0;
-    for (const char *c = text == NULL ? "" : text; *c != '\0'; c++) {
-        bytes = bytes * 10 + (size_t)(*c - '0');
-        if (bytes > exchange->server->options.max_body_bytes) {
-            return MHD_HTTP_CONTENT_TOO_LARGE;
+            return 400;
         }
     }
     return 0;
 }
 
-unsigned http_server_check(struct http_exchange *exchange, const char *method, const char *version)
+/** @return 0, 400, or 413 when it is more than a body may have */
+static unsigned read_length(struct http_exchange *exchange, const char *text)
+{
+    bool is_number = *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+    for (const char *c = text; is_number && *c != '\0'; c++) {
+        exchange->body_left = exchange->body_left * 10 + (uint64_t)(*c - '0');
+        if (exchange->body_left > exchange->server->options.max_body_bytes) {
+            return 413;
+        }
+    }
+    return is_number ? 0 : 400;
+}
+
+/** Where the body ends must be said once, and in one way. */
+static unsigned check_framing(struct http_exchange *exchange)
+{
+    size_t hosts = http_exchange_header_count(exchange, "Host");
+    if (hosts > 1 || (hosts == 0 && !exchange->is_http_1_0)) {
+        return 400;
+    }
+    size_t lengths = http_exchange_header_count(exchange, "Content-Length");
+    size_t codings = http_exchange_header_count(exchange, "Transfer-Encoding");
+    if (lengths + codings > 1) {
+        return 400;
+    }
+    const char *coding = http_exchange_header(exchange, "Transfer-Encoding");
+    if (coding != NULL && strcasecmp(coding, "chunked") != 0) {
+        return 501;
+    }
+    if (coding != NULL && exchange->is_http_1_0) {
+        return 400; /* that version knows no chunks */
+    }
+    exchange->is_chunked = coding != NULL;
+    const char *length = http_exchange_header(exchange, "Content-Length");
+    return length == NULL ? 0 : read_length(exchange, length);
+}
+
+/** Whether a list of words in a header has one of them. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t word_len = strlen(word);
+    while (*list != '\0') {
+        list += strspn(list, ", \t");
+        size_t len = strcspn(list, ", \t");
+        if (len == word_len && strncasecmp(list, word, len) == 0) {
+            return true;
+        }
+        list += len;
+    }
+    return false;
+}
+
+/** Clients of HTTP/1.0 get their connections closed. */
+static bool wants_close(const struct http_exchange *exchange)
+{
+    bool is_said = false;
+    for (size_t i = 0; i < exchange->header_count; i++) {
+        const struct http_header *header = &exchange->headers[i];
+        is_said |= strcasecmp(header->name, "Connection") == 0 && has_word(header->value, "close");
+    }
+    return is_said || exchange->is_http_1_0;
+}
+
+unsigned http_server_check(struct http_exchange *exchange)
 {
     if (atomic_load(&exchange->server->is_quiescing)) {
-        return MHD_HTTP_SERVICE_UNAVAILABLE;
+        return 503;
     }
-    unsigned status = check_line(exchange, method, version);
+    unsigned status = http_head_split(exchange);
+    if (exchange->version != NULL) {
+        unsigned of_line = check_line(exchange);
+        status = of_line == 0 ? status : of_line;
+    }
+    if (status == 0 && exchange->head_len > HTTP_SERVER_HEADER_BYTES) {
+        status = 431;
+    }
+    status = status == 0 ? check_headers(exchange) : status;
     if (status != 0) {
         return status;
     }
-    const union MHD_ConnectionInfo *info = exchange->server->mhd.get_connection_info(
-        exchange->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    if (exchange->header_count > HTTP_SERVER_HEADERS ||
-        (info != NULL && info->header_size > HTTP_SERVER_HEADER_BYTES)) {
-        return MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+    exchange->is_http_1_0 = strcmp(exchange->version, "HTTP/1.0") == 0;
+    exchange->wants_close = wants_close(exchange);
+    status = check_framing(exchange);
+    return status == 0 ? http_server_read_uri(exchange) : status;
+}
+
+const char *http_server_reason(unsigned status)
+{
+    static const struct {
+        unsigned status;
+        const char *reason;
+    } rows[] = {
+        {200, "OK"},
+        {201, "Created"},
+        {202, "Accepted"},
+        {203, "Non-Authoritative Information"},
+        {204, "No Content"},
+        {304, "Not Modified"},
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {408, "Request Timeout"},
+        {409, "Conflict"},
+        {410, "Gone"},
+        {413, "Content Too Large"},
+        {414, "URI Too Long"},
+        {415, "Unsupported Media Type"},
+        {421, "Misdirected Request"},
+        {422, "Unprocessable Content"},
+        {429, "Too Many Requests"},
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {503, "Service Unavailable"},
+        {505, "HTTP Version Not Supported"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].status == status) {
+            return rows[i].reason;
+        }
     }
-    status = check_headers(exchange);
-    status = status == 0 ? check_framing(exchange, version) : status;
-    status = status == 0 ? check_size(exchange) : status;
-    return status == 0 && !http_server_read_uri(exchange) ? MHD_HTTP_BAD_REQUEST : status;
+    return "Other";
 }
 
 void http_server_refuse(struct http_server *server, int fd, unsigned status, bool with_body)
@@ -151,8 +216,8 @@ void http_server_refuse(struct http_server *server, int fd, unsigned status, boo
                "Content-Length: %zu\r\n"
                "Cache-Control: no-store\r\n"
                "%s",
-               status, server->mhd.get_reason_phrase_for(status), body.len,
-               status == MHD_HTTP_SERVICE_UNAVAILABLE ? "Retry-After: 1\r\n" : "");
+               status, http_server_reason(status), body.len,
+               status == 503 ? "Retry-After: 1\r\n" : "");
     const char *const(*always)[2] = server->options.headers;
     for (; always != NULL && (*always)[0] != NULL; always++) {
         buf_printf(&text, "%s: %s\r\n", (*always)[0], (*always)[1]);

@@ -149,7 +149,7 @@ Feature: The command line as a newcomer meets it
   Scenario: doctor says what this machine offers
     When I run `rondo doctor`
     Then stdout mentions "namespace"
-    And stdout mentions "libmicrohttpd"
+    And stdout mentions "libcurl"
     And stdout mentions "dashboard"
     And stdout mentions "store"
     When I run `rondo doctor --json`

@@ -356,7 +356,7 @@ Feature: A server keeps those out whom it does not serve
     And a run of the agent "mine"
     Then every answer of every operation has the headers of safety
     And so have the answers with 400, 401, 404, 405, 408, 413, 415, 421, 422, 431 and 501
-    And what the library answers by itself is a fixed text without anything of the request
+    And refusals of heads that cannot be read contain nothing of the request
 
   # ---- Rates, and who did what ----
 

@@ -162,9 +162,8 @@ Then(
   },
 );
 
-// libmicrohttpd refuses some heads before anybody here sees them, with a page of its own.
 Then(
-  "what the library answers by itself is a fixed text without anything of the request",
+  "refusals of heads that cannot be read contain nothing of the request",
   async function () {
     const marks = ["<script>alert(1)</script>", "mark-4711"];
     const cases = marks.flatMap((mark) => [
@@ -181,11 +180,10 @@ Then(
     for (const bytes of cases) {
       const { text } = await exchange(portOf(this), bytes);
       for (const mark of marks) assert.ok(!text.includes(mark), text);
-      for (const { status, body, headers } of answersOf(text)) {
+      for (const { status, headers } of answersOf(text)) {
         assert.ok(status >= 400, text);
-        if (headers["content-type"] !== "application/problem+json") {
-          assert.ok(body.length < 1000 && !/script|on\w+=|href|src/i.test(body), text);
-        }
+        assert.equal(headers["content-type"], "application/problem+json", text);
+        isSafe(headers, text);
       }
     }
   },

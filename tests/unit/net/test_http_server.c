@@ -27,7 +27,7 @@ static void test_a_chunked_body_arrives_whole(void **state)
     auto_buf struct buf bytes = {0};
     http_raw_ask(world.address,
                  "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n"
-                 "Connection: close\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n",
+                 "Connection: close\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
                  &bytes);
     assert_non_null(strstr(bytes.data, "POST / abcde"));
     end(&world);
