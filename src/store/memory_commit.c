@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static void insert_checkpoint(struct memory_run *run, const struct store_checkpoint *checkpoint)
+static struct memory_checkpoint *dup_checkpoint(const struct store_checkpoint *checkpoint)
 {
     struct memory_checkpoint *copy = memory_new_zero(1, sizeof(*copy));
     copy->content = *checkpoint;
@@ -21,8 +21,21 @@ static void insert_checkpoint(struct memory_run *run, const struct store_checkpo
     copy->content.fold = memory_dup_string(checkpoint->fold);
     copy->content.custom_data = memory_dup_string(checkpoint->custom_data);
     copy->content.conditions = memory_dup_string(checkpoint->conditions);
+    return copy;
+}
+
+static void replace_interim(struct memory_run *run, const struct store_checkpoint *interim)
+{
+    memory_rows_free_checkpoint(run->interim);
+    run->interim = interim == NULL ? NULL : dup_checkpoint(interim);
+}
+
+static void insert_checkpoint(struct memory_run *run, const struct store_checkpoint *checkpoint)
+{
+    struct memory_checkpoint *copy = dup_checkpoint(checkpoint);
     DL_PREPEND(run->checkpoints, copy);
     run->last_checkpoint = checkpoint->number;
+    replace_interim(run, NULL);
 }
 
 static void prune_checkpoints(struct memory_run *run, uint64_t keep)
@@ -63,6 +76,9 @@ static void apply_batch(struct memory_store *store, struct memory_run *run,
     struct rules_row row = rules_row_of(run);
     if (rules_stores_checkpoint(&row, batch)) {
         insert_checkpoint(run, batch->checkpoint);
+    }
+    if (batch->interim != NULL) {
+        replace_interim(run, batch->interim);
     }
     if (batch->keep_checkpoints > 0) {
         prune_checkpoints(run, batch->keep_checkpoints);

@@ -97,8 +97,12 @@ int memory_get_checkpoint(struct store *base, const char *run_id, uint64_t numbe
 {
     struct memory_store *store = memory_rows_lock(base);
     const struct memory_run *run = memory_rows_find(store, run_id);
-    const struct memory_checkpoint *checkpoint = run != NULL ? run->checkpoints : NULL;
-    while (checkpoint != NULL && number != 0 && checkpoint->content.number != number) {
+    bool is_interim = number == STORE_INTERIM;
+    const struct memory_checkpoint *checkpoint = run == NULL  ? NULL
+                                                 : is_interim ? run->interim
+                                                              : run->checkpoints;
+    while (checkpoint != NULL && !is_interim && number != 0 &&
+           checkpoint->content.number != number) {
         checkpoint = checkpoint->next;
     }
     if (checkpoint != NULL) {

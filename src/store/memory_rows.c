@@ -55,6 +55,9 @@ void memory_rows_set_owner(struct memory_store *store, struct memory_run *run, c
 
 void memory_rows_free_checkpoint(struct memory_checkpoint *checkpoint)
 {
+    if (checkpoint == NULL) {
+        return;
+    }
     free((void *)checkpoint->content.state);
     free((void *)checkpoint->content.fold);
     free((void *)checkpoint->content.custom_data);
@@ -76,6 +79,7 @@ void memory_rows_delete(struct memory_store *store, struct memory_run *run)
     {
         memory_rows_free_checkpoint(checkpoint);
     }
+    memory_rows_free_checkpoint(run->interim);
     struct memory_letter *letter, *next_letter;
     DL_FOREACH_SAFE(run->letters, letter, next_letter)
     {

@@ -89,6 +89,7 @@ struct memory_run {
     uint64_t last_checkpoint;
     struct event_array events;             /**< owns them; item i has seq i + 1 */
     struct memory_checkpoint *checkpoints; /**< newest first */
+    struct memory_checkpoint *interim;     /**< or NULL */
     struct memory_letter *letters;         /**< oldest first */
     struct memory_run *prev, *next;        /**< all runs, newest first */
     struct memory_run *owned_prev, *owned_next;
@@ -132,7 +133,7 @@ void memory_rows_insert_events(struct memory_store *store, struct memory_run *ru
 /** Delete a run with all that belongs to it, but for its events' places in the order of all. */
 void memory_rows_delete(struct memory_store *store, struct memory_run *run);
 
-/** Release one that is in no list any more. */
+/** Release one that is in no list any more. NULL is allowed. */
 void memory_rows_free_checkpoint(struct memory_checkpoint *checkpoint);
 /** Release one that is in no list any more. */
 void memory_rows_free_letter(struct memory_letter *letter);

@@ -245,17 +245,30 @@ int64_t rules_run_number(const struct store_run *run, enum store_run_order order
     return 0;
 }
 
-static int check_checkpoint(const struct store_checkpoint *checkpoint, struct rondo_error *err)
+static int check_content(const struct store_checkpoint *checkpoint, struct rondo_error *err)
 {
-    if (checkpoint->number == 0 || checkpoint->number > INT64_MAX) {
-        return error_set(err, RONDO_ERR_INVALID, "checkpoints are numbered from 1");
-    }
     int rc = check_size("an agent state", checkpoint->state_len, LIMIT_STATE_BYTES, err);
     if (rc == 0 && checkpoint->custom_data != NULL) {
         rc = check_size("custom data", strlen(checkpoint->custom_data), LIMIT_CUSTOM_DATA_BYTES,
                         err);
     }
     return rc;
+}
+
+static int check_checkpoint(const struct store_checkpoint *checkpoint, struct rondo_error *err)
+{
+    if (checkpoint->number == 0 || checkpoint->number > INT64_MAX) {
+        return error_set(err, RONDO_ERR_INVALID, "checkpoints are numbered from 1");
+    }
+    return check_content(checkpoint, err);
+}
+
+static int check_interim(const struct store_checkpoint *interim, struct rondo_error *err)
+{
+    if (interim->number != 0) {
+        return error_set(err, RONDO_ERR_INVALID, "an interim checkpoint has no number");
+    }
+    return check_content(interim, err);
 }
 
 int rules_check_batch(const struct store_batch *batch, struct rondo_error *err)
@@ -273,6 +286,9 @@ int rules_check_batch(const struct store_batch *batch, struct rondo_error *err)
     }
     if (rc == 0 && batch->checkpoint != NULL) {
         rc = check_checkpoint(batch->checkpoint, err);
+    }
+    if (rc == 0 && batch->interim != NULL) {
+        rc = check_interim(batch->interim, err);
     }
     return rc;
 }

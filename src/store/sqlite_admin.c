@@ -135,6 +135,9 @@ static int delete_run(struct sqlite_store *store, int64_t key, struct store_gc_r
         rc = delete_rows(store, SQL_GC_CHECKPOINTS, key, &checkpoints, err);
     }
     if (rc == 0) {
+        rc = delete_rows(store, SQL_INTERIM_DELETE, key, &ignored, err);
+    }
+    if (rc == 0) {
         rc = delete_rows(store, SQL_GC_LETTERS, key, &ignored, err);
     }
     if (rc == 0) {

@@ -103,6 +103,23 @@ int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, 
     return rc;
 }
 
+/** Bind the columns from `seq` to `state`, which checkpoints and interims have in common. */
+static void bind_content(sqlite3_stmt *statement, int first,
+                         const struct store_checkpoint *checkpoint)
+{
+    sqlite_bind_unsigned(statement, first, checkpoint->seq);
+    sqlite_bind_unsigned(statement, first + 1, checkpoint->iteration);
+    sqlite_bind_number(statement, first + 2, checkpoint->time_ns);
+    sqlite_bind_number(statement, first + 3, checkpoint->format);
+    sqlite_bind_unsigned(statement, first + 4, checkpoint->state_size);
+    sqlite_bind_number(statement, first + 5, checkpoint->is_packed);
+    sqlite_bind_bytes(statement, first + 6, checkpoint->sha256, sizeof(checkpoint->sha256));
+    sqlite_bind_string(statement, first + 7, checkpoint->conditions);
+    sqlite_bind_string(statement, first + 8, checkpoint->custom_data);
+    sqlite_bind_string(statement, first + 9, checkpoint->fold);
+    sqlite_bind_bytes(statement, first + 10, checkpoint->state, checkpoint->state_len);
+}
+
 static int insert_checkpoint(struct sqlite_connection *writer, const struct commit_state *state,
                              const struct store_checkpoint *checkpoint, struct rondo_error *err)
 {
@@ -114,19 +131,24 @@ static int insert_checkpoint(struct sqlite_connection *writer, const struct comm
     sqlite_bind_number(statement, 1, state->key);
     sqlite_bind_unsigned(statement, 2, checkpoint->number);
     sqlite_bind_number(statement, 3, state->last_checkpoint_key);
-    sqlite_bind_unsigned(statement, 4, checkpoint->seq);
-    sqlite_bind_unsigned(statement, 5, checkpoint->iteration);
-    sqlite_bind_number(statement, 6, checkpoint->time_ns);
-    sqlite_bind_number(statement, 7, checkpoint->format);
-    sqlite_bind_unsigned(statement, 8, checkpoint->state_size);
-    sqlite_bind_number(statement, 9, checkpoint->is_packed);
-    sqlite_bind_bytes(statement, 10, checkpoint->sha256, sizeof(checkpoint->sha256));
-    sqlite_bind_string(statement, 11, checkpoint->conditions);
-    sqlite_bind_string(statement, 12, checkpoint->custom_data);
-    sqlite_bind_string(statement, 13, checkpoint->fold);
-    sqlite_bind_bytes(statement, 14, checkpoint->state, checkpoint->state_len);
+    bind_content(statement, 4, checkpoint);
     rc = sqlite_run(writer, statement, "store a checkpoint", err);
     /* The caller's memory must not stay bound behind its back. */
+    sqlite3_clear_bindings(statement);
+    return rc;
+}
+
+static int replace_interim(struct sqlite_connection *writer, int64_t run_key,
+                           const struct store_checkpoint *interim, struct rondo_error *err)
+{
+    sqlite3_stmt *statement;
+    int rc = sqlite_statement(writer, SQL_INTERIM_PUT, &statement, err);
+    if (rc < 0) {
+        return rc;
+    }
+    sqlite_bind_number(statement, 1, run_key);
+    bind_content(statement, 2, interim);
+    rc = sqlite_run(writer, statement, "store an interim checkpoint", err);
     sqlite3_clear_bindings(statement);
     return rc;
 }
@@ -157,6 +179,13 @@ static int store_checkpoint(struct sqlite_connection *writer, const struct commi
         rc = insert_checkpoint(writer, state, batch->checkpoint, err);
         after->row.last_checkpoint = batch->checkpoint->number;
         after->last_checkpoint_key = sqlite3_last_insert_rowid(writer->db);
+        if (rc == 0) {
+            rc = run_for_key(writer, SQL_INTERIM_DELETE, state->key, 0,
+                             "delete an interim checkpoint", err);
+        }
+    }
+    if (rc == 0 && batch->interim != NULL) {
+        rc = replace_interim(writer, state->key, batch->interim, err);
     }
     uint64_t newest = after->row.last_checkpoint;
     if (rc == 0 && batch->keep_checkpoints > 0 && newest > batch->keep_checkpoints) {

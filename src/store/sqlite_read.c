@@ -206,13 +206,15 @@ int sqlite_get_checkpoint(struct store *base, const char *run_id, uint64_t numbe
     struct sqlite_store *store = (struct sqlite_store *)base;
     sqlite3_stmt *statement;
     struct sqlite_connection *connection = NULL;
-    enum sqlite_sql which = number == 0 ? SQL_CHECKPOINT_NEWEST : SQL_CHECKPOINT_GET;
+    enum sqlite_sql which = number == 0               ? SQL_CHECKPOINT_NEWEST
+                            : number == STORE_INTERIM ? SQL_INTERIM_GET
+                                                      : SQL_CHECKPOINT_GET;
     int rc = sqlite_read_begin(store, which, &connection, &statement, err);
     if (rc < 0) {
         return rc;
     }
     sqlite_bind_string(statement, 1, run_id);
-    if (number != 0) {
+    if (which == SQL_CHECKPOINT_GET) {
         sqlite_bind_unsigned(statement, 2, number);
     }
     rc = sqlite_step_row(connection, statement, "read a checkpoint", err);

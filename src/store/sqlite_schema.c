@@ -118,6 +118,23 @@ static const char *const migrations[] = {
     "  data TEXT NOT NULL,"
     "  PRIMARY KEY (collection, key)"
     ") STRICT, WITHOUT ROWID;",
+
+    /* 3 -> 4. What a checkpoint would hold, for iterations that are finished and have none yet. A
+     * row is replaced often, so it is not one of the numbered list. */
+    "CREATE TABLE interims ("
+    "  run INTEGER PRIMARY KEY,"
+    "  seq INTEGER NOT NULL,"
+    "  iteration INTEGER NOT NULL,"
+    "  time_ns INTEGER NOT NULL,"
+    "  format INTEGER NOT NULL,"
+    "  state_size INTEGER NOT NULL,"
+    "  is_packed INTEGER NOT NULL,"
+    "  sha256 BLOB NOT NULL,"
+    "  conditions TEXT,"
+    "  custom_data TEXT,"
+    "  fold TEXT,"
+    "  state BLOB"
+    ") STRICT;",
 };
 
 uint32_t sqlite_schema_newest(void)

@@ -172,6 +172,16 @@ const char *const sqlite_statements[SQL_COUNT] = {
         "SELECT " CHECKPOINT_COLUMNS ", c.fold, c.state FROM runs r CROSS JOIN checkpoints c"
         " WHERE r.id = ?1 AND c.key = r.last_checkpoint_key AND c.run = r.key",
 
+    [SQL_INTERIM_PUT] =
+        "INSERT OR REPLACE INTO interims (run, seq, iteration, time_ns, format, state_size,"
+        " is_packed, sha256, conditions, custom_data, fold, state)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    [SQL_INTERIM_DELETE] = "DELETE FROM interims WHERE run = ?1",
+    [SQL_INTERIM_GET] =
+        "SELECT 0, c.seq, c.iteration, c.time_ns, c.format, c.state_size, c.is_packed, c.sha256,"
+        " c.conditions, c.custom_data, c.fold, c.state FROM runs r CROSS JOIN interims c"
+        " WHERE r.id = ?1 AND c.run = r.key",
+
     [SQL_LETTER_INSERT] = "INSERT INTO letters (run, time_ns, kind, data)"
                           " SELECT key, ?2, ?3, ?4 FROM runs WHERE id = ?1",
     [SQL_LETTER_DELETE] = "DELETE FROM letters WHERE run = ?1 AND id <= ?2",

@@ -43,6 +43,10 @@ enum sqlite_sql {
     SQL_CHECKPOINT_GET,    /**< ?1 id, ?2 number */
     SQL_CHECKPOINT_NEWEST, /**< ?1 id */
 
+    SQL_INTERIM_PUT,    /**< ?1 run, ?2 seq, ... ?12 state */
+    SQL_INTERIM_DELETE, /**< ?1 run */
+    SQL_INTERIM_GET,    /**< ?1 id */
+
     SQL_LETTER_INSERT,     /**< ?1 id of the run, ?2 time, ?3 kind, ?4 data */
     SQL_LETTER_DELETE,     /**< ?1 run, ?2 highest id */
     SQL_LETTER_READ_RUN,   /**< ?1 id of the run */

@@ -95,6 +95,9 @@ struct store_checkpoint {
     unsigned char sha256[32];
 };
 
+/** Number under which get_checkpoint gives a run's interim. */
+#define STORE_INTERIM UINT64_MAX
+
 /** A change of one run, applied in one transaction. */
 struct store_batch {
     const char *run_id;
@@ -103,6 +106,9 @@ struct store_batch {
     const struct store_event *events; /**< run_id, position and seq in them are ignored */
     size_t event_count;
     const struct store_checkpoint *checkpoint; /**< or NULL */
+    const struct store_checkpoint *interim;    /**< or NULL; its number is 0. What a checkpoint
+                                                    would hold, kept outside of their list until the
+                                                    next checkpoint or interim replaces it */
     struct store_summary summary;
     int64_t lease_ns;          /**< the lease is renewed by this much; 0 gives the run up */
     uint64_t mail_taken;       /**< letters with an id up to this one are deleted */
@@ -363,7 +369,7 @@ struct store_ops {
 
     /**
      * Read one checkpoint whole.
-     * @param number its number, or 0 for the newest
+     * @param number its number, 0 for the newest, or STORE_INTERIM
      * RONDO_ERR_NOT_FOUND when there is none (or the run does not exist).
      */
     int (*get_checkpoint)(struct store *store, const char *run_id, uint64_t number,

@@ -131,6 +131,7 @@ static uint64_t hash_run(const char *run_id)
 static size_t size_of_batch(const struct store_batch *batch)
 {
     size_t size = batch->checkpoint != NULL ? batch->checkpoint->state_len : 0;
+    size += batch->interim != NULL ? batch->interim->state_len : 0;
     for (size_t i = 0; i < batch->event_count; i++) {
         size += batch->events[i].data_len;
     }

@@ -196,6 +196,84 @@ static void a_checkpoint_that_is_handed_in_again_is_stored_once(void **state)
     assert_int_equal(descent.count, 1);
 }
 
+/** Commit an interim with a batch that has no events. @return the store's code */
+static int try_interim(struct store *store, const struct store_checkpoint *interim)
+{
+    struct store_batch batch = test_batch(RUN_A, 1, 0, NULL, 0);
+    batch.interim = interim;
+    const struct store_batch *batches[] = {&batch};
+    struct store_commit_result result;
+    int rc = store->ops->commit(store, batches, 1, &result, NULL);
+    return rc < 0 ? rc : (int)result.outcome;
+}
+
+static bool take_head(const struct store_checkpoint *checkpoint, void *context)
+{
+    struct store_checkpoint *head = context;
+    assert_int_equal(checkpoint->state_len, sizeof(state_bytes));
+    assert_memory_equal(checkpoint->state, state_bytes, sizeof(state_bytes));
+    assert_string_equal(checkpoint->fold, "{\"fold\":1}");
+    *head = *checkpoint;
+    return true;
+}
+
+static int get_interim(struct store *store, struct store_checkpoint *ret_head)
+{
+    return store->ops->get_checkpoint(store, RUN_A, STORE_INTERIM, take_head, ret_head, NULL);
+}
+
+static struct store_checkpoint make_interim(uint64_t seq)
+{
+    struct store_checkpoint interim = make_checkpoint(1);
+    interim.number = 0;
+    interim.seq = seq;
+    return interim;
+}
+
+static void an_interim_is_replaced_and_is_not_listed(void **state)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    struct store_checkpoint head = {0};
+    test_create(store, RUN_A, "agent", false);
+    assert_int_equal(get_interim(store, &head), RONDO_ERR_NOT_FOUND);
+    for (uint64_t seq = 5; seq <= 6; seq++) {
+        struct store_checkpoint interim = make_interim(seq);
+        assert_int_equal(try_interim(store, &interim), STORE_COMMITTED);
+        assert_int_equal(get_interim(store, &head), 0);
+        assert_int_equal(head.number, 0);
+        assert_int_equal(head.seq, seq);
+        assert_int_equal(head.iteration, interim.iteration);
+        assert_memory_equal(head.sha256, interim.sha256, sizeof(head.sha256));
+    }
+    struct descent descent = {.next = 0};
+    assert_int_equal(store->ops->list_checkpoints(store, RUN_A, check_descent, &descent, NULL), 0);
+    assert_int_equal(descent.count, 0);
+    uint64_t unused = 0;
+    assert_int_equal(store->ops->get_checkpoint(store, RUN_A, 0, check_whole, &unused, NULL),
+                     RONDO_ERR_NOT_FOUND);
+}
+
+static void a_checkpoint_replaces_the_interim_before_it(void **state)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    struct store_checkpoint head = {0};
+    test_create(store, RUN_A, "agent", false);
+    struct store_checkpoint interim = make_interim(5);
+    assert_int_equal(try_interim(store, &interim), STORE_COMMITTED);
+    add_checkpoints(store, 1, 1, 0);
+    assert_int_equal(get_interim(store, &head), RONDO_ERR_NOT_FOUND);
+    assert_int_equal(try_interim(store, &interim), STORE_COMMITTED);
+    assert_int_equal(get_interim(store, &head), 0);
+}
+
+static void an_interim_with_a_number_is_refused(void **state)
+{
+    struct store *store = ((struct contract *)*state)->store;
+    test_create(store, RUN_A, "agent", false);
+    struct store_checkpoint interim = make_checkpoint(1);
+    assert_int_equal(try_interim(store, &interim), RONDO_ERR_INVALID);
+}
+
 static void a_refused_checkpoint_takes_its_events_with_it(void **state)
 {
     struct store *store = ((struct contract *)*state)->store;
@@ -257,6 +335,9 @@ int contract_checkpoints(void)
         CONTRACT_TEST(only_the_newest_checkpoints_survive_pruning),
         CONTRACT_TEST(a_gap_in_the_numbers_of_checkpoints_is_refused),
         CONTRACT_TEST(a_checkpoint_that_is_handed_in_again_is_stored_once),
+        CONTRACT_TEST(an_interim_is_replaced_and_is_not_listed),
+        CONTRACT_TEST(a_checkpoint_replaces_the_interim_before_it),
+        CONTRACT_TEST(an_interim_with_a_number_is_refused),
         CONTRACT_TEST(a_refused_checkpoint_takes_its_events_with_it),
         CONTRACT_TEST(a_state_may_be_as_large_as_the_limit_and_no_larger),
         CONTRACT_TEST(custom_data_may_be_as_large_as_the_limit_and_no_larger),

@@ -71,6 +71,11 @@ static int make_version_2(void **state)
     return make_version(state, "schema_2.sql");
 }
 
+static int make_version_3(void **state)
+{
+    return make_version(state, "schema_3.sql");
+}
+
 static int remove_old_store(void **state)
 {
     struct old_store *old = *state;
@@ -159,6 +164,34 @@ static void migrating_version_2_keeps_every_row(void **state)
     static const char *const tables[] = {"runs",    "events",       "marks",         "checkpoints",
                                          "letters", "policy_texts", "policy_changes"};
     assert_kept(*state, 2, tables, sizeof(tables) / sizeof(tables[0]));
+}
+
+static void migrating_version_3_keeps_every_row(void **state)
+{
+    static const char *const tables[] = {"runs",    "events",       "marks",          "checkpoints",
+                                         "letters", "policy_texts", "policy_changes", "documents"};
+    assert_kept(*state, 3, tables, sizeof(tables) / sizeof(tables[0]));
+}
+
+static bool take_seq(const struct store_checkpoint *checkpoint, void *context)
+{
+    *(uint64_t *)context = checkpoint->seq;
+    return true;
+}
+
+static void a_store_of_version_3_takes_an_interim(void **state)
+{
+    const struct old_store *old = *state;
+    struct store *store = open_store(old->path, NULL);
+    struct store_checkpoint interim = {.seq = 71, .fold = "{}", .conditions = "{}"};
+    struct store_batch batch = test_batch(RUN_A, 1, 72, NULL, 0);
+    batch.interim = &interim;
+    assert_int_equal(test_commit(store, &batch).outcome, STORE_COMMITTED);
+    uint64_t seq = 0;
+    assert_int_equal(store->ops->get_checkpoint(store, RUN_A, STORE_INTERIM, take_seq, &seq, NULL),
+                     0);
+    assert_int_equal(seq, 71);
+    store_close(store);
 }
 
 static bool has_no_document(const struct store_document *document, void *context)
@@ -296,10 +329,16 @@ static void the_second_migration_still_makes_what_version_2_had(void **state)
     assert_same_schema(*state, 2);
 }
 
+static void the_third_migration_still_makes_what_version_3_had(void **state)
+{
+    assert_same_schema(*state, 3);
+}
+
 int main(void)
 {
 #define OLD_TEST(name)   cmocka_unit_test_setup_teardown(name, make_version_1, remove_old_store)
 #define OLD_TEST_2(name) cmocka_unit_test_setup_teardown(name, make_version_2, remove_old_store)
+#define OLD_TEST_3(name) cmocka_unit_test_setup_teardown(name, make_version_3, remove_old_store)
     const struct CMUnitTest tests[] = {
         OLD_TEST(migrating_version_1_keeps_every_row),
         OLD_TEST(runs_of_version_1_are_read_after_the_migration),
@@ -310,6 +349,10 @@ int main(void)
         OLD_TEST_2(runs_of_version_1_are_read_after_the_migration),
         OLD_TEST_2(a_store_of_version_2_takes_warnings_pauses_and_documents),
         OLD_TEST_2(the_second_migration_still_makes_what_version_2_had),
+        OLD_TEST_3(migrating_version_3_keeps_every_row),
+        OLD_TEST_3(runs_of_version_1_are_read_after_the_migration),
+        OLD_TEST_3(a_store_of_version_3_takes_an_interim),
+        OLD_TEST_3(the_third_migration_still_makes_what_version_3_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
