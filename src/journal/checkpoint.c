@@ -45,9 +45,9 @@ static void compute_digest(const char *run_id, const struct store_checkpoint *st
     digest_finish(&digest, ret_sha256);
 }
 
-void checkpoint_record_init(struct checkpoint_record *record, const char *run_id,
-                            const struct run_state *state, const struct buf *agent_state,
-                            const char *custom_data, int64_t time_ns)
+static void init_record(struct checkpoint_record *record, const char *run_id, uint64_t number,
+                        const struct run_state *state, const struct buf *agent_state,
+                        const char *custom_data, int64_t time_ns)
 {
     *record = (struct checkpoint_record){0};
     run_state_encode(state, &record->fold);
@@ -60,7 +60,7 @@ void checkpoint_record_init(struct checkpoint_record *record, const char *run_id
         buf_append(&record->agent_state, agent_state->data, agent_state->len);
     }
     record->stored = (struct store_checkpoint){
-        .number = state->checkpoint_number,
+        .number = number,
         .seq = state->seq,
         .iteration = run_current_iteration(state),
         .time_ns = time_ns,
@@ -77,6 +77,20 @@ void checkpoint_record_init(struct checkpoint_record *record, const char *run_id
                    record->stored.sha256);
 }
 
+void checkpoint_record_init(struct checkpoint_record *record, const char *run_id,
+                            const struct run_state *state, const struct buf *agent_state,
+                            const char *custom_data, int64_t time_ns)
+{
+    init_record(record, run_id, state->checkpoint_number, state, agent_state, custom_data, time_ns);
+}
+
+void checkpoint_interim_init(struct checkpoint_record *record, const char *run_id,
+                             const struct run_state *state, const struct buf *agent_state,
+                             const char *custom_data, int64_t time_ns)
+{
+    init_record(record, run_id, 0, state, agent_state, custom_data, time_ns);
+}
+
 void checkpoint_record_fini(struct checkpoint_record *record)
 {
     buf_fini(&record->agent_state);
@@ -84,6 +98,14 @@ void checkpoint_record_fini(struct checkpoint_record *record)
     buf_fini(&record->fold);
     buf_fini(&record->conditions);
     *record = (struct checkpoint_record){0};
+}
+
+void checkpoint_record_free(struct checkpoint_record *record)
+{
+    if (record != NULL) {
+        checkpoint_record_fini(record);
+        free(record);
+    }
 }
 
 struct loading {
@@ -139,7 +161,10 @@ static bool on_checkpoint(const struct store_checkpoint *stored, void *context)
     checkpoint->custom_data = memory_dup_string(stored->custom_data);
     checkpoint->conditions = memory_dup_string(stored->conditions);
     loading->result = verify(loading->run_id, stored, checkpoint, loading->err);
-    if (loading->result < 0) {
+    if (loading->result < 0 && stored->number == 0) {
+        error_prefix(loading->err, "the interim checkpoint of iteration %" PRIu64,
+                     stored->iteration);
+    } else if (loading->result < 0) {
         error_prefix(loading->err, "checkpoint %" PRIu64 " of iteration %" PRIu64, stored->number,
                      stored->iteration);
     }

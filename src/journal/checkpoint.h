@@ -47,11 +47,21 @@ struct checkpoint_record {
 void checkpoint_record_init(struct checkpoint_record *record, const char *run_id,
                             const struct run_state *state, const struct buf *agent_state,
                             const char *custom_data, int64_t time_ns);
+/**
+ * Make the stored form of an interim: what a checkpoint would hold, without a number and without an
+ * event. The store keeps one for each run, until the next checkpoint or interim.
+ * @param state the fold that contains the last event it is committed with
+ */
+void checkpoint_interim_init(struct checkpoint_record *record, const char *run_id,
+                             const struct run_state *state, const struct buf *agent_state,
+                             const char *custom_data, int64_t time_ns);
 void checkpoint_record_fini(struct checkpoint_record *record);
+/** Release one that was allocated. NULL is allowed. */
+void checkpoint_record_free(struct checkpoint_record *record);
 
 /**
  * Load and verify one checkpoint.
- * @param number its number, 0 = the newest
+ * @param number its number, 0 = the newest, STORE_INTERIM = the run's interim
  * @return 0; RONDO_ERR_NOT_FOUND; RONDO_ERR_CORRUPT when digest or content are wrong;
  *         RONDO_ERR_VERSION for a newer format; or the store's error
  */

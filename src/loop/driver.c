@@ -40,9 +40,11 @@ static void record_finished(struct loop *loop)
         .output_bytes = (int64_t)body->output_total,
         .output = loop->body_output.len > 0 ? loop->body_output.data : NULL,
         .output_len = loop->body_output.len,
-        .custom_data = body->custom_data != NULL ? loop->custom_data : NULL,
+        .custom_data = loop->has_custom_data ? loop->custom_data : NULL,
     };
     loop_record(loop, &event);
+    loop_keep_state(loop);
+    loop->is_state_unsaved = loop->is_state_unsaved || loop->is_state_changed;
 }
 
 static void record_body(struct loop *loop)
@@ -56,10 +58,12 @@ static void record_body(struct loop *loop)
             .reason = loop->parking == PARKING_NOW ? "the run was parked" : "stopped",
         };
         loop_record(loop, &event);
+        loop_take_back_state(loop);
     } else {
         record_finished(loop);
     }
     loop->body = (struct loop_body_result){0};
+    loop->has_custom_data = false;
     buf_clear(&loop->body_output);
 }
 
@@ -299,6 +303,10 @@ static char *dup_cut(const char *text)
 void loop_report(struct loop *loop, const struct loop_body_result *result)
 {
     loop->body = *result;
+    loop->body.summary = NULL;
+    loop->body.message = NULL;
+    loop->body.output = NULL;
+    loop->body.custom_data = NULL;
     buf_clear(&loop->body_output);
     if (result->output_len > 0) {
         buf_append(&loop->body_output, result->output, result->output_len);
@@ -309,6 +317,7 @@ void loop_report(struct loop *loop, const struct loop_body_result *result)
     loop->body_summary = dup_cut(result->summary);
     free(loop->body_message);
     loop->body_message = dup_cut(result->message);
+    loop->has_custom_data = loop->has_custom_data || result->custom_data != NULL;
     if (result->custom_data != NULL) {
         free(loop->custom_data);
         loop->custom_data = memory_dup_string(result->custom_data);

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 
+#include <string.h>
+
 const struct buf *loop_agent_state(const struct loop *loop)
 {
     return &loop->agent_state;
@@ -15,9 +17,40 @@ int loop_set_agent_state(struct loop *loop, const void *bytes, size_t len, struc
         return error_set(err, RONDO_ERR_LIMIT, "agent state of %zu bytes; the limit is %ld", len,
                          LIMIT_STATE_BYTES);
     }
-    buf_clear(&loop->agent_state);
-    buf_append(&loop->agent_state, bytes, len);
+    const struct buf *present = &loop->agent_state;
+    if (len == present->len && (len == 0 || memcmp(bytes, present->data, len) == 0)) {
+        return 0;
+    }
+    struct buf changed = {0};
+    buf_append(&changed, bytes, len);
+    if (loop->is_in_body && !loop->has_former_state) {
+        loop->former_state = loop->agent_state;
+        loop->has_former_state = true;
+        loop->was_state_changed = loop->is_state_changed;
+    } else {
+        buf_fini(&loop->agent_state);
+    }
+    loop->agent_state = changed;
+    loop->is_state_changed = true;
     return 0;
+}
+
+void loop_keep_state(struct loop *loop)
+{
+    buf_fini(&loop->former_state);
+    loop->former_state = (struct buf){0};
+    loop->has_former_state = false;
+}
+
+void loop_take_back_state(struct loop *loop)
+{
+    if (loop->has_former_state) {
+        buf_fini(&loop->agent_state);
+        loop->agent_state = loop->former_state;
+        loop->former_state = (struct buf){0};
+        loop->has_former_state = false;
+        loop->is_state_changed = loop->was_state_changed;
+    }
 }
 
 const char *loop_custom_data(const struct loop *loop)

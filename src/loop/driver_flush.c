@@ -43,6 +43,23 @@ struct store_summary loop_summary_of(const struct run_state *state, size_t condi
     };
 }
 
+/** The agent's state as the last finished iteration left it. */
+static const struct buf *finished_state(const struct loop *loop)
+{
+    return loop->has_former_state ? &loop->former_state : &loop->agent_state;
+}
+
+/** finished_state goes into the next commit. */
+static void note_saved(struct loop *loop)
+{
+    loop->is_state_unsaved = false;
+    if (loop->has_former_state) {
+        loop->was_state_changed = false;
+    } else {
+        loop->is_state_changed = false;
+    }
+}
+
 /** The checkpoint, when it belongs to the first `count` pending events. */
 static const struct store_checkpoint *checkpoint_for(const struct loop *loop, size_t count)
 {
@@ -77,6 +94,7 @@ static int try_commit(struct loop *loop, size_t count, bool is_release,
         .events = events,
         .event_count = count,
         .checkpoint = checkpoint,
+        .interim = loop->interim == NULL ? NULL : &loop->interim->stored,
         .summary = loop->tried_summary,
         .lease_ns = is_release ? 0 : runtime_lease_ns(loop->runtime),
         .mail_taken = loop->tried_mail,
@@ -90,8 +108,7 @@ static int try_commit(struct loop *loop, size_t count, bool is_release,
 static void drop_committed(struct loop *loop, size_t count)
 {
     if (checkpoint_for(loop, count) != NULL) {
-        checkpoint_record_fini(loop->checkpoint);
-        free(loop->checkpoint);
+        checkpoint_record_free(loop->checkpoint);
         loop->checkpoint = NULL;
     } else if (loop->checkpoint != NULL) {
         loop->checkpoint_at -= count;
@@ -100,6 +117,8 @@ static void drop_committed(struct loop *loop, size_t count)
         loop->pending_bytes -= loop->pending[i].data_len;
         free(loop->pending[i].data);
     }
+    checkpoint_record_free(loop->interim);
+    loop->interim = NULL;
     loop->pending_count -= count;
     memmove(loop->pending, loop->pending + count, loop->pending_count * sizeof(*loop->pending));
     loop->tried_count = 0;
@@ -126,6 +145,22 @@ static void pause_after(struct loop *loop, int failures)
     clock_sleep(runtime_clock(loop->runtime), pause_ns, NULL);
 }
 
+/**
+ * No commit says that an iteration is finished without holding the state that it left. When no
+ * checkpoint comes with it (verification follows first, the interval is not over, or the store has
+ * failed), the state goes into an interim.
+ */
+static void add_interim(struct loop *loop)
+{
+    if (!loop->is_state_unsaved) {
+        return;
+    }
+    loop->interim = memory_new_zero(1, sizeof(*loop->interim));
+    checkpoint_interim_init(loop->interim, loop->run_id, &loop->state, finished_state(loop),
+                            loop->custom_data, clock_now(runtime_clock(loop->runtime)));
+    note_saved(loop);
+}
+
 /** What is handed in again after a failure must say the same, whatever was recorded since. */
 static void freeze(struct loop *loop, size_t count)
 {
@@ -134,6 +169,7 @@ static void freeze(struct loop *loop, size_t count)
         loop->tried_summary = loop_summary_of(&loop->state, loop->spec.condition_count);
         loop->tried_summary.iteration_limit = loop->limit_ahead;
         loop->tried_mail = loop->mail_taken;
+        add_interim(loop);
     }
 }
 
@@ -332,13 +368,17 @@ void loop_prepare_checkpoint(struct loop *loop, const char *how)
         .time_ns = clock_now(clock),
         .number = (int64_t)loop->state.checkpoint_number + 1,
         .iteration = (int64_t)run_current_iteration(&loop->state),
-        .bytes = (int64_t)loop->agent_state.len,
+        .bytes = (int64_t)finished_state(loop)->len,
         .how = how,
     };
     run_fold(&after, &event, NULL);
+    if (strcmp(how, "demand") == 0) {
+        loop_keep_state(loop);
+    }
     loop->checkpoint = memory_new_zero(1, sizeof(*loop->checkpoint));
-    checkpoint_record_init(loop->checkpoint, loop->run_id, &after, &loop->agent_state,
+    checkpoint_record_init(loop->checkpoint, loop->run_id, &after, finished_state(loop),
                            loop->custom_data, event.time_ns);
+    note_saved(loop);
     char sha256[65];
     digest_hex(loop->checkpoint->stored.sha256, sha256);
     event.sha256 = sha256;

@@ -40,6 +40,11 @@ struct loop {
 
     struct run_state state;
     struct buf agent_state;
+    struct buf former_state; /* what it was when the body began, if the body has replaced it */
+    bool has_former_state;
+    bool is_state_changed; /* agent_state is not what was saved last, or will be with this commit */
+    bool was_state_changed; /* likewise of former_state */
+    bool is_state_unsaved;  /* an iteration is finished whose state is in no commit yet */
     char *custom_data;
     struct buf feedback; /* JSON; rebuilt by each round of verification */
 
@@ -52,6 +57,7 @@ struct loop {
     uint64_t tried_mail;
     struct checkpoint_record *checkpoint; /* to be committed with pending[checkpoint_at] */
     size_t checkpoint_at;
+    struct checkpoint_record *interim; /* of the commit that is tried; NULL = it needs none */
 
     _Atomic int parking;           /* enum loop_parking */
     bool is_begun;                 /* loop_next was called */
@@ -61,7 +67,8 @@ struct loop {
     struct verify_result *results; /* last ones by condition; NULL before the first */
     bool is_in_body;               /* loop_next handed a body out */
     int64_t body_started_ns;
-    struct loop_body_result body;
+    struct loop_body_result body; /* without its texts, which are kept in what follows */
+    bool has_custom_data;         /* the body has replaced it */
     struct buf body_output;
     char *body_summary;
     char *body_message;
@@ -94,6 +101,12 @@ void loop_record_claimed(struct loop *loop, uint64_t epoch, const char *how, int
 
 /** Record that the iteration in flight, if there is one, was cut off. */
 void loop_record_interrupted(struct loop *loop, const char *reason);
+
+/** The body under way leaves no state: it was cut off. */
+void loop_take_back_state(struct loop *loop);
+
+/** The body's state is that of its iteration, or was saved on demand. */
+void loop_keep_state(struct loop *loop);
 
 /** Whether an error of the store may go away by itself, so that trying again makes sense. */
 bool loop_is_store_failure(int code);

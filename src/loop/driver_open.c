@@ -60,10 +60,8 @@ void loop_free(struct loop *loop)
         free(loop->pending[i].data);
     }
     free(loop->pending);
-    if (loop->checkpoint != NULL) {
-        checkpoint_record_fini(loop->checkpoint);
-        free(loop->checkpoint);
-    }
+    checkpoint_record_free(loop->checkpoint);
+    checkpoint_record_free(loop->interim);
     for (size_t i = 0; i < LIMIT_CONDITIONS && loop->verify_denials != NULL; i++) {
         free(loop->verify_denials[i]);
     }
@@ -73,6 +71,7 @@ void loop_free(struct loop *loop)
     loop_spec_fini(&loop->spec);
     cancel_fini(&loop->cancel);
     buf_fini(&loop->agent_state);
+    buf_fini(&loop->former_state);
     buf_fini(&loop->feedback);
     buf_fini(&loop->body_output);
     free(loop->custom_data);
@@ -224,6 +223,7 @@ int loop_park(struct loop *loop, struct rondo_error *err)
     }
     if (loop->is_in_body) {
         loop_record_interrupted(loop, "the run was parked");
+        loop_take_back_state(loop);
         loop->is_in_body = false;
     }
     if (loop->is_degraded) {

@@ -7,7 +7,9 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/memory.h"
+#include "journal/backward.h"
 #include "journal/reader.h"
 #include "loop/orphan.h"
 
@@ -134,6 +136,31 @@ static void take_words(struct loop *loop, const struct journal_event *event)
     }
 }
 
+static bool take_words_of(const struct store_event *stored, void *context)
+{
+    struct journal_event event;
+    auto_json struct json_object *root = NULL;
+    if (journal_decode(stored->type, stored->data, stored->data_len, &event, &root, NULL) == 0) {
+        take_words(context, &event);
+    }
+    return false;
+}
+
+/** An interim may be later than the event that holds the words of the last body. */
+static int load_words(struct loop *loop, struct rondo_error *err)
+{
+    static const char *const types[] = {"iteration.started", "iteration.finished", NULL};
+    const struct backward newest = {
+        .run_id = loop->run_id,
+        .before = loop->state.seq + 1,
+        .types = types,
+        .window = 16,
+    };
+    uint64_t reached = 0;
+    return backward_visit(runtime_store(loop->runtime), &newest, take_words_of, loop, &reached,
+                          err);
+}
+
 static bool fold_entry(const struct journal_entry *entry, void *context)
 {
     struct resuming *resuming = context;
@@ -183,16 +210,16 @@ static bool newest_number(const struct store_checkpoint *checkpoint, void *conte
 }
 
 /**
- * Find the newest intact checkpoint. @return 0 with `*ret_checkpoint` (number 0 when there is
- * none), or the store's error; damaged ones are noted.
+ * Find the newest intact checkpoint up to `newest`. @return 0 with `*ret_checkpoint` (number 0 when
+ * there is none), or the store's error; damaged ones are noted.
  */
-static int find_checkpoint(struct resuming *resuming, struct checkpoint *ret_checkpoint)
+static int find_checkpoint(struct resuming *resuming, uint64_t newest,
+                           struct checkpoint *ret_checkpoint)
 {
     struct loop *loop = resuming->loop;
     struct store *store = runtime_store(loop->runtime);
-    uint64_t number = 0;
-    int r =
-        store->ops->list_checkpoints(store, loop->run_id, newest_number, &number, resuming->err);
+    uint64_t number = newest;
+    int r = 0;
     for (; r == 0 && number > 0; number--) {
         struct rondo_error problem = {0};
         r = checkpoint_load(store, loop->run_id, number, ret_checkpoint, &problem);
@@ -212,11 +239,48 @@ static int find_checkpoint(struct resuming *resuming, struct checkpoint *ret_che
     return r == RONDO_ERR_NOT_FOUND ? 0 : r;
 }
 
+/**
+ * Find what holds the state of the last finished iteration: the run's interim, else its newest
+ * checkpoint. A damaged interim is noted like a checkpoint.
+ * @param ret_number the newest checkpoint that it goes back to; 0 = none
+ */
+static int find_state(struct resuming *resuming, struct checkpoint *ret_checkpoint,
+                      uint64_t *ret_number)
+{
+    struct loop *loop = resuming->loop;
+    struct store *store = runtime_store(loop->runtime);
+    struct rondo_error problem = {0};
+    uint64_t newest = 0;
+    int r =
+        store->ops->list_checkpoints(store, loop->run_id, newest_number, &newest, resuming->err);
+    if (r < 0) {
+        return r;
+    }
+    r = checkpoint_load(store, loop->run_id, STORE_INTERIM, ret_checkpoint, &problem);
+    if (r == 0 && ret_checkpoint->state.checkpoint_number == newest) {
+        *ret_number = newest;
+        return 0;
+    }
+    if (r == 0) {
+        checkpoint_fini(ret_checkpoint);
+    } else if (r == RONDO_ERR_CORRUPT) {
+        note_corrupt(resuming, 0, problem.message);
+    } else if (r != RONDO_ERR_NOT_FOUND) {
+        return error_set(resuming->err, r, "%s", problem.message);
+    }
+    r = find_checkpoint(resuming, newest, ret_checkpoint);
+    if (r == 0) {
+        *ret_number = ret_checkpoint->number;
+    }
+    return r;
+}
+
 static int rebuild_state(struct resuming *resuming, struct loop_opening *opening)
 {
     struct loop *loop = resuming->loop;
     struct checkpoint checkpoint;
-    int r = find_checkpoint(resuming, &checkpoint);
+    uint64_t number = 0;
+    int r = find_state(resuming, &checkpoint, &number);
     if (r < 0) {
         return r;
     }
@@ -224,10 +288,17 @@ static int rebuild_state(struct resuming *resuming, struct loop_opening *opening
     loop->agent_state = checkpoint.agent_state;
     checkpoint.agent_state = (struct buf){0};
     loop->custom_data = steal_pointer(&checkpoint.custom_data);
-    opening->from_checkpoint = checkpoint.number;
+    opening->from_checkpoint = number;
     opening->corrupt_count = resuming->corrupt_count;
+    loop->is_state_changed = resuming->corrupt_count > 0; /* It is not what was saved last. */
+    bool is_interim = checkpoint.number == 0 && checkpoint.state.seq > 0;
     checkpoint_fini(&checkpoint);
-    r = replay_tail(resuming);
+    if (is_interim) {
+        r = load_words(loop, resuming->err);
+    }
+    if (r == 0) {
+        r = replay_tail(resuming);
+    }
     return r < 0 ? r : use_spec(loop, loop->state.spec_seq, resuming->err);
 }
 

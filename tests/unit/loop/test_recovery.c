@@ -213,7 +213,7 @@ static void a_claim_whose_answer_was_lost_is_recognised(void **state)
 
 /* ---- Resuming ---- */
 
-static void a_resume_goes_on_from_checkpoint_and_tail(void **state)
+static void a_resume_goes_on_with_the_state_of_the_last_finished_iteration(void **state)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 3, 0));
@@ -233,13 +233,72 @@ static void a_resume_goes_on_from_checkpoint_and_tail(void **state)
     assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
     assert_string_equal(opening.how, "takeover");
     assert_int_equal(opening.from_checkpoint, 1);
-    assert_string_equal(buf_string(loop_agent_state(loop)), "state 3");
+    assert_string_equal(buf_string(loop_agent_state(loop)), "state 5");
     assert_int_equal(loop_state(loop)->finished, 5);
     assert_int_equal(loop_state(loop)->tokens, 35);
     fixture_iterate(loop, 1);
     assert_int_equal(loop_state(loop)->iteration, 6);
     assert_int_equal(loop_state(loop)->attempt, 2);
     assert_int_equal(fixture_events(fixture, run_id, "iteration.interrupted", NULL), 1);
+    loop_free(loop);
+}
+
+static void a_body_that_is_cut_off_leaves_no_state(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    char run_id[ID_SIZE];
+    keep_id(loop, run_id);
+    fixture_iterate(loop, 1);
+    set_state(loop, "state 1");
+    fixture_iterate(loop, 1);
+    set_state(loop, "half of state 2");
+    struct loop_body_result cut_off = {.outcome = LOOP_INTERRUPTED};
+    loop_report(loop, &cut_off);
+    fixture_iterate(loop, 1);
+    assert_int_equal(loop_state(loop)->attempt, 2);
+    assert_string_equal(buf_string(loop_agent_state(loop)), "state 1");
+    set_state(loop, "other half of state 2");
+    assert_int_equal(loop_park(loop, NULL), 0);
+    loop_free(loop);
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_string_equal(buf_string(loop_agent_state(loop)), "state 1");
+    loop_free(loop);
+}
+
+static void a_state_that_a_body_saved_on_demand_stays_when_it_is_cut_off(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    fixture_iterate(loop, 1);
+    set_state(loop, "saved");
+    assert_int_equal(loop_save_checkpoint(loop, NULL, NULL), 0);
+    set_state(loop, "not saved");
+    struct loop_body_result cut_off = {.outcome = LOOP_INTERRUPTED};
+    loop_report(loop, &cut_off);
+    fixture_iterate(loop, 1);
+    assert_string_equal(buf_string(loop_agent_state(loop)), "saved");
+    loop_free(loop);
+}
+
+/** What a body reports is copied: the caller may free it before the next turn. */
+static void custom_data_may_be_freed_after_the_report(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
+    const char *run_id = loop_run_id(loop);
+    fixture_iterate(loop, 1);
+    struct loop_body_result *result = memory_new_zero(1, sizeof(*result));
+    char *custom_data = memory_dup_string("{\"found\":7}");
+    result->custom_data = custom_data;
+    loop_report(loop, result);
+    free(custom_data);
+    free(result);
+    fixture_iterate(loop, 1);
+    assert_int_equal(fixture_events(fixture, run_id, "iteration.finished", "{\"found\":7}"), 1);
+    fixture_iterate(loop, 1);
+    assert_int_equal(fixture_events(fixture, run_id, "iteration.finished", "custom_data"), 1);
     loop_free(loop);
 }
 
@@ -502,14 +561,17 @@ struct damaging {
     struct store *inner;
     store_checkpoint_fn *fn;
     void *context;
-    uint64_t from;
+    uint64_t from;   /* checkpoints from this one on are damaged; 0 = none */
+    bool is_interim; /* the interim is */
 };
 
 static bool damage(const struct store_checkpoint *checkpoint, void *context)
 {
     struct damaging *damaging = context;
     struct store_checkpoint damaged = *checkpoint;
-    damaged.sha256[0] ^= checkpoint->number >= damaging->from;
+    bool is_interim = checkpoint->number == 0;
+    damaged.sha256[0] ^= is_interim ? damaging->is_interim
+                                    : damaging->from > 0 && checkpoint->number >= damaging->from;
     return damaging->fn(&damaged, damaging->context);
 }
 
@@ -523,6 +585,14 @@ static int get_damaged(struct store *store, const char *run_id, uint64_t number,
     present->context = context;
     return present->inner->ops->get_checkpoint(present->inner, run_id, number, damage, present,
                                                err);
+}
+
+static void damage_store(struct fixture *fixture, struct damaging *damaging)
+{
+    damaging->ops = *fixture->store->ops;
+    damaging->ops.get_checkpoint = get_damaged;
+    fixture->store->ops = &damaging->ops;
+    present = damaging;
 }
 
 /** Three iterations with a checkpoint each, then a crash; checkpoints from `from` on are damaged.
@@ -541,10 +611,39 @@ static void damage_from(struct fixture *fixture, struct damaging *damaging, uint
     fixture_iterate(loop, 1);
     fixture_crash(fixture, loop);
     *damaging = (struct damaging){.inner = fixture->memory, .from = from};
-    damaging->ops = *fixture->store->ops;
-    damaging->ops.get_checkpoint = get_damaged;
-    fixture->store->ops = &damaging->ops;
-    present = damaging;
+    damage_store(fixture, damaging);
+}
+
+static void a_damaged_interim_is_told_and_the_checkpoint_before_it_used(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct store_ops *ops = fixture->store->ops;
+    struct damaging damaging;
+    char run_id[ID_SIZE];
+    struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 2, 0));
+    keep_id(loop, run_id);
+    for (int i = 1; i <= 3; i++) {
+        char text[16];
+        snprintf(text, sizeof(text), "state %d", i);
+        fixture_iterate(loop, 1);
+        set_state(loop, text);
+    }
+    fixture_iterate(loop, 1);
+    fixture_crash(fixture, loop);
+    damaging = (struct damaging){.inner = fixture->memory, .is_interim = true};
+    damage_store(fixture, &damaging);
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, ON_CORRUPT_FAIL, &loop, &opening),
+                     RONDO_ERR_CORRUPT);
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_int_equal(opening.corrupt_count, 1);
+    assert_int_equal(opening.from_checkpoint, 1);
+    assert_string_equal(buf_string(loop_agent_state(loop)), "state 2");
+    assert_int_equal(loop_state(loop)->finished, 3);
+    fixture_iterate(loop, 1);
+    assert_true(fixture_events(fixture, run_id, "checkpoint.corrupt", "interim checkpoint") > 0);
+    loop_free(loop);
+    fixture->store->ops = ops;
 }
 
 static void restore(struct fixture *fixture, const struct store_ops *ops)
@@ -642,7 +741,10 @@ int main(void)
         fixture_test(mail_that_cannot_be_read_ends_nothing),
         fixture_test(a_start_whose_answer_was_lost_starts),
         fixture_test(a_claim_whose_answer_was_lost_is_recognised),
-        fixture_test(a_resume_goes_on_from_checkpoint_and_tail),
+        fixture_test(a_resume_goes_on_with_the_state_of_the_last_finished_iteration),
+        fixture_test(a_body_that_is_cut_off_leaves_no_state),
+        fixture_test(a_state_that_a_body_saved_on_demand_stays_when_it_is_cut_off),
+        fixture_test(custom_data_may_be_freed_after_the_report),
         fixture_test(custom_data_of_the_tail_is_kept),
         fixture_test(the_feedback_is_the_same_after_a_resume),
         fixture_test(a_living_owner_is_in_the_way),
@@ -657,6 +759,7 @@ int main(void)
         fixture_test(previous_uses_the_newest_that_is_intact),
         fixture_test(without_any_intact_one_the_journal_alone_is_used),
         fixture_test(fresh_forgets_the_agents_state_and_keeps_the_count),
+        fixture_test(a_damaged_interim_is_told_and_the_checkpoint_before_it_used),
         fixture_test(fail_refuses_and_leaves_the_run_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
