@@ -28,7 +28,13 @@ struct figures {
     uint64_t idle; /* kills before anything new was acknowledged */
 };
 
-static struct child *start_victim(struct scene *scene, const char *runs)
+/** What the loops of one test do. */
+struct way {
+    const char *interval;
+    const char *verify_us;
+};
+
+static struct child *start_victim(struct scene *scene, const struct way *way, const char *runs)
 {
     static const char *const sizes[] = {"0", "0", "3000", "40000"};
     const char *const argv[] = {
@@ -47,6 +53,10 @@ static struct child *start_victim(struct scene *scene, const char *runs)
         "3",
         "--body-us",
         "200",
+        "--interval",
+        way->interval,
+        "--verify-us",
+        way->verify_us,
         "--state-bytes",
         sizes[random_below(&scene->random, 4)],
         NULL,
@@ -54,9 +64,10 @@ static struct child *start_victim(struct scene *scene, const char *runs)
     return child_start(scene, argv);
 }
 
-static void kill_once(struct scene *scene, struct ledger *ledger, struct figures *figures)
+static void kill_once(struct scene *scene, const struct way *way, struct ledger *ledger,
+                      struct figures *figures)
 {
-    struct child *child = start_victim(scene, "100000");
+    struct child *child = start_victim(scene, way, "100000");
     child_listen(child, (int64_t)random_below(&scene->random, LATEST_KILL_NS));
     child_kill(child);
     if (!WIFSIGNALED(child->status)) {
@@ -75,9 +86,10 @@ static void kill_once(struct scene *scene, struct ledger *ledger, struct figures
 }
 
 /** After the last kill everything is finished in peace. */
-static void finish_store(struct scene *scene, struct ledger *ledger, struct figures *figures)
+static void finish_store(struct scene *scene, const struct way *way, struct ledger *ledger,
+                         struct figures *figures)
 {
-    struct child *child = start_victim(scene, "1");
+    struct child *child = start_victim(scene, way, "1");
     int status = child_wait(child);
     if (status != 0) {
         fail_msg("resuming ended with status %x:\n%s", (unsigned)status, buf_string(&child->out));
@@ -92,16 +104,15 @@ static void finish_store(struct scene *scene, struct ledger *ledger, struct figu
     assert_true(findings.effects <= findings.finished + findings.interrupted);
 }
 
-static void loops_survive_kills_at_random_instants(void **state)
+static void kill_often(struct scene *scene, const struct way *way)
 {
-    struct scene *scene = *state;
     int64_t count = scene_number("RONDO_CRASH_COUNT", 60);
     struct figures figures = {0};
     struct ledger ledger = {0};
     for (int64_t i = 1; i <= count; i++) {
-        kill_once(scene, &ledger, &figures);
+        kill_once(scene, way, &ledger, &figures);
         if (i % KILLS_PER_STORE == 0 || i == count) {
-            finish_store(scene, &ledger, &figures);
+            finish_store(scene, way, &ledger, &figures);
             scene_clear(scene);
             ledger_clear(&ledger);
         }
@@ -113,10 +124,30 @@ static void loops_survive_kills_at_random_instants(void **state)
                   figures.effects);
 }
 
+static void loops_survive_kills_at_random_instants(void **state)
+{
+    kill_often(*state, &(struct way){.interval = "1", .verify_us = "0"});
+}
+
+/** The victim says so when a body does not find the state that the iteration before it left. */
+static void a_kill_while_an_iteration_is_verified_keeps_its_state(void **state)
+{
+    kill_often(*state, &(struct way){.interval = "1", .verify_us = "2000"});
+}
+
+static void a_kill_between_two_checkpoints_keeps_the_state(void **state)
+{
+    kill_often(*state, &(struct way){.interval = "4", .verify_us = "500"});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(loops_survive_kills_at_random_instants, scene_setup,
+                                        scene_teardown),
+        cmocka_unit_test_setup_teardown(a_kill_while_an_iteration_is_verified_keeps_its_state,
+                                        scene_setup, scene_teardown),
+        cmocka_unit_test_setup_teardown(a_kill_between_two_checkpoints_keeps_the_state, scene_setup,
                                         scene_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,7 +105,7 @@ static void check_state(struct loop *loop)
     uint64_t remembered = bytes->len == 0 ? 0 : strtoull(buf_string(bytes), NULL, 10);
     bool is_right = remembered == state->iteration - 1 ||
                     (state->attempt > 1 && remembered == state->iteration);
-    if (loop_spec(loop)->checkpoint_interval == 1 && !is_right) {
+    if (!is_right) {
         say("! iteration %" PRIu64 " attempt %" PRIu64 " of %s sees the state of %" PRIu64,
             state->iteration, state->attempt, loop_run_id(loop), remembered);
     }
@@ -215,6 +215,19 @@ static void say_held(const struct store_run *holder)
     say("h %s %s", holder->id, text);
 }
 
+static void not_met(const struct verifier *verifier, const struct loop_condition *condition,
+                    int64_t timeout_ns, struct cancel *cancel, struct verify_result *ret_result)
+{
+    const struct victim *victim = verifier->context;
+    (void)condition;
+    (void)timeout_ns;
+    (void)cancel;
+    usleep((useconds_t)victim->options.verify_us);
+    ret_result->status = RONDO_NOT_MET;
+    ret_result->reason = RONDO_REASON_FAILED;
+    ret_result->exit_code = 1;
+}
+
 static int start_run(struct victim *victim, struct loop **ret_loop, struct loop_opening *opening,
                      struct rondo_error *err)
 {
@@ -227,7 +240,11 @@ static int start_run(struct victim *victim, struct loop **ret_loop, struct loop_
     spec.checkpoint_interval = victim->options.interval;
     spec.is_exclusive = victim->options.exclusive;
     spec.durability = victim->options.best_effort ? DURABILITY_BEST_EFFORT : DURABILITY_STRICT;
-    struct loop_parts parts = {.runtime = victim->runtime};
+    if (victim->options.verify_us > 0) {
+        loop_spec_add_condition(&spec, "never", "false", "given", NS_PER_S, NULL);
+    }
+    struct verifier verifier = {.evaluate = not_met, .context = victim};
+    struct loop_parts parts = {.runtime = victim->runtime, .verifier = &verifier};
     int r = loop_start(&parts, &spec, ret_loop, opening, err);
     loop_spec_fini(&spec);
     if (r == 0 && !opening->is_held) {
@@ -252,7 +269,8 @@ static void start_another(struct victim *victim)
 static int resume_run(struct victim *victim, const char *id, struct loop **ret_loop,
                       struct loop_opening *opening, struct rondo_error *err)
 {
-    struct loop_parts parts = {.runtime = victim->runtime};
+    struct verifier verifier = {.evaluate = not_met, .context = victim};
+    struct loop_parts parts = {.runtime = victim->runtime, .verifier = &verifier};
     int64_t deadline = clock_monotonic(clock_system()) + victim->options.patience_ms * NS_PER_MS;
     int r;
     for (;;) {

@@ -34,6 +34,7 @@ static const struct {
     ROW("--patience-ms", patience_ms, NUMBER),
     ROW("--busy-ms", busy_ms, NUMBER),
     ROW("--body-us", body_us, NUMBER),
+    ROW("--verify-us", verify_us, NUMBER),
     ROW("--hurry", hurry, NUMBER),
     ROW("--best-effort", best_effort, FLAG),
     ROW("--exclusive", exclusive, FLAG),

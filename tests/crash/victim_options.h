@@ -21,6 +21,7 @@ struct victim_options {
     int64_t patience_ms; /**< how long to ask again for a run that is held */
     int64_t busy_ms;     /**< how long to wait for another process's transaction; 0 = default */
     int64_t body_us;     /**< duration of a body */
+    int64_t verify_us;   /**< duration of an exit condition's verifier, not met; 0 = none */
     int64_t hurry;       /**< pauses between tries are divided by this */
     bool best_effort;
     bool exclusive;

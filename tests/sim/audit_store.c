@@ -121,8 +121,11 @@ static bool hand_on_damaged(const struct store_checkpoint *checkpoint, void *con
 {
     struct damaging *damaging = context;
     uint64_t number = checkpoint->number;
-    if (damaging->run == NULL || number > SIM_MAX_CHECKPOINTS ||
-        !damaging->run->is_damaged[number]) {
+    const struct sim_run *run = damaging->run;
+    bool is_damaged =
+        run != NULL && (number == 0 ? run->is_interim_damaged
+                                    : number <= SIM_MAX_CHECKPOINTS && run->is_damaged[number]);
+    if (!is_damaged) {
         return damaging->fn(checkpoint, damaging->context);
     }
     struct store_checkpoint damaged = *checkpoint;

@@ -26,6 +26,7 @@ static void print_counters(uint64_t first, uint64_t count, const struct sim_coun
         {"reopened runs", counters->reopens},
         {"storage.degraded", counters->degraded},
         {"damaged checkpoints", counters->damaged},
+        {"states from interims", counters->interims},
         {"refused as corrupt", counters->refused_corrupt},
         {"rejected finishes", counters->rejected_finishes},
         {"pauses", counters->pauses},

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "base/zip.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -363,6 +364,32 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     }
 }
 
+static void take_state(struct sim_run *run, const struct store_checkpoint *checkpoint)
+{
+    auto_buf struct buf state = {0};
+    if (checkpoint->is_packed) {
+        zip_unpack(checkpoint->state, checkpoint->state_len, checkpoint->state_size, &state, NULL);
+    } else {
+        buf_append(&state, checkpoint->state, checkpoint->state_len);
+    }
+    snprintf(run->saved, sizeof(run->saved), "%s", buf_string(&state));
+}
+
+/** The state that the body of a finished iteration left is that of the loop which commits it. */
+static void take_finished_state(struct sim_run *run, uint64_t epoch, uint64_t iteration)
+{
+    struct world *world = run->world;
+    size_t index = (size_t)(run - world->runs);
+    for (unsigned i = 0; i < SIM_OWNERS; i++) {
+        const struct sim_owner *owner = &world->owners[i];
+        if (owner->loops[index] != NULL && loop_state(owner->loops[index])->epoch == epoch) {
+            memcpy(run->state, owner->states[index][iteration], sizeof(run->state));
+            return;
+        }
+    }
+    require(false, "an iteration is finished by nobody");
+}
+
 /** A checkpoint is the fold of the journal up to its event, neither more nor less. */
 static void check_checkpoint(struct sim_run *run, const struct journal_event *event,
                              const struct store_checkpoint *checkpoint)
@@ -384,15 +411,29 @@ static void check_checkpoint(struct sim_run *run, const struct journal_event *ev
     require(strcmp(checkpoint->fold, buf_string(&expected)) == 0,
             "checkpoint %llu is no fold of the journal:\n%s\n%s", (unsigned long long)number,
             checkpoint->fold, buf_string(&expected));
-    auto_buf struct buf state = {0};
-    if (checkpoint->is_packed) {
-        zip_unpack(checkpoint->state, checkpoint->state_len, checkpoint->state_size, &state, NULL);
-    } else {
-        buf_append(&state, checkpoint->state, checkpoint->state_len);
-    }
-    run->states[number] = memory_dup_string(buf_string(&state));
+    take_state(run, checkpoint);
+    bool is_demand = strcmp(event->how, "demand") == 0;
+    require(is_demand || run->is_state_lost || strcmp(run->saved, run->state) == 0,
+            "checkpoint %llu holds the state '%s', not '%s'", (unsigned long long)number,
+            run->saved, run->state);
+    memcpy(run->state, run->saved, sizeof(run->state)); /* On demand a body says what counts. */
+    run->states[number] = memory_dup_string(run->saved);
     run->checkpoints = number;
     run->checkpoint_finished = run->finished;
+    run->has_interim = false;
+}
+
+/** What an interim holds is the fold up to the last event of its commit. */
+static void check_interim(struct sim_run *run, const struct store_checkpoint *interim)
+{
+    auto_buf struct buf expected = {0};
+    run_state_encode(&run->fold, &expected);
+    require(interim->number == 0 && interim->seq == run->seq &&
+                strcmp(interim->fold, buf_string(&expected)) == 0,
+            "the interim is no fold of the journal:\n%s\n%s", interim->fold, buf_string(&expected));
+    take_state(run, interim);
+    run->has_interim = true;
+    run->is_interim_damaged = false;
 }
 
 /** Events of one batch. @return how many of them say checkpoint.saved */
@@ -413,6 +454,11 @@ static unsigned take_events(struct sim_run *run, uint64_t epoch, const struct st
                   (unsigned long long)event.seq, events[i].type, events[i].data);
         check_place(run, &event, epoch);
         check_event(run, &event, epoch);
+        run->is_state_lost = run->is_state_lost || event.type == JOURNAL_CHECKPOINT_CORRUPT;
+        if (event.type == JOURNAL_ITERATION_FINISHED) {
+            run->is_state_lost = false;
+            take_finished_state(run, epoch, (uint64_t)event.iteration);
+        }
         require(run_fold(&run->fold, &event, &err) == 0, "%s", err.message);
         if (event.type == JOURNAL_CHECKPOINT_SAVED) {
             check_checkpoint(run, &event, checkpoint);
@@ -455,9 +501,16 @@ void model_committed(struct world *world, const struct store_batch *batch,
     require(batch->event_count == 0 || batch->first_seq == run->seq + 1,
             "event %llu behind event %llu", (unsigned long long)batch->first_seq,
             (unsigned long long)run->seq);
+    uint64_t finished = run->finished;
     unsigned saved =
         take_events(run, batch->epoch, batch->events, batch->event_count, batch->checkpoint);
     require(saved == (batch->checkpoint != NULL), "%u events for a checkpoint", saved);
+    if (batch->interim != NULL) {
+        check_interim(run, batch->interim);
+    }
+    require(run->finished == finished || strcmp(run->saved, run->state) == 0,
+            "%llu iterations are finished, but the store holds the state '%s', not '%s'",
+            (unsigned long long)run->finished, run->saved, run->state);
     require(after->last_seq == run->seq, "the row counts %llu events of %llu",
             (unsigned long long)after->last_seq, (unsigned long long)run->seq);
     enum rondo_status status = run->is_ended ? run->status : RONDO_RUNNING;

@@ -136,6 +136,12 @@ static void damage_checkpoint(struct world *world)
         return;
     }
     struct sim_run *run = &world->runs[sim_below(world, world->run_count)];
+    if (run->has_interim && sim_chance(world, 30)) {
+        run->is_interim_damaged = true;
+        world->counters->damaged++;
+        sim_trace(world, "the interim of %s is damaged", run->id);
+        return;
+    }
     uint64_t back = sim_chance(world, 80) ? 0 : sim_below(world, 3);
     if (run->checkpoints > back) {
         run->is_damaged[run->checkpoints - back] = true;

@@ -22,6 +22,7 @@ enum {
     SIM_MAX_ITERATIONS = 64,
     SIM_MAX_CHECKPOINTS = 512,
     SIM_CONDITIONS = 3,
+    SIM_STATE_SIZE = 64,
 };
 
 struct world;
@@ -66,6 +67,11 @@ struct sim_run {
     uint64_t checkpoints;
     char *states[SIM_MAX_CHECKPOINTS + 1]; /* agent state in each checkpoint */
     bool is_damaged[SIM_MAX_CHECKPOINTS + 1];
+    char state[SIM_STATE_SIZE]; /* that the next body has to find: of the last finished one */
+    char saved[SIM_STATE_SIZE]; /* that the store holds */
+    bool is_state_lost; /* the store's was damaged, and an owner went on with an older one */
+    bool has_interim;
+    bool is_interim_damaged;
 
     /* Followed in the world, where effects happen. */
     uint64_t bodies[SIM_MAX_ITERATIONS + 1]; /* how often each body was begun */
@@ -87,6 +93,7 @@ struct sim_owner {
     struct runtime *runtime;
     struct loop *loops[SIM_RUNS];
     bool is_in_body[SIM_RUNS];
+    char states[SIM_RUNS][SIM_MAX_ITERATIONS + 1][SIM_STATE_SIZE]; /* left by its bodies */
     bool is_crashed;
     bool is_frozen;
     unsigned crash_in; /* store calls until it dies; 0 = not planned */
@@ -107,6 +114,7 @@ struct sim_counters {
     uint64_t reopens;
     uint64_t degraded;
     uint64_t damaged;
+    uint64_t interims; /* states that a resume found in one */
     uint64_t refused_corrupt;
     uint64_t rejected_finishes;
     uint64_t pauses;

@@ -343,15 +343,26 @@ static uint64_t newest_intact(const struct sim_run *run)
     return number;
 }
 
+static bool has_good_interim(const struct sim_run *run)
+{
+    return run->has_interim && !run->is_interim_damaged;
+}
+
+/** Whether a resume meets something damaged. */
+static bool has_damage(const struct sim_run *run)
+{
+    return !has_good_interim(run) && (run->has_interim || newest_intact(run) != run->checkpoints);
+}
+
 static void check_resumed(struct sim_run *run, const struct loop *loop, int on_corrupt,
                           const struct loop_opening *opening)
 {
     struct world *world = run->world;
-    uint64_t expected = newest_intact(run);
+    bool is_damaged = has_damage(run);
+    uint64_t expected = is_damaged ? newest_intact(run) : run->checkpoints;
+    uint64_t damaged = is_damaged ? run->checkpoints - expected + run->has_interim : 0;
     int64_t policy = on_corrupt < 0 ? run->spec.on_corrupt : on_corrupt;
-    bool is_damaged = expected != run->checkpoints;
-    sim_require(opening->corrupt_count == run->checkpoints - expected ||
-                    (opening->corrupt_count >= 8 && is_damaged),
+    sim_require(opening->corrupt_count == damaged || (opening->corrupt_count >= 8 && is_damaged),
                 world, run, "%u damaged checkpoints were noticed", opening->corrupt_count);
     sim_require(!is_damaged || policy != ON_CORRUPT_FAIL, world, run,
                 "a damaged checkpoint was accepted");
@@ -361,10 +372,13 @@ static void check_resumed(struct sim_run *run, const struct loop *loop, int on_c
     sim_require(opening->from_checkpoint == expected, world, run,
                 "resumed from checkpoint %llu, not %llu",
                 (unsigned long long)opening->from_checkpoint, (unsigned long long)expected);
-    const char *state = expected == 0 ? "" : run->states[expected];
-    sim_require(strcmp(buf_string(loop_agent_state(loop)), state) == 0, world, run,
-                "resumed with another state than that of checkpoint %llu",
-                (unsigned long long)expected);
+    if (is_damaged) { /* The state of the last finished iteration is lost, and that was told. */
+        snprintf(run->state, sizeof(run->state), "%s", expected == 0 ? "" : run->states[expected]);
+    }
+    world->counters->interims += !is_damaged && run->has_interim;
+    sim_require(strcmp(buf_string(loop_agent_state(loop)), run->state) == 0, world, run,
+                "resumed with the state '%s', not '%s'", buf_string(loop_agent_state(loop)),
+                run->state);
 }
 
 void world_resume(struct sim_owner *owner, unsigned index)
@@ -379,13 +393,13 @@ void world_resume(struct sim_owner *owner, unsigned index)
     bool has_changes = sim_chance(world, 30);
     int on_corrupt = world->is_calm ? ON_CORRUPT_PREVIOUS : (int)sim_below(world, 4) - 1;
     bool was_completed = run->is_ended && run->status == RONDO_COMPLETED;
-    bool has_damage = newest_intact(run) != run->checkpoints;
+    bool was_damaged = has_damage(run);
     sim_trace(world, "owner %u resumes run %u", owner->index, index);
     int r = loop_resume(&parts.parts, run->id, has_changes ? change_options : NULL, world,
                         on_corrupt, &loop, &opening, &err);
     bool has_loop = r == 0 && !opening.is_held;
     sim_require(!has_loop || !was_completed, world, run, "a completed run was resumed");
-    sim_require(r != RONDO_ERR_CORRUPT || has_damage, world, run, "%s", err.message);
+    sim_require(r != RONDO_ERR_CORRUPT || was_damaged, world, run, "%s", err.message);
     sim_require(r != RONDO_ERR_STATE || was_completed, world, run, "%s", err.message);
     world->counters->refused_corrupt += r == RONDO_ERR_CORRUPT;
     if (has_loop) {
@@ -429,11 +443,15 @@ static void do_body(struct sim_owner *owner, unsigned index)
     struct world *world = owner->world;
     struct loop *loop = owner->loops[index];
     struct rondo_error err = {0};
-    char state[64];
-    snprintf(state, sizeof(state), "iteration %llu of owner %u, %llu",
-             (unsigned long long)loop_state(loop)->iteration, owner->index,
-             (unsigned long long)sim_below(world, 1000));
-    loop_set_agent_state(loop, state, strlen(state), &err);
+    uint64_t iteration = loop_state(loop)->iteration;
+    char *state = owner->states[index][iteration];
+    snprintf(state, SIM_STATE_SIZE, "%s", buf_string(loop_agent_state(loop)));
+    if (sim_chance(world, 85)) {
+        snprintf(state, SIM_STATE_SIZE, "iteration %llu of owner %u, %llu",
+                 (unsigned long long)iteration, owner->index,
+                 (unsigned long long)sim_below(world, 1000));
+        loop_set_agent_state(loop, state, strlen(state), &err);
+    }
     world->now_ns += (int64_t)sim_below(world, 3 * NS_PER_S);
     if (sim_chance(world, 10)) {
         loop_note(loop, "progress", "{\"percent\":50}", &err);
@@ -493,6 +511,9 @@ static void check_body(struct sim_owner *owner, unsigned index)
                 (unsigned long long)n, (unsigned long long)run->bodies[n],
                 (unsigned long long)run->interruptions[n]);
     model_check_loop(run, loop);
+    sim_require(strcmp(buf_string(loop_agent_state(loop)), run->state) == 0, world, run,
+                "the body of iteration %llu finds the state '%s', not '%s'", (unsigned long long)n,
+                buf_string(loop_agent_state(loop)), run->state);
     free(run->feedback);
     run->feedback = memory_dup_string(loop_feedback(loop));
     run->feedback_round = run->round_seq;
