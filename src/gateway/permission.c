@@ -103,6 +103,15 @@ static const char *first_match(struct json_object *permissions, const char *list
     return NULL;
 }
 
+bool permission_denies(struct json_object *permissions, struct json_object *arguments,
+                       const char **ret_rule)
+{
+    const char *rule =
+        permissions == NULL ? NULL : first_match(permissions, "deny", arguments, UINT32_MAX);
+    *ret_rule = rule;
+    return rule != NULL;
+}
+
 bool permission_allows(struct json_object *permissions, struct json_object *arguments,
                        const char **ret_rule)
 {
@@ -110,9 +119,7 @@ bool permission_allows(struct json_object *permissions, struct json_object *argu
     if (permissions == NULL) {
         return true;
     }
-    const char *denied_by = first_match(permissions, "deny", arguments, UINT32_MAX);
-    if (denied_by != NULL) {
-        *ret_rule = denied_by;
+    if (permission_denies(permissions, arguments, ret_rule)) {
         return false;
     }
     if (first_match(permissions, "allow", arguments, 1) != NULL) {

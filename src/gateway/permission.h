@@ -23,5 +23,9 @@ struct json_object;
 bool permission_allows(struct json_object *permissions, struct json_object *arguments,
                        const char **ret_rule);
 
+/** Whether `deny` alone refuses. */
+bool permission_denies(struct json_object *permissions, struct json_object *arguments,
+                       const char **ret_rule);
+
 /** For any pattern the time grows with the product of the lengths at most. */
 bool glob_matches(const char *glob, const char *text);

@@ -21,6 +21,7 @@ struct dotenv;
 struct http_client;
 struct json_object;
 struct net_guard;
+struct tool_argument;
 struct toolbox;
 
 /** What tools find around them. Everything is borrowed and outlives the toolbox. */
@@ -80,6 +81,8 @@ struct tool {
     const char *server; /**< MCP server that offers it, for policies; NULL = built in; the type's */
     bool is_concurrent; /**< may run at the same time as others; calls of one reply do so only
                              when they are read-only as well */
+    const struct tool_argument *arguments; /**< see gateway/canonical.h; NULL = known by name */
+    const char *folder; /**< absolute: where its relative paths begin; NULL = the workspace */
     struct json_object
         *permissions; /**< normal form of the entry's permissions, borrowed; or NULL */
     /** Run. Blocks up to the deadline; honours cancel. @param ret_result zeroed by the caller */

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "gateway/canonical.h"
 #include "gateway/tool_api_extract.h"
 #include "gateway/tool_api_template.h"
 #include "gateway/tool_http_call.h"
@@ -288,6 +289,7 @@ static int open_endpoint(struct toolbox *toolbox, struct json_object *api,
         .is_idempotent = tool_method_is_idempotent(self->method),
         .is_read_only = strcmp(self->method, "GET") == 0,
         .is_concurrent = true,
+        .arguments = canonical_none,
         .run = run_endpoint,
         .context = self,
     };

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "gateway/canonical.h"
 #include "gateway/tool_filesystem_path.h"
 
 #include <dirent.h>
@@ -33,6 +34,7 @@
 
 struct filesystem {
     struct path_root root;
+    char *folder;                   /* the root, absolute */
     struct json_object *extensions; /* borrowed array, or NULL = all */
 };
 
@@ -322,6 +324,8 @@ static void run_write_file(const struct tool *tool, const struct tool_call *call
 
 #define PATH_PROPERTY(text) "\"path\":{\"type\":\"string\",\"description\":\"" text "\""
 
+static const struct tool_argument path_arguments[] = {{"path", ARGUMENT_PATH}, {0}};
+
 static const struct tool_function read_functions[] = {
     {
         .name = "read_file",
@@ -330,6 +334,7 @@ static const struct tool_function read_functions[] = {
             "Path of the file, relative to the root") "}},\"required\":[\"path\"],"
                                                       "\"additionalProperties\":false}",
         .run = run_read_file,
+        .arguments = path_arguments,
         .is_idempotent = true,
         .is_concurrent = true,
         .is_read_only = true,
@@ -341,6 +346,7 @@ static const struct tool_function read_functions[] = {
             "Path of the directory, relative to the root") ",\"default\":\".\"}},"
                                                            "\"additionalProperties\":false}",
         .run = run_list_directory,
+        .arguments = path_arguments,
         .is_idempotent = true,
         .is_concurrent = true,
         .is_read_only = true,
@@ -357,16 +363,36 @@ static const struct tool_function write_function = {
                                                   "\"required\":[\"path\",\"content\"],"
                                                   "\"additionalProperties\":false}",
     .run = run_write_file,
+    .arguments = path_arguments,
     .is_idempotent = true,
 };
+
+static void free_filesystem(void *owned)
+{
+    struct filesystem *filesystem = owned;
+    free(filesystem->folder);
+    free(filesystem);
+}
+
+static int add_function(struct toolbox *toolbox, struct filesystem *filesystem,
+                        const struct tool_function *function, struct rondo_error *err)
+{
+    struct tool tool = toolbox_tool(filesystem_tool_type.name, function, filesystem);
+    tool.folder = filesystem->folder;
+    return toolbox_add(toolbox, &tool, err);
+}
 
 static int open_filesystem(struct toolbox *toolbox, struct json_object *config,
                            struct rondo_error *err)
 {
     struct filesystem *filesystem = memory_new_zero(1, sizeof(*filesystem));
-    toolbox_own(toolbox, filesystem, free);
+    auto_buf struct buf folder = {0};
+    toolbox_own(toolbox, filesystem, free_filesystem);
     filesystem->root.around = toolbox_surroundings(toolbox);
     filesystem->root.path = json_get_string(config, "root_path", ".");
+    buf_append_string(&folder, "/");
+    canonical_path(filesystem->root.around->workspace, "/", filesystem->root.path, &folder);
+    filesystem->folder = buf_steal(&folder);
     struct json_object *extensions = NULL;
     if (json_object_object_get_ex(config, "allowed_extensions", &extensions) &&
         json_object_is_type(extensions, json_type_array)) {
@@ -374,12 +400,10 @@ static int open_filesystem(struct toolbox *toolbox, struct json_object *config,
     }
     int code = 0;
     for (size_t i = 0; code == 0 && i < sizeof(read_functions) / sizeof(read_functions[0]); i++) {
-        code = toolbox_add_function(toolbox, filesystem_tool_type.name, &read_functions[i],
-                                    filesystem, err);
+        code = add_function(toolbox, filesystem, &read_functions[i], err);
     }
     if (code == 0 && !json_get_bool(config, "read_only", true)) {
-        code = toolbox_add_function(toolbox, filesystem_tool_type.name, &write_function, filesystem,
-                                    err);
+        code = add_function(toolbox, filesystem, &write_function, err);
     }
     return code;
 }

@@ -6,6 +6,7 @@
  */
 #include "gateway/tool_git.h"
 
+#include "gateway/canonical.h"
 #include "gateway/toolbox.h"
 #include "gateway/types.h"
 
@@ -242,6 +243,9 @@ static void run_tag(const struct tool *tool, const struct tool_call *call,
 #define FLAG(name, description) \
     "\"" name "\":{\"type\":\"boolean\",\"description\":\"" description "\",\"default\":false}"
 
+static const struct tool_argument path_arguments[] = {
+    {"path", ARGUMENT_PATH}, {"paths", ARGUMENT_PATH}, {0}};
+
 #define READS .is_idempotent = true, .is_concurrent = true, .is_read_only = true
 
 static const struct tool_function reading[] = {
@@ -273,6 +277,7 @@ static const struct tool_function reading[] = {
                                                                  ""),
             ""),
         .run = run_diff,
+        .arguments = path_arguments,
         READS,
     },
     {
@@ -287,6 +292,7 @@ static const struct tool_function reading[] = {
         .description = "Show who changed each line of a file last.",
         .schema = OBJECT(TEXT("path", "The file"), "\"path\""),
         .run = run_blame,
+        .arguments = path_arguments,
         READS,
     },
     {
@@ -301,6 +307,7 @@ static const struct tool_function reading[] = {
         .description = "List the files under version control.",
         .schema = OBJECT(TEXT_OR("path", "Only below this folder", ""), ""),
         .run = run_list_files,
+        .arguments = path_arguments,
         READS,
     },
 };
@@ -318,6 +325,7 @@ static const struct tool_function writing[] = {
         .schema = OBJECT(TEXT("message", "The message") "," TEXT_OR("paths", "What to stage", "."),
                          "\"message\""),
         .run = run_commit,
+        .arguments = path_arguments,
     },
     {
         .name = "git_tag",
@@ -336,6 +344,19 @@ static void free_repository(void *owned)
     free(owned);
 }
 
+static int add_functions(struct toolbox *toolbox, struct git_repository *repository,
+                         const struct tool_function *functions, size_t count,
+                         struct rondo_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        struct tool tool = toolbox_tool(git_tool_type.name, &functions[i], repository);
+        tool.folder = repository->folder;
+        code = toolbox_add(toolbox, &tool, err);
+    }
+    return code;
+}
+
 static int open_git(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err)
 {
     bool may_write = !json_get_bool(config, "read_only", true);
@@ -343,11 +364,13 @@ static int open_git(struct toolbox *toolbox, struct json_object *config, struct 
     toolbox_own(toolbox, repository, free_repository);
     int code =
         git_repository_find(toolbox_surroundings(toolbox), config, may_write, repository, err);
-    for (size_t i = 0; code == 0 && i < sizeof(reading) / sizeof(reading[0]); i++) {
-        code = toolbox_add_function(toolbox, git_tool_type.name, &reading[i], repository, err);
+    if (code == 0) {
+        code =
+            add_functions(toolbox, repository, reading, sizeof(reading) / sizeof(reading[0]), err);
     }
-    for (size_t i = 0; code == 0 && may_write && i < sizeof(writing) / sizeof(writing[0]); i++) {
-        code = toolbox_add_function(toolbox, git_tool_type.name, &writing[i], repository, err);
+    if (code == 0 && may_write) {
+        code =
+            add_functions(toolbox, repository, writing, sizeof(writing) / sizeof(writing[0]), err);
     }
     return code;
 }

@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "gateway/canonical.h"
 #include "gateway/tool_http_call.h"
 #include "gateway/tool_url.h"
 #include "gateway/toolbox.h"
@@ -155,6 +156,9 @@ static bool is_read_method(const char *method)
            strcmp(method, "OPTIONS") == 0;
 }
 
+static const struct tool_argument arguments[] = {
+    {"method", ARGUMENT_METHOD}, {"path", ARGUMENT_URL_PATH}, {0}};
+
 static const char schema[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"method\":{\"type\":\"string\",\"description\":\"HTTP method\"},"
@@ -185,6 +189,7 @@ static int open_http(struct toolbox *toolbox, struct json_object *config, struct
         .is_idempotent = allows_only(self, tool_method_is_idempotent),
         .is_read_only = allows_only(self, is_read_method),
         .is_concurrent = true,
+        .arguments = arguments,
         .run = run_http_request,
         .context = self,
     };

@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "gateway/canonical.h"
 #include "gateway/tool_shell_run.h"
 #include "gateway/tool_shell_words.h"
 
@@ -68,23 +69,53 @@ static bool is_given(struct json_object *list)
     return list != NULL && json_object_array_length(list) > 0;
 }
 
-static bool check_program(const struct shell *shell, const char *word,
-                          struct tool_result *ret_result)
+/** The program of a call. Owned. */
+static char *canonical_name(const struct shell *shell, const char *word)
 {
-    auto_free char *name = memory_new(strlen(word) + 1);
-    shell_word_base_name(word, name);
-    if (is_given(shell->allowed) && !shell_list_holds(shell->allowed, name)) {
+    struct buf name = {0};
+    canonical_program(word, shell->place.directory, &name);
+    return buf_steal(&name);
+}
+
+/** The first word of a line. Owned. */
+static char *first_word(const char *line)
+{
+    return memory_dup_bytes(line, strcspn(line, " "));
+}
+
+/**
+ * The programs of a command, also those that it starts in turn: all are held against what is
+ * blocked, the first against what is allowed. A file in the workspace is not the program whose name
+ * it has.
+ */
+static bool check_programs(const struct shell *shell, const char *command,
+                           const struct shell_words *words, struct tool_result *ret_result)
+{
+    struct canonical_commands commands;
+    bool is_fine = true;
+    canonical_command(command, shell->place.directory, false, &commands);
+    for (size_t i = 0; is_fine && i < commands.count; i++) {
+        auto_free char *word =
+            i == 0 ? canonical_name(shell, words->words[0]) : first_word(commands.lines[i]);
+        auto_free char *name = memory_new(strlen(word) + 1);
+        shell_word_base_name(word, name);
         auto_buf struct buf list = {0};
-        write_list(shell->allowed, &list);
-        tool_fail(ret_result, "Error: command '%s' is not in the allowed list: %s", name,
-                  buf_string(&list));
-        return false;
+        if (i == 0 && is_given(shell->allowed) && !shell_list_holds(shell->allowed, word)) {
+            write_list(shell->allowed, &list);
+            tool_fail(ret_result, "Error: command '%s' is not in the allowed list: %s", word,
+                      buf_string(&list));
+            is_fine = false;
+        } else if (is_blocked(shell, name)) {
+            tool_fail(ret_result, "Error: command '%s' is blocked", name);
+            is_fine = false;
+        }
     }
-    if (is_blocked(shell, name)) {
-        tool_fail(ret_result, "Error: command '%s' is blocked", name);
-        return false;
+    if (is_fine && commands.is_cut) {
+        tool_fail(ret_result, "Error: the command starts too many others");
+        is_fine = false;
     }
-    return true;
+    canonical_commands_fini(&commands);
+    return is_fine;
 }
 
 static bool check_command(const struct shell *shell, const char *command,
@@ -111,7 +142,7 @@ static bool check_command(const struct shell *shell, const char *command,
             return false;
         }
     }
-    return check_program(shell, ret_words->words[0], ret_result);
+    return check_programs(shell, command, ret_words, ret_result);
 }
 
 static void run_shell(const struct tool *tool, const struct tool_call *call,
@@ -130,6 +161,8 @@ static void run_shell(const struct tool *tool, const struct tool_call *call,
     command_result_fini(&result);
 }
 
+static const struct tool_argument arguments[] = {{"command", ARGUMENT_COMMAND}, {0}};
+
 static const struct tool_function function = {
     .name = "run_shell",
     .description = "Run one command and see its exit code, stdout and stderr. There is no shell: "
@@ -138,6 +171,7 @@ static const struct tool_function function = {
               "\"description\":\"Program and arguments; quotes as in a shell\"}},"
               "\"required\":[\"command\"],\"additionalProperties\":false}",
     .run = run_shell,
+    .arguments = arguments,
 };
 
 static void free_shell(void *owned)
@@ -165,6 +199,7 @@ static int open_shell(struct toolbox *toolbox, struct json_object *config, struc
         return code;
     }
     struct tool tool = toolbox_tool(shell_tool_type.name, &function, shell);
+    tool.folder = shell->place.directory;
     tool.needs_confirmation = json_get_bool(config, "require_confirmation", true);
     return toolbox_add(toolbox, &tool, err);
 }

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
+#include "gateway/canonical.h"
 #include "gateway/permission.h"
 #include "gateway/schema_check.h"
 #include "model/model.h"
@@ -202,6 +203,7 @@ struct tool toolbox_tool(const char *type, const struct tool_function *function,
         .is_idempotent = function->is_idempotent,
         .is_concurrent = function->is_concurrent,
         .is_read_only = function->is_read_only,
+        .arguments = function->arguments == NULL ? canonical_none : function->arguments,
         .run = function->run,
         .context = context,
     };
@@ -366,19 +368,47 @@ static bool check_arguments(const struct tool *tool, struct json_object *argumen
     return false;
 }
 
-static bool check_permissions(const struct tool *tool, struct json_object *arguments,
-                              struct tool_result *ret_result)
+/** Whether permissions allow every form of a call; what they deny, they deny as written, too. */
+static bool permits(const struct tool *tool, const struct canonical_forms *forms,
+                    struct json_object *arguments, const char **ret_rule)
+{
+    if (permission_denies(tool->permissions, arguments, ret_rule)) {
+        return false;
+    }
+    for (size_t i = 0; i < forms->count; i++) {
+        if (!permission_allows(tool->permissions, forms->forms[i], ret_rule)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_permissions(const struct toolbox *toolbox, const struct tool *tool,
+                              struct json_object *arguments, struct tool_result *ret_result)
 {
     const char *rule = NULL;
-    if (permission_allows(tool->permissions, arguments, &rule)) {
+    struct canonical_forms forms;
+    if (tool->permissions == NULL) {
         return true;
     }
-    if (rule != NULL) {
+    bool is_whole =
+        canonical_make(tool, toolbox->surroundings.workspace, tool->folder, arguments, &forms);
+    bool is_allowed = is_whole && permits(tool, &forms, arguments, &rule);
+    canonical_forms_fini(&forms);
+    if (!is_whole) {
+        tool_fail(ret_result, "Permission denied: %s — it starts too many commands", tool->name);
+    } else if (!is_allowed && rule != NULL) {
         tool_fail(ret_result, "Permission denied: %s — blocked by rule: %s", tool->name, rule);
-    } else {
+    } else if (!is_allowed) {
         tool_fail(ret_result, "Permission denied: %s — blocked by default policy", tool->name);
     }
-    return false;
+    return is_allowed;
+}
+
+bool toolbox_forms(const struct toolbox *toolbox, const struct tool *tool,
+                   struct json_object *arguments, struct canonical_forms *ret_forms)
+{
+    return canonical_make(tool, toolbox->surroundings.workspace, NULL, arguments, ret_forms);
 }
 
 enum tool_refusal toolbox_prepare(const struct toolbox *toolbox, const char *name,
@@ -394,7 +424,7 @@ enum tool_refusal toolbox_prepare(const struct toolbox *toolbox, const char *nam
         !check_arguments(tool, object, ret_result)) {
         return TOOL_BAD_ARGUMENTS;
     }
-    if (!check_permissions(tool, object, ret_result)) {
+    if (!check_permissions(toolbox, tool, object, ret_result)) {
         return TOOL_NOT_PERMITTED;
     }
     *ret_arguments = steal_pointer(&object);

@@ -50,6 +50,7 @@ struct tool_function {
     bool is_idempotent;
     bool is_concurrent;
     bool is_read_only;
+    const struct tool_argument *arguments; /**< NULL = all plain */
 };
 
 /** Make a tool from its static description, for toolbox_add. @param type of the entry, static */
@@ -89,6 +90,14 @@ enum tool_refusal {
 enum tool_refusal toolbox_prepare(const struct toolbox *toolbox, const char *name,
                                   const char *arguments, struct json_object **ret_arguments,
                                   struct tool_result *ret_result);
+
+/**
+ * What policies see of a call that was prepared: each form must be allowed.
+ * @return false when it has too many forms to be judged
+ */
+struct canonical_forms;
+bool toolbox_forms(const struct toolbox *toolbox, const struct tool *tool,
+                   struct json_object *arguments, struct canonical_forms *ret_forms);
 
 /**
  * Make a call that was prepared. The result is bounded and valid UTF-8 without NUL bytes. A call

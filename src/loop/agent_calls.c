@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "gateway/canonical.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -167,18 +168,51 @@ static void answer_denied(struct agent *agent, size_t index, const struct tool *
     answer_text(agent, index, "denied", &text);
 }
 
+static const char *json_text(struct json_object *object)
+{
+    return json_object_to_json_string_ext(object,
+                                          JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
+/** The strictest answer to the forms of a call, and the decision that it comes from. */
+static enum loop_answer ask_forms(struct round *round, const struct tool *tool,
+                                  const struct canonical_forms *forms, const char *raw,
+                                  bool is_approved, struct gate_decision *ret_decision)
+{
+    enum loop_answer strictest = LOOP_ALLOWED;
+    for (size_t i = 0; i < forms->count && strictest != LOOP_DENIED; i++) {
+        struct gate_decision decision = {0};
+        enum loop_answer answer =
+            loop_ask_tool(round->agent->loop, tool->name, json_text(forms->forms[i]), raw,
+                          is_approved, &decision);
+        if (i == 0 || answer == LOOP_DENIED || strictest == LOOP_ALLOWED) {
+            *ret_decision = decision;
+            strictest = answer;
+        }
+    }
+    return strictest;
+}
+
 /** What the policies say. @return whether the call may be made */
 static bool is_allowed(struct round *round, size_t index, const struct tool *tool,
-                       const char *arguments, bool *ret_is_approved)
+                       struct json_object *object, bool *ret_is_approved)
 {
-    struct loop *loop = round->agent->loop;
+    const char *arguments = json_text(object);
     struct gate_decision decision = {0};
-    enum loop_answer answer = loop_ask_tool(loop, tool->name, arguments, false, &decision);
+    struct canonical_forms forms;
+    if (!toolbox_forms(round->agent->toolbox, tool, object, &forms)) {
+        static const char text[] = "Error: the call starts too many commands to be judged.";
+        canonical_forms_fini(&forms);
+        agent_answer(round->agent, index, "denied", text, sizeof(text) - 1, 0);
+        return false;
+    }
+    enum loop_answer answer = ask_forms(round, tool, &forms, arguments, false, &decision);
     if (answer == LOOP_ASKS &&
         ask_person(round, tool, arguments, decision.message, true) == AGENT_CONSENT_YES) {
         *ret_is_approved = true;
-        answer = loop_ask_tool(loop, tool->name, arguments, true, &decision);
+        answer = ask_forms(round, tool, &forms, arguments, true, &decision);
     }
+    canonical_forms_fini(&forms);
     if (answer != LOOP_ALLOWED && round->result == 0) {
         answer_denied(round->agent, index, tool, &decision);
     }
@@ -220,11 +254,10 @@ static bool may_repeat(struct round *round, size_t index, const struct tool *too
 static bool passes_gates(struct round *round, size_t index, const struct tool *tool,
                          struct json_object *arguments)
 {
-    const char *text = json_object_to_json_string_ext(
-        arguments, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    const char *text = json_text(arguments);
     bool is_approved = false;
     return may_repeat(round, index, tool, text, &is_approved) && round->result == 0 &&
-           is_allowed(round, index, tool, text, &is_approved) && round->result == 0 &&
+           is_allowed(round, index, tool, arguments, &is_approved) && round->result == 0 &&
            is_confirmed(round, index, tool, text, is_approved) && round->result == 0;
 }
 

@@ -57,11 +57,13 @@ enum loop_answer {
 
 /**
  * Ask before a tool call. Nothing is recorded: see loop_deny_tool.
- * @param input       the arguments, a JSON object
+ * @param input       the arguments in canonical form, a JSON object
+ * @param raw         the same as the agent wrote them
  * @param is_approved a person has approved this very call
  */
 enum loop_answer loop_ask_tool(struct loop *loop, const char *tool, const char *input,
-                               bool is_approved, struct gate_decision *ret_decision);
+                               const char *raw, bool is_approved,
+                               struct gate_decision *ret_decision);
 
 /** Record that a call is not made because of a decision. */
 void loop_deny_tool(struct loop *loop, const char *tool, const struct gate_decision *decision);

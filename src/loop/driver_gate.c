@@ -342,7 +342,8 @@ bool loop_ask_model(struct loop *loop, const char *model)
 }
 
 enum loop_answer loop_ask_tool(struct loop *loop, const char *tool, const char *input,
-                               bool is_approved, struct gate_decision *ret_decision)
+                               const char *raw, bool is_approved,
+                               struct gate_decision *ret_decision)
 {
     if (loop->policy_gate == NULL) {
         return LOOP_ALLOWED;
@@ -351,6 +352,7 @@ enum loop_answer loop_ask_tool(struct loop *loop, const char *tool, const char *
     request.action = ACTION_CALL_TOOL;
     request.resource = tool;
     request.input = input;
+    request.raw = raw;
     request.is_approved = is_approved;
     if (decide(loop, &request, ret_decision)) {
         return LOOP_ALLOWED;

@@ -20,7 +20,8 @@ struct gate_request {
     enum vocabulary_action action;
     const char *condition; /**< ACTION_VERIFY: name of the exit condition */
     const char *resource;  /**< ACTION_CALL_MODEL, ACTION_CALL_TOOL: id of the model or tool */
-    const char *input;     /**< ACTION_CALL_TOOL: the arguments, a JSON object */
+    const char *input;     /**< ACTION_CALL_TOOL: the canonical arguments, a JSON object */
+    const char *raw;       /**< the same as the agent wrote them */
     bool is_approved;      /**< a person has approved this very step */
     const char *run_id;
     const char *agent_id;

@@ -324,6 +324,7 @@ static void decide(const struct gate *gate, const struct gate_request *request,
         .resource = request->resource,
         .condition = request->condition,
         .input = request->input,
+        .raw = request->raw,
     };
     struct verdict verdict;
     subject_decide(policy_gate->subject, &facts, &step, &verdict);

@@ -60,6 +60,7 @@ static const struct member context_members[VOCABULARY_CONTEXT_COUNT] = {
     [CONTEXT_WEEKDAY] = {NULL, MEMBER_DERIVED, 0},
     [CONTEXT_SYSTEM] = {NULL, MEMBER_DERIVED, 0},
     [CONTEXT_INPUT] = {NULL, MEMBER_OBJECT, IN(step.input)},
+    [CONTEXT_RAW] = {NULL, MEMBER_OBJECT, IN(step.raw)},
     [CONTEXT_CONDITION] = {NULL, MEMBER_TEXT, IN(step.condition)},
 };
 
@@ -82,14 +83,9 @@ void question_init(struct question *question, int64_t now_ns)
 void question_fini(struct question *question)
 {
     const char **const texts[] = {
-        &question->options.agent_id,
-        &question->options.run_id,
-        &question->options.kind,
-        &question->options.workspace,
-        &question->step.condition,
-        &question->step.input,
-        &question->tool,
-        &question->model,
+        &question->options.agent_id,  &question->options.run_id, &question->options.kind,
+        &question->options.workspace, &question->step.condition, &question->step.input,
+        &question->step.raw,          &question->tool,           &question->model,
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         question_set_text(texts[i], NULL);
@@ -388,6 +384,9 @@ int question_finish(struct question *question, struct rondo_error *err)
     }
     if (r == 0) {
         r = check_part(question, ACTION_CALL_TOOL, "input", step->input != NULL, false, err);
+    }
+    if (r == 0) {
+        r = check_part(question, ACTION_CALL_TOOL, "raw", step->raw != NULL, false, err);
     }
     step->resource = question->tool != NULL ? question->tool : question->model;
     return r;

@@ -263,12 +263,13 @@ static void set_facts(struct subject *subject, const struct subject_facts *facts
 }
 
 /** Arguments of a tool. A value that is no record would be one that no policy is written for. */
-static bool set_input(struct subject *subject, const char *input)
+static bool set_arguments(struct subject *subject, enum vocabulary_context attribute,
+                          const char *input)
 {
     struct cedar_context *context = subject->asked;
     struct rondo_error err = {0};
-    int r = cedar_context_set_json(context, CONTEXT_INPUT, input, strlen(input), &err);
-    const struct cedar_field *field = &context->record.fields[context->field_of[CONTEXT_INPUT]];
+    int r = cedar_context_set_json(context, attribute, input, strlen(input), &err);
+    const struct cedar_field *field = &context->record.fields[context->field_of[attribute]];
     if (r == 0 && field->value.kind != CEDAR_RECORD) {
         r = error_set(&err, RONDO_ERR_INVALID, "the arguments are no object");
     }
@@ -285,10 +286,13 @@ static bool set_step(struct subject *subject, const struct subject_step *step)
         cedar_context_set_string(context, CONTEXT_CONDITION, condition, strlen(condition));
     }
     if (step->action == ACTION_CALL_TOOL && step->input != NULL) {
-        return set_input(subject, step->input);
+        return set_arguments(subject, CONTEXT_INPUT, step->input) &&
+               set_arguments(subject, CONTEXT_RAW, step->raw == NULL ? step->input : step->raw);
     }
-    set_record(context, CONTEXT_INPUT,
-               step->action == ACTION_ITERATE ? subject->input : subject->no_input);
+    const struct cedar_context *input =
+        step->action == ACTION_ITERATE ? subject->input : subject->no_input;
+    set_record(context, CONTEXT_INPUT, input);
+    set_record(context, CONTEXT_RAW, input);
     return true;
 }
 

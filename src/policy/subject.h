@@ -53,7 +53,8 @@ struct subject_step {
     enum vocabulary_action action;
     const char *resource;  /**< id of the tool or model; NULL = the run itself */
     const char *condition; /**< ACTION_VERIFY: name of the exit condition */
-    const char *input;     /**< ACTION_CALL_TOOL: JSON object of the arguments; NULL = {} */
+    const char *input;     /**< ACTION_CALL_TOOL: canonical arguments, a JSON object; NULL = {} */
+    const char *raw;       /**< the same as the agent wrote them; NULL = as `input` */
 };
 
 enum verdict_outcome {

@@ -70,7 +70,10 @@ static const struct vocabulary_attribute attributes[] = {
     [CONTEXT_WEEKDAY] = CONTEXT(CEDAR_LONG, "weekday", "1 = Monday to 7 = Sunday, UTC"),
     [CONTEXT_SYSTEM] = RECORD(OWNER_SYSTEM, "system", "the time as AgentCore gives it"),
     [CONTEXT_INPUT] = RECORD(OWNER_INPUT, "input",
-                             "arguments of the tool; of `iterate` the iteration; else empty"),
+                             "arguments of the tool in canonical form; of `iterate` the "
+                             "iteration; else empty"),
+    [CONTEXT_RAW] =
+        RECORD(OWNER_INPUT, "raw", "the same as the agent wrote them, before they were resolved"),
     [CONTEXT_CONDITION] = {OWNER_CONTEXT, VOCABULARY_ACTION_BIT(ACTION_VERIFY), "condition",
                            CEDAR_STRING, OWNER_NONE, false, "name of the exit condition"},
     ATTRIBUTE(OWNER_SYSTEM, CEDAR_DATETIME, "now", "time of the request, UTC"),

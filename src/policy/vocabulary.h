@@ -36,6 +36,7 @@ enum vocabulary_context {
     CONTEXT_SYSTEM,               /**< record {now: datetime}: the shape of AgentCore */
     CONTEXT_INPUT,                /**< record: iterate {iteration: Long}; call_tool its arguments;
                                        empty for other actions */
+    CONTEXT_RAW,                  /**< record: the same as the agent wrote it */
     CONTEXT_CONDITION,            /**< String, verify only: name of the exit condition */
     VOCABULARY_CONTEXT_COUNT,
 };

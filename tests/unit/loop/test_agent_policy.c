@@ -46,6 +46,24 @@ static void policies_see_the_arguments(void **state)
     assert_int_equal(scene_executions(scene, "send", "ls all"), 1);
 }
 
+#define FILES       "  tools: [{type: filesystem, read_only: false}]\n"
+#define WRITE(path) CALLS(ONE("write_file", "{\"path\":\"" path "\",\"content\":\"x\"}"))
+
+static void policies_see_canonical_paths_and_the_text_as_it_was_written(void **state)
+{
+    struct scene *scene = *state;
+    play_under(scene,
+               PERMIT TOOLS ") unless { context.input has path && context.input.path like "
+                            "\"docs/*\" };\n" TOOLS
+                            ") when { context.raw has path && context.raw.path like \"*//*\" };",
+               FILES,
+               WRITE("docs/a") WRITE("x/../docs/b") WRITE("docs/../Makefile") WRITE("docs//c")
+                   FINISH("completed"),
+               RONDO_COMPLETED);
+    assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"ok\""), 3);
+    assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"denied\""), 2);
+}
+
 static void policies_see_which_tools_only_read(void **state)
 {
     struct scene *scene = *state;
@@ -298,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         scene_test(a_denied_call_is_an_answer),
         scene_test(policies_see_the_arguments),
+        scene_test(policies_see_canonical_paths_and_the_text_as_it_was_written),
         scene_test(policies_see_which_tools_only_read),
         scene_test(a_call_that_a_broken_policy_decides_is_denied),
         scene_test(the_loops_own_tools_are_not_asked_about),
