@@ -39,7 +39,8 @@ struct worker {
     struct loop *loop;
     struct worker_options options;
     struct worker_files *files;
-    bool has_moved; /* to the folder for temporary files */
+    bool has_moved;  /* to the folder for temporary files */
+    bool takes_over; /* of the last command something may live: its supervisor was killed */
 };
 
 int worker_new(struct loop *loop, const struct worker_options *options, struct worker **ret_worker,
@@ -48,6 +49,7 @@ int worker_new(struct loop *loop, const struct worker_options *options, struct w
     struct worker *worker = memory_new_zero(1, sizeof(*worker));
     worker->loop = loop;
     worker->options = *options;
+    worker->takes_over = loop_state(loop)->epoch > 1;
     int r = worker_files_new(options->folder, loop_run_id(loop), loop_state(loop)->epoch,
                              &worker->files, err);
     if (r < 0) {
@@ -204,6 +206,7 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
         list_with(spec->write_paths, worker_files_folder(worker->files), NULL);
     auto_hidden char **hidden = hidden_of_run(runtime_hide_paths(runtime), spec->policy);
     auto_free const char **env_names = list_with(spec->env_names, "RONDO_*", "TRACEPARENT");
+    auto_free char *mark = variable("RONDO_RUN_ID", loop_run_id(worker->loop));
     struct sandbox_policy policy = {
         .tier = (enum sandbox_tier)spec->worker_tier,
         .workspace = spec->workspace,
@@ -227,8 +230,12 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
         .sandbox = policy.tier == SANDBOX_NONE ? NULL : &policy,
         .supervisor = runtime_supervisor(runtime),
         .lock_path = worker_files_lock(worker->files),
+        .lock_mark = mark,
+        .takes_lock_over = worker->takes_over,
     };
-    return spawn_run(&request, ret_result, err);
+    int r = spawn_run(&request, ret_result, err);
+    worker->takes_over = r < 0 || ret_result->lost_supervisor;
+    return r;
 }
 
 static enum loop_outcome outcome_of(const struct spawn_result *spawned)

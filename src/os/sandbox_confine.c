@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -177,6 +178,8 @@ int sandbox_confine(int argc, char **argv)
     if (argc < 5) {
         return EXIT_NOT_EXECUTED;
     }
+    /* The command itself ends with its supervisor, by whatever that was killed. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (restrict_self(&self, &error) == 0) {
         const char *const *envp = self.envp == NULL ? no_environment : self.envp;
         execve(argv[3], argv + 4, (char *const *)envp);

@@ -55,6 +55,16 @@ static void put_isolation(struct buf *options, const struct sandbox_policy *poli
     put_option(options, "--hostname", "sandbox", NULL);
 }
 
+/** The first process inside keeps the mark; it lives as long as any other. None other gets it. */
+static void put_mark(struct buf *options, const struct spawn_request *request)
+{
+    char number[16];
+    if (request->supervisor != NULL && request->lock_path != NULL) {
+        snprintf(number, sizeof(number), "%d", SPAWN_MARK_FD);
+        put_option(options, "--sync-fd", number, NULL);
+    }
+}
+
 /* --- mounts --- */
 
 static void put_system_path(struct buf *options, const char *path)
@@ -216,6 +226,7 @@ static bool namespace_fill(struct sandbox_plan *plan, char ret_reason[256])
     }
     auto_buf struct buf options = {0};
     put_isolation(&options, plan->request->sandbox);
+    put_mark(&options, plan->request);
     put_mounts(&options, &plan->paths);
     put_environment(&options, plan->request);
     put_directory(&options, plan->request);

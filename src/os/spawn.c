@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "os/file.h"
 #include "os/program.h"
 #include "os/sandbox_plan.h"
 #include "os/spawn_child.h"
@@ -131,14 +132,14 @@ static size_t count_list(const char *const *list)
     return count;
 }
 
-/** supervisor __supervise watch CARRIED LOCK GROUP... -- PROGRAM ARGV... */
+/** supervisor __supervise watch CARRIED LOCK MARK TAKES-OVER GROUP... -- PROGRAM ARGV... */
 static void wrap_in_supervisor(struct job *job)
 {
     const struct spawn_request *request = job->request;
     const char *const *groups = job->plan == NULL ? NULL : sandbox_plan_groups(job->plan);
     size_t group_count = count_list(groups);
     size_t argument_count = count_list(job->setup.argv);
-    const char **argv = memory_new_zero(8 + group_count + argument_count, sizeof(*argv));
+    const char **argv = memory_new_zero(10 + group_count + argument_count, sizeof(*argv));
     size_t n = 0;
     snprintf(job->carried_option, sizeof(job->carried_option), "%zu", job->setup.carried_count);
     argv[n++] = request->supervisor;
@@ -146,6 +147,8 @@ static void wrap_in_supervisor(struct job *job)
     argv[n++] = SUPERVISE_JOB_WATCH;
     argv[n++] = job->carried_option;
     argv[n++] = request->lock_path == NULL ? "" : request->lock_path;
+    argv[n++] = request->lock_mark == NULL ? "" : request->lock_mark;
+    argv[n++] = request->takes_lock_over ? SUPERVISE_TAKES_OVER : "";
     for (size_t i = 0; i < group_count; i++) {
         argv[n++] = groups[i];
     }
@@ -192,22 +195,6 @@ static int open_output(struct job *job, struct rondo_error *err)
     return code;
 }
 
-static bool write_all(int fd, const char *bytes, size_t len)
-{
-    while (len > 0) {
-        ssize_t written = write(fd, bytes, len);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return false;
-        }
-        bytes += written;
-        len -= (size_t)written;
-    }
-    return true;
-}
-
 /** A file in memory needs nobody who feeds it while the child runs, and the child can seek in it.
  */
 static int open_input(struct job *job, struct rondo_error *err)
@@ -216,7 +203,8 @@ static int open_input(struct job *job, struct rondo_error *err)
         return 0;
     }
     job->input = memfd_create("stdin", MFD_CLOEXEC);
-    if (job->input < 0 || !write_all(job->input, job->request->input, job->request->input_len) ||
+    if (job->input < 0 ||
+        file_write_all(job->input, job->request->input, job->request->input_len) != 0 ||
         lseek(job->input, 0, SEEK_SET) != 0) {
         return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot keep the child's input");
     }
@@ -277,6 +265,7 @@ static void ask_supervisor(struct job *job)
     struct supervise_status status;
     ssize_t got = recv(job->lifeline[0], &status, sizeof(status), MSG_DONTWAIT);
     if (got != (ssize_t)sizeof(status)) {
+        result->lost_supervisor = true;
         if (has_ended_itself) {
             result->end = SPAWN_SIGNALLED;
             snprintf(result->reason, sizeof(result->reason), "its supervisor was killed");

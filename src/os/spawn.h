@@ -43,11 +43,19 @@ struct spawn_request {
                                  SUPERVISE_ARGUMENT; NULL = process group only */
     const char *lock_path;  /**< with a supervisor: a file that it locks (flock, exclusive) for as
                                  long as anything of the child lives; waits for a former one up to
-                                 SPAWN_LOCK_WAIT_NS. NULL = none */
+                                 SPAWN_LOCK_WAIT_NS. The child's processes inherit a descriptor of
+                                 it (SPAWN_MARK_FD), by which the next holder of the lock finds and
+                                 kills them when their supervisor was killed. NULL = none */
+    const char *lock_mark;  /**< entry of `envp` that only commands under this lock have: finds
+                                 those that closed the descriptor. NULL = none */
+    bool takes_lock_over;   /**< a former supervisor may have been killed: look for such processes
+                                 even if none has the descriptor */
 };
 
 /** Default grace between TERM and KILL. */
 #define SPAWN_GRACE_NS INT64_C(5000000000)
+/** The descriptor that processes of a child with a lock inherit; scripts use lower numbers. */
+#define SPAWN_MARK_FD 63
 /** How long a new child waits for the remains of a former one on the same lock. */
 #define SPAWN_LOCK_WAIT_NS INT64_C(10000000000)
 
@@ -68,6 +76,7 @@ struct spawn_result {
     char *output;          /**< end of the output, NUL-terminated; owned, spawn_result_fini() */
     size_t output_len;     /**< bytes in `output` */
     uint64_t output_total; /**< bytes that the child wrote over all */
+    bool lost_supervisor;  /**< it was killed: something of the child may live on */
     char reason[256];      /**< for people; "" when it simply exited */
 };
 

@@ -6,6 +6,7 @@
 #include "os/spawn_child.h"
 
 #include "base/error.h"
+#include "os/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,16 +45,35 @@ static int fill_standard(posix_spawn_file_actions_t *actions, const struct child
     return code;
 }
 
-static int fill_actions(posix_spawn_file_actions_t *actions, const struct child_setup *setup)
+/** The mark has a number above those that are closed, so it takes two steps. */
+static int fill_descriptors(posix_spawn_file_actions_t *actions, const struct child_setup *setup)
 {
-    int code = fill_standard(actions, setup);
+    int code = 0;
+    int next = CHILD_FIRST_CARRIED + (int)setup->carried_count;
     for (size_t i = 0; code == 0 && i < setup->carried_count; i++) {
         code = posix_spawn_file_actions_adddup2(actions, setup->carried[i],
                                                 CHILD_FIRST_CARRIED + (int)i);
     }
+    if (setup->mark_fd <= 0) {
+        return code != 0 ? code : posix_spawn_file_actions_addclosefrom_np(actions, next);
+    }
     if (code == 0) {
-        code = posix_spawn_file_actions_addclosefrom_np(actions, CHILD_FIRST_CARRIED +
-                                                                     (int)setup->carried_count);
+        code = posix_spawn_file_actions_adddup2(actions, setup->mark_fd, next);
+    }
+    if (code == 0) {
+        code = posix_spawn_file_actions_addclosefrom_np(actions, next + 1);
+    }
+    if (code == 0) {
+        code = posix_spawn_file_actions_adddup2(actions, next, SPAWN_MARK_FD);
+    }
+    return code != 0 ? code : posix_spawn_file_actions_addclose(actions, next);
+}
+
+static int fill_actions(posix_spawn_file_actions_t *actions, const struct child_setup *setup)
+{
+    int code = fill_standard(actions, setup);
+    if (code == 0) {
+        code = fill_descriptors(actions, setup);
     }
     if (code == 0 && setup->directory != NULL) {
         code = posix_spawn_file_actions_addchdir_np(actions, setup->directory);

@@ -22,6 +22,7 @@ struct child_setup {
     int input_fd;          /**< becomes stdin, at least CHILD_LOWEST_FD; 0 = /dev/null does */
     const int *carried;    /**< become CHILD_FIRST_CARRIED and on; at least CHILD_LOWEST_FD each */
     size_t carried_count;
+    int mark_fd; /**< becomes SPAWN_MARK_FD; below 1 = none */
 };
 
 /** Descriptors below are targets in the child and would be overwritten before they are copied. */

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "os/process_tree.h"
+#include "os/remains.h"
 #include "os/sandbox_confine.h"
 #include "os/spawn.h"
 #include "os/spawn_child.h"
@@ -26,6 +27,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,7 +42,10 @@ extern char **environ;
 
 struct supervisor {
     const char *lock_path;
-    char **groups; /* control groups to remove; group_count of them */
+    const char *mark; /* entry of the environment of all commands under this lock; "" = none */
+    bool takes_over;  /* whether a former supervisor may have been killed */
+    int mark_fd;      /* what the command's processes inherit; -1 = nothing */
+    char **groups;    /* control groups to remove; group_count of them */
     size_t group_count;
     const char *program;
     char **argv;
@@ -70,11 +75,13 @@ static void refuse(struct supervisor *self, const char *what, const char *why)
 static bool parse_arguments(struct supervisor *self, int argc, char **argv)
 {
     int i = 3;
-    if (argc < 8) {
+    if (argc < 10) {
         return false;
     }
     self->carried_count = (size_t)strtoul(argv[i++], NULL, 10);
     self->lock_path = argv[i++];
+    self->mark = argv[i++];
+    self->takes_over = strcmp(argv[i++], SUPERVISE_TAKES_OVER) == 0;
     self->groups = argv + i;
     while (i < argc && strcmp(argv[i], "--") != 0) {
         self->group_count++;
@@ -168,17 +175,27 @@ static void wait_for_event(struct supervisor *self, int timeout_ms)
 
 /* --- the lock --- */
 
-static bool take_lock(struct supervisor *self)
+/**
+ * Open the file that is locked. A command has a descriptor of it and may change its mode.
+ * @return descriptor, or -1 after refusing
+ */
+static int open_lock(struct supervisor *self)
 {
-    if (self->lock_path[0] == '\0') {
-        return true;
+    const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int fd = open(self->lock_path, flags, 0600);
+    if (fd < 0 && errno == EACCES &&
+        fchmodat(AT_FDCWD, self->lock_path, 0600, AT_SYMLINK_NOFOLLOW) == 0) {
+        fd = open(self->lock_path, flags, 0600);
     }
-    int fd = open(self->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) {
         refuse(self, self->lock_path, strerror(errno));
-        return false;
     }
-    int64_t deadline_ns = now_ns() + SPAWN_LOCK_WAIT_NS;
+    return fd;
+}
+
+/** @return false after refusing */
+static bool wait_for_lock(struct supervisor *self, int fd, int64_t deadline_ns)
+{
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) {
             refuse(self, self->lock_path, strerror(errno));
@@ -190,6 +207,47 @@ static bool take_lock(struct supervisor *self)
         }
         wait_for_event(self, (int)(LOCK_LOOK_NS / NS_PER_MS));
     }
+    return true;
+}
+
+/**
+ * A supervisor holds the lock until nothing of its command lives. If it was killed, the lock is
+ * free and its command may live on: then nobody waits for that any more, and it is killed.
+ * @return false after refusing
+ */
+static bool end_former_command(struct supervisor *self, int fd, int64_t deadline_ns)
+{
+    const char *mark = self->mark[0] == '\0' ? NULL : self->mark;
+    if (!self->takes_over && !remains_hold(fd)) {
+        return true;
+    }
+    while (remains_kill(fd, mark) > 0 || remains_hold(fd)) {
+        if (self->must_kill || now_ns() >= deadline_ns) {
+            refuse(self, self->lock_path, "processes of a former command cannot be killed");
+            return false;
+        }
+        wait_for_event(self, REMAINS_LOOK_MS);
+    }
+    return true;
+}
+
+static bool take_lock(struct supervisor *self)
+{
+    if (self->lock_path[0] == '\0') {
+        return true;
+    }
+    int64_t deadline_ns = now_ns() + SPAWN_LOCK_WAIT_NS;
+    int fd = open_lock(self);
+    if (fd < 0 || !wait_for_lock(self, fd, deadline_ns) ||
+        !end_former_command(self, fd, deadline_ns)) {
+        return false;
+    }
+    int mark_fd = remains_mark(self->lock_path);
+    if (mark_fd < 0 || (self->mark_fd = fcntl(mark_fd, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD)) < 0) {
+        refuse(self, self->lock_path, strerror(errno));
+        return false;
+    }
+    close(mark_fd);
     return true; /* The descriptor stays open until this process ends: it is the lock. */
 }
 
@@ -215,6 +273,7 @@ static bool start_command(struct supervisor *self)
         .input_fd = input_fd,
         .carried = self->carried,
         .carried_count = self->carried_count,
+        .mark_fd = self->mark_fd,
     };
     bool has_all = output_fd >= 0 && error_fd >= 0 && input_fd >= 0;
     int os_errno = has_all ? child_start(&setup, &self->command) : errno;
@@ -225,6 +284,9 @@ static bool start_command(struct supervisor *self)
     close(output_fd);
     close(error_fd);
     close(input_fd);
+    if (self->mark_fd >= 0) {
+        close(self->mark_fd);
+    }
     for (size_t i = 0; i < self->carried_count; i++) {
         close(self->carried[i]);
     }
@@ -290,7 +352,7 @@ static void watch_command(struct supervisor *self)
 
 static int supervise_watch(int argc, char **argv)
 {
-    struct supervisor self = {.children_fd = -1};
+    struct supervisor self = {.children_fd = -1, .mark_fd = -1};
     if (!parse_arguments(&self, argc, argv)) {
         fprintf(stderr, "rondo: %s is for Rondo's own use\n", SUPERVISE_ARGUMENT);
         return 2;

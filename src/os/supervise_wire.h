@@ -15,6 +15,9 @@
 #define SUPERVISE_JOB_WATCH   "watch"
 #define SUPERVISE_JOB_CONFINE "confine"
 
+/** Whether a former holder of the lock may have been killed; else "". */
+#define SUPERVISE_TAKES_OVER "takes-over"
+
 /** The caller's order: kill every descendant. */
 #define SUPERVISE_KILL 'K'
 

@@ -60,6 +60,39 @@ Feature: Interruptions, resuming, and one executor at a time
       | epoch | 2 |
     And iterations 1 to 3 finished once each
 
+  Scenario Outline: When Rondo and its supervisor are killed together, a resume starts no worker beside what is left: <options>
+    Given a file "out/beats" with
+      """
+      x
+      """
+    And a worker
+      """
+      if [ "$RONDO_ATTEMPT" = 1 ]; then
+        setsid sh -c '<daemon>; while sleep 0.02; do printf x >>out/beats; done' &
+        printf x >out/started
+        sleep 95
+      fi
+      before=$(wc -c <out/beats); sleep 0.3
+      [ "$before" = "$(wc -c <out/beats)" ] || printf x >out/beside
+      """
+    When I start `rondo loop --max-iterations 1 <options> -- ./worker.sh`
+    And the file "out/started" appears
+    And I kill it and its supervisor with KILL
+    And I run `rondo resume last`
+    Then the exit code is 5
+    And the file "out/beside" does not exist
+    And no process of "sleep 0.02" is left
+    And no process of "sleep 95" is left
+    And iterations 1 to 1 finished once each
+
+    Examples:
+      | options                                 | daemon                  |
+      | --max-tokens 9                          | true                    |
+      | --max-tokens 8                          | exec <&- >&- 2>&-       |
+      | --max-tokens 7                          | unset RONDO_RUN_ID      |
+      | --sandbox namespace --sandbox-write out | exec <&- >&- 2>&-       |
+      | --sandbox landlock --sandbox-write out  | exec <&- >&- 2>&-       |
+
   Scenario: Limits count across a crash
     Given a worker that stops to wait in iteration 3
       """

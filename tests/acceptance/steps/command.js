@@ -65,6 +65,21 @@ When("I kill it with KILL", async function () {
   await this.hasEnded(this.it);
 });
 
+// As `pkill -9 -f rondo` does: neither has time to end what it started.
+When("I kill it and its supervisor with KILL", async function () {
+  const { pid } = this.it.child;
+  process.kill(pid, "SIGSTOP");
+  const supervisors = fs
+    .readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
+    .split(" ")
+    .filter((child) => child !== "")
+    .filter((child) => fs.readFileSync(`/proc/${child}/cmdline`, "utf8").includes("__supervise"));
+  assert.equal(supervisors.length, 1);
+  process.kill(Number(supervisors[0]), "SIGKILL");
+  this.it.child.kill("SIGKILL");
+  await this.hasEnded(this.it);
+});
+
 When(/^I send it (INT|TERM|STOP)$/, function (signal) {
   this.it.child.kill(`SIG${signal}`);
 });

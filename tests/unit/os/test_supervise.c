@@ -5,6 +5,7 @@
 #include "helper.h"
 
 #include <sys/file.h>
+#include <sys/stat.h>
 
 /** Makes this program run one supervised command and print what the command prints. */
 #define HELPER_ARGUMENT "run-supervised"
@@ -211,7 +212,7 @@ static void a_supervisor_that_is_killed_is_reported_and_the_group_ended(void **s
     spawn_result_fini(&result);
 }
 
-static void the_command_sees_no_descriptor_of_the_supervisor(void **state)
+static void the_command_sees_no_descriptor_but_its_mark(void **state)
 {
     (void)state;
     char folder[PATH_MAX];
@@ -222,7 +223,7 @@ static void the_command_sees_no_descriptor_of_the_supervisor(void **state)
     struct spawn_request request = supervised("ls /proc/$$/fd; :", argv);
     request.lock_path = lock;
     struct spawn_result result = run(&request);
-    assert_string_equal(result.output, "0\n1\n2\n");
+    assert_string_equal(result.output, "0\n1\n2\n63\n");
     spawn_result_fini(&result);
     scratch_remove(folder);
 }
@@ -341,6 +342,151 @@ static void the_next_command_starts_only_when_the_former_one_is_gone(void **stat
     scratch_remove(killing.folder);
 }
 
+/* --- the death of the caller and of the supervisor --- */
+
+#define MARK "RONDO_TEST_MARK=the only one"
+
+/**
+ * Start a script with a lock and the mark, wait for its number, kill its supervisor and make as if
+ * this process had died too. @return the number of what is left
+ */
+static pid_t leave_remains(const char *script, const char *folder, const char *lock)
+{
+    char self[PATH_MAX];
+    ssize_t len = readlink(SELF, self, sizeof(self) - 1);
+    assert_true(len > 0);
+    self[len] = '\0';
+    char whole[2 * PATH_MAX];
+    snprintf(whole, sizeof(whole),
+             "export RONDO_TEST_FOLDER='%.4000s'; cd $RONDO_TEST_FOLDER; "
+             "\"$0\" " HELPER_ARGUMENT " \"$1\" \"$2\" & helper=$!; "
+             "until test -s number; do sleep 0.01; done; "
+             "kill -9 $helper $(cat parent); cat number; rm number parent",
+             folder);
+    const char *argv[] = {"sh", "-c", whole, self, script, lock, NULL};
+    struct spawn_request request = {.argv = argv,
+                                    .envp = (const char *const *)environ,
+                                    .directory = folder,
+                                    .total_ns = GENEROUS_NS,
+                                    .output_keep = 100};
+    struct spawn_result result = run(&request);
+    int pid = 0;
+    if (result.end != SPAWN_EXITED || result.exit_code != 0) {
+        fail_msg("%d %d %s", result.end, result.exit_code, result.output);
+    }
+    assert_int_equal(read_numbers(result.output, &pid, 1), 1);
+    spawn_result_fini(&result);
+    return pid;
+}
+
+/* Writes the numbers of what is going to be left and of the supervisor, in this order of arrival.
+ */
+#define NUMBERS "cd $RONDO_TEST_FOLDER; echo $PPID >parent; "
+static const char *const remains[] = {
+    NUMBERS "echo $$ >number; exec " FOREVER,
+    /* A session of its own. */
+    NUMBERS "setsid sh -c 'echo $$ >number; exec " FOREVER "' & wait",
+    /* No descriptors. */
+    NUMBERS "setsid bash -c 'exec 63>&- </dev/null >/dev/null 2>&1; echo $$ >number; exec " FOREVER
+            "' & wait",
+    /* No environment. */
+    NUMBERS "env -i setsid sh -c 'echo $$ >number; exec " FOREVER "' & wait",
+    /* Neither, but what it descends from has one. */
+    NUMBERS "sh -c 'env -i setsid bash -c \"exec 63>&-; echo \\$\\$ >number; exec " FOREVER
+            "\"; :' & wait",
+};
+
+static void what_killed_supervisors_left_is_killed_before_the_next_command(void **state)
+{
+    (void)state;
+    setenv("RONDO_TEST_MARK", "the only one", 1);
+    for (size_t i = 0; i < sizeof(remains) / sizeof(remains[0]); i++) {
+        char folder[PATH_MAX];
+        char lock[PATH_MAX + 8];
+        char look[96];
+        const char *argv[4];
+        scratch_make(folder);
+        snprintf(lock, sizeof(lock), "%s/lock", folder);
+        pid_t left = leave_remains(remains[i], folder, lock);
+        assert_false(process_is_gone(left));
+        snprintf(look, sizeof(look),
+                 "grep -q 'State:.[^ZX]' /proc/%d/status && echo alive; :", (int)left);
+        struct spawn_request request = supervised(look, argv);
+        request.lock_path = lock;
+        request.lock_mark = MARK;
+        request.takes_lock_over = true;
+        struct spawn_result result = run(&request);
+        assert_int_equal(result.end, SPAWN_EXITED);
+        if (strstr(result.output, "alive") != NULL) {
+            fail_msg("case %zu is alive beside the next command", i);
+        }
+        spawn_result_fini(&result);
+        scratch_remove(folder);
+    }
+    unsetenv("RONDO_TEST_MARK");
+}
+
+static void a_descriptor_is_enough_to_be_found_at_any_time(void **state)
+{
+    (void)state;
+    char folder[PATH_MAX];
+    char lock[PATH_MAX + 8];
+    const char *argv[4];
+    scratch_make(folder);
+    snprintf(lock, sizeof(lock), "%s/lock", folder);
+    pid_t left = leave_remains(remains[3], folder, lock);
+    /* A command that takes the mode away from the file cannot keep others out. */
+    assert_int_equal(chmod(lock, 0), 0);
+    struct spawn_request request = supervised("true", argv);
+    request.lock_path = lock;
+    struct spawn_result result = run(&request);
+    assert_int_equal(result.end, SPAWN_EXITED);
+    assert_true(process_is_gone(left));
+    spawn_result_fini(&result);
+    scratch_remove(folder);
+}
+
+static void those_that_started_us_are_spared(void **state)
+{
+    (void)state;
+    char folder[PATH_MAX];
+    char lock[PATH_MAX + 8];
+    const char *argv[4];
+    scratch_make(folder);
+    snprintf(lock, sizeof(lock), "%s/lock", folder);
+    setenv("RONDO_TEST_MARK", "the only one", 1);
+    /* This process has the mark too, in what /proc shows of its descendants. */
+    struct spawn_request request = supervised("echo lives", argv);
+    request.lock_path = lock;
+    request.lock_mark = MARK;
+    request.takes_lock_over = true;
+    struct spawn_result result = run(&request);
+    assert_string_equal(result.output, "lives\n");
+    unsetenv("RONDO_TEST_MARK");
+    spawn_result_fini(&result);
+    scratch_remove(folder);
+}
+
+static void a_lock_that_is_a_link_is_not_opened(void **state)
+{
+    (void)state;
+    char folder[PATH_MAX];
+    char lock[PATH_MAX + 8];
+    char other[PATH_MAX + 8];
+    const char *argv[4];
+    scratch_make(folder);
+    snprintf(lock, sizeof(lock), "%s/lock", folder);
+    snprintf(other, sizeof(other), "%s/made", folder);
+    assert_int_equal(symlink(other, lock), 0);
+    struct spawn_request request = supervised("true", argv);
+    request.lock_path = lock;
+    struct spawn_result result = run(&request);
+    assert_int_equal(result.end, SPAWN_NOT_STARTED);
+    assert_false(file_exists(other));
+    spawn_result_fini(&result);
+    scratch_remove(folder);
+}
+
 static void a_lock_that_cannot_be_had_is_not_started(void **state)
 {
     (void)state;
@@ -433,9 +579,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_command_that_signals_its_own_group_does_not_hurt_the_supervisor),
         cmocka_unit_test(a_command_that_asks_its_supervisor_to_end_is_not_obeyed),
         cmocka_unit_test(a_supervisor_that_is_killed_is_reported_and_the_group_ended),
-        cmocka_unit_test(the_command_sees_no_descriptor_of_the_supervisor),
+        cmocka_unit_test(the_command_sees_no_descriptor_but_its_mark),
         cmocka_unit_test(when_the_caller_is_killed_nothing_of_the_command_is_left),
         cmocka_unit_test(the_next_command_starts_only_when_the_former_one_is_gone),
+        cmocka_unit_test(what_killed_supervisors_left_is_killed_before_the_next_command),
+        cmocka_unit_test(a_descriptor_is_enough_to_be_found_at_any_time),
+        cmocka_unit_test(those_that_started_us_are_spared),
+        cmocka_unit_test(a_lock_that_is_a_link_is_not_opened),
         cmocka_unit_test(a_lock_that_cannot_be_had_is_not_started),
         cmocka_unit_test(a_lock_that_stays_taken_refuses_within_its_limit),
         cmocka_unit_test(a_deadline_counts_while_waiting_for_the_lock),
