@@ -38,6 +38,8 @@
 #define LIMIT_PENDING_EVENTS 10000
 /** Bytes of their data. */
 #define LIMIT_PENDING_BYTES (16 * LIMIT_MIB)
+/** Content of a store that `rondo gc` writes anew to make the file smaller. */
+#define LIMIT_COMPACT_BYTES (256 * LIMIT_MIB)
 /** Nesting of JSON that is read. */
 #define LIMIT_JSON_DEPTH 64
 /** Length of an agent id. */

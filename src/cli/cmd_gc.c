@@ -35,6 +35,23 @@ const struct option_row gc_options[] = {
     {0},
 };
 
+/** Unused space that people are told of, in bytes. */
+#define SHOWN_UNUSED_BYTES (1024 * 1024)
+
+static void print_space(const struct store_gc_result *result, struct buf *out)
+{
+    if (result->freed_bytes > 0) {
+        buf_append_string(out, "the store is smaller by ");
+        text_bytes(result->freed_bytes, out);
+        buf_append_string(out, "\n");
+    }
+    if (result->unused_bytes >= SHOWN_UNUSED_BYTES) {
+        text_bytes(result->unused_bytes, out);
+        buf_append_string(out, " of the store are unused; later runs use them. To make the file "
+                               "smaller, run `rondo gc` while no run is active\n");
+    }
+}
+
 static void print_result(const struct store_gc_result *result, const struct gc_values *values)
 {
     auto_buf struct buf out = {0};
@@ -45,6 +62,8 @@ static void print_result(const struct store_gc_result *result, const struct gc_v
         json_write_int(&writer, "runs", (int64_t)result->runs);
         json_write_int(&writer, "events", (int64_t)result->events);
         json_write_int(&writer, "checkpoints", (int64_t)result->checkpoints);
+        json_write_int(&writer, "freed_bytes", (int64_t)result->freed_bytes);
+        json_write_int(&writer, "unused_bytes", (int64_t)result->unused_bytes);
         json_end_object(&writer);
         buf_append_string(&out, "\n");
     } else {
@@ -55,6 +74,7 @@ static void print_result(const struct store_gc_result *result, const struct gc_v
         buf_append_string(&out, " events and ");
         text_count((int64_t)result->checkpoints, &out);
         buf_append_string(&out, " checkpoints\n");
+        print_space(result, &out);
     }
     report_output(&out);
 }

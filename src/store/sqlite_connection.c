@@ -195,7 +195,7 @@ static int prepare_writer(struct sqlite_connection *writer, struct rondo_error *
     return rc;
 }
 
-int sqlite_write_begin(struct sqlite_store *store, struct rondo_error *err)
+int sqlite_writer_lock(struct sqlite_store *store, struct rondo_error *err)
 {
     struct sqlite_connection *writer = &store->writer;
     pthread_mutex_lock(&writer->mutex);
@@ -206,11 +206,30 @@ int sqlite_write_begin(struct sqlite_store *store, struct rondo_error *err)
     if (rc == 0 && atomic_load(&store->is_poisoned)) {
         rc = sqlite_refuse_poisoned(store, err);
     }
-    if (rc == 0) {
-        rc = run_simple(writer, SQL_BEGIN, "begin a transaction", err);
-    }
     if (rc < 0) {
         pthread_mutex_unlock(&writer->mutex);
+    }
+    return rc;
+}
+
+void sqlite_writer_unlock(struct sqlite_store *store)
+{
+    struct sqlite_connection *writer = &store->writer;
+    if (writer->is_suspect) {
+        sqlite_connection_close(writer);
+    }
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+int sqlite_write_begin(struct sqlite_store *store, struct rondo_error *err)
+{
+    int rc = sqlite_writer_lock(store, err);
+    if (rc < 0) {
+        return rc;
+    }
+    rc = run_simple(&store->writer, SQL_BEGIN, "begin a transaction", err);
+    if (rc < 0) {
+        pthread_mutex_unlock(&store->writer.mutex);
     }
     return rc;
 }
@@ -255,10 +274,7 @@ static int end_transaction(struct sqlite_store *store, int rc, enum sqlite_sql h
     if (rc == 0 && writer->wal_frames >= WAL_CHECKPOINT_FRAMES) {
         try_copy_log(writer);
     }
-    if (writer->is_suspect) {
-        sqlite_connection_close(writer);
-    }
-    pthread_mutex_unlock(&writer->mutex);
+    sqlite_writer_unlock(store);
     return rc;
 }
 

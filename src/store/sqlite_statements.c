@@ -214,23 +214,20 @@ const char *const sqlite_statements[SQL_COUNT] = {
     [SQL_GC_COUNT] = "SELECT count(*), total(last_seq), (SELECT count(*) FROM checkpoints"
                      " WHERE run IN (SELECT key FROM runs WHERE " GARBAGE "))"
                      " FROM runs WHERE " GARBAGE,
-    [SQL_GC_NEXT] = "SELECT key FROM runs WHERE key > ?3 AND " GARBAGE " ORDER BY key LIMIT 1",
-    [SQL_GC_EVENTS] = "DELETE FROM events WHERE position IN ("
-                      "WITH RECURSIVE chain (position) AS ("
-                      " SELECT last_position FROM runs WHERE key = ?1"
-                      " UNION ALL"
-                      " SELECT e.previous FROM chain c CROSS JOIN events e"
-                      "  WHERE e.position = c.position) SELECT position FROM chain)",
+    [SQL_GC_NEXT] =
+        "SELECT key, last_position, last_checkpoint_key FROM runs WHERE key > ?3 AND " GARBAGE
+        " ORDER BY key LIMIT 1",
+    [SQL_GC_EVENT] = "DELETE FROM events WHERE position = ?1 AND run = ?2 RETURNING previous",
+    [SQL_GC_CHECKPOINT] = "DELETE FROM checkpoints WHERE key = ?1 AND run = ?2 RETURNING previous",
+    [SQL_GC_CUT] = "UPDATE runs SET last_seq = 0, last_position = ?2, last_checkpoint = 0,"
+                   " last_checkpoint_key = ?3 WHERE key = ?1",
     [SQL_GC_MARKS] = "DELETE FROM marks WHERE run = ?1",
-    [SQL_GC_CHECKPOINTS] = "DELETE FROM checkpoints WHERE key IN (" CHECKPOINT_CHAIN(
-        "r.key = ?1") "SELECT key FROM chain)",
     [SQL_GC_LETTERS] = "DELETE FROM letters WHERE run = ?1",
     [SQL_GC_RUN] = "DELETE FROM runs WHERE key = ?1",
     [SQL_GC_KEEP_POSITION] =
         "INSERT OR IGNORE INTO events (position, run, previous, seq, time_ns, type, data)"
         " VALUES (?1, 0, 0, 0, 0, '', '')",
-    [SQL_GC_DROP_POSITION] =
-        "DELETE FROM events WHERE run = 0 AND position < (SELECT max(position) FROM events)",
+    [SQL_GC_OWNED] = "SELECT count(*) FROM runs WHERE owner <> '' AND lease_until_ns > ?1",
 
     [SQL_HEALTH_COUNTS] = "SELECT count(*), total(last_seq) FROM runs",
     [SQL_HEALTH_CHECK] = "PRAGMA integrity_check(1)",

@@ -68,13 +68,14 @@ enum sqlite_sql {
 
     SQL_GC_COUNT,         /**< ?1 ended before, ?2 now */
     SQL_GC_NEXT,          /**< ?1 ended before, ?2 now, ?3 key to start after */
-    SQL_GC_EVENTS,        /**< ?1 run */
+    SQL_GC_EVENT,         /**< ?1 position, ?2 run: gives the position of the event before it */
+    SQL_GC_CHECKPOINT,    /**< ?1 key, ?2 run: gives the key of the checkpoint before it */
+    SQL_GC_CUT,           /**< ?1 run, ?2 last position, ?3 last checkpoint: what is left of it */
     SQL_GC_MARKS,         /**< ?1 run */
-    SQL_GC_CHECKPOINTS,   /**< ?1 run */
     SQL_GC_LETTERS,       /**< ?1 run */
     SQL_GC_RUN,           /**< ?1 run */
     SQL_GC_KEEP_POSITION, /**< ?1 position that must not be used again */
-    SQL_GC_DROP_POSITION, /**< no parameters */
+    SQL_GC_OWNED,         /**< ?1 now */
 
     SQL_HEALTH_COUNTS, /**< no parameters */
     SQL_HEALTH_CHECK,  /**< no parameters */

@@ -100,6 +100,11 @@ int sqlite_write_begin(struct sqlite_store *store, struct rondo_error *err);
 int sqlite_write_end(struct sqlite_store *store, int rc, bool must_be_durable,
                      struct rondo_error *err);
 
+/** Lock the writer without a transaction. On failure nothing is locked. */
+int sqlite_writer_lock(struct sqlite_store *store, struct rondo_error *err);
+/** The counterpart of sqlite_writer_lock. */
+void sqlite_writer_unlock(struct sqlite_store *store);
+
 /** End a transaction without its changes, make sure of what was read in it, and unlock. */
 int sqlite_write_cancel(struct sqlite_store *store, struct rondo_error *err);
 
@@ -168,6 +173,11 @@ int sqlite_read_documents(struct store *store, const struct store_document_query
 /* sqlite_admin.c */
 int sqlite_post(struct store *store, const char *run_id, const char *kind, const char *data,
                 struct rondo_error *err);
+int sqlite_health(struct store *store, struct store_health *ret_health, struct rondo_error *err);
+/* sqlite_gc.c */
 int sqlite_gc(struct store *store, const struct store_gc_request *request,
               struct store_gc_result *ret_result, struct rondo_error *err);
-int sqlite_health(struct store *store, struct store_health *ret_health, struct rondo_error *err);
+/* sqlite_compact.c */
+/** Give unused space in the file back where that is safe; tells how much in the result. */
+int sqlite_compact(struct sqlite_store *store, struct store_gc_result *result,
+                   struct rondo_error *err);

@@ -270,6 +270,8 @@ struct store_gc_result {
     uint64_t runs;
     uint64_t events;
     uint64_t checkpoints;
+    uint64_t freed_bytes;  /**< that were given back to the file system */
+    uint64_t unused_bytes; /**< that are free inside of the store, for what is written next */
 };
 
 /** State of the store for `rondo doctor`. */
