@@ -39,6 +39,7 @@ static int start_runtime(struct rondo *rondo, const struct rondo_options *option
         .is_policy_optional = given == NULL,
         .lease_ns = options->lease_ns,
         .supervisor = options->supervisor,
+        .is_policy_named = options->policy != NULL,
         .hide_paths = (const char *const *)hidden,
     };
     return runtime_new(&runtime_options, &rondo->runtime, err);

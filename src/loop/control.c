@@ -62,7 +62,7 @@ static bool record_wish(struct loop *loop, const struct wish *wish)
 /** Nobody asks the gate until the run goes on, but people may want to know before. */
 static void warn_of_changed_limits(struct loop *loop)
 {
-    if (loop->state.phase != PHASE_ENDED && loop_open_gate(loop, NULL) == 0) {
+    if (loop->state.phase != PHASE_ENDED && loop_open_gate(loop, false, NULL) == 0) {
         loop_warn_at_end(loop);
     }
 }

@@ -15,13 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int loop_open_gate(struct loop *loop, struct rondo_error *err)
+int loop_open_gate(struct loop *loop, bool is_policy_named, struct rondo_error *err)
 {
     if (loop->gate.decide != NULL) {
         return 0;
     }
     int r = policy_gate_new(loop->runtime, &loop->spec, loop->run_id, loop->state.policy_sha256,
-                            &loop->policy_gate, err);
+                            is_policy_named, &loop->policy_gate, err);
     if (r == 0) {
         loop->gate = policy_gate_as_gate(loop->policy_gate);
     }

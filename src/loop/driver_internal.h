@@ -194,8 +194,11 @@ void loop_record_options(struct loop *loop);
 /** Record how long the store has failed so far. */
 void loop_record_degraded(struct loop *loop);
 
-/** Open the gate of the run's policies, unless the loop was given one. */
-int loop_open_gate(struct loop *loop, struct rondo_error *err);
+/**
+ * Open the gate of the run's policies, unless the loop was given one.
+ * @param is_policy_named see policy_gate_new()
+ */
+int loop_open_gate(struct loop *loop, bool is_policy_named, struct rondo_error *err);
 /** Bring the policies up to date and ask for the next iteration; records what follows. */
 void loop_ask_to_iterate(struct loop *loop);
 /** The run is about to end: warn of limits that its last iteration came near to or went over. */

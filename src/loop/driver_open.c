@@ -138,7 +138,7 @@ int loop_start(const struct loop_parts *parts, const struct loop_spec *spec, str
         id_new(clock_now(runtime_clock(loop->runtime)), runtime_random(loop->runtime),
                loop->run_id);
     }
-    r = loop_open_gate(loop, err);
+    r = loop_open_gate(loop, true, err);
     if (r < 0) {
         loop_free(loop);
         return r;

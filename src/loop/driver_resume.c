@@ -444,8 +444,11 @@ static int resume_claimed(struct resuming *resuming, const struct loop_taking *t
     if (taking->is_continued) {
         loop_record_paused(loop, false, loop->by[0] == '\0' ? "resume" : loop->by);
     }
+    auto_free char *policy_before = memory_dup_string(loop->spec.policy);
     r = change_spec(loop, taking->change, taking->change_context, resuming->err);
-    return r < 0 || taking->has_no_gate ? r : loop_open_gate(loop, resuming->err);
+    bool is_policy_named = loop->spec.policy != NULL &&
+                           (policy_before == NULL || strcmp(policy_before, loop->spec.policy) != 0);
+    return r < 0 || taking->has_no_gate ? r : loop_open_gate(loop, is_policy_named, resuming->err);
 }
 
 static int refuse_completed(struct runtime *runtime, const char *run_id, struct rondo_error *err)

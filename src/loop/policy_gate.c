@@ -466,10 +466,15 @@ static struct subject_options options_of(const struct loop_spec *spec, const cha
 }
 
 int policy_gate_new(struct runtime *runtime, const struct loop_spec *spec, const char *run_id,
-                    const char *in_force, struct policy_gate **ret_gate, struct rondo_error *err)
+                    const char *in_force, bool is_named, struct policy_gate **ret_gate,
+                    struct rondo_error *err)
 {
     struct policy_gate *policy_gate = memory_new_zero(1, sizeof(*policy_gate));
     policy_gate->watch = runtime_policies(runtime, spec->policy);
+    if (runtime_policies_in_reach(runtime, spec)) {
+        bool is_confirming = is_named && runtime_policies_are_named(runtime, spec);
+        watch_set_reach(policy_gate->watch, is_confirming ? WATCH_NAMED : WATCH_IN_REACH);
+    }
     int r = watch_look(policy_gate->watch, &policy_gate->view, &policy_gate->message, err);
     if (r >= 0) {
         r = check_file_is_there(policy_gate, in_force, err);

@@ -15,11 +15,14 @@ struct subject_resource;
  * @param spec   its policy path and limits count; copied
  * @param in_force digest that the run's journal has last, "" = built in: the first refresh tells
  *               when it is another one
+ * @param is_named a person has just named the spec's policies: where agents can write them, that
+ *               confirms what nobody has confirmed before
  * @return 0 with *ret_gate for policy_gate_free(); RONDO_ERR_INVALID, RONDO_ERR_NOT_FOUND when
- *         there are no valid policies
+ *         there are no valid policies; RONDO_ERR_DENIED when they must be confirmed
  */
 int policy_gate_new(struct runtime *runtime, const struct loop_spec *spec, const char *run_id,
-                    const char *in_force, struct policy_gate **ret_gate, struct rondo_error *err);
+                    const char *in_force, bool is_named, struct policy_gate **ret_gate,
+                    struct rondo_error *err);
 /** NULL is allowed. */
 void policy_gate_free(struct policy_gate *policy_gate);
 

@@ -10,6 +10,8 @@
 #include "loop/orphan.h"
 #include "loop/owner.h"
 #include "loop/policy_history.h"
+#include "loop/spec.h"
+#include "os/trust.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -61,6 +63,7 @@ struct runtime {
 
     char *policy;
     bool is_policy_optional;
+    bool is_policy_named;
     struct policies *policies; /* guarded by the lock, too */
 
     struct cancel keeper_stop;
@@ -102,6 +105,7 @@ int runtime_new(const struct runtime_options *options, struct runtime **ret_runt
     runtime->hide_paths = dup_paths(options->hide_paths);
     runtime->policy = memory_dup_string(options->policy);
     runtime->is_policy_optional = options->is_policy_optional;
+    runtime->is_policy_named = options->is_policy_named;
     runtime->has_keeper = !options->has_no_keeper;
     runtime->renewed_ns = clock_monotonic(runtime->clock);
     pthread_mutex_init(&runtime->lock, NULL);
@@ -227,6 +231,36 @@ struct watch *runtime_policies(struct runtime *runtime, const char *path)
     struct watch *watch = policies != NULL ? policies->watch : add_policies(runtime, path);
     pthread_mutex_unlock(&runtime->lock);
     return watch;
+}
+
+/**
+ * Whether a path lies in one of the folders that no sandbox shows and no tool writes. It is not
+ * resolved: a link elsewhere that leads there could be turned.
+ */
+static bool is_hidden(const struct runtime *runtime, const char *path)
+{
+    for (size_t i = 0; runtime->hide_paths[i] != NULL; i++) {
+        size_t len = strlen(runtime->hide_paths[i]);
+        if (strncmp(path, runtime->hide_paths[i], len) == 0 && path[len] == '/' &&
+            strstr(path + len, "/../") == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool runtime_policies_in_reach(struct runtime *runtime, const struct loop_spec *spec)
+{
+    const char *path = spec->policy == NULL ? runtime->policy : spec->policy;
+    const char *const workspace[] = {spec->workspace, NULL};
+    return path != NULL && !is_hidden(runtime, path) &&
+           (trust_is_in_reach(path, workspace) ||
+            trust_is_in_reach(path, (const char *const *)spec->write_paths));
+}
+
+bool runtime_policies_are_named(struct runtime *runtime, const struct loop_spec *spec)
+{
+    return spec->policy != NULL || runtime->is_policy_named;
 }
 
 static void *keeper_main(void *argument)

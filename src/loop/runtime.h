@@ -27,9 +27,11 @@ struct runtime_options {
     const char *const *hide_paths; /**< hidden from sandboxed commands; NULL-terminated or NULL */
     const char *policy;            /**< policy file of runs that name none; NULL = built in */
     bool is_policy_optional;       /**< that file may be missing, which means built in */
+    bool is_policy_named;          /**< a person named it: see policy_gate_new() */
     bool has_no_keeper;            /**< tests call runtime_tick themselves */
 };
 
+struct loop_spec;
 struct runtime;
 struct watch;
 
@@ -54,6 +56,15 @@ const char *const *runtime_hide_paths(struct runtime *runtime);
  * @return the runtime's own; any thread
  */
 struct watch *runtime_policies(struct runtime *runtime, const char *path);
+
+/**
+ * Whether the agents of a run could write its policies: they are in its workspace or in a folder
+ * that it may write, and not in one that is hidden from all of them. Any thread.
+ */
+bool runtime_policies_in_reach(struct runtime *runtime, const struct loop_spec *spec);
+
+/** Whether a person named the policies of a new run: in its spec, or for the runtime. */
+bool runtime_policies_are_named(struct runtime *runtime, const struct loop_spec *spec);
 
 /**
  * Make a running loop known to the keeper. Starts the keeper's thread at the first one. A loop of

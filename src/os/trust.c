@@ -50,27 +50,52 @@ const char *trust_kind_help(enum trust_kind kind)
 
 /* ---- Names and digests ---------------------------------------------------------------------- */
 
-/** The canonical path of what may be absent itself. @param ret_path owned */
+/** Cut the last name off a path and put it in front of `rest`. @return false at its beginning */
+static bool cut_name(char *path, struct buf *rest)
+{
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') {
+        path[--len] = '\0';
+    }
+    char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    if (name[0] == '\0' || strcmp(name, "..") == 0) {
+        return false;
+    }
+    struct buf joined = {0};
+    buf_printf(&joined, "%s%s%s", name, rest->len > 0 ? "/" : "", buf_string(rest));
+    buf_fini(rest);
+    *rest = joined;
+    if (slash == NULL) {
+        memcpy(path, ".", sizeof("."));
+    } else {
+        slash[slash == path ? 1 : 0] = '\0';
+    }
+    return true;
+}
+
+/**
+ * The canonical path of what may be absent, with its folders: what was confirmed stays known when
+ * it is removed. @param ret_path owned
+ */
 static int canonical(const char *path, char **ret_path, struct rondo_error *err)
 {
-    char *real = realpath(path, NULL);
-    if (real == NULL && errno == ENOENT) {
-        const char *slash = strrchr(path, '/');
-        auto_free char *folder = slash == NULL ? memory_dup_string(".")
-                                               : memory_dup_bytes(path, (size_t)(slash + 1 - path));
-        auto_free char *real_folder = realpath(folder, NULL);
-        const char *name = slash == NULL ? path : slash + 1;
-        if (real_folder != NULL && name[0] != '\0') {
+    auto_free char *prefix = memory_dup_string(path[0] == '\0' ? "." : path);
+    auto_buf struct buf rest = {0};
+    for (;;) {
+        auto_free char *real = realpath(prefix, NULL);
+        bool is_absent = real == NULL && (errno == ENOENT || errno == ENOTDIR);
+        if (real != NULL) {
             struct buf joined = {0};
-            buf_printf(&joined, "%s/%s", strcmp(real_folder, "/") == 0 ? "" : real_folder, name);
-            real = buf_steal(&joined);
+            buf_printf(&joined, "%s%s%s", real, rest.len == 0 || strcmp(real, "/") == 0 ? "" : "/",
+                       buf_string(&rest));
+            *ret_path = buf_steal(&joined);
+            return 0;
+        }
+        if (!is_absent || !cut_name(prefix, &rest)) {
+            return error_set_errno(err, RONDO_ERR_NOT_FOUND, errno, "cannot find %s", path);
         }
     }
-    if (real == NULL) {
-        return error_set_errno(err, RONDO_ERR_NOT_FOUND, errno, "cannot find %s", path);
-    }
-    *ret_path = real;
-    return 0;
 }
 
 /** The name of a record's file. */
@@ -239,11 +264,9 @@ int trust_require(enum trust_kind kind, const char *path, const void *bytes, siz
 int trust_forget(const char *path, struct rondo_error *err)
 {
     auto_free char *real = NULL;
-    if (canonical(path, &real, NULL) < 0) {
-        real = memory_dup_string(path); /* Its folder is gone: as it was recorded. */
-    }
     auto_free char *folder = NULL;
-    int r = trust_folder(&folder, err);
+    int r = canonical(path, &real, err);
+    r = r < 0 ? r : trust_folder(&folder, err);
     int count = 0;
     for (int kind = 0; r == 0 && kind < TRUST_KIND_COUNT; kind++) {
         auto_buf struct buf file = {0};

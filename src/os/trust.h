@@ -48,7 +48,7 @@ const char *trust_kind_help(enum trust_kind kind);
 
 /**
  * Whether these bytes were confirmed at this path.
- * @param path of a file or folder; its folder must exist, the file need not
+ * @param path of a file or folder, which may be absent
  */
 int trust_look(enum trust_kind kind, const char *path, const void *bytes, size_t len,
                enum trust_verdict *ret_verdict, struct rondo_error *err);

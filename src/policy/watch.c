@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "os/trust.h"
 #include "policy/watch_files.h"
 
 #include <pthread.h>
@@ -28,8 +29,13 @@ struct watch {
     _Atomic uint64_t signature;  /* of the files that were looked at last; 0 = never */
     _Atomic uint64_t generation; /* counts rulesets */
     _Atomic uint64_t refusal;    /* counts files that were refused */
+    _Atomic bool is_waiting;     /* the files were refused because nobody has confirmed them */
+    _Atomic uint64_t stamp;      /* of the confirmation that there was then */
 
     pthread_mutex_t lock;     /* guards what follows */
+    bool is_guarded;          /* agents can write the files */
+    bool is_named;            /* a person names them: the next reading may confirm them */
+    bool is_confirmed;        /* somebody has confirmed `ruleset`; else it was loaded unguarded */
     struct watch_files files; /* as they were when they were read last, also to be refused */
     struct ruleset *ruleset;
     char changed_by[WATCH_BY_SIZE];
@@ -72,6 +78,20 @@ void watch_free(struct watch *watch)
     free(watch);
 }
 
+void watch_set_reach(struct watch *watch, enum watch_reach reach)
+{
+    if (reach == WATCH_OUT_OF_REACH) {
+        return;
+    }
+    pthread_mutex_lock(&watch->lock);
+    if (!watch->is_guarded || reach == WATCH_NAMED) {
+        atomic_store(&watch->signature, 0); /* What counted so far must be seen to be confirmed. */
+    }
+    watch->is_guarded = true;
+    watch->is_named = reach == WATCH_NAMED;
+    pthread_mutex_unlock(&watch->lock);
+}
+
 void watch_view_fini(struct watch_view *view)
 {
     ruleset_unref(view->ruleset);
@@ -85,6 +105,15 @@ static void find(const struct watch *watch, struct watch_files *ret_files)
     } else {
         watch_files_find(watch->path, ret_files);
     }
+}
+
+/** Whether there is nothing new: the files are as they were, and nobody has confirmed them since.
+ */
+static bool is_known(const struct watch *watch, uint64_t signature)
+{
+    return signature == atomic_load(&watch->signature) &&
+           (!atomic_load(&watch->is_waiting) ||
+            trust_stamp(TRUST_POLICY, watch->path) == atomic_load(&watch->stamp));
 }
 
 static int load(const struct watch *watch, const struct watch_files *files,
@@ -101,6 +130,35 @@ static int load(const struct watch *watch, const struct watch_files *files,
         return error_set(err, RONDO_ERR_NOT_FOUND, "the policy file %s is gone", watch->path);
     }
     return ruleset_make(RULESET_BUILT_IN, NULL, 0, NULL, NULL, ret_ruleset, err);
+}
+
+/** What a confirmation is about; built-in policies stand for files that are absent. */
+static const char *confirmed_text(const struct ruleset *ruleset)
+{
+    return strcmp(ruleset->source, RULESET_BUILT_IN) == 0 ? "" : ruleset->digest;
+}
+
+/** Whether a ruleset of guarded files may count. @return 0 or RONDO_ERR_DENIED */
+static int check_confirmed(const struct watch *watch, const struct ruleset *ruleset, bool is_named,
+                           struct rondo_error *err)
+{
+    enum trust_verdict verdict = TRUST_UNKNOWN;
+    const char *text = confirmed_text(ruleset);
+    bool is_absent = text[0] == '\0';
+    int r = trust_look(TRUST_POLICY, watch->path, text, strlen(text), &verdict, err);
+    if (r < 0 || verdict == TRUST_CONFIRMED || (is_absent && verdict == TRUST_UNKNOWN)) {
+        return r;
+    }
+    if (is_absent) {
+        return error_set(err, RONDO_ERR_DENIED,
+                         "the policy file %s that you confirmed is gone; put it back, or give it "
+                         "up with `rondo trust --forget %s`",
+                         watch->path, watch->path);
+    }
+    if (verdict == TRUST_UNKNOWN && is_named) {
+        return trust_confirm(TRUST_POLICY, watch->path, text, strlen(text), err);
+    }
+    return trust_require(TRUST_POLICY, watch->path, text, strlen(text), "the policy file", err);
 }
 
 /** Keep what was read, so that the next look knows which files were written since. */
@@ -127,6 +185,7 @@ static void hand_out(struct watch *watch, struct watch_files *files, struct rule
     bool is_first = watch->ruleset == NULL;
     bool is_same = !is_first && strcmp(watch->ruleset->digest, ruleset->digest) == 0;
     take_files(watch, files);
+    watch->is_confirmed = watch->is_guarded;
     if (is_same) {
         ruleset_unref(ruleset); /* Touched, not changed. */
     } else {
@@ -142,6 +201,27 @@ static void hand_out(struct watch *watch, struct watch_files *files, struct rule
     atomic_store(&watch->signature, watch->files.signature);
 }
 
+/** Read the files, and see that they may count. @param ret_ruleset untouched on failure */
+static int load_confirmed(struct watch *watch, const struct watch_files *files,
+                          struct ruleset **ret_ruleset, struct rondo_error *err)
+{
+    struct ruleset *ruleset = NULL;
+    bool is_guarded = watch->is_guarded && watch->path != NULL;
+    bool is_named = watch->is_named;
+    watch->is_named = false;
+    uint64_t stamp = is_guarded ? trust_stamp(TRUST_POLICY, watch->path) : 0;
+    int r = load(watch, files, &ruleset, err);
+    int checked = r < 0 || !is_guarded ? r : check_confirmed(watch, ruleset, is_named, err);
+    atomic_store(&watch->stamp, stamp);
+    atomic_store(&watch->is_waiting, r == 0 && checked < 0);
+    if (checked < 0) {
+        ruleset_unref(ruleset);
+        return checked;
+    }
+    *ret_ruleset = ruleset;
+    return 0;
+}
+
 /** Load what stands there now, under the lock. @return 0, also when nothing could be decided yet */
 static int reload(struct watch *watch, struct rondo_error *err)
 {
@@ -150,13 +230,12 @@ static int reload(struct watch *watch, struct rondo_error *err)
         struct watch_files after = {0};
         struct ruleset *ruleset = NULL;
         find(watch, &files);
-        bool is_known = files.signature == atomic_load(&watch->signature);
-        if (is_known ||
+        if (is_known(watch, files.signature) ||
             watch_files_are_being_written(&files, &watch->files, clock_now(clock_system()))) {
             watch_files_fini(&files);
             return 0;
         }
-        int r = load(watch, &files, &ruleset, err);
+        int r = load_confirmed(watch, &files, &ruleset, err);
         find(watch, &after);
         bool is_stable = after.signature == files.signature;
         if (is_stable && r == 0) {
@@ -184,8 +263,9 @@ static int update_view(struct watch *watch, struct watch_view *view,
     uint64_t refusal = atomic_load(&watch->refusal);
     bool is_refused = view->refusal != refusal;
     bool is_changed = view->generation != generation;
+    bool must_confirm = view->ruleset == NULL && watch->is_guarded && !watch->is_confirmed;
     view->refusal = refusal;
-    if (watch->ruleset == NULL) {
+    if (watch->ruleset == NULL || must_confirm) {
         reason = reason->code < 0 ? reason : &watch->refused;
         return error_set(err, reason->code, "%s", reason->message);
     }
@@ -212,7 +292,7 @@ int watch_look(struct watch *watch, struct watch_view *view, struct watch_messag
     find(watch, &files);
     uint64_t signature = files.signature;
     watch_files_fini(&files);
-    if (view->ruleset != NULL && signature == atomic_load(&watch->signature) &&
+    if (view->ruleset != NULL && is_known(watch, signature) &&
         view->generation == atomic_load(&watch->generation) &&
         view->refusal == atomic_load(&watch->refusal)) {
         return WATCH_SAME;

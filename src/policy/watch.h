@@ -7,6 +7,9 @@
  * A file that was replaced as a whole (by rename) counts at once. One that is being rewritten in
  * place is left alone until it has rested for WATCH_REST_NS, because half a policy file can be a
  * valid one that forbids less.
+ *
+ * Files that agents can write are guarded: they count while a person has confirmed what they hold
+ * (os/trust.h), all of them together, so that a part which was absent stays absent.
  */
 #pragma once
 
@@ -57,6 +60,20 @@ struct watch_options {
 /** Never NULL; reads nothing yet. watch_free() when nobody uses it any more. */
 struct watch *watch_new(const struct watch_options *options);
 void watch_free(struct watch *watch);
+
+/** How agents and a person stand to the files of a watch, when a run begins. */
+enum watch_reach {
+    WATCH_OUT_OF_REACH = 0, /**< agents cannot write them */
+    WATCH_IN_REACH,         /**< they count only when confirmed */
+    WATCH_NAMED,            /**< the same, and a person names them now: what nobody has confirmed
+                                 yet is confirmed by that */
+};
+
+/**
+ * Say whether agents can write the files, before the first look of a run. Once they can, the watch
+ * stays guarded for all that use it. Any thread.
+ */
+void watch_set_reach(struct watch *watch, enum watch_reach reach);
 
 /** What one user of a watch has in hand. Zero at the start; watch_view_fini() at the end. */
 struct watch_view {

@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 struct scratch {
     char folder[64];
+    char workspace[96]; /* of its own: what agents can write needs a confirmation */
     char store[96];
     struct rondo *rondo;
 };
@@ -26,6 +28,8 @@ static inline int scratch_up(void **state)
     struct scratch *scratch = calloc(1, sizeof(*scratch));
     snprintf(scratch->folder, sizeof(scratch->folder), "/tmp/rondo-api-XXXXXX");
     assert_non_null(mkdtemp(scratch->folder));
+    snprintf(scratch->workspace, sizeof(scratch->workspace), "%s/work", scratch->folder);
+    assert_int_equal(mkdir(scratch->workspace, 0700), 0);
     snprintf(scratch->store, sizeof(scratch->store), "%s/rondo.db", scratch->folder);
     struct rondo_error err = {0};
     scratch->rondo = rondo_open(&(struct rondo_options){.store = scratch->store}, &err);
@@ -40,12 +44,13 @@ static inline int scratch_down(void **state)
 {
     struct scratch *scratch = *state;
     rondo_close(scratch->rondo);
-    static const char *const names[] = {"rondo.db", "rondo.db-wal", "rondo.db-shm", "done"};
+    static const char *const names[] = {"rondo.db", "rondo.db-wal", "rondo.db-shm", "work/done"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char path[160];
         snprintf(path, sizeof(path), "%s/%s", scratch->folder, names[i]);
         unlink(path);
     }
+    rmdir(scratch->workspace);
     rmdir(scratch->folder);
     free(scratch);
     return 0;
@@ -56,7 +61,7 @@ static inline struct rondo_loop_options scratch_options(const struct scratch *sc
 {
     return (struct rondo_loop_options){
         .agent_id = "tester",
-        .workspace = scratch->folder,
+        .workspace = scratch->workspace,
         .max_iterations = 3,
         .sandbox = RONDO_SANDBOX_NONE,
     };

@@ -5,7 +5,7 @@
 static void touch(const struct scratch *scratch, const char *name)
 {
     char path[160];
-    snprintf(path, sizeof(path), "%s/%s", scratch->folder, name);
+    snprintf(path, sizeof(path), "%s/%s", scratch->workspace, name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fclose(file);

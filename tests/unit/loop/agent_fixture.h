@@ -401,10 +401,9 @@ static inline void scene_start_as(struct scene *scene, const char *lines,
         fail_msg("%s", err.message);
     }
     role_free(role);
-    if (strstr(lines, "policy:") == NULL) {
-        free(spec.policy);
-        spec.policy = NULL;
-    }
+    /* A file in the workspace would have to be confirmed after each change. */
+    free(spec.policy);
+    spec.policy = strstr(lines, "policy:") == NULL ? NULL : memory_dup_string(scene->world->path);
     scene_open(scene, &spec);
     scene->loop = start(scene->world, spec);
     scene_attach(scene);

@@ -21,7 +21,8 @@
 struct world {
     struct fixture *fixture;
     char folder[64];
-    char path[96];
+    char rules[64];       /* a folder out of the reach of agents */
+    char path[96];        /* of the policy file in it */
     char run_id[ID_SIZE]; /* of the run that was started last */
 };
 
@@ -33,7 +34,9 @@ static inline int world_up(void **state)
     world->fixture = fixture;
     snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-gate-XXXXXX");
     assert_non_null(mkdtemp(world->folder));
-    snprintf(world->path, sizeof(world->path), "%s/p.cedar", world->folder);
+    snprintf(world->rules, sizeof(world->rules), "/tmp/rondo-rules-XXXXXX");
+    assert_non_null(mkdtemp(world->rules));
+    snprintf(world->path, sizeof(world->path), "%s/p.cedar", world->rules);
     *state = world;
     return 0;
 }
@@ -44,6 +47,7 @@ static inline int world_down(void **state)
     void *fixture = world->fixture;
     fixture_down(&fixture);
     file_remove_tree(world->folder, NULL);
+    file_remove_tree(world->rules, NULL);
     free(world);
     return 0;
 }

@@ -230,6 +230,51 @@ static void a_run_whose_file_is_gone_does_not_go_on_without(void **state)
     loop_free(loop);
 }
 
+/* ---- Files that the agent can write --------------------------------------------------------- */
+
+/** A spec whose agent can write the policy file. */
+static struct loop_spec spec_in_reach(struct world *world)
+{
+    struct loop_spec spec = spec_under(world, 0);
+    setenv("XDG_STATE_HOME", world->folder, 1);
+    free(spec.workspace);
+    spec.workspace = memory_dup_string(world->rules);
+    return spec;
+}
+
+static void an_agent_cannot_change_the_policies_of_its_run(void **state)
+{
+    struct world *world = *state;
+    set_limit(world, 2);
+    struct loop *loop = start(world, spec_in_reach(world));
+    set_limit(world, 96);
+    fixture_iterate(loop, 2);
+    expect_ended(loop, RONDO_MAX_ITERATIONS);
+    assert_int_equal(events(world, "policy.refused", NULL), 1);
+    assert_int_equal(events(world, "policy.refused", "rondo trust"), 1);
+    assert_int_equal(resume_optional(world, &loop), RONDO_ERR_DENIED);
+    set_limit(world, 2);
+    assert_int_equal(resume_optional(world, &loop), 0);
+    expect_ended(loop, RONDO_MAX_ITERATIONS);
+    loop_free(loop);
+}
+
+static void a_folder_that_a_run_may_write_is_in_reach_too(void **state)
+{
+    struct world *world = *state;
+    set_limit(world, 2);
+    struct loop_spec spec = spec_in_reach(world);
+    free(spec.workspace);
+    spec.workspace = memory_dup_string("/usr");
+    spec.write_paths = memory_new_zero(2, sizeof(*spec.write_paths));
+    spec.write_paths[0] = memory_dup_string(world->rules);
+    struct loop *loop = start(world, spec);
+    fixture_iterate(loop, 2);
+    expect_ended(loop, RONDO_MAX_ITERATIONS);
+    set_limit(world, 96);
+    assert_int_equal(resume_optional(world, &loop), RONDO_ERR_DENIED);
+}
+
 struct shape {
     struct store_run run;
     unsigned events;
@@ -386,6 +431,8 @@ int main(void)
         world_test(a_warning_is_not_repeated_after_a_resume),
         world_test(other_policies_at_a_resume_are_a_change),
         world_test(a_run_whose_file_is_gone_does_not_go_on_without),
+        world_test(an_agent_cannot_change_the_policies_of_its_run),
+        world_test(a_folder_that_a_run_may_write_is_in_reach_too),
         world_test(a_run_whose_policies_are_broken_is_left_as_it_was),
         world_test(no_run_is_made_under_broken_policies),
         world_test(many_loops_stand_under_one_file_that_changes),

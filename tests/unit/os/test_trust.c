@@ -108,6 +108,22 @@ static void an_absent_file_can_be_looked_up(void **context)
     assert_int_equal(look(TRUST_POLICY, in_project("rondo.yaml"), ""), TRUST_CHANGED);
 }
 
+static void a_removed_folder_takes_no_confirmation_along(void **context)
+{
+    (void)context;
+    assert_int_equal(mkdir(in_project("sub"), 0700), 0);
+    assert_int_equal(mkdir(in_project("sub/deep"), 0700), 0);
+    assert_int_equal(file_replace(in_project("sub/deep/x"), "", 0, NULL), 0);
+    confirm(TRUST_POLICY, in_project("sub/deep/x"), "a");
+    assert_int_equal(file_remove_tree(in_project("sub"), NULL), 0);
+    assert_int_equal(look(TRUST_POLICY, in_project("sub/deep/x"), ""), TRUST_CHANGED);
+    assert_int_equal(symlink("nowhere", in_project("sub")), 0);
+    assert_int_equal(look(TRUST_POLICY, in_project("sub/deep/x"), ""), TRUST_CHANGED);
+    unlink(in_project("sub"));
+    scratch_write(project, "sub", "a file");
+    assert_int_equal(look(TRUST_POLICY, in_project("sub/deep/x"), ""), TRUST_CHANGED);
+}
+
 static void a_record_that_others_could_write_is_none(void **context)
 {
     (void)context;
@@ -273,6 +289,7 @@ int main(void)
         TEST(a_confirmation_counts_for_its_kind_and_path_only),
         TEST(a_path_is_known_by_all_its_names),
         TEST(an_absent_file_can_be_looked_up),
+        TEST(a_removed_folder_takes_no_confirmation_along),
         TEST(a_record_that_others_could_write_is_none),
         TEST(a_record_that_is_a_link_is_none),
         TEST(a_damaged_or_misplaced_record_is_none),

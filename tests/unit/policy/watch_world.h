@@ -24,7 +24,8 @@
 
 struct world {
     char folder[64];
-    char path[96]; /* of the policy file in it */
+    char state_home[64]; /* where confirmations go */
+    char path[96];       /* of the policy file in it */
     struct watch *watch;
     struct watch_view view;
     struct watch_message message;
@@ -38,6 +39,9 @@ static inline int world_up(void **state)
     struct world *world = memory_new_zero(1, sizeof(*world));
     snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-watch-XXXXXX");
     assert_non_null(mkdtemp(world->folder));
+    snprintf(world->state_home, sizeof(world->state_home), "/tmp/rondo-state-XXXXXX");
+    assert_non_null(mkdtemp(world->state_home));
+    setenv("XDG_STATE_HOME", world->state_home, 1);
     snprintf(world->path, sizeof(world->path), "%s/rondo.cedar", world->folder);
     *state = world;
     return 0;
@@ -49,6 +53,7 @@ static inline int world_down(void **state)
     watch_view_fini(&world->view);
     watch_free(world->watch);
     file_remove_tree(world->folder, NULL);
+    file_remove_tree(world->state_home, NULL);
     free(world);
     return 0;
 }

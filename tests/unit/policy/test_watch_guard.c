@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Policy files that agents can write: what counts is what a person has confirmed. */
+#include "policy/watch.h"
+
+#include "base/limits.h"
+#include "os/trust.h"
+#include "watch_world.h"
+
+static int look(struct world *world)
+{
+    memset(&world->message, 0, sizeof(world->message));
+    world->err = (struct rondo_error){0};
+    return watch_look(world->watch, &world->view, &world->message, &world->err);
+}
+
+/** Begin a run under the file `mine`, named by a person. */
+static void begin(struct world *world)
+{
+    replace(world->path, NAMED("mine"));
+    watch_path(world, world->path, false);
+    watch_set_reach(world->watch, WATCH_NAMED);
+    assert_int_equal(look(world), WATCH_CHANGED);
+}
+
+/** As another process would look, a resume for instance. @return of the first look */
+static int look_anew(struct world *world, const char *path, bool is_optional)
+{
+    watch_view_fini(&world->view);
+    watch_free(world->watch);
+    watch_path(world, path, is_optional);
+    watch_set_reach(world->watch, WATCH_IN_REACH);
+    return look(world);
+}
+
+/** The agent has done something: it is refused once, and the old rules stay. */
+static void expect_old_rules(struct world *world, const char *why)
+{
+    assert_int_equal(look(world), WATCH_REFUSED);
+    if (strstr(world->message.text, why) == NULL) {
+        fail_msg("'%s' does not say '%s'", world->message.text, why);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(look(world), WATCH_SAME);
+    }
+    assert_true(has_policy(&world->view, "mine"));
+}
+
+static void confirm(const struct world *world, const char *path)
+{
+    struct ruleset *ruleset = NULL;
+    assert_int_equal(watch_read(path, NULL, NULL, &ruleset, NULL), 0);
+    assert_int_equal(
+        trust_confirm(TRUST_POLICY, path, ruleset->digest, strlen(ruleset->digest), NULL), 0);
+    ruleset_unref(ruleset);
+    (void)world;
+}
+
+static void naming_a_file_confirms_it_once(void **state)
+{
+    struct world *world = *state;
+    begin(world);
+    assert_int_equal(look_anew(world, world->path, false), WATCH_CHANGED);
+    replace(world->path, NAMED("other"));
+    watch_set_reach(world->watch, WATCH_NAMED);
+    expect_old_rules(world, "changed after you confirmed it");
+}
+
+static void a_file_that_nobody_named_or_confirmed_does_not_count(void **state)
+{
+    struct world *world = *state;
+    replace(world->path, NAMED("mine"));
+    assert_int_equal(look_anew(world, world->path, true), RONDO_ERR_DENIED);
+    assert_non_null(strstr(world->err.message, "rondo trust"));
+    confirm(world, world->path);
+    assert_int_equal(look(world), WATCH_CHANGED);
+}
+
+static void a_changed_file_counts_when_it_is_confirmed(void **state)
+{
+    struct world *world = *state;
+    begin(world);
+    replace(world->path, NAMED("other"));
+    expect_old_rules(world, "rondo trust");
+    confirm(world, world->path);
+    assert_int_equal(look(world), WATCH_CHANGED);
+    assert_true(has_policy(&world->view, "other"));
+    assert_int_equal(look(world), WATCH_SAME);
+}
+
+static void a_change_does_not_survive_into_a_resume(void **state)
+{
+    struct world *world = *state;
+    begin(world);
+    replace(world->path, NAMED("other"));
+    assert_int_equal(look_anew(world, world->path, false), RONDO_ERR_DENIED);
+    replace(world->path, NAMED("mine"));
+    assert_int_equal(look(world), WATCH_CHANGED);
+}
+
+static void parts_that_were_absent_stay_absent(void **state)
+{
+    struct world *world = *state;
+    begin(world);
+    put(world, "rondo.entities.json", "[]");
+    expect_old_rules(world, "changed after you confirmed it");
+    put(world, "rondo.links.json", "[]");
+    expect_old_rules(world, "changed after you confirmed it");
+}
+
+static void a_new_file_in_a_folder_does_not_count(void **state)
+{
+    struct world *world = *state;
+    replace(world->path, NAMED("mine"));
+    watch_path(world, world->folder, false);
+    watch_set_reach(world->watch, WATCH_NAMED);
+    assert_int_equal(look(world), WATCH_CHANGED);
+    put(world, "new.cedar", NAMED("new"));
+    expect_old_rules(world, "changed after you confirmed it");
+    put(world, "entities.json", "[]");
+    expect_old_rules(world, "changed after you confirmed it");
+}
+
+static void an_absent_optional_file_stays_absent(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(look_anew(world, world->path, true), WATCH_CHANGED);
+    replace(world->path, NAMED("mine"));
+    assert_int_equal(look(world), WATCH_REFUSED);
+    assert_string_equal(world->view.ruleset->source, RULESET_BUILT_IN);
+}
+
+static void a_confirmed_file_that_is_gone_is_not_the_same_as_none(void **state)
+{
+    struct world *world = *state;
+    begin(world);
+    unlink(world->path);
+    assert_int_equal(look_anew(world, world->path, true), RONDO_ERR_DENIED);
+    assert_non_null(strstr(world->err.message, "is gone"));
+    assert_int_equal(trust_forget(world->path, NULL), 1);
+    assert_int_equal(look(world), WATCH_CHANGED);
+    assert_string_equal(world->view.ruleset->source, RULESET_BUILT_IN);
+}
+
+static void a_folder_that_was_moved_away_changes_nothing(void **state)
+{
+    struct world *world = *state;
+    auto_free char *policies = in_folder(world, "policies");
+    auto_free char *moved = in_folder(world, "p2");
+    auto_free char *path = in_folder(world, "policies/x.cedar");
+    assert_int_equal(mkdir(policies, 0700), 0);
+    replace(path, NAMED("mine"));
+    watch_path(world, path, false);
+    watch_set_reach(world->watch, WATCH_NAMED);
+    assert_int_equal(look(world), WATCH_CHANGED);
+    assert_int_equal(rename(policies, moved), 0);
+    assert_int_equal(mkdir(policies, 0700), 0);
+    expect_old_rules(world, "there is no policy file");
+    replace(path, NAMED("free"));
+    expect_old_rules(world, "changed after you confirmed it");
+    assert_int_equal(look_anew(world, path, false), RONDO_ERR_DENIED);
+}
+
+static void a_link_in_place_of_a_folder_leads_to_nothing_confirmed(void **state)
+{
+    struct world *world = *state;
+    auto_free char *policies = in_folder(world, "policies");
+    auto_free char *other = in_folder(world, "other");
+    auto_free char *path = in_folder(world, "policies/x.cedar");
+    auto_free char *free_path = in_folder(world, "other/x.cedar");
+    assert_int_equal(mkdir(policies, 0700), 0);
+    assert_int_equal(mkdir(other, 0700), 0);
+    replace(path, NAMED("mine"));
+    replace(free_path, NAMED("free"));
+    watch_path(world, path, false);
+    watch_set_reach(world->watch, WATCH_NAMED);
+    assert_int_equal(look(world), WATCH_CHANGED);
+    assert_int_equal(file_remove_tree(policies, NULL), 0);
+    assert_int_equal(symlink("other", policies), 0);
+    expect_old_rules(world, "not confirmed");
+    assert_int_equal(look_anew(world, path, false), RONDO_ERR_DENIED);
+}
+
+static void what_is_no_usable_file_is_refused_once(void **state)
+{
+    struct world *world = *state;
+    begin(world);
+    unlink(world->path);
+    assert_int_equal(mkfifo(world->path, 0600), 0);
+    expect_old_rules(world, "not a regular file");
+    unlink(world->path);
+    assert_int_equal(symlink("/etc/passwd", world->path), 0);
+    expect_old_rules(world, "");
+    unlink(world->path);
+    write_in_place(world->path, "");
+    assert_int_equal(truncate(world->path, LIMIT_POLICY_BYTES + 1), 0);
+    rest(world->path);
+    expect_old_rules(world, "");
+    unlink(world->path);
+    expect_old_rules(world, "");
+    replace(world->path, NAMED("mine"));
+    assert_int_equal(look(world), WATCH_SAME);
+}
+
+static void a_run_out_of_reach_shares_files_with_one_in_reach(void **state)
+{
+    struct world *world = *state;
+    struct watch_view other = {0};
+    replace(world->path, NAMED("mine"));
+    watch_path(world, world->path, false);
+    watch_set_reach(world->watch, WATCH_OUT_OF_REACH);
+    assert_int_equal(look(world), WATCH_CHANGED);
+    watch_set_reach(world->watch, WATCH_IN_REACH);
+    assert_int_equal(watch_look(world->watch, &other, &world->message, &world->err),
+                     RONDO_ERR_DENIED);
+    watch_set_reach(world->watch, WATCH_NAMED);
+    assert_int_equal(watch_look(world->watch, &other, &world->message, &world->err), WATCH_CHANGED);
+    watch_view_fini(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        world_test(naming_a_file_confirms_it_once),
+        world_test(a_file_that_nobody_named_or_confirmed_does_not_count),
+        world_test(a_changed_file_counts_when_it_is_confirmed),
+        world_test(a_change_does_not_survive_into_a_resume),
+        world_test(parts_that_were_absent_stay_absent),
+        world_test(a_new_file_in_a_folder_does_not_count),
+        world_test(an_absent_optional_file_stays_absent),
+        world_test(a_confirmed_file_that_is_gone_is_not_the_same_as_none),
+        world_test(a_folder_that_was_moved_away_changes_nothing),
+        world_test(a_link_in_place_of_a_folder_leads_to_nothing_confirmed),
+        world_test(what_is_no_usable_file_is_refused_once),
+        world_test(a_run_out_of_reach_shares_files_with_one_in_reach),
+    };
+    return cmocka_run_group_tests_name("watch_guard", tests, NULL, NULL);
+}
