@@ -143,6 +143,14 @@ static void use_exact_time(const struct loop_spec *spec, struct gate_limit *limi
     }
 }
 
+/** A single answer of a role is one iteration by its nature; that it reaches it is no news. */
+static bool is_single_answer(const struct loop_spec *spec, enum run_limit counter,
+                             const struct gate_limit *limit)
+{
+    return counter == RUN_LIMIT_ITERATIONS && limit->limit == 1 && spec->max_iterations == 1 &&
+           spec->agent != NULL;
+}
+
 static void warn_of_limits(struct loop *loop, const struct gate_limit limits[RUN_LIMIT_COUNT],
                            bool begins)
 {
@@ -152,7 +160,8 @@ static void warn_of_limits(struct loop *loop, const struct gate_limit limits[RUN
         if (i == RUN_LIMIT_TIME) {
             use_exact_time(&loop->spec, &limit);
         }
-        if (loop_step_warning(&loop->state, i, &limit, begins, &event)) {
+        if (!is_single_answer(&loop->spec, i, &limit) &&
+            loop_step_warning(&loop->state, i, &limit, begins, &event)) {
             record_warning(loop, i, &event);
         }
     }

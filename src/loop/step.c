@@ -278,9 +278,7 @@ bool loop_step_warning(const struct run_state *state, enum run_limit counter,
     /* An iteration is reached when it begins; of the others so much is used up. */
     int64_t reached = limit->value + (begins && counter == RUN_LIMIT_ITERATIONS ? 1 : 0);
     __extension__ typedef __int128 wide;
-    /* The first iteration of one is no news: single answers have this limit by their nature. */
-    bool is_only_one = counter == RUN_LIMIT_ITERATIONS && limit->limit == 1;
-    bool is_near = limit->is_known && limit->limit > 0 && !is_only_one &&
+    bool is_near = limit->is_known && limit->limit > 0 &&
                    (wide)reached * 100 >= (wide)limit->limit * limit->warn_at;
     if (!is_near || state->warned[counter] == limit->limit) {
         return false;

@@ -222,6 +222,6 @@ Feature: What agents may do is decided before each call
       | finish_task {"summary": "done"} |
     When I run `rondo run role.yaml -p x -a`
     Then the exit code is 0
-    And the file "seen" has the line "PLAIN_SETTING=plain-value"
+    And the file "seen" does not mention "plain-value"
     And the file "seen" does not mention "hidden-value"
     And the file "seen" does not mention "sk-acceptance"

@@ -228,7 +228,7 @@ Feature: A server keeps those out whom it does not serve
     Then these bodies are refused
       | one byte more than 1 MiB | 413 | too_large |
       | 4 GiB announced          | 413 | too_large |
-      | 20 digits of length      | 413 |           |
+      | 20 digits of length      | 413 | too_large |
       | chunks that never end    | 413 | too_large |
       | half an object           | 400 | malformed |
       | 100000 brackets          | 400 | malformed |

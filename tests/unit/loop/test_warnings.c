@@ -24,8 +24,7 @@ static void look(struct oracle *oracle, bool begins)
     for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
         int64_t value = oracle->used[i] + (begins && i == RUN_LIMIT_ITERATIONS ? 1 : 0);
         int64_t limit = oracle->limits[i];
-        bool is_only_one = i == RUN_LIMIT_ITERATIONS && limit == 1;
-        if (limit > 0 && !is_only_one && value * 5 >= limit * 4 && oracle->warned[i] != limit) {
+        if (limit > 0 && value * 5 >= limit * 4 && oracle->warned[i] != limit) {
             oracle->warned[i] = limit;
             assert_in_range(oracle->count, 0, 63);
             snprintf(oracle->expected[oracle->count++], sizeof(oracle->expected[0]),
