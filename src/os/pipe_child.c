@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Starting and ending a child that has pipes. The pipes for stdin and stdout are handed over as
- * carried descriptors, because that is what child_start and the supervisor can pass on; the first
- * thing that runs is a shell that moves them into place and becomes the program.
+ * Starting and ending a child that has pipes, in a sandbox if one is asked for: what starts then is
+ * the program that sets the sandbox up, with the supervisor around it.
  */
 #include "os/pipe_child.h"
 
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "os/program.h"
+#include "os/sandbox_plan.h"
 #include "os/spawn_child.h"
 #include "os/supervise.h"
 #include "os/supervise_wire.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,9 +29,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SHELL "/bin/sh"
-/* Descriptors 3 and 4 of the child become its stdin and stdout; stderr is in place. */
-#define SHELL_SCRIPT "exec \"$@\" <&3 >&4 3<&- 4>&-"
+/* The supervisor's descriptor and those of a sandbox. */
+#define CARRIED_MAX 8
+/* How long a sandbox may take to be set up. */
+#define SET_UP_WAIT_NS (20 * NS_PER_S)
 
 struct pipe_child {
     pid_t pid;
@@ -41,6 +44,8 @@ struct pipe_child {
     bool has_supervisor;
     bool is_reaped;
     int wait_status;
+    struct spawn_request planned; /* what `plan` borrows */
+    struct sandbox_plan *plan;    /* or NULL */
 };
 
 /* Descriptors while a child is being started: [0] ours, [1] the child's. */
@@ -100,117 +105,173 @@ static int open_ends(struct ends *ends, bool has_supervisor, struct rondo_error 
     return child_raise_fd(&ends->lifeline[1], err);
 }
 
-static size_t count_list(const char *const *list)
-{
-    size_t count = 0;
-    while (list[count] != NULL) {
-        count++;
-    }
-    return count;
-}
+/* --- starting --- */
 
-/** [supervisor __supervise watch 2 "" -- /bin/sh] sh -c SCRIPT sh PROGRAM ARGS. Owned array. */
-static const char **build_argv(const struct pipe_child_request *request, const char *program)
-{
-    size_t count = count_list(request->argv);
-    const char **argv = memory_new_zero(count + 12, sizeof(*argv));
-    size_t n = 0;
-    if (request->supervisor != NULL) {
-        argv[n++] = request->supervisor;
-        argv[n++] = SUPERVISE_ARGUMENT;
-        argv[n++] = SUPERVISE_JOB_WATCH;
-        argv[n++] = "2";
-        argv[n++] = "";
-        argv[n++] = "--";
-        argv[n++] = SHELL;
-    }
-    argv[n++] = "sh";
-    argv[n++] = "-c";
-    argv[n++] = SHELL_SCRIPT;
-    argv[n++] = "sh";
-    argv[n++] = program;
-    memcpy(argv + n, request->argv + 1, (count - 1) * sizeof(*argv));
-    return argv;
-}
-
-static int start_process(const struct pipe_child_request *request, const char *program,
-                         const struct ends *ends, pid_t *ret_pid, struct rondo_error *err)
-{
-    bool has_supervisor = request->supervisor != NULL;
-    const int carried[] = {ends->lifeline[1], ends->input[1], ends->output[1]};
-    const char **argv = build_argv(request, program);
-    const struct child_setup setup = {
-        .program = has_supervisor ? request->supervisor : SHELL,
-        .argv = argv,
-        .envp = request->envp,
-        .directory = request->directory,
-        .output_fd = ends->errors[1],
-        .carried = has_supervisor ? carried : carried + 1,
-        .carried_count = has_supervisor ? 3 : 2,
-    };
-    int os_errno = child_start(&setup, ret_pid);
-    free(argv);
-    if (os_errno == 0) {
-        return 0;
-    }
-    const char *directory = request->directory;
-    bool lacks_directory = directory != NULL && access(directory, X_OK) != 0;
-    return error_set_errno(err, RONDO_ERR_SYSTEM, os_errno, "cannot start %s",
-                           lacks_directory ? directory : program);
-}
-
-static struct pipe_child *child_new(pid_t pid, int pidfd, struct ends *ends)
-{
-    struct pipe_child *child = memory_new_zero(1, sizeof(*child));
-    *child = (struct pipe_child){
-        .pid = pid,
-        .pidfd = pidfd,
-        .input = ends->input[0],
-        .output = ends->output[0],
-        .errors = ends->errors[0],
-        .lifeline = ends->lifeline[0],
-        .has_supervisor = ends->lifeline[0] >= 0,
-    };
-    *ends = (struct ends){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
-    return child;
-}
-
-static int start(const struct pipe_child_request *request, struct ends *ends,
-                 struct pipe_child **ret_child, struct rondo_error *err)
-{
+/** What is started, in the end. */
+struct start {
     char program[PATH_MAX];
+    const char **supervised_argv; /* owned array of borrowed strings, or NULL */
+    char number[32];
+    int carried[CARRIED_MAX];
+    struct child_setup setup;
+};
+
+/** The program as it is, or the one that sets its sandbox up. */
+static int plan_start(struct pipe_child *child, const struct pipe_child_request *request,
+                      struct start *start, struct rondo_error *err)
+{
     char reason[256];
-    if (!program_find(request->argv[0], request->envp, request->directory, program, reason)) {
+    if (!program_find(request->argv[0], request->envp, request->directory, start->program,
+                      reason)) {
         return error_set(err, RONDO_ERR_NOT_FOUND, "%s", reason);
     }
-    int code = open_ends(ends, request->supervisor != NULL, err);
+    start->setup.program = start->program;
+    start->setup.argv = request->argv;
+    start->setup.envp = request->envp;
+    if (request->sandbox == NULL || request->sandbox->tier == SANDBOX_NONE) {
+        return 0;
+    }
+    child->planned = (struct spawn_request){
+        .argv = request->argv,
+        .envp = request->envp,
+        .directory = request->directory,
+        .supervisor = request->supervisor,
+        .sandbox = request->sandbox,
+    };
+    int code = sandbox_plan_make(&child->planned, &child->plan, reason, err);
     if (code != 0) {
         return code;
     }
-    pid_t pid;
-    code = start_process(request, program, ends, &pid, err);
-    ends_close(ends, 1);
-    if (code != 0) {
-        return code;
+    if (child->plan == NULL) {
+        return error_set(err, RONDO_ERR_UNSUPPORTED, "%s", reason);
     }
-    int pidfd = pidfd_open(pid, 0);
-    if (pidfd < 0) {
-        code = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot watch a process");
-        child_abandon(pid);
-        return code;
-    }
-    *ret_child = child_new(pid, pidfd, ends);
+    start->setup.program = sandbox_plan_program(child->plan);
+    start->setup.argv = sandbox_plan_argv(child->plan);
+    start->setup.envp = sandbox_plan_envp(child->plan);
+    const int *carried = sandbox_plan_carried(child->plan, &start->setup.carried_count);
+    assert(start->setup.carried_count < CARRIED_MAX);
+    memcpy(start->carried, carried, start->setup.carried_count * sizeof(*carried));
     return 0;
+}
+
+static void wrap_in_supervisor(const struct pipe_child *child, const char *supervisor,
+                               const struct ends *ends, struct start *start)
+{
+    const struct supervise_order order = {
+        .supervisor = supervisor,
+        .carried_count = start->setup.carried_count,
+        .groups = child->plan == NULL ? NULL : sandbox_plan_groups(child->plan),
+        .program = start->setup.program,
+        .argv = start->setup.argv,
+    };
+    start->supervised_argv = supervise_argv(&order, start->number);
+    start->setup.argv = start->supervised_argv;
+    start->setup.program = supervisor;
+    memmove(start->carried + 1, start->carried, start->setup.carried_count * sizeof(int));
+    start->carried[0] = ends->lifeline[1];
+    start->setup.carried_count++;
+}
+
+static int start_process(struct pipe_child *child, const struct pipe_child_request *request,
+                         const struct ends *ends, struct start *start, struct rondo_error *err)
+{
+    start->setup.directory = request->directory;
+    start->setup.input_fd = ends->input[1];
+    start->setup.output_fd = ends->output[1];
+    start->setup.error_fd = ends->errors[1];
+    start->setup.carried = start->carried;
+    if (request->supervisor != NULL) {
+        wrap_in_supervisor(child, request->supervisor, ends, start);
+    }
+    int os_errno = child_start(&start->setup, &child->pid);
+    if (os_errno != 0) {
+        const char *directory = request->directory;
+        bool lacks_directory = directory != NULL && access(directory, X_OK) != 0;
+        return error_set_errno(err, RONDO_ERR_SYSTEM, os_errno, "cannot start %s",
+                               lacks_directory ? directory : start->program);
+    }
+    child->pidfd = pidfd_open(child->pid, 0);
+    if (child->pidfd < 0) {
+        int code = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot watch a process");
+        child_abandon(child->pid);
+        child->is_reaped = true;
+        return code;
+    }
+    return 0;
+}
+
+/** Take our ends of the pipes over. */
+static void take_ends(struct pipe_child *child, struct ends *ends)
+{
+    child->input = steal_fd(&ends->input[0]);
+    child->output = steal_fd(&ends->output[0]);
+    child->errors = steal_fd(&ends->errors[0]);
+    child->lifeline = steal_fd(&ends->lifeline[0]);
+    child->has_supervisor = child->lifeline >= 0;
+}
+
+/** Wait until the sandbox is set up and the program let go. An end shows later, like any other. */
+static int set_up_sandbox(struct pipe_child *child, struct rondo_error *err)
+{
+    const struct clock *clock = clock_system();
+    int64_t deadline = clock_monotonic(clock) + SET_UP_WAIT_NS;
+    if (child->plan == NULL) {
+        return 0;
+    }
+    sandbox_plan_started(child->plan);
+    while (sandbox_plan_is_held(child->plan)) {
+        int64_t left = deadline - clock_monotonic(clock);
+        struct pollfd slots[] = {
+            {.fd = sandbox_plan_poll_fd(child->plan), .events = POLLIN},
+            {.fd = child->pidfd, .events = POLLIN},
+        };
+        struct timespec timeout = {.tv_sec = left / NS_PER_S, .tv_nsec = left % NS_PER_S};
+        if (left <= 0) {
+            return error_set(err, RONDO_ERR_TIMEOUT, "the sandbox was not set up in time");
+        }
+        ppoll(slots, 2, &timeout, NULL);
+        if (slots[0].revents != 0) {
+            sandbox_plan_advance(child->plan);
+        } else if (slots[1].revents != 0) {
+            break;
+        }
+    }
+    return 0;
+}
+
+static int start_child(struct pipe_child *child, const struct pipe_child_request *request,
+                       struct ends *ends, struct rondo_error *err)
+{
+    struct start start = {0};
+    int code = plan_start(child, request, &start, err);
+    code = code != 0 ? code : open_ends(ends, request->supervisor != NULL, err);
+    code = code != 0 ? code : start_process(child, request, ends, &start, err);
+    free(start.supervised_argv);
+    ends_close(ends, 1);
+    if (code == 0) {
+        take_ends(child, ends);
+        code = set_up_sandbox(child, err);
+    } else {
+        child->is_reaped = true; /* There is nothing to be ended. */
+    }
+    return code;
 }
 
 int pipe_child_start(const struct pipe_child_request *request, struct pipe_child **ret_child,
                      struct rondo_error *err)
 {
     struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
-    int code = start(request, &ends, ret_child, err);
+    struct pipe_child *child = memory_new_zero(1, sizeof(*child));
+    child->input = child->output = child->errors = child->lifeline = child->pidfd = -1;
+    int code = start_child(child, request, &ends, err);
     ends_close(&ends, 0);
     ends_close(&ends, 1);
-    return code;
+    if (code != 0) {
+        pipe_child_free(child);
+        return code;
+    }
+    *ret_child = child;
+    return 0;
 }
 
 int pipe_child_input(const struct pipe_child *child)
@@ -286,7 +347,9 @@ void pipe_child_stop(struct pipe_child *child, int64_t grace_ns)
 {
     pipe_child_close_input(child);
     if (!pipe_child_wait(child, grace_ns)) {
-        kill(-child->pid, SIGTERM); /* A supervisor ignores it, the server gets it. */
+        if (child->plan == NULL || !sandbox_plan_terminate(child->plan)) {
+            kill(-child->pid, SIGTERM); /* A supervisor ignores it, the server gets it. */
+        }
         if (!pipe_child_wait(child, grace_ns)) {
             kill_all(child);
         }
@@ -306,8 +369,13 @@ static void describe(char ret_text[PIPE_CHILD_END_SIZE], bool has_exited, int va
 
 void pipe_child_describe_end(struct pipe_child *child, char ret_text[PIPE_CHILD_END_SIZE])
 {
+    char reason[PIPE_CHILD_END_SIZE];
     ret_text[0] = '\0';
     if (!child->is_reaped) {
+        return;
+    }
+    if (child->plan != NULL && !sandbox_plan_has_run(child->plan, "", reason)) {
+        snprintf(ret_text, PIPE_CHILD_END_SIZE, "%s", reason);
         return;
     }
     struct supervise_status status;
@@ -319,7 +387,7 @@ void pipe_child_describe_end(struct pipe_child *child, char ret_text[PIPE_CHILD_
                (ssize_t)sizeof(status)) {
         status.reason[sizeof(status.reason) - 1] = '\0';
         if (status.outcome == SUPERVISE_NOT_STARTED) {
-            snprintf(ret_text, PIPE_CHILD_END_SIZE, "%.90s", status.reason);
+            snprintf(ret_text, PIPE_CHILD_END_SIZE, "%s", status.reason);
         } else {
             describe(ret_text, status.outcome == SUPERVISE_EXITED, status.value);
         }
@@ -340,5 +408,6 @@ void pipe_child_free(struct pipe_child *child)
     close_slot(&child->errors);
     close_slot(&child->lifeline);
     close_slot(&child->pidfd);
+    sandbox_plan_free(child->plan);
     free(child);
 }

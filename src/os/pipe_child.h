@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "os/sandbox.h"
 #include "rondo/error.h"
 
 #include <stdbool.h>
@@ -15,16 +16,18 @@
 
 struct pipe_child;
 
-/** What to start. Borrowed for the time of the call. */
+/** What to start. Borrowed for as long as the child lives. */
 struct pipe_child_request {
     const char *const *argv; /**< NULL-terminated; argv[0] is searched in the PATH of `envp` */
     const char *const *envp; /**< NULL-terminated, the whole environment */
     const char *directory;   /**< working directory; NULL = ours */
     const char *supervisor;  /**< as in struct spawn_request; NULL = process group only */
+    const struct sandbox_policy *sandbox; /**< NULL = run as the user */
 };
 
 /**
- * Start. RONDO_ERR_NOT_FOUND when there is no such program or folder.
+ * Start. RONDO_ERR_NOT_FOUND when there is no such program or folder, RONDO_ERR_UNSUPPORTED when
+ * the sandbox cannot be had: then nothing runs.
  * @param ret_child pipe_child_free()
  */
 int pipe_child_start(const struct pipe_child_request *request, struct pipe_child **ret_child,
@@ -48,7 +51,7 @@ bool pipe_child_wait(struct pipe_child *child, int64_t wait_ns);
 void pipe_child_stop(struct pipe_child *child, int64_t grace_ns);
 
 /** Room for what pipe_child_describe_end writes. */
-#define PIPE_CHILD_END_SIZE 96
+#define PIPE_CHILD_END_SIZE 256
 
 /** How it ended, for people: "exit code 3"; "" while it lives. */
 void pipe_child_describe_end(struct pipe_child *child, char ret_text[PIPE_CHILD_END_SIZE]);

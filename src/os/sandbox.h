@@ -43,6 +43,7 @@ struct sandbox_policy {
     const char *const *write_paths; /**< further writable paths; NULL-terminated or NULL */
     const char *const *hide_paths;  /**< shown empty even inside the workspace; or NULL */
     const char *const *env_names;   /**< variables to pass besides the allow list; or NULL */
+    const char *home;               /**< HOME, one of `write_paths`; NULL = a private one */
     struct sandbox_limits limits;
 };
 

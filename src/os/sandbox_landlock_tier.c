@@ -158,7 +158,8 @@ static void put_environment(struct orders *orders, const struct sandbox_plan *pl
 {
     auto_buf struct buf home = {0};
     auto_buf struct buf temporary = {0};
-    buf_printf(&home, "HOME=%s", plan->private_folder);
+    const char *given = plan->request->sandbox->home;
+    buf_printf(&home, "HOME=%s", given == NULL ? plan->private_folder : given);
     buf_printf(&temporary, "TMPDIR=%s", plan->private_folder);
     const char *const fixed[] = {home.data, temporary.data, NULL};
     char **environment =

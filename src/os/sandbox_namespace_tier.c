@@ -132,7 +132,10 @@ static void put_mounts(struct buf *options, const struct path_list *paths)
 
 static void put_environment(struct buf *options, const struct spawn_request *request)
 {
-    static const char *const fixed[] = {"HOME=" HOME_INSIDE, "TMPDIR=/tmp", NULL};
+    const char *home = request->sandbox->home;
+    auto_buf struct buf home_variable = {0};
+    buf_printf(&home_variable, "HOME=%s", home == NULL ? HOME_INSIDE : home);
+    const char *const fixed[] = {buf_string(&home_variable), "TMPDIR=/tmp", NULL};
     char **environment = environment_select(request->envp, request->sandbox->env_names, fixed);
     put_option(options, "--clearenv", NULL, NULL);
     for (size_t i = 0; environment[i] != NULL; i++) {

@@ -226,6 +226,11 @@ void sandbox_plan_advance(struct sandbox_plan *plan)
     }
 }
 
+bool sandbox_plan_is_held(const struct sandbox_plan *plan)
+{
+    return plan->release_fd >= 0 && plan->status_fd >= 0;
+}
+
 bool sandbox_plan_terminate(struct sandbox_plan *plan)
 {
     return plan->inner > 0 && process_tree_signal(plan->inner, SIGTERM) > 0;

@@ -36,6 +36,8 @@ void sandbox_plan_started(struct sandbox_plan *plan);
 /** Descriptor to wait on for input, or -1; when it is ready, call sandbox_plan_advance. */
 int sandbox_plan_poll_fd(const struct sandbox_plan *plan);
 void sandbox_plan_advance(struct sandbox_plan *plan);
+/** Whether the command still waits for sandbox_plan_advance to let it go. */
+bool sandbox_plan_is_held(const struct sandbox_plan *plan);
 /** Ask what runs in the sandbox to end. @return false when the group's TERM has to do. */
 bool sandbox_plan_terminate(struct sandbox_plan *plan);
 

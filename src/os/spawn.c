@@ -123,40 +123,21 @@ static int plan_sandboxed(struct job *job, struct rondo_error *err)
     return 0;
 }
 
-static size_t count_list(const char *const *list)
-{
-    size_t count = 0;
-    while (list != NULL && list[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
-/** supervisor __supervise watch CARRIED LOCK MARK TAKES-OVER GROUP... -- PROGRAM ARGV... */
 static void wrap_in_supervisor(struct job *job)
 {
     const struct spawn_request *request = job->request;
-    const char *const *groups = job->plan == NULL ? NULL : sandbox_plan_groups(job->plan);
-    size_t group_count = count_list(groups);
-    size_t argument_count = count_list(job->setup.argv);
-    const char **argv = memory_new_zero(10 + group_count + argument_count, sizeof(*argv));
-    size_t n = 0;
-    snprintf(job->carried_option, sizeof(job->carried_option), "%zu", job->setup.carried_count);
-    argv[n++] = request->supervisor;
-    argv[n++] = SUPERVISE_ARGUMENT;
-    argv[n++] = SUPERVISE_JOB_WATCH;
-    argv[n++] = job->carried_option;
-    argv[n++] = request->lock_path == NULL ? "" : request->lock_path;
-    argv[n++] = request->lock_mark == NULL ? "" : request->lock_mark;
-    argv[n++] = request->takes_lock_over ? SUPERVISE_TAKES_OVER : "";
-    for (size_t i = 0; i < group_count; i++) {
-        argv[n++] = groups[i];
-    }
-    argv[n++] = "--";
-    argv[n++] = job->setup.program;
-    memcpy(argv + n, job->setup.argv, argument_count * sizeof(*argv));
-    job->supervised_argv = argv;
-    job->setup.argv = argv;
+    const struct supervise_order order = {
+        .supervisor = request->supervisor,
+        .carried_count = job->setup.carried_count,
+        .lock_path = request->lock_path,
+        .lock_mark = request->lock_mark,
+        .takes_lock_over = request->takes_lock_over,
+        .groups = job->plan == NULL ? NULL : sandbox_plan_groups(job->plan),
+        .program = job->setup.program,
+        .argv = job->setup.argv,
+    };
+    job->supervised_argv = supervise_argv(&order, job->carried_option);
+    job->setup.argv = job->supervised_argv;
     job->setup.program = request->supervisor;
 }
 

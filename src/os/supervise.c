@@ -253,6 +253,18 @@ static bool take_lock(struct supervisor *self)
 
 /* --- the command --- */
 
+/** The command alone decides when its streams end. */
+static void leave_streams(void)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = STDIN_FILENO; nothing >= 0 && fd <= STDERR_FILENO; fd++) {
+        (void)!dup2(nothing, fd);
+    }
+    if (nothing > STDERR_FILENO) {
+        close(nothing);
+    }
+}
+
 static bool start_command(struct supervisor *self)
 {
     wait_for_event(self, 0);
@@ -290,6 +302,7 @@ static bool start_command(struct supervisor *self)
     for (size_t i = 0; i < self->carried_count; i++) {
         close(self->carried[i]);
     }
+    leave_streams();
     return true;
 }
 

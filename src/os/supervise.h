@@ -8,6 +8,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /** First argument that makes a program call supervise_main before anything else. */
 #define SUPERVISE_ARGUMENT "__supervise"
 
@@ -16,3 +19,21 @@
  * @return exit code for main()
  */
 int supervise_main(int argc, char **argv);
+
+/** What a supervisor is told when it is started. Borrowed. */
+struct supervise_order {
+    const char *supervisor; /**< the program, see struct spawn_request */
+    size_t carried_count;   /**< descriptors that the command gets, after the lifeline */
+    const char *lock_path;  /**< or NULL */
+    const char *lock_mark;  /**< or NULL */
+    bool takes_lock_over;
+    const char *const *groups; /**< control groups to remove at the end; or NULL */
+    const char *program;       /**< what it starts: path, not searched */
+    const char *const *argv;   /**< of that, NULL-terminated */
+};
+
+/**
+ * The supervisor's command line. free(); its texts are borrowed from the order.
+ * @param number room for the text of a number, which must live as long
+ */
+const char **supervise_argv(const struct supervise_order *order, char number[32]);
