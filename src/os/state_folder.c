@@ -73,6 +73,19 @@ int state_folder_path(char **ret_path, struct rondo_error *err)
     return 0;
 }
 
+/** A home that does not exist is not made: its user has none, as many system users. */
+static int check_home(struct rondo_error *err)
+{
+    auto_free char *home = is_absolute(getenv("XDG_STATE_HOME")) ? NULL : home_folder();
+    if (home != NULL && !file_exists(home)) {
+        return error_set(err, RONDO_ERR_NOT_FOUND,
+                         "the home folder %s, in which state is kept, does not exist; set "
+                         "XDG_STATE_HOME to a folder of your own",
+                         home);
+    }
+    return 0;
+}
+
 /** Whether nobody else can have put anything into a folder. */
 static int check_private(const char *path, struct rondo_error *err)
 {
@@ -121,7 +134,8 @@ static int examine(char *path, bool may_create, char **ret_path, struct rondo_er
 static int open_state(bool may_create, char **ret_path, struct rondo_error *err)
 {
     char *path = NULL;
-    int r = state_folder_path(&path, err);
+    int r = check_home(err);
+    r = r < 0 ? r : state_folder_path(&path, err);
     return r < 0 ? r : examine(path, may_create, ret_path, err);
 }
 

@@ -80,8 +80,13 @@ static void without_an_absolute_setting_it_is_in_the_home_folder(void **state)
         assert_path(r, path, below(".local/state/rondo"));
     }
     unsetenv("XDG_STATE_HOME");
-    setenv("HOME", "not/absolute", 1);
     char *path = NULL;
+    struct rondo_error err;
+    setenv("HOME", below("missing"), 1);
+    assert_int_equal(state_folder(&path, &err), RONDO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "XDG_STATE_HOME"));
+    assert_false(file_exists(below("missing")));
+    setenv("HOME", "not/absolute", 1);
     assert_int_equal(state_folder_path(&path, NULL), 0);
     assert_int_equal(path[0], '/');
     free(path);
