@@ -66,6 +66,8 @@
 #define LIMIT_PROJECT_FILE_BYTES (1 * LIMIT_MIB)
 /** The file that tells whose a project's folder in the state folder is, bytes. */
 #define LIMIT_STATE_PROJECT_BYTES (8 * LIMIT_KIB)
+/** A store with its log that is copied to be read before it is confirmed, bytes. */
+#define LIMIT_STORE_COPY_BYTES (1024 * LIMIT_MIB)
 /** A policy text that the store keeps (the texts of a folder together), bytes. */
 #define LIMIT_POLICY_BYTES (8 * LIMIT_MIB)
 /** Where policies come from (a path), bytes. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "store/copy.h"
 #include "store/sqlite_schema.h"
 #include "store/sqlite_store.h"
 
@@ -33,6 +34,9 @@ static void close_store(struct store *base)
     }
     sqlite_connection_close(&store->writer);
     pthread_mutex_destroy(&store->writer.mutex);
+    if (store->is_private) {
+        store_copy_remove(store->path, store->private_lock);
+    }
     free(store->path);
     free(store);
 }
@@ -73,8 +77,7 @@ static int make_parent(const char *path, struct rondo_error *err)
     return file_make_folder(folder, err);
 }
 
-/** Make an empty private file, unless there is one. */
-static int create_file(const char *path, struct rondo_error *err)
+int store_sqlite_create_file(const char *path, struct rondo_error *err)
 {
     int rc = make_parent(path, err);
     if (rc < 0) {
@@ -100,7 +103,7 @@ static int find_file(const struct store_sqlite_options *options, struct rondo_er
     struct stat status;
     if (stat(options->path, &status) != 0) {
         if (errno == ENOENT && options->may_create) {
-            return create_file(options->path, err);
+            return store_sqlite_create_file(options->path, err);
         }
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open the store %s", options->path);
     }
@@ -227,6 +230,8 @@ int store_sqlite_open(const struct store_sqlite_options *options, struct store *
         close_store(&store->base);
         return rc;
     }
+    store->is_private = options->is_private;
+    store->private_lock = options->private_lock;
     *ret_store = &store->base;
     return 0;
 }

@@ -9,7 +9,12 @@ struct store_sqlite_options {
     bool may_create;           /**< create the file (mode 0600), else RONDO_ERR_NOT_FOUND */
     const struct clock *clock; /**< NULL = the machine's */
     int64_t busy_timeout_ns;   /**< wait for other processes' transactions; 0 = 10 s */
+    bool is_private;  /**< a copy of store/copy.h, which is removed when the store is closed */
+    int private_lock; /**< its lock, taken over on success */
 };
+
+/** Make an empty private file (mode 0600) and its folder, unless something is there. */
+int store_sqlite_create_file(const char *path, struct rondo_error *err);
 
 /**
  * Open or create a store. Brings an older schema up to date; a newer one is RONDO_ERR_VERSION,

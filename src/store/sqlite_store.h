@@ -41,6 +41,8 @@ struct sqlite_store {
     struct sqlite_connection writer;
     struct sqlite_connection readers[SQLITE_READERS];
     atomic_uint next_reader; /**< to wait for, when all are busy */
+    bool is_private;         /**< see struct store_sqlite_options */
+    int private_lock;
 };
 
 /** Open the connection if it is closed. The connection's mutex is held. */
