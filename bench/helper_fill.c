@@ -153,7 +153,7 @@ int main(int argc, char **argv)
     static struct past past;
     struct rondo_error err = {0};
     char *path = NULL;
-    need(store_open_default(argv[1], true, &past.store, &path, &err), &err);
+    need(store_open_default(argv[1], STORE_CREATING, &past.store, &path, &err), &err);
     past.run_count = strtoul(argv[2], NULL, 10);
     past.event_count = strtoul(argv[3], NULL, 10);
     past.ids = calloc(past.run_count, sizeof(*past.ids));

@@ -50,7 +50,7 @@ struct rondo *rondo_open(const struct rondo_options *options, struct rondo_error
     static const struct rondo_options defaults = {0};
     options = options == NULL ? &defaults : options;
     struct rondo *rondo = memory_new_zero(1, sizeof(*rondo));
-    int r = store_open_default(options->store, true, &rondo->store, &rondo->path, err);
+    int r = store_open_default(options->store, STORE_CREATING, &rondo->store, &rondo->path, err);
     if (r == 0) {
         r = start_runtime(rondo, options, err);
     }

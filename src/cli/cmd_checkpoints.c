@@ -234,7 +234,7 @@ int cmd_checkpoints(const struct invocation *invocation)
     struct parsed parsed = command_parse(invocation, &set, 1, 2);
     struct session session;
     struct rondo_error err = {0};
-    struct session_options options = {.store = values.store};
+    struct session_options options = {.store = values.store, .access = STORE_READING};
     int r = 0;
     if (!parsed.is_over) {
         r = session_open(&options, &session, &err);

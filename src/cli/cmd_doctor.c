@@ -13,8 +13,10 @@
 #include "cli/text.h"
 #include "os/program.h"
 #include "os/sandbox.h"
+#include "os/state_folder.h"
 #include "server/assets.h"
 #include "store/locate.h"
+#include "store/origin.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -159,10 +161,17 @@ static void examine_libraries(struct examination *examination)
                                     : "not built in; building it needs node and npm"));
 }
 
-static void add_health(struct examination *examination, const struct store_health *health)
+/** @param path of the store: its health is that of a copy when it is not the user's own */
+static void add_health(struct examination *examination, const char *path,
+                       const struct store_health *health)
 {
     struct buf detail = {0};
-    text_clean(health->location, strlen(health->location), &detail);
+    bool is_own = false;
+    auto_free char *real = realpath(path, NULL);
+    text_clean(path, strlen(path), &detail);
+    if (real != NULL && store_origin_look(real, &is_own, NULL) == 0 && !is_own) {
+        buf_append_string(&detail, ", not made here: only read until `rondo trust` confirms it");
+    }
     buf_printf(&detail, ", %s, schema %" PRIu32 ", ", health->version, health->schema);
     text_bytes(health->size_bytes, &detail);
     buf_append_string(&detail, ", ");
@@ -176,17 +185,36 @@ static void add_health(struct examination *examination, const struct store_healt
     add(examination, "store", health->is_intact ? HEALTH_OK : HEALTH_BROKEN, buf_steal(&detail));
 }
 
+/** Where stores of projects are; that of this one may not exist yet. */
+static void examine_state(struct examination *examination)
+{
+    struct rondo_error err = {0};
+    auto_free char *state = NULL;
+    auto_free char *project = NULL;
+    int r = state_folder_find(&state, &err);
+    if (r < 0 && r != RONDO_ERR_NOT_FOUND) {
+        add(examination, "state folder", HEALTH_BROKEN, memory_dup_string(err.message));
+        return;
+    }
+    r = state_project_path(".", &project, &err);
+    struct buf detail = {0};
+    text_clean(r < 0 ? err.message : project, strlen(r < 0 ? err.message : project), &detail);
+    buf_append_string(&detail, r < 0 ? "" : ", for stores of this folder");
+    add(examination, "state folder", r < 0 ? HEALTH_BROKEN : HEALTH_OK, buf_steal(&detail));
+}
+
 static void examine_store(struct examination *examination, const char *given)
 {
     struct store *store = NULL;
     struct rondo_error err = {0};
-    int r = store_open_default(given, false, &store, NULL, &err);
+    auto_free char *path = NULL;
+    int r = store_open_default(given, STORE_READING, &store, &path, &err);
     struct store_health health = {0};
     if (r == 0) {
         r = store->ops->health(store, &health, &err);
     }
     if (r == 0) {
-        add_health(examination, &health);
+        add_health(examination, path, &health);
     } else {
         add(examination, "store", r == RONDO_ERR_NOT_FOUND ? HEALTH_MISSING : HEALTH_BROKEN,
             memory_dup_string(err.message));
@@ -272,6 +300,7 @@ int cmd_doctor(const struct invocation *invocation)
         examine_sandbox(&examination);
         examine_tools(&examination);
         examine_libraries(&examination);
+        examine_state(&examination);
         examine_store(&examination, values.store);
         examine_limits(&examination);
         auto_buf struct buf out = {0};

@@ -36,7 +36,7 @@ static int run_loop(struct run_values *values, struct option_set *set, const str
     struct session session;
     struct session_options options = {
         .store = values->store,
-        .may_create = true,
+        .access = STORE_CREATING,
         .needs_runtime = true,
         .lease_ns = values->lease_ns,
     };

@@ -111,7 +111,7 @@ struct asking {
 static int take_run(struct asking *asking, struct rondo_error *err)
 {
     struct session session;
-    struct session_options options = {.store = asking->values->store};
+    struct session_options options = {.store = asking->values->store, .access = STORE_READING};
     int r = session_open(&options, &session, err);
     if (r < 0) {
         return r;

@@ -130,7 +130,7 @@ static int run_history(const struct history_values *values)
 {
     struct session session;
     struct rondo_error err = {0};
-    struct session_options options = {.store = values->store};
+    struct session_options options = {.store = values->store, .access = STORE_READING};
     if (session_open(&options, &session, &err) < 0) {
         return report_error_as(&err, values->wants_json != 0);
     }

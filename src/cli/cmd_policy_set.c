@@ -246,7 +246,7 @@ static int run(struct change *change, const char *name)
         return exit_code;
     }
     /* Only now: a text that is refused leaves no new store behind. */
-    struct session_options options = {.store = values->store, .may_create = true};
+    struct session_options options = {.store = values->store, .access = STORE_CREATING};
     if (session_open(&options, &change->session, &err) < 0) {
         return report_error_as(&err, values->wants_json != 0);
     }

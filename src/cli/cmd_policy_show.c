@@ -137,7 +137,7 @@ static int find_present(const struct show_values *values, struct shown *shown)
     }
     ruleset_unref(ruleset);
     struct session session;
-    struct session_options options = {.store = values->store};
+    struct session_options options = {.store = values->store, .access = STORE_READING};
     if (session_open(&options, &session, NULL) == 0) { /* Without a store there is no history. */
         session.store->ops->read_policies(session.store, shown->source, 0, take_newest, shown,
                                           NULL);
@@ -168,7 +168,7 @@ static int find_former(const struct show_values *values, struct shown *shown)
 {
     struct session session;
     struct rondo_error err = {0};
-    struct session_options options = {.store = values->store};
+    struct session_options options = {.store = values->store, .access = STORE_READING};
     if (session_open(&options, &session, &err) < 0) {
         return report_error(&err);
     }

@@ -47,7 +47,7 @@ static int open_and_start(const struct role_values *values, const struct loop_sp
     struct rondo_error err = {0};
     struct session_options options = {
         .store = values->run.store,
-        .may_create = true,
+        .access = STORE_CREATING,
         .needs_runtime = true,
         .lease_ns = values->run.lease_ns,
     };

@@ -163,7 +163,7 @@ static int run_runs(const struct runs_values *values)
 {
     struct session session;
     struct rondo_error err = {0};
-    struct session_options options = {.store = values->store};
+    struct session_options options = {.store = values->store, .access = STORE_READING};
     if (session_open(&options, &session, &err) < 0) {
         return report_error(&err);
     }

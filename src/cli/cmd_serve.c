@@ -520,7 +520,7 @@ static int open_and_serve(const struct serve_values *values)
                               .audit_lock = PTHREAD_MUTEX_INITIALIZER};
     struct rondo_error err = {0};
     struct session_options options = {.store = values->store,
-                                      .may_create = true,
+                                      .access = STORE_CREATING,
                                       .needs_runtime = true,
                                       .lease_ns = values->lease_ns};
     if (session_open(&options, &serving.session, &err) < 0) {

@@ -272,7 +272,7 @@ static int run_show(const struct show_values *values, const char *name)
 {
     struct session session;
     struct rondo_error err = {0};
-    struct session_options options = {.store = values->store};
+    struct session_options options = {.store = values->store, .access = STORE_READING};
     if (session_open(&options, &session, &err) < 0) {
         return report_error(&err);
     }

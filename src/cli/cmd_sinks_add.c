@@ -174,7 +174,7 @@ static int add(const struct invocation *invocation, const struct add_values *val
     }
     struct session session;
     struct rondo_error err = {0};
-    struct session_options options = {.store = values->store, .may_create = true};
+    struct session_options options = {.store = values->store, .access = STORE_CREATING};
     char secret[SINK_SECRET_SIZE] = "";
     auto_json struct json_object *sink = describe(values, argv[0], words);
     int r = session_open(&options, &session, &err);

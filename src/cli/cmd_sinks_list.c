@@ -161,7 +161,7 @@ static int run_list(const struct list_values *values, bool is_deliveries)
 {
     struct session session;
     struct rondo_error err = {0};
-    struct session_options options = {.store = values->store};
+    struct session_options options = {.store = values->store, .access = STORE_READING};
     auto_buf struct buf json = {0};
     int r = session_open(&options, &session, &err);
     if (r == 0) {

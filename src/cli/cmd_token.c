@@ -218,11 +218,12 @@ static int revoke(struct session *session, const struct token_values *values, co
 typedef int token_fn(struct session *session, const struct token_values *values, const char *name,
                      struct rondo_error *err);
 
-static int run(const struct token_values *values, const char *name, bool may_create, token_fn *fn)
+static int run(const struct token_values *values, const char *name, enum store_access access,
+               token_fn *fn)
 {
     struct session session;
     struct rondo_error err = {0};
-    struct session_options options = {.store = values->store, .may_create = may_create};
+    struct session_options options = {.store = values->store, .access = access};
     if (session_open(&options, &session, &err) < 0) {
         return report_error_as(&err, values->wants_json != 0);
     }
@@ -232,31 +233,30 @@ static int run(const struct token_values *values, const char *name, bool may_cre
 }
 
 static int run_with(const struct invocation *invocation, const struct option_row *rows, int words,
-                    bool may_create, token_fn *fn)
+                    enum store_access access, token_fn *fn)
 {
     struct token_values values = {.scope = TOKEN_READ};
     struct option_set set = {.rows = rows, .values = &values};
     struct parsed parsed = command_parse(invocation, &set, words, words);
-    int exit_code = parsed.is_over
-                        ? parsed.exit_code
-                        : run(&values, words > 0 ? parsed.argv[0] : NULL, may_create, fn);
+    int exit_code = parsed.is_over ? parsed.exit_code
+                                   : run(&values, words > 0 ? parsed.argv[0] : NULL, access, fn);
     option_set_fini(&set);
     return exit_code;
 }
 
 static int cmd_create(const struct invocation *invocation)
 {
-    return run_with(invocation, create_options, 1, true, create);
+    return run_with(invocation, create_options, 1, STORE_CREATING, create);
 }
 
 static int cmd_list(const struct invocation *invocation)
 {
-    return run_with(invocation, list_options, 0, false, list);
+    return run_with(invocation, list_options, 0, STORE_READING, list);
 }
 
 static int cmd_revoke(const struct invocation *invocation)
 {
-    return run_with(invocation, revoke_options, 1, false, revoke);
+    return run_with(invocation, revoke_options, 1, STORE_WRITING, revoke);
 }
 
 const struct command token_commands[] = {

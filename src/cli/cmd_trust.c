@@ -163,7 +163,7 @@ static bool take_record(void *context, const struct trust_record *record)
 /** The project's files that wait for a confirmation: new ones, and those that changed. */
 static int confirm_project(const struct trust_values *values)
 {
-    static const char *const names[] = {"rondo.yaml", ".rondo/rondo.cedar"};
+    static const char *const names[] = {".rondo/rondo.db", "rondo.yaml", ".rondo/rondo.cedar"};
     struct rondo_error err = {0};
     struct candidates candidates = {.folder = getcwd(NULL, 0)};
     if (candidates.folder == NULL) {

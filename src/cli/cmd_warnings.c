@@ -224,7 +224,7 @@ static int run_warnings(const struct warnings_values *values, int kind)
 {
     struct session session;
     struct rondo_error err = {0};
-    struct session_options options = {.store = values->store};
+    struct session_options options = {.store = values->store, .access = STORE_READING};
     struct listing listing = {
         .table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
         .now_ns = clock_now(clock_system()),

@@ -311,8 +311,10 @@ const struct command commands[] = {
             "run` or with --policy; a rondo.yaml never is. After a change each must be confirmed "
             "again. Of a role file only what decides counts: servers, tools, permissions, sandbox, "
             "limits, exit conditions and the model, but not the prompt.\n\n"
-            "Without FILE, these are rondo.yaml and .rondo/rondo.cedar of the working folder, and "
-            "the files below it that were confirmed before.",
+            "A store that came with a project, or was copied or restored, is only read until you "
+            "confirm it, because a resume executes the commands in it.\n\n"
+            "Without FILE, these are rondo.yaml, .rondo/rondo.cedar and .rondo/rondo.db of the "
+            "working folder, and the files below it that were confirmed before.",
         .examples = "rondo trust\twhat waits here?\n"
                     "rondo trust rondo.yaml --yes\tin a script that has checked the file\n"
                     "rondo trust --list\twhat was confirmed",

@@ -35,8 +35,8 @@ int session_open(const struct session_options *options, struct session *ret_sess
                  struct rondo_error *err)
 {
     struct session session = {0};
-    int r = store_open_default(options->store, options->may_create, &session.store,
-                               &session.store_path, err);
+    int r = store_open_default(options->store, options->access, &session.store, &session.store_path,
+                               err);
     if (r < 0) {
         return r;
     }

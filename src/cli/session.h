@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "loop/runtime.h"
+#include "store/locate.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -17,8 +18,8 @@ struct session {
 };
 
 struct session_options {
-    const char *store; /**< --store or NULL */
-    bool may_create;
+    const char *store;        /**< --store or NULL */
+    enum store_access access; /**< 0 = to write what exists */
     bool needs_runtime;
     int64_t lease_ns; /**< 0 = default */
 };

@@ -2,6 +2,7 @@
 /* What decides in files, by kind. The text and the bytes of a subject come from one reading. */
 #include "cli/trust_subject.h"
 
+#include "base/auto.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -11,11 +12,20 @@
 #include "policy/cedar/policies.h"
 #include "policy/change.h"
 #include "role/role.h"
+#include "store/locate.h"
+#include "store/origin.h"
+#include "store/store.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/** Runs of a store that are shown one by one. */
+#define STORE_RUNS_SHOWN 20
 
 /* ---- Parts of the text ---------------------------------------------------------------------- */
 
@@ -259,6 +269,42 @@ static int read_policy(struct trust_subject *subject, const char *skill_folder,
     return 0;
 }
 
+static bool describe_run(const struct store_run *run, void *context)
+{
+    auto_buf struct buf label = {0};
+    struct buf *text = context;
+    buf_printf(&label, "run %s of", run->id);
+    begin_line(text, buf_string(&label));
+    line_input_append_shown(run->agent_id, text);
+    buf_append_string(text, run->ended_ns == 0 ? ", not ended: a server resumes it\n" : "\n");
+    return true;
+}
+
+/** The newest runs of a store, whose commands a resume executes. */
+static int read_store(struct trust_subject *subject, const char *skill_folder,
+                      struct rondo_error *err)
+{
+    struct store *store = NULL;
+    struct store_run_query query = {.limit = STORE_RUNS_SHOWN};
+    struct store_run_counts counts = {0};
+    (void)skill_folder;
+    int r = store_origin_identity(subject->path, &subject->bytes, err);
+    r = r < 0 ? r : store_origin_open_copy(subject->path, &store, err);
+    r = r < 0 ? r : store->ops->list_runs(store, &query, describe_run, &subject->text, err);
+    query.limit = 0;
+    r = r < 0 ? r : store->ops->count_runs(store, &query, &counts, err);
+    store_close(store);
+    uint64_t count = 0;
+    for (size_t i = 0; r == 0 && i < RONDO_STATUS_COUNT; i++) {
+        count += counts.by_status[i];
+    }
+    buf_printf(&subject->text,
+               "  %" PRIu64 " runs in all, with the commands that a resume executes; tokens and "
+               "sinks of a server; policies and roles beside it\n",
+               count);
+    return r;
+}
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t len = strlen(text);
@@ -283,6 +329,15 @@ static bool is_role(const char *path)
     return ends_with(path, ".yaml") || ends_with(path, ".yml");
 }
 
+static bool is_store(const char *path)
+{
+    static const char magic[16] = "SQLite format 3";
+    char start[sizeof(magic)] = "";
+    auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return fd >= 0 && read(fd, start, sizeof(start)) == (ssize_t)sizeof(start) &&
+           memcmp(start, magic, sizeof(magic)) == 0;
+}
+
 /** Kinds that people confirm by naming a file, in the order in which they are recognised. */
 static const struct {
     enum trust_kind kind;
@@ -290,6 +345,7 @@ static const struct {
     /** Fill `bytes` and `text`. */
     int (*read)(struct trust_subject *subject, const char *skill_folder, struct rondo_error *err);
 } rows[] = {
+    {TRUST_STORE, is_store, read_store},
     {TRUST_CONFIG, is_config, read_config},
     {TRUST_POLICY, is_policy, read_policy},
     {TRUST_ROLE, is_role, read_role},
@@ -315,8 +371,8 @@ int trust_subject_read(const char *path, const char *skill_folder,
         return 0;
     }
     return error_set(err, RONDO_ERR_INVALID,
-                     "%s needs no confirmation: name a rondo.yaml, a role file (.yaml), or a "
-                     "policy file or folder (.cedar)",
+                     "%s needs no confirmation: name a rondo.yaml, a role file (.yaml), a "
+                     "policy file or folder (.cedar), or a store",
                      path);
 }
 

@@ -8,7 +8,9 @@
 #include "base/memory.h"
 #include "os/file.h"
 #include "os/state_folder.h"
+#include "store/origin.h"
 #include "store/sqlite.h"
+#include "store/store.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -216,16 +218,63 @@ bool store_is_in_old_folder(const char *store_path)
     return end >= len && strncmp(store_path + end - len, folder, len) == 0;
 }
 
-int store_open_default(const char *given, bool may_create, struct store **ret_store,
+/** Whether there is nothing yet that could decide anything. */
+static bool is_new(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) != 0
+               ? errno == ENOENT
+               : S_ISREG(status.st_mode) && status.st_size == 0 && status.st_uid == geteuid();
+}
+
+/** Open a store that exists. */
+static int open_existing(const char *path, enum store_access access, struct store **ret_store,
+                         struct rondo_error *err)
+{
+    auto_free char *real = realpath(path, NULL);
+    if (real == NULL) {
+        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open the store %s", path);
+    }
+    bool is_own = false;
+    int r = store_origin_look(real, &is_own, err);
+    if (r < 0) {
+        return r;
+    }
+    if (!is_own) {
+        return access == STORE_READING ? store_origin_open_copy(real, ret_store, err)
+                                       : store_origin_refuse(real, err);
+    }
+    struct store_sqlite_options options = {.path = real};
+    return store_sqlite_open(&options, ret_store, err);
+}
+
+/** Make a store. It is recorded before it has a content that another process could refuse. */
+static int create(const char *path, struct store **ret_store, struct rondo_error *err)
+{
+    int r = store_sqlite_create_file(path, err);
+    if (r < 0) {
+        return r;
+    }
+    auto_free char *real = realpath(path, NULL);
+    if (real == NULL) {
+        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot find the store %s", path);
+    }
+    r = store_origin_record(real, err);
+    struct store_sqlite_options options = {.path = real, .may_create = true};
+    return r < 0 ? r : store_sqlite_open(&options, ret_store, err);
+}
+
+int store_open_default(const char *given, enum store_access access, struct store **ret_store,
                        char **ret_path, struct rondo_error *err)
 {
+    bool may_create = access == STORE_CREATING;
     auto_free char *path = NULL;
     int r = store_locate(given, may_create, &path, err);
     if (r < 0) {
         return r;
     }
-    struct store_sqlite_options options = {.path = path, .may_create = may_create};
-    r = store_sqlite_open(&options, ret_store, err);
+    r = may_create && is_new(path) ? create(path, ret_store, err)
+                                   : open_existing(path, access, ret_store, err);
     if (r == 0 && ret_path != NULL) {
         *ret_path = steal_pointer(&path);
     }

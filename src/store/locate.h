@@ -35,10 +35,18 @@ char *store_work_folder(const char *store_path);
 /** Whether a store is in a folder `.rondo`, as those of Rondo 0.1 are. */
 bool store_is_in_old_folder(const char *store_path);
 
+/** What a store is opened for. */
+enum store_access {
+    STORE_WRITING = 0,
+    STORE_CREATING, /**< to write; it is made where there is none */
+    STORE_READING,  /**< nothing is written; a store that is not the user's own may be read too */
+};
+
 /**
- * Locate and open.
+ * Locate and open. To write, the store must be the user's own (store/origin.h), else this is
+ * RONDO_ERR_DENIED; to read, a private copy is opened then, and changes of it are lost.
  * @param ret_store store_close()
  * @param ret_path  as for store_locate; may be NULL
  */
-int store_open_default(const char *given, bool may_create, struct store **ret_store,
+int store_open_default(const char *given, enum store_access access, struct store **ret_store,
                        char **ret_path, struct rondo_error *err);
