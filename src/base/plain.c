@@ -71,3 +71,21 @@ void text_money(int64_t micro, struct buf *ret_buf)
     }
     buf_append_string(ret_buf, text);
 }
+
+void text_cost(int64_t micro, struct buf *ret_buf)
+{
+    if (micro < 0) {
+        buf_append_string(ret_buf, "unknown");
+    } else {
+        text_money(micro, ret_buf);
+    }
+}
+
+void text_cost_json(int64_t micro, struct buf *ret_buf)
+{
+    if (micro < 0) {
+        buf_append_string(ret_buf, "null");
+    } else {
+        text_money(micro, ret_buf);
+    }
+}

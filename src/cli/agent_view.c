@@ -120,7 +120,8 @@ static void take_reply(struct agent_view *agent, const struct journal_event *eve
     agent->tokens_in += event->tokens_in;
     agent->tokens_out += event->tokens_out;
     agent->tokens_cached += event->tokens_cached;
-    agent->cost_micro += event->cost_micro;
+    agent->is_cost_unknown = agent->is_cost_unknown || event->cost_micro < 0;
+    agent->cost_micro += event->cost_micro > 0 ? event->cost_micro : 0;
     agent_tail_clear(agent->tail);
     begin_activity(agent, AGENT_VIEW_CALLS_TOOLS, event->time_ns);
     if (event->output != NULL) {
@@ -338,7 +339,9 @@ static void add_figures(const struct agent_view *agent, const struct view *view,
         int64_t percent = agent->tokens_cached * 100 / agent->tokens_in;
         buf_printf(ret_buf, " | cache hit: %" PRId64 "%%", percent > 100 ? 100 : percent);
     }
-    if (agent->cost_micro > 0) {
+    if (agent->is_cost_unknown) {
+        buf_append_string(ret_buf, " | cost unknown");
+    } else if (agent->cost_micro > 0) {
         buf_append_string(ret_buf, " | ");
         add_cost(agent->cost_micro, ret_buf);
     }
@@ -396,6 +399,7 @@ static void begin_iteration(struct agent_view *agent, int64_t now_ns)
     agent->tokens_out = 0;
     agent->tokens_cached = 0;
     agent->cost_micro = 0;
+    agent->is_cost_unknown = false;
     forget_calls(agent);
     buf_clear(&agent->words);
     agent_tail_clear(agent->tail);

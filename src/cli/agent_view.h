@@ -44,6 +44,7 @@ struct agent_view {
     int64_t tokens_out;
     int64_t tokens_cached;
     int64_t cost_micro;
+    bool is_cost_unknown;
     struct buf words; /**< of the latest reply, not shown yet */
 
     enum agent_view_activity activity;

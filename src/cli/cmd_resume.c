@@ -74,6 +74,20 @@ static int execute(const struct resuming *resuming, struct loop *loop,
     return exit_code;
 }
 
+/** Before anything is claimed or changed: can a limit of cost hold? */
+static int check_cost(const struct resuming *resuming, const char *run_id, struct rondo_error *err)
+{
+    struct loop_spec spec;
+    int r = loop_recorded_spec(resuming->session->store, run_id, &spec, NULL);
+    if (r < 0) {
+        return 0; /* What is wrong with it, the resume says. */
+    }
+    resuming->change(&spec, resuming->set);
+    r = agent_check_cost(&spec, resuming->agent_options->prices_file, err);
+    loop_spec_fini(&spec);
+    return r;
+}
+
 static int open_and_execute(const struct resuming *resuming, const char *name)
 {
     struct session *session = resuming->session;
@@ -87,6 +101,9 @@ static int open_and_execute(const struct resuming *resuming, const char *name)
     steering_describe_self(by, sizeof(by));
     struct loop *loop = NULL;
     struct loop_opening opening = {0};
+    if (r == 0) {
+        r = check_cost(resuming, run.id, &err);
+    }
     if (r == 0) {
         r = loop_resume(&parts, run.id, resuming->change, set,
                         option_is_given(set, "on-corrupt") ? (int)values->spec.on_corrupt : -1,

@@ -210,15 +210,16 @@ static void tell_finished(const struct telling *telling)
         text_count(event->tokens, telling->out);
         buf_append_string(telling->out, " tokens");
     }
-    if (event->cost_micro > 0) {
+    if (event->cost_micro != 0) {
         buf_append_string(telling->out, ", cost ");
-        text_money(event->cost_micro, telling->out);
+        text_cost(event->cost_micro, telling->out);
     }
     if (event->exit_code > 0 && (event->message == NULL || event->message[0] == '\0')) {
         buf_printf(telling->out, ": exit code %" PRId64, event->exit_code);
     }
     telling_add_words(telling, ": ", event->message);
-    telling_add_words(telling, "; the agent says ", event->finish);
+    bool is_guarded = event->reason != NULL && strcmp(event->reason, RUN_GUARD_SPIN) == 0;
+    telling_add_words(telling, is_guarded ? "; Rondo says " : "; the agent says ", event->finish);
     telling_add_words(telling, ": ", event->summary);
 }
 

@@ -82,9 +82,9 @@ static void add_usage(const struct telling *telling)
     if (event->tokens_cached > 0) {
         buf_printf(telling->out, " (%" PRId64 " cached)", event->tokens_cached);
     }
-    if (event->cost_micro > 0) {
+    if (event->cost_micro != 0) {
         buf_append_string(telling->out, ", cost ");
-        text_money(event->cost_micro, telling->out);
+        text_cost(event->cost_micro, telling->out);
     }
 }
 

@@ -141,7 +141,7 @@ static void add_conditions(const struct view *view, const struct frame_info *inf
 static void add_usage(const struct view *view, const struct frame_info *info, struct buf *ret_buf)
 {
     const struct run_state *state = &view->state;
-    if (state->tokens == 0 && state->cost_micro == 0) {
+    if (state->tokens == 0 && run_cost(state) == 0) {
         return;
     }
     auto_buf struct buf line = {0};
@@ -152,7 +152,7 @@ static void add_usage(const struct view *view, const struct frame_info *info, st
         text_count(view->limit_tokens, &line);
     }
     buf_printf(&line, " tokens %s cost ", style_mark(info->style, MARK_SEPARATOR));
-    text_money(state->cost_micro, &line);
+    text_cost(run_cost(state), &line);
     if (view->limit_cost_micro > 0) {
         buf_append_string(&line, " of ");
         text_money(view->limit_cost_micro, &line);

@@ -54,6 +54,7 @@ static int make_spec(struct role_values *values, struct role *role, const char *
         .max_iterations = given->max_iterations,
         .token_budget = values->token_budget,
         .allow_hosts = (const char *const *)values->allow_hosts,
+        .prices_file = values->prices,
         .is_dry_run = values->is_dry_run != 0,
     };
     struct loop_spec spec;

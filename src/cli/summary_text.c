@@ -125,11 +125,11 @@ static void add_facts(const struct summary *summary, struct fields *fields)
                    summary->state.checkpoint_iteration);
         fields_add(fields, "checkpoint", buf_string(&text));
     }
-    if (summary->state.tokens > 0 || summary->state.cost_micro > 0) {
+    if (summary->state.tokens > 0 || run_cost(&summary->state) != 0) {
         buf_clear(&text);
         text_count(summary->state.tokens, &text);
         buf_append_string(&text, " tokens, cost ");
-        text_money(summary->state.cost_micro, &text);
+        text_cost(run_cost(&summary->state), &text);
         fields_add(fields, "used", buf_string(&text));
     }
 }

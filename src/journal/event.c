@@ -4,12 +4,14 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/plain.h"
 
 #include <json-c/json.h>
 #include <string.h>
 
 enum kind {
     KIND_INT,
+    KIND_COST,  /* an integer; below 0 it is not known, and null */
     KIND_COUNT, /* a number that is left out when it is 0 */
     KIND_TEXT,
     KIND_OUTPUT, /* text with a length of its own, which may hold any bytes */
@@ -112,7 +114,7 @@ static const struct {
     [F_DURATION] = FIELD(duration_ns, KIND_INT, "duration in ns"),
     [F_OUTPUT_BYTES] = FIELD(output_bytes, KIND_INT, "bytes written over all"),
     [F_TOKENS] = FIELD(tokens, KIND_INT, "tokens used"),
-    [F_COST] = FIELD(cost_micro, KIND_INT, "cost in millionths"),
+    [F_COST] = FIELD(cost_micro, KIND_COST, "cost in millionths; null = not known"),
     [F_NUMBER] = FIELD(number, KIND_INT, "number of the checkpoint"),
     [F_BYTES] = FIELD(bytes, KIND_INT, "size of the agent state"),
     [F_MET] = FIELD(met, KIND_INT, "conditions met"),
@@ -369,13 +371,24 @@ static void encode_text(const struct journal_event *event, enum field_id id,
     }
 }
 
+static void encode_cost(int64_t cost_micro, const char *name, struct json_writer *writer)
+{
+    if (cost_micro < 0) {
+        json_write_null(writer, name);
+    } else {
+        json_write_int(writer, name, cost_micro);
+    }
+}
+
 void journal_encode(const struct journal_event *event, struct buf *ret_buf)
 {
     struct json_writer writer = json_writer(ret_buf);
     json_begin_object(&writer, NULL);
     for (const enum field_id *id = types[event->type].fields; *id != END; id++) {
         bool is_number = fields[*id].kind == KIND_INT || fields[*id].kind == KIND_COUNT;
-        if (fields[*id].kind == KIND_INT || (is_number && get_int(event, *id) != 0)) {
+        if (fields[*id].kind == KIND_COST) {
+            encode_cost(get_int(event, *id), fields[*id].name, &writer);
+        } else if (fields[*id].kind == KIND_INT || (is_number && get_int(event, *id) != 0)) {
             json_write_int(&writer, fields[*id].name, get_int(event, *id));
         } else if (!is_number) {
             encode_text(event, *id, &writer);
@@ -392,6 +405,11 @@ static bool decode_field(struct json_object *root, enum field_id id, struct jour
         return true;
     }
     switch (fields[id].kind) {
+    case KIND_COST: {
+        int64_t cost_micro = value == NULL ? COST_UNKNOWN : json_object_get_int64(value);
+        memcpy((char *)event + fields[id].offset, &cost_micro, sizeof(cost_micro));
+        return value == NULL || (json_object_is_type(value, json_type_int) && cost_micro >= 0);
+    }
     case KIND_INT:
     case KIND_COUNT: {
         int64_t number = json_object_get_int64(value);
@@ -443,11 +461,9 @@ int journal_decode(const char *type_name, const char *data, size_t len,
 
 void journal_describe(struct buf *ret_buf)
 {
-    static const char *const kinds[] = {[KIND_INT] = "integer",
-                                        [KIND_COUNT] = "integer",
-                                        [KIND_TEXT] = "text",
-                                        [KIND_OUTPUT] = "text",
-                                        [KIND_JSON] = "JSON"};
+    static const char *const kinds[] = {
+        [KIND_INT] = "integer", [KIND_COST] = "integer or null", [KIND_COUNT] = "integer",
+        [KIND_TEXT] = "text",   [KIND_OUTPUT] = "text",          [KIND_JSON] = "JSON"};
     for (unsigned i = 0; i < JOURNAL_TYPE_COUNT; i++) {
         buf_printf(ret_buf, "## %s\n\n%s\n\n| field | type | meaning |\n|---|---|---|\n",
                    types[i].name, types[i].help);

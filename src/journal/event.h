@@ -79,7 +79,7 @@ struct journal_event {
     int64_t duration_ns;
     int64_t output_bytes;
     int64_t tokens;
-    int64_t cost_micro;
+    int64_t cost_micro; /**< COST_UNKNOWN (base/plain.h) = nobody knows */
     int64_t number;
     int64_t bytes;
     int64_t met;

@@ -3,6 +3,7 @@
 #include "journal/state.h"
 
 #include "base/error.h"
+#include "base/plain.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -47,6 +48,11 @@ bool run_stands_still(const struct run_state *state)
 uint64_t run_current_iteration(const struct run_state *state)
 {
     return state->phase == PHASE_IN_BODY ? state->iteration : state->finished;
+}
+
+int64_t run_cost(const struct run_state *state)
+{
+    return state->is_cost_unknown ? COST_UNKNOWN : state->cost_micro;
 }
 
 uint32_t run_conditions_met(const struct run_state *state)
@@ -127,8 +133,10 @@ static void fold_body_usage(struct run_state *state, const struct journal_event 
         state->cost_micro =
             add_saturating(state->cost_micro, event->cost_micro - state->body_cost_micro);
     }
+    state->is_cost_unknown = state->is_cost_unknown || event->cost_micro < 0;
     state->body_tokens = 0;
     state->body_cost_micro = 0;
+    state->is_body_cost_unknown = false;
 }
 
 /** A round inside the body is as good as one behind it when nothing came between. */
@@ -169,6 +177,8 @@ static void fold_replied(struct run_state *state, const struct journal_event *ev
     state->cost_micro = add_saturating(state->cost_micro, cost_micro);
     state->body_tokens = add_saturating(state->body_tokens, tokens);
     state->body_cost_micro = add_saturating(state->body_cost_micro, cost_micro);
+    state->is_cost_unknown = state->is_cost_unknown || event->cost_micro < 0;
+    state->is_body_cost_unknown = state->is_body_cost_unknown || event->cost_micro < 0;
 }
 
 /** Steps of an agent: what they do may change what was verified before. */

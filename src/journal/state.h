@@ -66,7 +66,7 @@ struct run_state {
     uint64_t limit;     /**< iteration limit in force at the last gate; 0 = none */
     uint64_t consecutive_failures;
     int64_t tokens;
-    int64_t cost_micro;
+    int64_t cost_micro;       /**< as far as it is known; see run_cost */
     int64_t body_tokens;      /**< those of the iteration in flight, counted already */
     int64_t body_cost_micro;  /**< likewise */
     uint64_t turn;            /**< last model request */
@@ -80,8 +80,10 @@ struct run_state {
     uint64_t verified;             /**< `finished` when all conditions were last evaluated */
     enum run_finish finish;
     bool is_guarded; /**< it was not the worker that asked for it, but a guard of the loop */
-    enum rondo_status denied; /**< status that a gate or an unrecoverable error demands; else
-                                   RONDO_RUNNING */
+    enum rondo_status denied;  /**< status that a gate or an unrecoverable error demands; else
+                                    RONDO_RUNNING */
+    bool is_cost_unknown;      /**< something was used that has no known cost */
+    bool is_body_cost_unknown; /**< likewise in the iteration in flight */
     bool is_stop_requested;
     bool is_paused;         /**< no iteration begins until the run is continued */
     bool is_body_verified;  /**< all conditions were evaluated as the last thing in the body */
@@ -101,6 +103,9 @@ bool run_stands_still(const struct run_state *state);
 
 /** The iteration that is being worked on; between iterations, the last one with a result. */
 uint64_t run_current_iteration(const struct run_state *state);
+
+/** What the run has cost, in millionths, or COST_UNKNOWN. */
+int64_t run_cost(const struct run_state *state);
 
 /** Number of conditions that are met now. */
 uint32_t run_conditions_met(const struct run_state *state);

@@ -82,6 +82,12 @@ void run_state_encode(const struct run_state *state, struct buf *ret_buf)
     if (state->is_guarded) {
         json_write_bool(&writer, "guarded", true);
     }
+    if (state->is_cost_unknown) {
+        json_write_bool(&writer, "cost_unknown", true);
+    }
+    if (state->is_body_cost_unknown) {
+        json_write_bool(&writer, "body_cost_unknown", true);
+    }
     if (state->policy_sha256[0] != '\0') {
         json_write_string(&writer, "policy", state->policy_sha256);
     }
@@ -166,6 +172,8 @@ int run_state_decode(const char *json, size_t len, struct run_state *ret_state,
              json_get_string(root, "policy", ""));
     state.is_body_verified = json_get_bool(root, "body_verified", false);
     state.is_guarded = json_get_bool(root, "guarded", false);
+    state.is_cost_unknown = json_get_bool(root, "cost_unknown", false);
+    state.is_body_cost_unknown = json_get_bool(root, "body_cost_unknown", false);
     state.is_paused = json_get_bool(root, "paused", false);
     state.is_stop_requested = json_get_bool(root, "stop_requested", false);
     *ret_state = state;

@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/plain.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -142,7 +143,7 @@ static void report(struct agent *agent, int next)
                                                : LOOP_OK,
         .duration_ns = clock_monotonic(runtime_clock(agent->runtime)) - agent->started_ns,
         .tokens = state->body_tokens,
-        .cost_micro = state->body_cost_micro,
+        .cost_micro = state->is_body_cost_unknown ? COST_UNKNOWN : state->body_cost_micro,
         .message = agent->has_failed ? agent->message : NULL,
         .output = memory->is_answered ? words : NULL,
         .output_len = !memory->is_answered              ? 0

@@ -39,7 +39,9 @@ struct agent_options {
     int64_t token_budget;           /**< 0 = the role's */
     const char *const *allow_hosts; /**< hosts that tools may reach besides the role's, though their
                                          addresses are private; NULL-terminated or NULL */
-    bool is_dry_run;                /**< no model is asked, and no key is needed */
+    const char *prices_file; /**< prices of models that are not built in; the run keeps what it
+                                  says of its model; NULL = none */
+    bool is_dry_run;         /**< no model is asked, and no key is needed */
 };
 
 /**
@@ -48,6 +50,15 @@ struct agent_options {
  */
 int agent_spec(const struct role *role, const struct agent_options *options,
                struct loop_spec *ret_spec, struct rondo_error *err);
+
+/**
+ * Check that a limit of cost in a run's options can hold: that it is known what its model costs.
+ * @param prices_file as in struct agent_options, or NULL
+ * @return 0, also for a run without an agent or without such a limit; RONDO_ERR_INVALID says how to
+ *         give a price
+ */
+int agent_check_cost(const struct loop_spec *spec, const char *prices_file,
+                     struct rondo_error *err);
 
 /** A person's answer. */
 enum agent_consent {

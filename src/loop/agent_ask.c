@@ -5,6 +5,7 @@
 #include "loop/agent_internal.h"
 
 #include "base/json.h"
+#include "base/plain.h"
 #include "journal/trace.h"
 
 #include <inttypes.h>
@@ -217,7 +218,7 @@ static void record_replied(struct agent *agent, const struct model_reply *reply)
         .tokens_out = reply->usage.output,
         .tokens_cached = reply->usage.cached,
         .tokens_reasoning = reply->usage.reasoning,
-        .cost_micro = reply->cost_micro,
+        .cost_micro = reply->has_cost ? reply->cost_micro : COST_UNKNOWN,
         .duration_ns = reply->duration_ns,
         .attempt = reply->attempts,
         .request_id = reply->request_id,

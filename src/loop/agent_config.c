@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "loop/agent_ports.h"
 #include "loop/detect.h"
 #include "net/guard.h"
 #include "role/role.h"
@@ -24,8 +25,21 @@ static const char *const mode_names[] = {
     [AGENT_CHAT] = "chat",
 };
 
+static void write_prices(const struct prices *prices, struct json_writer *writer)
+{
+    if (prices == NULL || !prices->is_known) {
+        return;
+    }
+    json_begin_object(writer, "price_micro");
+    json_write_int(writer, "input", prices->input);
+    json_write_int(writer, "output", prices->output);
+    json_write_int(writer, "cached", prices->cached);
+    json_write_int(writer, "cache_write", prices->cache_written);
+    json_end_object(writer);
+}
+
 void agent_config_write(const struct role *role, const struct agent_options *options,
-                        struct buf *ret_json)
+                        const struct prices *prices, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
@@ -44,6 +58,7 @@ void agent_config_write(const struct role *role, const struct agent_options *opt
         }
         json_end_array(&writer);
     }
+    write_prices(prices, &writer);
     json_write_string(&writer, "path", role->path);
     json_write_string(&writer, "system", options->system);
     json_write_raw(&writer, "role",
@@ -78,6 +93,7 @@ int agent_change_model(struct loop_spec *spec, const char *model, struct rondo_e
         return r;
     }
     json_object_object_add(root, "model", json_object_new_string(model));
+    json_object_object_del(root, "price_micro"); /* It is the other model's. */
     free(spec->agent);
     spec->agent = memory_dup_string(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
     return 0;
@@ -124,6 +140,31 @@ static size_t count_hosts(char *const *hosts)
         count++;
     }
     return count;
+}
+
+static int read_price(struct json_object *object, const char *key, int64_t *price,
+                      struct rondo_error *err)
+{
+    *price = json_get_int(object, key, -1);
+    return *price >= 0 ? 0
+                       : error_set(err, RONDO_ERR_CORRUPT,
+                                   "the options of the run hold no price '%s'", key);
+}
+
+/** What the model costs, where the run has kept it. */
+static int read_prices(struct json_object *root, struct agent_config *config,
+                       struct rondo_error *err)
+{
+    struct json_object *object = NULL;
+    struct prices *prices = &config->prices;
+    if (!json_object_object_get_ex(root, "price_micro", &object)) {
+        return 0;
+    }
+    prices->is_known = true;
+    int r = read_price(object, "input", &prices->input, err);
+    r = r < 0 ? r : read_price(object, "output", &prices->output, err);
+    r = r < 0 ? r : read_price(object, "cached", &prices->cached, err);
+    return r < 0 ? r : read_price(object, "cache_write", &prices->cache_written, err);
 }
 
 /** The role's hosts and those that the caller has added. */
@@ -183,6 +224,9 @@ int agent_config_read(const char *json, struct agent_config *ret_config, struct 
     if (r == 0) {
         r = read_model(root, &config, err);
     }
+    if (r == 0) {
+        r = read_prices(root, &config, err);
+    }
     if (r < 0) {
         agent_config_fini(&config);
         return r;
@@ -203,6 +247,58 @@ void agent_config_fini(struct agent_config *config)
     free(config->provider);
     free(config->model);
     *config = (struct agent_config){0};
+}
+
+struct model_options agent_config_model(const struct agent_config *config)
+{
+    const struct role_model *wanted = &config->role->model;
+    bool is_given = strcmp(config->provider, wanted->provider) == 0;
+    return (struct model_options){
+        .provider = config->provider,
+        .name = config->model,
+        /* Where a model of another provider is asked for, the role's address is not its. */
+        .base_url = is_given ? wanted->base_url : NULL,
+        .api_key_env = is_given ? wanted->api_key_env : NULL,
+        .folder = config->role->folder,
+        .temperature = wanted->temperature,
+        .max_tokens = wanted->max_tokens,
+        .price_input_micro = is_given ? wanted->price_input_micro : -1,
+        .price_output_micro = is_given ? wanted->price_output_micro : -1,
+        .prices = config->prices.is_known ? &config->prices : NULL,
+    };
+}
+
+/** What the run's model costs. */
+static int find_prices(const struct loop_spec *spec, const char *prices_file,
+                       struct prices *ret_prices, struct buf *ret_model, struct rondo_error *err)
+{
+    struct agent_config config;
+    int r = agent_config_read(spec->agent, &config, err);
+    if (r < 0) {
+        return r;
+    }
+    struct model_options options = agent_config_model(&config);
+    options.prices_file = prices_file;
+    r = model_find_prices(&options, ret_prices, err);
+    buf_printf(ret_model, "%s:%s", config.provider, config.model);
+    agent_config_fini(&config);
+    return r;
+}
+
+int agent_check_cost(const struct loop_spec *spec, const char *prices_file, struct rondo_error *err)
+{
+    struct prices prices;
+    auto_buf struct buf model = {0};
+    auto_buf struct buf why = {0};
+    if (spec->agent == NULL || spec->max_cost_micro <= 0) {
+        return 0;
+    }
+    int r = find_prices(spec, prices_file, &prices, &model, err);
+    if (r < 0 || prices.is_known) {
+        return r;
+    }
+    loop_explain_unpriced(buf_string(&model), &why);
+    return error_set(err, RONDO_ERR_INVALID, "%s", buf_string(&why));
 }
 
 static int64_t or_zero(int64_t limit)
@@ -291,17 +387,39 @@ static int check_hosts(const struct agent_options *options, struct rondo_error *
     return 0;
 }
 
+/** What a file says of the model's price is kept: a resume may not have the file, or another. */
+static int keep_prices(const struct role *role, const struct agent_options *options,
+                       struct loop_spec *spec, struct rondo_error *err)
+{
+    struct prices prices;
+    auto_buf struct buf model = {0};
+    auto_buf struct buf agent = {0};
+    if (options->prices_file == NULL || options->is_dry_run) {
+        return 0;
+    }
+    int r = find_prices(spec, options->prices_file, &prices, &model, err);
+    if (r == 0) {
+        agent_config_write(role, options, &prices, &agent);
+        free(spec->agent);
+        spec->agent = memory_dup_string(buf_string(&agent));
+    }
+    return r;
+}
+
 static int fill_spec(const struct role *role, const struct agent_options *options,
                      struct loop_spec *spec, struct rondo_error *err)
 {
     auto_buf struct buf agent = {0};
-    agent_config_write(role, options, &agent);
+    agent_config_write(role, options, NULL, &agent);
     spec->agent_id = memory_dup_string(role->name);
     spec->kind = memory_dup_string(AGENT_KIND);
     spec->workspace = memory_dup_string(options->workspace);
     spec->policy = resolve(role, role->policy);
     spec->prompt = memory_dup_string(options->prompt);
     spec->agent = memory_dup_string(buf_string(&agent));
+    if (keep_prices(role, options, spec, err) < 0) {
+        return err->code;
+    }
     set_limits(role, options, spec);
     if (role->sandbox != NULL) {
         enum sandbox_tier tier = SANDBOX_NAMESPACE;

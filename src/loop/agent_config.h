@@ -6,6 +6,7 @@
 #pragma once
 
 #include "loop/agent.h"
+#include "model/prices.h"
 #include "role/role.h"
 
 struct agent_config {
@@ -15,12 +16,16 @@ struct agent_config {
     char *system;
     char *provider; /**< of the model in use */
     char *model;
-    char **allow_hosts; /**< the role's and the caller's; NULL-terminated, never NULL */
+    struct prices prices; /**< found when the run began; !is_known = none were given */
+    char **allow_hosts;   /**< the role's and the caller's; NULL-terminated, never NULL */
 };
 
-/** Append the JSON. */
+/** Append the JSON. @param prices of the model, to be kept; or NULL */
 void agent_config_write(const struct role *role, const struct agent_options *options,
-                        struct buf *ret_json);
+                        const struct prices *prices, struct buf *ret_json);
+
+/** What opening the model takes from the options of a run; the rest is the caller's. Borrowed. */
+struct model_options agent_config_model(const struct agent_config *config);
 
 /** @param ret_config agent_config_fini() */
 int agent_config_read(const char *json, struct agent_config *ret_config, struct rondo_error *err);

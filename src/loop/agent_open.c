@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "loop/outlook.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -15,25 +16,12 @@
 static int open_model(struct agent *agent, struct rondo_error *err)
 {
     const struct agent_config *config = &agent->config;
-    const struct role_model *wanted = &config->role->model;
-    bool is_given = strcmp(config->provider, wanted->provider) == 0;
-    struct model_options options = {
-        .provider = config->provider,
-        .name = config->model,
-        /* Where a model of another provider is asked for, the role's address is not its. */
-        .base_url = is_given ? wanted->base_url : NULL,
-        .api_key_env = is_given ? wanted->api_key_env : NULL,
-        .folder = config->role->folder,
-        .temperature = wanted->temperature,
-        .max_tokens = wanted->max_tokens,
-        .price_input_micro = is_given ? wanted->price_input_micro : -1,
-        .price_output_micro = is_given ? wanted->price_output_micro : -1,
-        .prices_file = agent->parts.prices_file,
-        .record_file = agent->parts.record_file,
-        .http = agent->parts.http,
-        .clock = runtime_clock(agent->runtime),
-        .random = runtime_random(agent->runtime),
-    };
+    struct model_options options = agent_config_model(config);
+    options.prices_file = agent->parts.prices_file;
+    options.record_file = agent->parts.record_file;
+    options.http = agent->parts.http;
+    options.clock = runtime_clock(agent->runtime);
+    options.random = runtime_random(agent->runtime);
     int r = model_open(&options, &agent->model, err);
     if (r < 0) {
         return r;
@@ -42,6 +30,31 @@ static int open_model(struct agent *agent, struct rondo_error *err)
     buf_printf(&id, "%s:%s", config->provider, config->model);
     agent->model_id = buf_steal(&id);
     return 0;
+}
+
+/**
+ * A limit of cost holds only where it is known what the model costs: an option of the run, or a
+ * limit that its policies set. The gate sees to what is changed later.
+ */
+static int check_cost_limit(const struct agent *agent, const struct loop_spec *spec,
+                            struct rondo_error *err)
+{
+    struct run_state state = {0};
+    struct outlook outlook = {0};
+    struct outlook_run run = {
+        .run_id = "", .agent_id = spec->agent_id, .spec = spec, .state = &state};
+    if (model_has_price(agent->model)) {
+        return 0;
+    }
+    bool is_limited =
+        spec->max_cost_micro > 0 || (outlook_find_for(agent->runtime, &run, &outlook, NULL) == 0 &&
+                                     outlook.limits[RUN_LIMIT_COST].is_known);
+    if (!is_limited) {
+        return 0;
+    }
+    auto_buf struct buf why = {0};
+    loop_explain_unpriced(agent->model_id, &why);
+    return error_set(err, RONDO_ERR_INVALID, "%s", buf_string(&why));
 }
 
 /** Whether the agent has tools that start programs. */
@@ -208,6 +221,9 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
         r = open_model(agent, err);
     }
     if (r == 0) {
+        r = check_cost_limit(agent, spec, err);
+    }
+    if (r == 0) {
         r = open_tools(agent, spec, err);
     }
     if (r == 0) {
@@ -268,6 +284,7 @@ int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err
 {
     agent->loop = loop;
     tell_policies(agent);
+    loop_set_unpriced(loop, model_has_price(agent->model) ? NULL : agent->model_id);
     loop_set_tool_verifier(loop, agent_verifier(agent));
     return agent_load(agent, err);
 }

@@ -68,6 +68,15 @@ enum loop_answer loop_ask_tool(struct loop *loop, const char *tool, const char *
 /** Record that a call is not made because of a decision. */
 void loop_deny_tool(struct loop *loop, const char *tool, const struct gate_decision *decision);
 
+/**
+ * Tell the gate that what the model costs is not known: under a limit of cost nothing is asked.
+ * @param model "provider:name", copied; NULL = the cost is known
+ */
+void loop_set_unpriced(struct loop *loop, const char *model);
+
+/** Append what to do about it, for people. @param model NULL = its tokens are not known */
+void loop_explain_unpriced(const char *model, struct buf *ret_text);
+
 /** Tell the policies of the model and tools that the run may use. @param resources copied */
 void loop_set_resources(struct loop *loop, const struct subject_resource *resources, size_t count);
 

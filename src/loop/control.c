@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "loop/agent.h"
 #include "loop/driver_internal.h"
 #include "loop/orphan.h"
 #include "loop/stop.h"
@@ -185,10 +186,27 @@ int loop_limits_check(const struct loop_limits *limits, struct rondo_error *err)
     return loop_spec_check(&spec, err);
 }
 
+/** A limit that cannot hold is not set. A run that cannot be read is control's to tell. */
+static int check_cost(const struct loop_parts *parts, const char *run_id,
+                      const struct loop_limits *limits, struct rondo_error *err)
+{
+    struct loop_spec spec;
+    if (loop_recorded_spec(runtime_store(parts->runtime), run_id, &spec, NULL) < 0) {
+        return 0;
+    }
+    loop_limits_apply(limits, &spec);
+    int r = agent_check_cost(&spec, NULL, err);
+    loop_spec_fini(&spec);
+    return r;
+}
+
 int loop_change_limits(const struct loop_parts *parts, const char *run_id,
                        const struct loop_limits *limits, const char *by, struct rondo_error *err)
 {
     int r = loop_limits_check(limits, err);
     struct wish wish = {.letter = "limits", .by = by, .limits = limits};
+    if (r == 0 && limits->max_cost_micro > 0) {
+        r = check_cost(parts, run_id, limits, err);
+    }
     return r < 0 ? r : control(parts, run_id, &wish, err);
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/plain.h"
 #include "loop/step.h"
 
 #include <json-c/json.h>
@@ -312,7 +313,7 @@ void loop_report(struct loop *loop, const struct loop_body_result *result)
         buf_append(&loop->body_output, result->output, result->output_len);
     }
     loop->body.tokens = result->tokens > 0 ? result->tokens : 0;
-    loop->body.cost_micro = result->cost_micro > 0 ? result->cost_micro : 0;
+    loop->body.cost_micro = result->cost_micro < 0 ? COST_UNKNOWN : result->cost_micro;
     free(loop->body_summary);
     loop->body_summary = dup_cut(result->summary);
     free(loop->body_message);

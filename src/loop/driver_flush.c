@@ -37,7 +37,7 @@ struct store_summary loop_summary_of(const struct run_state *state, size_t condi
         .conditions_met = run_conditions_met(state),
         .conditions_total = (uint32_t)condition_count,
         .tokens = state->tokens,
-        .cost_micro = state->cost_micro,
+        .cost_micro = run_cost(state),
         .warnings = state->warnings < UINT32_MAX ? (uint32_t)state->warnings : UINT32_MAX,
         .is_paused = state->is_paused,
     };

@@ -196,11 +196,51 @@ static void record_decision(struct loop *loop, const struct gate_decision *decis
     }
 }
 
+void loop_set_unpriced(struct loop *loop, const char *model)
+{
+    free(loop->unpriced_model);
+    loop->unpriced_model = memory_dup_string(model);
+}
+
+void loop_explain_unpriced(const char *model, struct buf *ret_text)
+{
+    if (model == NULL) {
+        buf_append_string(ret_text, "the limit of cost cannot hold, because the cost so far is not "
+                                    "known. Give the run another model or take the limit away");
+        return;
+    }
+    buf_printf(ret_text,
+               "the limit of cost cannot hold, because no price is known for %s. Give its price "
+               "with `price` under spec.model of the role or with --prices FILE, or take the limit "
+               "away",
+               model);
+}
+
+/** Under a limit of cost nothing goes on whose cost is not known. Changes the decision to that. */
+static void deny_unknown_cost(const struct loop *loop, struct gate_decision *decision)
+{
+    const struct gate_limit *limit = &decision->limits[RUN_LIMIT_COST];
+    bool is_known = loop->unpriced_model == NULL && !loop->state.is_cost_unknown;
+    if (!decision->is_allowed || !limit->is_known || is_known) {
+        return;
+    }
+    auto_buf struct buf message = {0};
+    loop_explain_unpriced(loop->unpriced_model, &message);
+    decision->is_allowed = false;
+    decision->status = RONDO_BUDGET_EXCEEDED;
+    decision->limit = limit->limit;
+    decision->value = loop->state.cost_micro;
+    snprintf(decision->limit_name, sizeof(decision->limit_name), "cost");
+    snprintf(decision->reason, sizeof(decision->reason), "cost_unknown");
+    snprintf(decision->message, sizeof(decision->message), "%s", buf_string(&message));
+}
+
 void loop_ask_to_iterate(struct loop *loop)
 {
     struct gate_request request = begin_asking(loop);
     struct gate_decision decision = {0};
     loop->gate.decide(&loop->gate, &request, &decision);
+    deny_unknown_cost(loop, &decision);
     record_decision(loop, &decision);
 }
 
@@ -209,6 +249,7 @@ bool loop_is_denied_already(struct loop *loop)
     struct gate_request request = begin_asking(loop);
     struct gate_decision decision = {0};
     loop->gate.decide(&loop->gate, &request, &decision);
+    deny_unknown_cost(loop, &decision);
     if (!decision.is_allowed) {
         record_decision(loop, &decision);
     }
@@ -333,7 +374,9 @@ bool loop_ask_model(struct loop *loop, const char *model)
     }
     struct gate_request request = begin_asking(loop);
     struct gate_decision decision;
-    bool is_allowed = decide(loop, &request, &decision);
+    decide(loop, &request, &decision);
+    deny_unknown_cost(loop, &decision);
+    bool is_allowed = decision.is_allowed;
     if (!is_allowed && loop_look_for_mail(loop)) {
         return loop_ask_model(loop, model); /* Each letter is read once, so this ends. */
     }

@@ -76,6 +76,7 @@ struct loop {
     bool has_mail;
     uint64_t mail_taken;
     uint64_t limit_ahead;            /* of iterations, for lists; 0 = none, or not known */
+    char *unpriced_model;            /**< no price is known for it; NULL = the price is known */
     int64_t time_ahead_ns;           /**< active time at which policies deny; 0 = none is known */
     struct gate_decision *violation; /* what ended or ends the run; NULL = nothing did */
 

@@ -67,6 +67,7 @@ void loop_free(struct loop *loop)
     }
     free(loop->verify_denials);
     free(loop->violation);
+    free(loop->unpriced_model);
     policy_gate_free(loop->policy_gate);
     loop_spec_fini(&loop->spec);
     cancel_fini(&loop->cancel);

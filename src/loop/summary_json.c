@@ -41,7 +41,7 @@ void summary_json_members(const struct summary *summary, struct json_writer *wri
     const struct run_state *state = &summary->state;
     uint64_t limit = summary->run.summary.iteration_limit;
     auto_buf struct buf cost = {0};
-    text_money(state->cost_micro, &cost);
+    text_cost_json(run_cost(state), &cost);
     json_write_string(writer, "run_id", summary->run.id);
     json_write_string(writer, "agent_id", summary->run.agent_id);
     json_write_string(writer, "status", summary->standing);

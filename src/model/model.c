@@ -212,29 +212,40 @@ char *model_path(const struct model_options *options, const char *path)
     return buf_steal(&whole);
 }
 
-static int find_prices(struct model *model, const struct model_options *options,
-                       struct rondo_error *err)
+static void lay_over(const struct model_options *options, struct prices *prices)
 {
-    bool is_local = (model->provider->traits & PROVIDER_IS_LOCAL) != 0;
-    model->prices = prices_find(model->provider_name, model->name);
-    model->prices.is_known = model->prices.is_known || is_local;
+    if (options->price_input_micro >= 0) {
+        prices->input = options->price_input_micro;
+        prices->cached = options->price_input_micro;
+        prices->cache_written = options->price_input_micro;
+    }
+    if (options->price_output_micro >= 0) {
+        prices->output = options->price_output_micro;
+    }
+    prices->is_known =
+        prices->is_known || (options->price_input_micro >= 0 && options->price_output_micro >= 0);
+}
+
+int model_find_prices(const struct model_options *options, struct prices *ret_prices,
+                      struct rondo_error *err)
+{
+    if (options->prices != NULL && options->prices_file == NULL) {
+        *ret_prices = *options->prices;
+        return 0;
+    }
+    const struct provider *provider = provider_find(options->provider);
+    struct prices prices = prices_find(options->provider, options->name);
+    prices.is_known =
+        prices.is_known || (provider != NULL && (provider->traits & PROVIDER_IS_LOCAL) != 0);
     if (options->prices_file != NULL) {
         auto_free char *path = model_path(options, options->prices_file);
-        int r = prices_read_file(path, model->provider_name, model->name, &model->prices, err);
+        int r = prices_read_file(path, options->provider, options->name, &prices, err);
         if (r < 0) {
             return r;
         }
     }
-    if (options->price_input_micro >= 0) {
-        model->prices.input = options->price_input_micro;
-        model->prices.cached = options->price_input_micro;
-        model->prices.cache_written = options->price_input_micro;
-    }
-    if (options->price_output_micro >= 0) {
-        model->prices.output = options->price_output_micro;
-    }
-    model->prices.is_known = model->prices.is_known ||
-                             (options->price_input_micro >= 0 && options->price_output_micro >= 0);
+    lay_over(options, &prices);
+    *ret_prices = prices;
     return 0;
 }
 
@@ -260,7 +271,7 @@ static int open_model(struct model *model, const struct model_options *options,
         r = find_server(model, options, err);
     }
     if (r == 0) {
-        r = find_prices(model, options, err);
+        r = model_find_prices(options, &model->prices, err);
     }
     if (r == 0 && model->record_file != NULL) {
         r = record_check(model->record_file, err);
@@ -328,6 +339,11 @@ const char *model_provider(const struct model *model)
 const char *model_name(const struct model *model)
 {
     return model->name;
+}
+
+bool model_has_price(const struct model *model)
+{
+    return model->prices.is_known;
 }
 
 const char *model_dialect(const struct model *model)
@@ -416,6 +432,20 @@ static void judge_reply(struct model_reply *reply)
     }
 }
 
+/**
+ * A reply whose tokens the server does not tell costs nobody knows what; one that never came, and a
+ * model that is free, costs nothing.
+ */
+static bool is_cost_known(const struct prices *prices, const struct model_reply *reply)
+{
+    bool is_free = prices->input == 0 && prices->output == 0;
+    bool has_usage = reply->usage.input > 0 || reply->usage.output > 0;
+    if (reply->failure != MODEL_OK && !has_usage) {
+        return true;
+    }
+    return prices->is_known && (is_free || has_usage);
+}
+
 int model_ask(struct model *model, const struct model_request *request,
               struct model_reply *ret_reply, struct rondo_error *err)
 {
@@ -431,7 +461,7 @@ int model_ask(struct model *model, const struct model_request *request,
     if (reply.first_token_ns != 0) {
         reply.first_token_ns = request->is_streaming ? reply.first_token_ns - start_ns : 0;
     }
-    if (model->prices.is_known) {
+    if (is_cost_known(&model->prices, &reply)) {
         reply.cost_micro = prices_cost(&model->prices, &reply.usage);
         reply.has_cost = true;
     }

@@ -22,6 +22,7 @@ struct clock;
 struct http_client;
 struct random;
 struct model;
+struct prices;
 
 /** What a user asks for. Texts are borrowed for the time of model_open. */
 struct model_options {
@@ -34,8 +35,10 @@ struct model_options {
     int64_t max_tokens;        /**< of one reply */
     int64_t price_input_micro; /**< millionths of a dollar a million tokens; -1 = price table */
     int64_t price_output_micro;
-    const char *prices_file;  /**< overrides of the price table (JSON); NULL = none */
-    const char *record_file;  /**< append each request and reply, for replay; NULL = do not */
+    const char *prices_file; /**< overrides of the price table (JSON); NULL = none */
+    const char *record_file; /**< append each request and reply, for replay; NULL = do not */
+    const struct prices
+        *prices;              /**< found before, and kept; NULL = none. prices_file replaces them */
     struct http_client *http; /**< borrowed; must outlive the model */
     const struct clock *clock;
     struct random *random;
@@ -53,6 +56,17 @@ const char *model_provider(const struct model *model);
 const char *model_name(const struct model *model);
 /** Name of the dialect in which messages are written: "openai", "anthropic", "scripted". Static. */
 const char *model_dialect(const struct model *model);
+
+/**
+ * Find what a model costs: table, then file, then the options' own prices. Local models and scripts
+ * are free. Needs neither key nor network.
+ * @param ret_prices `is_known` is false where there is none
+ */
+int model_find_prices(const struct model_options *options, struct prices *ret_prices,
+                      struct rondo_error *err);
+
+/** Whether the price of the model is known: local models and scripts are free. */
+bool model_has_price(const struct model *model);
 
 /** A tool that the model may call. Borrowed. */
 struct model_tool {
@@ -130,11 +144,11 @@ struct model_reply {
                        their signatures); NULL = nothing */
     enum model_stop stop;
     struct model_usage usage; /**< also of a failed or cut reply, as far as it is known */
-    int64_t cost_micro;       /**< millionths of a dollar; 0 = unknown */
-    bool has_cost;
-    char *request_id;  /**< the provider's, or NULL */
-    char *model_name;  /**< of the model that answered, as the provider says; or NULL */
-    unsigned attempts; /**< requests made, 1 = the first went through */
+    int64_t cost_micro;       /**< millionths of a dollar */
+    bool has_cost;            /**< the price is known, and the tokens are */
+    char *request_id;         /**< the provider's, or NULL */
+    char *model_name;         /**< of the model that answered, as the provider says; or NULL */
+    unsigned attempts;        /**< requests made, 1 = the first went through */
     int64_t duration_ns;
     int64_t first_token_ns; /**< streaming: until the first delta; else 0 */
 };

@@ -313,6 +313,11 @@ struct orchestrator_state orchestrator_state(struct orchestrator *orchestrator)
     return state;
 }
 
+const char *orchestrator_prices_file(const struct orchestrator *orchestrator)
+{
+    return orchestrator->prices_file;
+}
+
 const struct loop_parts *orchestrator_parts(const struct orchestrator *orchestrator)
 {
     return &orchestrator->parts;

@@ -280,6 +280,7 @@ static int use_role(struct building *building, struct role *role, struct role_fi
         .max_iterations = members->max_iterations,
         .token_budget = members->token_budget,
         .allow_hosts = (const char *const *)members->allow_hosts,
+        .prices_file = building->options->prices_file,
         .is_dry_run = members->is_dry_run != 0,
     };
     if (r == 0) {
@@ -328,6 +329,9 @@ static int build(struct building *building, unsigned kind, struct loop_spec *spe
     }
     if (r == 0) {
         r = apply_common(building, spec, err);
+    }
+    if (r == 0) {
+        r = agent_check_cost(spec, building->options->prices_file, err);
     }
     return r < 0 ? r : check_spec(spec, err);
 }

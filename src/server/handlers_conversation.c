@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The conversation of an agent with its model and tools, from the journal. */
 #include "base/auto.h"
+#include "base/plain.h"
 #include "journal/backward.h"
 #include "server/handlers.h"
 
@@ -45,7 +46,9 @@ static void write_reply(struct json_writer *writer, const struct journal_event *
     json_write_int(writer, "tokens", event->tokens);
     json_write_int(writer, "tokens_in", event->tokens_in);
     json_write_int(writer, "tokens_out", event->tokens_out);
-    call_write_money(writer, "cost", event->cost_micro);
+    auto_buf struct buf cost = {0};
+    text_cost_json(event->cost_micro, &cost);
+    json_write_raw(writer, "cost", buf_string(&cost));
     json_write_int(writer, "duration_ns", event->duration_ns);
 }
 

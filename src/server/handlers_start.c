@@ -127,7 +127,10 @@ void handle_start_run(struct call *call)
     struct rondo_error err = {0};
     struct loop_spec spec = loop_spec_default();
     auto_buf struct buf findings = {0};
-    struct start_options options = {.workspace = call->server->workspace};
+    struct start_options options = {
+        .workspace = call->server->workspace,
+        .prices_file = orchestrator_prices_file(call_orchestrator(call)),
+    };
     if (!may_start(call, NULL)) {
         return;
     }

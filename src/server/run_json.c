@@ -57,7 +57,7 @@ static void write_members(const struct store_run *run, const char *kind, const c
 {
     const struct store_summary *summary = &run->summary;
     auto_buf struct buf cost = {0};
-    text_money(summary->cost_micro, &cost);
+    text_cost_json(summary->cost_micro, &cost);
     json_write_string(writer, "run_id", run->id);
     json_write_string(writer, "agent_id", run->agent_id);
     json_write_string(writer, "kind", kind);

@@ -57,7 +57,7 @@ struct store_summary {
     uint32_t conditions_met;
     uint32_t conditions_total;
     int64_t tokens;
-    int64_t cost_micro; /**< millionths of the currency unit */
+    int64_t cost_micro; /**< millionths of the currency unit; below 0 = not known */
     uint32_t warnings;  /**< limit warnings so far */
     bool is_paused;     /**< no iteration begins until somebody lets it go on */
 };

@@ -3,6 +3,7 @@
 #include "telemetry/spans_internal.h"
 
 #include "base/memory.h"
+#include "base/plain.h"
 #include "telemetry/otlp_json.h"
 
 #include <stdio.h>
@@ -139,7 +140,7 @@ static void add_usage(int64_t tokens_in, int64_t tokens_out, int64_t tokens, int
         attributes_int(attributes, "gen_ai.usage.output_tokens", tokens_out);
     }
     attributes_some(attributes, "loop.tokens", tokens);
-    if (cost_micro != 0) {
+    if (cost_micro > 0) {
         attributes_double(attributes, "loop.cost", (double)cost_micro / 1e6);
     }
 }
@@ -207,7 +208,9 @@ static void iteration_finished(struct spans *spans, struct span_run *run,
     iteration->cost_micro = event->cost_micro;
     iteration->exit_code = event->exit_code;
     run->execution.tokens += event->tokens;
-    run->execution.cost_micro += event->cost_micro;
+    run->execution.cost_micro = run->execution.cost_micro < 0 || event->cost_micro < 0
+                                    ? COST_UNKNOWN
+                                    : run->execution.cost_micro + event->cost_micro;
 }
 
 static void iteration_interrupted(struct spans *spans, struct span_run *run,

@@ -117,7 +117,7 @@ static void add_reply_usage(struct span_run *run, const struct journal_event *ev
     attributes_int(attributes, "gen_ai.usage.output_tokens", event->tokens_out);
     attributes_some(attributes, "gen_ai.usage.cache_read.input_tokens", event->tokens_cached);
     attributes_some(attributes, "gen_ai.usage.reasoning.output_tokens", event->tokens_reasoning);
-    if (event->cost_micro != 0) {
+    if (event->cost_micro > 0) {
         attributes_double(attributes, "loop.cost", (double)event->cost_micro / 1e6);
     }
     run->iteration.tokens_in += event->tokens_in;

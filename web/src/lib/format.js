@@ -30,6 +30,9 @@ export function money(value) {
   return `$${value < 0.01 ? value.toFixed(4) : value < 1000 ? value.toFixed(2) : counts.format(Math.round(value))}`;
 }
 
+/** What something has cost: null when nobody knows. */
+export const costOf = (value) => (value === null ? "unknown" : money(value));
+
 export function bytes(value) {
   if (value === null || value === undefined) return "–";
   if (value < 1024) return `${value} B`;

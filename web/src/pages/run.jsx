@@ -80,7 +80,7 @@ function useRun(id) {
 
 function Facts({ run, log }) {
   const tokens = log.isWhole ? Math.max(run.tokens, log.tokens) : run.tokens;
-  const cost = log.isWhole ? Math.max(run.cost, log.cost) : run.cost;
+  const cost = run.cost !== null && log.isWhole ? Math.max(run.cost, log.cost) : run.cost;
   return (
     <div class="run-facts">
       <Status name={run.status} />
@@ -89,7 +89,7 @@ function Facts({ run, log }) {
         <Copy text={run.run_id} label="run id" />
       </span>
       <span>{short(tokens)} tokens</span>
-      <span>{money(cost)}</span>
+      <span>{cost === null ? "cost unknown" : money(cost)}</span>
       <span>
         started <Age time={run.created} /> ago
       </span>

@@ -17,7 +17,11 @@ const join = (...parts) => parts.filter(Boolean).join(" · ");
 const usage = (data) =>
   join(
     data.tokens ? `${short(data.tokens)} tokens` : "",
-    data.cost_micro ? money(data.cost_micro / 1e6) : "",
+    data.cost_micro === null
+      ? "cost unknown"
+      : data.cost_micro
+        ? money(data.cost_micro / 1e6)
+        : "",
   );
 
 function bad(outcome) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One row of the table of runs.
 import { memo } from "../lib/memo.js";
-import { count, money, percent, plural, short, shortId } from "../lib/format.js";
+import { costOf, count, percent, plural, short, shortId } from "../lib/format.js";
 import { href } from "../lib/router.js";
 import { Icon } from "../ui/icons.jsx";
 import { Age, Bar, Pips, Status } from "../ui/parts.jsx";
@@ -89,7 +89,7 @@ function RunRowBody({ run, index, isSelected }) {
         {short(run.tokens)}
       </div>
       <div class="td td-cost num" role="cell">
-        {money(run.cost)}
+        {costOf(run.cost)}
       </div>
       <div class="td td-warnings num" role="cell">
         <Warned n={run.warnings} />
