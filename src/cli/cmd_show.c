@@ -46,6 +46,18 @@ static struct json_object *member(struct json_object *object, const char *name)
     return json_object_object_get_ex(object, name, &value) ? value : NULL;
 }
 
+/** Protections that the role asks for and the run goes without. */
+static void add_unprotected(struct fields *fields, struct json_object *agent)
+{
+    struct json_object *list = NULL;
+    json_object_object_get_ex(agent, "unprotected", &list);
+    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    for (size_t i = 0; i < count; i++) {
+        fields_add(fields, i == 0 ? "unprotected" : "",
+                   json_object_get_string(json_object_array_get_idx(list, i)));
+    }
+}
+
 /** The role file of an agent, and the model that it asks. */
 static void add_role(struct fields *fields, const struct loop_spec *spec)
 {
@@ -59,6 +71,7 @@ static void add_role(struct fields *fields, const struct loop_spec *spec)
     buf_printf(&name, "%s:%s", json_get_string(model, "provider", "?"),
                json_get_string(model, "name", "?"));
     bool is_dry = json_get_bool(agent, "dry_run", false);
+    add_unprotected(fields, agent);
     fields_add(fields, "model",
                is_dry ? "none (a dry run)" : json_get_string(agent, "model", buf_string(&name)));
 }

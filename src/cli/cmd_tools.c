@@ -232,8 +232,10 @@ static int read_role(struct tools_source *source, const char *path, struct rondo
     struct role_findings findings = {0};
     int code = role_read(path, ROLE_SCHEMA_1_13, &findings, &source->role, err);
     if (code == 0 && source->role == NULL) {
-        role_findings_report(&findings, path);
+        role_findings_report(&findings, path, ROLE_WARNING);
         code = error_set(err, RONDO_ERR_INVALID, "%s is not valid", path);
+    } else if (code == 0) {
+        role_findings_report(&findings, path, ROLE_UNPROTECTED);
     }
     role_findings_fini(&findings);
     return code;

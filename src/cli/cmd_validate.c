@@ -105,7 +105,7 @@ static void write_finding(const struct role_finding *finding, const char *file,
                           struct json_writer *writer)
 {
     json_begin_object(writer, NULL);
-    json_write_string(writer, "severity", finding->severity == ROLE_ERROR ? "error" : "warning");
+    json_write_string(writer, "severity", role_severity_name(finding->severity));
     json_write_string(writer, "file", file);
     if (finding->line > 0) {
         json_write_int(writer, "line", (int64_t)finding->line);
@@ -164,7 +164,9 @@ static void check_skills(struct checked *checked, const char *skill_folder)
                                        JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
     role_resolve_skills(checked->role, skill_folder, &checked->findings, &prompt, NULL);
     for (size_t i = before; i < checked->findings.count; i++) {
-        checked->findings.items[i].severity = ROLE_WARNING;
+        if (checked->findings.items[i].severity == ROLE_ERROR) {
+            checked->findings.items[i].severity = ROLE_WARNING;
+        }
     }
 }
 
@@ -201,7 +203,7 @@ static int validate(const char *file, const struct validate_values *values, bool
     } else {
         write_text(&checked, values, &out);
     }
-    role_findings_report(&checked.findings, checked.file);
+    role_findings_report(&checked.findings, checked.file, ROLE_WARNING);
     report_output(&out);
     checked_fini(&checked);
     return checked.is_valid ? EXIT_OK : EXIT_OTHER;

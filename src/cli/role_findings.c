@@ -4,9 +4,10 @@
 
 #include <stdio.h>
 
-void role_findings_report(const struct role_findings *findings, const char *file)
+void role_findings_report(const struct role_findings *findings, const char *file,
+                          enum role_severity least)
 {
     auto_buf struct buf out = {0};
-    role_findings_write(findings, file, &out);
+    role_findings_write(findings, file, least, &out);
     fputs(buf_string(&out), stderr);
 }

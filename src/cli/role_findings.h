@@ -5,4 +5,5 @@
 #include "role/role.h"
 
 /** Write them to stderr, one a line: "FILE:LINE:COLUMN: error: PATH: MESSAGE (HINT)". */
-void role_findings_report(const struct role_findings *findings, const char *file);
+void role_findings_report(const struct role_findings *findings, const char *file,
+                          enum role_severity least);

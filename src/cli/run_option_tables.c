@@ -233,11 +233,19 @@ const struct option_row loop_options[] = {
     {0},
 };
 
+#define ROW_ACCEPT_UNPROTECTED                                                                  \
+    {                                                                                           \
+        .name = "accept-unprotected", .kind = OPTION_FLAG, .offset = IN(accepts_unprotected),   \
+        .help = "Run a role without the protections that it asks for and Rondo does not give; " \
+                "the run records which"                                                         \
+    }
+
 const struct option_row resume_options[] = {
     ROWS_LIMITS,
     ROW_POLICY,
     ROWS_TIMES,
     ROWS_DURABILITY,
+    ROW_ACCEPT_UNPROTECTED,
     ROWS_OUTPUT,
     {.name = "until",
      .kind = OPTION_LIST,
@@ -390,6 +398,7 @@ const struct option_row run_options[] = {
      .offset = IN_ROLE(says_yes),
      .help = "Confirm every tool call that a role or a policy wants confirmed, but for those that "
              "were cut off and may have had their effect"},
+    ROW_ACCEPT_UNPROTECTED,
     ROWS_OUTPUT,
     {0},
 };

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "cli/config.h"
+#include "loop/agent.h"
 #include "loop/detect.h"
 #include "os/file.h"
 
@@ -178,6 +179,10 @@ int run_values_complete(struct run_values *values, struct option_set *set, int a
 
 void run_values_change(struct loop_spec *spec, const struct option_set *set)
 {
+    const struct run_values *accepted = set->values;
+    if (accepted->accepts_unprotected != 0) {
+        agent_accept_unprotected(spec);
+    }
     const struct run_values *values = set->values;
     if (values->spec.policy != NULL) {
         free(spec->policy);

@@ -18,6 +18,7 @@ struct run_values {
     char *config;
     int64_t wants_json;
     int64_t wants_quiet;
+    int64_t accepts_unprotected;
     int64_t no_colour;
 };
 

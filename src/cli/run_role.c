@@ -41,7 +41,8 @@ static int apply_options(struct role_values *values, struct loop_spec *spec,
     return run_values_add_conditions(&values->run, spec, err);
 }
 
-static int make_spec(struct role_values *values, struct role *role, const char *system,
+static int make_spec(struct role_values *values, struct role *role,
+                     const struct role_findings *findings, const char *system,
                      struct loop_spec *ret_spec, struct rondo_error *err)
 {
     const struct loop_spec *given = &values->run.spec;
@@ -56,6 +57,8 @@ static int make_spec(struct role_values *values, struct role *role, const char *
         .allow_hosts = (const char *const *)values->allow_hosts,
         .prices_file = values->prices,
         .is_dry_run = values->is_dry_run != 0,
+        .findings = findings,
+        .accepts_unprotected = values->run.accepts_unprotected != 0,
     };
     struct loop_spec spec;
     int r = agent_spec(role, &options, &spec, err);
@@ -77,13 +80,12 @@ static int use_role(struct role_values *values, struct role *role, struct role_f
     auto_buf struct buf system = {0};
     role_find_unsupported(role, findings);
     int r = role_resolve_skills(role, values->skill_dir, findings, &system, err);
-    if (!values->run.wants_quiet || role_findings_errors(findings) > 0) {
-        role_findings_report(findings, role->path);
-    }
+    bool is_short = values->run.wants_quiet && role_findings_errors(findings) == 0;
+    role_findings_report(findings, role->path, is_short ? ROLE_UNPROTECTED : ROLE_WARNING);
     if (r == 0 && role_findings_errors(findings) > 0) {
         r = error_set(err, RONDO_ERR_INVALID, "%s cannot be run", role->path);
     }
-    return r < 0 ? r : make_spec(values, role, buf_string(&system), ret_spec, err);
+    return r < 0 ? r : make_spec(values, role, findings, buf_string(&system), ret_spec, err);
 }
 
 /** A path on the command line is relative to where the user stands, not to the role. */
@@ -121,7 +123,7 @@ int run_role_spec(struct role_values *values, const char *path, struct loop_spec
     int r = role_read(path, ROLE_SCHEMA_1_13, &findings, &role, err);
     if (r == 0 && role == NULL) {
         size_t count = role_findings_errors(&findings);
-        role_findings_report(&findings, path);
+        role_findings_report(&findings, path, ROLE_WARNING);
         r = error_set(err, RONDO_ERR_INVALID, "%s is not valid: %zu error%s", path, count,
                       count == 1 ? "" : "s");
     } else if (r == 0) {

@@ -98,13 +98,29 @@ static void keep_config(struct toolbox *toolbox, struct json_object *config)
     toolbox->configs[toolbox->config_count++] = json_object_get(config);
 }
 
+/** Whether a person has to confirm each call of an entry. Doubt means yes. */
+static bool wants_confirmation(struct json_object *config)
+{
+    static const char *const none[] = {"never", "none", "no", "auto", "off", "false"};
+    struct json_object *approval = NULL;
+    bool is_wanted = json_get_bool(config, "require_confirmation", false);
+    if (!json_object_object_get_ex(config, "approval", &approval) || approval == NULL) {
+        return is_wanted;
+    }
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        if (strcmp(json_object_get_string(approval), none[i]) == 0) {
+            return is_wanted;
+        }
+    }
+    return true;
+}
+
 /** What any entry can say about its tools. */
 static void apply_entry(struct toolbox *toolbox, size_t first, struct json_object *config)
 {
     struct json_object *permissions = NULL;
     json_object_object_get_ex(config, "permissions", &permissions);
-    bool needs_confirmation = json_get_bool(config, "require_confirmation", false) ||
-                              strcmp(json_get_string(config, "approval", ""), "required") == 0;
+    bool needs_confirmation = wants_confirmation(config);
     for (size_t i = first; i < toolbox->tool_count; i++) {
         struct tool *tool = toolbox->tools[i];
         if (tool->permissions == NULL) {

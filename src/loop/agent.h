@@ -20,6 +20,7 @@
 struct agent;
 struct mcp_shared;
 struct role;
+struct role_findings;
 
 /** How a role is run. */
 enum agent_mode {
@@ -42,6 +43,8 @@ struct agent_options {
     const char *prices_file; /**< prices of models that are not built in; the run keeps what it
                                   says of its model; NULL = none */
     bool is_dry_run;         /**< no model is asked, and no key is needed */
+    const struct role_findings *findings; /**< about the role and its skills; NULL = none */
+    bool accepts_unprotected; /**< run without protections that the role asks for in vain */
 };
 
 /**
@@ -108,6 +111,12 @@ int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err
  * @param model "provider:name"; RONDO_ERR_INVALID for anything else
  */
 int agent_change_model(struct loop_spec *spec, const char *model, struct rondo_error *err);
+
+/**
+ * Accept that a recorded run goes without protections that its role asks for. Nothing happens to a
+ * run that is none of a role file.
+ */
+void agent_accept_unprotected(struct loop_spec *spec);
 
 /** Ends servers that were started for tools. NULL is allowed. */
 void agent_free(struct agent *agent);

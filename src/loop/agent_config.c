@@ -38,6 +38,21 @@ static void write_prices(const struct prices *prices, struct json_writer *writer
     json_end_object(writer);
 }
 
+/** Which protections are missing, with the consent of whoever starts the run. */
+static void write_unprotected(const struct role_findings *findings, struct json_writer *writer)
+{
+    if (findings == NULL || role_findings_unprotected(findings) == 0) {
+        return;
+    }
+    json_begin_array(writer, "unprotected");
+    for (size_t i = 0; i < findings->count; i++) {
+        if (findings->items[i].severity == ROLE_UNPROTECTED) {
+            json_write_string(writer, NULL, findings->items[i].path);
+        }
+    }
+    json_end_array(writer);
+}
+
 void agent_config_write(const struct role *role, const struct agent_options *options,
                         const struct prices *prices, struct buf *ret_json)
 {
@@ -59,6 +74,7 @@ void agent_config_write(const struct role *role, const struct agent_options *opt
         json_end_array(&writer);
     }
     write_prices(prices, &writer);
+    write_unprotected(options->findings, &writer);
     json_write_string(&writer, "path", role->path);
     json_write_string(&writer, "system", options->system);
     json_write_raw(&writer, "role",
@@ -77,6 +93,29 @@ static int check_model(const char *text, struct rondo_error *err)
                          text);
     }
     return 0;
+}
+
+void agent_accept_unprotected(struct loop_spec *spec)
+{
+    auto_json struct json_object *root = NULL;
+    if (spec->agent == NULL || json_parse(spec->agent, strlen(spec->agent), &root, NULL) < 0 ||
+        json_object_object_get_ex(root, "unprotected", NULL)) {
+        return;
+    }
+    struct agent_config config;
+    struct role_findings findings = {0};
+    struct json_object *list = json_object_new_array();
+    if (agent_config_read(spec->agent, &config, NULL) == 0) {
+        role_find_unprotected(config.role, &findings);
+        agent_config_fini(&config);
+    }
+    for (size_t i = 0; i < findings.count; i++) {
+        json_object_array_add(list, json_object_new_string(findings.items[i].path));
+    }
+    role_findings_fini(&findings);
+    json_object_object_add(root, "unprotected", list);
+    free(spec->agent);
+    spec->agent = memory_dup_string(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
 }
 
 int agent_change_model(struct loop_spec *spec, const char *model, struct rondo_error *err)
@@ -218,6 +257,7 @@ int agent_config_read(const char *json, struct agent_config *ret_config, struct 
     struct agent_config config = {
         .mode = read_mode(root),
         .is_dry_run = json_get_bool(root, "dry_run", false),
+        .accepts_unprotected = json_object_object_get_ex(root, "unprotected", NULL),
         .system = memory_dup_string(json_get_string(root, "system", "")),
     };
     r = read_role(root, &config, err);
@@ -299,6 +339,22 @@ int agent_check_cost(const struct loop_spec *spec, const char *prices_file, stru
     }
     loop_explain_unpriced(buf_string(&model), &why);
     return error_set(err, RONDO_ERR_INVALID, "%s", buf_string(&why));
+}
+
+int agent_check_protected(const struct role_findings *findings, struct rondo_error *err)
+{
+    auto_buf struct buf paths = {0};
+    for (size_t i = 0; i < findings->count; i++) {
+        if (findings->items[i].severity == ROLE_UNPROTECTED) {
+            buf_printf(&paths, "%s%s", paths.len > 0 ? ", " : "", findings->items[i].path);
+        }
+    }
+    return paths.len == 0 ? 0
+                          : error_set(err, RONDO_ERR_INVALID,
+                                      "the role asks for protections that Rondo does not give "
+                                      "(%.400s); remove them from the role, or accept to run "
+                                      "without them: --accept-unprotected",
+                                      buf_string(&paths));
 }
 
 static int64_t or_zero(int64_t limit)
@@ -435,6 +491,9 @@ int agent_spec(const struct role *role, const struct agent_options *options,
 {
     struct loop_spec spec = loop_spec_default();
     int r = check_hosts(options, err);
+    if (r == 0 && !options->accepts_unprotected && options->findings != NULL) {
+        r = agent_check_protected(options->findings, err);
+    }
     if (r == 0) {
         r = fill_spec(role, options, &spec, err);
     }

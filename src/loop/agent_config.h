@@ -12,7 +12,8 @@
 struct agent_config {
     enum agent_mode mode;
     bool is_dry_run;
-    struct role *role; /**< owned */
+    bool accepts_unprotected; /**< somebody accepted the protections that are missing */
+    struct role *role;        /**< owned */
     char *system;
     char *provider; /**< of the model in use */
     char *model;
@@ -30,3 +31,6 @@ struct model_options agent_config_model(const struct agent_config *config);
 /** @param ret_config agent_config_fini() */
 int agent_config_read(const char *json, struct agent_config *ret_config, struct rondo_error *err);
 void agent_config_fini(struct agent_config *config);
+
+/** RONDO_ERR_INVALID when there are protections that are not given. */
+int agent_check_protected(const struct role_findings *findings, struct rondo_error *err);

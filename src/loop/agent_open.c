@@ -211,9 +211,24 @@ static int check_conditions(const struct agent *agent, const struct loop_spec *s
     return 0;
 }
 
+/** A run of an earlier version may never have been asked about protections that are missing. */
+static int check_protected(const struct agent_config *config, struct rondo_error *err)
+{
+    struct role_findings findings = {0};
+    if (!config->accepts_unprotected) {
+        role_find_unprotected(config->role, &findings);
+    }
+    int r = agent_check_protected(&findings, err);
+    role_findings_fini(&findings);
+    return r;
+}
+
 static int open_all(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
     int r = agent_config_read(spec->agent, &agent->config, err);
+    if (r == 0) {
+        r = check_protected(&agent->config, err);
+    }
     if (r == 0) {
         r = dotenv_read(agent->config.role->folder, &agent->dotenv, err);
     }

@@ -95,6 +95,7 @@ static const struct member table[] = {
     NUMBER("token_budget", token_budget, START_ROLE, 1, MOST_NUMBER),
     LIST("allow_hosts", allow_hosts, START_ROLE),
     FLAG("dry_run", is_dry_run, START_ROLE),
+    FLAG("accept_unprotected", accepts_unprotected, START_ROLE),
     TEXT("prompt", prompt, START_BOTH, LIMIT_PROMPT_BYTES),
     TEXT("workspace", workspace, START_BOTH, PATH_BYTES),
     TEXT("policy", policy, START_BOTH, PATH_BYTES),

@@ -33,6 +33,7 @@ struct start_members {
     struct json_object *conditions;
     int64_t mode; /**< enum agent_mode */
     int64_t is_dry_run;
+    int64_t accepts_unprotected;
     int64_t token_budget;
     int64_t max_iterations;
     int64_t max_tokens;

@@ -282,6 +282,8 @@ static int use_role(struct building *building, struct role *role, struct role_fi
         .allow_hosts = (const char *const *)members->allow_hosts,
         .prices_file = building->options->prices_file,
         .is_dry_run = members->is_dry_run != 0,
+        .findings = findings,
+        .accepts_unprotected = members->accepts_unprotected != 0,
     };
     if (r == 0) {
         r = agent_spec(role, &options, ret_spec, err);
@@ -313,7 +315,7 @@ static int build_role(struct building *building, struct loop_spec *spec, struct 
         }
     }
     const char *file = building->members.role_file;
-    role_findings_write(&findings, file == NULL ? "role" : file, building->findings);
+    role_findings_write(&findings, file == NULL ? "role" : file, ROLE_WARNING, building->findings);
     role_free(role);
     role_findings_fini(&findings);
     return r;

@@ -90,6 +90,10 @@ static void append_row(const struct role_field *field, struct buf *out)
     if ((field->flags & FIELD_DEAD) != 0) {
         buf_append_string(out, ". *Without effect*");
     }
+    if ((field->flags & FIELD_UNHONOURED) != 0) {
+        buf_append_string(out, ". *A protection that is not given: another value keeps the role "
+                               "from being run, but for `--accept-unprotected`*");
+    }
     buf_append_string(out, " |\n");
 }
 

@@ -28,7 +28,8 @@ static const struct role_field metadata_fields[] = {
     {0},
 };
 
-static const char *const metadata_foreign[] = {"team", "spec_version", "bundle", NULL};
+static const struct role_foreign metadata_foreign[] = {
+    {"team", false}, {"spec_version", false}, {"bundle", false}, {0}};
 
 static const struct role_shape shape_metadata = {
     .name = "metadata",
@@ -85,26 +86,24 @@ static const struct role_field model_fields[] = {
     {0},
 };
 
-static const char *const model_foreign[] = {
-    "context_window",
-    "top_p",
-    "top_k",
-    "seed",
-    "stop_sequences",
-    "logit_bias",
-    "extra_headers",
-    "extra_body",
-    "tool_choice",
-    "parallel_tool_calls",
-    "thinking",
-    "fallback",
-    "fallback_on",
-    "concurrency",
-    "presence_penalty",
-    "prompt_cache",
-    "frequency_penalty",
-    NULL,
-};
+static const struct role_foreign model_foreign[] = {{"context_window", false},
+                                                    {"top_p", false},
+                                                    {"top_k", false},
+                                                    {"seed", false},
+                                                    {"stop_sequences", false},
+                                                    {"logit_bias", false},
+                                                    {"extra_headers", false},
+                                                    {"extra_body", false},
+                                                    {"tool_choice", false},
+                                                    {"parallel_tool_calls", false},
+                                                    {"thinking", false},
+                                                    {"fallback", false},
+                                                    {"fallback_on", false},
+                                                    {"concurrency", false},
+                                                    {"presence_penalty", false},
+                                                    {"prompt_cache", false},
+                                                    {"frequency_penalty", false},
+                                                    {0}};
 
 static const struct role_shape shape_model = {
     .name = "model",
@@ -155,23 +154,22 @@ static const struct role_field guardrail_fields[] = {
     {0},
 };
 
-static const char *const guardrail_foreign[] = {
-    "per_request_input_tokens_limit",
-    "run_token_budget",
-    "cost_limit",
-    "daemon_daily_cost_budget",
-    "retry_policy",
-    "daemon_weekly_cost_budget",
-    "budget_timezone",
-    "circuit_breaker",
-    NULL,
-};
+static const struct role_foreign guardrail_foreign[] = {{"per_request_input_tokens_limit", true},
+                                                        {"run_token_budget", true},
+                                                        {"cost_limit", true},
+                                                        {"daemon_daily_cost_budget", false},
+                                                        {"retry_policy", false},
+                                                        {"daemon_weekly_cost_budget", false},
+                                                        {"budget_timezone", false},
+                                                        {"circuit_breaker", true},
+                                                        {0}};
 
 static const struct role_shape shape_guardrails = {
     .name = "guardrails",
     .fields = guardrail_fields,
     .check = check_guardrails,
     .foreign = guardrail_foreign,
+    .protects = true,
 };
 
 static const struct role_field condition_fields[] = {
@@ -257,7 +255,7 @@ static const struct role_field autonomy_fields[] = {
     {0},
 };
 
-static const char *const autonomy_foreign[] = {"compaction", NULL};
+static const struct role_foreign autonomy_foreign[] = {{"compaction", false}, {0}};
 
 static const struct role_shape shape_autonomy = {
     .name = "autonomy",
@@ -310,13 +308,21 @@ static const struct role_field spec_fields[] = {
      .by_default = "null",
      .shape = &shape_autonomy,
      .help = "The autonomous loop"},
-    {.name = "guardrails", .kind = FIELD_OBJECT, .shape = &shape_guardrails, .help = "Limits"},
+    {.name = "guardrails",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_PROTECTS,
+     .shape = &shape_guardrails,
+     .help = "Limits"},
     {.name = "resources",
      .kind = FIELD_OBJECT,
      .flags = FIELD_DEAD,
      .shape = &role_shape_resources,
      .help = "Memory and processors of a container"},
-    {.name = "security", .kind = FIELD_OBJECT, .shape = &role_shape_security, .help = "Safety"},
+    {.name = "security",
+     .kind = FIELD_OBJECT,
+     .flags = FIELD_PROTECTS,
+     .shape = &role_shape_security,
+     .help = "Safety"},
     {.name = "observability",
      .kind = FIELD_OBJECT,
      .flags = FIELD_NULLABLE,
@@ -329,22 +335,22 @@ static const struct role_field spec_fields[] = {
      .shape = &role_shape_tool_search,
      .help = "Tools that the model searches for instead of seeing all"},
     {.name = "policy",
-     .flags = FIELD_OWN | FIELD_NULLABLE,
+     .flags = FIELD_PROTECTS | FIELD_OWN | FIELD_NULLABLE,
      .by_default = "null",
      .check = check_not_empty,
      .help = "Cedar policies for this agent: a path beside the role file"},
     {.name = "execution",
      .kind = FIELD_OBJECT,
-     .flags = FIELD_OWN | FIELD_NULLABLE,
+     .flags = FIELD_PROTECTS | FIELD_OWN | FIELD_NULLABLE,
      .by_default = "null",
      .shape = &role_shape_execution,
      .help = "Where tools run"},
     {0},
 };
 
-static const char *const spec_foreign[] = {
-    "reasoning", "capabilities", "deps_schema", "auto_skills", "daemon", NULL,
-};
+static const struct role_foreign spec_foreign[] = {{"reasoning", false},   {"capabilities", false},
+                                                   {"deps_schema", false}, {"auto_skills", false},
+                                                   {"daemon", false},      {0}};
 
 static const struct role_shape shape_spec = {
     .name = "spec",

@@ -40,7 +40,10 @@ enum {
     FIELD_REQUIRED = 1U << 0,
     FIELD_NULLABLE = 1U << 1,
     FIELD_DEAD = 1U << 2, /**< accepted, but without effect anywhere: setting it is warned of */
-    FIELD_OWN = 1U << 3,  /**< Rondo's addition: in the normal form only where it is given */
+    FIELD_UNHONOURED = 1U << 4, /**< protects, and is not honoured: another value than the default
+                                     keeps the role from being run */
+    FIELD_PROTECTS = 1U << 5,   /**< honoured; a key that looks like it was meant to protect */
+    FIELD_OWN = 1U << 3,        /**< Rondo's addition: in the normal form only where it is given */
 };
 
 /** Bounds of numbers. */
@@ -73,6 +76,12 @@ struct role_field {
     const char *help;
 };
 
+/** A key of later versions of InitRunner, or of other tools. */
+struct role_foreign {
+    const char *name;
+    bool protects; /**< it limits what the agent can do: without it, the role is not run */
+};
+
 /** Checks an object as a whole, when all its fields were right. May complete `normal`. */
 typedef void role_shape_check_fn(struct role_reader *reader, const struct yaml_node *node,
                                  struct json_object *normal);
@@ -82,8 +91,8 @@ struct role_shape {
     const char *help;
     const struct role_field *fields;
     role_shape_check_fn *check;
-    const char *const
-        *foreign; /**< keys of later versions or other tools: known, not used; or NULL */
+    const struct role_foreign *foreign; /**< known, not used; ends without a name; or NULL */
+    bool protects; /**< a key that it does not know may have been meant to protect */
 };
 
 /** Objects whose `type` says what they are. */
@@ -126,6 +135,9 @@ extern const struct role_shape role_shape_skill;
 /** The shape of a variant, or NULL. */
 const struct role_shape *role_variant_find(const struct role_variants *variants, const char *type,
                                            size_t len);
+
+/** Whether a value asks for a protection that is not given. @param value in normal form */
+bool role_field_is_unhonoured(const struct role_field *field, struct json_object *value);
 
 /** A field's default for a schema as JSON text. @param is_1_0 v1.0, else v1.13 */
 const char *role_field_default(const struct role_field *field, bool is_1_0);

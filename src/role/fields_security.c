@@ -7,13 +7,18 @@
 static const char *const output_actions[] = {"strip", "block", NULL};
 
 static const struct role_field content_fields[] = {
-    {.name = "profanity_filter", .kind = FIELD_BOOLEAN, .help = "Refuse swear words"},
+    {.name = "profanity_filter",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_UNHONOURED,
+     .help = "Refuse swear words"},
     {.name = "blocked_input_patterns",
      .kind = FIELD_TEXT_LIST,
+     .flags = FIELD_UNHONOURED,
      .check = check_pattern,
      .help = "Regular expressions that a prompt must not match"},
     {.name = "blocked_output_patterns",
      .kind = FIELD_TEXT_LIST,
+     .flags = FIELD_UNHONOURED,
      .check = check_pattern,
      .help = "Regular expressions that an answer must not match"},
     {.name = "output_action",
@@ -21,29 +26,41 @@ static const struct role_field content_fields[] = {
      .choices = output_actions,
      .by_default = "\"strip\"",
      .help = "What happens to a match in an answer"},
-    {.name = "llm_classifier_enabled", .kind = FIELD_BOOLEAN, .help = "Ask a model about topics"},
+    {.name = "llm_classifier_enabled",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_UNHONOURED,
+     .help = "Ask a model about topics"},
     {.name = "allowed_topics_prompt", .help = "Which topics are allowed"},
     {.name = "max_prompt_length",
      .kind = FIELD_INTEGER,
+     .flags = FIELD_UNHONOURED,
      .by_default = "50000",
      .range = RANGE_ABOVE(0),
      .help = "Characters of a prompt"},
     {.name = "max_output_length",
      .kind = FIELD_INTEGER,
+     .flags = FIELD_UNHONOURED,
      .by_default = "100000",
      .range = RANGE_ABOVE(0),
      .help = "Characters of an answer; more is cut"},
     {.name = "redact_patterns",
      .kind = FIELD_TEXT_LIST,
+     .flags = FIELD_UNHONOURED,
      .check = check_pattern,
      .help = "Regular expressions of what the audit must not hold"},
-    {.name = "pii_redaction", .kind = FIELD_BOOLEAN, .help = "Keep personal data out of the audit"},
+    {.name = "pii_redaction",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_UNHONOURED,
+     .help = "Keep personal data out of the audit"},
     {0},
 };
 
 static const struct role_field server_fields[] = {
     {.name = "cors_origins", .kind = FIELD_TEXT_LIST, .help = "Origins that browsers may use"},
-    {.name = "require_https", .kind = FIELD_BOOLEAN, .help = "Refuse plain HTTP"},
+    {.name = "require_https",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_UNHONOURED,
+     .help = "Refuse plain HTTP"},
     {.name = "max_request_body_bytes",
      .kind = FIELD_INTEGER,
      .by_default = "1048576",
@@ -59,11 +76,13 @@ static const struct role_field server_fields[] = {
 static const struct role_field rate_fields[] = {
     {.name = "requests_per_minute",
      .kind = FIELD_INTEGER,
+     .flags = FIELD_UNHONOURED,
      .by_default = "60",
      .range = RANGE_ABOVE(0),
      .help = "Requests a minute"},
     {.name = "burst_size",
      .kind = FIELD_INTEGER,
+     .flags = FIELD_UNHONOURED,
      .by_default = "10",
      .range = RANGE_ABOVE(0),
      .help = "Requests at once"},
@@ -136,7 +155,10 @@ static const struct role_field tool_fields[] = {
      .kind = FIELD_BOOLEAN,
      .by_default = "true",
      .help = "Databases only beside the role file or in the home folder"},
-    {.name = "audit_hooks_enabled", .kind = FIELD_BOOLEAN, .help = "Hooks inside Python"},
+    {.name = "audit_hooks_enabled",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_UNHONOURED,
+     .help = "Hooks inside Python"},
     {.name = "allowed_write_paths", .kind = FIELD_TEXT_LIST, .help = "Of these hooks"},
     {.name = "allowed_network_hosts", .kind = FIELD_TEXT_LIST, .help = "Of these hooks"},
     {.name = "block_private_ips",
@@ -168,7 +190,10 @@ static const struct role_shape shape_mount = {.name = "bind_mounts[]", .fields =
 static const char *const docker_networks[] = {"none", "bridge", "host", NULL};
 
 static const struct role_field docker_fields[] = {
-    {.name = "enabled", .kind = FIELD_BOOLEAN, .help = "Run commands in a container"},
+    {.name = "enabled",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_UNHONOURED,
+     .help = "Run commands in a container"},
     {.name = "image",
      .by_default = "\"python:3.12-slim\"",
      .check = check_not_blank,
@@ -211,17 +236,24 @@ static const struct role_field audit_fields[] = {
     {0},
 };
 
-static const struct role_shape shape_content = {.name = "content", .fields = content_fields};
-static const struct role_shape shape_server = {.name = "server", .fields = server_fields};
-static const struct role_shape shape_rate = {.name = "rate_limit", .fields = rate_fields};
-static const struct role_shape shape_sizes = {.name = "resources", .fields = size_fields};
-static const struct role_shape shape_tools = {.name = "tools", .fields = tool_fields};
+static const struct role_shape shape_content = {
+    .name = "content", .fields = content_fields, .protects = true};
+static const struct role_shape shape_server = {
+    .name = "server", .fields = server_fields, .protects = true};
+static const struct role_shape shape_rate = {
+    .name = "rate_limit", .fields = rate_fields, .protects = true};
+static const struct role_shape shape_sizes = {
+    .name = "resources", .fields = size_fields, .protects = true};
+static const struct role_shape shape_tools = {
+    .name = "tools", .fields = tool_fields, .protects = true};
 static const struct role_shape shape_docker = {
     .name = "docker",
     .fields = docker_fields,
     .check = check_docker,
+    .protects = true,
 };
-static const struct role_shape shape_audit = {.name = "audit", .fields = audit_fields};
+static const struct role_shape shape_audit = {
+    .name = "audit", .fields = audit_fields, .protects = true};
 
 static const struct role_field security_fields[] = {
     {.name = "content", .kind = FIELD_OBJECT, .shape = &shape_content, .help = "Filters of texts"},
@@ -245,10 +277,11 @@ static const struct role_field security_fields[] = {
     {0},
 };
 
-static const char *const security_foreign[] = {"sandbox", "preset", NULL};
+static const struct role_foreign security_foreign[] = {{"sandbox", true}, {"preset", true}, {0}};
 
 const struct role_shape role_shape_security = {
     .name = "security",
     .fields = security_fields,
     .foreign = security_foreign,
+    .protects = true,
 };

@@ -25,7 +25,7 @@ static const struct role_field output_fields[] = {
     {0},
 };
 
-static const char *const output_foreign[] = {"mode", NULL};
+static const struct role_foreign output_foreign[] = {{"mode", false}, {0}};
 
 const struct role_shape role_shape_output = {
     .name = "output",
@@ -102,7 +102,7 @@ static const struct role_field ingest_fields[] = {
     {0},
 };
 
-static const char *const ingest_foreign[] = {"auto", "retriever", NULL};
+static const struct role_foreign ingest_foreign[] = {{"auto", false}, {"retriever", false}, {0}};
 
 const struct role_shape role_shape_ingest = {
     .name = "ingest",
@@ -295,10 +295,14 @@ static const struct role_field execution_fields[] = {
     {0},
 };
 
-static const char *const execution_foreign[] = {
-    "retries",         "output_retries", "end_strategy",        "tool_timeout_seconds",
-    "max_concurrency", "http_retries",   "http_retry_max_wait", NULL,
-};
+static const struct role_foreign execution_foreign[] = {{"retries", false},
+                                                        {"output_retries", false},
+                                                        {"end_strategy", false},
+                                                        {"tool_timeout_seconds", false},
+                                                        {"max_concurrency", false},
+                                                        {"http_retries", false},
+                                                        {"http_retry_max_wait", false},
+                                                        {0}};
 
 const struct role_shape role_shape_execution = {
     .name = "execution",

@@ -41,31 +41,50 @@ static const struct role_field permission_fields[] = {
 static const struct role_shape shape_permissions = {
     .name = "permissions",
     .fields = permission_fields,
+    .protects = true,
 };
 
 static const struct role_field common_fields[] = {
     {.name = "permissions",
      .kind = FIELD_OBJECT,
-     .flags = FIELD_NULLABLE,
+     .flags = FIELD_NULLABLE | FIELD_PROTECTS,
      .since = 8,
      .by_default = "null",
      .shape = &shape_permissions,
      .help = "Which calls are allowed, by their arguments"},
+    {.name = "require_confirmation",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_OWN | FIELD_PROTECTS,
+     .help = "Ask a person before each call"},
+    {.name = "approval",
+     .kind = FIELD_ANY,
+     .flags = FIELD_OWN | FIELD_NULLABLE | FIELD_PROTECTS,
+     .help = "`required` asks a person before each call, `never` does not; anything else is taken "
+             "for `required`"},
     {0},
 };
 
 static const struct role_field filesystem_fields[] = {
-    {.name = "root_path", .by_default = "\".\"", .help = "Folder that it works in"},
+    {.name = "root_path",
+     .flags = FIELD_PROTECTS,
+     .by_default = "\".\"",
+     .help = "Folder that it works in"},
     {.name = "allowed_extensions",
+     .flags = FIELD_PROTECTS,
      .kind = FIELD_TEXT_LIST,
      .help = "Only files with these; empty: all"},
-    {.name = "read_only", .kind = FIELD_BOOLEAN, .by_default = "true", .help = "No write_file"},
+    {.name = "read_only",
+     .flags = FIELD_PROTECTS,
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "No write_file"},
     {0},
 };
 
 static const struct role_field http_fields[] = {
     {.name = "base_url", .flags = FIELD_REQUIRED, .help = "Paths are relative to it"},
     {.name = "allowed_methods",
+     .flags = FIELD_PROTECTS,
      .kind = FIELD_TEXT_LIST,
      .by_default = "[\"GET\"]",
      .help = "Methods that may be used"},
@@ -84,8 +103,14 @@ static const struct role_field mcp_fields[] = {
     MAYBE("command", "Program of the server; needed by stdio"),
     {.name = "args", .kind = FIELD_TEXT_LIST, .help = "Its arguments"},
     MAYBE("url", "Address of the server; needed by sse and streamable-http"),
-    {.name = "tool_filter", .kind = FIELD_TEXT_LIST, .help = "Only these of its tools"},
-    {.name = "tool_exclude", .kind = FIELD_TEXT_LIST, .help = "Not these; not with `tool_filter`"},
+    {.name = "tool_filter",
+     .flags = FIELD_PROTECTS,
+     .kind = FIELD_TEXT_LIST,
+     .help = "Only these of its tools"},
+    {.name = "tool_exclude",
+     .flags = FIELD_PROTECTS,
+     .kind = FIELD_TEXT_LIST,
+     .help = "Not these; not with `tool_filter`"},
     {.name = "headers",
      .kind = FIELD_TEXT_MAP,
      .help = "Sent with every request; ${VAR} is replaced"},
@@ -106,7 +131,8 @@ static const struct role_field mcp_fields[] = {
     {0},
 };
 
-static const char *const mcp_foreign[] = {"timeout_seconds", "defer", NULL};
+static const struct role_foreign mcp_foreign[] = {
+    {"timeout_seconds", false}, {"defer", false}, {0}};
 
 static const struct role_field custom_fields[] = {
     {.name = "module", .flags = FIELD_REQUIRED, .help = "Python module"},
@@ -214,7 +240,7 @@ static const struct role_field endpoint_fields[] = {
     {0},
 };
 
-static const char *const endpoint_foreign[] = {"timeout_seconds", NULL};
+static const struct role_foreign endpoint_foreign[] = {{"timeout_seconds", false}, {0}};
 
 static const struct role_shape shape_endpoint = {
     .name = "endpoints[]",
@@ -241,8 +267,14 @@ static const struct role_field api_fields[] = {
 };
 
 static const struct role_field web_fields[] = {
-    {.name = "allowed_domains", .kind = FIELD_TEXT_LIST, .help = "Only these hosts; empty: all"},
-    {.name = "blocked_domains", .kind = FIELD_TEXT_LIST, .help = "Not these hosts"},
+    {.name = "allowed_domains",
+     .flags = FIELD_PROTECTS,
+     .kind = FIELD_TEXT_LIST,
+     .help = "Only these hosts; empty: all"},
+    {.name = "blocked_domains",
+     .flags = FIELD_PROTECTS,
+     .kind = FIELD_TEXT_LIST,
+     .help = "Not these hosts"},
     {.name = "max_content_bytes",
      .kind = FIELD_INTEGER,
      .by_default = "512000",
@@ -260,10 +292,15 @@ static const struct role_field python_fields[] = {
     MAX_OUTPUT,
     MAYBE("working_dir", "Folder that it runs in; not given: a temporary one"),
     {.name = "require_confirmation",
+     .flags = FIELD_PROTECTS,
      .kind = FIELD_BOOLEAN,
      .by_default = "true",
      .help = "Ask a person before each call"},
-    {.name = "network_disabled", .kind = FIELD_BOOLEAN, .by_default = "true", .help = "No network"},
+    {.name = "network_disabled",
+     .flags = FIELD_PROTECTS,
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "No network"},
     {0},
 };
 
@@ -277,7 +314,11 @@ static const struct role_field datetime_fields[] = {
 
 static const struct role_field sql_fields[] = {
     {.name = "database", .flags = FIELD_REQUIRED, .help = "File, or `:memory:`"},
-    {.name = "read_only", .kind = FIELD_BOOLEAN, .by_default = "true", .help = "No changes"},
+    {.name = "read_only",
+     .flags = FIELD_PROTECTS,
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "No changes"},
     {.name = "max_rows", .kind = FIELD_INTEGER, .by_default = "100", .help = "Rows of a result"},
     {.name = "max_result_bytes",
      .kind = FIELD_INTEGER,
@@ -289,7 +330,11 @@ static const struct role_field sql_fields[] = {
 
 static const struct role_field git_fields[] = {
     {.name = "repo_path", .by_default = "\".\"", .help = "The work tree"},
-    {.name = "read_only", .kind = FIELD_BOOLEAN, .by_default = "true", .help = "No changes"},
+    {.name = "read_only",
+     .flags = FIELD_PROTECTS,
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "No changes"},
     TIMEOUT("30"),
     MAX_OUTPUT,
     {0},
@@ -302,9 +347,11 @@ static const struct role_field git_fields[] = {
 
 static const struct role_field shell_fields[] = {
     {.name = "allowed_commands",
+     .flags = FIELD_PROTECTS,
      .kind = FIELD_TEXT_LIST,
      .help = "Only these programs; empty: all but the blocked ones"},
     {.name = "blocked_commands",
+     .flags = FIELD_PROTECTS,
      .kind = FIELD_TEXT_LIST,
      .by_default = BLOCKED_COMMANDS,
      .help = "Not these programs"},
@@ -312,6 +359,7 @@ static const struct role_field shell_fields[] = {
     TIMEOUT("30"),
     MAX_OUTPUT,
     {.name = "require_confirmation",
+     .flags = FIELD_PROTECTS,
      .kind = FIELD_BOOLEAN,
      .by_default = "true",
      .help = "Ask a person before each call"},
@@ -342,7 +390,11 @@ static const struct role_field email_fields[] = {
     {.name = "password", .flags = FIELD_REQUIRED, .help = "Password; ${VAR} is replaced"},
     {.name = "use_ssl", .kind = FIELD_BOOLEAN, .by_default = "true", .help = "Encrypted"},
     {.name = "default_folder", .by_default = "\"INBOX\"", .help = "Folder when none is named"},
-    {.name = "read_only", .kind = FIELD_BOOLEAN, .by_default = "true", .help = "No send_email"},
+    {.name = "read_only",
+     .flags = FIELD_PROTECTS,
+     .kind = FIELD_BOOLEAN,
+     .by_default = "true",
+     .help = "No send_email"},
     {.name = "max_results", .kind = FIELD_INTEGER, .by_default = "20", .help = "Mails of a search"},
     {.name = "max_body_chars",
      .kind = FIELD_INTEGER,
@@ -383,7 +435,10 @@ static const struct role_field audio_fields[] = {
 };
 
 static const struct role_field csv_fields[] = {
-    {.name = "root_path", .by_default = "\".\"", .help = "Folder of the files"},
+    {.name = "root_path",
+     .flags = FIELD_PROTECTS,
+     .by_default = "\".\"",
+     .help = "Folder of the files"},
     {.name = "max_rows", .kind = FIELD_INTEGER, .by_default = "1000", .help = "Rows of a result"},
     {.name = "max_file_size_mb",
      .kind = FIELD_NUMBER,
@@ -427,6 +482,7 @@ static const struct role_field one_script_fields[] = {
      .by_default = "null",
      .help = "Longest time; not given: the one above"},
     {.name = "allowed_commands",
+     .flags = FIELD_PROTECTS,
      .kind = FIELD_TEXT_LIST,
      .help = "Lines may begin with these words only; empty: with any"},
     {0},
@@ -452,29 +508,31 @@ static const struct role_field script_fields[] = {
 
 static const struct role_field no_fields[] = {{0}};
 
-static const char *const think_foreign[] = {"critique", "max_thoughts", NULL};
+static const struct role_foreign think_foreign[] = {
+    {"critique", false}, {"max_thoughts", false}, {0}};
 
 static const struct role_shape tool_shapes[] = {
-    {"filesystem", "Reads and writes files of a folder", filesystem_fields, NULL, NULL},
-    {"shell", "Runs programs, without a shell between", shell_fields, NULL, NULL},
-    {"http", "Asks one HTTP server", http_fields, NULL, NULL},
-    {"git", "Works with a git repository", git_fields, NULL, NULL},
-    {"slack", "Sends messages to Slack", slack_fields, NULL, NULL},
-    {"api", "Calls described HTTP endpoints, one tool each", api_fields, NULL, NULL},
-    {"mcp", "Tools of an MCP server", mcp_fields, check_mcp, mcp_foreign},
-    {"datetime", "Tells and reads dates", datetime_fields, NULL, NULL},
-    {"script", "Runs scripts of the role file, one tool each", script_fields, check_script, NULL},
-    {"python", "Runs Python", python_fields, NULL, NULL},
-    {"think", "Lets the model write down a thought", no_fields, NULL, think_foreign},
-    {"web_reader", "Reads web pages", web_fields, NULL, NULL},
-    {"web_scraper", "Keeps web pages to search in", web_fields, NULL, NULL},
-    {"search", "Searches the web", search_fields, check_search, NULL},
-    {"sql", "Asks an SQLite database", sql_fields, NULL, NULL},
-    {"csv_analysis", "Looks into CSV files", csv_fields, NULL, NULL},
-    {"email", "Reads and sends mail", email_fields, check_email, NULL},
-    {"audio", "Transcribes", audio_fields, NULL, NULL},
-    {"delegate", "Gives work to other agents", delegate_fields, check_delegate, NULL},
-    {"custom", "Functions of a Python module", custom_fields, NULL, NULL},
+    {"filesystem", "Reads and writes files of a folder", filesystem_fields, NULL, NULL, false},
+    {"shell", "Runs programs, without a shell between", shell_fields, NULL, NULL, false},
+    {"http", "Asks one HTTP server", http_fields, NULL, NULL, false},
+    {"git", "Works with a git repository", git_fields, NULL, NULL, false},
+    {"slack", "Sends messages to Slack", slack_fields, NULL, NULL, false},
+    {"api", "Calls described HTTP endpoints, one tool each", api_fields, NULL, NULL, false},
+    {"mcp", "Tools of an MCP server", mcp_fields, check_mcp, mcp_foreign, false},
+    {"datetime", "Tells and reads dates", datetime_fields, NULL, NULL, false},
+    {"script", "Runs scripts of the role file, one tool each", script_fields, check_script, NULL,
+     false},
+    {"python", "Runs Python", python_fields, NULL, NULL, false},
+    {"think", "Lets the model write down a thought", no_fields, NULL, think_foreign, false},
+    {"web_reader", "Reads web pages", web_fields, NULL, NULL, false},
+    {"web_scraper", "Keeps web pages to search in", web_fields, NULL, NULL, false},
+    {"search", "Searches the web", search_fields, check_search, NULL, false},
+    {"sql", "Asks an SQLite database", sql_fields, NULL, NULL, false},
+    {"csv_analysis", "Looks into CSV files", csv_fields, NULL, NULL, false},
+    {"email", "Reads and sends mail", email_fields, check_email, NULL, false},
+    {"audio", "Transcribes", audio_fields, NULL, NULL, false},
+    {"delegate", "Gives work to other agents", delegate_fields, check_delegate, NULL, false},
+    {"custom", "Functions of a Python module", custom_fields, NULL, NULL, false},
 };
 
 static const struct role_shape *const tools[] = {

@@ -79,7 +79,7 @@ static const struct role_field discord_fields[] = {
     {0},
 };
 
-static const char *const bot_foreign[] = {"allow_all", NULL};
+static const struct role_foreign bot_foreign[] = {{"allow_all", false}, {0}};
 
 static const struct role_shape shape_cron = {
     .name = "cron",

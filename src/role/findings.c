@@ -32,6 +32,21 @@ size_t role_findings_errors(const struct role_findings *findings)
     return errors;
 }
 
+size_t role_findings_unprotected(const struct role_findings *findings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        count += findings->items[i].severity == ROLE_UNPROTECTED ? 1 : 0;
+    }
+    return count;
+}
+
+const char *role_severity_name(enum role_severity severity)
+{
+    static const char *const names[] = {"error", "unprotected", "warning"};
+    return names[severity];
+}
+
 static void add_clean(const char *text, struct buf *out)
 {
     text_clean(text, strlen(text), out);
@@ -43,7 +58,7 @@ static void write_finding(const struct role_finding *finding, const char *file, 
     if (finding->line > 0) {
         buf_printf(out, ":%zu:%zu", finding->line, finding->column);
     }
-    buf_append_string(out, finding->severity == ROLE_ERROR ? ": error: " : ": warning: ");
+    buf_printf(out, ": %s: ", role_severity_name(finding->severity));
     if (finding->path != NULL && finding->path[0] != '\0') {
         add_clean(finding->path, out);
         buf_append_string(out, ": ");
@@ -58,14 +73,16 @@ static void write_finding(const struct role_finding *finding, const char *file, 
 }
 
 void role_findings_write(const struct role_findings *findings, const char *file,
-                         struct buf *ret_text)
+                         enum role_severity least, struct buf *ret_text)
 {
     for (size_t i = 0; i < findings->count; i++) {
-        write_finding(&findings->items[i], file, ret_text);
+        if (findings->items[i].severity <= least) {
+            write_finding(&findings->items[i], file, ret_text);
+        }
     }
 }
 
-/** A warning that an error may take the place of when there is no room; or -1. */
+/** A warning that something graver may take the place of when there is no room; or -1. */
 static ssize_t last_warning(const struct role_findings *findings)
 {
     for (size_t i = findings->count; i > 0; i--) {
@@ -80,7 +97,7 @@ void findings_add(struct role_findings *findings, enum role_severity severity, s
                   size_t column, const char *path, const char *message, const char *hint)
 {
     if (findings->count >= LIMIT_ROLE_FINDINGS) {
-        ssize_t victim = severity == ROLE_ERROR ? last_warning(findings) : -1;
+        ssize_t victim = severity != ROLE_WARNING ? last_warning(findings) : -1;
         if (victim < 0) {
             return;
         }
@@ -129,6 +146,15 @@ void reader_warning(struct role_reader *reader, const struct yaml_node *node, co
     va_list args;
     va_start(args, format);
     report(reader, ROLE_WARNING, node, hint, format, args);
+    va_end(args);
+}
+
+void reader_unprotected(struct role_reader *reader, const struct yaml_node *node, const char *hint,
+                        const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(reader, ROLE_UNPROTECTED, node, hint, format, args);
     va_end(args);
 }
 

@@ -301,7 +301,11 @@ static void read_slot(struct role_reader *reader, const struct slot *slot,
             reader_warning(reader, slot->node, NULL,
                            "this setting has no effect, neither in InitRunner nor here");
         }
-        json_object_object_add(normal, normal_name(field), read_value(reader, field, slot->node));
+        struct json_object *value = read_value(reader, field, slot->node);
+        json_object_object_add(normal, normal_name(field), value);
+        if (role_field_is_unhonoured(field, value)) {
+            reader_unprotected(reader, slot->node, NULL, "a protection that Rondo does not give");
+        }
     }
     reader_leave(reader, mark);
 }
@@ -317,10 +321,51 @@ static bool is_field(const struct role_field *fields, const char *key)
     return false;
 }
 
-static bool is_foreign(const struct role_shape *shape, const char *key)
+static const struct role_foreign *find_foreign(const struct role_shape *shape, const char *key)
 {
-    for (size_t i = 0; shape->foreign != NULL && shape->foreign[i] != NULL; i++) {
-        if (strcmp(shape->foreign[i], key) == 0) {
+    const struct role_foreign *row = shape->foreign;
+    for (; row != NULL && row->name != NULL; row++) {
+        if (strcmp(row->name, key) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+/** Whether a key is a slip of one that protects. */
+static bool is_slip_of_protection(const struct role_field *fields, const char *best)
+{
+    for (; fields != NULL && fields->name != NULL; fields++) {
+        if (best != NULL && strcmp(fields->name, best) == 0) {
+            return (fields->flags & FIELD_PROTECTS) != 0;
+        }
+    }
+    return false;
+}
+
+/**
+ * Whether an unknown key sounds like a protection. What sections do that are not run at all need
+ * not be limited.
+ */
+static bool sounds_protecting(const struct role_reader *reader, const char *key)
+{
+    static const char *const words[] = {
+        "approv", "confirm", "permission", "sandbox",  "secur",    "allow",   "deny",
+        "denied", "block",   "forbid",     "restrict", "require",  "guard",   "limit",
+        "budget", "quota",   "read_only",  "readonly", "network",  "isolat",  "filter",
+        "redact", "mask",    "audit",      "policy",   "policies", "exclude",
+    };
+    static const char *const idle[] = {"metadata",    "spec.triggers", "spec.sinks",
+                                       "spec.ingest", "spec.memory",   "spec.observability",
+                                       "spec.output"};
+    const char *path = buf_string(&reader->path);
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
+        if (strncmp(path, idle[i], strlen(idle[i])) == 0) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcasestr(key, words[i]) != NULL) {
             return true;
         }
     }
@@ -337,7 +382,14 @@ static void warn_of_key(struct role_reader *reader, const struct role_shape *sha
                        "this key is no text but %s; it has no effect", buf_string(&given));
         return;
     }
-    if (is_foreign(shape, key->text)) {
+    const struct role_foreign *foreign = find_foreign(shape, key->text);
+    if (foreign != NULL && foreign->protects) {
+        reader_unprotected(reader, key, NULL,
+                           "a protection of later versions of InitRunner, which Rondo does not "
+                           "give");
+        return;
+    }
+    if (foreign != NULL) {
         reader_warning(reader, key, NULL,
                        "a setting of later versions of InitRunner; it has no effect here");
         return;
@@ -352,8 +404,15 @@ static void warn_of_key(struct role_reader *reader, const struct role_shape *sha
     auto_buf struct buf hint = {0};
     suggest_write(&suggest, "", "", &hint);
     /* The suggestion comes as "; did you mean ...", to follow other words. */
-    reader_warning(reader, key, hint.len > 2 ? buf_string(&hint) + 2 : NULL,
-                   "unknown key; it has no effect");
+    const char *advice = hint.len > 2 ? buf_string(&hint) + 2 : NULL;
+    if (shape->protects || sounds_protecting(reader, key->text) ||
+        is_slip_of_protection(shape->fields, suggest.best) ||
+        is_slip_of_protection(common, suggest.best)) {
+        reader_unprotected(reader, key, advice,
+                           "unknown key; it looks like a protection, and has no effect");
+    } else {
+        reader_warning(reader, key, advice, "unknown key; it has no effect");
+    }
 }
 
 static void check_keys(struct role_reader *reader, const struct role_shape *shape,

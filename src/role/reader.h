@@ -31,6 +31,9 @@ void reader_error(struct role_reader *reader, const struct yaml_node *node, cons
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 void reader_warning(struct role_reader *reader, const struct yaml_node *node, const char *hint,
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+/** A protection that the file asks for and that is not given. */
+void reader_unprotected(struct role_reader *reader, const struct yaml_node *node, const char *hint,
+                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /** Errors so far. */
 size_t reader_errors(const struct role_reader *reader);

@@ -19,6 +19,7 @@ struct json_object;
 
 enum role_severity {
     ROLE_ERROR,
+    ROLE_UNPROTECTED, /**< a protection that is not given: the role is not run without consent */
     ROLE_WARNING, /**< unknown key, setting without effect, setting that `run` does not support */
 };
 
@@ -41,12 +42,17 @@ struct role_findings {
 void role_findings_fini(struct role_findings *findings);
 /** Number of errors among them. */
 size_t role_findings_errors(const struct role_findings *findings);
+/** Number of protections that are not given. */
+size_t role_findings_unprotected(const struct role_findings *findings);
+/** "error", "unprotected", "warning". Static. */
+const char *role_severity_name(enum role_severity severity);
 /**
  * Append them as text, one a line: "FILE:LINE:COLUMN: error: PATH: MESSAGE (HINT)".
- * @param file as people know it
+ * @param file  as people know it
+ * @param least those of this severity and graver ones
  */
 void role_findings_write(const struct role_findings *findings, const char *file,
-                         struct buf *ret_text);
+                         enum role_severity least, struct buf *ret_text);
 
 struct role_model {
     char *provider;
@@ -158,6 +164,12 @@ void role_free(struct role *role);
  * setting (ingest, sinks, triggers, memory, ...), by name.
  */
 void role_find_unsupported(const struct role *role, struct role_findings *findings);
+
+/**
+ * The protections of a role's normal form that are not given. What role_read finds beside these
+ * (unknown keys, keys of later versions) is not in the normal form.
+ */
+void role_find_unprotected(const struct role *role, struct role_findings *findings);
 
 /**
  * Put the skills of the role in: the tools they bring are merged into role->tools (the role's own

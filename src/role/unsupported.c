@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "base/json.h"
+#include "role/fields.h"
 
 #include <json-c/json.h>
 #include <stdarg.h>
@@ -17,12 +18,6 @@ static struct json_object *member(struct json_object *object, const char *key)
         json_object_object_get_ex(object, key, &value);
     }
     return value;
-}
-
-static size_t length_of(struct json_object *object, const char *key)
-{
-    struct json_object *list = member(object, key);
-    return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 }
 
 static void warn(struct role_findings *findings, const char *path, const char *format, ...)
@@ -68,27 +63,6 @@ static void find_sections(struct json_object *spec, struct role_findings *findin
     }
 }
 
-static void find_content(struct json_object *content, struct role_findings *findings)
-{
-    static const char *const lists[] = {"blocked_input_patterns", "blocked_output_patterns",
-                                        "redact_patterns", NULL};
-    static const char *const switches[] = {"profanity_filter", "llm_classifier_enabled",
-                                           "pii_redaction", NULL};
-    char path[80];
-    for (size_t i = 0; content != NULL && lists[i] != NULL; i++) {
-        if (length_of(content, lists[i]) > 0) {
-            snprintf(path, sizeof(path), "spec.security.content.%s", lists[i]);
-            warn(findings, path, "run does not filter texts yet");
-        }
-    }
-    for (size_t i = 0; content != NULL && switches[i] != NULL; i++) {
-        if (json_get_bool(content, switches[i], false)) {
-            snprintf(path, sizeof(path), "spec.security.content.%s", switches[i]);
-            warn(findings, path, "run does not filter texts yet");
-        }
-    }
-}
-
 static bool runs_tool(const char *type)
 {
     static const char *const types[] = {"filesystem", "shell", "http",   "git",
@@ -125,13 +99,36 @@ static void find_tools(struct json_object *tools, struct role_findings *findings
 void role_find_unsupported(const struct role *role, struct role_findings *findings)
 {
     struct json_object *spec = member(role->normal, "spec");
-    struct json_object *security = member(spec, "security");
     find_sections(spec, findings);
-    find_content(member(security, "content"), findings);
-    if (member(member(security, "docker"), "enabled") != NULL &&
-        json_get_bool(member(security, "docker"), "enabled", false)) {
-        warn(findings, "spec.security.docker",
-             "run does not use containers: commands run in Rondo's own sandbox");
-    }
     find_tools(role->tools, findings);
+}
+
+bool role_field_is_unhonoured(const struct role_field *field, struct json_object *value)
+{
+    auto_json struct json_object *usual = NULL;
+    const char *text = role_field_default(field, false);
+    return (field->flags & FIELD_UNHONOURED) != 0 &&
+           (json_parse(text, strlen(text), &usual, NULL) < 0 || !json_object_equal(usual, value));
+}
+
+static void walk(const struct role_shape *shape, struct json_object *object, const char *path,
+                 struct role_findings *findings)
+{
+    for (const struct role_field *field = shape->fields; field->name != NULL; field++) {
+        struct json_object *value = member(object, field->name);
+        auto_buf struct buf inner = {0};
+        buf_printf(&inner, "%s.%s", path, field->name);
+        if (value != NULL && field->kind == FIELD_OBJECT) {
+            walk(field->shape, value, buf_string(&inner), findings);
+        } else if (value != NULL && role_field_is_unhonoured(field, value)) {
+            findings_add(findings, ROLE_UNPROTECTED, 0, 0, buf_string(&inner),
+                         "a protection that Rondo does not give", NULL);
+        }
+    }
+}
+
+void role_find_unprotected(const struct role *role, struct role_findings *findings)
+{
+    struct json_object *security = member(member(role->normal, "spec"), "security");
+    walk(&role_shape_security, security, "spec.security", findings);
 }

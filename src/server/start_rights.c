@@ -24,6 +24,7 @@ static const struct {
     {"env", NULL},
     {"allow_hosts", NULL},
     {"allow_network", "false"},
+    {"accept_unprotected", "false"},
 };
 
 static int refuse(const char *member, const char *what, struct rondo_error *err)

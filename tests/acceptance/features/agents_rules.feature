@@ -36,6 +36,54 @@ Feature: What agents may do is decided before each call
     Then the exit code is 0
     And the file "notes" has the line "one"
 
+  Scenario Outline: `<setting>` asks before each call of any tool
+    Given a role with
+      """
+      tools: [{type: filesystem, read_only: false, <setting>}]
+      """
+    And a model that answers
+      | calls                                                |
+      | write_file {"path": "notes", "content": "one"}       |
+      | finish_task {"summary": "no", "status": "completed"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the file "notes" does not exist
+    And the call of "write_file" in turn 1 ended as refused, saying "nobody"
+
+    Examples:
+      | setting                    |
+      | approval: required         |
+      | approval: always           |
+      | require_confirmation: true |
+
+  # ---- Protections that Rondo does not give ----
+
+  Scenario Outline: A role with <setting> is not run without consent
+    Given a role with
+      """
+      <setting>
+      """
+    And a model that answers
+      | calls                           |
+      | finish_task {"summary": "done"} |
+    When I run `rondo run role.yaml -p x -a -q`
+    Then the exit code is 2
+    And stderr mentions "unprotected: <path>"
+    And stderr mentions "--accept-unprotected"
+    When I run `rondo validate role.yaml`
+    Then the exit code is 0
+    And stderr mentions "unprotected: <path>"
+    When I run `rondo run role.yaml -p x -a -q --accept-unprotected`
+    Then the exit code is 0
+    And stderr mentions "unprotected: <path>"
+    When I run `rondo show last`
+    Then stdout mentions "<path>"
+
+    Examples:
+      | setting                                         | path                                         |
+      | security: {docker: {enabled: true}}             | spec.security.docker.enabled                 |
+      | security: {sandbox: {network: none}}            | spec.security.sandbox                        |
+      | security: {content: {redact_patterns: [secret]}} | spec.security.content.redact_patterns       |
+
   # ---- Permissions of a tool ----
 
   Scenario Outline: Permissions: <permissions> and the command "<command>"

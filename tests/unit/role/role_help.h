@@ -115,9 +115,8 @@ static inline void list_findings(const struct role_findings *findings, struct bu
 {
     for (size_t i = 0; i < findings->count; i++) {
         const struct role_finding *item = &findings->items[i];
-        buf_printf(ret_text, "%s %zu:%zu %s: %s\n",
-                   item->severity == ROLE_ERROR ? "error" : "warning", item->line, item->column,
-                   item->path, item->message);
+        buf_printf(ret_text, "%s %zu:%zu %s: %s\n", role_severity_name(item->severity), item->line,
+                   item->column, item->path, item->message);
     }
 }
 

@@ -160,8 +160,8 @@ static void what_has_no_effect_is_warned_of(void **state)
         "here\n"
         "warning 9:21 spec.security.audit: this setting has no effect, neither in InitRunner nor "
         "here\n"
-        "warning 9:39 spec.security.sandbox: a setting of later versions of InitRunner; it has no "
-        "effect here\n"
+        "unprotected 9:39 spec.security.sandbox: a protection of later versions of InitRunner, "
+        "which Rondo does not give\n"
         "warning 10:3 spec.reasoning: a setting of later versions of InitRunner; it has no effect "
         "here\n"
         "warning 11:37 spec.observability.trace_tool_calls: this setting has no effect, neither in "
@@ -561,10 +561,79 @@ static void what_run_does_not_do_is_said_by_name(void **state)
     }
     assert_string_equal(buf_string(&paths),
                         "spec.triggers spec.sinks spec.ingest spec.memory spec.observability "
-                        "spec.output spec.security.content.redact_patterns "
-                        "spec.security.content.pii_redaction spec.security.docker spec.tools[1] "
-                        "spec.tools[2] ");
+                        "spec.output spec.tools[1] spec.tools[2] ");
     buf_fini(&paths);
+    role_findings_fini(&findings);
+    reading_fini(&reading);
+}
+
+/** The protections of a file that are not given. */
+static void expect_unprotected(const char *text, const char *expected)
+{
+    struct reading reading = read_right(text);
+    struct buf paths = {0};
+    for (size_t i = 0; i < reading.findings.count; i++) {
+        if (reading.findings.items[i].severity == ROLE_UNPROTECTED) {
+            buf_printf(&paths, "%s%s", paths.len > 0 ? " " : "", reading.findings.items[i].path);
+        }
+    }
+    assert_string_equal(buf_string(&paths), expected);
+    buf_fini(&paths);
+    reading_fini(&reading);
+}
+
+static void protections_that_are_not_given_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *paths;
+    } cases[] = {
+        {HEAD "  security: {docker: {enabled: true, network: none}}\n",
+         "spec.security.docker.enabled"},
+        {HEAD "  security: {docker: {enabled: false, network: none}}\n", ""},
+        {HEAD "  security: {sandbox: {network: none}}\n", "spec.security.sandbox"},
+        {HEAD "  security: {preset: public}\n", "spec.security.preset"},
+        {HEAD "  security: {sandbx: {network: none}}\n", "spec.security.sandbx"},
+        {HEAD "  security: {content: {blocked_output_patterns: [x], profanity_filter: true}}\n",
+         "spec.security.content.blocked_output_patterns spec.security.content.profanity_filter"},
+        {HEAD "  security: {content: {max_prompt_length: 50000}}\n", ""},
+        {HEAD "  security: {content: {max_prompt_length: 10}}\n",
+         "spec.security.content.max_prompt_length"},
+        {HEAD "  security: {rate_limit: {requests_per_minute: 5}}\n",
+         "spec.security.rate_limit.requests_per_minute"},
+        {HEAD "  security: {tools: {audit_hooks_enabled: true}}\n",
+         "spec.security.tools.audit_hooks_enabled"},
+        {HEAD "  guardrails: {cost_limit: 5}\n", "spec.guardrails.cost_limit"},
+        {HEAD "  guardrails: {max_toolcalls: 5, retry_policy: {}}\n",
+         "spec.guardrails.max_toolcalls"},
+        {HEAD "  sandbox: {network: none}\n", "spec.sandbox"},
+        {HEAD "  securty: {}\n", "spec.securty"},
+        {HEAD "  require_approval: true\n", "spec.require_approval"},
+        {HEAD "  tools: [{type: shell, allowed_comands: [ls]}]\n", "spec.tools[0].allowed_comands"},
+        {HEAD "  tools: [{type: filesystem, readonly: true}]\n", "spec.tools[0].readonly"},
+        {HEAD "  tools: [{type: http, base_url: x, allowed_hosts: [x]}]\n",
+         "spec.tools[0].allowed_hosts"},
+        {HEAD "  tools: [{type: git, permissions: {denny: [x]}}]\n",
+         "spec.tools[0].permissions.denny"},
+        {HEAD "  tools: [{type: git, colour: red, approval: required}]\n", ""},
+        {HEAD "  triggers: [{type: discord, allow_all: true}]\n  memory: {limit: 4}\n", ""},
+        {HEAD "  foo: {bar: 1}\n", ""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        expect_unprotected(cases[i].yaml, cases[i].paths);
+    }
+}
+
+static void protections_that_are_not_given_are_found_in_a_normal_form(void **state)
+{
+    (void)state;
+    struct reading reading =
+        read_right(HEAD "  security: {docker: {enabled: true}, content: {redact_patterns: [x]}}\n");
+    struct role_findings findings = {0};
+    role_find_unprotected(reading.role, &findings);
+    assert_int_equal(role_findings_unprotected(&findings), 2);
+    assert_string_equal(findings.items[0].path, "spec.security.content.redact_patterns");
+    assert_string_equal(findings.items[1].path, "spec.security.docker.enabled");
     role_findings_fini(&findings);
     reading_fini(&reading);
 }
@@ -629,6 +698,8 @@ int main(void)
         cmocka_unit_test(a_role_comes_back_from_its_normal_form),
         cmocka_unit_test(a_damaged_normal_form_is_refused),
         cmocka_unit_test(what_run_does_not_do_is_said_by_name),
+        cmocka_unit_test(protections_that_are_not_given_are_told_apart),
+        cmocka_unit_test(protections_that_are_not_given_are_found_in_a_normal_form),
         cmocka_unit_test(nothing_is_unsupported_in_a_small_file),
         cmocka_unit_test(the_reference_names_every_kind_of_row),
     };
