@@ -100,6 +100,19 @@ static int prepare_by_order(struct confinement *self, const char *order, struct 
     }
 }
 
+static int allow(struct confinement *self, const char *rule, enum landlock_access access,
+                 struct rondo_error *err)
+{
+    struct landlock_target target = {0};
+    int path_at = 0;
+    if (sscanf(rule, CONFINE_RULE_SCAN, &target.device, &target.inode, &path_at) != 2 ||
+        path_at == 0) {
+        return error_set(err, RONDO_ERR_INVALID, "the sandbox got a broken rule");
+    }
+    target.path = rule + path_at;
+    return landlock_allow(self->ruleset_fd, &target, access, err);
+}
+
 /** Second pass: the rules. */
 static int allow_by_order(struct confinement *self, const char *order, struct rondo_error *err)
 {
@@ -114,7 +127,7 @@ static int allow_by_order(struct confinement *self, const char *order, struct ro
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (table[i].letter == order[0]) {
-            return landlock_allow(self->ruleset_fd, order + 1, table[i].access, err);
+            return allow(self, order + 1, table[i].access, err);
         }
     }
     return 0;

@@ -113,15 +113,19 @@ static uint64_t rights_of(enum landlock_access access, bool is_folder)
     return is_folder ? rights : rights & file_rights;
 }
 
-int landlock_allow(int ruleset_fd, const char *path, enum landlock_access access,
-                   struct rondo_error *err)
+int landlock_allow(int ruleset_fd, const struct landlock_target *target,
+                   enum landlock_access access, struct rondo_error *err)
 {
-    auto_close int fd = open(path, O_PATH | O_CLOEXEC);
+    auto_close int fd = open(target->path, O_PATH | O_CLOEXEC);
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0) {
         return errno == ENOENT || errno == ENOTDIR
                    ? 0
-                   : error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot open %s", path);
+                   : error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot open %s", target->path);
+    }
+    bool is_any = target->device == 0 && target->inode == 0;
+    if (!is_any && (status.st_dev != target->device || status.st_ino != target->inode)) {
+        return 0;
     }
     const struct path_beneath rule = {
         .allowed = rights_of(access, S_ISDIR(status.st_mode)),
@@ -129,7 +133,7 @@ int landlock_allow(int ruleset_fd, const char *path, enum landlock_access access
     };
     if (rule.allowed != 0 &&
         syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &rule, 0) != 0) {
-        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot allow %s", path);
+        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot allow %s", target->path);
     }
     return 0;
 }

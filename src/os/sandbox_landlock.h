@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct rondo_error;
 
@@ -30,9 +31,16 @@ int landlock_version(void);
  */
 int landlock_begin(bool denies_network, int *ret_fd, struct rondo_error *err);
 
-/** Allow something. A path that does not exist is left out. */
-int landlock_allow(int ruleset_fd, const char *path, enum landlock_access access,
-                   struct rondo_error *err);
+/** What a rule is about. */
+struct landlock_target {
+    const char *path;
+    uint64_t device; /**< 0 with inode 0: whatever is at the path */
+    uint64_t inode;
+};
+
+/** Allow something. A path that does not exist, or leads to another file, is left out. */
+int landlock_allow(int ruleset_fd, const struct landlock_target *target,
+                   enum landlock_access access, struct rondo_error *err);
 
 /** Put the calling thread under the rules for good (also sets no_new_privs). */
 int landlock_enforce(int ruleset_fd, struct rondo_error *err);

@@ -8,6 +8,7 @@
 #include "os/sandbox_plan_internal.h"
 
 #include "base/auto.h"
+#include "base/memory.h"
 #include "os/environment.h"
 #include "os/program.h"
 #include "os/sandbox_confine.h"
@@ -33,6 +34,7 @@ static const char *const devices[] = {
 
 struct orders {
     const struct path_list *paths;
+    struct stat *known; /* what each rule of the list found; owned */
     struct buf buf;
     size_t rule_count;
 };
@@ -43,10 +45,17 @@ static void put_order(struct orders *orders, char letter, const char *text)
     sandbox_plan_put(&orders->buf, text);
 }
 
-static void put_path(struct orders *orders, char letter, const char *path)
+/** Order a rule for what a descriptor holds; with -1 for whatever the path leads to. */
+static void put_rule(struct orders *orders, char letter, const char *path, int fd)
 {
+    struct stat status = {0};
+    if (fd >= 0 && fstat(fd, &status) != 0) {
+        return;
+    }
+    auto_buf struct buf text = {0};
+    buf_printf(&text, CONFINE_RULE_FORMAT, (uint64_t)status.st_dev, (uint64_t)status.st_ino, path);
     orders->rule_count++;
-    put_order(orders, letter, path);
+    put_order(orders, letter, text.data);
 }
 
 /* --- rules --- */
@@ -72,23 +81,43 @@ static bool has_read_only(const struct path_list *paths, const char *path, bool 
            has_rule(paths, path, is_exact, PATH_READ);
 }
 
-static void expand(struct orders *orders, const char *path, char letter);
-
-static void expand_entries(struct orders *orders, const char *folder, char letter)
+/** The path by which the rules know a file, even if it was renamed since they were made. */
+static const char *known_path(const struct orders *orders, int fd, const char *path)
 {
-    DIR *entries = opendir(folder);
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        return path;
+    }
+    for (size_t i = 0; i < orders->paths->count; i++) {
+        const struct stat *known = &orders->known[i];
+        if (orders->paths->rules[i].fd >= 0 && known->st_dev == status.st_dev &&
+            known->st_ino == status.st_ino) {
+            return orders->paths->rules[i].path;
+        }
+    }
+    return path;
+}
+
+static void expand(struct orders *orders, int fd, const char *named, char letter);
+
+static void expand_entries(struct orders *orders, int folder_fd, const char *folder, char letter)
+{
+    int listed = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = listed < 0 ? NULL : fdopendir(listed);
     struct dirent *entry;
     while (entries != NULL && orders->rule_count < RULES_MAX &&
            (entry = readdir(entries)) != NULL) {
         struct stat status;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-            S_ISLNK(status.st_mode)) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        auto_close int fd = openat(folder_fd, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &status) != 0 || S_ISLNK(status.st_mode)) {
             continue;
         }
         auto_buf struct buf path = {0};
         buf_printf(&path, "%s/%s", folder, entry->d_name);
-        expand(orders, path.data, letter);
+        expand(orders, fd, path.data, letter);
     }
     if (entries != NULL) {
         closedir(entries);
@@ -96,12 +125,14 @@ static void expand_entries(struct orders *orders, const char *folder, char lette
 }
 
 /**
- * Allow a path but for the exceptions at and below it. The depth is bounded by that of the
- * exceptions, which are paths of the list.
+ * Allow what a descriptor holds but for the exceptions at and below it. The depth is bounded by
+ * that of the exceptions, which are paths of the list. All is found from descriptors, so that a
+ * link planted meanwhile leads nowhere.
  */
-static void expand(struct orders *orders, const char *path, char letter)
+static void expand(struct orders *orders, int fd, const char *named, char letter)
 {
     const struct path_list *paths = orders->paths;
+    const char *path = known_path(orders, fd, named);
     if (has_rule(paths, path, true, PATH_EMPTY)) {
         return;
     }
@@ -109,36 +140,49 @@ static void expand(struct orders *orders, const char *path, char letter)
         letter = CONFINE_READ;
     }
     bool hides = has_rule(paths, path, false, PATH_EMPTY);
-    bool protects = letter == CONFINE_WRITE && has_read_only(paths, path, false);
+    bool protects = letter == CONFINE_WRITE && (has_read_only(paths, path, false) ||
+                                                has_rule(paths, path, false, PATH_PARENT));
     if (!hides && !protects) {
-        put_path(orders, letter, path);
+        put_rule(orders, letter, path, fd);
         return;
     }
-    put_path(orders, hides ? CONFINE_LIST : CONFINE_READ, path);
-    expand_entries(orders, path, letter);
+    put_rule(orders, hides ? CONFINE_LIST : CONFINE_READ, path, fd);
+    expand_entries(orders, fd, path, letter);
+}
+
+static void put_rule_of_list(struct orders *orders, const struct path_rule *rule)
+{
+    int own = rule->fd >= 0 ? -1 : open(rule->path, O_PATH | O_CLOEXEC);
+    auto_close int opened = own;
+    int fd = rule->fd >= 0 ? rule->fd : own;
+    switch (rule->access) {
+    case PATH_SYSTEM:
+    case PATH_READ:
+    case PATH_PROTECTED:
+        expand(orders, fd, rule->path, CONFINE_READ);
+        break;
+    case PATH_WRITE:
+        expand(orders, fd, rule->path, CONFINE_WRITE);
+        break;
+    case PATH_PRIVATE:
+    case PATH_PARENT:
+    case PATH_EMPTY:
+        break;
+    }
 }
 
 static void put_rules(struct orders *orders)
 {
+    orders->known = memory_new_zero(orders->paths->count + 1, sizeof(*orders->known));
     for (size_t i = 0; i < orders->paths->count; i++) {
-        const struct path_rule *rule = &orders->paths->rules[i];
-        switch (rule->access) {
-        case PATH_SYSTEM:
-        case PATH_READ:
-        case PATH_PROTECTED:
-            expand(orders, rule->path, CONFINE_READ);
-            break;
-        case PATH_WRITE:
-            expand(orders, rule->path, CONFINE_WRITE);
-            break;
-        case PATH_PRIVATE:
-        case PATH_EMPTY:
-            break;
-        }
+        (void)fstat(orders->paths->rules[i].fd, &orders->known[i]);
     }
-    put_path(orders, CONFINE_READ, "/proc");
+    for (size_t i = 0; i < orders->paths->count; i++) {
+        put_rule_of_list(orders, &orders->paths->rules[i]);
+    }
+    put_rule(orders, CONFINE_READ, "/proc", -1);
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-        put_path(orders, CONFINE_DEVICE, devices[i]);
+        put_rule(orders, CONFINE_DEVICE, devices[i], -1);
     }
 }
 
@@ -188,7 +232,7 @@ static bool carry_orders(struct sandbox_plan *plan, char ret_reason[256])
 {
     struct orders orders = {.paths = &plan->paths};
     put_rules(&orders);
-    put_path(&orders, CONFINE_WRITE, plan->private_folder);
+    put_rule(&orders, CONFINE_WRITE, plan->private_folder, -1);
     put_environment(&orders, plan);
     put_limits(&orders, plan);
     bool is_good = orders.rule_count < RULES_MAX;
@@ -199,6 +243,7 @@ static bool carry_orders(struct sandbox_plan *plan, char ret_reason[256])
         is_good = false;
         snprintf(ret_reason, 256, "cannot prepare the sandbox: %s", strerrordesc_np(errno));
     }
+    free(orders.known);
     buf_fini(&orders.buf);
     return is_good;
 }
@@ -219,7 +264,7 @@ static bool landlock_fill(struct sandbox_plan *plan, char ret_reason[256])
         snprintf(ret_reason, 256, "cannot make a temporary folder: %s", strerrordesc_np(errno));
         return false;
     }
-    if (!carry_orders(plan, ret_reason)) {
+    if (!git_watch_begin(&plan->paths, &plan->git, ret_reason) || !carry_orders(plan, ret_reason)) {
         return false;
     }
     snprintf(plan->program, sizeof(plan->program), "%s", request->supervisor);

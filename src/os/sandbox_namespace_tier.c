@@ -16,6 +16,7 @@
 #include "os/environment.h"
 #include "os/program.h"
 #include "os/sandbox_filter.h"
+#include "os/sandbox_verify.h"
 #include "os/spawn_child.h"
 
 #include <assert.h>
@@ -27,9 +28,15 @@
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HOME_INSIDE "/tmp/home"
+/* An empty file: programs can tell by it where they are. */
+#define MARKER_INSIDE "/.rondo-sandbox"
+
+/* In the order in which carry_all() carries them. */
+enum { SLOT_OPTIONS, SLOT_FILTER, SLOT_STATUS, SLOT_RELEASE, SLOT_READY };
 
 static void put_option(struct buf *options, const char *name, const char *first, const char *second)
 {
@@ -65,7 +72,19 @@ static void put_mark(struct buf *options, const struct spawn_request *request)
     }
 }
 
+static void put_descriptor(struct buf *options, const char *name, int slot, const char *path)
+{
+    char number[16];
+    snprintf(number, sizeof(number), "%d", CHILD_FIRST_CARRIED + slot);
+    put_option(options, name, number, path);
+}
+
 /* --- mounts --- */
+
+/* What tells of the machine's insides and no capability guards. Each mount takes time. */
+static const char *const masked_in_proc[] = {
+    "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/scsi", "/proc/sysrq-trigger",
+};
 
 static void put_system_path(struct buf *options, const char *path)
 {
@@ -92,6 +111,7 @@ static void put_rule(struct buf *options, const struct path_rule *rule)
     case PATH_PROTECTED:
         put_option(options, "--ro-bind", rule->path, rule->path);
         break;
+    case PATH_PARENT:
     case PATH_WRITE:
         put_option(options, "--bind", rule->path, rule->path);
         break;
@@ -105,10 +125,41 @@ static void put_rule(struct buf *options, const struct path_rule *rule)
     }
 }
 
+/**
+ * The kernel's own files. Their owner is root, who needs no capability to write many of them, so
+ * /proc as a whole is read-only, and what shows the machine's insides is empty.
+ */
+static void put_proc(struct buf *options)
+{
+    put_option(options, "--proc", "/proc", NULL);
+    for (size_t i = 0; i < sizeof(masked_in_proc) / sizeof(masked_in_proc[0]); i++) {
+        struct stat status;
+        if (stat(masked_in_proc[i], &status) != 0) {
+            continue;
+        }
+        if (S_ISDIR(status.st_mode)) {
+            put_option(options, "--tmpfs", masked_in_proc[i], NULL);
+            put_option(options, "--remount-ro", masked_in_proc[i], NULL);
+        } else {
+            put_option(options, "--dev-bind", "/dev/null", masked_in_proc[i]);
+        }
+    }
+    put_option(options, "--remount-ro", "/proc", NULL);
+}
+
+/**
+ * The marker is copied from a socket that is at its end. bubblewrap closes it then, which tells
+ * this process that all mounts before it are made.
+ */
+static void put_marker(struct buf *options)
+{
+    put_descriptor(options, "--file", SLOT_READY, MARKER_INSIDE);
+}
+
 /** Empty folders become read-only last, because something may be mounted below them. */
 static void put_mounts(struct buf *options, const struct path_list *paths)
 {
-    put_option(options, "--proc", "/proc", NULL);
+    put_proc(options);
     put_option(options, "--dev", "/dev", NULL);
     for (size_t i = 0; i < paths->count; i++) {
         put_rule(options, &paths->rules[i]);
@@ -125,6 +176,7 @@ static void put_mounts(struct buf *options, const struct path_list *paths)
             put_option(options, "--remount-ro", paths->rules[i].path, NULL);
         }
     }
+    put_marker(options);
     put_option(options, "--remount-ro", "/", NULL);
 }
 
@@ -158,16 +210,6 @@ static void put_directory(struct buf *options, const struct spawn_request *reque
 
 /* --- descriptors --- */
 
-/* In the order in which fill() carries them. */
-enum { SLOT_OPTIONS, SLOT_FILTER, SLOT_STATUS, SLOT_RELEASE };
-
-static void put_descriptor(struct buf *options, const char *name, int slot)
-{
-    char number[16];
-    snprintf(number, sizeof(number), "%d", CHILD_FIRST_CARRIED + slot);
-    put_option(options, name, number, NULL);
-}
-
 static bool carry_filter(struct sandbox_plan *plan)
 {
     int fd = memfd_create("seccomp", MFD_CLOEXEC);
@@ -179,20 +221,23 @@ static bool carry_filter(struct sandbox_plan *plan)
     return sandbox_plan_carry(plan, fd);
 }
 
-static bool carry_release(struct sandbox_plan *plan)
+/** Give the child one end of a socket. */
+static bool carry_socket(struct sandbox_plan *plan, int *ret_ours)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return false;
     }
-    plan->release_fd = ends[1];
+    *ret_ours = ends[1];
     return sandbox_plan_carry(plan, ends[0]);
 }
 
 static bool carry_all(struct sandbox_plan *plan, const struct buf *options)
 {
     return sandbox_plan_carry_bytes(plan, "options", options->data, options->len) &&
-           carry_filter(plan) && sandbox_plan_carry_status(plan) && carry_release(plan);
+           carry_filter(plan) && sandbox_plan_carry_status(plan) &&
+           carry_socket(plan, &plan->release_fd) && carry_socket(plan, &plan->ready_fd) &&
+           shutdown(plan->ready_fd, SHUT_WR) == 0;
 }
 
 /** A program from a folder that commands can write to could be anything. */
@@ -233,9 +278,9 @@ static bool namespace_fill(struct sandbox_plan *plan, char ret_reason[256])
     put_mounts(&options, &plan->paths);
     put_environment(&options, plan->request);
     put_directory(&options, plan->request);
-    put_descriptor(&options, "--seccomp", SLOT_FILTER);
-    put_descriptor(&options, "--json-status-fd", SLOT_STATUS);
-    put_descriptor(&options, "--block-fd", SLOT_RELEASE);
+    put_descriptor(&options, "--seccomp", SLOT_FILTER, NULL);
+    put_descriptor(&options, "--json-status-fd", SLOT_STATUS, NULL);
+    put_descriptor(&options, "--block-fd", SLOT_RELEASE, NULL);
     if (!carry_all(plan, &options)) {
         snprintf(ret_reason, 256, "cannot prepare the sandbox: %s", strerrordesc_np(errno));
         return false;
@@ -258,7 +303,15 @@ static bool limit_inner(struct sandbox_plan *plan)
     for (size_t i = 0; i < plan->group.count; i++) {
         sandbox_group_join(plan->group.folders[i], plan->inner);
     }
-    return send(plan->release_fd, "", 1, MSG_NOSIGNAL) == 1;
+    return true;
+}
+
+/** Closing the socket would let the command go, so a process that must not run is killed first. */
+static void stop_inner(struct sandbox_plan *plan)
+{
+    kill(plan->inner, SIGKILL);
+    close(plan->release_fd);
+    plan->release_fd = -1;
 }
 
 static void namespace_advance(struct sandbox_plan *plan)
@@ -271,10 +324,28 @@ static void namespace_advance(struct sandbox_plan *plan)
     }
     plan->inner = (pid_t)strtol(found + strlen(key), NULL, 10);
     if (plan->inner > 0 && !limit_inner(plan)) {
-        /* Closing the socket would let the command go, so the process is killed first. */
-        snprintf(plan->failure, sizeof(plan->failure), "cannot limit the sandbox: %s",
-                 strerrordesc_np(errno));
-        kill(plan->inner, SIGKILL);
+        /* Of one that has ended meanwhile bubblewrap says why. */
+        if (errno != ESRCH) {
+            snprintf(plan->failure, sizeof(plan->failure), "cannot limit the sandbox: %s",
+                     strerrordesc_np(errno));
+        }
+        stop_inner(plan);
+    } else if (plan->inner > 0 && !git_watch_begin(&plan->paths, &plan->git, plan->failure)) {
+        /* Here, because bubblewrap is busy with its mounts meanwhile. */
+        stop_inner(plan);
+    }
+}
+
+/** All mounts are made, or bubblewrap has given up. */
+static void namespace_ready(struct sandbox_plan *plan)
+{
+    if (plan->release_fd < 0) {
+        return;
+    }
+    if (!sandbox_verify(&plan->paths, plan->inner, plan->failure) ||
+        send(plan->release_fd, "", 1, MSG_NOSIGNAL) != 1) {
+        stop_inner(plan);
+        return;
     }
     close(plan->release_fd);
     plan->release_fd = -1;
@@ -307,5 +378,6 @@ static bool namespace_has_run(struct sandbox_plan *plan, const char *output, cha
 const struct tier_ops sandbox_namespace_ops = {
     .fill = namespace_fill,
     .advance = namespace_advance,
+    .ready = namespace_ready,
     .has_run = namespace_has_run,
 };

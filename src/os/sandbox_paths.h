@@ -4,6 +4,7 @@
 #pragma once
 
 #include "os/sandbox.h"
+#include "os/sandbox_named.h"
 
 #include <stddef.h>
 
@@ -11,6 +12,7 @@
 enum path_access {
     PATH_SYSTEM,    /**< a system folder, read-only */
     PATH_PRIVATE,   /**< a fresh, writable folder instead of the machine's */
+    PATH_PARENT,    /**< writable, on the way to something guarded: must not be moved or removed */
     PATH_READ,      /**< read-only */
     PATH_WRITE,     /**< writable */
     PATH_PROTECTED, /**< read-only below something writable */
@@ -21,20 +23,21 @@ struct path_rule {
     char *path; /**< canonical, owned */
     enum path_access access;
     bool is_folder;
+    int fd; /**< what was found there (O_PATH), owned; -1 for the system's own paths */
 };
 
 struct path_list {
-    struct path_rule *rules; /**< owned; parents before what is below them */
+    struct path_rule *rules; /**< owned; parents before what is below them, one for each path */
     size_t count;
     size_t room;
-    char *alias;      /**< the workspace's path where it is not canonical; owned; or NULL */
-    char *redirected; /**< see sandbox_paths_collect; owned; or NULL */
+    struct named_roots roots; /**< folders that commands can write */
+    char *alias;              /**< the workspace's path where it is not canonical; owned; or NULL */
 };
 
 /**
- * Collect what a policy lets a command see. A path that does not exist is left out. Where the
- * workspace has a .git folder without the file `commondir`, `redirected` names that file: one
- * written by the command would make git take configuration and hooks from elsewhere.
+ * Collect what a policy lets a command see. A path that does not exist is left out; one that leads
+ * through a link in a folder that commands can write is refused. Where a git folder has no `hooks`,
+ * they are made, so that they can be guarded.
  * @param ret_list   owned; sandbox_paths_fini()
  * @param ret_reason why the policy cannot be carried out
  * @return whether it can. Any thread

@@ -154,6 +154,7 @@ int sandbox_plan_make(const struct spawn_request *request, struct sandbox_plan *
     plan->limits = sandbox_limits_resolve(&request->sandbox->limits);
     plan->status_fd = -1;
     plan->release_fd = -1;
+    plan->ready_fd = -1;
     plan->inner_pidfd = -1;
     if (!fill(plan, ret_reason)) {
         sandbox_plan_free(plan);
@@ -204,13 +205,24 @@ void sandbox_plan_started(struct sandbox_plan *plan)
     close_carried(plan);
 }
 
+/** The first process inside is known, and goes on setting up. */
+static bool is_waiting_for_mounts(const struct sandbox_plan *plan)
+{
+    return plan->ready_fd >= 0 && plan->inner > 0;
+}
+
 int sandbox_plan_poll_fd(const struct sandbox_plan *plan)
 {
-    return plan->status_fd;
+    return is_waiting_for_mounts(plan) ? plan->ready_fd : plan->status_fd;
 }
 
 void sandbox_plan_advance(struct sandbox_plan *plan)
 {
+    if (is_waiting_for_mounts(plan)) {
+        close_slot(&plan->ready_fd);
+        ops_of(plan)->ready(plan);
+        return;
+    }
     char chunk[512];
     ssize_t got = plan->status_fd < 0 ? 0 : read(plan->status_fd, chunk, sizeof(chunk));
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -248,6 +260,7 @@ static void read_remaining_status(struct sandbox_plan *plan)
 
 bool sandbox_plan_has_run(struct sandbox_plan *plan, const char *output, char ret_reason[256])
 {
+    close_slot(&plan->ready_fd);
     read_remaining_status(plan);
     if (plan->failure[0] != '\0') {
         snprintf(ret_reason, 256, "%s", plan->failure);
@@ -267,6 +280,12 @@ static void wait_for_inner(struct sandbox_plan *plan)
     }
 }
 
+bool sandbox_plan_inspect(struct sandbox_plan *plan, struct buf *ret_notes, char ret_reason[256])
+{
+    wait_for_inner(plan);
+    return plan->git == NULL || git_watch_end(plan->git, ret_notes, ret_reason);
+}
+
 void sandbox_plan_free(struct sandbox_plan *plan)
 {
     if (plan == NULL) {
@@ -278,14 +297,13 @@ void sandbox_plan_free(struct sandbox_plan *plan)
         /* A left-over in the temporary folder harms nobody, and nobody could be told. */
         (void)file_remove_tree(plan->private_folder, NULL);
     }
-    if (plan->paths.redirected != NULL) {
-        unlink(plan->paths.redirected);
-    }
     close_carried(plan);
     close_slot(&plan->status_fd);
     close_slot(&plan->release_fd);
+    close_slot(&plan->ready_fd);
     close_slot(&plan->inner_pidfd);
     buf_fini(&plan->status);
+    git_watch_free(plan->git);
     sandbox_paths_fini(&plan->paths);
     free(plan->private_folder);
     free(plan->path_variable);

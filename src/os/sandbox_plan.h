@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "os/spawn.h"
 
 #include <stdbool.h>
@@ -48,6 +49,13 @@ bool sandbox_plan_terminate(struct sandbox_plan *plan);
  * @param ret_reason why it never ran; untouched when it did
  */
 bool sandbox_plan_has_run(struct sandbox_plan *plan, const char *output, char ret_reason[256]);
+
+/**
+ * Wait for the end of everything in the sandbox and disarm the git folders that it left.
+ * @param ret_notes what was disarmed, for people; one line each
+ * @return false when not all could be looked at; why is in `ret_reason`
+ */
+bool sandbox_plan_inspect(struct sandbox_plan *plan, struct buf *ret_notes, char ret_reason[256]);
 
 /** Wait for the end of everything in the sandbox, remove its groups and folders. NULL is fine. */
 void sandbox_plan_free(struct sandbox_plan *plan);

@@ -3,13 +3,14 @@
 #pragma once
 
 #include "base/buf.h"
+#include "os/sandbox_git.h"
 #include "os/sandbox_limits.h"
 #include "os/sandbox_paths.h"
 #include "os/sandbox_plan.h"
 
 #include <limits.h>
 
-#define PLAN_CARRIED_MAX 4
+#define PLAN_CARRIED_MAX 5
 
 struct sandbox_plan {
     const struct spawn_request *request;
@@ -25,11 +26,13 @@ struct sandbox_plan {
     size_t carried_count;
     int status_fd;  /* what the program that sets up says; -1 = none */
     int release_fd; /* the command waits for a byte from here; -1 = none or done */
+    int ready_fd;   /* its other side closes when the mounts are made; -1 = none or done */
     struct buf status;
     char failure[256]; /* why the command was not let go; "" */
     pid_t inner;       /* first process inside the pid namespace; 0 = not known */
     int inner_pidfd;
-    char *private_folder; /* temporary folder of the command; owned; removed at the end; or NULL */
+    struct git_watch *git; /* git folders before the command; owned; NULL = not listed yet */
+    char *private_folder;  /* temporary folder of the command; owned; removed at the end; or NULL */
 };
 
 /** What a tier does. */
@@ -38,6 +41,8 @@ struct tier_ops {
     bool (*fill)(struct sandbox_plan *plan, char ret_reason[256]);
     /** New text is in `status`; NULL = nothing to do. */
     void (*advance)(struct sandbox_plan *plan);
+    /** The other side of `ready_fd` has closed; NULL = there is none. */
+    void (*ready)(struct sandbox_plan *plan);
     /** Whether the command ran, from `status` and the program's output. */
     bool (*has_run)(struct sandbox_plan *plan, const char *output, char ret_reason[256]);
 };

@@ -276,9 +276,30 @@ static void ask_sandbox(struct job *job)
     }
 }
 
+/** What a command left for the user's git is disarmed, and its output says so at its end. */
+static void inspect_sandbox(struct job *job)
+{
+    auto_buf struct buf notes = {0};
+    char reason[256];
+    if (job->plan == NULL) {
+        return;
+    }
+    if (!sandbox_plan_inspect(job->plan, &notes, reason)) {
+        not_started(job, reason);
+        return;
+    }
+    if (notes.len > 0) {
+        output_tail_add(&job->tail, notes.data, notes.len);
+        if (job->request->on_output != NULL) {
+            job->request->on_output(job->request->on_output_context, notes.data, notes.len);
+        }
+    }
+}
+
 static void conclude(struct job *job, int64_t started_ns)
 {
     struct spawn_result *result = &job->result;
+    inspect_sandbox(job);
     result->output_total = job->tail.total;
     result->output = output_tail_steal(&job->tail, &result->output_len);
     if (job->request->supervisor != NULL) {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Opening the paths that a policy names. An earlier command may have put a link anywhere below a
+ * folder that it could write, so from such a folder on a path is walked descriptor by descriptor
+ * and no link in it is followed. What is found is held open: a tier checks that what it mounts or
+ * allows in the end is the same file.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+/** A folder that commands can write. */
+struct named_root {
+    char *named; /**< its path as the policy has it, owned */
+    char *path;  /**< canonical, owned */
+    int fd;      /**< owned */
+};
+
+struct named_roots {
+    struct named_root *items; /**< owned */
+    size_t count;
+};
+
+/** One folder on the way to a named path, below a writable one. */
+struct named_parent {
+    char *path;
+    int fd;
+};
+
+/** What a path leads to. */
+struct named_path {
+    char *path; /**< canonical, owned; NULL = it does not exist */
+    int fd;     /**< O_PATH, owned; -1 = it does not exist */
+    bool is_folder;
+    struct named_parent *parents; /**< owned; outermost first */
+    size_t parent_count;
+};
+
+/**
+ * Open a path of a policy. One that does not exist gives fd -1; its existing parents are told.
+ * @param ret_named  owned; named_path_fini()
+ * @param ret_reason why it is refused
+ * @return whether it may be used. Any thread
+ */
+bool named_path_open(const struct named_roots *roots, const char *path,
+                     struct named_path *ret_named, char ret_reason[256]);
+void named_path_fini(struct named_path *named);
+
+/** Add a writable folder, whose content is not trusted from now on. */
+void named_roots_add(struct named_roots *roots, const char *named, const struct named_path *folder);
+void named_roots_fini(struct named_roots *roots);
+
+/** Whether two descriptors are of the same file. */
+bool named_is_same(int left_fd, int right_fd);

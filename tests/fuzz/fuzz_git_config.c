@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Configurations of git: what counts as harmless stays so, and never has a word of the harmful. */
+#include "fuzz.h"
+
+#include "os/sandbox_git_config.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = fuzz_bytes(data, size);
+    if (sandbox_git_config_is_harmless(text, size)) {
+        char *both = fuzz_bytes(data, size);
+        FUZZ_CHECK(memmem(text, size, "\n\tfsmonitor", 11) == NULL);
+        FUZZ_CHECK(memmem(text, size, "\n[include", 9) == NULL);
+        FUZZ_CHECK(sandbox_git_config_is_harmless(both, size));
+        free(both);
+    }
+    free(text);
+    return 0;
+}

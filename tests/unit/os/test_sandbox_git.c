@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a sandboxed command leaves for the git of its user: folders whose configuration or hooks
+ * could run a program are disarmed when it has ended, whatever they are called; what was there
+ * before, and plain clones, stay as they are.
+ */
+#include "base/limits.h"
+#include "os/sandbox_git.h"
+#include "os/sandbox_git_config.h"
+
+#include "sandbox_support.h"
+
+#define EVIL "printf '[core]\\n\\tfsmonitor = ./evil\\n' >"
+
+/** Run a script in the workspace. @return its output, owned */
+static char *run_in_workspace(void **state, const char *script)
+{
+    need(tier_of(state));
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    struct spawn_result result = run_script(&policy, script);
+    assert_string_equal(result.reason, "");
+    assert_int_equal(result.end, SPAWN_EXITED);
+    return result.output;
+}
+
+static void expect_disarmed(void **state, const char *script, const char *path)
+{
+    char *output = run_in_workspace(state, script);
+    if (exists(workspace, path) || strstr(output, path) == NULL) {
+        fail_msg("%s is there, or nobody was told: %s", path, output);
+    }
+    free(output);
+}
+
+static void expect_kept(void **state, const char *script, const char *path)
+{
+    char *output = run_in_workspace(state, script);
+    assert_string_equal(output, "");
+    assert_true(exists(workspace, path));
+    free(output);
+}
+
+static void a_new_repository_with_a_command_in_its_configuration_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p sub/.git/objects sub/.git/refs && echo x >sub/.git/HEAD && " EVIL
+                    "sub/.git/config",
+                    "sub/.git/config");
+}
+
+static void a_bare_repository_under_another_name_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p a/b/docs/objects a/b/docs/refs && echo x >a/b/docs/HEAD && " EVIL
+                    "a/b/docs/config",
+                    "a/b/docs/config");
+}
+
+static void a_new_hook_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p .git/objects .git/refs .git/hooks && echo x >.git/HEAD && "
+                    "echo x >.git/hooks/post-checkout",
+                    ".git/hooks");
+}
+
+static void hooks_that_are_a_link_are_disarmed(void **state)
+{
+    expect_disarmed(
+        state,
+        "mkdir -p h .git/objects .git/refs && echo x >.git/HEAD && echo x >h/pre-commit "
+        "&& ln -s ../h .git/hooks",
+        ".git/hooks");
+}
+
+static void a_configuration_that_is_a_link_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p s/.git/objects s/.git/refs && echo x >s/.git/HEAD && " EVIL
+                    "cfg && ln -s ../../cfg s/.git/config",
+                    "s/.git/config");
+}
+
+static void a_common_folder_elsewhere_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p s/.git && echo x >s/.git/HEAD && echo ../../evil >s/.git/commondir",
+                    "s/.git/commondir");
+}
+
+static void a_common_folder_of_a_working_tree_is_examined_itself(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p e/objects e/refs e/worktrees/w && echo x >e/worktrees/w/HEAD && "
+                    "echo ../.. >e/worktrees/w/commondir && " EVIL "e/config",
+                    "e/config");
+}
+
+static void a_repository_among_the_objects_of_another_is_disarmed(void **state)
+{
+    make_folder(workspace, ".git/objects");
+    make_folder(workspace, ".git/refs");
+    scratch_write(workspace, ".git/HEAD", "x");
+    expect_disarmed(state,
+                    "mkdir -p .git/objects/m/objects .git/objects/m/refs && "
+                    "echo x >.git/objects/m/HEAD && " EVIL ".git/objects/m/config",
+                    ".git/objects/m/config");
+}
+
+static void a_repository_made_step_by_step_is_disarmed(void **state)
+{
+    free(run_in_workspace(state, "mkdir -p s/.git/objects && " EVIL "s/.git/config"));
+    expect_disarmed(state, "mkdir s/.git/refs && echo x >s/.git/HEAD", "s/.git/config");
+}
+
+static void a_repository_that_was_moved_is_looked_at_again(void **state)
+{
+    make_folder(workspace, "a/.git/objects");
+    make_folder(workspace, "a/.git/refs");
+    scratch_write(workspace, "a/.git/HEAD", "x");
+    scratch_write(workspace, "a/.git/config", "[core]\n\tfsmonitor = x\n");
+    expect_disarmed(state, "mv a b", "b/.git/config");
+}
+
+static void a_folder_for_hand_over_is_looked_at_too(void **state)
+{
+    need(tier_of(state));
+    const char *const write_paths[] = {outside, NULL};
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    policy.write_paths = write_paths;
+    struct spawn_result result = run_script(
+        &policy, "mkdir $0/objects $0/refs && echo x >$0/HEAD && " EVIL "$0/config; exit 3");
+    assert_int_equal(result.exit_code, 3);
+    assert_false(exists(outside, "config"));
+    assert_non_null(strstr(result.output, "/outside/config could make git run a program"));
+    spawn_result_fini(&result);
+}
+
+static void a_plain_repository_is_kept(void **state)
+{
+    expect_kept(state,
+                "mkdir -p v/.git/objects v/.git/refs v/.git/hooks && echo x >v/.git/HEAD && "
+                "printf '[core]\\n\\tbare = false\\n[remote \"origin\"]\\n\\turl = https://x/y\\n' "
+                ">v/.git/config && touch v/.git/hooks/update.sample",
+                "v/.git/config");
+    assert_true(exists(workspace, "v/.git/hooks/update.sample"));
+}
+
+static void what_git_itself_makes_is_kept(void **state)
+{
+    if (system("git --version >/dev/null 2>&1") != 0) {
+        print_message("skipped: there is no git\n");
+        skip();
+    }
+    expect_kept(state,
+                "git init -q made && git clone -q made copy 2>/dev/null; :", "copy/.git/config");
+    assert_true(exists(workspace, "made/.git/config"));
+}
+
+static void a_repository_that_was_there_before_is_kept(void **state)
+{
+    make_folder(workspace, "mine/.git/objects");
+    make_folder(workspace, "mine/.git/refs");
+    make_folder(workspace, "mine/.git/hooks");
+    scratch_write(workspace, "mine/.git/HEAD", "x");
+    scratch_write(workspace, "mine/.git/hooks/pre-commit", "x");
+    scratch_write(workspace, "mine/.git/config", "[core]\n\tfsmonitor = mine\n");
+    expect_kept(state, "touch mine/.git/index mine/file", "mine/.git/config");
+    assert_true(exists(workspace, "mine/.git/hooks/pre-commit"));
+}
+
+static void a_hook_added_to_a_repository_that_was_there_is_disarmed(void **state)
+{
+    make_folder(workspace, "mine/.git/objects");
+    make_folder(workspace, "mine/.git/refs");
+    make_folder(workspace, "mine/.git/hooks");
+    scratch_write(workspace, "mine/.git/HEAD", "x");
+    expect_disarmed(state, "echo x >mine/.git/hooks/pre-commit", "mine/.git/hooks");
+}
+
+/* --- configurations --- */
+
+static void assert_harmless(const char *text, bool expected)
+{
+    if (sandbox_git_config_is_harmless(text, strlen(text)) != expected) {
+        fail_msg("%s", text);
+    }
+}
+
+static void plain_configurations_are_harmless(void **state)
+{
+    (void)state;
+    assert_harmless("", true);
+    assert_harmless("# x\n[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n", true);
+    assert_harmless("[CORE]\nBare\n[branch \"a/b\"] ; x\n\tmerge = refs/heads/a\r\n", true);
+    assert_harmless("[remote \"o\"]\n\turl = git@host:x.git\n\tfetch = +refs/heads/*:refs/r/*",
+                    true);
+}
+
+static void anything_else_counts_as_harmful(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "[core]\n\tfsmonitor = x\n",
+        "[core] fsmonitor = x\n",
+        "[core]\n\thooksPath = x\n",
+        "[include]\n\tpath = x\n",
+        "[core]\n\tbare = false \\\nfsmonitor = x\n",
+        "[core]\n\tbare = \"false\n\"\n",
+        "[remote \"a\"]\n\turl = ext::sh -c x\n",
+        "[remote \"a\"]\n\turl = --upload-pack=x\n",
+        "[remote \"a\"]\n\tuploadpack = x\n",
+        "[filter \"a\"]\n\tclean = x\n",
+        "[alias]\n\tstatus = !x\n",
+        "[submodule \"a\"]\n\tupdate = !x\n",
+        "[core.x]\n\tbare = true\n",
+        "[remote \"a\\\"]\n\turl = x\n",
+        "[core\n\tbare = true\n",
+        "\xEF\xBB\xBF[core]\n",
+        "bare = true\n",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_harmless(texts[i], false);
+    }
+}
+
+static void run_with_configuration(void **state, size_t len, bool is_kept)
+{
+    char *text = malloc(len + 1);
+    assert_non_null(text);
+    memset(text, '#', len);
+    text[len] = '\0';
+    scratch_write(workspace, "text", text);
+    free(text);
+    char *output =
+        run_in_workspace(state, "mkdir -p s/objects s/refs && echo x >s/HEAD && cp text s/config");
+    assert_int_equal(exists(workspace, "s/config"), is_kept);
+    free(output);
+}
+
+static void a_configuration_at_its_limit_is_read(void **state)
+{
+    run_with_configuration(state, LIMIT_SANDBOX_GIT_CONFIG_BYTES, true);
+}
+
+static void a_configuration_past_its_limit_is_disarmed(void **state)
+{
+    run_with_configuration(state, LIMIT_SANDBOX_GIT_CONFIG_BYTES + 1, false);
+}
+
+static int run_all(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_configurations_are_harmless),
+        cmocka_unit_test(anything_else_counts_as_harmful),
+        BOTH(a_new_repository_with_a_command_in_its_configuration_is_disarmed),
+        BOTH(a_bare_repository_under_another_name_is_disarmed),
+        BOTH(a_new_hook_is_disarmed),
+        BOTH(hooks_that_are_a_link_are_disarmed),
+        BOTH(a_configuration_that_is_a_link_is_disarmed),
+        BOTH(a_common_folder_elsewhere_is_disarmed),
+        BOTH(a_common_folder_of_a_working_tree_is_examined_itself),
+        BOTH(a_repository_among_the_objects_of_another_is_disarmed),
+        BOTH(a_repository_made_step_by_step_is_disarmed),
+        BOTH(a_repository_that_was_moved_is_looked_at_again),
+        BOTH(a_folder_for_hand_over_is_looked_at_too),
+        BOTH(a_plain_repository_is_kept),
+        BOTH(what_git_itself_makes_is_kept),
+        BOTH(a_repository_that_was_there_before_is_kept),
+        BOTH(a_hook_added_to_a_repository_that_was_there_is_disarmed),
+        TIER(namespace, a_configuration_at_its_limit_is_read),
+        TIER(namespace, a_configuration_past_its_limit_is_disarmed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    return sandbox_test_main(argc, argv, run_all);
+}
