@@ -5,6 +5,7 @@
  */
 #include "os/process_tree.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <ctype.h>
@@ -14,15 +15,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-/* Rounds of stopping; a fork bomb needs several, as its members stop one after the other. */
-#define STOP_ROUNDS 64
+/* A fork bomb needs several rounds of stopping, as its members stop one after the other. */
+#define STOP_LIMIT_NS (2 * NS_PER_S)
 
 struct process {
     pid_t pid;
     pid_t parent;
     bool is_descendant;
+    bool is_stopped; /* or asleep in the kernel, where signals wait too */
 };
 
 struct process_list {
@@ -32,7 +35,7 @@ struct process_list {
 };
 
 /** Parent of a process; 0 for one that is gone or only waits to be reaped. */
-static pid_t read_parent(int proc, const char *pid)
+static pid_t read_parent(int proc, const char *pid, bool *ret_is_stopped)
 {
     char path[64];
     char text[512];
@@ -50,16 +53,17 @@ static pid_t read_parent(int proc, const char *pid)
     if (fields == NULL || sscanf(fields, ") %c %d", &state, &parent) != 2) {
         return 0;
     }
+    *ret_is_stopped = state == 'T' || state == 't' || state == 'D';
     return state == 'Z' || state == 'X' ? 0 : parent;
 }
 
-static void list_add(struct process_list *list, pid_t pid, pid_t parent)
+static void list_add(struct process_list *list, struct process process)
 {
     if (list->count == list->room) {
         list->room = list->room == 0 ? 256 : list->room * 2;
         list->items = memory_resize(list->items, list->room, sizeof(*list->items));
     }
-    list->items[list->count++] = (struct process){.pid = pid, .parent = parent};
+    list->items[list->count++] = process;
 }
 
 static struct process_list list_all(void)
@@ -69,9 +73,10 @@ static struct process_list list_all(void)
     struct dirent *entry;
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
         if (isdigit((unsigned char)entry->d_name[0])) {
-            pid_t parent = read_parent(dirfd(proc), entry->d_name);
-            if (parent > 0) {
-                list_add(&list, (pid_t)strtol(entry->d_name, NULL, 10), parent);
+            struct process process = {.pid = (pid_t)strtol(entry->d_name, NULL, 10)};
+            process.parent = read_parent(dirfd(proc), entry->d_name, &process.is_stopped);
+            if (process.parent > 0) {
+                list_add(&list, process);
             }
         }
     }
@@ -119,13 +124,45 @@ static void mark_descendants(struct process_list *list, pid_t root)
     }
 }
 
-size_t process_tree_signal(pid_t root, int signal_number)
+static struct process_list list_descendants(pid_t root)
 {
     struct process_list list = list_all();
     mark_descendants(&list, root);
     size_t count = 0;
     for (size_t i = 0; i < list.count; i++) {
-        if (list.items[i].is_descendant && kill(list.items[i].pid, signal_number) == 0) {
+        if (list.items[i].is_descendant) {
+            list.items[count++] = list.items[i];
+        }
+    }
+    list.count = count;
+    return list;
+}
+
+size_t process_tree_signal(pid_t root, int signal_number)
+{
+    struct process_list list = list_descendants(root);
+    size_t count = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        count += kill(list.items[i].pid, signal_number) == 0 ? 1 : 0;
+    }
+    free(list.items);
+    return count;
+}
+
+/**
+ * Stop all descendants, and keep those that still run from starting another: a limit of one process
+ * holds for what they start in this moment too. (It does not bind root; control groups do.)
+ * @return how many ran
+ */
+static size_t stop_running(pid_t root)
+{
+    static const struct rlimit one = {.rlim_cur = 1, .rlim_max = 1};
+    struct process_list list = list_descendants(root);
+    size_t count = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        if (!list.items[i].is_stopped) {
+            kill(list.items[i].pid, SIGSTOP);
+            (void)prlimit(list.items[i].pid, RLIMIT_NPROC, &one, NULL);
             count++;
         }
     }
@@ -135,11 +172,8 @@ size_t process_tree_signal(pid_t root, int signal_number)
 
 void process_tree_kill(pid_t root)
 {
-    size_t before = 0;
-    size_t stopped = process_tree_signal(root, SIGSTOP);
-    for (int i = 0; i < STOP_ROUNDS && stopped != before; i++) {
-        before = stopped;
-        stopped = process_tree_signal(root, SIGSTOP);
+    int64_t deadline_ns = clock_monotonic(clock_system()) + STOP_LIMIT_NS;
+    while (stop_running(root) > 0 && clock_monotonic(clock_system()) < deadline_ns) {
     }
     process_tree_signal(root, SIGKILL);
 }

@@ -82,13 +82,13 @@ static const uint64_t namespace_flags[] = {
 /* Both push characters into a terminal's input, where the user's shell would read them. */
 static const uint64_t terminal_requests[] = {TIOCSTI, TIOCLINUX};
 
-static int deny_calls(scmp_filter_ctx filter)
+static int deny_calls(scmp_filter_ctx filter, const struct denial *list, size_t count)
 {
     int code = 0;
-    for (size_t i = 0; code == 0 && i < sizeof(denials) / sizeof(denials[0]); i++) {
-        int number = seccomp_syscall_resolve_name(denials[i].name);
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        int number = seccomp_syscall_resolve_name(list[i].name);
         if (number != __NR_SCMP_ERROR && number >= 0) {
-            code = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint32_t)denials[i].error), number, 0);
+            code = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint32_t)list[i].error), number, 0);
         }
     }
     return code;
@@ -173,12 +173,94 @@ static int deny_sockets(scmp_filter_ctx filter, const struct sandbox_policy *pol
     return code == 0 ? deny_if(filter, EACCES, SCMP_SYS(socket), condition) : code;
 }
 
+/* --- without namespaces --- */
+
+/*
+ * Landlock guards files, signals and processes' memory, nothing of this: other processes of the
+ * user could be limited to death, slowed down, or talked to through System V and POSIX queues.
+ */
+static const struct denial denials_without_namespaces[] = {
+    {"shmget", ENOSYS},          {"shmat", ENOSYS},          {"shmctl", ENOSYS},
+    {"shmdt", ENOSYS},           {"semget", ENOSYS},         {"semop", ENOSYS},
+    {"semctl", ENOSYS},          {"semtimedop", ENOSYS},     {"msgget", ENOSYS},
+    {"msgsnd", ENOSYS},          {"msgrcv", ENOSYS},         {"msgctl", ENOSYS},
+    {"mq_open", ENOSYS},         {"mq_unlink", ENOSYS},      {"kcmp", EPERM},
+    {"process_vm_readv", EPERM}, {"migrate_pages", EPERM},   {"process_vm_writev", EPERM},
+    {"pidfd_getfd", EPERM},      {"process_madvise", EPERM}, {"process_mrelease", EPERM},
+    {"fanotify_init", EPERM},
+};
+
+/* Calls that change a process, allowed where this argument says that it is oneself. */
+static const struct {
+    const char *name;
+    unsigned argument;
+    uint64_t oneself;
+} for_oneself[] = {
+    {"setpriority", 0, 0 /* PRIO_PROCESS */},
+    {"setpriority", 1, 0},
+    {"ioprio_set", 0, 1 /* IOPRIO_WHO_PROCESS */},
+    {"ioprio_set", 1, 0},
+    {"sched_setaffinity", 0, 0},
+    {"sched_setscheduler", 0, 0},
+    {"sched_setparam", 0, 0},
+    {"sched_setattr", 0, 0},
+    {"move_pages", 0, 0},
+};
+
+static int deny_changes_of_others(scmp_filter_ctx filter)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < sizeof(for_oneself) / sizeof(for_oneself[0]); i++) {
+        const struct scmp_arg_cmp is_other = {
+            .arg = for_oneself[i].argument,
+            .op = SCMP_CMP_NE,
+            .datum_a = for_oneself[i].oneself,
+        };
+        int number = seccomp_syscall_resolve_name(for_oneself[i].name);
+        code = number < 0 ? 0 : deny_if(filter, EPERM, number, is_other);
+    }
+    /* Limits of others may be read. */
+    const struct scmp_arg_cmp sets_limit_of_other[] = {
+        {.arg = 0, .op = SCMP_CMP_NE, .datum_a = 0},
+        {.arg = 2, .op = SCMP_CMP_NE, .datum_a = 0},
+    };
+    return code == 0 ? seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 2,
+                                              sets_limit_of_other)
+                     : code;
+}
+
+/**
+ * A pair of datagram sockets could send to any socket of the machine by its address. The kernel
+ * takes SOCK_RAW for the same kind.
+ */
+static int deny_datagram_pairs(scmp_filter_ctx filter)
+{
+    static const uint64_t kinds[] = {SOCK_DGRAM, SOCK_RAW};
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const struct scmp_arg_cmp is_kind = {
+            .arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = 0xF, .datum_b = kinds[i]};
+        code = deny_if(filter, EACCES, SCMP_SYS(socketpair), is_kind);
+    }
+    return code;
+}
+
+static int deny_without_namespaces(scmp_filter_ctx filter)
+{
+    int code = deny_calls(filter, denials_without_namespaces,
+                          sizeof(denials_without_namespaces) / sizeof(struct denial));
+    if (code == 0) {
+        code = deny_changes_of_others(filter);
+    }
+    return code == 0 ? deny_datagram_pairs(filter) : code;
+}
+
 /** System calls of another word size have other numbers; libseccomp kills those who make them. */
 static int build(scmp_filter_ctx filter, const struct sandbox_policy *policy)
 {
     int code = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (code == 0) {
-        code = deny_calls(filter);
+        code = deny_calls(filter, denials, sizeof(denials) / sizeof(denials[0]));
     }
     if (code == 0) {
         code = deny_namespaces(filter);
@@ -188,6 +270,9 @@ static int build(scmp_filter_ctx filter, const struct sandbox_policy *policy)
     }
     if (code == 0) {
         code = deny_sockets(filter, policy);
+    }
+    if (code == 0 && policy->tier == SANDBOX_LANDLOCK) {
+        code = deny_without_namespaces(filter);
     }
     return code;
 }

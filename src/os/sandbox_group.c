@@ -140,6 +140,13 @@ void sandbox_group_make(const struct sandbox_limits *limits, struct sandbox_grou
     }
 }
 
+void sandbox_group_kill(const char *folder)
+{
+    /* Each fails where the kernel or the kind of the group does not know it. */
+    (void)write_value(folder, "pids.max", 0);
+    (void)write_value(folder, "cgroup.kill", 1);
+}
+
 /** A group stays busy for a moment after its last process has ended. */
 static void remove_folder(const char *folder)
 {

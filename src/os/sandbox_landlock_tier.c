@@ -188,14 +188,32 @@ static void put_rules(struct orders *orders)
 
 /* --- everything else --- */
 
+/** TMPDIR, unless commands can write it: then what is in it could be exchanged. */
+static char *temporary_folder(const struct sandbox_plan *plan)
+{
+    const char *named = getenv("TMPDIR");
+    char *canonical = named == NULL || named[0] != '/' ? NULL : realpath(named, NULL);
+    for (size_t i = 0; canonical != NULL && i < plan->paths.roots.count; i++) {
+        const char *root = plan->paths.roots.items[i].path;
+        if (strcmp(canonical, root) == 0 || sandbox_path_is_below(canonical, root)) {
+            free(canonical);
+            canonical = NULL;
+        }
+    }
+    return canonical == NULL ? memory_dup_string("/tmp") : canonical;
+}
+
+/** The supervisor removes it, also when this process is killed. */
 static bool make_private_folder(struct sandbox_plan *plan)
 {
-    char path[] = "/tmp/rondo-XXXXXX";
-    if (mkdtemp(path) == NULL) {
+    auto_free char *parent = temporary_folder(plan);
+    auto_buf struct buf path = {0};
+    buf_printf(&path, "%s/rondo-XXXXXX", parent);
+    if (mkdtemp(path.data) == NULL) {
         return false;
     }
-    plan->private_folder = strdup(path);
-    return plan->private_folder != NULL;
+    plan->private_folder = buf_steal(&path);
+    return true;
 }
 
 static void put_environment(struct orders *orders, const struct sandbox_plan *plan)

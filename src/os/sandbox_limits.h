@@ -37,5 +37,8 @@ void sandbox_group_make(const struct sandbox_limits *limits, struct sandbox_grou
  */
 void sandbox_group_join(const char *folder, pid_t pid);
 
+/** Let nothing in the group at `folder` start a process any more, and kill what is in it. */
+void sandbox_group_kill(const char *folder);
+
 /** Remove the groups, whose processes have ended, and forget them. */
 void sandbox_group_remove(struct sandbox_group *group);

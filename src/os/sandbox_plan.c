@@ -190,6 +190,11 @@ const char *const *sandbox_plan_groups(const struct sandbox_plan *plan)
     return (const char *const *)plan->group.folders;
 }
 
+const char *sandbox_plan_private_folder(const struct sandbox_plan *plan)
+{
+    return plan->private_folder;
+}
+
 /* --- running --- */
 
 static void close_carried(struct sandbox_plan *plan)
@@ -283,13 +288,22 @@ static void wait_for_inner(struct sandbox_plan *plan)
 bool sandbox_plan_inspect(struct sandbox_plan *plan, struct buf *ret_notes, char ret_reason[256])
 {
     wait_for_inner(plan);
-    return plan->git == NULL || git_watch_end(plan->git, ret_notes, ret_reason);
+    bool is_complete = plan->git == NULL || git_watch_end(plan->git, ret_notes, ret_reason);
+    git_watch_free(plan->git);
+    plan->git = NULL;
+    return is_complete;
 }
 
 void sandbox_plan_free(struct sandbox_plan *plan)
 {
     if (plan == NULL) {
         return;
+    }
+    if (plan->git != NULL) {
+        /* Nobody wants to hear of it, and it is done all the same. */
+        auto_buf struct buf notes = {0};
+        char reason[256];
+        (void)sandbox_plan_inspect(plan, &notes, reason);
     }
     wait_for_inner(plan);
     sandbox_group_remove(&plan->group);
@@ -303,7 +317,6 @@ void sandbox_plan_free(struct sandbox_plan *plan)
     close_slot(&plan->ready_fd);
     close_slot(&plan->inner_pidfd);
     buf_fini(&plan->status);
-    git_watch_free(plan->git);
     sandbox_paths_fini(&plan->paths);
     free(plan->private_folder);
     free(plan->path_variable);

@@ -32,6 +32,9 @@ const int *sandbox_plan_carried(const struct sandbox_plan *plan, size_t *ret_cou
 /** Control group folders that whoever watches the command removes after it; NULL-terminated. */
 const char *const *sandbox_plan_groups(const struct sandbox_plan *plan);
 
+/** Folder of the command that whoever watches it removes after it; NULL = none. */
+const char *sandbox_plan_private_folder(const struct sandbox_plan *plan);
+
 /** The child was started: close what only it needs. */
 void sandbox_plan_started(struct sandbox_plan *plan);
 /** Descriptor to wait on for input, or -1; when it is ready, call sandbox_plan_advance. */

@@ -8,9 +8,11 @@
 #include "os/supervise.h"
 
 #include "base/clock.h"
+#include "os/file.h"
 #include "os/process_tree.h"
 #include "os/remains.h"
 #include "os/sandbox_confine.h"
+#include "os/sandbox_limits.h"
 #include "os/spawn.h"
 #include "os/spawn_child.h"
 #include "os/supervise_wire.h"
@@ -38,14 +40,16 @@ extern char **environ;
 /* flock(2) cannot be waited for together with a descriptor, so it is tried this often. */
 #define LOCK_LOOK_NS (20 * NS_PER_MS)
 /* How often remains are looked for again while they do not end. */
-#define REMAINS_LOOK_MS 10
+#define REMAINS_LOOK_MS     10
+#define REMAINS_LOOK_MAX_MS 100
 
 struct supervisor {
     const char *lock_path;
     const char *mark; /* entry of the environment of all commands under this lock; "" = none */
     bool takes_over;  /* whether a former supervisor may have been killed */
     int mark_fd;      /* what the command's processes inherit; -1 = nothing */
-    char **groups;    /* control groups to remove; group_count of them */
+    const char *private_folder; /* of the command, removed at the end; or "" */
+    char **groups;              /* control groups to remove; group_count of them */
     size_t group_count;
     const char *program;
     char **argv;
@@ -75,13 +79,14 @@ static void refuse(struct supervisor *self, const char *what, const char *why)
 static bool parse_arguments(struct supervisor *self, int argc, char **argv)
 {
     int i = 3;
-    if (argc < 10) {
+    if (argc < 11) {
         return false;
     }
     self->carried_count = (size_t)strtoul(argv[i++], NULL, 10);
     self->lock_path = argv[i++];
     self->mark = argv[i++];
     self->takes_over = strcmp(argv[i++], SUPERVISE_TAKES_OVER) == 0;
+    self->private_folder = argv[i++];
     self->groups = argv + i;
     while (i < argc && strcmp(argv[i], "--") != 0) {
         self->group_count++;
@@ -343,6 +348,9 @@ static void kill_remains(struct supervisor *self)
     if (!self->must_kill && reap(self)) {
         wait_for_event(self, REMAINS_LOOK_MS);
     }
+    for (size_t i = 0; i < self->group_count && reap(self); i++) {
+        sandbox_group_kill(self->groups[i]);
+    }
     while (reap(self)) {
         if (!self->is_abandoned && now_ns() >= deadline_ns) {
             self->status.survivors = 1;
@@ -350,7 +358,7 @@ static void kill_remains(struct supervisor *self)
         }
         process_tree_kill(getpid());
         wait_for_event(self, wait_ms);
-        wait_ms = wait_ms < 1000 ? wait_ms * 2 : 1000;
+        wait_ms = wait_ms < REMAINS_LOOK_MAX_MS ? wait_ms * 2 : REMAINS_LOOK_MAX_MS;
     }
 }
 
@@ -365,7 +373,7 @@ static void watch_command(struct supervisor *self)
 
 static int supervise_watch(int argc, char **argv)
 {
-    struct supervisor self = {.children_fd = -1, .mark_fd = -1};
+    struct supervisor self = {.children_fd = -1, .mark_fd = -1, .private_folder = ""};
     if (!parse_arguments(&self, argc, argv)) {
         fprintf(stderr, "rondo: %s is for Rondo's own use\n", SUPERVISE_ARGUMENT);
         return 2;
@@ -375,6 +383,10 @@ static int supervise_watch(int argc, char **argv)
     }
     for (size_t i = 0; i < self.group_count; i++) {
         rmdir(self.groups[i]);
+    }
+    /* Where anything of the command lives it stays, as what it is used by. */
+    if (self.private_folder[0] != '\0' && self.status.survivors == 0) {
+        (void)file_remove_tree(self.private_folder, NULL);
     }
     /* A caller that has gone needs no answer. */
     (void)send(LIFELINE_FD, &self.status, sizeof(self.status), MSG_NOSIGNAL);

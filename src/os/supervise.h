@@ -27,9 +27,10 @@ struct supervise_order {
     const char *lock_path;  /**< or NULL */
     const char *lock_mark;  /**< or NULL */
     bool takes_lock_over;
-    const char *const *groups; /**< control groups to remove at the end; or NULL */
-    const char *program;       /**< what it starts: path, not searched */
-    const char *const *argv;   /**< of that, NULL-terminated */
+    const char *private_folder; /**< removed at the end; or NULL */
+    const char *const *groups;  /**< control groups to remove at the end; or NULL */
+    const char *program;        /**< what it starts: path, not searched */
+    const char *const *argv;    /**< of that, NULL-terminated */
 };
 
 /**

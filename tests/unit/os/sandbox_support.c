@@ -5,7 +5,11 @@
 #include <errno.h>
 #include <linux/keyctl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -110,8 +114,81 @@ static int try_other_word_size(void)
 #endif
 }
 
+/** Print the name of each way in which another process, or a queue, could be changed. */
+static int try_others(pid_t victim)
+{
+    const struct rlimit limit = {.rlim_cur = 1000000, .rlim_max = 1000000};
+    struct sched_param priority = {0};
+    cpu_set_t one;
+    int pair[2];
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    struct attempt attempts[] = {
+        {"prlimit", prlimit(victim, RLIMIT_NPROC, &limit, NULL)},
+        {"setpriority", setpriority(PRIO_PROCESS, (id_t)victim, 19)},
+        {"setpriority of all", setpriority(PRIO_USER, 0, 19)},
+        {"setpriority of a group", setpriority(PRIO_PGRP, (id_t)getpgid(victim), 19)},
+        {"ioprio_set", syscall(SYS_ioprio_set, 1, victim, (3 << 13))},
+        {"sched_setaffinity", sched_setaffinity(victim, sizeof(one), &one)},
+        {"sched_setscheduler", sched_setscheduler(victim, SCHED_IDLE, &priority)},
+        {"sched_setparam", sched_setparam(victim, &priority)},
+        {"process_vm_readv", syscall(SYS_process_vm_readv, victim, NULL, 0, NULL, 0, 0)},
+        {"shmget", syscall(SYS_shmget, IPC_PRIVATE, 4096, 0600)},
+        {"semget", syscall(SYS_semget, IPC_PRIVATE, 1, 0600)},
+        {"msgget", syscall(SYS_msgget, IPC_PRIVATE, 0600)},
+        {"mq_open", syscall(SYS_mq_open, "rondo-test", O_RDWR | O_CREAT, 0600, NULL)},
+        {"datagram pair", socketpair(AF_UNIX, SOCK_DGRAM, 0, pair)},
+        {"raw pair", socketpair(AF_UNIX, SOCK_RAW | SOCK_CLOEXEC, 0, pair)},
+    };
+    for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+        if (attempts[i].result != -1) {
+            printf("%s\n", attempts[i].name);
+        }
+    }
+    return 0;
+}
+
+/** What a build does to itself must go on to work. */
+static int try_oneself(void)
+{
+    struct rlimit limit;
+    cpu_set_t all;
+    int pair[2];
+    bool works = getrlimit(RLIMIT_NOFILE, &limit) == 0 && setrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+                 setpriority(PRIO_PROCESS, 0, 5) == 0 && nice(1) != -1 &&
+                 sched_getaffinity(0, sizeof(all), &all) == 0 &&
+                 sched_setaffinity(0, sizeof(all), &all) == 0 &&
+                 socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0;
+    return works ? 0 : 1;
+}
+
+/** Processes that ignore TERM, leave their session and start themselves again for ever. */
+static int be_bomb(void)
+{
+    for (int number = 1; number < NSIG; number++) {
+        signal(number, SIG_IGN);
+    }
+    prctl(PR_SET_NAME, "rondo-bomb");
+    for (;;) {
+        if (fork() == 0) {
+            setsid();
+        } else if (fork() == 0) {
+            _exit(0);
+        }
+    }
+}
+
 static int be_inside(char **argv)
 {
+    if (strcmp(argv[2], "others") == 0) {
+        return try_others((pid_t)strtol(argv[3], NULL, 10));
+    }
+    if (strcmp(argv[2], "oneself") == 0) {
+        return try_oneself();
+    }
+    if (strcmp(argv[2], "bomb") == 0) {
+        return be_bomb();
+    }
     if (strcmp(argv[2], "word") == 0) {
         return try_other_word_size();
     }

@@ -4,14 +4,18 @@
  * how much they may use. Each promise that both tiers make is tested in both; a test is skipped,
  * with a message, where the machine lacks the tier.
  */
+#include "base/clock.h"
 #include "os/sandbox_landlock.h"
 #include "os/sandbox_limits.h"
 
 #include "sandbox_support.h"
 
 #include <arpa/inet.h>
+#include <glob.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 /* --- both tiers --- */
 
@@ -117,7 +121,10 @@ static void system_calls_of_another_word_size_are_denied(void **state)
     struct sandbox_policy policy = policy_for(tier_of(state));
     const char *const argv[] = {program, INSIDE_ARGUMENT, "word", NULL};
     struct spawn_result result = run_policy(&policy, argv);
-    assert_true(result.end == SPAWN_SIGNALLED || result.exit_code != 0);
+    assert_string_equal(result.output, "");
+    if (result.end != SPAWN_SIGNALLED && result.exit_code == 0) {
+        fail_msg("%d %s", result.end, result.reason);
+    }
     spawn_result_fini(&result);
 }
 
@@ -209,6 +216,26 @@ static void a_command_may_clean_up_in_its_grace(void **state)
     spawn_result_fini(&result);
 }
 
+static void other_processes_and_queues_cannot_be_changed(void **state)
+{
+    need(tier_of(state));
+    char number[16];
+    snprintf(number, sizeof(number), "%d", (int)getpid());
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    const char *const argv[] = {program, INSIDE_ARGUMENT, "others", number, NULL};
+    struct spawn_result result = run_policy(&policy, argv);
+    assert_int_equal(result.end, SPAWN_EXITED);
+    assert_string_equal(result.output, "");
+    spawn_result_fini(&result);
+}
+
+static void a_process_may_change_itself(void **state)
+{
+    need(tier_of(state));
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    assert_int_equal(run_inside(&policy, "oneself", ""), 0);
+}
+
 static bool can_count_processes(void)
 {
     struct sandbox_limits limits = sandbox_limits_resolve(&(struct sandbox_limits){0});
@@ -234,6 +261,100 @@ static void a_fork_bomb_is_contained(void **state)
     assert_non_null(strstr(result.output, "fork"));
     assert_int_equal(count_processes("98763"), 0);
     spawn_result_fini(&result);
+}
+
+static int count_bombs(void)
+{
+    int count = 0;
+    FILE *out = popen("cat /proc/[0-9]*/comm 2>/dev/null | grep -c rondo-bomb", "r");
+    assert_non_null(out);
+    assert_int_equal(fscanf(out, "%d", &count), 1);
+    pclose(out);
+    return count;
+}
+
+static void a_bomb_that_ignores_signals_is_gone_with_its_run(void **state)
+{
+    need(tier_of(state));
+    if (!can_count_processes()) {
+        print_message("skipped: root without a writable control group\n");
+        skip();
+    }
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    policy.limits.processes = 120;
+    const char *const argv[] = {program, INSIDE_ARGUMENT, "bomb", NULL};
+    struct spawn_request request = {
+        .argv = argv,
+        .envp = (const char *const *)environ,
+        .directory = workspace,
+        .total_ns = 700 * NS_PER_MS,
+        .grace_ns = 200 * NS_PER_MS,
+        .output_keep = 1000,
+        .sandbox = &policy,
+        .supervisor = SELF,
+    };
+    struct spawn_result result = run(&request);
+    assert_int_equal(count_bombs(), 0);
+    assert_int_equal(result.end, SPAWN_TIMED_OUT);
+    assert_in_range(result.duration_ns, 0, 9 * NS_PER_S);
+    spawn_result_fini(&result);
+}
+
+static char *find_private_folder(const char *parent)
+{
+    char pattern[PATH_MAX + 32];
+    glob_t found;
+    snprintf(pattern, sizeof(pattern), "%.4000s/rondo-??????", parent);
+    char *path = glob(pattern, 0, NULL, &found) == 0 ? strdup(found.gl_pathv[0]) : NULL;
+    globfree(&found);
+    return path;
+}
+
+static void the_private_folder_is_in_the_temporary_folder_of_the_user(void **state)
+{
+    need(tier_of(state));
+    setenv("TMPDIR", outside, 1);
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    struct spawn_result result = run_script(&policy, "mkdir -p $TMPDIR/a/b; echo $TMPDIR");
+    unsetenv("TMPDIR");
+    assert_true(strncmp(result.output, outside, strlen(outside)) == 0);
+    assert_null(find_private_folder(outside));
+    spawn_result_fini(&result);
+}
+
+/** A process that runs a command in the tier until it is killed. */
+static pid_t start_runner(enum sandbox_tier tier)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct sandbox_policy policy = policy_for(tier);
+        const char *const argv[] = {"sh", "-c", "touch $TMPDIR/x started; sleep 98765", NULL};
+        struct spawn_result result = run_policy(&policy, argv);
+        _exit(result.exit_code);
+    }
+    return pid;
+}
+
+static void nothing_is_left_in_the_temporary_folder_of_who_was_killed(void **state)
+{
+    need(tier_of(state));
+    setenv("TMPDIR", outside, 1);
+    pid_t pid = start_runner(tier_of(state));
+    for (int i = 0; i < 2000 && !exists(workspace, "started"); i++) {
+        clock_sleep(clock_system(), 10 * NS_PER_MS, NULL);
+    }
+    unsetenv("TMPDIR");
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    char *left = find_private_folder(outside);
+    for (int i = 0; i < 2000 && (left != NULL || count_processes("98765") > 0); i++) {
+        free(left);
+        clock_sleep(clock_system(), 10 * NS_PER_MS, NULL);
+        left = find_private_folder(outside);
+    }
+    assert_true(exists(workspace, "started"));
+    assert_null(left);
+    assert_int_equal(count_processes("98765"), 0);
 }
 
 static void a_file_cannot_grow_past_its_limit(void **state)
@@ -340,6 +461,9 @@ static int run_all(void)
         BOTH(nothing_survives_a_deadline),
         BOTH(a_command_may_clean_up_in_its_grace),
         BOTH(a_fork_bomb_is_contained),
+        TIER(landlock, other_processes_and_queues_cannot_be_changed),
+        BOTH(a_process_may_change_itself),
+        BOTH(a_bomb_that_ignores_signals_is_gone_with_its_run),
         BOTH(a_file_cannot_grow_past_its_limit),
         BOTH(descriptors_are_limited),
         BOTH(memory_is_limited),
@@ -347,6 +471,8 @@ static int run_all(void)
         BOTH(no_control_group_or_folder_is_left),
         TIER(namespace, only_processes_of_the_sandbox_are_in_sight),
         TIER(namespace, without_a_supervisor_nothing_survives_either),
+        TIER(landlock, the_private_folder_is_in_the_temporary_folder_of_the_user),
+        BOTH(nothing_is_left_in_the_temporary_folder_of_who_was_killed),
         TIER(landlock, environments_of_other_processes_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
