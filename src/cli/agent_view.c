@@ -336,8 +336,8 @@ static void add_figures(const struct agent_view *agent, const struct view *view,
         text_count(view->limit_tokens, ret_buf);
     }
     if (agent->tokens_cached > 0 && agent->tokens_in > 0) {
-        int64_t percent = agent->tokens_cached * 100 / agent->tokens_in;
-        buf_printf(ret_buf, " | cache hit: %" PRId64 "%%", percent > 100 ? 100 : percent);
+        double percent = (double)agent->tokens_cached * 100.0 / (double)agent->tokens_in;
+        buf_printf(ret_buf, " | cache hit: %d%%", percent > 100.0 ? 100 : (int)percent);
     }
     if (agent->is_cost_unknown) {
         buf_append_string(ret_buf, " | cost unknown");

@@ -11,8 +11,10 @@
 
 enum kind {
     KIND_INT,
-    KIND_COST,  /* an integer; below 0 it is not known, and null */
-    KIND_COUNT, /* a number that is left out when it is 0 */
+    KIND_COST,   /* an integer; below 0 it is not known, and null */
+    KIND_COUNT,  /* a number that is left out when it is 0 */
+    KIND_AMOUNT, /* a number that others choose: any but the least */
+    KIND_TIME,   /* ns */
     KIND_TEXT,
     KIND_OUTPUT, /* text with a length of its own, which may hold any bytes */
     KIND_JSON,
@@ -104,16 +106,16 @@ static const struct {
 } fields[FIELD_COUNT] = {
     [F_FORMAT] = FIELD(format, KIND_INT, "version of the event format"),
     [F_EPOCH] = FIELD(epoch, KIND_INT, "fencing token: raised by each claim"),
-    [F_ALIVE] = FIELD(alive_ns, KIND_INT, "when the former owner was last seen alive, Unix ns"),
+    [F_ALIVE] = FIELD(alive_ns, KIND_TIME, "when the former owner was last seen alive, Unix ns"),
     [F_ITERATION] = FIELD(iteration, KIND_INT, "number of the iteration, from 1"),
     [F_ATTEMPT] = FIELD(attempt, KIND_INT, "1, or more after an interruption"),
-    [F_LIMIT] = FIELD(limit, KIND_INT, "limit in force; 0 = none"),
-    [F_VALUE] = FIELD(value, KIND_INT, "what was measured against the limit"),
+    [F_LIMIT] = FIELD(limit, KIND_AMOUNT, "limit in force; 0 = none"),
+    [F_VALUE] = FIELD(value, KIND_AMOUNT, "what was measured against the limit"),
     [F_EXIT_CODE] = FIELD(exit_code, KIND_INT, "exit code of the command"),
     [F_SIGNAL] = FIELD(signal, KIND_INT, "signal that ended the command; 0 = none"),
-    [F_DURATION] = FIELD(duration_ns, KIND_INT, "duration in ns"),
+    [F_DURATION] = FIELD(duration_ns, KIND_TIME, "duration in ns"),
     [F_OUTPUT_BYTES] = FIELD(output_bytes, KIND_INT, "bytes written over all"),
-    [F_TOKENS] = FIELD(tokens, KIND_INT, "tokens used"),
+    [F_TOKENS] = FIELD(tokens, KIND_AMOUNT, "tokens used"),
     [F_COST] = FIELD(cost_micro, KIND_COST, "cost in millionths; null = not known"),
     [F_NUMBER] = FIELD(number, KIND_INT, "number of the checkpoint"),
     [F_BYTES] = FIELD(bytes, KIND_INT, "size of the agent state"),
@@ -123,11 +125,11 @@ static const struct {
     [F_TURN] = FIELD(turn, KIND_INT, "number of the model request in the run, from 1"),
     [F_INDEX] = FIELD(index, KIND_INT, "place of the call in its reply, from 0"),
     [F_MESSAGES] = FIELD(messages, KIND_INT, "messages of the conversation"),
-    [F_TOKENS_IN] = FIELD(tokens_in, KIND_INT, "tokens read, cached ones included"),
-    [F_TOKENS_OUT] = FIELD(tokens_out, KIND_INT, "tokens written, reasoning included"),
-    [F_TOKENS_CACHED] = FIELD(tokens_cached, KIND_INT, "tokens read from the provider's cache"),
-    [F_TOKENS_REASONING] = FIELD(tokens_reasoning, KIND_INT, "tokens spent on reasoning"),
-    [F_DELAY] = FIELD(delay_ns, KIND_INT, "time until the next attempt, ns"),
+    [F_TOKENS_IN] = FIELD(tokens_in, KIND_AMOUNT, "tokens read, cached ones included"),
+    [F_TOKENS_OUT] = FIELD(tokens_out, KIND_AMOUNT, "tokens written, reasoning included"),
+    [F_TOKENS_CACHED] = FIELD(tokens_cached, KIND_AMOUNT, "tokens read from the provider's cache"),
+    [F_TOKENS_REASONING] = FIELD(tokens_reasoning, KIND_AMOUNT, "tokens spent on reasoning"),
+    [F_DELAY] = FIELD(delay_ns, KIND_TIME, "time until the next attempt, ns"),
     [F_FORKED_SEQ] = FIELD(forked_seq, KIND_COUNT,
                            "last event that was copied from the other run; what comes behind it is "
                            "the fork's own"),
@@ -355,6 +357,11 @@ static void set_text(struct journal_event *event, enum field_id id, const char *
     memcpy((char *)event + fields[id].offset, &text, sizeof(text));
 }
 
+static bool is_number_kind(enum kind kind)
+{
+    return kind == KIND_INT || kind == KIND_COUNT || kind == KIND_AMOUNT || kind == KIND_TIME;
+}
+
 static void encode_text(const struct journal_event *event, enum field_id id,
                         struct json_writer *writer)
 {
@@ -385,10 +392,11 @@ void journal_encode(const struct journal_event *event, struct buf *ret_buf)
     struct json_writer writer = json_writer(ret_buf);
     json_begin_object(&writer, NULL);
     for (const enum field_id *id = types[event->type].fields; *id != END; id++) {
-        bool is_number = fields[*id].kind == KIND_INT || fields[*id].kind == KIND_COUNT;
-        if (fields[*id].kind == KIND_COST) {
+        enum kind kind = fields[*id].kind;
+        bool is_number = is_number_kind(kind);
+        if (kind == KIND_COST) {
             encode_cost(get_int(event, *id), fields[*id].name, &writer);
-        } else if (fields[*id].kind == KIND_INT || (is_number && get_int(event, *id) != 0)) {
+        } else if (is_number && (kind != KIND_COUNT || get_int(event, *id) != 0)) {
             json_write_int(&writer, fields[*id].name, get_int(event, *id));
         } else if (!is_number) {
             encode_text(event, *id, &writer);
@@ -397,7 +405,18 @@ void journal_encode(const struct journal_event *event, struct buf *ret_buf)
     json_end_object(&writer);
 }
 
-/** Read one field. @return false when it is there with a wrong type. */
+/** Largest number of what Rondo counts: percentages and sums of a few can be computed from it. */
+#define MAX_COUNT (INT64_C(1) << 53)
+/** Largest time and duration, ns: the year 2116. */
+#define MAX_TIME (INT64_C(1) << 62)
+
+static bool is_in_range(enum kind kind, int64_t number)
+{
+    int64_t most = kind == KIND_AMOUNT ? INT64_MAX : kind == KIND_TIME ? MAX_TIME : MAX_COUNT;
+    return number >= -most && number <= most;
+}
+
+/** Read one field. @return false when it is there with a wrong type, or out of its range. */
 static bool decode_field(struct json_object *root, enum field_id id, struct journal_event *event)
 {
     struct json_object *value = NULL;
@@ -411,10 +430,12 @@ static bool decode_field(struct json_object *root, enum field_id id, struct jour
         return value == NULL || (json_object_is_type(value, json_type_int) && cost_micro >= 0);
     }
     case KIND_INT:
-    case KIND_COUNT: {
+    case KIND_COUNT:
+    case KIND_AMOUNT:
+    case KIND_TIME: {
         int64_t number = json_object_get_int64(value);
         memcpy((char *)event + fields[id].offset, &number, sizeof(number));
-        return json_object_is_type(value, json_type_int);
+        return json_object_is_type(value, json_type_int) && is_in_range(fields[id].kind, number);
     }
     case KIND_TEXT:
         set_text(event, id, json_object_get_string(value));
@@ -449,8 +470,9 @@ int journal_decode(const char *type_name, const char *data, size_t len,
     }
     for (const enum field_id *id = types[event.type].fields; *id != END; id++) {
         if (!decode_field(root, *id, &event)) {
-            return error_set(err, RONDO_ERR_INVALID, "event %s: field '%s' has the wrong type",
-                             type_name, fields[*id].name);
+            return error_set(err, RONDO_ERR_INVALID,
+                             "event %s: field '%s' has the wrong type or range", type_name,
+                             fields[*id].name);
         }
     }
     *ret_event = event;
@@ -461,9 +483,10 @@ int journal_decode(const char *type_name, const char *data, size_t len,
 
 void journal_describe(struct buf *ret_buf)
 {
-    static const char *const kinds[] = {
-        [KIND_INT] = "integer", [KIND_COST] = "integer or null", [KIND_COUNT] = "integer",
-        [KIND_TEXT] = "text",   [KIND_OUTPUT] = "text",          [KIND_JSON] = "JSON"};
+    static const char *const kinds[] = {[KIND_INT] = "integer",   [KIND_COST] = "integer or null",
+                                        [KIND_COUNT] = "integer", [KIND_AMOUNT] = "integer",
+                                        [KIND_TIME] = "integer",  [KIND_TEXT] = "text",
+                                        [KIND_OUTPUT] = "text",   [KIND_JSON] = "JSON"};
     for (unsigned i = 0; i < JOURNAL_TYPE_COUNT; i++) {
         buf_printf(ret_buf, "## %s\n\n%s\n\n| field | type | meaning |\n|---|---|---|\n",
                    types[i].name, types[i].help);

@@ -71,6 +71,8 @@ static bool read_spec(const struct journal_entry *entry, void *context)
 static int load_spec(struct store *store, const char *run_id, struct gathering *gathering)
 {
     uint64_t seq = gathering->summary->state.spec_seq;
+    gathering->result =
+        error_set(gathering->err, RONDO_ERR_CORRUPT, "the journal has no event with the options");
     int r = journal_visit(store, run_id, seq > 0 ? seq - 1 : 0, 1, read_spec, gathering,
                           gathering->err);
     return r < 0 ? r : gathering->result;

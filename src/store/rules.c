@@ -68,6 +68,9 @@ int rules_check_new_run(const struct store_run *run, const struct store_event *f
     if (rc == 0) {
         rc = check_text("the agent id", run->agent_id, LIMIT_AGENT_ID_LEN, err);
     }
+    if (rc == 0 && !id_is_valid(run->id)) {
+        rc = error_set(err, RONDO_ERR_INVALID, "%s is no id of a run", run->id);
+    }
     return rc < 0 ? rc : check_events(first, first_count, err);
 }
 

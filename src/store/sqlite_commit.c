@@ -40,6 +40,8 @@ static int read_state(struct sqlite_connection *writer, const struct store_batch
     sqlite_bind_string(statement, 1, batch->run_id);
     sqlite_bind_unsigned(statement, 2, batch->mail_taken);
     rc = sqlite_step_row(writer, statement, "read a run", err);
+    int damage = rc == 1 ? sqlite_row_numbers(writer, statement, "a run", err) : 0;
+    rc = damage < 0 ? damage : rc;
     if (rc == 1) {
         *ret_state = (struct commit_state){
             .key = sqlite3_column_int64(statement, 0),

@@ -28,8 +28,21 @@
 static const char setup_sql[] = "PRAGMA synchronous = FULL;"
                                 "PRAGMA journal_size_limit = 67108864;"
                                 "PRAGMA temp_store = MEMORY;"
-                                "PRAGMA trusted_schema = OFF;"
+                                "PRAGMA cell_size_check = ON;"
                                 "PRAGMA cache_size = -4096";
+
+/** Longest value of a column: a state, or what an event has at most, and what belongs to it. */
+#define MAX_VALUE_BYTES ((int)(LIMIT_STATE_BYTES + LIMIT_EVENT_BYTES + LIMIT_MIB))
+
+/** A file can bring code of its own, triggers and views: none of ours has any, so none runs. */
+static void distrust(sqlite3 *db)
+{
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+}
 
 static const char reader_sql[] = "PRAGMA query_only = ON";
 
@@ -73,6 +86,7 @@ int sqlite_connection_open(struct sqlite_connection *connection, struct rondo_er
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     int rc = sqlite3_open_v2(store->path, &connection->db, flags, NULL);
     if (rc == SQLITE_OK) {
+        distrust(connection->db);
         sqlite3_busy_timeout(connection->db, store->busy_timeout_ms);
         rc = sqlite3_exec(connection->db, setup_sql, NULL, NULL, NULL);
     }

@@ -22,8 +22,10 @@ static int read_version(struct sqlite_connection *writer, const struct store_cha
     sqlite_bind_string(statement, 1, change->collection);
     sqlite_bind_string(statement, 2, change->key);
     rc = sqlite_step_row(writer, statement, "read a document", err);
-    if (rc >= 0) {
-        *ret_version = rc == 1 ? (uint64_t)sqlite3_column_int64(statement, 0) : 0;
+    *ret_version = 0;
+    if (rc == 1) {
+        rc = sqlite_row_numbers(writer, statement, "a document", err);
+        *ret_version = (uint64_t)sqlite3_column_int64(statement, 0);
     }
     sqlite3_reset(statement);
     return rc < 0 ? rc : 0;
@@ -114,19 +116,6 @@ int sqlite_change_documents(struct store *base, const struct store_change *chang
     return rc;
 }
 
-static bool give_document(sqlite3_stmt *statement, store_document_fn *fn, void *context)
-{
-    const struct store_document document = {
-        .collection = sqlite_column_string(statement, 0),
-        .key = sqlite_column_string(statement, 1),
-        .version = (uint64_t)sqlite3_column_int64(statement, 2),
-        .updated_ns = sqlite3_column_int64(statement, 3),
-        .data = sqlite_column_string(statement, 4),
-        .data_len = (size_t)sqlite3_column_bytes(statement, 4),
-    };
-    return fn(&document, context);
-}
-
 static enum sqlite_sql reading_of(const struct store_document_query *query)
 {
     if (query->key != NULL) {
@@ -155,8 +144,9 @@ int sqlite_read_documents(struct store *base, const struct store_document_query 
         sqlite_bind_number(statement, 4, query->limit == 0 ? -1 : (int64_t)query->limit);
     }
     while ((rc = sqlite_step_row(reader, statement, "read documents", err)) == 1) {
-        if (!give_document(statement, fn, context)) {
-            rc = 0;
+        struct store_document document;
+        rc = sqlite_row_document(reader, statement, &document, err);
+        if (rc < 0 || !fn(&document, context)) {
             break;
         }
     }

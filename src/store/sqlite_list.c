@@ -115,9 +115,8 @@ int sqlite_list_runs(struct store *base, const struct store_run_query *query, st
     while ((rc = sqlite_step_row(reader, statement, "list runs", err)) == 1) {
         struct store_run run;
         int64_t key;
-        sqlite_read_run(statement, &run, &key);
-        if (!fn(&run, context)) {
-            rc = 0;
+        rc = sqlite_row_run(reader, statement, &run, &key, err);
+        if (rc < 0 || !fn(&run, context)) {
             break;
         }
     }

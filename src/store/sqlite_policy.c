@@ -95,23 +95,18 @@ int sqlite_record_policy(struct store *base, const struct store_policy_change *c
 }
 
 /** Give one row. @return 1 to go on, 0 when the callback has enough, or a negative code */
-static int give_change(const struct sqlite_store *store, sqlite3_stmt *statement,
+static int give_change(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                        store_policy_fn *fn, void *context, struct rondo_error *err)
 {
-    const struct store_policy_change change = {
-        .number = (uint64_t)sqlite3_column_int64(statement, 0),
-        .time_ns = sqlite3_column_int64(statement, 1),
-        .source = sqlite_column_string(statement, 2),
-        .digest = sqlite_column_string(statement, 3),
-        .how = sqlite_column_string(statement, 4),
-        .by = sqlite_column_string(statement, 5),
-        .text = (const char *)sqlite3_column_text(statement, 6),
-        .text_len = (size_t)sqlite3_column_bytes(statement, 6),
-    };
+    struct store_policy_change change;
+    int rc = sqlite_row_policy(connection, statement, &change, err);
+    if (rc < 0) {
+        return rc;
+    }
     if (change.text == NULL) {
         return error_set(err, RONDO_ERR_CORRUPT,
-                         "%s is damaged: the text of policies %llu is missing", store->path,
-                         (unsigned long long)change.number);
+                         "%s is damaged: the text of policies %llu is missing",
+                         connection->store->path, (unsigned long long)change.number);
     }
     return fn(&change, context);
 }
@@ -132,7 +127,7 @@ int sqlite_read_policies(struct store *base, const char *source, uint64_t before
         sqlite_bind_string(statement, 2, source);
     }
     while ((rc = sqlite_step_row(reader, statement, "read policies", err)) == 1) {
-        rc = give_change(store, statement, fn, context, err);
+        rc = give_change(reader, statement, fn, context, err);
         if (rc <= 0) {
             break;
         }

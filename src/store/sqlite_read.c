@@ -31,27 +31,14 @@ int sqlite_get_run(struct store *base, const char *run_id, struct store_run *ret
     rc = sqlite_step_row(connection, statement, "read a run", err);
     if (rc == 1) {
         int64_t key;
-        sqlite_read_run(statement, ret_run, &key);
+        int damage = sqlite_row_run(connection, statement, ret_run, &key, err);
+        rc = damage < 0 ? damage : 1;
     }
     sqlite_read_end(connection, statement);
     if (rc == 0) {
         return error_set(err, RONDO_ERR_NOT_FOUND, "there is no run %s", run_id);
     }
     return rc < 0 ? rc : 0;
-}
-
-static bool give_event(sqlite3_stmt *statement, store_event_fn *fn, void *context)
-{
-    const struct store_event event = {
-        .position = (uint64_t)sqlite3_column_int64(statement, 0),
-        .run_id = sqlite_column_string(statement, 1),
-        .seq = (uint64_t)sqlite3_column_int64(statement, 2),
-        .time_ns = sqlite3_column_int64(statement, 3),
-        .type = sqlite_column_string(statement, 4),
-        .data = sqlite_column_string(statement, 5),
-        .data_len = (size_t)sqlite3_column_bytes(statement, 5),
-    };
-    return fn(&event, context);
 }
 
 /** Where reading stands. */
@@ -72,14 +59,18 @@ static int64_t give_rows(struct event_reader *reader, struct sqlite_connection *
     int rc = 0;
     while (!reader->is_stopped &&
            (rc = sqlite_step_row(connection, statement, "read events", err)) == 1) {
-        uint64_t seq = (uint64_t)sqlite3_column_int64(statement, 2);
-        if (is_one_run && seq != reader->after + 1) {
+        struct store_event event;
+        rc = sqlite_row_event(connection, statement, &event, err);
+        if (rc < 0) {
+            break;
+        }
+        if (is_one_run && event.seq != reader->after + 1) {
             return error_set(err, RONDO_ERR_CORRUPT,
                              "%s is damaged: event %llu of a run is missing", reader->store->path,
                              (unsigned long long)reader->after + 1);
         }
-        reader->after = is_one_run ? seq : (uint64_t)sqlite3_column_int64(statement, 0);
-        reader->is_stopped = !give_event(statement, reader->fn, reader->context);
+        reader->after = is_one_run ? event.seq : event.position;
+        reader->is_stopped = !reader->fn(&event, reader->context);
         given++;
     }
     return rc < 0 ? rc : given;
@@ -147,38 +138,6 @@ int sqlite_read_events(struct store *base, const char *run_id, uint64_t after, u
     return given < 0 ? (int)given : 0;
 }
 
-static const char *column_or_null(sqlite3_stmt *statement, int column)
-{
-    return (const char *)sqlite3_column_text(statement, column);
-}
-
-/** @param is_whole the row has fold and state as well */
-static bool give_checkpoint(sqlite3_stmt *statement, bool is_whole, store_checkpoint_fn *fn,
-                            void *context)
-{
-    struct store_checkpoint checkpoint = {
-        .number = (uint64_t)sqlite3_column_int64(statement, 0),
-        .seq = (uint64_t)sqlite3_column_int64(statement, 1),
-        .iteration = (uint64_t)sqlite3_column_int64(statement, 2),
-        .time_ns = sqlite3_column_int64(statement, 3),
-        .format = (uint32_t)sqlite3_column_int64(statement, 4),
-        .state_size = (uint64_t)sqlite3_column_int64(statement, 5),
-        .is_packed = sqlite3_column_int(statement, 6) != 0,
-        .conditions = column_or_null(statement, 8),
-        .custom_data = column_or_null(statement, 9),
-    };
-    const void *digest = sqlite3_column_blob(statement, 7);
-    if (sqlite3_column_bytes(statement, 7) == (int)sizeof(checkpoint.sha256)) {
-        memcpy(checkpoint.sha256, digest, sizeof(checkpoint.sha256));
-    }
-    if (is_whole) {
-        checkpoint.fold = column_or_null(statement, 10);
-        checkpoint.state = sqlite3_column_blob(statement, 11);
-        checkpoint.state_len = (size_t)sqlite3_column_bytes(statement, 11);
-    }
-    return fn(&checkpoint, context);
-}
-
 int sqlite_list_checkpoints(struct store *base, const char *run_id, store_checkpoint_fn *fn,
                             void *context, struct rondo_error *err)
 {
@@ -191,8 +150,9 @@ int sqlite_list_checkpoints(struct store *base, const char *run_id, store_checkp
     }
     sqlite_bind_string(statement, 1, run_id);
     while ((rc = sqlite_step_row(connection, statement, "list checkpoints", err)) == 1) {
-        if (!give_checkpoint(statement, false, fn, context)) {
-            rc = 0;
+        struct store_checkpoint checkpoint;
+        rc = sqlite_row_checkpoint(connection, statement, false, &checkpoint, err);
+        if (rc < 0 || !fn(&checkpoint, context)) {
             break;
         }
     }
@@ -219,7 +179,12 @@ int sqlite_get_checkpoint(struct store *base, const char *run_id, uint64_t numbe
     }
     rc = sqlite_step_row(connection, statement, "read a checkpoint", err);
     if (rc == 1) {
-        give_checkpoint(statement, true, fn, context);
+        struct store_checkpoint checkpoint;
+        int damage = sqlite_row_checkpoint(connection, statement, true, &checkpoint, err);
+        rc = damage < 0 ? damage : 1;
+        if (rc == 1) {
+            fn(&checkpoint, context);
+        }
     }
     sqlite_read_end(connection, statement);
     if (rc == 0) {
@@ -241,15 +206,9 @@ int sqlite_read_mail(struct store *base, const char *run_id, const char *owner, 
     }
     sqlite_bind_string(statement, 1, run_id != NULL ? run_id : owner);
     while ((rc = sqlite_step_row(connection, statement, "read mail", err)) == 1) {
-        const struct store_letter letter = {
-            .run_id = sqlite_column_string(statement, 0),
-            .id = (uint64_t)sqlite3_column_int64(statement, 1),
-            .time_ns = sqlite3_column_int64(statement, 2),
-            .kind = sqlite_column_string(statement, 3),
-            .data = sqlite_column_string(statement, 4),
-        };
-        if (!fn(&letter, context)) {
-            rc = 0;
+        struct store_letter letter;
+        rc = sqlite_row_letter(connection, statement, &letter, err);
+        if (rc < 0 || !fn(&letter, context)) {
             break;
         }
     }
@@ -268,8 +227,11 @@ int sqlite_last_position(struct store *base, uint64_t *ret_position, struct rond
     }
     rc = sqlite_step_row(connection, statement, "read the last position", err);
     if (rc == 1) {
+        rc = sqlite_row_numbers(connection, statement, "the newest event", err);
+    }
+    if (rc == 0) {
         *ret_position = (uint64_t)sqlite3_column_int64(statement, 0);
     }
     sqlite_read_end(connection, statement);
-    return rc < 0 ? rc : 0;
+    return rc;
 }

@@ -13,45 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static void copy_text(char *ret_text, size_t size, sqlite3_stmt *statement, int column)
-{
-    snprintf(ret_text, size, "%s", sqlite_column_string(statement, column));
-}
-
-void sqlite_read_run(sqlite3_stmt *statement, struct store_run *ret_run, int64_t *ret_key)
-{
-    *ret_run = (struct store_run){
-        .is_exclusive = sqlite3_column_int(statement, 2) != 0,
-        .epoch = (uint64_t)sqlite3_column_int64(statement, 4),
-        .lease_until_ns = sqlite3_column_int64(statement, 5),
-        .alive_ns = sqlite3_column_int64(statement, 6),
-        .created_ns = sqlite3_column_int64(statement, 7),
-        .updated_ns = sqlite3_column_int64(statement, 8),
-        .ended_ns = sqlite3_column_int64(statement, 9),
-        .summary = {.status = (enum rondo_status)sqlite3_column_int(statement, 10),
-                    .iteration = (uint64_t)sqlite3_column_int64(statement, 11),
-                    .iteration_limit = (uint64_t)sqlite3_column_int64(statement, 12),
-                    .conditions_met = (uint32_t)sqlite3_column_int64(statement, 13),
-                    .conditions_total = (uint32_t)sqlite3_column_int64(statement, 14),
-                    .tokens = sqlite3_column_int64(statement, 15),
-                    .cost_micro = sqlite3_column_int64(statement, 16),
-                    .warnings = (uint32_t)sqlite3_column_int64(statement, 17),
-                    .is_paused = sqlite3_column_int(statement, 18) != 0},
-        .last_seq = (uint64_t)sqlite3_column_int64(statement, 19),
-    };
-    copy_text(ret_run->id, sizeof(ret_run->id), statement, 0);
-    copy_text(ret_run->agent_id, sizeof(ret_run->agent_id), statement, 1);
-    copy_text(ret_run->owner, sizeof(ret_run->owner), statement, 3);
-    *ret_key = sqlite3_column_int64(statement, 20);
-}
-
 /** Step a statement that gives at most one run. @return 1 found, 0 not, or a negative code */
 static int step_run(struct sqlite_connection *writer, sqlite3_stmt *statement,
                     struct store_run *ret_run, int64_t *ret_key, struct rondo_error *err)
 {
     int rc = sqlite_step_row(writer, statement, "read a run", err);
     if (rc == 1) {
-        sqlite_read_run(statement, ret_run, ret_key);
+        int damage = sqlite_row_run(writer, statement, ret_run, ret_key, err);
+        rc = damage < 0 ? damage : 1;
     }
     sqlite3_reset(statement);
     return rc;

@@ -146,7 +146,7 @@ const char *const sqlite_statements[SQL_COUNT] = {
         "  FROM runs r WHERE r.id = ?1 AND r.last_seq > ?2)"
         " UNION ALL"
         " SELECT e.position, e.previous, e.seq FROM chain c CROSS JOIN events e"
-        "  WHERE c.seq > ?2 + 1 AND e.position = c.previous) "
+        "  WHERE c.seq > ?2 + 1 AND e.position = c.previous AND e.position < c.position) "
         "SELECT e.position, ?1, e.seq, e.time_ns, e.type, e.data FROM chain c CROSS JOIN events e"
         " WHERE e.position = c.position ORDER BY c.seq LIMIT ?3",
     [SQL_EVENT_READ_ALL] = "SELECT e.position, r.id, e.seq, e.time_ns, e.type, e.data"

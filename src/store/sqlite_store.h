@@ -118,8 +118,31 @@ int sqlite_read_begin(struct sqlite_store *store, enum sqlite_sql which,
 /** Reset the statement and unlock. */
 void sqlite_read_end(struct sqlite_connection *reader, sqlite3_stmt *statement);
 
-/** Fill a run from a row with the columns of RUN_COLUMNS. */
-void sqlite_read_run(sqlite3_stmt *statement, struct store_run *ret_run, int64_t *ret_key);
+/* sqlite_rows.c: what a row has, checked. Each returns 0, or RONDO_ERR_CORRUPT for a value that
+ * this program never writes. Texts are valid until the next step. */
+
+/** A row with the columns of RUN_COLUMNS. */
+int sqlite_row_run(const struct sqlite_connection *connection, sqlite3_stmt *statement,
+                   struct store_run *ret_run, int64_t *ret_key, struct rondo_error *err);
+/** Columns position, id of the run, seq, time_ns, type, data. */
+int sqlite_row_event(const struct sqlite_connection *connection, sqlite3_stmt *statement,
+                     struct store_event *ret_event, struct rondo_error *err);
+/** Columns CHECKPOINT_COLUMNS. @param is_whole fold and state follow */
+int sqlite_row_checkpoint(const struct sqlite_connection *connection, sqlite3_stmt *statement,
+                          bool is_whole, struct store_checkpoint *ret_checkpoint,
+                          struct rondo_error *err);
+/** Columns LETTER_COLUMNS. */
+int sqlite_row_letter(const struct sqlite_connection *connection, sqlite3_stmt *statement,
+                      struct store_letter *ret_letter, struct rondo_error *err);
+/** Columns of POLICY_CHANGES; the text may be NULL. */
+int sqlite_row_policy(const struct sqlite_connection *connection, sqlite3_stmt *statement,
+                      struct store_policy_change *ret_change, struct rondo_error *err);
+/** Columns DOCUMENT_COLUMNS. */
+int sqlite_row_document(const struct sqlite_connection *connection, sqlite3_stmt *statement,
+                        struct store_document *ret_document, struct rondo_error *err);
+/** A row of numbers that are not negative, or NULL. @param what the row, for the error */
+int sqlite_row_numbers(const struct sqlite_connection *connection, sqlite3_stmt *statement,
+                       const char *what, struct rondo_error *err);
 
 /**
  * Append events to a run.

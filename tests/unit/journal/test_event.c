@@ -29,7 +29,7 @@ static struct journal_event full_event(enum journal_type type)
         .bytes = 15,
         .met = 16,
         .total = 17,
-        .failures = INT64_MAX,
+        .failures = INT64_C(1) << 53,
         .agent_id = "agent",
         .version = "0.1.0",
         .owner = "owner",
@@ -125,6 +125,29 @@ static void what_is_not_an_event_is_refused(void **state)
     assert_int_equal(decode("iteration.started", "{\"iteration\":1.5}"), RONDO_ERR_INVALID);
 }
 
+static void numbers_have_a_range(void **state)
+{
+    (void)state;
+    static const struct {
+        int result;
+        const char *type;
+        const char *data;
+    } cases[] = {
+        {0, "iteration.started", "{\"iteration\":9007199254740992}"},
+        {0, "iteration.started", "{\"iteration\":-9007199254740992}"},
+        {RONDO_ERR_INVALID, "iteration.started", "{\"iteration\":9007199254740993}"},
+        {RONDO_ERR_INVALID, "iteration.started", "{\"iteration\":-9007199254740993}"},
+        {0, "iteration.finished", "{\"tokens\":9223372036854775807}"},
+        {0, "iteration.finished", "{\"tokens\":-9223372036854775807}"},
+        {RONDO_ERR_INVALID, "iteration.finished", "{\"tokens\":-9223372036854775808}"},
+        {0, "run.claimed", "{\"alive_ns\":4611686018427387904}"},
+        {RONDO_ERR_INVALID, "run.claimed", "{\"alive_ns\":4611686018427387905}"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(decode(cases[i].type, cases[i].data), cases[i].result);
+    }
+}
+
 static void the_reference_page_names_every_type(void **state)
 {
     (void)state;
@@ -143,6 +166,7 @@ int main(void)
         cmocka_unit_test(names_of_types_are_unique_and_found),
         cmocka_unit_test(fields_of_a_newer_version_are_ignored),
         cmocka_unit_test(what_is_not_an_event_is_refused),
+        cmocka_unit_test(numbers_have_a_range),
         cmocka_unit_test(the_reference_page_names_every_type),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

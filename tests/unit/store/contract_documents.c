@@ -425,6 +425,8 @@ static void data_beyond_their_limit_are_refused(void **state)
     auto_free char *data = long_string((size_t)LIMIT_DOCUMENT_BYTES + 1);
     assert_refused(store, put("k", data), RONDO_ERR_LIMIT);
     data[LIMIT_DOCUMENT_BYTES] = '\0';
+    data[0] = '"';
+    data[LIMIT_DOCUMENT_BYTES - 1] = '"';
     assert_true(change(store, put("k", data)));
     bool was_called = false;
     struct store_document_query query = {.collection = NOTES, .key = "k"};

@@ -482,6 +482,8 @@ static void a_full_file_system_costs_nothing_once_there_is_space_again(void **st
     test_create(store, RUN_A, "agent", false);
     char data[2001];
     memset(data, ' ', sizeof(data) - 1);
+    data[0] = '{';
+    data[sizeof(data) - 2] = '}';
     data[sizeof(data) - 1] = '\0';
     uint64_t failed = append_until_full(store, data);
     assert_true(failed > 1);
