@@ -294,6 +294,7 @@ static int describe_surroundings(struct tools_source *source, const struct tools
         .clock = clock_system(),
         .supervisor = SELF,
         .sandbox = source->role == NULL ? NULL : source->role->sandbox,
+        .allow_network = source->role == NULL || source->role->allows_network,
         .security_tools = member(member(spec, "security"), "tools"),
     };
     return code;

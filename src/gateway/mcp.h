@@ -6,12 +6,14 @@
  * server speaks is remembered for as long as the client lives.
  *
  * A client may be used by any number of threads; answers may come in any order. A stdio server is
- * started when first needed, in its own process group; when it dies it is started again, with a
- * growing delay and a limit; calls that were under way then fail, they are not repeated.
+ * started when first needed, in a sandbox and a folder of its own (gateway/mcp_place.h); when it
+ * dies it is started again, with a growing delay and a limit; calls that were under way then fail,
+ * they are not repeated.
  */
 #pragma once
 
 #include "gateway/tool.h"
+#include "os/sandbox.h"
 
 struct mcp_client;
 
@@ -24,15 +26,21 @@ enum mcp_transport {
 struct mcp_options {
     const char *name; /**< for messages */
     enum mcp_transport transport;
-    const char *command;        /**< MCP_STDIO */
-    const char *const *args;    /**< NULL-terminated or NULL */
-    const char *const *env;     /**< "NAME=value" to add to the reduced environment; or NULL */
-    const char *const *pass;    /**< names of further variables of ours to pass on; or NULL */
-    const char *cwd;            /**< NULL = the workspace */
-    const char *url;            /**< MCP_HTTP */
-    const char *const *headers; /**< "Name: value"; or NULL */
-    int64_t timeout_ns;         /**< of one call; 0 = MCP_TIMEOUT_NS */
-    bool accepts_defaults;      /**< accept a server's forms with their defaults; else decline */
+    const char *command;            /**< MCP_STDIO */
+    const char *const *args;        /**< NULL-terminated or NULL */
+    const char *const *env;         /**< "NAME=value" to add to the reduced environment; or NULL */
+    const char *const *pass;        /**< names of further variables of ours to pass on; or NULL */
+    const char *folder;             /**< where it was registered: base of relative paths, absolute;
+                                         NULL = the workspace */
+    const char *cwd;                /**< NULL = a private folder; without a sandbox / */
+    enum sandbox_tier tier;         /**< of MCP_STDIO */
+    bool allow_network;             /**< in the sandbox */
+    const char *const *read_paths;  /**< further ones in the sandbox; or NULL */
+    const char *const *write_paths; /**< the same, writable */
+    const char *url;                /**< MCP_HTTP */
+    const char *const *headers;     /**< "Name: value"; or NULL */
+    int64_t timeout_ns;             /**< of one call; 0 = MCP_TIMEOUT_NS */
+    bool accepts_defaults; /**< accept a server's forms with their defaults; else decline */
     const struct tool_surroundings *surroundings;
 };
 

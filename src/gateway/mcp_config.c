@@ -115,19 +115,18 @@ static int check_command(const char *command, const char *server,
                      server, command == NULL ? "" : command);
 }
 
-/** @return owned, NULL for the workspace */
-static char *find_folder(const char *cwd, const char *folder,
-                         const struct tool_surroundings *surroundings)
+/** The tier of a server: its own, else that of the role's tools. */
+static int read_tier(struct json_object *config, const char *server,
+                     const struct tool_surroundings *surroundings, enum sandbox_tier *ret_tier,
+                     struct rondo_error *err)
 {
-    auto_buf struct buf path = {0};
-    if (cwd == NULL || cwd[0] == '\0') {
-        return NULL;
-    }
-    if (cwd[0] != '/') {
-        buf_printf(&path, "%s/", folder == NULL ? surroundings->workspace : folder);
-    }
-    buf_append_string(&path, cwd);
-    return buf_steal(&path);
+    const char *otherwise = surroundings->sandbox == NULL ? "namespace" : surroundings->sandbox;
+    const char *name = json_get_string(config, "sandbox", otherwise);
+    return sandbox_tier_from_name(name, ret_tier)
+               ? 0
+               : error_set(err, RONDO_ERR_INVALID,
+                           "MCP server \"%s\": `sandbox` must be namespace, landlock or none",
+                           server);
 }
 
 static bool is_http(const char *transport, const char *command, const char *url)
@@ -160,10 +159,16 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
     bool wants_http = is_http(json_get_string(config, "transport", NULL), command, url);
     char **args = dup_list(member(config, "args"));
     char **pass = shell_environment_allowed(surroundings->security_tools);
-    char *cwd = find_folder(json_get_string(config, "cwd", NULL), folder, surroundings);
+    char **read_paths = dup_list(member(config, "read"));
+    char **write_paths = dup_list(member(config, "write"));
+    const char *cwd = json_get_string(config, "cwd", NULL);
+    enum sandbox_tier tier = SANDBOX_NAMESPACE;
     char **env = NULL;
     char **headers = NULL;
     int code = wants_http ? 0 : check_command(command, name, surroundings, err);
+    if (code == 0) {
+        code = read_tier(config, name, surroundings, &tier, err);
+    }
     if (code == 0) {
         code = expand_map(member(config, "env"), "=", name, surroundings, &env, err);
     }
@@ -178,7 +183,12 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
             .args = (const char *const *)args,
             .env = (const char *const *)env,
             .pass = (const char *const *)pass,
-            .cwd = cwd,
+            .folder = folder,
+            .cwd = cwd != NULL && cwd[0] != '\0' ? cwd : NULL,
+            .tier = tier,
+            .allow_network = json_get_bool(config, "network", surroundings->allow_network),
+            .read_paths = (const char *const *)read_paths,
+            .write_paths = (const char *const *)write_paths,
             .url = url,
             .headers = (const char *const *)headers,
             .timeout_ns = mcp_config_timeout_ns(config),
@@ -190,7 +200,8 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
     memory_free_list(pass);
     memory_free_list(env);
     memory_free_list(headers);
-    free(cwd);
+    memory_free_list(read_paths);
+    memory_free_list(write_paths);
     return code;
 }
 

@@ -6,10 +6,10 @@
 #include "gateway/mcp.h"
 
 /**
- * @param config   transport, command, args, url, headers, env, cwd, timeout or timeout_seconds;
- *                 what is absent or null has its default
+ * @param config   transport, command, args, url, headers, env, cwd, sandbox, network, read, write,
+ *                 timeout or timeout_seconds; what is absent or null has its default
  * @param name     for messages
- * @param folder   that a relative `cwd` is relative to; NULL = the workspace
+ * @param folder   that relative paths are relative to; NULL = the workspace
  * @param ret_client mcp_client_free()
  * @return RONDO_ERR_DENIED for a command that is not on mcp_command_allowlist
  */

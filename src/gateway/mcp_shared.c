@@ -40,6 +40,7 @@ struct mcp_shared {
 enum shape {
     SHAPE_TEXT,
     SHAPE_NUMBER,
+    SHAPE_BOOLEAN,
     SHAPE_TEXTS, /* a list of texts */
     SHAPE_MAP,   /* from names to texts */
 };
@@ -55,6 +56,10 @@ static const struct key {
     {"headers", SHAPE_MAP},
     {"env", SHAPE_MAP},
     {"cwd", SHAPE_TEXT},
+    {"sandbox", SHAPE_TEXT},
+    {"network", SHAPE_BOOLEAN},
+    {"read", SHAPE_TEXTS},
+    {"write", SHAPE_TEXTS},
     {"tool_filter", SHAPE_TEXTS},
     {"tool_exclude", SHAPE_TEXTS},
     {"tool_prefix", SHAPE_TEXT},
@@ -66,6 +71,7 @@ static const struct key {
 static const char *const shape_names[] = {
     [SHAPE_TEXT] = "a text",
     [SHAPE_NUMBER] = "a number",
+    [SHAPE_BOOLEAN] = "true or false",
     [SHAPE_TEXTS] = "a list of texts",
     [SHAPE_MAP] = "a mapping from names to texts",
 };
@@ -97,6 +103,8 @@ static bool has_shape(const struct yaml_node *node, enum shape shape)
     case SHAPE_NUMBER:
         return (node->kind == YAML_INTEGER && node->integer >= 0) ||
                (node->kind == YAML_NUMBER && node->number >= 0);
+    case SHAPE_BOOLEAN:
+        return node->kind == YAML_BOOLEAN;
     case SHAPE_TEXTS:
     case SHAPE_MAP:
         break;
@@ -127,6 +135,8 @@ static struct json_object *to_json(const struct yaml_node *node, enum shape shap
     case SHAPE_NUMBER:
         return node->kind == YAML_INTEGER ? json_object_new_int64(node->integer)
                                           : json_object_new_double(node->number);
+    case SHAPE_BOOLEAN:
+        return json_object_new_boolean(node->boolean);
     case SHAPE_TEXTS:
         value = json_object_new_array();
         for (size_t i = 0; i < node->count; i++) {
@@ -192,6 +202,12 @@ static int check_config(const struct reading *reading, const struct yaml_node *n
         strcmp(transport, "streamable-http") != 0) {
         return fault_at(reading, yaml_get(node, "transport"),
                         "`transport` must be stdio, sse or streamable-http");
+    }
+    const char *sandbox = json_get_string(config, "sandbox", "none");
+    enum sandbox_tier tier;
+    if (!sandbox_tier_from_name(sandbox, &tier)) {
+        return fault_at(reading, yaml_get(node, "sandbox"),
+                        "`sandbox` must be namespace, landlock or none");
     }
     bool wants_url = transport == NULL ? !has_command : strcmp(transport, "stdio") != 0;
     if (wants_url && !has_url) {

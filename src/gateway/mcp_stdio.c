@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "gateway/mcp_place.h"
 #include "gateway/mcp_transport.h"
-#include "os/environment.h"
 #include "os/pipe_child.h"
 #include "os/spawn_output.h"
 
@@ -62,9 +62,7 @@ struct waiter {
 
 struct mcp_stdio {
     char *name;
-    char **argv;
-    char **envp;
-    char *directory;
+    struct mcp_place place;
     const char *supervisor;
     const struct clock *clock;
     struct mcp_inbox *inbox;
@@ -484,10 +482,11 @@ static int start_thread(struct mcp_stdio *self, struct rondo_error *err)
 static int start_server(struct mcp_stdio *self, struct rondo_error *err)
 {
     const struct pipe_child_request request = {
-        .argv = (const char *const *)self->argv,
-        .envp = (const char *const *)self->envp,
-        .directory = self->directory,
+        .argv = (const char *const *)self->place.argv,
+        .envp = (const char *const *)self->place.envp,
+        .directory = self->place.directory,
         .supervisor = self->supervisor,
+        .sandbox = self->place.policy.tier == SANDBOX_NONE ? NULL : &self->place.policy,
     };
     int code = pipe_child_start(&request, &self->child, err);
     if (code != 0) {
@@ -666,25 +665,9 @@ static void stdio_free(void *context)
     close(self->gone_fd);
     buf_fini(&self->queue);
     pthread_mutex_destroy(&self->lock);
-    memory_free_list(self->argv);
-    environment_free(self->envp);
-    free(self->directory);
+    mcp_place_fini(&self->place);
     free(self->name);
     free(self);
-}
-
-static char **dup_argv(const char *command, const char *const *args)
-{
-    size_t count = 0;
-    while (args != NULL && args[count] != NULL) {
-        count++;
-    }
-    char **argv = memory_new_zero(count + 2, sizeof(*argv));
-    argv[0] = memory_dup_string(command);
-    for (size_t i = 0; i < count; i++) {
-        argv[i + 1] = memory_dup_string(args[i]);
-    }
-    return argv;
 }
 
 int mcp_stdio_new(const struct mcp_options *options, struct mcp_inbox *inbox, void **ret_self,
@@ -693,22 +676,25 @@ int mcp_stdio_new(const struct mcp_options *options, struct mcp_inbox *inbox, vo
     if (options->command == NULL || options->command[0] == '\0') {
         return error_set(err, RONDO_ERR_INVALID, "MCP server \"%s\" has no command", options->name);
     }
+    struct mcp_place place;
+    int code = mcp_place_make(options, &place, err);
+    if (code != 0) {
+        return code;
+    }
     int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int gone_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd < 0 || gone_fd < 0) {
         int os_errno = errno;
         close(wake_fd);
         close(gone_fd);
+        mcp_place_fini(&place);
         return error_set_errno(err, RONDO_ERR_SYSTEM, os_errno, "cannot make an event");
     }
     struct mcp_stdio *self = memory_new_zero(1, sizeof(*self));
     const struct tool_surroundings *surroundings = options->surroundings;
-    const char *directory = options->cwd == NULL ? surroundings->workspace : options->cwd;
     *self = (struct mcp_stdio){
         .name = memory_dup_string(options->name),
-        .argv = dup_argv(options->command, options->args),
-        .envp = environment_reduced(options->pass, options->env),
-        .directory = memory_dup_string(directory),
+        .place = place,
         .supervisor = surroundings->supervisor,
         .clock = surroundings->clock == NULL ? clock_system() : surroundings->clock,
         .inbox = inbox,

@@ -92,6 +92,8 @@ static const struct role_field http_fields[] = {
     {0},
 };
 
+static const char *const server_sandboxes[] = {"namespace", "landlock", "none", NULL};
+
 static const char *const transports[] = {"stdio", "sse", "streamable-http", NULL};
 
 static const struct role_field mcp_fields[] = {
@@ -117,7 +119,28 @@ static const struct role_field mcp_fields[] = {
     {.name = "env",
      .kind = FIELD_TEXT_MAP,
      .help = "Environment of the program; ${VAR} is replaced"},
-    MAYBE("cwd", "Folder that the program runs in"),
+    MAYBE("cwd", "Folder that the program runs in, relative to the role file; not given: a private "
+                 "one"),
+    {.name = "sandbox",
+     .kind = FIELD_CHOICE,
+     .flags = FIELD_OWN | FIELD_NULLABLE,
+     .by_default = "null",
+     .choices = server_sandboxes,
+     .help = "Sandbox of the program; not given: that of `spec.execution`. `none` counts after "
+             "`rondo trust`"},
+    {.name = "network",
+     .kind = FIELD_BOOLEAN,
+     .flags = FIELD_OWN | FIELD_NULLABLE,
+     .by_default = "null",
+     .help = "Whether the program has a network; not given: as `spec.execution` says"},
+    {.name = "read",
+     .kind = FIELD_TEXT_LIST,
+     .flags = FIELD_OWN,
+     .help = "Files and folders that the program may read besides the workspace"},
+    {.name = "write",
+     .kind = FIELD_TEXT_LIST,
+     .flags = FIELD_OWN,
+     .help = "Files and folders that it may write besides the workspace"},
     MAYBE("tool_prefix", "Put before the tools' names"),
     {.name = "max_retries",
      .kind = FIELD_INTEGER,

@@ -3,7 +3,7 @@
 // A security scanner as an MCP server: over stdio, or with --http TOKEN on a free port of the
 // loopback, which it prints, for clients that carry the token. Its tool `scan` counts the lines with a password
 // in the files of a folder and answers with structured content. The file `scanner-mode` in its
-// working directory makes it misbehave: error, no-code, silent, die.
+// workspace makes it misbehave: error, no-code, silent, die.
 "use strict";
 
 const fs = require("node:fs");
@@ -27,6 +27,9 @@ const tool = {
   },
   annotations: { readOnlyHint: true },
 };
+
+// Servers do not start in the workspace; paths of the agent are relative to it.
+process.chdir(process.env.RONDO_WORKSPACE || ".");
 
 function mode() {
   try {

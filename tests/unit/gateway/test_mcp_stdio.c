@@ -415,12 +415,28 @@ static void variables_that_are_named_are_passed_on(void **state)
     assert_string_equal(world->text, "through");
 }
 
-static void a_server_works_in_the_workspace(void **state)
+static void a_server_does_not_start_in_the_workspace(void **state)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "folder", "{}"), 0);
-    assert_string_equal(world->text, world->folder);
+    assert_string_equal(world->text, "/");
+}
+
+static void a_sandboxed_server_starts_in_a_folder_of_its_own(void **state)
+{
+    struct world *world = *state;
+    char reason[256];
+    if (!sandbox_is_available(SANDBOX_NAMESPACE, reason)) {
+        skip();
+    }
+    setenv("XDG_CACHE_HOME", world->folder, 1);
+    world->around.supervisor = SELF;
+    begin(world, "plain", &(struct mcp_options){.tier = SANDBOX_NAMESPACE});
+    assert_int_equal(call(world, "folder", "{}"), 0);
+    assert_contains(world->text, "/rondo/mcp/peer-");
+    assert_int_equal(call(world, "variable", "{\"name\":\"PYTHONSAFEPATH\"}"), 0);
+    assert_string_equal(world->text, "1");
 }
 
 static void with_a_supervisor_nothing_of_a_server_is_left(void **state)
@@ -488,7 +504,8 @@ int main(int argc, char **argv)
         WORLD_TEST(a_refused_initialize_is_told_in_the_servers_words),
         WORLD_TEST(a_server_gets_a_reduced_environment_and_its_own_variables),
         WORLD_TEST(variables_that_are_named_are_passed_on),
-        WORLD_TEST(a_server_works_in_the_workspace),
+        WORLD_TEST(a_server_does_not_start_in_the_workspace),
+        WORLD_TEST(a_sandboxed_server_starts_in_a_folder_of_its_own),
         WORLD_TEST(with_a_supervisor_nothing_of_a_server_is_left),
         WORLD_TEST(a_supervised_server_dies_with_its_last_words_too),
     };
