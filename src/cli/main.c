@@ -36,7 +36,7 @@ int main(int argc, char **argv)
         return supervise_main(argc, argv);
     }
     set_locale();
-    signals_ignore_pipe();
+    signals_ignore_failed_writes();
     if (argc < 2) {
         auto_buf struct buf text = {0};
         command_overview(80, &text);

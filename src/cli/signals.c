@@ -129,9 +129,10 @@ void signals_guard_terminal(bool is_live)
     atomic_store(&is_terminal_live, is_live);
 }
 
-void signals_ignore_pipe(void)
+void signals_ignore_failed_writes(void)
 {
     struct sigaction action = {.sa_handler = SIG_IGN};
     sigemptyset(&action.sa_mask);
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
 }

@@ -29,5 +29,8 @@ bool signals_want_stop(void);
 /** Whether handlers must make the cursor visible before they end or stop the process. */
 void signals_guard_terminal(bool is_live);
 
-/** For all commands: a closed pipe is an error of write(2), not the end of the process. */
-void signals_ignore_pipe(void);
+/**
+ * For all commands: a closed pipe, or a file at the limit of file sizes (ulimit -f), is an error of
+ * write(2), not the end of the process. Children get the default actions again (os/spawn_child).
+ */
+void signals_ignore_failed_writes(void);

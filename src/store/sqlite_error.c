@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* SQLite's result codes as Rondo's, with messages that name the file and say what to do. */
+#include "base/buf.h"
 #include "base/error.h"
 #include "store/sqlite_store.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+/* SQLite writes a page, or extends the shared memory file by a block, at once. */
+#define LARGEST_WRITE_BYTES 65536
 
 static bool is_failed_fsync(int sqlite_code)
 {
@@ -18,6 +24,29 @@ static bool is_out_of_space(int sqlite_code, int os_errno)
     bool is_io = (sqlite_code & 0xff) == SQLITE_IOERR || (sqlite_code & 0xff) == SQLITE_CANTOPEN;
     return (sqlite_code & 0xff) == SQLITE_FULL ||
            (is_io && (os_errno == ENOSPC || os_errno == EDQUOT));
+}
+
+/**
+ * Whether the limit of file sizes stopped a write. SQLite often has another errno by the time that
+ * it is asked, so the files are looked at too.
+ */
+static bool is_at_size_limit(const char *path, int sqlite_code, int os_errno)
+{
+    static const char *const endings[] = {"", "-wal", "-shm"};
+    struct rlimit limit;
+    bool is_at_limit = os_errno == EFBIG;
+    if ((sqlite_code & 0xff) != SQLITE_IOERR || getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY) {
+        return false;
+    }
+    for (size_t i = 0; !is_at_limit && i < sizeof(endings) / sizeof(endings[0]); i++) {
+        struct stat status;
+        auto_buf struct buf name = {0};
+        buf_printf(&name, "%s%s", path, endings[i]);
+        is_at_limit = stat(buf_string(&name), &status) == 0 &&
+                      (rlim_t)status.st_size + LARGEST_WRITE_BYTES > limit.rlim_cur;
+    }
+    return is_at_limit;
 }
 
 static int set_fsync_error(const char *path, const char *doing, struct rondo_error *err)
@@ -70,6 +99,12 @@ int sqlite_fail_code(struct sqlite_connection *connection, int sqlite_code, cons
     if (is_failed_fsync(sqlite_code)) {
         atomic_store(&connection->store->is_poisoned, true);
         return set_fsync_error(path, doing, err);
+    }
+    if (is_at_size_limit(path, sqlite_code, os_errno)) {
+        return error_set(err, RONDO_ERR_FULL,
+                         "cannot %s: %s would be larger than the limit of file sizes allows; raise "
+                         "it (ulimit -f) and try again",
+                         doing, path);
     }
     if (is_out_of_space(sqlite_code, os_errno)) {
         return error_set(err, RONDO_ERR_FULL,

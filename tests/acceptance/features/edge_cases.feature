@@ -39,6 +39,35 @@ Feature: Edge cases of autonomous execution
     And iterations 1 to 5 finished once each
     And after the disk has room again the store is intact
 
+  Scenario Outline: A limit of file sizes is a clear error and no sudden death: <blocks> blocks
+    Given a worker
+      """
+      head -c 20000 /dev/urandom >"$RONDO_STATE_FILE"
+      """
+    When I run `sh -c 'ulimit -f <blocks>; exec rondo loop --max-iterations 40 -- ./worker.sh'`
+    Then the exit code is 10
+    And stderr mentions "limit of file sizes"
+    When I run `rondo loop --max-iterations 1 -- ./worker.sh`
+    Then the exit code is 5
+
+    Examples:
+      | blocks |
+      | 20     |
+      | 60     |
+      | 200    |
+      | 801    |
+
+  Scenario: Children get the default action for files that are too large
+    Given a worker
+      """
+      ulimit -f 1
+      head -c 20000 /dev/zero >"$RONDO_STATE_FILE"
+      """
+    When I run `rondo loop --max-failures 1 -- ./worker.sh`
+    Then the exit code is 3
+    And the journal has an event "iteration.finished" with
+      | exit_code | 153 |
+
   @A-EDGE-3
   Scenario: A verifier that takes too long leaves its condition unmet
     Given a worker
