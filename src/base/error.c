@@ -82,9 +82,8 @@ int error_set_errno(struct rondo_error *err, int code, int os_errno, const char 
     vsnprintf(err->message, sizeof(err->message), format, arguments);
     va_end(arguments);
     char reason_buf[128];
-    const char *reason = os_errno == EFBIG
-                             ? "the limit of file sizes is reached (ulimit -f)"
-                             : strerror_r(os_errno, reason_buf, sizeof(reason_buf));
+    const char *reason = os_errno == EFBIG ? "the limit of file sizes is reached (ulimit -f)"
+                                           : strerror_r(os_errno, reason_buf, sizeof(reason_buf));
     size_t len = strlen(err->message);
     snprintf(err->message + len, sizeof(err->message) - len, ": %s", reason);
     return code;

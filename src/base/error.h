@@ -15,8 +15,8 @@ int error_set(struct rondo_error *err, int code, const char *format, ...)
 
 /**
  * Record a failed system call: the text is followed by ": " and the description of `os_errno`.
- * ENOSPC, EDQUOT and EFBIG become RONDO_ERR_FULL, ENOENT RONDO_ERR_NOT_FOUND, EIO RONDO_ERR_IO; any other
- * number becomes `code`.
+ * ENOSPC, EDQUOT and EFBIG become RONDO_ERR_FULL, ENOENT RONDO_ERR_NOT_FOUND, EIO RONDO_ERR_IO; any
+ * other number becomes `code`.
  * @return the code that was recorded
  */
 int error_set_errno(struct rondo_error *err, int code, int os_errno, const char *format, ...)

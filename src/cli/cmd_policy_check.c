@@ -9,7 +9,7 @@
 #include "cli/policy_commands.h"
 #include "cli/policy_source.h"
 #include "cli/report.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 #include "policy/reach.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void read_text(const char *file, void *context, struct buf *ret_text)
     size_t folder_len = is_folder ? strlen(path) : (size_t)(base_name(path) - path);
     buf_append(&name, path, folder_len);
     buf_printf(&name, "%s%s", is_folder ? "/" : "", file);
-    file_read(buf_string(&name), LIMIT_POLICY_BYTES, ret_text, NULL);
+    file_read_named(NULL, buf_string(&name), LIMIT_POLICY_BYTES, ret_text, NULL);
 }
 
 /** A set of forbids alone looks as if it allowed the rest; it allows nothing. */

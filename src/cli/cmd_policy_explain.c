@@ -14,7 +14,7 @@
 #include "cli/report.h"
 #include "cli/session.h"
 #include "loop/outlook.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 #include "store/find.h"
 
 #include <stdlib.h>
@@ -140,7 +140,7 @@ static int take_context(struct asking *asking, struct rondo_error *err)
     auto_json struct json_object *context = NULL;
     int r = 0;
     if (given[0] == '@') {
-        r = file_read(given + 1, LIMIT_MIB, &text, err);
+        r = file_read_named(NULL, given + 1, LIMIT_MIB, &text, err);
     } else {
         buf_append_string(&text, given);
     }

@@ -14,6 +14,7 @@
 #include "cli/report.h"
 #include "cli/session.h"
 #include "os/file.h"
+#include "os/file_untrusted.h"
 #include "os/host.h"
 #include "policy/change.h"
 
@@ -60,7 +61,7 @@ struct change {
 static int read_input(struct change *change, const char *name, struct rondo_error *err)
 {
     if (strcmp(name, "-") != 0) {
-        return file_read(name, LIMIT_POLICY_BYTES, &change->text, err);
+        return file_read_named(NULL, name, LIMIT_POLICY_BYTES, &change->text, err);
     }
     for (;;) {
         char *room = buf_room(&change->text, BUFSIZ);

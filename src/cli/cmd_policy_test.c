@@ -11,7 +11,7 @@
 #include "cli/report.h"
 #include "cli/style.h"
 #include "cli/text.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 #include "policy/case_file.h"
 
 #include <string.h>
@@ -143,7 +143,7 @@ static int read_file(const char *path, struct case_file *ret_file, struct rondo_
 {
     auto_buf struct buf text = {0};
     const char *slash = strrchr(path, '/');
-    int r = file_read(path, CASE_FILE_BYTES, &text, err);
+    int r = file_read_named(NULL, path, CASE_FILE_BYTES, &text, err);
     return r < 0 ? r
                  : case_file_read(slash == NULL ? path : slash + 1, buf_string(&text), text.len,
                                   clock_now(clock_system()), ret_file, err);

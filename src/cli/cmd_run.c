@@ -9,9 +9,8 @@
 #include "cli/run_role.h"
 #include "cli/session.h"
 #include "cli/steering.h"
+#include "os/file_untrusted.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,9 +65,11 @@ static int begin_record(const struct role_values *values, struct rondo_error *er
     if (values->record == NULL) {
         return 0;
     }
-    int fd = open(values->record, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const char *const agent_folders[] = {values->run.spec.workspace, NULL};
+    int fd = file_open_output(agent_folders, values->record, true, err);
     if (fd < 0) {
-        return error_set_errno(err, RONDO_ERR_IO, errno, "--record %s", values->record);
+        error_prefix(err, "--record");
+        return fd;
     }
     close(fd);
     return 0;

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 
 #include <json-c/json.h>
 #include <string.h>
@@ -131,7 +131,7 @@ int config_parse(const char *text, size_t len, struct option_set *set, struct ro
 int config_read(const char *path, struct option_set *set, struct rondo_error *err)
 {
     auto_buf struct buf text = {0};
-    int r = file_read(path, LIMIT_CONFIG_FILE_BYTES, &text, err);
+    int r = file_read_named(NULL, path, LIMIT_CONFIG_FILE_BYTES, &text, err);
     if (r == 0) {
         r = config_parse(buf_string(&text), text.len, set, err);
         if (r < 0) {

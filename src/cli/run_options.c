@@ -8,7 +8,7 @@
 #include "cli/config.h"
 #include "loop/agent.h"
 #include "loop/detect.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,8 +36,17 @@ static int read_prompt(struct run_values *values, struct rondo_error *err)
     if (values->spec.prompt != NULL) {
         return error_set(err, RONDO_ERR_INVALID, "give either --prompt or --prompt-file");
     }
+    size_t count = 1;
+    while (values->spec.write_paths != NULL && values->spec.write_paths[count - 1] != NULL) {
+        count++;
+    }
+    auto_free const char **agent_folders = memory_new_zero(count + 1, sizeof(*agent_folders));
+    agent_folders[0] = values->spec.workspace;
+    for (size_t i = 1; i < count; i++) {
+        agent_folders[i] = values->spec.write_paths[i - 1];
+    }
     auto_buf struct buf text = {0};
-    int r = file_read(values->prompt_file, LIMIT_PROMPT_BYTES, &text, err);
+    int r = file_read_named(agent_folders, values->prompt_file, LIMIT_PROMPT_BYTES, &text, err);
     if (r == 0 && strlen(buf_string(&text)) != text.len) {
         r = error_set(err, RONDO_ERR_INVALID, "%s holds a NUL byte", values->prompt_file);
     }
@@ -146,10 +155,10 @@ int run_values_prepare(struct run_values *values, struct option_set *set, struct
 {
     int r = values->config == NULL ? 0 : config_read(values->config, set, err);
     if (r == 0) {
-        r = read_prompt(values, err);
+        r = find_workspace(values, err);
     }
     if (r == 0) {
-        r = find_workspace(values, err);
+        r = read_prompt(values, err);
     }
     return r < 0 ? r : run_values_find_policy(values, err);
 }

@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "cli/line_input.h"
 #include "gateway/mcp.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 #include "policy/cedar/policies.h"
 #include "policy/change.h"
 #include "role/role.h"
@@ -137,7 +137,7 @@ static int read_config(struct trust_subject *subject, const char *skill_folder,
 {
     struct mcp_shared *shared = NULL;
     (void)skill_folder;
-    int r = file_read(subject->path, LIMIT_CONFIG_FILE_BYTES, &subject->bytes, err);
+    int r = file_read_named(NULL, subject->path, LIMIT_CONFIG_FILE_BYTES, &subject->bytes, err);
     r = r < 0 ? r
               : mcp_shared_parse(subject->path, buf_string(&subject->bytes), subject->bytes.len,
                                  NULL, &shared, err);

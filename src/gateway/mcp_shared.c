@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "gateway/mcp_config.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 #include "role/yaml.h"
 
 #include <json-c/json.h>
@@ -327,7 +327,9 @@ int mcp_shared_read(const char *path, const struct tool_surroundings *surroundin
 {
     auto_buf struct buf text = {0};
     struct rondo_error problem = {0};
-    int code = file_read(path, LIMIT_CONFIG_FILE_BYTES, &text, &problem);
+    const char *const workspace[] = {surroundings == NULL ? NULL : surroundings->workspace, NULL};
+    const char *const *agent_folders = workspace[0] == NULL ? NULL : workspace;
+    int code = file_read_named(agent_folders, path, LIMIT_CONFIG_FILE_BYTES, &text, &problem);
     if (code < 0 && code != RONDO_ERR_NOT_FOUND) {
         return error_set(err, code, "%s", problem.message);
     }

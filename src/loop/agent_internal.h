@@ -56,6 +56,7 @@ struct agent {
     struct loop *loop; /* NULL until it is attached */
     struct agent_parts parts;
     char *workspace;
+    const char *agent_folders[2]; /* the workspace, for paths that a person named */
     struct agent_config config;
     struct agent_memory memory;
     struct model *model;

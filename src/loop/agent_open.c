@@ -19,6 +19,7 @@ static int open_model(struct agent *agent, struct rondo_error *err)
     struct model_options options = agent_config_model(config);
     options.prices_file = agent->parts.prices_file;
     options.record_file = agent->parts.record_file;
+    options.agent_folders = agent->agent_folders;
     options.http = agent->parts.http;
     options.clock = runtime_clock(agent->runtime);
     options.random = runtime_random(agent->runtime);
@@ -263,6 +264,7 @@ int agent_open(struct runtime *runtime, const struct loop_spec *spec,
     agent->runtime = runtime;
     agent->parts = *parts;
     agent->workspace = memory_dup_string(spec->workspace);
+    agent->agent_folders[0] = agent->workspace;
     int r = open_all(agent, spec, err);
     if (r < 0) {
         agent_free(agent);

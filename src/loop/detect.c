@@ -6,17 +6,20 @@
  */
 #include "loop/detect.h"
 
+#include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum probe {
     PROBE_NONE,        /* the file is enough */
@@ -180,13 +183,27 @@ static bool has_npm_script(const struct buf *text, const char *script)
     return command != NULL && strstr(command, NPM_PLACEHOLDER) == NULL;
 }
 
-static bool passes_probe(const struct row *row, const char *path)
+/**
+ * What detection looks at: the workspace's top folder, in which agents can put anything.
+ */
+struct project {
+    const char *workspace;
+    int fd;
+    struct rondo_error refusal; /* why a file that is there did not count; code 0 = none */
+};
+
+static bool passes_probe(const struct row *row, struct project *project, const char *name)
 {
     if (row->probe == PROBE_NONE) {
         return true;
     }
     auto_buf struct buf text = {0};
-    if (file_read(path, LIMIT_PROJECT_FILE_BYTES, &text, NULL) < 0 || text.len == 0) {
+    struct rondo_error refusal = {0};
+    if (file_read_untrusted(project->fd, name, LIMIT_PROJECT_FILE_BYTES, &text, &refusal) < 0) {
+        project->refusal = refusal;
+        return false;
+    }
+    if (text.len == 0) {
         return false;
     }
     switch (row->probe) {
@@ -203,14 +220,16 @@ static bool passes_probe(const struct row *row, const char *path)
 }
 
 /** Find a file of the workspace's top folder by the row's pattern. */
-static bool find_file(const char *workspace, const char *pattern, struct buf *ret_path)
+static bool find_file(const struct project *project, const char *pattern, struct buf *ret_name)
 {
-    buf_clear(ret_path);
+    struct stat status;
+    buf_clear(ret_name);
     if (strpbrk(pattern, "*?[") == NULL) {
-        buf_printf(ret_path, "%s/%s", workspace, pattern);
-        return file_exists(ret_path->data);
+        buf_append_string(ret_name, pattern);
+        return fstatat(project->fd, pattern, &status, AT_SYMLINK_NOFOLLOW) == 0;
     }
-    DIR *folder = opendir(workspace);
+    int fd = file_open_beneath(project->fd, ".", O_RDONLY | O_DIRECTORY);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     if (folder == NULL) {
         return false;
     }
@@ -218,12 +237,22 @@ static bool find_file(const char *workspace, const char *pattern, struct buf *re
     const struct dirent *entry;
     while (!is_found && (entry = readdir(folder)) != NULL) {
         if (fnmatch(pattern, entry->d_name, 0) == 0) {
-            buf_printf(ret_path, "%s/%s", workspace, entry->d_name);
+            buf_append_string(ret_name, entry->d_name);
             is_found = true;
         }
     }
     closedir(folder);
     return is_found;
+}
+
+static int nothing_found(const struct project *project, const char *name, struct rondo_error *err)
+{
+    bool is_refused = project->refusal.code != 0;
+    return error_set(err, RONDO_ERR_NOT_FOUND,
+                     "no command for %s can be concluded from the files in %s%s%.300s%s; give one: "
+                     "--until '%s=COMMAND'",
+                     name, project->workspace, is_refused ? " (" : "", project->refusal.message,
+                     is_refused ? ")" : "", name);
 }
 
 int detect_command(const char *workspace, const char *name, struct detect_result *ret_result,
@@ -235,19 +264,21 @@ int detect_command(const char *workspace, const char *name, struct detect_result
                          "--until '%s=COMMAND'",
                          name, name);
     }
-    auto_buf struct buf path = {0};
+    auto_close int fd = file_open_folder(workspace, err);
+    if (fd < 0) {
+        return fd;
+    }
+    struct project project = {.workspace = workspace, .fd = fd};
+    auto_buf struct buf file = {0};
     for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (strcmp(rows[i].condition, name) == 0 && find_file(workspace, rows[i].file, &path) &&
-            passes_probe(&rows[i], path.data)) {
+        if (strcmp(rows[i].condition, name) == 0 && find_file(&project, rows[i].file, &file) &&
+            passes_probe(&rows[i], &project, buf_string(&file))) {
             ret_result->command = rows[i].command;
             ret_result->origin = rows[i].origin;
             return 0;
         }
     }
-    return error_set(err, RONDO_ERR_NOT_FOUND,
-                     "no command for %s can be concluded from the files in %s; give one: "
-                     "--until '%s=COMMAND'",
-                     name, workspace, name);
+    return nothing_found(&project, name, err);
 }
 
 void detect_describe(struct buf *ret_buf)

@@ -40,6 +40,7 @@ struct model {
     bool is_reasoning;
     atomic_uint adaptations; /**< enum model_adaptation */
     struct prices prices;
+    const char *const *agent_folders; /* of the options; or NULL */
     char *record_file;
     struct http_client *http;
     const struct clock *clock;

@@ -7,18 +7,20 @@
 #include "base/memory.h"
 #include "model/dotenv.h"
 #include "model/secret.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int read_file(struct dotenv *dotenv, const char *path, struct rondo_error *err)
+/** @param agent_folders as in file_read_named */
+static int read_file(struct dotenv *dotenv, const char *const *agent_folders, const char *path,
+                     struct rondo_error *err)
 {
     struct buf text = {0};
     struct rondo_error why = {0};
-    int r = file_read(path, DOTENV_FILE_MAX_BYTES, &text, &why);
+    int r = file_read_named(agent_folders, path, DOTENV_FILE_MAX_BYTES, &text, &why);
     if (r == 0 && text.len > 0) {
         dotenv_parse(dotenv, text.data, text.len);
     }
@@ -50,13 +52,14 @@ int dotenv_read(const char *folder, struct dotenv **ret_dotenv, struct rondo_err
     auto_buf struct buf path = {0};
     int r = 0;
     if (folder != NULL) {
+        const char *const agent_folders[] = {folder, NULL};
         buf_printf(&path, "%s/.env", folder);
-        r = read_file(dotenv, buf_string(&path), err);
+        r = read_file(dotenv, agent_folders, buf_string(&path), err);
         buf_clear(&path);
     }
     home_path(&path);
     if (r == 0 && path.len > 0) {
-        r = read_file(dotenv, buf_string(&path), err);
+        r = read_file(dotenv, NULL, buf_string(&path), err);
     }
     if (r < 0) {
         dotenv_free(dotenv);

@@ -274,7 +274,7 @@ static int open_model(struct model *model, const struct model_options *options,
         r = model_find_prices(options, &model->prices, err);
     }
     if (r == 0 && model->record_file != NULL) {
-        r = record_check(model->record_file, err);
+        r = record_check(model->agent_folders, model->record_file, err);
     }
     if (r == 0 && model->ops->open != NULL) {
         r = model->ops->open(model, options, err);
@@ -297,6 +297,7 @@ int model_open(const struct model_options *options, struct model **ret_model,
     model->http = options->http;
     model->clock = options->clock;
     model->random = options->random;
+    model->agent_folders = options->agent_folders;
     if (options->record_file != NULL) {
         model->record_file = model_path(options, options->record_file);
     }
@@ -466,7 +467,7 @@ int model_ask(struct model *model, const struct model_request *request,
         reply.has_cost = true;
     }
     if (model->record_file != NULL) {
-        r = record_append(model->record_file, request, &reply, err);
+        r = record_append(model->agent_folders, model->record_file, request, &reply, err);
     }
     if (r < 0) {
         model_reply_fini(&reply);

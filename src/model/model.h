@@ -38,7 +38,10 @@ struct model_options {
     const char *prices_file; /**< overrides of the price table (JSON); NULL = none */
     const char *record_file; /**< append each request and reply, for replay; NULL = do not */
     const struct prices
-        *prices;              /**< found before, and kept; NULL = none. prices_file replaces them */
+        *prices; /**< found before, and kept; NULL = none. prices_file replaces them */
+    /** Folders that agents can write, NULL-terminated, for as long as the model lives; a recording
+     *  in one of them is not written through links. NULL = the working folder. */
+    const char *const *agent_folders;
     struct http_client *http; /**< borrowed; must outlive the model */
     const struct clock *clock;
     struct random *random;

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "model/dialect.h"
 #include "model/secret.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 
 #include <ctype.h>
 #include <json-c/json.h>
@@ -203,7 +203,7 @@ int prices_read_file(const char *path, const char *provider, const char *name,
                      struct prices *prices, struct rondo_error *err)
 {
     auto_buf struct buf text = {0};
-    int r = file_read(path, PRICES_FILE_MAX_BYTES, &text, err);
+    int r = file_read_named(NULL, path, PRICES_FILE_MAX_BYTES, &text, err);
     return r < 0 ? r : prices_read(path, buf_string(&text), text.len, provider, name, prices, err);
 }
 

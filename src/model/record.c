@@ -6,9 +6,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "os/file_untrusted.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <string.h>
 
@@ -82,25 +82,21 @@ static void write_request(struct json_writer *writer, const struct model_request
     json_end_object(writer);
 }
 
-/** @return the descriptor, or a negative code */
-static int open_recording(const char *path, struct rondo_error *err)
+int record_check(const char *const *agent_folders, const char *path, struct rondo_error *err)
 {
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    return fd >= 0
-               ? fd
-               : error_set_errno(err, RONDO_ERR_IO, errno, "cannot open the recording %s", path);
-}
-
-int record_check(const char *path, struct rondo_error *err)
-{
-    auto_close int fd = open_recording(path, err);
+    auto_close int fd = file_open_output(agent_folders, path, false, err);
+    if (fd < 0) {
+        error_prefix(err, "while opening the recording");
+    }
     return fd < 0 ? fd : 0;
 }
 
-static int append_line(const char *path, const struct buf *line, struct rondo_error *err)
+static int append_line(const char *const *agent_folders, const char *path, const struct buf *line,
+                       struct rondo_error *err)
 {
-    auto_close int fd = open_recording(path, err);
+    auto_close int fd = file_open_output(agent_folders, path, false, err);
     if (fd < 0) {
+        error_prefix(err, "while opening the recording");
         return fd;
     }
     ssize_t written = write(fd, line->data, line->len);
@@ -111,8 +107,9 @@ static int append_line(const char *path, const struct buf *line, struct rondo_er
     return 0;
 }
 
-int record_append(const char *path, const struct model_request *request,
-                  const struct model_reply *reply, struct rondo_error *err)
+int record_append(const char *const *agent_folders, const char *path,
+                  const struct model_request *request, const struct model_reply *reply,
+                  struct rondo_error *err)
 {
     auto_buf struct buf line = {0};
     if (reply->failure == MODEL_CANCELLED) {
@@ -127,5 +124,5 @@ int record_append(const char *path, const struct model_request *request,
     write_request(&writer, request);
     json_end_object(&writer);
     buf_append_string(&line, "\n");
-    return append_line(path, &line, err);
+    return append_line(agent_folders, path, &line, err);
 }

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "model/dialect.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -402,7 +402,7 @@ int script_parse(const char *path, const char *text, size_t len, struct script *
 int script_read(const char *path, struct script **ret_script, struct rondo_error *err)
 {
     auto_buf struct buf text = {0};
-    int r = file_read(path, SCRIPT_MAX_BYTES, &text, err);
+    int r = file_read_named(NULL, path, SCRIPT_MAX_BYTES, &text, err);
     if (r < 0) {
         error_prefix(err, "while reading a script of turns");
         return r;

@@ -266,11 +266,11 @@ static bool has_its_name(int fd)
 }
 
 /** Files are replaced by renaming as a rule; then the next attempt finds the new one. */
-static int open_settled(int folder_fd, const char *relative, struct stat *ret_status,
+static int open_settled(int folder_fd, const char *relative, int flags, struct stat *ret_status,
                         struct rondo_error *err)
 {
     for (int i = 0; i < OPEN_TRIES; i++) {
-        auto_close int fd = file_open_beneath(folder_fd, relative, READ_FLAGS);
+        auto_close int fd = file_open_beneath(folder_fd, relative, flags);
         if (fd < 0) {
             return refuse_open(folder_fd, relative, errno, err);
         }
@@ -289,7 +289,7 @@ int file_open_untrusted(int folder_fd, const char *relative, size_t limit, struc
 {
     struct stat status;
     struct stat folder;
-    auto_close int fd = open_settled(folder_fd, relative, &status, err);
+    auto_close int fd = open_settled(folder_fd, relative, READ_FLAGS, &status, err);
     if (fd < 0) {
         return fd;
     }
@@ -380,6 +380,7 @@ struct walk {
     struct buf done; /* canonical, without a slash at its end; "" is the root */
     char *rest;      /* what is left to walk; owned */
     int links;
+    bool may_make; /* whether the last name may be missing */
 };
 
 static void cut(struct buf *path, size_t len)
@@ -442,29 +443,32 @@ static int walk_name(struct walk *walk, const char *name, struct rondo_error *er
     buf_printf(&walk->done, "/%s", name);
     struct stat status;
     if (lstat(buf_string(&walk->done), &status) != 0) {
-        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open %s", walk->named);
+        bool is_new =
+            errno == ENOENT && walk->may_make && walk->rest[strspn(walk->rest, "/")] == '\0';
+        return is_new ? 0
+                      : error_set_errno(err, RONDO_ERR_IO, errno, "cannot open %s", walk->named);
     }
     return S_ISLNK(status.st_mode) ? follow_link(walk, parent_len, err) : 0;
 }
 
 /** Resolve a path to one without links, following those that are a person's own. */
-static int resolve(const char *path, char *const *folders, char **ret_path, struct rondo_error *err)
+static int resolve(struct walk *walk, char **ret_path, struct rondo_error *err)
 {
-    struct walk walk = {.named = path, .folders = folders};
+    const char *path = walk->named;
     auto_buf struct buf start = {0};
     auto_free char *here = *path == '/' ? NULL : getcwd(NULL, 0);
     if (*path != '/' && here == NULL) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot find the working folder");
     }
     buf_printf(&start, "%s/%s", here == NULL ? "" : here, path);
-    walk.rest = buf_steal(&start);
+    walk->rest = buf_steal(&start);
     int code = 0;
-    for (char *name = take_name(&walk); name != NULL && code == 0; name = take_name(&walk)) {
-        code = walk_name(&walk, name, err);
+    for (char *name = take_name(walk); name != NULL && code == 0; name = take_name(walk)) {
+        code = walk_name(walk, name, err);
         free(name);
     }
-    free(walk.rest);
-    char *resolved = buf_steal(&walk.done);
+    free(walk->rest);
+    char *resolved = buf_steal(&walk->done);
     if (code < 0) {
         free(resolved);
         return code;
@@ -473,12 +477,19 @@ static int resolve(const char *path, char *const *folders, char **ret_path, stru
     return 0;
 }
 
-int file_read_named(const char *const *agent_folders, const char *path, size_t limit,
-                    struct buf *ret_buf, struct rondo_error *err)
+/**
+ * Open a file by the path that a person typed.
+ * @param limit       largest size of one that agents can write
+ * @param ret_is_ours whether it is out of agents' reach, and not examined
+ * @return descriptor, or a negative code
+ */
+static int open_named(const char *const *agent_folders, const char *path, int flags, size_t limit,
+                      bool *ret_is_ours, struct rondo_error *err)
 {
     auto_folders char **folders = find_folders(agent_folders);
     auto_free char *resolved = NULL;
-    int code = resolve(path, folders, &resolved, err);
+    struct walk walk = {.named = path, .folders = folders, .may_make = (flags & O_CREAT) != 0};
+    int code = resolve(&walk, &resolved, err);
     if (code < 0) {
         return code;
     }
@@ -487,7 +498,7 @@ int file_read_named(const char *const *agent_folders, const char *path, size_t l
     const char *relative = *resolved == '\0' ? "." : resolved + 1;
     auto_close int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     /* Exchanged for a link since, it is refused here. */
-    auto_close int fd = open_settled(root_fd, relative, &status, err);
+    auto_close int fd = open_settled(root_fd, relative, flags, &status, err);
     if (fd < 0) {
         return fd;
     }
@@ -495,10 +506,40 @@ int file_read_named(const char *const *agent_folders, const char *path, size_t l
     if (folder != NULL && stat(folder, &around) != 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot examine %s", path);
     }
-    if (folder == NULL) {
-        code = check_kind_and_size(&status, path, limit, err);
-        return code < 0 ? code : file_read_all(fd, path, limit, ret_buf, err);
+    code = folder == NULL ? 0 : check_untrusted(&status, around.st_uid, path, limit, err);
+    *ret_is_ours = folder == NULL;
+    return code < 0 ? code : steal_fd(&fd);
+}
+
+int file_read_named(const char *const *agent_folders, const char *path, size_t limit,
+                    struct buf *ret_buf, struct rondo_error *err)
+{
+    bool is_ours = false;
+    struct stat status;
+    auto_close int fd = open_named(agent_folders, path, READ_FLAGS, limit, &is_ours, err);
+    if (fd < 0 || !is_ours) {
+        return fd < 0 ? fd : read_unchanged(fd, path, limit, ret_buf, err);
     }
-    code = check_untrusted(&status, around.st_uid, path, limit, err);
-    return code < 0 ? code : read_unchanged(fd, path, limit, ret_buf, err);
+    if (fstat(fd, &status) != 0) {
+        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot examine %s", path);
+    }
+    int code = check_kind_and_size(&status, path, limit, err);
+    return code < 0 ? code : file_read_all(fd, path, limit, ret_buf, err);
+}
+
+int file_open_output(const char *const *agent_folders, const char *path, bool is_emptied,
+                     struct rondo_error *err)
+{
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    bool is_ours = false;
+    struct stat status;
+    auto_close int fd = open_named(agent_folders, path, flags, SIZE_MAX, &is_ours, err);
+    if (fd < 0) {
+        return fd;
+    }
+    bool is_regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    if (is_emptied && is_regular && ftruncate(fd, 0) != 0) {
+        return error_set_errno(err, RONDO_ERR_IO, errno, "cannot empty %s", path);
+    }
+    return steal_fd(&fd);
 }

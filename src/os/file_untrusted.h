@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "rondo/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -54,3 +55,12 @@ int file_read_untrusted(int folder_fd, const char *relative, size_t limit, struc
  */
 int file_read_named(const char *const *agent_folders, const char *path, size_t limit,
                     struct buf *ret_buf, struct rondo_error *err);
+
+/**
+ * Open a file for appending that a person named as an output, under the same rules; it is made,
+ * mode 0600, when there is none. Outside of `agent_folders` it may be a device or a FIFO.
+ * @param is_emptied whether a regular file loses what is in it
+ * @return descriptor, or a negative code
+ */
+int file_open_output(const char *const *agent_folders, const char *path, bool is_emptied,
+                     struct rondo_error *err);

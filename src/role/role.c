@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 #include "role/pattern.h"
 #include "role/reader.h"
 
@@ -176,7 +176,7 @@ int role_read(const char *path, enum role_schema schema, struct role_findings *f
 {
     auto_buf struct buf text = {0};
     *ret_role = NULL;
-    int r = file_read(path, LIMIT_ROLE_FILE_BYTES, &text, err);
+    int r = file_read_named(NULL, path, LIMIT_ROLE_FILE_BYTES, &text, err);
     return r < 0 ? r
                  : role_parse(buf_string(&text), text.len, path, schema, findings, ret_role, err);
 }

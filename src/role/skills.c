@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "os/file.h"
+#include "os/file_untrusted.h"
 #include "os/program.h"
 
 #include <json-c/json.h>
@@ -63,10 +63,11 @@ static void report(struct merge *merge, enum role_severity severity, const struc
 static bool is_file(const char *path)
 {
     struct stat status;
+    /* opens: only to choose a place; read_skill decides what is read */
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/** Try one place. @return its real path, owned, or NULL */
+/** Try one place. @return its path, owned, or NULL */
 static char *try_place(const char *format, const char *folder, const char *name)
     __attribute__((format(printf, 1, 0)));
 
@@ -76,7 +77,7 @@ static char *try_place(const char *format, const char *folder, const char *name)
     if (asprintf(&path, format, folder, name) < 0) {
         abort();
     }
-    return is_file(path) ? realpath(path, NULL) : NULL;
+    return is_file(path) ? steal_pointer(&path) : NULL;
 }
 
 static char *find_in_folder(const char *folder, const char *name)
@@ -214,7 +215,7 @@ static bool read_skill(struct merge *merge, struct skill *skill)
     size_t start = 0;
     size_t end = 0;
     size_t body = 0;
-    if (file_read(skill->path, LIMIT_ROLE_FILE_BYTES, &text, &err) < 0) {
+    if (file_read_named(NULL, skill->path, LIMIT_ROLE_FILE_BYTES, &text, &err) < 0) {
         report(merge, ROLE_ERROR, skill, NULL, "%s", err.message);
         return false;
     }
@@ -314,8 +315,11 @@ static void append_body(struct merge *merge, const struct skill *skill)
     buf_append(&merge->prompt, skill->body.data, skill->body.len);
 }
 
-static bool is_seen(struct merge *merge, const char *path)
+/** Whether a file was merged already, by whatever path. */
+static bool is_seen(struct merge *merge, const char *named)
 {
+    auto_free char *real = realpath(named, NULL); /* opens: only to compare names */
+    const char *path = real == NULL ? named : real;
     for (size_t i = 0; i < merge->seen_count; i++) {
         if (strcmp(merge->seen[i], path) == 0) {
             return true;

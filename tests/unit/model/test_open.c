@@ -180,8 +180,8 @@ static void a_recording_that_cannot_be_written_is_told_at_once(void **state)
                                                        .record_file = "/nonexistent/tape"},
                                &err),
                      RONDO_ERR_NOT_FOUND);
-    assert_string_equal(err.message, "cannot open the recording /nonexistent/tape: No such file or "
-                                     "directory");
+    assert_string_equal(err.message, "while opening the recording: cannot open /nonexistent/tape: "
+                                     "No such file or directory");
 }
 
 static void what_is_said_about_a_model_is_what_was_asked_for(void **state)
