@@ -76,6 +76,8 @@
 #define LIMIT_POLICY_BY_BYTES 255
 /** A document that the store keeps for a layer above, bytes of JSON. */
 #define LIMIT_DOCUMENT_BYTES (1 * LIMIT_MIB)
+/** Arguments of a call that a question to a person shows at once, bytes. */
+#define LIMIT_QUESTION_BYTES (32 * LIMIT_KIB)
 /** Markdown that is laid out, bytes; longer texts are shown as they are. */
 #define LIMIT_MARKDOWN_BYTES (64 * LIMIT_KIB)
 /** Iteration limits that can be asked for. */

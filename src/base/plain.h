@@ -4,14 +4,35 @@
 
 #include "base/buf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /**
- * Append one line made safe: escape sequences and control characters are dropped, tabs become a
- * space, line ends a space, bytes that are not UTF-8 become U+FFFD.
+ * Append one line made safe: escape sequences, control characters and hidden ones are dropped;
+ * tabs, line ends and blanks that are none of ASCII become a space, bytes that are not UTF-8
+ * U+FFFD. Everything from outside goes through this, or text_clean_lines, before a terminal shows
+ * it.
  */
 void text_clean(const char *text, size_t len, struct buf *ret_buf);
+
+/** The same of several lines: line ends and tabs stay. */
+void text_clean_lines(const char *text, size_t len, struct buf *ret_buf);
+
+/** The code point of a well-formed sequence of that length. */
+uint32_t text_point(const char *text, size_t sequence);
+
+/**
+ * Whether a character is not seen, looks like a blank, or turns the direction of writing: C1
+ * controls, zero-width and format characters, bidirectional overrides, tags, variation selectors.
+ */
+bool text_is_hidden(uint32_t point);
+
+/**
+ * Append JSON with every hidden character written as an escape, which means the same. What is no
+ * JSON stays text, in which nothing is hidden.
+ */
+void text_escape_hidden(const char *json, size_t len, struct buf *ret_buf);
 
 /** Length of the escape sequence (ECMA-48) at `text`, which begins with ESC. */
 size_t text_escape_len(const char *text, size_t len);

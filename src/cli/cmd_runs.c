@@ -97,7 +97,9 @@ static void add_row(struct listing *listing, const struct store_run *run)
     auto_buf struct buf cell = {0};
     buf_printf(&cell, "%.*s", SHORT_ID_LEN, run->id);
     table_add(&listing->table, buf_string(&cell));
-    table_add(&listing->table, run->agent_id);
+    auto_buf struct buf agent = {0};
+    text_clean(run->agent_id, strlen(run->agent_id), &agent);
+    table_add(&listing->table, buf_string(&agent));
     buf_clear(&cell);
     bool is_idle =
         standing_is_interrupted(run) || (summary->status == RONDO_RUNNING && summary->is_paused);

@@ -2,6 +2,7 @@
 /* rondo tools call: one call, made as an agent makes it but without asking policies or people. */
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/plain.h"
 #include "cli/common_options.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
@@ -29,7 +30,7 @@ static void print(const struct tool_result *result, bool wants_json)
 {
     auto_buf struct buf out = {0};
     if (!wants_json) {
-        buf_append(&out, buf_string(&result->text), result->text.len);
+        text_clean_lines(buf_string(&result->text), result->text.len, &out);
         if (out.len > 0 && out.data[out.len - 1] != '\n') {
             buf_append(&out, "\n", 1);
         }

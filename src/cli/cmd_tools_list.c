@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo tools list: names and descriptions, with --json the schemas too. */
 #include "base/json.h"
+#include "base/plain.h"
 #include "cli/common_options.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
@@ -38,8 +39,10 @@ static void add_row(struct table *table, const struct tool *tool)
 {
     auto_buf struct buf line = {0};
     const char *text = tool->description == NULL ? "" : tool->description;
-    buf_append(&line, text, strcspn(text, "\r\n"));
-    table_add(table, tool->name);
+    auto_buf struct buf name = {0};
+    text_clean(text, strcspn(text, "\r\n"), &line);
+    text_clean(tool->name, strlen(tool->name), &name);
+    table_add(table, buf_string(&name));
     table_add(table, tool->type);
     table_add(table, tool->is_read_only || tool->is_pure ? "reads"
                      : tool->needs_confirmation          ? "asks"

@@ -2,8 +2,11 @@
 /* Reading lines with poll, so that a cancel token is heard. */
 #include "cli/line_input.h"
 
+#include "base/auto.h"
+#include "base/digest.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/plain.h"
 #include "base/utf8.h"
 #include "cli/text.h"
 
@@ -16,10 +19,12 @@
 
 /** Lines that come closer together than a person types were pasted. */
 #define PASTE_MS 30
-/** Columns of a tool's name, its arguments and the reason in a question. */
-#define NAME_COLUMNS      60
-#define ARGUMENTS_COLUMNS 400
-#define READ_BYTES        4096
+/** Columns of a tool's name and of the reason in a question. */
+#define NAME_COLUMNS 60
+#define WHY_COLUMNS  400
+#define READ_BYTES   4096
+/** Bytes that are shown at a time of what is too long for a question. */
+#define PAGE_BYTES ((size_t)4096)
 
 void line_input_init(struct line_input *input, int fd, FILE *stream, bool no_colour)
 {
@@ -196,34 +201,6 @@ enum line_result line_input_read(struct line_input *input, const char *prompt,
 
 /* ---- Questions ------------------------------------------------------------------------------ */
 
-/** Characters that are not seen, or that turn the direction of writing. */
-static bool is_hidden(unsigned long point)
-{
-    static const struct {
-        unsigned long first, last;
-    } ranges[] = {
-        {0x80, 0xa0},     {0xad, 0xad},     {0x61c, 0x61c},     {0x180e, 0x180e}, {0x2000, 0x200f},
-        {0x2028, 0x202f}, {0x205f, 0x206f}, {0x3000, 0x3000},   {0x3164, 0x3164}, {0xfe00, 0xfe0f},
-        {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
-    };
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-        if (point >= ranges[i].first && point <= ranges[i].last) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static unsigned long point_of(const char *text, size_t sequence)
-{
-    unsigned long point = (unsigned char)text[0];
-    point = sequence > 1 ? point & (0xffUL >> (sequence + 1)) : point;
-    for (size_t i = 1; i < sequence; i++) {
-        point = point << 6 | ((unsigned char)text[i] & 0x3f);
-    }
-    return point;
-}
-
 /**
  * Append a text so that a person sees all of it: control and hidden characters are written out.
  * What does not fit is counted, since it is agreed to as well.
@@ -234,13 +211,12 @@ static void add_shown(const char *text, size_t columns, struct buf *ret_buf)
     size_t len = strlen(text);
     for (size_t at = 0; at < len;) {
         size_t sequence = utf8_sequence_len(text + at, len - at);
-        unsigned long point =
-            sequence == 0 ? (unsigned char)text[at] : point_of(text + at, sequence);
+        uint32_t point = sequence == 0 ? (unsigned char)text[at] : text_point(text + at, sequence);
         struct buf piece = {0};
         if (sequence == 0) {
-            buf_printf(&piece, "\\x%02lx", point);
-        } else if (point < 0x20 || point == 0x7f || is_hidden(point)) {
-            buf_printf(&piece, point < 0x10000 ? "\\u%04lx" : "\\U%08lx", point);
+            buf_printf(&piece, "\\x%02x", point);
+        } else if (point < 0x20 || point == 0x7f || text_is_hidden(point)) {
+            buf_printf(&piece, point < 0x10000 ? "\\u%04x" : "\\U%08x", point);
         } else {
             buf_append(&piece, text + at, sequence);
         }
@@ -262,6 +238,51 @@ void line_input_append_shown(const char *text, struct buf *ret_buf)
     add_shown(text, SIZE_MAX, ret_buf);
 }
 
+/** The word of an answer: "y", "yes", ...; anything else is a no. */
+static bool is_word(const struct buf *answer, const char *letter, const char *word)
+{
+    const char *text = buf_string(answer);
+    text += strspn(text, " \t");
+    size_t len = strcspn(text, " \t\r\n");
+    bool is_alone = text[len + strspn(text + len, " \t\r\n")] == '\0';
+    return is_alone && ((len == strlen(letter) && strncasecmp(text, letter, len) == 0) ||
+                        (len == strlen(word) && strncasecmp(text, word, len) == 0));
+}
+
+/** Whether a question is too long to be shown at once. */
+static bool is_long(const struct line_question *question)
+{
+    return question->arguments != NULL && strlen(question->arguments) > LIMIT_QUESTION_BYTES;
+}
+
+/** The beginning and the end of what is too long, and a digest of all. */
+static void add_arguments(const char *arguments, struct buf *ret_buf)
+{
+    size_t len = strlen(arguments);
+    if (len <= LIMIT_QUESTION_BYTES) {
+        add_shown(arguments, SIZE_MAX, ret_buf);
+        return;
+    }
+    unsigned char digest[DIGEST_SIZE];
+    char hex[DIGEST_HEX_SIZE];
+    struct digest whole = digest_begin();
+    digest_add(&whole, arguments, len);
+    digest_finish(&whole, digest);
+    digest_hex(digest, hex);
+    auto_free char *head = memory_dup_bytes(arguments, PAGE_BYTES);
+    add_shown(head, SIZE_MAX, ret_buf);
+    buf_printf(ret_buf, "\n... (%zu bytes in all, SHA-256 %s; v shows them) ...\n", len, hex);
+    add_shown(arguments + len - PAGE_BYTES, SIZE_MAX, ret_buf);
+}
+
+/** What may be answered: what was not shown whole cannot be allowed yet. */
+static void add_choices(const struct line_question *question, bool must_see, struct buf *ret_buf)
+{
+    buf_append_string(ret_buf, must_see            ? "? [v/N] "
+                               : question->is_once ? "? [y/N] "
+                                                   : "? [y/N/a] ");
+}
+
 void line_input_question(const struct line_question *question, const struct style *style,
                          struct buf *ret_buf)
 {
@@ -269,7 +290,7 @@ void line_input_question(const struct line_question *question, const struct styl
     add_shown(question->tool, NAME_COLUMNS, &name);
     if (question->why != NULL && question->why[0] != '\0') {
         auto_buf struct buf why = {0};
-        add_shown(question->why, ARGUMENTS_COLUMNS, &why);
+        add_shown(question->why, WHY_COLUMNS, &why);
         style_append(style, COLOUR_DIM, buf_string(&why), ret_buf);
         buf_append(ret_buf, "\n", 1);
     }
@@ -277,9 +298,38 @@ void line_input_question(const struct line_question *question, const struct styl
     style_append(style, COLOUR_BOLD, buf_string(&name), ret_buf);
     if (question->arguments != NULL && question->arguments[0] != '\0') {
         buf_append_string(ret_buf, ": ");
-        add_shown(question->arguments, ARGUMENTS_COLUMNS, ret_buf);
+        add_arguments(question->arguments, ret_buf);
     }
-    buf_append_string(ret_buf, question->is_once ? "? [y/N] " : "? [y/N/a] ");
+    add_choices(question, is_long(question), ret_buf);
+}
+
+/**
+ * Show all that is asked about, as many lines at a time as fit.
+ * @return whether the person saw it to its end
+ */
+static bool show_all(struct line_input *input, const char *arguments, struct cancel *cancel)
+{
+    size_t len = strlen(arguments);
+    for (size_t at = 0; at < len;) {
+        size_t end = at + PAGE_BYTES < len ? at + PAGE_BYTES : len;
+        while (end < len && end > at && ((unsigned char)arguments[end] & 0xc0) == 0x80) {
+            end--; /* not inside of a character */
+        }
+        end = end == at ? len : end;
+        auto_free char *page = memory_dup_bytes(arguments + at, end - at);
+        auto_buf struct buf shown = {0};
+        auto_buf struct buf answer = {0};
+        add_shown(page, SIZE_MAX, &shown);
+        buf_printf(&shown, end < len ? "\n(%zu of %zu bytes; Enter: go on, q: stop) " : "\n", end,
+                   len);
+        put(input, buf_string(&shown));
+        if (end < len &&
+            (take_line(input, cancel, &answer) != LINE_WORDS || is_word(&answer, "q", "quit"))) {
+            return false;
+        }
+        at = end;
+    }
+    return true;
 }
 
 static bool is_allowed(const struct line_input *input, const char *tool)
@@ -299,15 +349,14 @@ static void allow(struct line_input *input, const char *tool)
     }
 }
 
-/** The word of an answer: "y", "yes", ...; anything else is a no. */
-static bool is_word(const struct buf *answer, const char *letter, const char *word)
+static enum line_consent consent_of(struct line_input *input, const struct line_question *question,
+                                    enum line_result result, const struct buf *answer)
 {
-    const char *text = buf_string(answer);
-    text += strspn(text, " \t");
-    size_t len = strcspn(text, " \t\r\n");
-    bool is_alone = text[len + strspn(text + len, " \t\r\n")] == '\0';
-    return is_alone && ((len == strlen(letter) && strncasecmp(text, letter, len) == 0) ||
-                        (len == strlen(word) && strncasecmp(text, word, len) == 0));
+    if (result == LINE_WORDS && !question->is_once && is_word(answer, "a", "always")) {
+        allow(input, question->tool);
+        return LINE_YES;
+    }
+    return result == LINE_WORDS && is_word(answer, "y", "yes") ? LINE_YES : LINE_NO;
 }
 
 enum line_consent line_input_confirm(struct line_input *input, const struct line_question *question,
@@ -319,22 +368,27 @@ enum line_consent line_input_confirm(struct line_input *input, const struct line
     if (!line_input_can_ask(input)) {
         return LINE_NOBODY;
     }
-    tcflush(input->fd, TCIFLUSH);
-    buf_clear(&input->waiting);
+    bool must_see = is_long(question);
     auto_buf struct buf text = {0};
-    auto_buf struct buf answer = {0};
     line_input_question(question, &input->style, &text);
-    put(input, buf_string(&text));
-    enum line_result result = take_line(input, cancel, &answer);
-    if (result == LINE_END || result == LINE_CANCELLED) {
-        put(input, "\n");
-        return result == LINE_END ? LINE_NOBODY : LINE_NO;
+    for (;;) {
+        auto_buf struct buf answer = {0};
+        tcflush(input->fd, TCIFLUSH);
+        buf_clear(&input->waiting);
+        put(input, buf_string(&text));
+        enum line_result result = take_line(input, cancel, &answer);
+        if (result == LINE_END || result == LINE_CANCELLED) {
+            put(input, "\n");
+            return result == LINE_END ? LINE_NOBODY : LINE_NO;
+        }
+        if (result != LINE_WORDS || !must_see || !is_word(&answer, "v", "view")) {
+            return must_see ? LINE_NO : consent_of(input, question, result, &answer);
+        }
+        must_see = !show_all(input, question->arguments, cancel);
+        buf_clear(&text);
+        buf_append_string(&text, "Allow it");
+        add_choices(question, must_see, &text);
     }
-    if (result == LINE_WORDS && !question->is_once && is_word(&answer, "a", "always")) {
-        allow(input, question->tool);
-        return LINE_YES;
-    }
-    return result == LINE_WORDS && is_word(&answer, "y", "yes") ? LINE_YES : LINE_NO;
 }
 
 enum line_consent line_input_ask(struct line_input *input, const char *question,

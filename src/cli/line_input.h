@@ -70,8 +70,9 @@ struct line_question {
 };
 
 /**
- * Ask whether a call may be made: y, n (also by itself), or a for this tool from now on. What was
- * typed before the question does not count.
+ * Ask whether a call may be made: y, n (also by itself), or a for this tool from now on. Arguments
+ * above LIMIT_QUESTION_BYTES must be looked at page by page (v) before they can be allowed. What
+ * was typed before the question does not count.
  */
 enum line_consent line_input_confirm(struct line_input *input, const struct line_question *question,
                                      struct cancel *cancel);

@@ -2,6 +2,8 @@
 /* Numeric entities, and the names that occur in prose. */
 #include "cli/markdown_entity.h"
 
+#include "base/plain.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +26,8 @@ static bool is_fit(unsigned long point)
 {
     bool is_control = point < 0x20 || (point >= 0x7f && point < 0xa0);
     bool is_surrogate = point >= 0xd800 && point < 0xe000;
-    bool turns = (point >= 0x200e && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
-                 (point >= 0x2066 && point <= 0x2069) || point == 0xfe0f;
-    return !is_control && !is_surrogate && !turns && point <= 0x10ffff;
+    bool is_hidden = point != 0xa0 && point <= UINT32_MAX && text_is_hidden((uint32_t)point);
+    return !is_control && !is_surrogate && !is_hidden && point <= 0x10ffff;
 }
 
 static void add_point(unsigned long point, struct buf *ret_buf)

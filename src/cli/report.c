@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/plain.h"
 #include "cli/exit_codes.h"
 #include "cli/session.h"
 #include "loop/owner.h"
@@ -15,6 +16,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Bytes of one message. */
+#define REPORT_MESSAGE_BYTES 8192
 
 /** Failures for programs: {"type":"error",...}. */
 static void write_json(const struct rondo_error *err, int exit_code)
@@ -31,10 +35,18 @@ static void write_json(const struct rondo_error *err, int exit_code)
     report_output(&line);
 }
 
+/** A message may quote what others wrote. */
+static void say(const char *beginning, const char *message)
+{
+    auto_buf struct buf clean = {0};
+    text_clean_lines(message, strlen(message), &clean);
+    fprintf(stderr, "%s%s\n", beginning, buf_string(&clean));
+}
+
 int report_error(const struct rondo_error *err)
 {
     if (err->message[0] != '\0') {
-        fprintf(stderr, "rondo: %s\n", err->message);
+        say("rondo: ", err->message);
     }
     return exit_code_of_error(err->code);
 }
@@ -48,13 +60,21 @@ int report_error_as(const struct rondo_error *err, bool wants_json)
     return exit_code;
 }
 
+static void say_formatted(const char *beginning, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+
+static void say_formatted(const char *beginning, const char *format, va_list arguments)
+{
+    char message[REPORT_MESSAGE_BYTES];
+    vsnprintf(message, sizeof(message), format, arguments);
+    say(beginning, message);
+}
+
 int report_failure(int exit_code, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("rondo: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    say_formatted("rondo: ", format, arguments);
     va_end(arguments);
     return exit_code;
 }
@@ -63,9 +83,7 @@ void report_warning(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("rondo: warning: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    say_formatted("rondo: warning: ", format, arguments);
     va_end(arguments);
 }
 
@@ -88,7 +106,11 @@ int report_held(const struct session *session, const struct store_run *holder,
 void report_output(const struct buf *text)
 {
     bool was_broken = ferror(stdout) != 0;
-    if (text->len > 0) {
+    if (text->len > 0 && isatty(STDOUT_FILENO)) {
+        auto_buf struct buf shown = {0};
+        text_escape_hidden(text->data, text->len, &shown);
+        fwrite(shown.data, 1, shown.len, stdout);
+    } else if (text->len > 0) {
         fwrite(text->data, 1, text->len, stdout);
     }
     if (fflush(stdout) != 0 && errno != EPIPE && !was_broken) {

@@ -289,18 +289,99 @@ static void a_question_shows_everything_that_could_mislead(void **state)
                               "a\\u000ab\\x9b\\u202ec\\u009bd\\U000e0041\xe6\xbc\xa2? [y/N] ");
 }
 
-static void long_arguments_are_cut_and_counted(void **state)
+/** A question about so many bytes, with a mark in their middle. */
+static char *long_arguments(size_t len)
+{
+    char *arguments = malloc(len + 1);
+    memset(arguments, 'x', len);
+    memcpy(arguments + len / 2, "MARK", 4);
+    arguments[len] = '\0';
+    return arguments;
+}
+
+static void arguments_are_shown_whole_up_to_the_limit(void **state)
 {
     (void)state;
-    char arguments[1001];
-    memset(arguments, 'x', 1000);
-    arguments[1000] = '\0';
-    struct line_question question = {.tool = "t", .arguments = arguments};
-    struct style plain = {0};
-    auto_buf struct buf text = {0};
-    line_input_question(&question, &plain, &text);
-    assert_non_null(strstr(text.data, "x... (600 more bytes)? [y/N/a] "));
-    assert_int_equal(text.len, strlen("Allow tool t: ... (600 more bytes)? [y/N/a] ") + 400);
+    for (size_t extra = 0; extra <= 1; extra++) {
+        char *arguments = long_arguments(LIMIT_QUESTION_BYTES + extra);
+        struct line_question question = {.tool = "t", .arguments = arguments};
+        struct style plain = {0};
+        auto_buf struct buf text = {0};
+        line_input_question(&question, &plain, &text);
+        assert_true((strstr(text.data, "MARK") != NULL) == (extra == 0));
+        assert_true((strstr(text.data, "? [y/N/a] ") != NULL) == (extra == 0));
+        assert_true((strstr(text.data, "(32769 bytes in all, SHA-256 ") != NULL) == (extra == 1));
+        free(arguments);
+    }
+}
+
+/** Answer each prompt in turn. */
+struct script {
+    int fd;
+    const char *const *answers;
+    struct buf seen;
+};
+
+static void *script_main(void *argument)
+{
+    struct script *script = argument;
+    size_t from = 0;
+    for (size_t i = 0; script->answers[i] != NULL; i++) {
+        while (strstr(buf_string(&script->seen) + from, "] ") == NULL &&
+               strstr(buf_string(&script->seen) + from, "q: stop) ") == NULL) {
+            ssize_t len = read(script->fd, buf_room(&script->seen, 4096), 4096);
+            if (len <= 0) {
+                return argument;
+            }
+            buf_grown(&script->seen, (size_t)len);
+        }
+        from = script->seen.len;
+        if (write(script->fd, script->answers[i], strlen(script->answers[i])) <= 0) {
+            return argument;
+        }
+    }
+    return NULL;
+}
+
+static enum line_consent ask_by_script(const struct line_question *question,
+                                       const char *const *answers, struct buf *ret_seen)
+{
+    struct fixture fixture;
+    setup_terminal(&fixture);
+    pthread_t thread;
+    struct script script = {.fd = fixture.far, .answers = answers};
+    assert_int_equal(pthread_create(&thread, NULL, script_main, &script), 0);
+    enum line_consent consent = line_input_confirm(&fixture.input, question, NULL);
+    pthread_join(thread, NULL);
+    teardown(&fixture);
+    *ret_seen = script.seen;
+    return consent;
+}
+
+static void what_is_too_long_must_be_seen_before_it_is_allowed(void **state)
+{
+    (void)state;
+    char *arguments = long_arguments(40000);
+    struct line_question question = {.tool = "t", .arguments = arguments, .is_once = true};
+    static const struct {
+        const char *answers[14];
+        enum line_consent consent;
+        bool is_seen;
+    } cases[] = {
+        {{"y\n", NULL}, LINE_NO, false},
+        {{"v\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "y\n", NULL},
+         LINE_YES,
+         true},
+        {{"v\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "n\n", NULL}, LINE_NO, true},
+        {{"v\n", "q\n", "y\n", NULL}, LINE_NO, false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct buf seen = {0};
+        assert_int_equal(ask_by_script(&question, cases[i].answers, &seen), cases[i].consent);
+        assert_true((strstr(buf_string(&seen), "MARK") != NULL) == cases[i].is_seen);
+        buf_fini(&seen);
+    }
+    free(arguments);
 }
 
 int main(void)
@@ -318,7 +399,8 @@ int main(void)
         cmocka_unit_test(what_was_typed_before_the_question_is_no_answer),
         cmocka_unit_test(without_a_terminal_there_is_nobody),
         cmocka_unit_test(a_question_shows_everything_that_could_mislead),
-        cmocka_unit_test(long_arguments_are_cut_and_counted),
+        cmocka_unit_test(arguments_are_shown_whole_up_to_the_limit),
+        cmocka_unit_test(what_is_too_long_must_be_seen_before_it_is_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

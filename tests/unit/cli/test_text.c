@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -37,6 +38,43 @@ static void what_could_move_the_cursor_is_dropped(void **state)
           "31mb",
           7, "a31mb");
     clean("a\tb\nc", 5, "a b c");
+}
+
+static void what_is_not_seen_or_turns_the_text_is_dropped(void **state)
+{
+    (void)state;
+    static const char *const hidden[] = {
+        "\u200b", "\u200c", "\u200d", "\u200e", "\u200f",     "\u202a",     "\u202b",
+        "\u202c", "\u202d", "\u202e", "\u2060", "\u2066",     "\u2067",     "\u2068",
+        "\u2069", "\ufeff", "\u061c", "\u00ad", "\U000e0041", "\U000e0001", "\U000e007f",
+        "\ufe0f", "\u180e", "\ufff9", "\u206a", "\U000e0100", "\u034f",
+    };
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+        char text[16];
+        snprintf(text, sizeof(text), "a%sb", hidden[i]);
+        clean(text, strlen(text), "ab");
+    }
+    clean("a\u00a0b\u2028c\u3000d", strlen("a\u00a0b\u2028c\u3000d"), "a b c d");
+    clean("\u6f22\u00e9\u20ac\U0001f600", strlen("\u6f22\u00e9\u20ac\U0001f600"),
+          "\u6f22\u00e9\u20ac\U0001f600");
+}
+
+static void line_ends_stay_where_lines_are_cleaned(void **state)
+{
+    (void)state;
+    auto_buf struct buf out = {0};
+    static const char text[] = "a\n\tb\r\033[2J\u202ec\n";
+    text_clean_lines(text, strlen(text), &out);
+    assert_string_equal(buf_string(&out), "a\n\tbc\n");
+}
+
+static void hidden_characters_of_json_become_escapes(void **state)
+{
+    (void)state;
+    auto_buf struct buf out = {0};
+    static const char text[] = "{\"a\":\"x\u202ey\U000e0041\u00e9\xc2\x9b\"}";
+    text_escape_hidden(text, strlen(text), &out);
+    assert_string_equal(buf_string(&out), "{\"a\":\"x\\u202ey\\udb40\\udc41\u00e9\\u009b\"}");
 }
 
 static void an_escape_sequence_that_is_cut_off_is_dropped(void **state)
@@ -186,6 +224,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_could_move_the_cursor_is_dropped),
         cmocka_unit_test(an_escape_sequence_that_is_cut_off_is_dropped),
+        cmocka_unit_test(what_is_not_seen_or_turns_the_text_is_dropped),
+        cmocka_unit_test(line_ends_stay_where_lines_are_cleaned),
+        cmocka_unit_test(hidden_characters_of_json_become_escapes),
         cmocka_unit_test(bytes_that_are_not_utf8_are_replaced),
         cmocka_unit_test(widths_are_those_on_the_screen),
         cmocka_unit_test(what_does_not_fit_is_cut_with_a_mark),
