@@ -42,6 +42,7 @@ enum field_id {
     F_TURN,
     F_INDEX,
     F_MESSAGES,
+    F_DROPPED,
     F_TOKENS_IN,
     F_TOKENS_OUT,
     F_TOKENS_CACHED,
@@ -125,6 +126,8 @@ static const struct {
     [F_TURN] = FIELD(turn, KIND_INT, "number of the model request in the run, from 1"),
     [F_INDEX] = FIELD(index, KIND_INT, "place of the call in its reply, from 0"),
     [F_MESSAGES] = FIELD(messages, KIND_INT, "messages of the conversation"),
+    [F_DROPPED] = FIELD(dropped, KIND_COUNT,
+                        "messages that were dropped; absent = messages less value, or more"),
     [F_TOKENS_IN] = FIELD(tokens_in, KIND_AMOUNT, "tokens read, cached ones included"),
     [F_TOKENS_OUT] = FIELD(tokens_out, KIND_AMOUNT, "tokens written, reasoning included"),
     [F_TOKENS_CACHED] = FIELD(tokens_cached, KIND_AMOUNT, "tokens read from the provider's cache"),
@@ -285,8 +288,9 @@ static const struct {
                               {F_ITERATION, F_PLAN, END}},
     [JOURNAL_HISTORY_TRIMMED] = {"history.trimmed",
                                  "Old messages were dropped from the conversation; the first one "
-                                 "stays.",
-                                 {F_ITERATION, F_VALUE, F_MESSAGES, END}},
+                                 "stays. `value` is the most that may stay, `messages` how many "
+                                 "there were before.",
+                                 {F_ITERATION, F_VALUE, F_MESSAGES, F_DROPPED, END}},
     [JOURNAL_VERIFICATION_STARTED] =
         {"verification.started",
          "Intent: the exit conditions (or the one named) are being evaluated.",

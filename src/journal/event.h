@@ -88,6 +88,7 @@ struct journal_event {
     int64_t turn;
     int64_t index;
     int64_t messages;
+    int64_t dropped;
     int64_t tokens_in;
     int64_t tokens_out;
     int64_t tokens_cached;

@@ -45,6 +45,7 @@ static void trim_history(struct agent *agent)
         .iteration = (int64_t)agent->memory.iteration,
         .value = most,
         .messages = (int64_t)history->count,
+        .dropped = (int64_t)history_droppable(history, most),
     };
     agent_record(agent, &event);
 }

@@ -47,12 +47,21 @@ static size_t begin_of_tail(const struct history *history, size_t room)
     return user < history->count ? user : find_kind(history, from, MODEL_ASSISTANT);
 }
 
-size_t history_trim(struct history *history, int64_t max)
+size_t history_droppable(const struct history *history, int64_t max)
 {
     if (history->count <= 1 || (max > 0 && history->count <= (size_t)max)) {
         return 0;
     }
-    size_t begin = begin_of_tail(history, max > 1 ? (size_t)max - 1 : 0);
+    return begin_of_tail(history, max > 1 ? (size_t)max - 1 : 0) - 1;
+}
+
+size_t history_trim(struct history *history, int64_t max)
+{
+    size_t dropped = history_droppable(history, max);
+    if (dropped == 0) {
+        return 0;
+    }
+    size_t begin = dropped + 1;
     for (size_t i = 1; i < begin; i++) {
         free(history->messages[i].bytes);
     }
@@ -60,7 +69,7 @@ size_t history_trim(struct history *history, int64_t max)
     memmove(&history->messages[1], &history->messages[begin], kept * sizeof(*history->messages));
     memmove(&history->seqs[1], &history->seqs[begin], kept * sizeof(*history->seqs));
     history->count = kept + 1;
-    return begin - 1;
+    return dropped;
 }
 
 bool history_last(const struct history *history, enum model_message_kind *ret_kind)

@@ -20,6 +20,9 @@ void history_fini(struct history *history);
 /** Add a message; takes `message->bytes` over. */
 void history_add(struct history *history, const struct model_message *message, uint64_t seq);
 
+/** How many messages history_trim would drop. */
+size_t history_droppable(const struct history *history, int64_t max);
+
 /**
  * Keep the first message and at most `max` - 1 of the last ones. What is kept behind the first
  * begins with words of the user, so that no answer stands without its call; where an iteration is

@@ -65,6 +65,15 @@ static void write_tool(struct json_writer *writer, const struct journal_event *e
     json_write_int(writer, "duration_ns", event->duration_ns);
 }
 
+/** Events before 0.2 do not say how many were dropped: at least those beyond the window. */
+static void write_trimmed(struct json_writer *writer, const struct journal_event *event)
+{
+    int64_t beyond = event->messages > event->value ? event->messages - event->value : 0;
+    int64_t dropped = event->dropped > 0 ? event->dropped : beyond;
+    json_write_int(writer, "messages", event->messages - dropped);
+    json_write_int(writer, "dropped", dropped);
+}
+
 /** @return whether the event says something in the conversation */
 static bool write_item(struct json_writer *writer, const struct journal_event *event)
 {
@@ -85,8 +94,7 @@ static bool write_item(struct json_writer *writer, const struct journal_event *e
         json_write_string(writer, "message", event->message);
     } else if (event->type == JOURNAL_HISTORY_TRIMMED) {
         write_head(writer, event, "trimmed");
-        json_write_int(writer, "messages", event->messages);
-        json_write_int(writer, "dropped", event->value);
+        write_trimmed(writer, event);
     } else {
         return false;
     }

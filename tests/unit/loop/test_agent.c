@@ -709,6 +709,7 @@ static void one_message_more_than_fits_is_trimmed(void **state)
                AUTONOMY("    max_history_messages: 3\n" IDLE) GUARDRAILS("    max_iterations: 2\n"),
                SAY("1") SAY("2"), RONDO_MAX_ITERATIONS);
     assert_int_equal(scene_events(scene, "history.trimmed", NULL), 1);
+    assert_int_equal(scene_events(scene, "history.trimmed", "\"messages\":4,\"dropped\":1"), 1);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -177,7 +177,7 @@ static bool take_event(const struct store_event *event, void *context)
         {"model.replied", {"iteration", "outcome", "output", "calls", "tokens_in", "tokens_out"}},
         {"tool.finished", {"iteration", "name", "call_id", "outcome", "output"}},
         {"plan.updated", {"iteration", "plan"}},
-        {"history.trimmed", {"iteration", "value", "messages"}},
+        {"history.trimmed", {"iteration", "value", "messages", "dropped"}},
         {"iteration.finished", {"iteration", "outcome", "tokens", "finish", "summary", "output"}},
         {"run.finished", {"iteration", "status", "summary"}},
     };

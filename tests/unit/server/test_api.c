@@ -262,6 +262,40 @@ static void a_run_that_a_dead_server_made_for_a_key_is_found(void **state)
     answer_fini(&list);
 }
 
+/** A run of an agent whose conversation was trimmed twice, once by an older Rondo. */
+static void create_trimmed_run(struct world *world, struct store_run *ret_run)
+{
+    static const char *const data[] = {"{\"iteration\":1,\"value\":40,\"messages\":47}",
+                                       "{\"iteration\":2,\"value\":40,\"messages\":47,"
+                                       "\"dropped\":9}"};
+    struct store_event events[2];
+    struct store_claim claim = {.owner = "pid=1", .lease_ns = NS_PER_S};
+    struct store_claim_result result;
+    *ret_run =
+        (struct store_run){.id = "01900000-0000-7000-8000-00000000000d", .agent_id = "talker"};
+    for (size_t i = 0; i < 2; i++) {
+        events[i] = (struct store_event){
+            .type = "history.trimmed", .data = data[i], .data_len = strlen(data[i])};
+    }
+    assert_int_equal(
+        world->store->ops->create_run(world->store, ret_run, events, 2, &claim, &result, NULL), 0);
+}
+
+static void a_trimmed_conversation_says_how_many_messages_are_gone(void **state)
+{
+    struct world *world = *state;
+    struct store_run run;
+    struct answer answer;
+    char path[160];
+    create_trimmed_run(world, &run);
+    snprintf(path, sizeof(path), "/v1/runs/%s/conversation", run.id);
+    ask(world, "GET", path, world->read, "", "", &answer);
+    assert_int_equal(answer.status, 200);
+    assert_non_null(strstr(answer.body, "\"messages\":40,\"dropped\":7}"));
+    assert_non_null(strstr(answer.body, "\"messages\":38,\"dropped\":9}"));
+    answer_fini(&answer);
+}
+
 static void a_run_shows_everything_about_itself(void **state)
 {
     static const char *const parts[] = {"",
@@ -645,6 +679,7 @@ int main(void)
         cmocka_unit_test(a_run_is_started_once_for_one_key),
         cmocka_unit_test(a_run_that_a_dead_server_made_for_a_key_is_found),
         cmocka_unit_test(a_run_shows_everything_about_itself),
+        cmocka_unit_test(a_trimmed_conversation_says_how_many_messages_are_gone),
         cmocka_unit_test(pages_of_events_have_each_event_once),
         cmocka_unit_test(pages_of_runs_have_each_run_once),
         cmocka_unit_test(policies_are_checked_put_in_force_and_explained),

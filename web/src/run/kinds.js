@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How events read: a row for each type, with its group for the filter and one line that says it.
 import { bytes, money, plural, reasonOf, short, shortId, spanOfNs } from "../lib/format.js";
+import { dropped } from "./talk.js";
 
 export const GROUPS = {
   iteration: { label: "Iterations", tone: "blue" },
@@ -17,11 +18,7 @@ const join = (...parts) => parts.filter(Boolean).join(" · ");
 const usage = (data) =>
   join(
     data.tokens ? `${short(data.tokens)} tokens` : "",
-    data.cost_micro === null
-      ? "cost unknown"
-      : data.cost_micro
-        ? money(data.cost_micro / 1e6)
-        : "",
+    data.cost_micro === null ? "cost unknown" : data.cost_micro ? money(data.cost_micro / 1e6) : "",
   );
 
 function bad(outcome) {
@@ -170,7 +167,7 @@ const KINDS = {
     "model",
     "Conversation trimmed",
     (d) =>
-      join(d.value && `${plural(d.value, "message")} dropped`, d.messages && `${d.messages} kept`),
+      join(`${plural(dropped(d), "message")} dropped`, `${(d.messages ?? 0) - dropped(d)} kept`),
   ],
   "verification.started": [
     "condition",

@@ -12,6 +12,11 @@ export function conversation(events) {
   return items;
 }
 
+/** Messages that an event history.trimmed dropped; older ones tell the window (`value`) only. */
+export function dropped(data) {
+  return data.dropped ?? Math.max(0, (data.messages ?? 0) - (data.value ?? 0));
+}
+
 const FOLDS = {
   "iteration.started"(items, calls, event, data) {
     items.push({
@@ -58,6 +63,6 @@ const FOLDS = {
     if (entry) entry.answer = data;
   },
   "history.trimmed"(items, calls, event, data) {
-    items.push({ kind: "trimmed", key: event.seq, time: event.time, n: data.value });
+    items.push({ kind: "trimmed", key: event.seq, time: event.time, n: dropped(data) });
   },
 };
