@@ -92,8 +92,7 @@ static int call(const struct invocation *invocation, const struct call_values *v
     struct rondo_error err = {0};
     struct tools_source *source = NULL;
     if (tools_source_open(&values->tools, words, &source, &err) != 0) {
-        int reason = report_error_as(&err, values->wants_json != 0);
-        return reason == EXIT_STORE ? EXIT_OTHER : reason; /* It is a server, not the store. */
+        return report_error_as(&err, values->wants_json != 0);
     }
     code = make_call(tools_source_toolbox(source), values, argv[0], argc == 2 ? argv[1] : "");
     tools_source_close(source);

@@ -3,7 +3,6 @@
 #include "base/json.h"
 #include "base/plain.h"
 #include "cli/common_options.h"
-#include "cli/exit_codes.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/tools_source.h"
@@ -101,8 +100,7 @@ static int list(const struct invocation *invocation, const struct list_values *v
     struct rondo_error err = {0};
     struct tools_source *source = NULL;
     if (tools_source_open(&values->tools, words, &source, &err) != 0) {
-        int reason = report_error_as(&err, values->wants_json != 0);
-        return reason == EXIT_STORE ? EXIT_OTHER : reason; /* It is a server, not the store. */
+        return report_error_as(&err, values->wants_json != 0);
     }
     print(tools_source_toolbox(source), values);
     tools_source_close(source);

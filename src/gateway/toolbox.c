@@ -130,6 +130,22 @@ static void apply_entry(struct toolbox *toolbox, size_t first, struct json_objec
     }
 }
 
+/**
+ * What goes wrong with a tool, its files or its server is never trouble with the store, though the
+ * code of the error says so in other places.
+ */
+static int code_of_tool(int code)
+{
+    static const int of_stores[] = {RONDO_ERR_IO,   RONDO_ERR_FULL,   RONDO_ERR_CORRUPT,
+                                    RONDO_ERR_BUSY, RONDO_ERR_FENCED, RONDO_ERR_VERSION};
+    for (size_t i = 0; i < sizeof(of_stores) / sizeof(of_stores[0]); i++) {
+        if (of_stores[i] == code) {
+            return RONDO_ERR_SYSTEM;
+        }
+    }
+    return code;
+}
+
 int toolbox_open(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err)
 {
     const char *name = json_get_string(config, "type", "");
@@ -145,7 +161,8 @@ int toolbox_open(struct toolbox *toolbox, struct json_object *config, struct ron
         error_prefix(err, "while opening the tool \"%s\"", name);
         drop_tools(toolbox, tools_before);
         drop_owned(toolbox, owned_before);
-        return code;
+        err->code = code_of_tool(code);
+        return err->code;
     }
     apply_entry(toolbox, tools_before, config);
     return 0;

@@ -25,7 +25,9 @@ const struct tool_surroundings *toolbox_surroundings(const struct toolbox *toolb
 
 /**
  * Open one entry of a role's `tools`. A type that cannot run (RONDO_ERR_UNSUPPORTED) is the
- * caller's to report. When it fails, nothing of the entry stays.
+ * caller's to report. When it fails, nothing of the entry stays; a server that fails or answers
+ * with nonsense is RONDO_ERR_SYSTEM, never a code of the store.
+ * @param err required
  * @param config kept (json_object_get)
  */
 int toolbox_open(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err);

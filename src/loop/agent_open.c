@@ -159,9 +159,6 @@ static int open_entry(struct agent *agent, struct json_object *entry, struct ron
         /* Whoever started the run was told which tools it does without; a dry run calls none. */
         return 0;
     }
-    if (r == RONDO_ERR_IO) {
-        r = err->code = RONDO_ERR_SYSTEM; /* It is a server that fails, and not the store. */
-    }
     return r;
 }
 

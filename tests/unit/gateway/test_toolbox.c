@@ -270,6 +270,40 @@ static void owned_things_are_freed_in_reverse(void **state)
     toolbox_free(NULL);
 }
 
+/** A server that gives each request this result, or what else is said instead of an answer. */
+static void expect_no_server(struct world *world, const char *answer)
+{
+    struct buf script = {0};
+    struct buf config = {0};
+    struct rondo_error err = {0};
+    buf_printf(&script, "s/.*\"id\":\\([0-9]*\\).*/%s/p", answer);
+    struct json_writer writer = json_writer(&config);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "type", "mcp");
+    json_write_string(&writer, "transport", "stdio");
+    json_write_string(&writer, "command", "sed");
+    json_write_int(&writer, "timeout", 5);
+    json_begin_array(&writer, "args");
+    json_write_string(&writer, NULL, "-un");
+    json_write_string(&writer, NULL, buf_string(&script));
+    json_end_array(&writer);
+    json_end_object(&writer);
+    assert_int_equal(world_try_open(world, buf_string(&config), &err), RONDO_ERR_SYSTEM);
+    assert_int_equal(err.code, RONDO_ERR_SYSTEM);
+    buf_fini(&script);
+    buf_fini(&config);
+}
+
+static void nonsense_of_a_server_is_no_trouble_with_the_store(void **state)
+{
+    struct world *world = *state;
+    expect_no_server(world, "{\"jsonrpc\":\"2.0\",\"id\":\\1,\"result\":\"nonsense\"}");
+    expect_no_server(world, "{\"jsonrpc\":\"2.0\",\"id\":\\1,\"result\":{\"protocolVersion\":"
+                            "\"1999-01-01\",\"capabilities\":{},\"serverInfo\":{}}}");
+    expect_no_server(world, "{\"jsonrpc\":\"2.0\",\"id\":\\1,\"result\":[]}");
+    assert_int_equal(toolbox_count(world->toolbox), 0);
+}
+
 static void a_thought_is_recorded(void **state)
 {
     struct world *world = *state;
@@ -300,6 +334,7 @@ int main(void)
         WORLD_TEST(a_cancelled_call_is_not_made),
         WORLD_TEST(a_call_whose_time_is_over_is_not_made),
         WORLD_TEST(owned_things_are_freed_in_reverse),
+        WORLD_TEST(nonsense_of_a_server_is_no_trouble_with_the_store),
         WORLD_TEST(a_thought_is_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
