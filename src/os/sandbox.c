@@ -86,7 +86,7 @@ static int restrict_this_thread(struct rondo_error *err)
     if (code == 0) {
         code = landlock_enforce(ruleset_fd, err);
     }
-    return code == 0 ? sandbox_filter_load(&policy, err) : code;
+    return code == 0 ? sandbox_filter_load(&policy, NULL, err) : code;
 }
 
 static void *run_trial(void *context)

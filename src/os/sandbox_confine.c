@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "os/sandbox_attributes.h"
 #include "os/sandbox_filter.h"
 #include "os/sandbox_landlock.h"
 #include "os/sandbox_limits.h"
@@ -172,7 +173,17 @@ static int restrict_self(struct confinement *self, struct rondo_error *err)
     if (code == 0) {
         code = landlock_enforce(self->ruleset_fd, err);
     }
-    return code == 0 ? sandbox_filter_load(&self->policy, err) : code;
+    int listener_fd = -1;
+    if (code == 0) {
+        code = sandbox_filter_load(&self->policy, &listener_fd, err);
+    }
+    if (code == 0 && sandbox_attributes_hand_over(CONFINE_HELPER_FD, listener_fd) != 0) {
+        code = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot reach the supervisor");
+    }
+    if (listener_fd >= 0) {
+        close(listener_fd);
+    }
+    return code;
 }
 
 static int report_failure(const struct rondo_error *error)
@@ -188,6 +199,7 @@ int sandbox_confine(int argc, char **argv)
     static const char *const no_environment[] = {NULL};
     fcntl(CONFINE_ORDERS_FD, F_SETFD, FD_CLOEXEC);
     fcntl(CONFINE_REPORT_FD, F_SETFD, FD_CLOEXEC);
+    fcntl(CONFINE_HELPER_FD, F_SETFD, FD_CLOEXEC);
     if (argc < 5) {
         return EXIT_NOT_EXECUTED;
     }

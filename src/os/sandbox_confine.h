@@ -9,6 +9,8 @@
 /** What the process reads its orders from, and where it reports a failure. */
 #define CONFINE_ORDERS_FD (CHILD_FIRST_CARRIED)
 #define CONFINE_REPORT_FD (CHILD_FIRST_CARRIED + 1)
+/** A socket to the supervisor, which keeps its other end (SUPERVISE_HELPS). */
+#define CONFINE_HELPER_FD (CHILD_FIRST_CARRIED + 2)
 
 /*
  * Orders are strings, each with its NUL; the first letter says what they are.

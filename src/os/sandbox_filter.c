@@ -8,12 +8,16 @@
 #include "os/sandbox_filter.h"
 
 #include "base/error.h"
+#include "os/sandbox_attributes.h"
 
 #include <errno.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 /* Newer than the headers of the oldest system that we build on. */
 #ifndef CLONE_NEWTIME
@@ -72,6 +76,8 @@ static const struct denial denials[] = {
     {"nfsservctl", EPERM},
     {"lookup_dcookie", EPERM},
     {"uselib", ENOSYS},
+    /* Its mode is passed by pointer (see deny_set_user_id); programs then take openat. */
+    {"openat2", ENOSYS},
 };
 
 static const uint64_t namespace_flags[] = {
@@ -81,6 +87,9 @@ static const uint64_t namespace_flags[] = {
 
 /* Both push characters into a terminal's input, where the user's shell would read them. */
 static const uint64_t terminal_requests[] = {TIOCSTI, TIOCLINUX};
+
+/* Flags of files. */
+static const uint64_t flag_requests[] = {FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION};
 
 static int deny_calls(scmp_filter_ctx filter, const struct denial *list, size_t count)
 {
@@ -121,18 +130,62 @@ static int deny_namespaces(scmp_filter_ctx filter)
 }
 
 /** The kernel looks at the lower half of the argument only, so the upper half must not matter. */
+static int deny_request(scmp_filter_ctx filter, uint64_t request, int error)
+{
+    const struct scmp_arg_cmp is_request = {
+        .arg = 1,
+        .op = SCMP_CMP_MASKED_EQ,
+        .datum_a = UINT64_C(0xFFFFFFFF),
+        .datum_b = request,
+    };
+    return deny_if(filter, error, SCMP_SYS(ioctl), is_request);
+}
+
 static int deny_terminal_input(scmp_filter_ctx filter)
 {
     int code = 0;
     size_t count = sizeof(terminal_requests) / sizeof(terminal_requests[0]);
     for (size_t i = 0; code == 0 && i < count; i++) {
-        const struct scmp_arg_cmp is_request = {
-            .arg = 1,
+        code = deny_request(filter, terminal_requests[i], EPERM);
+    }
+    return code;
+}
+
+/* Calls that could give a file the mode bit by which others run it with the user's rights. */
+static const struct {
+    const char *name;
+    unsigned mode;
+} mode_calls[] = {
+    {"chmod", 1},   {"fchmod", 1}, {"fchmodat", 2}, {"fchmodat2", 2}, {"mknod", 1},
+    {"mknodat", 2}, {"open", 2},   {"openat", 3},   {"creat", 1},
+};
+
+/** Where the supervisor gets the calls of its own, it looks at the mode itself. */
+static bool is_notified(const struct sandbox_policy *policy, const char *name)
+{
+    size_t count = 1;
+    for (size_t i = 0; policy->tier == SANDBOX_LANDLOCK && i < count; i++) {
+        if (strcmp(sandbox_attribute_call(i, &count), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int deny_set_user_id(scmp_filter_ctx filter, const struct sandbox_policy *policy)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < sizeof(mode_calls) / sizeof(mode_calls[0]); i++) {
+        const struct scmp_arg_cmp has_bit = {
+            .arg = mode_calls[i].mode,
             .op = SCMP_CMP_MASKED_EQ,
-            .datum_a = UINT64_C(0xFFFFFFFF),
-            .datum_b = terminal_requests[i],
+            .datum_a = S_ISUID,
+            .datum_b = S_ISUID,
         };
-        code = deny_if(filter, EPERM, SCMP_SYS(ioctl), is_request);
+        int number = seccomp_syscall_resolve_name(mode_calls[i].name);
+        if (number >= 0 && !is_notified(policy, mode_calls[i].name)) {
+            code = deny_if(filter, EPERM, number, has_bit);
+        }
     }
     return code;
 }
@@ -245,18 +298,48 @@ static int deny_datagram_pairs(scmp_filter_ctx filter)
     return code;
 }
 
-static int deny_without_namespaces(scmp_filter_ctx filter)
+/* Attributes that few programs set, and all go on without. */
+static const struct denial attribute_denials[] = {
+    {"setxattr", EOPNOTSUPP},    {"lsetxattr", EOPNOTSUPP},     {"fsetxattr", EOPNOTSUPP},
+    {"removexattr", EOPNOTSUPP}, {"lremovexattr", EOPNOTSUPP},  {"fremovexattr", EOPNOTSUPP},
+    {"setxattrat", EOPNOTSUPP},  {"removexattrat", EOPNOTSUPP}, {"file_setattr", EOPNOTSUPP},
+};
+
+/** Hand changes of modes, owners and times to the supervisor, or deny them. */
+static int guard_attributes(scmp_filter_ctx filter, bool has_supervisor)
+{
+    const uint32_t action = has_supervisor ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM);
+    size_t count = 1;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        int number = seccomp_syscall_resolve_name(sandbox_attribute_call(i, &count));
+        code = number < 0 ? 0 : seccomp_rule_add(filter, action, number, 0);
+    }
+    return code;
+}
+
+static int deny_without_namespaces(scmp_filter_ctx filter, bool has_supervisor)
 {
     int code = deny_calls(filter, denials_without_namespaces,
                           sizeof(denials_without_namespaces) / sizeof(struct denial));
     if (code == 0) {
         code = deny_changes_of_others(filter);
     }
+    if (code == 0) {
+        code = deny_calls(filter, attribute_denials,
+                          sizeof(attribute_denials) / sizeof(struct denial));
+    }
+    for (size_t i = 0; code == 0 && i < sizeof(flag_requests) / sizeof(flag_requests[0]); i++) {
+        code = deny_request(filter, flag_requests[i], ENOTTY);
+    }
+    if (code == 0) {
+        code = guard_attributes(filter, has_supervisor);
+    }
     return code == 0 ? deny_datagram_pairs(filter) : code;
 }
 
 /** System calls of another word size have other numbers; libseccomp kills those who make them. */
-static int build(scmp_filter_ctx filter, const struct sandbox_policy *policy)
+static int build(scmp_filter_ctx filter, const struct sandbox_policy *policy, bool has_supervisor)
 {
     int code = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (code == 0) {
@@ -271,21 +354,30 @@ static int build(scmp_filter_ctx filter, const struct sandbox_policy *policy)
     if (code == 0) {
         code = deny_sockets(filter, policy);
     }
+    if (code == 0) {
+        code = deny_set_user_id(filter, policy);
+    }
     if (code == 0 && policy->tier == SANDBOX_LANDLOCK) {
-        code = deny_without_namespaces(filter);
+        code = deny_without_namespaces(filter, has_supervisor);
     }
     return code;
 }
 
-static int with_filter(const struct sandbox_policy *policy, int fd, struct rondo_error *err)
+/** Write the filter to `fd`; with -1 load it. */
+static int with_filter(const struct sandbox_policy *policy, int fd, int *ret_listener_fd,
+                       struct rondo_error *err)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     if (filter == NULL) {
         return error_set(err, RONDO_ERR_SYSTEM, "cannot begin a seccomp filter");
     }
-    int code = build(filter, policy);
+    int code = build(filter, policy, ret_listener_fd != NULL);
     if (code == 0) {
         code = fd >= 0 ? seccomp_export_bpf(filter, fd) : seccomp_load(filter);
+    }
+    if (code == 0 && ret_listener_fd != NULL) {
+        *ret_listener_fd = seccomp_notify_fd(filter);
+        code = *ret_listener_fd < 0 ? *ret_listener_fd : 0;
     }
     seccomp_release(filter);
     return code == 0 ? 0 : error_set_errno(err, RONDO_ERR_SYSTEM, -code, "cannot set up seccomp");
@@ -293,10 +385,11 @@ static int with_filter(const struct sandbox_policy *policy, int fd, struct rondo
 
 int sandbox_filter_write(const struct sandbox_policy *policy, int fd, struct rondo_error *err)
 {
-    return with_filter(policy, fd, err);
+    return with_filter(policy, fd, NULL, err);
 }
 
-int sandbox_filter_load(const struct sandbox_policy *policy, struct rondo_error *err)
+int sandbox_filter_load(const struct sandbox_policy *policy, int *ret_listener_fd,
+                        struct rondo_error *err)
 {
-    return with_filter(policy, -1, err);
+    return with_filter(policy, -1, ret_listener_fd, err);
 }

@@ -12,5 +12,10 @@ struct rondo_error;
  */
 int sandbox_filter_write(const struct sandbox_policy *policy, int fd, struct rondo_error *err);
 
-/** Put the calling thread, and what it starts, under the filter for good. */
-int sandbox_filter_load(const struct sandbox_policy *policy, struct rondo_error *err);
+/**
+ * Put the calling thread, and what it starts, under the filter for good.
+ * @param ret_listener_fd where changes of attributes are handed over (sandbox_attributes.h), owned;
+ *                        NULL = they are denied. For SANDBOX_LANDLOCK only
+ */
+int sandbox_filter_load(const struct sandbox_policy *policy, int *ret_listener_fd,
+                        struct rondo_error *err);

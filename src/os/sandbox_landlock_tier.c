@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -246,6 +247,18 @@ static void put_limits(struct orders *orders, const struct sandbox_plan *plan)
     }
 }
 
+/** The command's end, then the supervisor's, which it keeps. */
+static bool carry_helper(struct sandbox_plan *plan)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        return false;
+    }
+    plan->supervisor_helps = true;
+    bool is_carried = sandbox_plan_carry(plan, ends[0]);
+    return sandbox_plan_carry(plan, ends[1]) && is_carried;
+}
+
 static bool carry_orders(struct sandbox_plan *plan, char ret_reason[256])
 {
     struct orders orders = {.paths = &plan->paths};
@@ -257,7 +270,7 @@ static bool carry_orders(struct sandbox_plan *plan, char ret_reason[256])
     if (!is_good) {
         snprintf(ret_reason, 256, "the sandbox would need more than %d Landlock rules", RULES_MAX);
     } else if (!sandbox_plan_carry_bytes(plan, "orders", orders.buf.data, orders.buf.len) ||
-               !sandbox_plan_carry_status(plan)) {
+               !sandbox_plan_carry_status(plan) || !carry_helper(plan)) {
         is_good = false;
         snprintf(ret_reason, 256, "cannot prepare the sandbox: %s", strerrordesc_np(errno));
     }

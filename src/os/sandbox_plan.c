@@ -190,6 +190,11 @@ const char *const *sandbox_plan_groups(const struct sandbox_plan *plan)
     return (const char *const *)plan->group.folders;
 }
 
+bool sandbox_plan_supervisor_helps(const struct sandbox_plan *plan)
+{
+    return plan->supervisor_helps;
+}
+
 const char *sandbox_plan_private_folder(const struct sandbox_plan *plan)
 {
     return plan->private_folder;

@@ -32,6 +32,8 @@ const int *sandbox_plan_carried(const struct sandbox_plan *plan, size_t *ret_cou
 /** Control group folders that whoever watches the command removes after it; NULL-terminated. */
 const char *const *sandbox_plan_groups(const struct sandbox_plan *plan);
 
+/** Whether the last carried descriptor is for the supervisor, with which it helps the command. */
+bool sandbox_plan_supervisor_helps(const struct sandbox_plan *plan);
 /** Folder of the command that whoever watches it removes after it; NULL = none. */
 const char *sandbox_plan_private_folder(const struct sandbox_plan *plan);
 

@@ -28,8 +28,9 @@ struct sandbox_plan {
     int release_fd; /* the command waits for a byte from here; -1 = none or done */
     int ready_fd;   /* its other side closes when the mounts are made; -1 = none or done */
     struct buf status;
-    char failure[256]; /* why the command was not let go; "" */
-    pid_t inner;       /* first process inside the pid namespace; 0 = not known */
+    bool supervisor_helps; /* see sandbox_plan_supervisor_helps */
+    char failure[256];     /* why the command was not let go; "" */
+    pid_t inner;           /* first process inside the pid namespace; 0 = not known */
     int inner_pidfd;
     struct git_watch *git; /* git folders before the command; owned; NULL = not listed yet */
     char *private_folder;  /* temporary folder of the command; owned; removed at the end; or NULL */

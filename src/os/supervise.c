@@ -11,6 +11,7 @@
 #include "os/file.h"
 #include "os/process_tree.h"
 #include "os/remains.h"
+#include "os/sandbox_attributes.h"
 #include "os/sandbox_confine.h"
 #include "os/sandbox_limits.h"
 #include "os/spawn.h"
@@ -48,8 +49,11 @@ struct supervisor {
     const char *mark; /* entry of the environment of all commands under this lock; "" = none */
     bool takes_over;  /* whether a former supervisor may have been killed */
     int mark_fd;      /* what the command's processes inherit; -1 = nothing */
-    const char *private_folder; /* of the command, removed at the end; or "" */
-    char **groups;              /* control groups to remove; group_count of them */
+    bool helps;
+    int helper_fd;                         /* -1 when it does not help */
+    struct sandbox_attributes *attributes; /* owned; NULL when it does not help */
+    const char *private_folder;            /* of the command, removed at the end; or "" */
+    char **groups;                         /* control groups to remove; group_count of them */
     size_t group_count;
     const char *program;
     char **argv;
@@ -79,13 +83,14 @@ static void refuse(struct supervisor *self, const char *what, const char *why)
 static bool parse_arguments(struct supervisor *self, int argc, char **argv)
 {
     int i = 3;
-    if (argc < 11) {
+    if (argc < 12) {
         return false;
     }
     self->carried_count = (size_t)strtoul(argv[i++], NULL, 10);
     self->lock_path = argv[i++];
     self->mark = argv[i++];
     self->takes_over = strcmp(argv[i++], SUPERVISE_TAKES_OVER) == 0;
+    self->helps = strcmp(argv[i++], SUPERVISE_HELPS) == 0;
     self->private_folder = argv[i++];
     self->groups = argv + i;
     while (i < argc && strcmp(argv[i], "--") != 0) {
@@ -123,6 +128,18 @@ static void ignore_signals(void)
     }
 }
 
+static bool set_up_help(struct supervisor *self)
+{
+    if (self->carried_count >= 2) {
+        self->helper_fd = self->carried[--self->carried_count];
+        self->attributes = sandbox_attributes_new(self->carried[0], self->helper_fd);
+    }
+    if (self->attributes == NULL) {
+        refuse(self, "cannot set up the supervisor", "no orders");
+    }
+    return self->attributes != NULL;
+}
+
 static bool set_up(struct supervisor *self)
 {
     ignore_signals();
@@ -140,7 +157,7 @@ static bool set_up(struct supervisor *self)
         self->carried[i] = fcntl(LIFELINE_FD + 1 + (int)i, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD);
         close(LIFELINE_FD + 1 + (int)i);
     }
-    return true;
+    return !self->helps || set_up_help(self);
 }
 
 /* --- the lifeline --- */
@@ -166,12 +183,21 @@ static void wait_for_event(struct supervisor *self, int timeout_ms)
     struct pollfd slots[] = {
         {.fd = self->is_abandoned ? -1 : LIFELINE_FD, .events = POLLIN},
         {.fd = self->children_fd, .events = POLLIN},
+        {.fd = self->attributes == NULL ? -1 : sandbox_attributes_poll_fd(self->attributes),
+         .events = POLLIN},
     };
-    if (poll(slots, 2, timeout_ms) <= 0) {
+    if (poll(slots, 3, timeout_ms) <= 0) {
         return;
     }
     if (slots[0].revents != 0) {
         take_order(self);
+    }
+    if ((slots[2].revents & POLLIN) != 0) {
+        sandbox_attributes_advance(self->attributes);
+    } else if (slots[2].revents != 0) {
+        /* Nothing is left that could ask. */
+        sandbox_attributes_free(self->attributes);
+        self->attributes = NULL;
     }
     struct signalfd_siginfo info;
     while (read(self->children_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
@@ -373,7 +399,8 @@ static void watch_command(struct supervisor *self)
 
 static int supervise_watch(int argc, char **argv)
 {
-    struct supervisor self = {.children_fd = -1, .mark_fd = -1, .private_folder = ""};
+    struct supervisor self = {
+        .children_fd = -1, .mark_fd = -1, .helper_fd = -1, .private_folder = ""};
     if (!parse_arguments(&self, argc, argv)) {
         fprintf(stderr, "rondo: %s is for Rondo's own use\n", SUPERVISE_ARGUMENT);
         return 2;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /** Words before the groups, "--", the program, and the end. */
-#define WORDS_MAX 11
+#define WORDS_MAX 12
 
 static size_t count_list(const char *const *list)
 {
@@ -19,7 +19,8 @@ static size_t count_list(const char *const *list)
     return count;
 }
 
-/* supervisor __supervise watch CARRIED LOCK MARK TAKES-OVER FOLDER GROUP... -- PROGRAM ARGV... */
+/* supervisor __supervise watch CARRIED LOCK MARK TAKES-OVER HELPS FOLDER GROUP... -- PROGRAM
+ * ARGV... */
 const char **supervise_argv(const struct supervise_order *order, char number[32])
 {
     size_t group_count = count_list(order->groups);
@@ -34,6 +35,7 @@ const char **supervise_argv(const struct supervise_order *order, char number[32]
     argv[n++] = order->lock_path == NULL ? "" : order->lock_path;
     argv[n++] = order->lock_mark == NULL ? "" : order->lock_mark;
     argv[n++] = order->takes_lock_over ? SUPERVISE_TAKES_OVER : "";
+    argv[n++] = order->helps ? SUPERVISE_HELPS : "";
     argv[n++] = order->private_folder == NULL ? "" : order->private_folder;
     for (size_t i = 0; i < group_count; i++) {
         argv[n++] = order->groups[i];

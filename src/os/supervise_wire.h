@@ -18,6 +18,9 @@
 /** Whether a former holder of the lock may have been killed; else "". */
 #define SUPERVISE_TAKES_OVER "takes-over"
 
+/** Whether the supervisor makes changes of attributes for the command; else "". */
+#define SUPERVISE_HELPS "helps"
+
 /** The caller's order: kill every descendant. */
 #define SUPERVISE_KILL 'K'
 

@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,7 +15,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
+#include <utime.h>
 
 const enum sandbox_tier namespace_tier = SANDBOX_NAMESPACE;
 const enum sandbox_tier landlock_tier = SANDBOX_LANDLOCK;
@@ -162,6 +167,67 @@ static int try_oneself(void)
     return works ? 0 : 1;
 }
 
+/** Print the name of each call that changed an attribute of the file. */
+static int try_attributes(const char *path)
+{
+    const struct timespec times[2] = {{7, 7}, {7, 7}};
+    const struct timeval values[2] = {{7, 7}, {7, 7}};
+    const struct utimbuf old = {7, 7};
+    long flags = 0;
+    int fd = open(path, O_RDONLY);
+    int bare = open(path, O_PATH);
+    struct attempt attempts[] = {
+        {"chmod", chmod(path, 0777)},
+        {"fchmodat", fchmodat(AT_FDCWD, path, 0777, 0)},
+        {"fchmod", fchmod(fd, 0777)},
+        {"fchmodat2", syscall(452, AT_FDCWD, path, 0777, 0)},
+        {"fchmodat2 of a descriptor", syscall(452, bare, "", 0777, AT_EMPTY_PATH)},
+        {"chown", chown(path, getuid(), getgid())},
+        {"lchown", lchown(path, getuid(), getgid())},
+        {"fchown", fchown(fd, getuid(), getgid())},
+        {"fchownat", fchownat(bare, "", getuid(), getgid(), AT_EMPTY_PATH)},
+        {"utime", utime(path, &old)},
+        {"utimes", utimes(path, values)},
+        {"futimesat", futimesat(AT_FDCWD, path, values)},
+        {"utimensat", utimensat(AT_FDCWD, path, times, 0)},
+        {"utimensat now", utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW)},
+        {"futimens", futimens(fd, times)},
+        {"utimensat of a descriptor", utimensat(bare, "", times, AT_EMPTY_PATH)},
+        {"setxattr", setxattr(path, "user.rondo", "x", 1, 0)},
+        {"fsetxattr", fsetxattr(fd, "user.rondo", "x", 1, 0)},
+        {"removexattr", removexattr(path, "user.rondo")},
+        {"flags", ioctl(fd, FS_IOC_SETFLAGS, &flags)},
+    };
+    for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+        if (attempts[i].result != -1) {
+            printf("%s\n", attempts[i].name);
+        }
+    }
+    return 0;
+}
+
+/** Print the name of each call that gave a file the bit that makes it run as its owner. */
+static int try_set_user_id(void)
+{
+    int fd = open("mine", O_RDWR | O_CREAT, 0700);
+    struct attempt attempts[] = {
+        {"chmod", chmod("mine", 04755)},
+        {"fchmod", fchmod(fd, 04755)},
+        {"fchmodat", fchmodat(AT_FDCWD, "mine", 06755, 0)},
+        {"fchmodat2", syscall(452, AT_FDCWD, "mine", 04755, 0)},
+        {"open", open("made", O_WRONLY | O_CREAT, 04755)},
+        {"creat", creat("made", 04755)},
+        {"openat2", syscall(SYS_openat2, AT_FDCWD, "made", NULL, 24)},
+        {"mknod", mknod("made", S_IFREG | 04755, 0)},
+    };
+    for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+        if (attempts[i].result != -1) {
+            printf("%s\n", attempts[i].name);
+        }
+    }
+    return 0;
+}
+
 /** Processes that ignore TERM, leave their session and start themselves again for ever. */
 static int be_bomb(void)
 {
@@ -185,6 +251,12 @@ static int be_inside(char **argv)
     }
     if (strcmp(argv[2], "oneself") == 0) {
         return try_oneself();
+    }
+    if (strcmp(argv[2], "attributes") == 0) {
+        return try_attributes(argv[3]);
+    }
+    if (strcmp(argv[2], "set-user-id") == 0) {
+        return try_set_user_id();
     }
     if (strcmp(argv[2], "bomb") == 0) {
         return be_bomb();
