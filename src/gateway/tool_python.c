@@ -6,13 +6,14 @@
 #include "gateway/toolbox.h"
 #include "gateway/types.h"
 
+#include "base/auto.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "gateway/tool_shell_run.h"
-#include "os/file.h"
+#include "os/file_folder.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 struct python {
     struct command_place place;
     bool has_directory; /* working_dir is given */
+    const char *workspace;
 };
 
 static void run_code(const struct python *python, const char *code, const char *folder,
@@ -47,21 +49,23 @@ static void run_python(const struct tool *tool, const struct tool_call *call,
     const char *code = json_get_string(call->arguments, "code", "");
     struct rondo_error err = {0};
     if (python->has_directory) {
-        if (file_make_folder(python->place.directory, &err) < 0) {
+        if (file_folder_make_path(python->workspace, python->place.directory, &err) < 0) {
             tool_fail(ret_result, "Error: %s", err.message);
             return;
         }
         run_code(python, code, NULL, call, ret_result);
         return;
     }
-    char folder[] = "/tmp/rondo-python-XXXXXX";
-    if (mkdtemp(folder) == NULL) {
-        tool_fail(ret_result, "Error: no temporary folder can be made: %s", strerrordesc_np(errno));
+    auto_free char *folder = NULL;
+    auto_close int fd = file_folder_make_temporary(&folder, &err);
+    if (fd < 0) {
+        tool_fail(ret_result, "Error: %s", err.message);
         return;
     }
     run_code(python, code, folder, call, ret_result);
     /* A left-over in the temporary folder harms nobody. */
-    (void)file_remove_tree(folder, NULL);
+    (void)file_folder_clear(fd, NULL);
+    (void)file_folder_remove(AT_FDCWD, folder, NULL);
 }
 
 static const struct tool_function function = {
@@ -87,6 +91,7 @@ static int open_python(struct toolbox *toolbox, struct json_object *config, stru
     if (code < 0) {
         return code;
     }
+    python->workspace = toolbox_surroundings(toolbox)->workspace;
     python->has_directory = json_get_string(config, "working_dir", "")[0] != '\0';
     bool is_offline = json_get_bool(config, "network_disabled", true);
     if (is_offline && python->place.tier == SANDBOX_NONE) {

@@ -9,7 +9,9 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "os/file.h"
+#include "os/file_untrusted.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -190,6 +192,43 @@ int file_folder_make(int folder_fd, const char *name, struct rondo_error *err)
                          name, (unsigned)status.st_uid);
     }
     return steal_fd(&fd);
+}
+
+/** Make one folder after the other below `fd`, which is taken over. @return 0 or a negative code */
+static int make_beneath(int fd, const char *relative, const char *path, struct rondo_error *err)
+{
+    auto_close int above = fd;
+    while (*relative != '\0') {
+        size_t len = strcspn(relative, "/");
+        auto_free char *name = memory_dup_bytes(relative, len);
+        relative += len;
+        relative += strspn(relative, "/");
+        if (len > 0 && mkdirat(above, name, 0700) != 0 && errno != EEXIST) {
+            return error_set_errno(err, RONDO_ERR_IO, errno, "cannot make the folder %s", path);
+        }
+        int below = file_open_beneath(above, len > 0 ? name : ".", O_PATH | O_DIRECTORY);
+        if (below < 0 && (errno == ELOOP || errno == EXDEV)) {
+            return error_set(err, RONDO_ERR_INVALID,
+                             "the folder %s goes through a symbolic link or `..` at %s", path,
+                             name);
+        }
+        if (below < 0) {
+            return error_set_errno(err, RONDO_ERR_IO, errno, "cannot make the folder %s", path);
+        }
+        close(above);
+        above = below;
+    }
+    return 0;
+}
+
+int file_folder_make_path(const char *agent_folder, const char *path, struct rondo_error *err)
+{
+    size_t len = agent_folder == NULL ? 0 : strlen(agent_folder);
+    if (len == 0 || strncmp(path, agent_folder, len) != 0 || path[len] != '/') {
+        return file_make_folder(path, err);
+    }
+    int fd = file_open_folder(agent_folder, err);
+    return fd < 0 ? fd : make_beneath(fd, path + len + 1, path, err);
 }
 
 int file_folder_make_temporary(char **ret_path, struct rondo_error *err)

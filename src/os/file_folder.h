@@ -19,6 +19,12 @@
 int file_folder_make(int folder_fd, const char *name, struct rondo_error *err);
 
 /**
+ * Make a folder by its absolute path, with its parents. What lies in `agent_folder` is reached
+ * without links; what lies elsewhere, or all of it when that is NULL, by file_make_folder.
+ */
+int file_folder_make_path(const char *agent_folder, const char *path, struct rondo_error *err);
+
+/**
  * Make a private folder for temporary files, in $TMPDIR when that is an absolute path, else in
  * /tmp.
  * @param ret_path its path; owned

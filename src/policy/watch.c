@@ -104,6 +104,7 @@ static void find(const struct watch *watch, struct watch_files *ret_files)
         *ret_files = (struct watch_files){.is_missing = true, .signature = 1};
     } else {
         watch_files_find(watch->path, ret_files);
+        ret_files->is_guarded = watch->is_guarded;
     }
 }
 

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/file_untrusted.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -216,13 +217,28 @@ bool watch_files_are_being_written(const struct watch_files *now, const struct w
     return false;
 }
 
-static int read_text(const struct watch_file *file, struct buf *ret_text, struct rondo_error *err)
+/** @param path canonical since the run started, so that a link in it is somebody's doing */
+static int read_guarded(const char *path, struct buf *ret_text, struct rondo_error *err)
+{
+    auto_close int root_fd = file_open_folder("/", err); /* opens: the root itself */
+    int r = root_fd < 0 ? root_fd
+                        : file_read_untrusted(root_fd, path + 1, LIMIT_POLICY_BYTES, ret_text, err);
+    if (r < 0) {
+        error_prefix(err, "policies that agents can write");
+    }
+    return r;
+}
+
+static int read_text(const struct watch_file *file, bool is_guarded, struct buf *ret_text,
+                     struct rondo_error *err)
 {
     if (file->text != NULL) {
         buf_append(ret_text, file->text, file->text_len);
         return 0;
     }
-    return file_read(file->path, LIMIT_POLICY_BYTES, ret_text, err);
+    return is_guarded && file->path[0] == '/'
+               ? read_guarded(file->path, ret_text, err)
+               : file_read(file->path, LIMIT_POLICY_BYTES, ret_text, err);
 }
 
 static int load_texts(const char *path, const struct watch_files *files, struct buf *bufs,
@@ -232,7 +248,7 @@ static int load_texts(const char *path, const struct watch_files *files, struct 
     size_t total = 0;
     for (size_t i = 0; i < files->count && total <= LIMIT_POLICY_BYTES; i++) {
         const struct watch_file *file = &files->files[i];
-        int r = read_text(file, &bufs[i], err);
+        int r = read_text(file, files->is_guarded, &bufs[i], err);
         if (r < 0) {
             return r;
         }

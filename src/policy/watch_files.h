@@ -18,6 +18,7 @@ struct watch_files {
     size_t count;
     bool is_missing;            /**< there is nothing at the path */
     struct rondo_error problem; /**< why they cannot be looked at; code 0 = they can */
+    bool is_guarded;            /**< agents can write them: they are not read through links */
     uint64_t signature;         /**< of names, states and the problem; never 0 */
 };
 

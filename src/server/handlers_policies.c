@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "loop/outlook.h"
 #include "os/file.h"
+#include "os/file_untrusted.h"
 #include "policy/answer.h"
 #include "policy/change.h"
 #include "policy/reach.h"
@@ -21,11 +22,12 @@
 #define MAX_PAGE     500
 
 /** Read one of the files at the policies' place. NULL when there is none. */
-static char *read_part(const char *path, size_t part)
+static char *read_part(const struct call *call, const char *path, size_t part)
 {
+    const char *const agent_folders[] = {call->server->workspace, NULL};
     struct buf text = {0};
     auto_free char *name = watch_part_path(path, part);
-    if (file_read(name, LIMIT_POLICY_BYTES, &text, NULL) < 0) {
+    if (file_read_named(agent_folders, name, LIMIT_POLICY_BYTES, &text, NULL) < 0) {
         buf_fini(&text);
         return NULL;
     }
@@ -119,9 +121,9 @@ static void answer_policies(struct call *call)
     if (policy_load(path, true, &findings, &ruleset, &err) < 0) {
         policy_findings_add_failure(&findings, WATCH_DEFAULT_NAME, &err);
     }
-    auto_free char *text = is_built_in ? NULL : read_part(path, RULESET_POLICIES);
-    auto_free char *entities = is_built_in ? NULL : read_part(path, RULESET_ENTITIES);
-    auto_free char *links = is_built_in ? NULL : read_part(path, RULESET_LINKS);
+    auto_free char *text = is_built_in ? NULL : read_part(call, path, RULESET_POLICIES);
+    auto_free char *entities = is_built_in ? NULL : read_part(call, path, RULESET_ENTITIES);
+    auto_free char *links = is_built_in ? NULL : read_part(call, path, RULESET_LINKS);
     struct json_writer writer = call_json(call, 200);
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "source", ruleset == NULL ? path : ruleset->source);

@@ -204,6 +204,30 @@ static void a_folder_that_was_exchanged_is_noticed(void **state)
     close(fd);
 }
 
+static void folders_are_not_made_through_links_of_agents(void **state)
+{
+    (void)state;
+    char inside[PATH_MAX];
+    char wanted[PATH_MAX + 16];
+    assert_int_equal(mkdirat(folder_fd, "in", 0700), 0);
+    assert_int_equal(mkdirat(folder_fd, "out", 0700), 0);
+    assert_int_equal(symlinkat("../out", folder_fd, "in/link"), 0);
+    snprintf(inside, sizeof(inside), "%.4000s/in", folder);
+    snprintf(wanted, sizeof(wanted), "%s/a//b/c", inside);
+    assert_int_equal(file_folder_make_path(inside, wanted, NULL), 0);
+    assert_int_equal(file_folder_make_path(inside, wanted, NULL), 0);
+    assert_true(file_exists(path_of("in/a/b/c")));
+    snprintf(wanted, sizeof(wanted), "%s/link/x", inside);
+    assert_int_equal(file_folder_make_path(inside, wanted, NULL), RONDO_ERR_INVALID);
+    assert_false(file_exists(path_of("out/x")));
+    snprintf(wanted, sizeof(wanted), "%s/../out/y", inside);
+    assert_int_equal(file_folder_make_path(inside, wanted, NULL), RONDO_ERR_INVALID);
+    assert_false(file_exists(path_of("out/y")));
+    snprintf(wanted, sizeof(wanted), "%.4000s/else/z", folder);
+    assert_int_equal(file_folder_make_path(inside, wanted, NULL), 0);
+    assert_true(file_exists(wanted));
+}
+
 static void a_temporary_folder_is_made_where_the_user_wants_it(void **state)
 {
     (void)state;
@@ -241,6 +265,7 @@ int main(void)
         TEST(a_folder_is_made_private_and_found_again),
         TEST(what_is_no_folder_of_ours_is_refused),
         TEST(a_folder_that_was_exchanged_is_noticed),
+        TEST(folders_are_not_made_through_links_of_agents),
         TEST(a_temporary_folder_is_made_where_the_user_wants_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
