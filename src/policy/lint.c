@@ -11,33 +11,16 @@
 /** Long enough for every message, as names in them are cut. */
 #define MESSAGE_SIZE 1024
 
-/** Move a mark to an offset of a source; from the beginning only when it lies in front. */
-static void move(struct mark *mark, const struct policy_source *source, size_t offset)
-{
-    if (mark->source != source || offset < mark->offset) {
-        *mark = (struct mark){.source = source, .line = 1, .column = 1};
-    }
-    struct policy_source rest = {
-        .text = source->text + mark->offset,
-        .len = source->len - mark->offset,
-    };
-    unsigned line = 0;
-    unsigned column = 0;
-    policy_source_locate(&rest, offset - mark->offset, &line, &column);
-    mark->column = line == 1 ? mark->column + column - 1 : column;
-    mark->line += line - 1;
-    mark->offset = offset;
-}
-
-/** Leave line and column of an offset of the policy in `latest`. */
+/** Leave the place of an offset of the policy in `latest`. */
 static void locate(struct lint *lint, size_t offset)
 {
     const struct policy *policy = lint->policy;
-    if (lint->latest.source != policy->source || offset < lint->latest.offset) {
-        move(&lint->start, policy->source, policy->begin);
-        lint->latest = lint->start;
+    struct mark *latest = &lint->latest;
+    if (latest->policy != policy || offset < latest->offset) {
+        *latest = (struct mark){policy, policy->begin, policy->place};
     }
-    move(&lint->latest, policy->source, offset);
+    latest->place = policy_source_move(policy->source, latest->place, latest->offset, offset);
+    latest->offset = offset;
 }
 
 void lint_report(struct lint *lint, bool is_error, size_t offset, const char *format, ...)
@@ -57,8 +40,8 @@ void lint_report(struct lint *lint, bool is_error, size_t offset, const char *fo
         .is_error = is_error,
         .policy = lint->index,
         .file = lint->policy->source->file->bytes,
-        .line = lint->latest.line,
-        .column = lint->latest.column,
+        .line = lint->latest.place.line,
+        .column = lint->latest.place.column,
         .message = message,
     };
     lint->fn(&finding, lint->context);

@@ -16,11 +16,11 @@
 
 struct buf;
 
-/** A place in a source whose line and column are known. */
+/** An offset of a policy's source whose place is known. */
 struct mark {
-    const struct policy_source *source;
+    const struct policy *policy;
     size_t offset;
-    unsigned line, column;
+    struct place place;
 };
 
 /** One walk over the policies. */
@@ -31,8 +31,7 @@ struct lint {
     size_t finding_count;
     uint32_t index;
     const struct policy *policy; /**< the one being checked */
-    struct mark start;           /**< where a policy begins, */
-    struct mark latest;          /**< and the latest finding: the next is often just behind it */
+    struct mark latest;          /**< the latest finding: the next is often just behind it */
 };
 
 /** Report a finding at an offset of the policy's source. */

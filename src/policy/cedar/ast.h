@@ -115,6 +115,11 @@ struct policy_source {
     size_t len;
 };
 
+/** Line and column (in code points) in a source, both from 1. */
+struct place {
+    uint32_t line, column;
+};
+
 /** What every decision looks at comes first. */
 struct policy {
     /** Of a finished set, by enum variable: hash of the uid of SCOPE_EQUAL; 0 for other scopes. */
@@ -128,6 +133,7 @@ struct policy {
     uint32_t annotation_count;
     const struct policy_source *source;
     uint32_t begin, end; /**< in the source */
+    struct place place;  /**< of `begin` */
 };
 
 static inline bool policy_is_template(const struct policy *policy)
@@ -157,7 +163,14 @@ static inline bool policy_is_for_others(const struct policy *policy,
 const struct cedar_text *policy_annotation(const struct policy *policy, const char *name,
                                            size_t len);
 
-/** Line and column (in code points), both from 1, of an offset. */
+/** The place of offset `to`, from that of an offset `from` before it. */
+struct place policy_source_move(const struct policy_source *source, struct place place, size_t from,
+                                size_t to);
+
+/** The place of an offset inside of a policy; takes as long as the policy is, not its source. */
+struct place policy_place_of(const struct policy *policy, size_t offset);
+
+/** Line and column of an offset, from the beginning of the source: for what is reported once. */
 void policy_source_locate(const struct policy_source *source, size_t offset, unsigned *ret_line,
                           unsigned *ret_column);
 

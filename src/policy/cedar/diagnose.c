@@ -70,11 +70,9 @@ void cedar_failure_describe(const struct cedar_policies *policies,
 {
     const struct policy *policy = policies->policies[failure->policy];
     const struct expression *expression = failure->expression;
-    unsigned line = 0;
-    unsigned column = 0;
-    policy_source_locate(policy->source, expression->begin, &line, &column);
+    struct place place = policy_place_of(policy, expression->begin);
     auto_buf struct buf text = {0};
-    buf_printf(&text, "%s:%u:%u: ", policy->source->file->bytes, line, column);
+    buf_printf(&text, "%s:%u:%u: ", policy->source->file->bytes, place.line, place.column);
     write_what(failure, &text);
     size_t len = expression->end - expression->begin;
     buf_printf(&text, " in `%.*s%s`", len > SHOWN_SOURCE_BYTES ? SHOWN_SOURCE_BYTES : (int)len,

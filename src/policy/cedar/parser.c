@@ -14,22 +14,32 @@ const char *variable_name(enum variable variable)
     return names[variable];
 }
 
+struct place policy_source_move(const struct policy_source *source, struct place place, size_t from,
+                                size_t to)
+{
+    for (size_t i = from; i < to && i < source->len; i++) {
+        unsigned char byte = (unsigned char)source->text[i];
+        if (byte == '\n') {
+            place.line++;
+            place.column = 1;
+        } else if ((byte & 0xc0) != 0x80) {
+            place.column++; /* Continuation bytes belong to the character before. */
+        }
+    }
+    return place;
+}
+
+struct place policy_place_of(const struct policy *policy, size_t offset)
+{
+    return policy_source_move(policy->source, policy->place, policy->begin, offset);
+}
+
 void policy_source_locate(const struct policy_source *source, size_t offset, unsigned *ret_line,
                           unsigned *ret_column)
 {
-    unsigned line = 1;
-    unsigned column = 1;
-    for (size_t i = 0; i < offset && i < source->len; i++) {
-        unsigned char byte = (unsigned char)source->text[i];
-        if (byte == '\n') {
-            line++;
-            column = 1;
-        } else if ((byte & 0xc0) != 0x80) {
-            column++; /* Continuation bytes belong to the character before. */
-        }
-    }
-    *ret_line = line;
-    *ret_column = column;
+    struct place place = policy_source_move(source, (struct place){1, 1}, 0, offset);
+    *ret_line = place.line;
+    *ret_column = place.column;
 }
 
 const struct cedar_text *policy_annotation(const struct policy *policy, const char *name,
@@ -308,7 +318,10 @@ static bool parse_conditions(struct parser *parser, struct policy *policy)
 
 static bool parse_policy(struct parser *parser, struct policy *policy)
 {
-    *policy = (struct policy){.source = parser->source, .begin = parser->token.begin};
+    uint32_t begin = parser->token.begin;
+    parser->place = policy_source_move(parser->source, parser->place, parser->place_offset, begin);
+    parser->place_offset = begin;
+    *policy = (struct policy){.source = parser->source, .begin = begin, .place = parser->place};
     if (!parse_annotations(parser, policy)) {
         return false;
     }
@@ -348,6 +361,7 @@ int parser_parse(const struct policy_source *source, struct arena *arena, parser
         .source = source,
         .arena = arena,
         .problem = ret_problem,
+        .place = {1, 1},
     };
     size_t bad = find_bad_byte(source->text, source->len);
     if (bad < source->len) {

@@ -27,6 +27,8 @@ struct parser {
     struct arena *arena;
     struct cedar_problem *problem;
     bool has_failed;
+    struct place place; /**< of `place_offset`, where the latest policy begins */
+    size_t place_offset;
     unsigned depth;
     struct buf text; /**< for unescaping */
     struct {

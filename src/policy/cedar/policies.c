@@ -374,9 +374,8 @@ void cedar_policies_position(const struct cedar_policies *policies, size_t index
                              const char **ret_file, unsigned *ret_line)
 {
     const struct policy *policy = policies->policies[index];
-    unsigned column = 0;
     *ret_file = policy->source->file->bytes;
-    policy_source_locate(policy->source, policy->begin, ret_line, &column);
+    *ret_line = policy->place.line;
 }
 
 size_t cedar_policies_memory(const struct cedar_policies *policies)

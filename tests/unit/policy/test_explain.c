@@ -232,6 +232,34 @@ static bool permits(const char *text, enum vocabulary_action action)
     return is_permitted;
 }
 
+/** How many bytes before a policy are counted to find its line must not grow with the source. */
+static void positions_of_60000_policies_are_known_without_reading_the_text_again(void **state)
+{
+    enum { COUNT = 60000 };
+    (void)state;
+    struct buf text = {0};
+    for (unsigned i = 0; i < COUNT; i++) {
+        buf_printf(&text, "// \xc3\xa4\n@id(\"p%u\")\npermit (principal, action, resource);%s", i,
+                   i % 3 == 0 ? " " : "\n");
+    }
+    struct cedar_policies *policies = policies_of(buf_string(&text));
+    assert_int_equal(cedar_policies_count(policies), COUNT);
+    size_t at = 0;
+    unsigned line = 1;
+    for (size_t i = 0; i < COUNT; i++) {
+        const char *begin = strstr(text.data + at, "@id(");
+        for (; text.data + at < begin; at++) {
+            line += text.data[at] == '\n';
+        }
+        const char *file = NULL;
+        unsigned found = 0;
+        cedar_policies_position(policies, i, &file, &found);
+        assert_int_equal(found, line);
+    }
+    cedar_policies_unref(policies);
+    buf_fini(&text);
+}
+
 static void a_permit_reaches_the_actions_of_its_scope(void **state)
 {
     (void)state;
@@ -262,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_failure_says_what_and_where),
         cmocka_unit_test(long_texts_are_cut_between_characters),
         cmocka_unit_test(more_parts_than_are_kept_do_no_harm),
+        cmocka_unit_test(positions_of_60000_policies_are_known_without_reading_the_text_again),
         cmocka_unit_test(a_permit_reaches_the_actions_of_its_scope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
