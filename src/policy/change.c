@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "os/file.h"
 #include "policy/question.h"
+#include "policy/source_lock.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -102,8 +103,6 @@ static int put(struct store *store, const struct policy_change *change, const st
         }
         return r;
     }
-    /* Another change may have come between: then this one is the later, and says so. */
-    record(store, change, next, NULL);
     return 0;
 }
 
@@ -112,6 +111,7 @@ int policy_change_apply(struct store *store, const struct policy_change *change,
                         struct rondo_error *err)
 {
     struct policy_findings findings = {0};
+    int lock = source_lock(change->path, true);
     struct policy_changed changed = {.had_file = file_exists(change->path)};
     policy_load(change->path, true, &findings, &changed.before, NULL);
     policy_findings_fini(&findings);
@@ -120,6 +120,7 @@ int policy_change_apply(struct store *store, const struct policy_change *change,
     changed.is_changed =
         !changed.is_conflict && (!changed.had_file || strcmp(now, next->digest) != 0);
     int r = changed.is_changed ? put(store, change, next, &changed, err) : 0;
+    source_unlock(lock);
     if (r < 0) {
         policy_changed_fini(&changed);
         return r;

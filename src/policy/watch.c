@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "os/trust.h"
+#include "policy/source_lock.h"
 #include "policy/watch_files.h"
 
 #include <pthread.h>
@@ -237,6 +238,9 @@ static int reload(struct watch *watch, struct rondo_error *err)
             return 0;
         }
         int r = load_confirmed(watch, &files, &ruleset, err);
+        /* A change that is recorded but not made yet, or the other way round, must not be seen. */
+        int lock =
+            watch->loaded != NULL && watch->path != NULL ? source_lock(watch->path, false) : -1;
         find(watch, &after);
         bool is_stable = after.signature == files.signature;
         if (is_stable && r == 0) {
@@ -246,6 +250,7 @@ static int reload(struct watch *watch, struct rondo_error *err)
         } else {
             ruleset_unref(ruleset);
         }
+        source_unlock(lock);
         watch_files_fini(&files);
         watch_files_fini(&after);
         if (is_stable) {
