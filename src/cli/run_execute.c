@@ -154,6 +154,9 @@ static int report_broken(struct session *session, const char *run_id, uint64_t s
     error_prefix(err, is_fenced ? "another process has taken the run over, this one stops"
                                 : "the run cannot go on");
     int exit_code = report_error_as(err, values->wants_json != 0);
+    if (err->code == RONDO_ERR_CORRUPT) {
+        return exit_code; /* Going on would meet the same. */
+    }
     if (storage_failures > 0) {
         report_failure(exit_code,
                        "STORAGE TROUBLE: the store failed %" PRIu64

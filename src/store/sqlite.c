@@ -226,6 +226,9 @@ int store_sqlite_open(const struct store_sqlite_options *options, struct store *
     if (rc == 0) {
         rc = hold_log_index(store, err);
     }
+    if (rc == 0) {
+        sqlite_note_file(store);
+    }
     if (rc < 0) {
         close_store(&store->base);
         return rc;

@@ -93,6 +93,7 @@ int sqlite_connection_open(struct sqlite_connection *connection, struct rondo_er
     if (rc == SQLITE_OK && connection->is_reader) {
         rc = sqlite3_exec(connection->db, reader_sql, NULL, NULL, NULL);
     }
+    atomic_fetch_add(&store->open_count, connection->db != NULL);
     if (rc != SQLITE_OK) {
         int code = sqlite_fail_code(connection, rc, "open the store", err);
         sqlite_connection_close(connection);
@@ -112,6 +113,9 @@ void sqlite_connection_close(struct sqlite_connection *connection)
         /* The last one to close would copy the log and delete it, as if the disk could be trusted.
          */
         sqlite3_db_config(connection->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    }
+    if (connection->db != NULL && atomic_fetch_sub(&connection->store->open_count, 1) == 1) {
+        atomic_store(&connection->store->log_inode, 0);
     }
     int rc = sqlite3_close(connection->db);
     assert(rc == SQLITE_OK);
@@ -213,8 +217,8 @@ int sqlite_writer_lock(struct sqlite_store *store, struct rondo_error *err)
 {
     struct sqlite_connection *writer = &store->writer;
     pthread_mutex_lock(&writer->mutex);
-    int rc = 0;
-    if (!atomic_load(&store->is_poisoned)) {
+    int rc = sqlite_check_files(store, err);
+    if (rc == 0 && !atomic_load(&store->is_poisoned)) {
         rc = prepare_writer(writer, err);
     }
     if (rc == 0 && atomic_load(&store->is_poisoned)) {
@@ -323,8 +327,12 @@ int sqlite_read_begin(struct sqlite_store *store, enum sqlite_sql which,
 {
     struct sqlite_connection *first = &store->readers[0];
     struct sqlite_connection *reader = lock_reader(store);
-    int rc = sqlite_connection_open(reader, err);
-    if (rc < 0 && reader != first) { /* no descriptor may be left for one more */
+    int rc = sqlite_check_files(store, err);
+    bool is_there = rc == 0;
+    if (is_there) {
+        rc = sqlite_connection_open(reader, err);
+    }
+    if (rc < 0 && is_there && reader != first) { /* no descriptor may be left for one more */
         pthread_mutex_unlock(&reader->mutex);
         reader = first;
         pthread_mutex_lock(&reader->mutex);

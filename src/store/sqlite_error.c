@@ -5,6 +5,8 @@
 #include "store/sqlite_store.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -126,4 +128,55 @@ int sqlite_fail(struct sqlite_connection *connection, const char *doing, struct 
 int sqlite_refuse_poisoned(const struct sqlite_store *store, struct rondo_error *err)
 {
     return set_fsync_error(store->path, "write", err);
+}
+
+/** @return the inode; 0 = nothing is there; 1 = it cannot be known */
+static unsigned long long find_inode(const char *path, const char *suffix)
+{
+    char name[PATH_MAX];
+    struct stat status;
+    int len = snprintf(name, sizeof(name), "%s%s", path, suffix);
+    if (len < 0 || (size_t)len >= sizeof(name)) {
+        return 1;
+    }
+    if (stat(name, &status) != 0) {
+        return errno == ENOENT || errno == ENOTDIR ? 0 : 1;
+    }
+    return status.st_ino;
+}
+
+void sqlite_note_file(struct sqlite_store *store)
+{
+    unsigned long long inode = find_inode(store->path, "");
+    atomic_store(&store->file_inode, inode > 1 ? inode : 0);
+}
+
+static bool is_file_there(struct sqlite_store *store)
+{
+    unsigned long long known = atomic_load(&store->file_inode);
+    unsigned long long found = find_inode(store->path, "");
+    return known == 0 || found == known || found == 1;
+}
+
+/** The last connection to close removes the log, and forgets it before. */
+static bool is_log_there(struct sqlite_store *store)
+{
+    unsigned long long known = atomic_load(&store->log_inode);
+    unsigned long long found = find_inode(store->path, "-wal");
+    if (known == 0 && found > 1 && atomic_load(&store->open_count) > 0) {
+        atomic_compare_exchange_strong(&store->log_inode, &known, found);
+    }
+    return known == 0 || found == known || found == 1 || atomic_load(&store->log_inode) != known;
+}
+
+int sqlite_check_files(struct sqlite_store *store, struct rondo_error *err)
+{
+    if (!atomic_load(&store->is_gone) && is_file_there(store) && is_log_there(store)) {
+        return 0;
+    }
+    atomic_store(&store->is_gone, true);
+    return error_set(err, RONDO_ERR_CORRUPT,
+                     "the store %s was deleted or replaced while it was in use; nothing more can "
+                     "be recorded in it. Restore it from a backup, or start again",
+                     store->path);
 }

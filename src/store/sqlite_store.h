@@ -37,7 +37,11 @@ struct sqlite_store {
     char *path; /**< absolute, because connections are opened again later */
     const struct clock *clock;
     int busy_timeout_ms;
-    atomic_bool is_poisoned; /**< an fsync failed: no more writing in this process */
+    atomic_bool is_poisoned;  /**< an fsync failed: no more writing in this process */
+    atomic_bool is_gone;      /**< the file or its log was deleted or replaced: nothing counts */
+    atomic_ullong file_inode; /**< of the store; 0 while it is being opened */
+    atomic_ullong log_inode;  /**< of its log; 0 = not known, nobody has it open */
+    atomic_int open_count;    /**< connections that are open */
     struct sqlite_connection writer;
     struct sqlite_connection readers[SQLITE_READERS];
     atomic_uint next_reader; /**< to wait for, when all are busy */
@@ -62,6 +66,16 @@ int sqlite_fail(struct sqlite_connection *connection, const char *doing, struct 
 /** As sqlite_fail, for a SQLite code that is not the connection's last one. */
 int sqlite_fail_code(struct sqlite_connection *connection, int sqlite_code, const char *doing,
                      struct rondo_error *err);
+
+/** Remember which file the store is; it is there. */
+void sqlite_note_file(struct sqlite_store *store);
+
+/**
+ * See that the store is still where it was. What is written to a file without a name is lost when
+ * the process ends, and nobody else sees it.
+ * @return 0, or RONDO_ERR_CORRUPT from then on
+ */
+int sqlite_check_files(struct sqlite_store *store, struct rondo_error *err);
 
 /** The error that every write meets after an fsync has failed. */
 int sqlite_refuse_poisoned(const struct sqlite_store *store, struct rondo_error *err);

@@ -3,6 +3,7 @@
 #include "contract.h"
 #include "store/sqlite.h"
 #include "store/sqlite_schema.h"
+#include "store/sqlite_store.h"
 #include "support.h"
 
 #include "base/auto.h"
@@ -547,6 +548,92 @@ static void many_processes_can_create_the_same_store_at_once(void **state)
     store_close(store);
 }
 
+/* ---- A store that goes away ---- */
+
+static void assert_gone(struct store *store)
+{
+    struct rondo_error err = {0};
+    struct store_event event = test_event("{}");
+    struct store_batch batch = test_batch(RUN_A, 1, 2, &event, 1);
+    const struct store_batch *batches[] = {&batch};
+    struct store_commit_result result;
+    uint64_t position;
+    assert_int_equal(store->ops->commit(store, batches, 1, &result, &err), RONDO_ERR_CORRUPT);
+    assert_non_null(strstr(err.message, "deleted or replaced"));
+    assert_int_equal(store->ops->last_position(store, &position, &err), RONDO_ERR_CORRUPT);
+}
+
+static struct store *open_used(const struct place *place)
+{
+    struct store *store = open_store(place);
+    test_create(store, RUN_A, "agent", false);
+    test_append(store, RUN_A, 1, "{}");
+    return store;
+}
+
+static void a_store_that_is_deleted_in_use_refuses(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_used(place);
+    assert_int_equal(unlink(place->path), 0);
+    assert_gone(store);
+    store_close(store);
+}
+
+static void a_store_that_is_replaced_in_use_refuses_for_good(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_used(place);
+    auto_free char *other = test_path(place->folder, "other.db");
+    auto_free char *aside = test_path(place->folder, "aside.db");
+    struct store *second = NULL;
+    struct store_sqlite_options options = {.path = other, .may_create = true};
+    assert_int_equal(store_sqlite_open(&options, &second, NULL), 0);
+    store_close(second);
+    assert_int_equal(rename(place->path, aside), 0);
+    assert_int_equal(rename(other, place->path), 0);
+    assert_gone(store);
+    assert_int_equal(rename(aside, place->path), 0);
+    assert_gone(store); /* Others may have written to the other one meanwhile. */
+    store_close(store);
+}
+
+static void a_store_whose_log_is_deleted_in_use_refuses(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_used(place);
+    auto_free char *log = test_path(place->folder, "store.db-wal");
+    assert_int_equal(unlink(log), 0);
+    assert_gone(store);
+    store_close(store);
+}
+
+static void a_folder_that_is_moved_in_use_refuses(void **state)
+{
+    const struct place *place = *state;
+    struct store *store = open_used(place);
+    char aside[4200];
+    snprintf(aside, sizeof(aside), "%s.aside", place->folder);
+    assert_int_equal(rename(place->folder, aside), 0);
+    assert_gone(store);
+    assert_int_equal(rename(aside, place->folder), 0);
+    store_close(store);
+}
+
+static void closing_every_connection_is_no_deletion(void **state)
+{
+    struct store *store = open_used(*state);
+    struct sqlite_store *inner = (struct sqlite_store *)store;
+    sqlite_connection_close(&inner->writer);
+    for (size_t i = 0; i < SQLITE_READERS; i++) {
+        sqlite_connection_close(&inner->readers[i]); /* the last one removes the log */
+    }
+    test_append(store, RUN_A, 2, "{}");
+    test_append(store, RUN_A, 3, "{}");
+    assert_int_equal(test_count_events(store, RUN_A), 3);
+    store_close(store);
+}
+
 static int test_files(void)
 {
 #define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
@@ -567,6 +654,11 @@ static int test_files(void)
         PLACE_TEST(every_older_schema_is_brought_up_to_date),
         PLACE_TEST(a_policy_text_is_stored_once_however_often_it_is_in_force),
         PLACE_TEST(a_missing_policy_text_is_reported_and_not_skipped),
+        PLACE_TEST(a_store_that_is_deleted_in_use_refuses),
+        PLACE_TEST(a_store_that_is_replaced_in_use_refuses_for_good),
+        PLACE_TEST(a_store_whose_log_is_deleted_in_use_refuses),
+        PLACE_TEST(a_folder_that_is_moved_in_use_refuses),
+        PLACE_TEST(closing_every_connection_is_no_deletion),
         PLACE_TEST(a_locked_store_is_busy_after_the_timeout),
         PLACE_TEST(a_process_that_is_killed_loses_nothing_that_was_committed),
         PLACE_TEST(of_many_processes_exactly_one_wins_a_claim),
