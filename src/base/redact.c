@@ -207,3 +207,15 @@ void redact_text(const struct redact *redact, const char *text, size_t len, stru
     }
     buf_append(ret_text, text + kept_from, len - kept_from);
 }
+
+bool redact_is_secret_name(const char *name)
+{
+    return is_secret_name(name, strlen(name));
+}
+
+bool redact_has_token(const char *text)
+{
+    auto_buf struct buf redacted = {0};
+    redact_text(NULL, text, strlen(text), &redacted);
+    return strcmp(buf_string(&redacted), text) != 0;
+}

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Shorter values are not taken for secrets: they would blacken ordinary words. */
@@ -24,6 +25,11 @@ struct redact;
 struct redact *redact_new(const char *const *envp);
 /** Zeroes what it knows. NULL is allowed. */
 void redact_free(struct redact *redact);
+
+/** Whether a name of a variable, header or option says that the value is secret. */
+bool redact_is_secret_name(const char *name);
+/** Whether a text holds a word that has the shape of a well-known token. */
+bool redact_has_token(const char *text);
 
 /** Append `text` with "[redacted]" in place of secrets. @param redact NULL = shapes only */
 void redact_text(const struct redact *redact, const char *text, size_t len, struct buf *ret_text);

@@ -495,6 +495,9 @@ int agent_spec(const struct role *role, const struct agent_options *options,
         r = agent_check_protected(options->findings, err);
     }
     if (r == 0) {
+        r = role_check_secrets(role, err);
+    }
+    if (r == 0) {
         r = fill_spec(role, options, &spec, err);
     }
     if (r < 0) {

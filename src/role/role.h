@@ -172,6 +172,15 @@ void role_find_unsupported(const struct role *role, struct role_findings *findin
 void role_find_unprotected(const struct role *role, struct role_findings *findings);
 
 /**
+ * RONDO_ERR_INVALID when a header, variable, argument or address in the role is a secret that is
+ * written out: a run keeps its role.
+ */
+int role_check_secrets(const struct role *role, struct rondo_error *err);
+
+/** The same for any JSON. @param ret_path where it is; appended, also when there is none */
+bool role_find_secret(struct json_object *value, struct buf *ret_path);
+
+/**
  * Put the skills of the role in: the tools they bring are merged into role->tools (the role's own
  * entry of a type wins), and the system prompt is written: the role's text and the skills' bodies.
  * @param extra_folder --skill-dir, or NULL

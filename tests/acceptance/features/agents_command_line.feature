@@ -124,7 +124,7 @@ Feature: Agents on the command line
   Scenario: Every agent of InitRunner's examples starts a dry run, without any key
     Given the example roles of InitRunner, unchanged
     When I make a dry run of each
-    Then each of them is blocked after two answers without a tool call
+    Then each of them is blocked after two answers without a tool call, but "secure-api-gateway" is not protected
 
   # ---- Output ----
 

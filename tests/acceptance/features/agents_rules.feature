@@ -84,6 +84,34 @@ Feature: What agents may do is decided before each call
       | security: {sandbox: {network: none}}            | spec.security.sandbox                        |
       | security: {content: {redact_patterns: [secret]}} | spec.security.content.redact_patterns       |
 
+  # ---- Secrets ----
+
+  Scenario Outline: A secret that a role writes out is not stored: <entry>
+    Given a role with
+      """
+      tools: [{<entry>}]
+      """
+    When I run `rondo run role.yaml -p x --dry-run`
+    Then the exit code is 2
+    And stderr mentions "holds a secret"
+    And stderr mentions "${NAME}"
+    And nothing that Rondo stored has "hunter2"
+
+    Examples:
+      | entry                                                                            |
+      | type: http, base_url: "http://x", headers: {Authorization: "Bearer sk-hunter2-0"} |
+      | type: mcp, command: x, env: {API_TOKEN: hunter2}                                  |
+      | type: http, base_url: "http://me:hunter2@example.com"                             |
+
+  Scenario: The value of a variable in a header is not stored
+    Given a role with
+      """
+      tools: [{type: http, base_url: "http://example.com", headers: {X-Key: "${SOME_KEY}"}}]
+      """
+    When I run `SOME_KEY=hunter2hunter2 rondo run role.yaml -p x --dry-run`
+    Then the exit code is 0
+    And nothing that Rondo stored has "hunter2"
+
   # ---- Permissions of a tool ----
 
   Scenario Outline: Permissions: <permissions> and the command "<command>"

@@ -27,7 +27,7 @@ Feature: Role files are checked before they are run
       | worker  | 2.5         | 10         | autonomy    | 1    | 10   | 18     | error   | spec.model.temperature         |
       | worker  | 0.1         | 0          | autonomy    | 1    | 12   | 21     | error   | spec.guardrails.max_iterations |
       | worker  | 0.1         | soon       | autonomy    | 1    | 12   | 21     | error   | spec.guardrails.max_iterations |
-      | worker  | 0.1         | 10         | guardrials  | 0    | 13   | 3      | warning | guardrials                     |
+      | worker  | 0.1         | 10         | guardrials  | 0    | 13   | 3      | unprotected | guardrials                 |
 
   Scenario: A slip in a key is met with what it might have been
     Given a role with

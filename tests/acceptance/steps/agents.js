@@ -210,12 +210,24 @@ When("I make a dry run of each", async function () {
   }
 });
 
-Then("each of them is blocked after two answers without a tool call", function () {
-  for (const { code, stdout, stderr, line } of this.dryRuns) {
-    assert.equal(code, 4, `${line}\n${stderr}`);
-    assert.match(stdout, /Status: blocked \| Iterations: 2\//);
-  }
-});
+// The one that asks for filters of texts is refused, since Rondo does not have them.
+Then(
+  "each of them is blocked after two answers without a tool call, but {string} is not protected",
+  function (name) {
+    let refused = 0;
+    for (const { code, stdout, stderr, line } of this.dryRuns) {
+      if (line.includes(name)) {
+        refused += 1;
+        assert.equal(code, 2, `${line}\n${stderr}`);
+        assert.match(stderr, /--accept-unprotected/);
+        continue;
+      }
+      assert.equal(code, 4, `${line}\n${stderr}`);
+      assert.match(stdout, /Status: blocked \| Iterations: 2\//);
+    }
+    assert.equal(refused, 1);
+  },
+);
 
 // ---- Servers and commands ----
 
@@ -326,3 +338,18 @@ Then("the scanner was started {int} time(s)", function (count) {
 });
 
 module.exports = { stats };
+
+// Everything in the state folder, or in the project but for the files that were given.
+Then("nothing that Rondo stored has {string}", function (text) {
+  const folders = [this.env.XDG_STATE_HOME, this.home];
+  let count = 0;
+  for (const folder of folders.filter((one) => one && fs.existsSync(one))) {
+    for (const name of fs.readdirSync(folder, { recursive: true })) {
+      const file = path.join(folder, name);
+      if (!fs.lstatSync(file).isFile()) continue;
+      count += 1;
+      assert.ok(!fs.readFileSync(file).includes(text), file);
+    }
+  }
+  this.stored = count;
+});

@@ -638,6 +638,55 @@ static void protections_that_are_not_given_are_found_in_a_normal_form(void **sta
     reading_fini(&reading);
 }
 
+static void secrets_that_are_written_out_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tool, *path;
+    } cases[] = {
+        {"type: http, base_url: x, headers: {Authorization: Bearer sk-abcdefghijklmnop1234}",
+         "spec.tools[0].headers.Authorization"},
+        {"type: http, base_url: x, headers: {X-Api-Key: hunter2}",
+         "spec.tools[0].headers.X-Api-Key"},
+        {"type: http, base_url: x, headers: {cookie: a=b}", "spec.tools[0].headers.cookie"},
+        {"type: http, base_url: x, headers: {X-Other: ghp_abcdefghijklmnopqrst0123}",
+         "spec.tools[0].headers.X-Other"},
+        {"type: http, base_url: 'https://u:p@example.com'", "spec.tools[0].base_url"},
+        {"type: slack, webhook_url: 'https://hooks.slack.com/services/a/b/c'",
+         "spec.tools[0].webhook_url"},
+        {"type: mcp, command: x, env: {TOKEN: hunter2}", "spec.tools[0].env.TOKEN"},
+        {"type: mcp, command: x, args: [--api-key, hunter2]", "spec.tools[0].args[1]"},
+        {"type: mcp, command: x, args: [a, --token=hunter2]", "spec.tools[0].args[1]"},
+        {"type: other, api_key: hunter2", "spec.tools[0].config.api_key"},
+        {"type: http, base_url: x, headers: {Authorization: 'Bearer ${TOKEN}', Accept: text/html}",
+         NULL},
+        {"type: http, base_url: 'https://u:${PASSWORD}@example.com', headers: {X-Key: $KEY}", NULL},
+        {"type: slack, webhook_url: '${SLACK_WEBHOOK_URL}'", NULL},
+        {"type: mcp, command: x, env: {TOKEN: '${TOKEN}', MODE: fast}, args: [--token, $T]", NULL},
+        {"type: mcp, command: x, args: [--keyboard, --mode=x, plain]", NULL},
+        {"type: other, api_key_env: MAIL_KEY", NULL},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[1024];
+        struct rondo_error err = {0};
+        snprintf(text, sizeof(text), HEAD "  tools: [{%s}]\n", cases[i].tool);
+        struct reading reading = read_text(text);
+        if (reading.role == NULL) {
+            role_findings_fini(&reading.findings);
+            fail_msg("%s", cases[i].tool);
+        }
+        int r = role_check_secrets(reading.role, &err);
+        bool is_right = cases[i].path == NULL
+                            ? r == 0
+                            : r == RONDO_ERR_INVALID &&
+                                  strncmp(err.message, cases[i].path, strlen(cases[i].path)) == 0;
+        if (!is_right || strstr(err.message, "hunter2") != NULL) {
+            fail_msg("%s: %d %s", cases[i].tool, r, err.message);
+        }
+        reading_fini(&reading);
+    }
+}
+
 static void nothing_is_unsupported_in_a_small_file(void **state)
 {
     (void)state;
@@ -700,6 +749,7 @@ int main(void)
         cmocka_unit_test(what_run_does_not_do_is_said_by_name),
         cmocka_unit_test(protections_that_are_not_given_are_told_apart),
         cmocka_unit_test(protections_that_are_not_given_are_found_in_a_normal_form),
+        cmocka_unit_test(secrets_that_are_written_out_are_found),
         cmocka_unit_test(nothing_is_unsupported_in_a_small_file),
         cmocka_unit_test(the_reference_names_every_kind_of_row),
     };
