@@ -75,7 +75,13 @@ static enum line_result next_words(struct chat *chat, struct line_input *input, 
         buf_append_string(ret_words, prompt);
         return LINE_WORDS;
     }
-    return line_input_read(input, "> ", loop_cancel(chat->loop), ret_words);
+    const struct clock *clock = runtime_clock(chat->session->runtime);
+    int64_t begin_ns = clock_monotonic(clock);
+    enum line_result said = line_input_read(input, "> ", loop_cancel(chat->loop), ret_words);
+    if (said == LINE_WORDS) {
+        run_agent_note_wait(chat->agent, clock_monotonic(clock) - begin_ns);
+    }
+    return said;
 }
 
 /** @return enum loop_turn or a negative code; LOOP_BODY = the person has nothing more to say */

@@ -146,6 +146,11 @@ bool run_agent_is_cut_off(const struct run_agent *agent)
     return agent_is_cut_off(agent->agent);
 }
 
+void run_agent_note_wait(struct run_agent *agent, int64_t waited_ns)
+{
+    agent_note_wait(agent->agent, waited_ns);
+}
+
 const char *run_agent_failure(const struct run_agent *agent)
 {
     return agent_failure(agent->agent);

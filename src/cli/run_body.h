@@ -57,6 +57,8 @@ int run_agent_answer(struct run_agent *agent, struct display *display, const cha
                      struct cancel *interrupt, struct rondo_error *err);
 /** Whether an answer was cut off that is to be finished first. */
 bool run_agent_is_cut_off(const struct run_agent *agent);
+/** A person took so long to say the next words. */
+void run_agent_note_wait(struct run_agent *agent, int64_t waited_ns);
 /** Why there is no answer, or NULL. */
 const char *run_agent_failure(const struct run_agent *agent);
 

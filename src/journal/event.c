@@ -148,7 +148,7 @@ static const struct {
     [F_OUTCOME] =
         FIELD(outcome, KIND_TEXT,
               "ok, failed, timeout, crashed or error; of a reply the failure's name; of a tool "
-              "ok, error, denied, refused or in_doubt; of a person yes, no or none"),
+              "ok, error, denied, refused or in_doubt; of a person yes, no, none or words"),
     [F_MESSAGE] = FIELD(message, KIND_TEXT, "explanation for people"),
     [F_OUTPUT] = FIELD(output, KIND_OUTPUT, "end of the output"),
     [F_FINISH] = FIELD(finish, KIND_TEXT, "status that the worker asked for"),

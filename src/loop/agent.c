@@ -198,6 +198,13 @@ int agent_run(struct agent *agent, const char *words, struct rondo_error *err)
     return end_body(agent, next, err);
 }
 
+void agent_note_wait(struct agent *agent, int64_t waited_ns)
+{
+    if (loop_time_left_ns(agent->loop) != INT64_MAX) {
+        loop_record_wait(agent->loop, NULL, "words", waited_ns);
+    }
+}
+
 const char *agent_words(const struct agent *agent)
 {
     return agent->memory.words == NULL ? "" : agent->memory.words;

@@ -135,6 +135,9 @@ int agent_run(struct agent *agent, const char *words, struct rondo_error *err);
  */
 void agent_set_interrupt(struct agent *agent, struct cancel *interrupt);
 
+/** A person took so long to say the next words: that counts against no limit of time. */
+void agent_note_wait(struct agent *agent, int64_t waited_ns);
+
 /** Last words of the agent, "" = none. Borrowed until the next agent_run. */
 const char *agent_words(const struct agent *agent);
 

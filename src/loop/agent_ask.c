@@ -75,7 +75,7 @@ static int check_before(struct agent *agent)
     const struct agent_usage *usage = &agent->memory.usage;
     int64_t most = agent->config.role->guardrails.max_request_limit;
     const struct clock *clock = runtime_clock(agent->runtime);
-    if (loop_time_left_ns(agent->loop) == 0) {
+    if (loop_is_time_over(agent->loop)) {
         loop_end_by_time(agent->loop, NULL);
         return AGENT_BODY_CUT;
     }
@@ -85,7 +85,9 @@ static int check_before(struct agent *agent)
                     " model requests in one iteration; max_request_limit is %" PRId64,
                     usage->requests, most);
     }
-    if (clock_monotonic(clock) >= agent_deadline(agent).at_ns) {
+    struct agent_deadline deadline = agent_deadline(agent);
+    /* A limit of policies is the gate's to judge: others may be in force by now. */
+    if (!deadline.is_of_run && clock_monotonic(clock) >= deadline.at_ns) {
         return timed_out(agent);
     }
     return check_tokens(agent, 1);
@@ -256,11 +258,14 @@ static int check_calls(struct agent *agent)
 static int end_late(struct agent *agent, const struct agent_deadline *deadline,
                     const struct model_reply *reply)
 {
-    bool is_over = clock_monotonic(runtime_clock(agent->runtime)) >= deadline->at_ns;
     if (!deadline->is_of_run) {
         return timed_out(agent);
     }
-    loop_end_by_time(agent->loop, is_over ? NULL : reply->message);
+    /* Whether the run may go on is asked before the next attempt: it may have more time by now. */
+    if (clock_monotonic(runtime_clock(agent->runtime)) >= deadline->at_ns) {
+        return AGENT_GO_ON;
+    }
+    loop_end_by_time(agent->loop, reply->message);
     return AGENT_BODY_CUT;
 }
 

@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/strict_json.h"
 #include "gateway/schema_check.h"
 
 #include <json-c/json.h>
@@ -197,9 +198,10 @@ static struct json_object *read_arguments(const struct model_call *call, struct 
     const char *text = call->arguments[0] == '\0' ? "{}" : call->arguments;
     const char *schema_text = own_tools[find_own_tool(call->name)].schema;
     if (strlen(text) > TOOL_ARGUMENTS_MAX_BYTES ||
-        json_parse(text, strlen(text), &arguments, NULL) < 0 ||
+        strict_json_parse(text, strlen(text), &arguments, NULL) < 0 ||
         !json_object_is_type(arguments, json_type_object)) {
-        buf_append_string(ret_faults, "Error: the arguments are not a JSON object");
+        buf_append_string(ret_faults,
+                          "Error: the arguments are not a JSON object that has each member once");
         return NULL;
     }
     if (agent_is_ending_tool(call->name) &&

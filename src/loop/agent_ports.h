@@ -27,6 +27,9 @@ void loop_end_body(struct loop *loop);
 /** Time left until a limit of the run's time: the option's, or one that policies set. */
 int64_t loop_time_left_ns(const struct loop *loop);
 
+/** Whether the run's own time is over, also by what somebody has asked for meanwhile. */
+bool loop_is_time_over(struct loop *loop);
+
 /**
  * The run's time is over, or would be before the body can go on: this ends the run. The body must
  * return LOOP_INTERRUPTED.
@@ -37,7 +40,7 @@ void loop_end_by_time(struct loop *loop, const char *why);
 /**
  * A person was waited for: the time counts against no limit of the run. Short waits leave no trace.
  * @param name   the tool that a person was asked about; NULL = for words
- * @param answer "yes", "no" or "none"; static
+ * @param answer "yes", "no", "none" or "words"; static
  */
 void loop_record_wait(struct loop *loop, const char *name, const char *answer, int64_t waited_ns);
 

@@ -39,6 +39,7 @@ void loop_use_limits(struct loop *loop)
 {
     if (loop->policy_gate != NULL) {
         policy_gate_set_limits(loop->policy_gate, &loop->spec, loop->run_id);
+        loop->time_ahead_ns = 0; /* The next decision says it anew. */
     }
 }
 
@@ -317,6 +318,16 @@ int64_t loop_time_left_ns(const struct loop *loop)
         left_ns = policy_ns < left_ns ? policy_ns : left_ns;
     }
     return left_ns > 0 ? left_ns : 0;
+}
+
+bool loop_is_time_over(struct loop *loop)
+{
+    const struct clock *clock = runtime_clock(loop->runtime);
+    bool is_over = loop_step_time_left_ns(&loop->state, &loop->spec, clock_now(clock)) == 0;
+    if (is_over && loop_look_for_mail(loop)) {
+        is_over = loop_step_time_left_ns(&loop->state, &loop->spec, clock_now(clock)) == 0;
+    }
+    return is_over;
 }
 
 void loop_end_by_time(struct loop *loop, const char *why)

@@ -152,8 +152,7 @@ int loop_verify(struct loop *loop, struct rondo_error *err)
     set_trace(loop);
     loop_feedback_begin(loop, iteration);
     struct round_context round = {.loop = loop, .err = err};
-    int64_t left_ns =
-        loop_step_time_left_ns(&loop->state, &loop->spec, clock_now(runtime_clock(loop->runtime)));
+    int64_t left_ns = loop_time_left_ns(loop);
     struct verifier verifier = allowed_verifier(loop);
     verify_all(&verifier, loop->spec.conditions, loop->spec.condition_count, left_ns, &loop->cancel,
                on_verified, &round);

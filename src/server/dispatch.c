@@ -6,8 +6,8 @@
  */
 #include "base/auto.h"
 #include "base/memory.h"
+#include "base/strict_json.h"
 #include "server/call.h"
-#include "server/strict_json.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

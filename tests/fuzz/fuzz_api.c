@@ -5,12 +5,12 @@
  */
 #include "fuzz.h"
 
+#include "base/strict_json.h"
 #include "server/access.h"
 #include "server/idempotency.h"
 #include "server/problem.h"
 #include "server/router.h"
 #include "server/run_cursor.h"
-#include "server/strict_json.h"
 
 #include <json-c/json.h>
 #include <string.h>

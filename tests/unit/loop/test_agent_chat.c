@@ -2,6 +2,9 @@
 /* Conversations with agents: one answer to each line, and what ends an answer but not the run. */
 #include "agent_fixture.h"
 
+#include "loop/control.h"
+#include "loop/driver_internal.h"
+
 /** Start a conversation with a role that has these lines. */
 static void start_chat(struct scene *scene, const char *lines, const char *turns)
 {
@@ -89,6 +92,20 @@ static void the_budget_of_a_session_ends_it(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
+static void typing_counts_against_no_limit_of_time(void **state)
+{
+    struct scene *scene = *state;
+    start_chat(scene, "", "{\"text\":\"Hm.\",\"forever\":true}");
+    loop_record_limits(scene->loop, &(struct loop_limits){.time_limit_ns = 5 * NS_PER_S}, "me");
+    for (int i = 0; i < 5; i++) {
+        scene->fixture->now_ns += 60 * NS_PER_S;
+        agent_note_wait(scene->agent, 60 * NS_PER_S);
+        assert_int_equal(say(scene, "And?"), LOOP_BODY);
+    }
+    assert_int_equal(loop_state(scene->loop)->active_ns, 0);
+    assert_int_equal(scene_events(scene, "person.answered", "\"outcome\":\"words\""), 5);
+}
+
 /** The person interrupts the answer while this call is made. */
 static void interrupt(struct scene *scene, const struct tool *tool, const struct tool_call *call)
 {
@@ -145,6 +162,7 @@ int main(void)
         scene_test(the_loops_own_tools_are_not_there),
         scene_test(an_idle_conversation_is_not_blocked),
         scene_test(the_budget_of_a_session_ends_it),
+        scene_test(typing_counts_against_no_limit_of_time),
         scene_test(an_interrupted_answer_leaves_nothing_for_the_next),
         scene_test(whoever_watches_hears_the_words_as_they_come),
     };

@@ -105,6 +105,43 @@ static void a_run_that_was_cut_goes_on_after_the_last_result(void **state)
     assert_int_equal(scene_executions(scene, "send", "x"), 1);
 }
 
+static void give_time_by_letter(struct scene *scene, const struct tool *tool,
+                                const struct tool_call *call)
+{
+    struct store *store = scene->fixture->store;
+    static const char data[] = "{\"time_limit_ns\":60000000000,\"by\":\"a person\"}";
+    take_all_the_time(scene, tool, call);
+    assert_int_equal(store->ops->post(store, scene->world->run_id, "limits", data, NULL), 0);
+}
+
+static void time_that_was_given_meanwhile_counts(void **state)
+{
+    struct scene *scene = *state;
+    scene->on_tool = give_time_by_letter;
+    scene_play(scene, LIMIT_4S, CALL("send", "x") FINISH("completed"), RONDO_COMPLETED);
+    assert_int_equal(scene->asks, 2);
+}
+
+static void give_time_by_policy(struct scene *scene, const struct model_request *request)
+{
+    (void)request;
+    if (scene->asks == 1) {
+        set_policies(scene->world, PERMIT);
+    }
+}
+
+static void a_policy_that_gives_time_meanwhile_counts(void **state)
+{
+    struct scene *scene = *state;
+    set_policies(scene->world, PERMIT "@id(\"time\") forbid (principal, action == "
+                                      "Action::\"iterate\", resource) "
+                                      "when { context.elapsed_s >= 6 };");
+    scene->on_ask = give_time_by_policy;
+    scene_play(scene, "  policy: p.cedar\n",
+               "{\"text\":\"late\",\"delay_ms\":9000}\n" FINISH("completed"), RONDO_COMPLETED);
+    assert_true(scene->asks > 1);
+}
+
 static void a_limit_of_a_policy_cuts_a_request_off_too(void **state)
 {
     struct scene *scene = *state;
@@ -195,6 +232,8 @@ int main(void)
         scene_test(a_slow_reply_ends_at_the_limit_of_the_run),
         scene_test(nothing_is_asked_after_a_call_that_took_all_the_time),
         scene_test(a_run_that_was_cut_goes_on_after_the_last_result),
+        scene_test(time_that_was_given_meanwhile_counts),
+        scene_test(a_policy_that_gives_time_meanwhile_counts),
         scene_test(a_limit_of_a_policy_cuts_a_request_off_too),
         scene_test(a_retry_that_would_come_too_late_ends_the_run_as_timeout),
         scene_test(without_a_limit_of_the_run_it_is_a_failed_request),

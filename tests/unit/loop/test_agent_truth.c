@@ -124,6 +124,11 @@ static void a_filtered_call_is_not_made(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "content filter"), 1);
 }
 
+/** Of two readers each could believe another one. */
+#define FINISH_TWICE                                                                      \
+    CALLS(RAW("finish_task", "{\\\"summary\\\":\\\"x\\\",\\\"status\\\":\\\"blocked\\\"," \
+                             "\\\"status\\\":\\\"completed\\\"}"))
+
 /* ---- finish_task ------------------------------------------------------------------------------
  */
 
@@ -138,10 +143,10 @@ static void arguments_that_do_not_fit_finish_nothing(void **state)
                                FINISH_WITH("{\"status\":\"completed\"}")
                                    FINISH_WITH("{\"summary\":7}")
                                        FINISH_WITH("{\"summary\":\"x\",\"success\":false}")
-                                           FINISH_WITH("{}") FINISH("blocked"),
+                                           FINISH_TWICE FINISH_WITH("{}") FINISH("blocked"),
                RONDO_BLOCKED);
-    assert_int_equal(scene->asks, 9);
-    assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"error\""), 8);
+    assert_int_equal(scene->asks, 10);
+    assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"error\""), 9);
 }
 
 static void the_last_finish_of_a_reply_counts(void **state)

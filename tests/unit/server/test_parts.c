@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/strict_json.h"
 #include "server/access.h"
 #include "server/idempotency.h"
 #include "server/openapi.h"
@@ -16,7 +17,6 @@
 #include "server/rate.h"
 #include "server/router.h"
 #include "server/run_cursor.h"
-#include "server/strict_json.h"
 #include "store/memory_store.h"
 
 #include <json-c/json.h>

@@ -3,7 +3,7 @@
  * A parser that keeps the last of two members has fewer of them than the text has colons outside of
  * strings; so counting both finds doubles without looking at a name.
  */
-#include "server/strict_json.h"
+#include "base/strict_json.h"
 
 #include "base/error.h"
 
