@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From the public options to a run's spec, for new runs and as changes of recorded ones. */
+/*
+ * From the public options to a run's spec, for new runs and as changes of recorded ones.
+ *
+ * all opens: paths that the program which uses the library names; only their names are resolved
+ * here.
+ */
 #include "api/internal.h"
 
 #include "base/error.h"

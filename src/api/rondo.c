@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Opening and closing. Any thread. */
+/*
+ * Opening and closing. Any thread.
+ *
+ * all opens: paths that the program which uses the library names; only their names are resolved
+ * here.
+ */
 #include "api/internal.h"
 
 #include "base/auto.h"

@@ -167,6 +167,7 @@ static void add_health(struct examination *examination, const char *path,
 {
     struct buf detail = {0};
     bool is_own = false;
+    /* opens: only a name that is shown */
     auto_free char *real = realpath(path, NULL);
     text_clean(path, strlen(path), &detail);
     if (real != NULL && store_origin_look(real, &is_own, NULL) == 0 && !is_own) {

@@ -46,6 +46,7 @@ static void read_text(const char *file, void *context, struct buf *ret_text)
 {
     const char *path = context;
     struct stat status;
+    /* opens: only tells a folder from a file */
     bool is_folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
     auto_buf struct buf name = {0};
     size_t folder_len = is_folder ? strlen(path) : (size_t)(base_name(path) - path);

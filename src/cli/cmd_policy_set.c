@@ -136,6 +136,7 @@ static int check(struct change *change, const char *name)
     policy_findings_text(&findings, &style, quote_text, change, &out);
     fwrite(out.data, 1, out.len, stderr);
     policy_findings_fini(&findings);
+    /* opens: only for the question that is asked */
     return r < 0 ? report_failure(EXIT_OTHER, "%s was not set: %s stays as it is", name,
                                   file_exists(change->path) ? change->path : "everything")
                  : EXIT_OK;

@@ -528,6 +528,7 @@ static int open_and_serve(const struct serve_values *values)
     }
     serving.config_folder = session_config_folder();
     serving.policy_path = watch_default_path(serving.session.store_path);
+    /* opens: the server's own workspace */
     serving.workspace = realpath(values->workspace == NULL ? "." : values->workspace, NULL);
     int exit_code;
     if (serving.workspace == NULL) {

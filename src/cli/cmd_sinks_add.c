@@ -82,6 +82,7 @@ static struct json_object *command_of(char *const *words)
         char path[PATH_MAX];
         /* The server has another working folder. */
         bool is_relative = i == 0 && words[i][0] != '/' && strchr(words[i], '/') != NULL;
+        /* opens: only a name; the sink is confirmed with it */
         const char *word = is_relative && realpath(words[i], path) != NULL ? path : words[i];
         json_object_array_add(list, json_object_new_string(word));
     }

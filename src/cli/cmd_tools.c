@@ -112,6 +112,7 @@ static void find_shared_path(const struct tools_source *source, struct buf *ret_
     buf_printf(ret_path, "%s/rondo.yaml", source->workspace);
     const char *given = getenv("XDG_CONFIG_HOME");
     const char *home = getenv("HOME");
+    /* opens: only chooses a place; mcp_shared reads it as hostile */
     if (access(buf_string(ret_path), F_OK) == 0) {
         return;
     }

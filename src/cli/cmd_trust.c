@@ -142,6 +142,7 @@ static void add_candidate(struct candidates *candidates, const char *path)
             return;
         }
     }
+    /* opens: only for the message */
     if (candidates->count < FILES_MAX && file_exists(path)) {
         candidates->paths[candidates->count++] = memory_dup_string(path);
     }

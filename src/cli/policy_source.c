@@ -41,6 +41,7 @@ int policy_locate(const char *given, const char *store, char **ret_path, struct 
         return r;
     }
     /* The loop looks beside the real file, too. */
+    /* opens: only a name; policy/watch reads and guards it */
     auto_free char *real = realpath(path, NULL);
     *ret_path = watch_default_path(real == NULL ? path : real);
     return 0;

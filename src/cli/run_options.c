@@ -61,11 +61,13 @@ static int read_prompt(struct run_values *values, struct rondo_error *err)
 static int find_workspace(struct run_values *values, struct rondo_error *err)
 {
     const char *given = values->workspace == NULL ? "." : values->workspace;
+    /* opens: the workspace itself, as the user named it */
     char *path = realpath(given, NULL);
     struct stat status;
     if (path == NULL) {
         return error_set_errno(err, RONDO_ERR_INVALID, errno, "--workspace %s", given);
     }
+    /* opens: the workspace itself, by its real path */
     if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode)) {
         free(path);
         return error_set(err, RONDO_ERR_INVALID, "--workspace %s: it is no folder", given);
@@ -77,6 +79,7 @@ static int find_workspace(struct run_values *values, struct rondo_error *err)
 static int resolve_paths(char **paths, const char *option, struct rondo_error *err)
 {
     for (size_t i = 0; paths != NULL && paths[i] != NULL; i++) {
+        /* opens: only a name; the sandbox holds it by a descriptor */
         char *path = realpath(paths[i], NULL);
         if (path == NULL) {
             return error_set_errno(err, RONDO_ERR_INVALID, errno, "--%s %s", option, paths[i]);
@@ -92,6 +95,7 @@ int run_values_find_policy(struct run_values *values, struct rondo_error *err)
     if (values->policy == NULL) {
         return 0;
     }
+    /* opens: only a name; policy/watch reads and guards it */
     values->spec.policy = realpath(values->policy, NULL);
     return values->spec.policy != NULL
                ? 0

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Opening what a command works with. */
+/*
+ * Opening what a command works with.
+ *
+ * all opens: the store, which no sandbox shows and no tool writes.
+ */
 #include "cli/session.h"
 
 #include "base/auto.h"

@@ -321,6 +321,7 @@ static bool is_config(const char *path)
 static bool is_policy(const char *path)
 {
     struct stat status;
+    /* opens: only tells a folder from a file */
     return ends_with(path, ".cedar") || (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
 }
 
@@ -333,6 +334,7 @@ static bool is_store(const char *path)
 {
     static const char magic[16] = "SQLite format 3";
     char start[sizeof(magic)] = "";
+    /* opens: sixteen bytes of a file that is no link, to tell a store */
     auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     return fd >= 0 && read(fd, start, sizeof(start)) == (ssize_t)sizeof(start) &&
            memcmp(start, magic, sizeof(magic)) == 0;

@@ -2,6 +2,8 @@
 /*
  * Canonical command lines. Which programs start others is a table; what a shell would make of
  * variables and patterns is not followed, so that a list of what is denied cannot be complete.
+ *
+ * all opens: finds the name that policies see; opens nothing.
  */
 #include "gateway/canonical.h"
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Canonical paths. Looks at links; opens nothing. */
+/*
+ * Canonical paths. Looks at links; opens nothing.
+ *
+ * all opens: finds the name that policies see; opens nothing.
+ */
 #include "gateway/canonical.h"
 
 #include "base/auto.h"

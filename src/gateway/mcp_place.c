@@ -59,6 +59,7 @@ static void add(char ***list, char *text)
 static bool is_file(const char *path)
 {
     struct stat status;
+    /* opens: only tells whether a word names a file */
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
@@ -72,6 +73,7 @@ static char *resolve_word(const char *word, const char *folder)
 {
     auto_free char *path = join(folder, word);
     bool may_be_file = word[0] != '-' && word[0] != '/' && strpbrk(word, "./") != NULL;
+    /* opens: only tells whether a word names a file */
     return may_be_file && file_exists(path) ? steal_pointer(&path) : memory_dup_string(word);
 }
 
@@ -164,8 +166,10 @@ static int make_home(const struct mcp_options *options, const char *folder, char
     }
     write_identity(options, folder, digits);
     buf_printf(&path, "-%.*s", HOME_DIGITS, digits);
+    /* opens: in the state folder */
     code = file_make_folder(buf_string(&path), err);
     if (code == 0) {
+        /* opens: in the state folder */
         *ret_path = realpath(buf_string(&path), NULL);
         code = *ret_path != NULL ? 0
                                  : error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot find %s",
@@ -186,6 +190,7 @@ static void add_relative(char ***list, const char *const *paths, const char *fol
 /** Add what is there, by its canonical path; the system's programs are visible anyway. */
 static void add_real(char ***list, const char *path)
 {
+    /* opens: only a name; the sandbox holds it by a descriptor */
     char *real = realpath(path, NULL);
     if (real == NULL || strncmp(real, "/usr/", strlen("/usr/")) == 0) {
         free(real);
@@ -218,6 +223,7 @@ static bool ends_with(const char *text, const char *end)
  */
 static void add_program(char ***list, const char *program)
 {
+    /* opens: only a name; the sandbox holds it by a descriptor */
     auto_free char *real = realpath(program, NULL);
     const char *const ways[] = {program, real};
     for (size_t i = 0; i < 2; i++) {
@@ -241,7 +247,9 @@ static void add_program(char ***list, const char *program)
 static bool is_whole_home(const char *folder)
 {
     const char *home = getenv("HOME");
+    /* opens: only compares names */
     auto_free char *real_home = home == NULL ? NULL : realpath(home, NULL);
+    /* opens: only compares names */
     auto_free char *real = realpath(folder, NULL);
     return real == NULL || strcmp(real, "/") == 0 ||
            (real_home != NULL && strcmp(real, real_home) == 0);

@@ -331,6 +331,7 @@ bool zone_find(const char *zone, int64_t unix_seconds, struct zone_moment *ret_m
         char path[PATH_MAX];
         auto_buf struct buf bytes = {0};
         snprintf(path, sizeof(path), "%s/%s", folders[i], zone);
+        /* opens: the system's time zones */
         if (file_read(path, ZONE_FILE_MAX_BYTES, &bytes, NULL) == 0 &&
             zone_read(buf_string(&bytes), bytes.len, unix_seconds, ret_moment)) {
             return true;

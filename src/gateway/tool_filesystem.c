@@ -2,6 +2,8 @@
 /*
  * Tool type "filesystem": reading, listing and writing below one folder. A file is written as a
  * whole, under another name first, so that nobody sees half of it.
+ *
+ * all opens: names in a folder that path_open_parent opened without links.
  */
 #include "gateway/toolbox.h"
 #include "gateway/types.h"

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Paths below a root. */
+/*
+ * Paths below a root.
+ *
+ * all opens: below a root that is held open, by openat2 without links; hidden paths are Rondo's
+ * own.
+ */
 #include "gateway/tool_filesystem_path.h"
 
 #include "base/auto.h"

@@ -121,6 +121,7 @@ static int check_work_tree(const struct tool_surroundings *around, const char *r
     static const char *const question[] = {"rev-parse", "--is-inside-work-tree", NULL};
     struct stat status;
     bool is_missing = false;
+    /* opens: only for the message; git runs in the sandbox */
     if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode)) {
         return error_set(err, RONDO_ERR_INVALID, "'%s' is not a directory", repo_path);
     }
@@ -168,6 +169,7 @@ static void add_exclusion(struct git_repository *repository, size_t *count, cons
 /** A path that is hidden, where it is in the work tree. */
 static void exclude_hidden(struct git_repository *repository, size_t *count, const char *path)
 {
+    /* opens: a path of Rondo's own that is hidden */
     auto_free char *canonical = realpath(path, NULL);
     const char *real = canonical == NULL ? path : canonical;
     if (is_below(real, repository->top) && real[strlen(repository->top)] == '/') {
@@ -213,6 +215,7 @@ int git_repository_find(const struct tool_surroundings *around, struct json_obje
     if (code < 0) {
         return code;
     }
+    /* opens: only a name; git runs in the sandbox */
     found.folder = realpath(buf_string(&folder), NULL);
     found.top = ask_path(around, buf_string(&folder), "--show-toplevel");
     found.git_folder = ask_path(around, buf_string(&folder), "--git-dir");

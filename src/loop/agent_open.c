@@ -117,6 +117,7 @@ static char *find_config(const struct agent *agent)
 {
     struct buf path = {0};
     buf_printf(&path, "%s/rondo.yaml", agent->workspace);
+    /* opens: only chooses a place; what is there is read as hostile */
     if (access(buf_string(&path), F_OK) != 0 && agent->parts.config_folder != NULL) {
         buf_clear(&path);
         buf_printf(&path, "%s/rondo.yaml", agent->parts.config_folder);

@@ -226,6 +226,7 @@ static bool find_file(const struct project *project, const char *pattern, struct
     buf_clear(ret_name);
     if (strpbrk(pattern, "*?[") == NULL) {
         buf_append_string(ret_name, pattern);
+        /* opens: only whether the name is there, without following it */
         return fstatat(project->fd, pattern, &status, AT_SYMLINK_NOFOLLOW) == 0;
     }
     int fd = file_open_beneath(project->fd, ".", O_RDONLY | O_DIRECTORY);
@@ -264,6 +265,7 @@ int detect_command(const char *workspace, const char *name, struct detect_result
                          "--until '%s=COMMAND'",
                          name, name);
     }
+    /* opens: the workspace itself */
     auto_close int fd = file_open_folder(workspace, err);
     if (fd < 0) {
         return fd;

@@ -48,6 +48,7 @@ static char *find_state(void)
     if (state_folder_path(&path, NULL) < 0) {
         return NULL;
     }
+    /* opens: only a name; a path of Rondo's own */
     char *real = realpath(path, NULL);
     return real != NULL ? real : steal_pointer(&path);
 }

@@ -80,7 +80,9 @@ static bool is_in_place(const struct place *place)
 
 static int open_work_folder(const struct worker_files *files, struct rondo_error *err)
 {
+    /* opens: the folder for all runs is out of agents' reach */
     int code = file_make_folder(files->work_folder, err);
+    /* opens: the folder for all runs is out of agents' reach */
     return code < 0 ? code : file_open_folder(files->work_folder, err);
 }
 
@@ -138,6 +140,7 @@ static void remove_place(struct place *place, const char *name)
         if (place->above_fd >= 0) {
             file_folder_remove(place->above_fd, name, NULL);
         } else if (is_ours) {
+            /* opens: removes an empty folder only */
             (void)!rmdir(place->path);
         }
     }
@@ -164,6 +167,7 @@ void worker_files_free(struct worker_files *files)
 
 void worker_files_remove_run(struct worker_files *files)
 {
+    /* opens: the folder for all runs is out of agents' reach */
     auto_close int work_fd = file_open_folder(files->work_folder, NULL);
     if (work_fd >= 0) {
         file_folder_remove(work_fd, files->run_id, NULL);

@@ -3,6 +3,8 @@
  * The caller's side of a call: following redirects, waiting, handing the body over, watching the
  * clock. Redirects are followed here and not by libcurl, so that each hop is a request of its own,
  * with its own guard and without secrets for other origins.
+ *
+ * all opens: the system's certificates, or those that the user's environment names.
  */
 #include "net/http.h"
 

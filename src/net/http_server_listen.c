@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Listeners: TCP over IPv4 and IPv6, and Unix sockets that only their owner may use. */
+/*
+ * Listeners: TCP over IPv4 and IPv6, and Unix sockets that only their owner may use.
+ *
+ * all opens: the server's Unix socket, where its operator wants it; only a socket is removed.
+ */
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"

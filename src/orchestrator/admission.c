@@ -2,6 +2,8 @@
 /*
  * Formats: proc(5) for /proc/meminfo, /proc/sys/kernel/threads-max and /proc/self/cgroup; the
  * kernel's Documentation/admin-guide/cgroup-v1 and cgroup-v2 for memory and pids.
+ *
+ * all opens: /proc and /sys.
  */
 #include "orchestrator/admission.h"
 

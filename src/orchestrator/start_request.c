@@ -44,6 +44,7 @@ static int find_real(const struct building *building, const char *path, const ch
                      char **ret_path, struct rondo_error *err)
 {
     auto_free char *full = resolve(building, path);
+    /* opens: only a name; server/start_rights decides */
     char *real = realpath(full, NULL);
     if (real == NULL) {
         return error_set_errno(err, RONDO_ERR_INVALID, errno, "%s: %s cannot be used", member,
@@ -59,6 +60,7 @@ static int find_workspace(struct building *building, struct rondo_error *err)
     int r = find_real(building, given == NULL ? building->options->workspace : given, "workspace",
                       &building->workspace, err);
     struct stat status;
+    /* opens: the workspace itself, by its real path */
     if (r == 0 && (stat(building->workspace, &status) < 0 || !S_ISDIR(status.st_mode))) {
         r = error_set(err, RONDO_ERR_INVALID, "workspace: is no folder");
     }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Checking, recording and replacing a policy file. */
+/*
+ * Checking, recording and replacing a policy file.
+ *
+ * all opens: the policies in force, which an administrator replaces; no sandbox shows them as
+ * writable.
+ */
 #include "policy/change.h"
 
 #include "base/auto.h"

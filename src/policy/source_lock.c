@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Locks of flock(2) on folders: they end with the process, and need no file. Any thread. */
+/*
+ * Locks of flock(2) on folders: they end with the process, and need no file. Any thread.
+ *
+ * all opens: only a folder, only to lock it; nothing in it is read.
+ */
 #include "policy/source_lock.h"
 
 #include "base/auto.h"

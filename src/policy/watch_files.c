@@ -61,6 +61,7 @@ static void take_file(struct watch_files *files, char *path, enum ruleset_part p
 {
     struct file_state state;
     bool is_missing = false;
+    /* opens: looks only; read_text decides how it is read */
     int failure = file_state_look(path, &state, &is_missing);
     if (failure == 0) {
         add_file(files, path, part, &state);
@@ -111,6 +112,7 @@ static int select_entry(const struct dirent *entry)
 static void find_in_folder(struct watch_files *files, const char *path)
 {
     struct dirent **entries = NULL;
+    /* opens: looks only; read_text decides how it is read */
     int count = scandir(path, &entries, select_entry, alphasort);
     if (count < 0) {
         error_set_errno(&files->problem, RONDO_ERR_IO, errno, "cannot list %s", path);
@@ -164,6 +166,7 @@ void watch_files_find(const char *path, struct watch_files *ret_files)
     struct file_state state;
     *ret_files = (struct watch_files){0};
     /* A symbolic link that leads nowhere is not the same as no policies. */
+    /* opens: looks only; read_text decides how it is read */
     int failure = file_state_look(path, &state, &ret_files->is_missing);
     if (failure != 0 && !ret_files->is_missing) {
         note_problem(ret_files, failure, path);
@@ -236,6 +239,7 @@ static int read_text(const struct watch_file *file, bool is_guarded, struct buf 
         buf_append(ret_text, file->text, file->text_len);
         return 0;
     }
+    /* opens: what agents can write is guarded and takes the other way */
     return is_guarded && file->path[0] == '/'
                ? read_guarded(file->path, ret_text, err)
                : file_read(file->path, LIMIT_POLICY_BYTES, ret_text, err);

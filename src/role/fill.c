@@ -169,6 +169,7 @@ static void fill_execution(struct role *role, struct json_object *object)
 /** The path from the root, and the folder of it. */
 static void fill_path(struct role *role, const char *path)
 {
+    /* opens: only a name */
     char *real = realpath(path, NULL);
     if (real == NULL && path[0] != '/') {
         char *here = getcwd(NULL, 0);

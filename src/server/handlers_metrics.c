@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What was counted, and the gauges of all parts as they are now: for /metrics and for exporters. */
+/*
+ * What was counted, and the gauges of all parts as they are now: for /metrics and for exporters.
+ *
+ * all opens: the store, which no sandbox shows and no tool writes.
+ */
 #include "loop/runtime.h"
 #include "server/handlers.h"
 

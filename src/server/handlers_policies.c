@@ -117,6 +117,7 @@ static void answer_policies(struct call *call)
     struct policy_findings findings = {0};
     struct ruleset *ruleset = NULL;
     const char *path = call->server->policy_path;
+    /* opens: only whether there are policies */
     bool is_built_in = !file_exists(path);
     if (policy_load(path, true, &findings, &ruleset, &err) < 0) {
         policy_findings_add_failure(&findings, WATCH_DEFAULT_NAME, &err);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How the server is, who calls it, what it is: health, metrics, the description, the dashboard. */
+/*
+ * How the server is, who calls it, what it is: health, metrics, the description, the dashboard.
+ *
+ * all opens: the store, which no sandbox shows and no tool writes.
+ */
 #include "base/json.h"
 #include "server/assets.h"
 #include "server/handlers.h"

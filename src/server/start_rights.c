@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Members that need more than the scope operate, and the folders that paths must lie in. */
+/*
+ * Members that need more than the scope operate, and the folders that paths must lie in.
+ *
+ * all opens: resolves names, to compare them with the server's own folders; opens nothing.
+ */
 #include "server/start_rights.h"
 
 #include "base/auto.h"

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Making and removing copies. What is copied may be hostile: it is opened as a file of others. */
+/*
+ * Making and removing copies. What is copied may be hostile: it is opened as a file of others.
+ *
+ * all opens: private copies in the state folder; what is copied is opened without links and
+ * examined.
+ */
 #include "store/copy.h"
 
 #include "base/auto.h"

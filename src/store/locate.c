@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Locating the store. Never creates the store's file itself, only the project's folder. */
+/*
+ * Locating the store. Never creates the store's file itself, only the project's folder.
+ *
+ * all opens: looks for stores, and follows no link to one; store/origin decides whether it counts.
+ */
 #include "store/locate.h"
 
 #include "base/auto.h"

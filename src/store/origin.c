@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Deciding whose a store is. What cannot be found out counts as not the user's own. */
+/*
+ * Deciding whose a store is. What cannot be found out counts as not the user's own.
+ *
+ * all opens: only compares names and owners; a store that is not the user's own is copied, not
+ * opened.
+ */
 #include "store/origin.h"
 
 #include "base/auto.h"

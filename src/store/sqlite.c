@@ -2,6 +2,8 @@
 /*
  * Opening and closing of the SQLite back end, and its table of operations. The file is made with
  * mode 0600 before SQLite sees it; SQLite gives the log and the shared memory file the same mode.
+ *
+ * all opens: the store, which no sandbox shows and no tool writes.
  */
 #include "store/sqlite.h"
 

@@ -2,6 +2,8 @@
 /*
  * Mail and the health check: what happens beside the loops. Threads: a transaction holds the
  * writer's mutex.
+ *
+ * all opens: the store, which no sandbox shows and no tool writes.
  */
 #include "base/clock.h"
 #include "base/error.h"

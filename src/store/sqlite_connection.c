@@ -11,6 +11,8 @@
  * them anew.
  *
  * Threads: see sqlite_store.h.
+ *
+ * all opens: the store, which no sandbox shows and no tool writes.
  */
 #include "base/clock.h"
 #include "base/error.h"

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* SQLite's result codes as Rondo's, with messages that name the file and say what to do. */
+/*
+ * SQLite's result codes as Rondo's, with messages that name the file and say what to do.
+ *
+ * all opens: the store, which no sandbox shows and no tool writes.
+ */
 #include "base/buf.h"
 #include "base/error.h"
 #include "store/sqlite_store.h"
