@@ -99,6 +99,31 @@ Feature: Agents outlive what goes wrong around them
     And stderr or stdout mentions "TimeoutError"
     And the run took less than 8 seconds
 
+  Scenario Outline: The time limit of the run holds for a request under way: <faults>
+    Given a role
+    And a model that answers
+      | says              | faults   |
+      | never heard of it | <faults> |
+    When I run `rondo run role.yaml -p x --time-limit 1s`
+    Then the exit code is 8
+    And stderr mentions "the time limit of the run, 1.0 s"
+    And the model was asked 1 times
+    And the run took less than 8 seconds
+
+    Examples:
+      | faults      |
+      | stall       |
+      | 429 after 5 |
+
+  Scenario: An answer of nothing is none
+    Given a role
+    And a model that answers
+      | says |
+      | \\n |
+    When I run `rondo run role.yaml -p x`
+    Then the exit code is 3
+    And stderr mentions "the reply has no text and no calls"
+
   Scenario: Tokens of a failed iteration count
     Given a role with
       """
