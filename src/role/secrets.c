@@ -74,7 +74,8 @@ static bool is_secret(const char *text, const char *key, bool is_header)
     if (redact_has_token(text) || (has_password(text) && !has_variable(text))) {
         return true;
     }
-    return text[0] != '\0' && !has_variable(text) &&
+    bool is_placeholder = text[0] == '\0' || strcmp(text, "<generated>") == 0;
+    return !is_placeholder && !has_variable(text) &&
            (is_webhook(text) || (key != NULL && names_secret(key, is_header)));
 }
 

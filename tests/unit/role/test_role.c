@@ -665,6 +665,7 @@ static void secrets_that_are_written_out_are_found(void **state)
         {"type: mcp, command: x, env: {TOKEN: '${TOKEN}', MODE: fast}, args: [--token, $T]", NULL},
         {"type: mcp, command: x, args: [--keyboard, --mode=x, plain]", NULL},
         {"type: other, api_key_env: MAIL_KEY", NULL},
+        {"type: think}]\n  triggers: [{type: webhook, prompt_template: x", NULL},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char text[1024];
