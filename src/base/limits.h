@@ -76,6 +76,12 @@
 #define LIMIT_POLICY_BY_BYTES 255
 /** A document that the store keeps for a layer above, bytes of JSON. */
 #define LIMIT_DOCUMENT_BYTES (1 * LIMIT_MIB)
+/** How long a call of an MCP tool may take that reports progress, nanoseconds: an hour. */
+#define LIMIT_MCP_CALL_NS (INT64_C(3600) * 1000000000)
+/** A tool's description that an MCP server gives, bytes; more is cut. */
+#define LIMIT_MCP_DESCRIPTION_BYTES (8 * LIMIT_KIB)
+/** The schema of such a tool, bytes; a tool with a larger one is left out. */
+#define LIMIT_MCP_SCHEMA_BYTES (128 * LIMIT_KIB)
 /** Arguments of a call that a question to a person shows at once, bytes. */
 #define LIMIT_QUESTION_BYTES (32 * LIMIT_KIB)
 /** Markdown that is laid out, bytes; longer texts are shown as they are. */

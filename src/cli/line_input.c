@@ -352,8 +352,10 @@ static void allow(struct line_input *input, const char *tool)
 static enum line_consent consent_of(struct line_input *input, const struct line_question *question,
                                     enum line_result result, const struct buf *answer)
 {
+    auto_buf struct buf identity = {0};
+    buf_printf(&identity, "%u %s", question->generation, question->tool);
     if (result == LINE_WORDS && !question->is_once && is_word(answer, "a", "always")) {
-        allow(input, question->tool);
+        allow(input, buf_string(&identity));
         return LINE_YES;
     }
     return result == LINE_WORDS && is_word(answer, "y", "yes") ? LINE_YES : LINE_NO;
@@ -362,7 +364,9 @@ static enum line_consent consent_of(struct line_input *input, const struct line_
 enum line_consent line_input_confirm(struct line_input *input, const struct line_question *question,
                                      struct cancel *cancel)
 {
-    if (!question->is_once && is_allowed(input, question->tool)) {
+    auto_buf struct buf identity = {0};
+    buf_printf(&identity, "%u %s", question->generation, question->tool);
+    if (!question->is_once && is_allowed(input, buf_string(&identity))) {
         return LINE_YES;
     }
     if (!line_input_can_ask(input)) {

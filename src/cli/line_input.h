@@ -66,6 +66,7 @@ struct line_question {
     const char *tool;
     const char *arguments; /**< JSON */
     const char *why;       /**< in words, or NULL */
+    unsigned generation;   /**< "always" counts for the tool as it is now */
     bool is_once;          /**< no answer for the rest of the run: each call is to be looked at */
 };
 

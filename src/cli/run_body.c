@@ -73,6 +73,7 @@ static enum agent_consent ask_person(void *context, const struct agent_question 
         .arguments = asked->arguments,
         .why = asked->why,
         .is_once = asked->is_once,
+        .generation = asked->generation,
     };
     display_pause(agent->display);
     show_words(agent);

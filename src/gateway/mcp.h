@@ -61,6 +61,9 @@ const char *mcp_client_version(const struct mcp_client *client);
 int mcp_list_tools(struct mcp_client *client, int64_t deadline_ns, struct cancel *cancel,
                    struct json_object **ret_tools, struct rondo_error *err);
 
+/** How often the server said that its tools have changed. Any thread. */
+uint64_t mcp_tool_changes(const struct mcp_client *client);
+
 /**
  * Call a tool.
  * @param ret_result the whole CallToolResult, json_object_put()
@@ -70,10 +73,15 @@ int mcp_call_tool(struct mcp_client *client, const char *name, struct json_objec
                   int64_t deadline_ns, struct cancel *cancel, struct json_object **ret_result,
                   struct rondo_error *err);
 
-/** The same, with the W3C Trace Context in `_meta` of the request. @param traceparent or NULL */
+/**
+ * The same, with the W3C Trace Context in `_meta` of the request, and with time that reports of
+ * progress add: each as much as there was at first.
+ * @param traceparent or NULL
+ * @param latest_ns   no further than this, and than LIMIT_MCP_CALL_NS from now; 0 = none is added
+ */
 int mcp_call_tool_in_trace(struct mcp_client *client, const char *name,
                            struct json_object *arguments, const char *traceparent,
-                           int64_t deadline_ns, struct cancel *cancel,
+                           int64_t deadline_ns, int64_t latest_ns, struct cancel *cancel,
                            struct json_object **ret_result, struct rondo_error *err);
 
 /** What a model reads of a CallToolResult; an exit code where the structured content has one. */

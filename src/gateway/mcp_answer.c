@@ -4,6 +4,7 @@
  * servers, and nobody sits there to fill in forms. Nothing that a server asks for reaches a model
  * or a person here.
  */
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "gateway/mcp_message.h"
@@ -113,6 +114,23 @@ static void write_refusal(struct json_writer *writer)
     json_end_object(writer);
 }
 
+int64_t mcp_inbox_progress(const struct mcp_inbox *inbox, int64_t id)
+{
+    size_t slot = (size_t)id % MCP_PROGRESS_SLOTS;
+    return atomic_load(&inbox->progress_id[slot]) == id ? atomic_load(&inbox->progress_ns[slot])
+                                                        : 0;
+}
+
+static void take_progress(struct mcp_inbox *inbox, struct json_object *message)
+{
+    int64_t id = json_get_int(member(message, "params"), "progressToken", -1);
+    if (id > 0) {
+        size_t slot = (size_t)id % MCP_PROGRESS_SLOTS;
+        atomic_store(&inbox->progress_ns[slot], clock_monotonic(clock_system()));
+        atomic_store(&inbox->progress_id[slot], id);
+    }
+}
+
 void mcp_inbox_take(struct mcp_inbox *inbox, struct json_object *message, struct buf *ret_answer)
 {
     struct json_object *id = member(message, "id");
@@ -120,6 +138,9 @@ void mcp_inbox_take(struct mcp_inbox *inbox, struct json_object *message, struct
         const char *method = json_get_string(message, "method", "");
         if (strcmp(method, "notifications/tools/list_changed") == 0) {
             atomic_store(&inbox->has_changed_tools, true);
+            atomic_fetch_add(&inbox->tool_changes, 1);
+        } else if (strcmp(method, "notifications/progress") == 0) {
+            take_progress(inbox, message);
         }
         return;
     }

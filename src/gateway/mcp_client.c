@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "gateway/mcp_headers.h"
 #include "gateway/mcp_transport.h"
@@ -61,6 +62,8 @@ struct call {
     bool is_modern;
     const char *version;
     int64_t deadline_ns;
+    int64_t patience_ns;
+    int64_t latest_ns;
     struct cancel *cancel;
 };
 
@@ -116,8 +119,18 @@ static struct mcp_exchange exchange_of(const struct call *call, int64_t id, cons
         .body = buf_string(body),
         .body_len = body->len,
         .deadline_ns = call->deadline_ns,
+        .patience_ns = call->patience_ns,
+        .latest_ns = call->latest_ns,
         .cancel = call->cancel,
     };
+}
+
+int64_t mcp_exchange_deadline(const struct mcp_inbox *inbox, const struct mcp_exchange *exchange)
+{
+    int64_t last_ns = exchange->patience_ns > 0 ? mcp_inbox_progress(inbox, exchange->id) : 0;
+    int64_t longer_ns = last_ns > 0 ? last_ns + exchange->patience_ns : 0;
+    longer_ns = longer_ns < exchange->latest_ns ? longer_ns : exchange->latest_ns;
+    return longer_ns > exchange->deadline_ns ? longer_ns : exchange->deadline_ns;
 }
 
 /** @param ret_exchange its `reply` is owned */
@@ -621,6 +634,7 @@ static int call_once(struct call *call, const struct tool_request *request,
         out.name = request->name;
         out.arguments = request->arguments_text;
         out.traceparent = request->traceparent;
+        out.reports_progress = call->patience_ns > 0;
         out.input_responses = round->responses.len > 0 ? round->responses.data : NULL;
         out.request_state = round->state;
         out.request_state_len = round->state_len;
@@ -675,16 +689,21 @@ int mcp_call_tool(struct mcp_client *client, const char *name, struct json_objec
                   int64_t deadline_ns, struct cancel *cancel, struct json_object **ret_result,
                   struct rondo_error *err)
 {
-    return mcp_call_tool_in_trace(client, name, arguments, NULL, deadline_ns, cancel, ret_result,
+    return mcp_call_tool_in_trace(client, name, arguments, NULL, deadline_ns, 0, cancel, ret_result,
                                   err);
 }
 
 int mcp_call_tool_in_trace(struct mcp_client *client, const char *name,
                            struct json_object *arguments, const char *traceparent,
-                           int64_t deadline_ns, struct cancel *cancel,
+                           int64_t deadline_ns, int64_t latest_ns, struct cancel *cancel,
                            struct json_object **ret_result, struct rondo_error *err)
 {
     struct call call = call_begin(client, deadline_ns, cancel);
+    int64_t now = now_ns(client);
+    if (latest_ns > call.deadline_ns && call.deadline_ns > now) {
+        call.patience_ns = call.deadline_ns - now;
+        call.latest_ns = latest_ns < now + LIMIT_MCP_CALL_NS ? latest_ns : now + LIMIT_MCP_CALL_NS;
+    }
     char *text = arguments == NULL
                      ? memory_dup_string("{}")
                      : memory_dup_string(json_object_to_json_string_ext(
@@ -743,4 +762,9 @@ void mcp_client_free(struct mcp_client *client)
 const char *mcp_client_version(const struct mcp_client *client)
 {
     return client->version;
+}
+
+uint64_t mcp_tool_changes(const struct mcp_client *client)
+{
+    return atomic_load(&client->inbox.tool_changes);
 }

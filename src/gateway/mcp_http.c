@@ -153,6 +153,7 @@ enum form {
 
 /* A reply as it comes in, over one or more streams. */
 struct reading {
+    const struct mcp_exchange *exchange; /* whose deadline counts; or NULL */
     struct mcp_http *self;
     const char *version;
     int64_t id; /* of the request; -1 = there is none, a stream to listen on */
@@ -268,6 +269,11 @@ static bool take_body(void *context, const char *bytes, size_t len)
     }
     if (sse_parser_feed(&reading->events, bytes, len, take_event, reading, &reading->fault) != 0) {
         return false;
+    }
+    if (reading->reply == NULL && reading->exchange != NULL && reading->fault.code == 0 &&
+        now_ns(reading->self) > mcp_exchange_deadline(reading->self->inbox, reading->exchange)) {
+        error_set(&reading->fault, RONDO_ERR_TIMEOUT, "MCP server \"%s\" did not answer in time",
+                  reading->self->name);
     }
     return reading->reply == NULL && reading->fault.code == 0;
 }
@@ -513,8 +519,11 @@ static int post(struct reading *reading, uint64_t session, struct mcp_exchange *
         head_add_modern(&head, exchange, buf_string(&name));
     }
     head_add_list(&head, &self->headers);
+    int64_t left = exchange->deadline_ns - now_ns(self);
+    bool may_last = exchange->latest_ns > exchange->deadline_ns;
     struct http_request request =
-        request_begin(self, "POST", &head, exchange->deadline_ns - now_ns(self));
+        request_begin(self, "POST", &head, may_last ? exchange->latest_ns - now_ns(self) : left);
+    request.idle_ns = left; /* Progress is news; other bytes are looked at in take_body. */
     const struct http_part part = {.bytes = exchange->body, .len = exchange->body_len};
     request.parts = &part;
     request.part_count = 1;
@@ -537,7 +546,8 @@ static int http_exchange(void *context, uint64_t session, struct mcp_exchange *e
                          struct rondo_error *err)
 {
     struct mcp_http *self = context;
-    struct reading reading = {.self = self, .version = exchange->version, .id = exchange->id};
+    struct reading reading = {
+        .self = self, .exchange = exchange, .version = exchange->version, .id = exchange->id};
     int code = exchange->deadline_ns <= now_ns(self)
                    ? error_set(err, RONDO_ERR_TIMEOUT, "MCP server \"%s\" did not answer in time",
                                self->name)

@@ -143,6 +143,9 @@ static void write_meta(struct json_writer *writer, const struct mcp_outgoing *ou
         write_client_info(writer, META "clientInfo");
         write_capabilities(writer, META "clientCapabilities", outgoing->accepts_defaults);
     }
+    if (outgoing->reports_progress) {
+        json_write_int(writer, "progressToken", outgoing->id);
+    }
     if (outgoing->traceparent != NULL) {
         json_write_string(writer, "traceparent", outgoing->traceparent);
     }
@@ -184,7 +187,7 @@ void mcp_write(const struct mcp_outgoing *outgoing, struct buf *ret_text)
         json_write_int(&writer, "requestId", outgoing->cancels);
         json_write_string(&writer, "reason", "no longer waited for");
     }
-    if (outgoing->is_modern || outgoing->traceparent != NULL) {
+    if (outgoing->is_modern || outgoing->traceparent != NULL || outgoing->reports_progress) {
         write_meta(&writer, outgoing);
     }
     json_end_object(&writer);

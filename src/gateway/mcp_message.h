@@ -55,11 +55,20 @@ enum mcp_kind {
 /** @param ret_id MCP_REPLY: the request's id, -1 for a reply that names none */
 enum mcp_kind mcp_message_kind(struct json_object *message, int64_t *ret_id);
 
+/** Requests under way whose progress is remembered. */
+#define MCP_PROGRESS_SLOTS 64
+
 /** What a client does with requests and notifications of its server. */
 struct mcp_inbox {
-    bool accepts_defaults;          /**< see struct mcp_options */
-    _Atomic bool has_changed_tools; /**< a notification said so */
+    bool accepts_defaults;                           /**< see struct mcp_options */
+    _Atomic bool has_changed_tools;                  /**< a notification said so */
+    _Atomic int64_t progress_id[MCP_PROGRESS_SLOTS]; /**< by id of the request, */
+    _Atomic int64_t progress_ns[MCP_PROGRESS_SLOTS]; /**< when it last reported; monotonic */
+    _Atomic uint64_t tool_changes;                   /**< how many notifications said so */
 };
+
+/** When a request last reported progress; 0 = never. */
+int64_t mcp_inbox_progress(const struct mcp_inbox *inbox, int64_t id);
 
 /**
  * Take in a request or notification.
@@ -89,6 +98,7 @@ struct mcp_outgoing {
     const char *request_state;   /**< opaque text; request_state_len bytes */
     size_t request_state_len;
     const char *traceparent; /**< in _meta; NULL = none */
+    bool reports_progress;   /**< asks for it, with the id as token */
     int64_t cancels;         /**< notifications/cancelled: id of the request; else 0 */
 };
 

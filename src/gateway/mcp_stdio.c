@@ -618,7 +618,13 @@ static int stdio_exchange(void *context, uint64_t session, struct mcp_exchange *
     }
     int code = send_request(self, session, exchange, &waiter, err);
     if (code == 0) {
-        code = wait_readable(self, waiter.event_fd, exchange->deadline_ns, exchange->cancel, err);
+        int64_t deadline_ns = exchange->deadline_ns;
+        code = wait_readable(self, waiter.event_fd, deadline_ns, exchange->cancel, err);
+        while (code == RONDO_ERR_TIMEOUT &&
+               mcp_exchange_deadline(self->inbox, exchange) > deadline_ns) {
+            deadline_ns = mcp_exchange_deadline(self->inbox, exchange);
+            code = wait_readable(self, waiter.event_fd, deadline_ns, exchange->cancel, err);
+        }
         leave(self, session, exchange, &waiter, code != 0);
         if (waiter.reply != NULL) {
             exchange->reply = waiter.reply;

@@ -37,11 +37,16 @@ struct mcp_exchange {
     size_t body_len;
     const struct mcp_header_list *headers; /**< of arguments; or NULL */
     int64_t deadline_ns;
+    int64_t patience_ns; /**< that a report of progress adds; 0 = none */
+    int64_t latest_ns;   /**< and no further than this */
     struct cancel *cancel;
     struct json_object *reply; /**< out: the whole message, or NULL; json_object_put() */
     long status;               /**< out: of HTTP; 0 without one */
     bool is_session_lost;      /**< out: the server has forgotten us; nothing was executed */
 };
+
+/** The deadline of an exchange, with what its progress has added. */
+int64_t mcp_exchange_deadline(const struct mcp_inbox *inbox, const struct mcp_exchange *exchange);
 
 struct mcp_transport_ops {
     /**

@@ -79,8 +79,10 @@ struct tool {
     bool needs_confirmation;
     bool is_read_only;  /**< declared to change nothing; policies may ask for it */
     const char *server; /**< MCP server that offers it, for policies; NULL = built in; the type's */
-    bool is_concurrent; /**< may run at the same time as others; calls of one reply do so only
-                             when they are read-only as well */
+    unsigned generation; /**< how often its definition was changed by its server */
+    const void *source;  /**< the entry that it came from, of toolbox_watch; or NULL */
+    bool is_concurrent;  /**< may run at the same time as others; calls of one reply do so only
+                              when they are read-only as well */
     const struct tool_argument *arguments; /**< see gateway/canonical.h; NULL = known by name */
     const char *folder; /**< absolute: where its relative paths begin; NULL = the workspace */
     struct json_object

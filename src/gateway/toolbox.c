@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The tools of one agent. Opening and adding happen on one thread, before the first call; after
- * that nothing changes, and any number of threads may prepare and call.
+ * The tools of one agent. Opening, adding and refreshing happen on one thread, while no call is
+ * made; otherwise nothing changes, and any number of threads may prepare and call.
  */
 #include "gateway/toolbox.h"
 
@@ -27,6 +27,11 @@ struct owned {
     void (*free_owned)(void *object);
 };
 
+struct watched {
+    void *source;
+    toolbox_refresh_fn *refresh;
+};
+
 struct toolbox {
     struct tool_surroundings surroundings;
     struct tool **tools; /* each in memory of its own, so that it can be pointed at */
@@ -35,6 +40,8 @@ struct toolbox {
     size_t owned_count;
     struct json_object **configs;
     size_t config_count;
+    struct watched *watched;
+    size_t watched_count;
 };
 
 struct toolbox *toolbox_new(const struct tool_surroundings *surroundings)
@@ -81,12 +88,34 @@ void toolbox_free(struct toolbox *toolbox)
     free(toolbox->tools);
     free(toolbox->owned);
     free(toolbox->configs);
+    free(toolbox->watched);
     free(toolbox);
 }
 
 const struct tool_surroundings *toolbox_surroundings(const struct toolbox *toolbox)
 {
     return &toolbox->surroundings;
+}
+
+/* --- names --- */
+
+bool toolbox_is_reserved(const char *name)
+{
+    static const char *const reserved[] = {"finish_task", "update_plan"};
+    for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+        size_t at = 0;
+        for (; name[at] != '\0' && reserved[i][at] != '\0'; at++) {
+            char c = name[at] == '-' ? '_' : name[at];
+            c = c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+            if (c != reserved[i][at]) {
+                break;
+            }
+        }
+        if (name[at] == '\0' && reserved[i][at] == '\0') {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* --- opening --- */
@@ -155,12 +184,14 @@ int toolbox_open(struct toolbox *toolbox, struct json_object *config, struct ron
     }
     size_t tools_before = toolbox->tool_count;
     size_t owned_before = toolbox->owned_count;
+    size_t watched_before = toolbox->watched_count;
     keep_config(toolbox, config);
     int code = type->open(toolbox, config, err);
     if (code < 0) {
         error_prefix(err, "while opening the tool \"%s\"", name);
         drop_tools(toolbox, tools_before);
         drop_owned(toolbox, owned_before);
+        toolbox->watched_count = watched_before;
         err->code = code_of_tool(code);
         return err->code;
     }
@@ -191,6 +222,12 @@ static int check_new_tool(const struct toolbox *toolbox, const struct tool *tool
 {
     if (tool->name == NULL || tool->name[0] == '\0') {
         return error_set(err, RONDO_ERR_INVALID, "a tool has no name");
+    }
+    if (toolbox_is_reserved(tool->name)) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "a tool \"%s\" would take the name of one of Rondo's own; leave it out "
+                         "(`tool_exclude` of an mcp entry) or give it a prefix (`tool_prefix`)",
+                         tool->name);
     }
     if (toolbox->tool_count == TOOLBOX_MAX_TOOLS) {
         return error_set(err, RONDO_ERR_LIMIT, "an agent can have %d tools at most",
@@ -255,6 +292,84 @@ void toolbox_own(struct toolbox *toolbox, void *owned, void (*free_owned)(void *
     toolbox->owned =
         memory_resize(toolbox->owned, toolbox->owned_count + 1, sizeof(*toolbox->owned));
     toolbox->owned[toolbox->owned_count++] = (struct owned){owned, free_owned};
+}
+
+/* --- entries whose tools change --- */
+
+void toolbox_watch(struct toolbox *toolbox, void *source, toolbox_refresh_fn *refresh)
+{
+    toolbox->watched =
+        memory_resize(toolbox->watched, toolbox->watched_count + 1, sizeof(*toolbox->watched));
+    toolbox->watched[toolbox->watched_count++] = (struct watched){source, refresh};
+}
+
+bool toolbox_refresh(struct toolbox *toolbox, struct buf *ret_news)
+{
+    size_t before = ret_news->len;
+    for (size_t i = 0; i < toolbox->watched_count; i++) {
+        toolbox->watched[i].refresh(toolbox, toolbox->watched[i].source, ret_news);
+    }
+    return ret_news->len > before;
+}
+
+static bool is_same_definition(const struct tool *left, const struct tool *right)
+{
+    return strcmp(left->description, right->description == NULL ? "" : right->description) == 0 &&
+           right->schema != NULL && strcmp(left->schema, right->schema) == 0 &&
+           left->is_read_only == right->is_read_only && left->is_idempotent == right->is_idempotent;
+}
+
+/** Put a definition in the place of the one before; what the role says of the tool stays. */
+static void replace_tool(struct tool *old, struct tool *fresh)
+{
+    fresh->permissions = old->permissions;
+    fresh->needs_confirmation = old->needs_confirmation;
+    fresh->generation = old->generation + 1;
+    tool_fini(old);
+    *old = *fresh;
+}
+
+int toolbox_put(struct toolbox *toolbox, struct json_object *config, const struct tool *tool,
+                bool *ret_is_changed, struct rondo_error *err)
+{
+    struct tool *old = (struct tool *)toolbox_find(toolbox, tool->name);
+    *ret_is_changed = true;
+    if (old == NULL || old->source != tool->source) {
+        size_t first = toolbox->tool_count;
+        int code = toolbox_add(toolbox, tool, err);
+        if (code == 0) {
+            apply_entry(toolbox, first, config);
+        }
+        return code;
+    }
+    struct tool fresh = *tool;
+    auto_json struct json_object *schema = NULL;
+    int code = parse_schema(&fresh, &schema, err);
+    if (code < 0 || is_same_definition(old, &fresh)) {
+        tool_fini(&fresh);
+        *ret_is_changed = false;
+        return code;
+    }
+    replace_tool(old, &fresh);
+    return 0;
+}
+
+void toolbox_keep(struct toolbox *toolbox, const void *source,
+                  bool (*is_wanted)(void *context, const char *name), void *context,
+                  struct buf *ret_news)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < toolbox->tool_count; i++) {
+        struct tool *tool = toolbox->tools[i];
+        if (tool->source != source || is_wanted(context, tool->name)) {
+            toolbox->tools[kept++] = tool;
+            continue;
+        }
+        buf_printf(ret_news, "tool %s of MCP server %s is gone\n", tool->name, tool->server);
+        tool_fini(tool);
+        free(tool);
+    }
+    toolbox->tool_count = kept;
 }
 
 /* --- finding --- */

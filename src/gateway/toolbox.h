@@ -66,6 +66,44 @@ int toolbox_add_function(struct toolbox *toolbox, const char *type,
 /** Call `free_owned(owned)` when the toolbox is freed; last registered first. */
 void toolbox_own(struct toolbox *toolbox, void *owned, void (*free_owned)(void *owned));
 
+/**
+ * Whether a name is one of the loop's own tools, or could be taken for one: letter case and the
+ * difference between `-` and `_` do not count. No other tool may have it.
+ */
+bool toolbox_is_reserved(const char *name);
+
+/* ---- Entries whose tools change ------------------------------------------------------------- */
+
+/**
+ * Look whether the tools of an entry have changed, and change them in the toolbox.
+ * @param ret_news what changed, for people; a line each
+ */
+typedef void toolbox_refresh_fn(struct toolbox *toolbox, void *source, struct buf *ret_news);
+
+/** Have `refresh` called by toolbox_refresh. */
+void toolbox_watch(struct toolbox *toolbox, void *source, toolbox_refresh_fn *refresh);
+
+/**
+ * Take over what servers have changed. On the thread that opened the toolbox, while no call is
+ * made: tools that are gone are freed.
+ * @return whether anything changed
+ */
+bool toolbox_refresh(struct toolbox *toolbox, struct buf *ret_news);
+
+/**
+ * Add a tool of a source, or put it in the place of the one of its name and source.
+ * @param config the entry, whose permissions and confirmation apply
+ * @param tool   as for toolbox_add
+ * @param ret_is_changed whether another definition was there, or none
+ */
+int toolbox_put(struct toolbox *toolbox, struct json_object *config, const struct tool *tool,
+                bool *ret_is_changed, struct rondo_error *err);
+
+/** Remove the tools of a source whose names `is_wanted` does not know. */
+void toolbox_keep(struct toolbox *toolbox, const void *source,
+                  bool (*is_wanted)(void *context, const char *name), void *context,
+                  struct buf *ret_news);
+
 size_t toolbox_count(const struct toolbox *toolbox);
 const struct tool *toolbox_at(const struct toolbox *toolbox, size_t index);
 /** NULL when there is none. */

@@ -77,6 +77,7 @@ struct agent_question {
     const char *why;       /**< in words: a setting, a policy, or that the call was cut off */
     bool is_once;          /**< the answer must not count for other calls */
     bool is_in_doubt;      /**< the call may have had its effect already */
+    unsigned generation;   /**< of the tool's definition: an answer counts for this one only */
 };
 
 /** What an agent uses. Everything is borrowed and outlives the agent. */

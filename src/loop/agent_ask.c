@@ -288,11 +288,33 @@ static int take_reply(struct agent *agent, const struct agent_deadline *deadline
     return next == AGENT_GO_ON ? check_calls(agent) : next;
 }
 
+/** Servers may have changed their tools: model and policies learn of it, and so does the journal.
+ */
+static int refresh_tools(struct agent *agent, struct rondo_error *err)
+{
+    auto_buf struct buf news = {0};
+    auto_buf struct buf attributes = {0};
+    if (!toolbox_refresh(agent->toolbox, &news)) {
+        return 0;
+    }
+    agent_offer_tools(agent);
+    agent_tell_policies(agent);
+    struct json_writer writer = json_writer(&attributes);
+    json_begin_object(&writer, NULL);
+    json_write_string_len(&writer, "changes", buf_string(&news), news.len - 1);
+    json_end_object(&writer);
+    return loop_note(agent->loop, "tools_changed", buf_string(&attributes), err);
+}
+
 int agent_ask(struct agent *agent, const char *words, struct rondo_error *err)
 {
     int next = check_before(agent);
     if (next != AGENT_GO_ON) {
         return next;
+    }
+    int refreshed = refresh_tools(agent, err);
+    if (refreshed < 0) {
+        return refreshed;
     }
     if (!loop_ask_model(agent->loop, agent->config.model)) {
         return AGENT_BODY_CUT;

@@ -119,7 +119,8 @@ static enum agent_consent ask_person(struct round *round, const struct tool *too
                                       .arguments = arguments,
                                       .why = why,
                                       .is_once = is_once,
-                                      .is_in_doubt = round->is_doubting};
+                                      .is_in_doubt = round->is_doubting,
+                                      .generation = tool->generation};
     enum agent_consent consent = agent->parts.ask_person(agent->parts.ask_context, &question);
     int64_t waited_ns = clock_monotonic(clock) - begin_ns;
     agent->started_ns += waited_ns;

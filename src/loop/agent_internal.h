@@ -178,3 +178,6 @@ bool agent_read_finish(struct json_object *arguments, enum run_finish *ret_finis
 
 /** Verifier of conditions with a tool; context is the agent. */
 struct verifier agent_verifier(const struct agent *agent);
+
+/** Policies see what the agent may use, with what is known about it. */
+void agent_tell_policies(const struct agent *agent);

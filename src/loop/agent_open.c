@@ -272,8 +272,7 @@ int agent_open(struct runtime *runtime, const struct loop_spec *spec,
     return 0;
 }
 
-/** Policies see what the agent may use, with what is known about it. */
-static void tell_policies(const struct agent *agent)
+void agent_tell_policies(const struct agent *agent)
 {
     size_t count = toolbox_count(agent->toolbox);
     struct subject_resource *resources = memory_new_zero(count + 1, sizeof(*resources));
@@ -298,7 +297,7 @@ static void tell_policies(const struct agent *agent)
 int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err)
 {
     agent->loop = loop;
-    tell_policies(agent);
+    agent_tell_policies(agent);
     loop_set_unpriced(loop, model_has_price(agent->model) ? NULL : agent->model_id);
     loop_set_tool_verifier(loop, agent_verifier(agent));
     return agent_load(agent, err);

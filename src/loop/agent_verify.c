@@ -31,7 +31,7 @@ static void call_shared(const struct agent *agent, const struct loop_condition *
     int r = mcp_shared_client(agent->shared, condition->server, &client, &err);
     if (r == 0) {
         r = mcp_call_tool_in_trace(client, condition->tool, call->arguments, call->traceparent,
-                                   call->deadline_ns, call->cancel, &result, &err);
+                                   call->deadline_ns, 0, call->cancel, &result, &err);
     }
     if (r < 0) {
         tool_fail(ret_result, "Error: %s", err.message);

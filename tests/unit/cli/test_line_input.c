@@ -237,6 +237,8 @@ static void always_holds_for_this_tool_only(void **state)
     assert_int_equal(ask(&fixture, &shell, "a\n"), LINE_YES);
     assert_int_equal(line_input_confirm(&fixture.input, &shell, NULL), LINE_YES);
     assert_int_equal(ask(&fixture, &http, "n\n"), LINE_NO);
+    struct line_question changed = {.tool = "shell", .arguments = "{}", .generation = 1};
+    assert_int_equal(ask(&fixture, &changed, "n\n"), LINE_NO);
     shell.is_once = true;
     assert_int_equal(ask(&fixture, &shell, "a\n"), LINE_NO);
     teardown(&fixture);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mcp_world.h"
 
+#include "base/auto.h"
+#include "base/limits.h"
+#include "gateway/toolbox.h"
+
 #include "os/supervise.h"
 
 #include <errno.h>
@@ -454,6 +458,118 @@ static void with_a_supervisor_nothing_of_a_server_is_left(void **state)
     assert_int_equal(errno, ESRCH);
 }
 
+/* ---- Tools of an entry ---------------------------------------------------------------------- */
+
+/** A toolbox with an entry for the scripted server. @return what toolbox_open says */
+static int open_entry(struct world *world, const char *how, const char *more,
+                      struct toolbox **ret_toolbox)
+{
+    char config[1024];
+    snprintf(config, sizeof(config),
+             "{\"type\":\"mcp\",\"command\":\"%s\",\"args\":[\"%s\",\"%s\"]%s}", MCP_PEER, how,
+             world->starts, more);
+    auto_json struct json_object *object = NULL;
+    assert_int_equal(json_parse(config, strlen(config), &object, NULL), 0);
+    world->around.sandbox = "none";
+    *ret_toolbox = toolbox_new(&world->around);
+    return toolbox_open(*ret_toolbox, object, &world->err);
+}
+
+static void call_of(struct toolbox *toolbox, const char *name)
+{
+    auto_json struct json_object *none = json_object_new_object();
+    const struct tool_call one = {.id = "1", .arguments = none, .deadline_ns = in(GENEROUS_NS)};
+    struct tool_result result = {0};
+    toolbox_call(toolbox, toolbox_find(toolbox, name), &one, &result);
+    assert_false(result.is_error);
+    tool_result_fini(&result);
+}
+
+static void a_tool_cannot_take_the_name_of_one_of_the_loop(void **state)
+{
+    struct world *world = *state;
+    struct toolbox *toolbox = NULL;
+    assert_int_equal(open_entry(world, "thief", "", &toolbox), RONDO_ERR_INVALID);
+    assert_contains(world->err.message, "\"Finish-Task\" would take the name");
+    assert_int_equal(toolbox_count(toolbox), 0);
+    toolbox_free(toolbox);
+    assert_int_equal(open_entry(world, "thief", ",\"tool_prefix\":\"x\"", &toolbox), 0);
+    assert_non_null(toolbox_find(toolbox, "x_Finish-Task"));
+    toolbox_free(toolbox);
+    assert_int_equal(open_entry(world, "thief", ",\"tool_exclude\":[\"Finish-Task\"]", &toolbox),
+                     0);
+    toolbox_free(toolbox);
+}
+
+static void two_tools_of_a_server_cannot_share_a_name(void **state)
+{
+    struct world *world = *state;
+    struct toolbox *toolbox = NULL;
+    assert_int_equal(open_entry(world, "twin", "", &toolbox), RONDO_ERR_INVALID);
+    assert_contains(world->err.message, "two tools \"a_b\"");
+    toolbox_free(toolbox);
+}
+
+static void descriptions_are_bounded_and_clean(void **state)
+{
+    struct world *world = *state;
+    struct toolbox *toolbox = NULL;
+    assert_int_equal(open_entry(world, "wordy", "", &toolbox), 0);
+    const char *text = toolbox_find(toolbox, "wordy")->description;
+    assert_int_equal(strncmp(text, "seeme www", 9), 0);
+    assert_int_equal(strlen(text), LIMIT_MCP_DESCRIPTION_BYTES);
+    assert_contains(text, "[truncated]");
+    toolbox_free(toolbox);
+}
+
+static void changes_of_tools_are_followed(void **state)
+{
+    struct world *world = *state;
+    struct toolbox *toolbox = NULL;
+    auto_buf struct buf news = {0};
+    assert_int_equal(open_entry(world, "shifty", ",\"approval\":\"required\"", &toolbox), 0);
+    assert_false(toolbox_refresh(toolbox, &news));
+    const struct tool *tool = toolbox_find(toolbox, "tool");
+    assert_string_equal(tool->description, "before");
+    assert_int_equal(tool->generation, 0);
+    call_of(toolbox, "shift");
+    assert_true(toolbox_refresh(toolbox, &news));
+    assert_contains(buf_string(&news), "tool old of MCP server");
+    assert_contains(buf_string(&news), "has changed what it says of itself");
+    assert_contains(buf_string(&news), "is new");
+    assert_contains(buf_string(&news), "tool update_plan of MCP server");
+    assert_null(toolbox_find(toolbox, "old"));
+    assert_null(toolbox_find(toolbox, "update_plan"));
+    assert_string_equal(toolbox_find(toolbox, "tool")->description, "after");
+    assert_int_equal(toolbox_find(toolbox, "tool")->generation, 1);
+    assert_true(toolbox_find(toolbox, "tool")->needs_confirmation);
+    assert_true(toolbox_find(toolbox, "new")->needs_confirmation);
+    assert_int_equal(toolbox_find(toolbox, "shift")->generation, 0);
+    buf_clear(&news);
+    assert_false(toolbox_refresh(toolbox, &news));
+    toolbox_free(toolbox);
+}
+
+static int work(struct world *world, const char *name, int64_t latest_ns)
+{
+    struct json_object *result = NULL;
+    int code = mcp_call_tool_in_trace(world->client, name, NULL, NULL, in(3 * SHORT_NS / 2),
+                                      latest_ns, NULL, &result, &world->err);
+    json_object_put(result);
+    return code;
+}
+
+static void progress_lengthens_a_call(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "echo", "{}"), 0); /* It is started. */
+    assert_int_equal(work(world, "work", in(GENEROUS_NS)), 0);
+    assert_int_equal(work(world, "work", 0), RONDO_ERR_TIMEOUT);
+    assert_int_equal(work(world, "work", in(5 * SHORT_NS / 2)), RONDO_ERR_TIMEOUT);
+    assert_int_equal(work(world, "mumble", in(GENEROUS_NS)), RONDO_ERR_TIMEOUT);
+}
+
 static void a_supervised_server_dies_with_its_last_words_too(void **state)
 {
     struct world *world = *state;
@@ -505,6 +621,11 @@ int main(int argc, char **argv)
         WORLD_TEST(a_server_gets_a_reduced_environment_and_its_own_variables),
         WORLD_TEST(variables_that_are_named_are_passed_on),
         WORLD_TEST(a_server_does_not_start_in_the_workspace),
+        WORLD_TEST(a_tool_cannot_take_the_name_of_one_of_the_loop),
+        WORLD_TEST(two_tools_of_a_server_cannot_share_a_name),
+        WORLD_TEST(descriptions_are_bounded_and_clean),
+        WORLD_TEST(changes_of_tools_are_followed),
+        WORLD_TEST(progress_lengthens_a_call),
         WORLD_TEST(a_sandboxed_server_starts_in_a_folder_of_its_own),
         WORLD_TEST(with_a_supervisor_nothing_of_a_server_is_left),
         WORLD_TEST(a_supervised_server_dies_with_its_last_words_too),
