@@ -7,21 +7,45 @@
 #include "cli/session.h"
 
 #include "base/auto.h"
+#include "base/error.h"
 #include "base/memory.h"
 #include "loop/hidden.h"
+#include "os/file.h"
 #include "policy/watch.h"
 #include "store/locate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /** Our own program, which stays the right one when an update replaces the file. */
 #define SELF "/proc/self/exe"
 
+/** Have the folder for hand-over files before a command could put something else in its place. */
+static int make_work_folder(const char *path, struct rondo_error *err)
+{
+    struct stat status;
+    int r = file_make_folder(path, err);
+    if (r < 0 ||
+        (lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid())) {
+        return r;
+    }
+    return error_set(
+        err, RONDO_ERR_DENIED,
+        "%s must be a folder of your own, for the files of workers: remove what is there, "
+        "or use another store",
+        path);
+}
+
 static int make_runtime(const struct session_options *options, struct session *session,
                         struct rondo_error *err)
 {
+    int r = make_work_folder(session->work_folder, err);
+    if (r < 0) {
+        return r;
+    }
     auto_hidden char **hidden = hidden_of_store(session->store_path);
     auto_free char *policy = watch_default_path(session->store_path);
     struct runtime_options runtime = {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lists of hidden paths. Pure but for allocation; any thread. */
+/* Lists of hidden paths. Looks at the state folder, changes nothing; any thread. */
 #include "loop/hidden.h"
 
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/memory.h"
+#include "os/file.h"
 #include "os/state_folder.h"
+#include "os/trust.h"
 #include "policy/watch.h"
 #include "store/locate.h"
 
@@ -53,12 +55,6 @@ static char *find_state(void)
     return real != NULL ? real : steal_pointer(&path);
 }
 
-static bool is_within(const char *path, const char *folder)
-{
-    size_t len = strlen(folder);
-    return strncmp(path, folder, len) == 0 && path[len] == '/';
-}
-
 /** The store's own files, by their endings. What SQLite would take for its own counts too. */
 static char **append_files(char **paths, const char *store_path)
 {
@@ -69,20 +65,49 @@ static char **append_files(char **paths, const char *store_path)
     return append(paths, store_work_folder(store_path));
 }
 
-char **hidden_of_store(const char *store_path)
+static char **append_store(char **paths, const char *store_path)
 {
-    auto_free char *state = find_state();
-    char **paths = state == NULL ? NULL : append(NULL, memory_dup_string(state));
-    if (state != NULL && is_within(store_path, state)) {
-        return paths;
-    }
     if (store_is_in_old_folder(store_path)) {
-        return append(
-            paths, memory_dup_bytes(store_path, (size_t)(strrchr(store_path, '/') - store_path)));
+        size_t len = (size_t)(strrchr(store_path, '/') - store_path);
+        return append(paths, memory_dup_bytes(store_path, len));
     }
     paths = append_files(paths, store_path);
     auto_free char *policy = watch_default_path(store_path);
     return append_policies(paths, policy);
+}
+
+struct listing {
+    const char *own; /* the store that is hidden already */
+    char **paths;
+};
+
+static bool take_record(void *context, const struct trust_record *record)
+{
+    struct listing *listing = context;
+    bool is_other = record->kind == TRUST_STORE && strcmp(record->path, listing->own) != 0;
+    /* opens: only whether it is there; it is hidden then. */
+    if (is_other && file_exists(record->path)) {
+        listing->paths = append_store(listing->paths, record->path);
+    }
+    return true;
+}
+
+char **hidden_of_store(const char *store_path)
+{
+    auto_free char *state = find_state();
+    struct listing listing = {.own = store_path};
+    if (state != NULL) {
+        listing.paths = append(NULL, memory_dup_string(state));
+    }
+    if (!store_is_in_state(store_path)) {
+        listing.paths = append_store(listing.paths, store_path);
+    }
+    /* A run must not change what another one is resumed from. */
+    /* opens: the state folder, which no agent reaches. */
+    if (state != NULL && file_exists(state)) {
+        trust_list(take_record, &listing, NULL);
+    }
+    return listing.paths;
 }
 
 char **hidden_of_run(const char *const *of_runtime, const char *policy)

@@ -203,15 +203,26 @@ int store_locate(const char *given, bool may_create, char **ret_path, struct ron
 
 char *store_work_folder(const char *store_path)
 {
-    const char *name = strrchr(store_path, '/');
     struct buf path = {0};
-    if (strcmp(name + 1, STORE_FILE_NAME) == 0) {
-        buf_append(&path, store_path, (size_t)(name - store_path));
+    if (store_is_in_state(store_path) || store_is_in_old_folder(store_path)) {
+        buf_append(&path, store_path, (size_t)(strrchr(store_path, '/') - store_path));
         buf_append_string(&path, "/work");
     } else {
         buf_printf(&path, "%s.work", store_path);
     }
     return buf_steal(&path);
+}
+
+bool store_is_in_state(const char *store_path)
+{
+    auto_free char *state = NULL;
+    if (state_folder_path(&state, NULL) < 0) {
+        return false;
+    }
+    auto_free char *real = realpath(state, NULL);
+    auto_free char *projects = join(real == NULL ? state : real, STATE_PROJECTS);
+    size_t len = strlen(projects);
+    return strncmp(store_path, projects, len) == 0 && store_path[len] == '/';
 }
 
 bool store_is_in_old_folder(const char *store_path)

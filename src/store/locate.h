@@ -32,6 +32,9 @@ int store_locate(const char *given, bool may_create, char **ret_path, struct ron
 /** Folder of the hand-over files of a store's workers, beside it. Owned. */
 char *store_work_folder(const char *store_path);
 
+/** Whether a store is that of a project in the user's state folder. @param store_path canonical */
+bool store_is_in_state(const char *store_path);
+
 /** Whether a store is in a folder `.rondo`, as those of Rondo 0.1 are. */
 bool store_is_in_old_folder(const char *store_path);
 

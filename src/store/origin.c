@@ -57,20 +57,15 @@ int store_origin_identity(const char *path, struct buf *ret_bytes, struct rondo_
     return r;
 }
 
-/** Whether a path is in the folder of projects, which only this user can write. */
+/** Whether a store needs no record. The state folder is examined, or made, first. */
 static int is_in_state(const char *path, bool *ret_is_in, struct rondo_error *err)
 {
     auto_free char *state = NULL;
     int r = state_folder(&state, err);
-    if (r < 0) {
-        return r;
+    if (r == 0) {
+        *ret_is_in = store_is_in_state(path);
     }
-    auto_free char *real = realpath(state, NULL);
-    size_t len = real == NULL ? 0 : strlen(real);
-    *ret_is_in =
-        len > 0 && strncmp(path, real, len) == 0 &&
-        strncmp(path + len, "/" STATE_PROJECTS "/", sizeof("/" STATE_PROJECTS "/") - 1) == 0;
-    return 0;
+    return r;
 }
 
 /* ---- Stores of Rondo 0.1 -------------------------------------------------------------------- */

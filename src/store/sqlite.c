@@ -24,6 +24,8 @@
 
 /** Default of store_sqlite_options.busy_timeout_ns. */
 #define BUSY_TIMEOUT_NS (10 * NS_PER_S)
+/** How long another process may take to turn a new file into a store. */
+#define JOURNAL_PATIENCE_NS NS_PER_S
 /** Pause between two tries to open a store that another process is just creating. */
 #define OPEN_PAUSE_NS (5 * NS_PER_MS)
 
@@ -95,6 +97,39 @@ int store_sqlite_create_file(const char *path, struct rondo_error *err)
     }
     if (fchmod(fd, 0600) != 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot make the store %s private", path);
+    }
+    return 0;
+}
+
+/** Whether the file of a store says that it has a write-ahead log, and no rollback journal. */
+static bool has_log(const char *path)
+{
+    /* File format versions 2 for writing and reading: "Database File Format" of SQLite, 1.3.3. */
+    unsigned char versions[2] = {0};
+    auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    return fd >= 0 && pread(fd, versions, sizeof(versions), 18) == (ssize_t)sizeof(versions) &&
+           versions[0] == 2 && versions[1] == 2;
+}
+
+/**
+ * Refuse a rollback journal that a store cannot have: SQLite would write its content into the
+ * store. There is one for an instant while another process makes the store.
+ */
+static int refuse_journal(const char *path, struct rondo_error *err)
+{
+    const struct clock *clock = clock_system();
+    int64_t deadline = clock_monotonic(clock) + JOURNAL_PATIENCE_NS;
+    auto_buf struct buf journal = {0};
+    buf_printf(&journal, "%s-journal", path);
+    struct stat status;
+    while (lstat(buf_string(&journal), &status) == 0 && status.st_size > 0 && has_log(path)) {
+        if (clock_monotonic(clock) >= deadline) {
+            return error_set(err, RONDO_ERR_DENIED,
+                             "%s is not Rondo's: it would change the store; remove it, and ask "
+                             "who has put it there",
+                             buf_string(&journal));
+        }
+        clock_sleep(clock, OPEN_PAUSE_NS, NULL);
     }
     return 0;
 }
@@ -212,6 +247,11 @@ int store_sqlite_open(const struct store_sqlite_options *options, struct store *
     char *path = realpath(options->path, NULL);
     if (path == NULL) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open the store %s", options->path);
+    }
+    rc = refuse_journal(path, err);
+    if (rc < 0) {
+        free(path);
+        return rc;
     }
     int64_t patience_ns = options->busy_timeout_ns > 0 ? options->busy_timeout_ns : BUSY_TIMEOUT_NS;
     struct sqlite_store *store = memory_new_zero(1, sizeof(*store));

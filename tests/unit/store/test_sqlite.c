@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/memory.h"
+#include "os/file.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -634,6 +635,22 @@ static void closing_every_connection_is_no_deletion(void **state)
     store_close(store);
 }
 
+static void a_planted_rollback_journal_is_refused(void **state)
+{
+    const struct place *place = *state;
+    store_close(open_store(place));
+    char *journal = NULL;
+    assert_true(asprintf(&journal, "%s-journal", place->path) > 0);
+    assert_int_equal(file_replace(journal, "", 0, NULL), 0);
+    store_close(open_store(place)); /* SQLite passes an empty one over, too */
+    assert_int_equal(file_replace(journal, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8, NULL), 0);
+    struct rondo_error err = fail_to_open(place->path, true, RONDO_ERR_DENIED);
+    assert_non_null(strstr(err.message, journal));
+    assert_int_equal(unlink(journal), 0);
+    store_close(open_store(place));
+    free(journal);
+}
+
 static int test_files(void)
 {
 #define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
@@ -665,6 +682,7 @@ static int test_files(void)
         PLACE_TEST(of_many_processes_exactly_one_commits_the_same_batch),
         PLACE_TEST(of_many_processes_exactly_one_records_the_same_policies),
         PLACE_TEST(many_processes_can_create_the_same_store_at_once),
+        PLACE_TEST(a_planted_rollback_journal_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
