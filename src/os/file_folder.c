@@ -64,6 +64,7 @@ static int move_up(struct removal *removal, int parent_fd, const char *name,
 {
     /* Its own ".." changes, for which it must be writable. */
     auto_close int fd = open_for_removal(parent_fd, name);
+    (void)fd; /* clang takes it for unused */
     while (++removal->moves <= REMOVE_MOVES) {
         char new_name[64];
         snprintf(new_name, sizeof(new_name), ".rondo-removed-%ld", removal->moves);

@@ -463,7 +463,8 @@ static int resolve(struct walk *walk, char **ret_path, struct rondo_error *err)
     buf_printf(&start, "%s/%s", here == NULL ? "" : here, path);
     walk->rest = buf_steal(&start);
     int code = 0;
-    for (char *name = take_name(walk); name != NULL && code == 0; name = take_name(walk)) {
+    char *name = NULL;
+    while (code == 0 && (name = take_name(walk)) != NULL) {
         code = walk_name(walk, name, err);
         free(name);
     }

@@ -155,6 +155,7 @@ static void put_rule_of_list(struct orders *orders, const struct path_rule *rule
 {
     int own = rule->fd >= 0 ? -1 : open(rule->path, O_PATH | O_CLOEXEC);
     auto_close int opened = own;
+    (void)opened; /* clang takes it for unused */
     int fd = rule->fd >= 0 ? rule->fd : own;
     switch (rule->access) {
     case PATH_SYSTEM:

@@ -48,13 +48,16 @@ static const struct {
     {"anthropic", "something_new", TEXT, MODEL_STOP_END},
 };
 
+#define OPENAI_CALLS                                                                    \
+    "\"content\":null,\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"type\":\"function\"," \
+    "\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]"
+
 static void write_openai(bool is_stream, enum content content, const char *word, struct buf *out)
 {
     static const char *const members[] = {
         [TEXT] = "\"content\":\"x\"",
         [BLANK] = "\"content\":\" \\n\"",
-        [CALLS] = "\"content\":null,\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"type\":"
-                  "\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]",
+        [CALLS] = OPENAI_CALLS,
     };
     buf_printf(out,
                is_stream ? "data: {\"choices\":[{\"index\":0,\"delta\":{%s}}]}\n\n"
