@@ -127,6 +127,7 @@ int loop_start(const struct loop_parts *parts, const struct loop_spec *spec, str
         return r;
     }
     struct loop_spec copy = loop_spec_dup(spec);
+    runtime_settle_policies(parts->runtime, &copy);
     struct loop *loop = NULL;
     r = loop_new(parts, &copy, &loop, err);
     if (r < 0) {

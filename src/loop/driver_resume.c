@@ -446,6 +446,7 @@ static int resume_claimed(struct resuming *resuming, const struct loop_taking *t
     }
     auto_free char *policy_before = memory_dup_string(loop->spec.policy);
     r = change_spec(loop, taking->change, taking->change_context, resuming->err);
+    runtime_settle_policies(loop->runtime, &loop->spec);
     bool is_policy_named = loop->spec.policy != NULL &&
                            (policy_before == NULL || strcmp(policy_before, loop->spec.policy) != 0);
     return r < 0 || taking->has_no_gate ? r : loop_open_gate(loop, is_policy_named, resuming->err);

@@ -258,6 +258,16 @@ bool runtime_policies_in_reach(struct runtime *runtime, const struct loop_spec *
             trust_is_in_reach(path, (const char *const *)spec->write_paths));
 }
 
+void runtime_settle_policies(struct runtime *runtime, struct loop_spec *spec)
+{
+    char *path = NULL;
+    if (spec->policy != NULL && runtime_policies_in_reach(runtime, spec) &&
+        trust_path(spec->policy, &path, NULL) == 0) {
+        free(spec->policy);
+        spec->policy = path;
+    }
+}
+
 bool runtime_policies_are_named(struct runtime *runtime, const struct loop_spec *spec)
 {
     return spec->policy != NULL || runtime->is_policy_named;

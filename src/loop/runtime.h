@@ -63,6 +63,12 @@ struct watch *runtime_policies(struct runtime *runtime, const char *path);
  */
 bool runtime_policies_in_reach(struct runtime *runtime, const struct loop_spec *spec);
 
+/**
+ * Name the policies of a spec that a person has just made by their canonical path, where agents can
+ * write them: then turning a link on the way to them is noticed.
+ */
+void runtime_settle_policies(struct runtime *runtime, struct loop_spec *spec);
+
 /** Whether a person named the policies of a new run: in its spec, or for the runtime. */
 bool runtime_policies_are_named(struct runtime *runtime, const struct loop_spec *spec);
 

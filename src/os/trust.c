@@ -74,14 +74,20 @@ static bool cut_name(char *path, struct buf *rest)
     return true;
 }
 
-/**
- * The canonical path of what may be absent, with its folders: what was confirmed stays known when
- * it is removed. @param ret_path owned
- */
-static int canonical(const char *path, char **ret_path, struct rondo_error *err)
+static bool ends_in_dots(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    return name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+int trust_path(const char *path, char **ret_path, struct rondo_error *err)
 {
     auto_free char *prefix = memory_dup_string(path[0] == '\0' ? "." : path);
     auto_buf struct buf rest = {0};
+    if (!ends_in_dots(prefix)) {
+        cut_name(prefix, &rest);
+    }
     for (;;) {
         auto_free char *real = realpath(prefix, NULL);
         bool is_absent = real == NULL && (errno == ENOENT || errno == ENOTDIR);
@@ -179,7 +185,7 @@ int trust_look(enum trust_kind kind, const char *path, const void *bytes, size_t
 {
     auto_free char *real = NULL;
     auto_free char *folder = NULL;
-    int r = canonical(path, &real, err);
+    int r = trust_path(path, &real, err);
     r = r < 0 ? r : trust_folder(&folder, err);
     if (r < 0) {
         return r;
@@ -206,7 +212,7 @@ int trust_confirm(enum trust_kind kind, const char *path, const void *bytes, siz
     auto_buf struct buf text = {0};
     auto_buf struct buf file = {0};
     char digest[DIGEST_HEX_SIZE];
-    int r = canonical(path, &real, err);
+    int r = trust_path(path, &real, err);
     r = r < 0 ? r : trust_folder(&folder, err);
     if (r < 0) {
         return r;
@@ -230,7 +236,7 @@ uint64_t trust_stamp(enum trust_kind kind, const char *path)
 {
     auto_free char *real = NULL;
     auto_free char *folder = NULL;
-    if (canonical(path, &real, NULL) < 0 || trust_folder(&folder, NULL) < 0) {
+    if (trust_path(path, &real, NULL) < 0 || trust_folder(&folder, NULL) < 0) {
         return 0;
     }
     auto_buf struct buf file = {0};
@@ -265,7 +271,7 @@ int trust_forget(const char *path, struct rondo_error *err)
 {
     auto_free char *real = NULL;
     auto_free char *folder = NULL;
-    int r = canonical(path, &real, err);
+    int r = trust_path(path, &real, err);
     r = r < 0 ? r : trust_folder(&folder, err);
     int count = 0;
     for (int kind = 0; r == 0 && kind < TRUST_KIND_COUNT; kind++) {

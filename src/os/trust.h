@@ -47,6 +47,13 @@ const char *trust_kind_name(enum trust_kind kind);
 const char *trust_kind_help(enum trust_kind kind);
 
 /**
+ * The name under which a path is recorded: its folder is canonical, and the last name is kept even
+ * if it is a link, so that turning a link changes what is at a name and not which name it is. The
+ * file may be absent, and its folders, too. @param ret_path owned
+ */
+int trust_path(const char *path, char **ret_path, struct rondo_error *err);
+
+/**
  * Whether these bytes were confirmed at this path.
  * @param path of a file or folder, which may be absent
  */

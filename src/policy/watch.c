@@ -5,6 +5,7 @@
  */
 #include "policy/watch.h"
 
+#include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -147,7 +148,15 @@ static int check_confirmed(const struct watch *watch, const struct ruleset *rule
     enum trust_verdict verdict = TRUST_UNKNOWN;
     const char *text = confirmed_text(ruleset);
     bool is_absent = text[0] == '\0';
-    int r = trust_look(TRUST_POLICY, watch->path, text, strlen(text), &verdict, err);
+    auto_free char *path = NULL;
+    int r = trust_path(watch->path, &path, err);
+    if (r == 0 && strcmp(path, watch->path) != 0) {
+        return error_set(err, RONDO_ERR_DENIED,
+                         "the policy file %s is in a folder that was exchanged for a link; put it "
+                         "back, or name the file with --policy",
+                         watch->path);
+    }
+    r = r < 0 ? r : trust_look(TRUST_POLICY, path, text, strlen(text), &verdict, err);
     if (r < 0 || verdict == TRUST_CONFIRMED || (is_absent && verdict == TRUST_UNKNOWN)) {
         return r;
     }
@@ -213,6 +222,13 @@ static int load_confirmed(struct watch *watch, const struct watch_files *files,
     watch->is_named = false;
     uint64_t stamp = is_guarded ? trust_stamp(TRUST_POLICY, watch->path) : 0;
     int r = load(watch, files, &ruleset, err);
+    if (is_guarded && (stamp != 0 || watch->ruleset != NULL) && r == RONDO_ERR_INVALID) {
+        /* It may be a link to anything: nothing of what is there is repeated. */
+        error_set(err, r,
+                  "the policy file %s changed after you confirmed it and is not usable; put it "
+                  "back, or see `rondo policy check %s`",
+                  watch->path, watch->path);
+    }
     int checked = r < 0 || !is_guarded ? r : check_confirmed(watch, ruleset, is_named, err);
     atomic_store(&watch->stamp, stamp);
     atomic_store(&watch->is_waiting, r == 0 && checked < 0);

@@ -176,8 +176,23 @@ static void a_link_in_place_of_a_folder_leads_to_nothing_confirmed(void **state)
     assert_int_equal(look(world), WATCH_CHANGED);
     assert_int_equal(file_remove_tree(policies, NULL), 0);
     assert_int_equal(symlink("other", policies), 0);
-    expect_old_rules(world, "not confirmed");
-    assert_int_equal(look_anew(world, path, false), RONDO_ERR_DENIED);
+    expect_old_rules(world, "the policy file");
+    assert_true(look_anew(world, path, false) < 0);
+    confirm(world, free_path); /* For another run: it is no confirmation for this one. */
+    assert_true(look_anew(world, path, false) < 0);
+}
+
+static void a_link_to_another_confirmed_file_is_a_change(void **state)
+{
+    struct world *world = *state;
+    auto_free char *lax = in_folder(world, "lax.cedar");
+    replace(lax, NAMED("free"));
+    confirm(world, lax);
+    begin(world);
+    unlink(world->path);
+    assert_int_equal(symlink("lax.cedar", world->path), 0);
+    expect_old_rules(world, "changed after you confirmed it");
+    assert_true(look_anew(world, world->path, false) < 0);
 }
 
 static void what_is_no_usable_file_is_refused_once(void **state)
@@ -186,17 +201,17 @@ static void what_is_no_usable_file_is_refused_once(void **state)
     begin(world);
     unlink(world->path);
     assert_int_equal(mkfifo(world->path, 0600), 0);
-    expect_old_rules(world, "not a regular file");
+    expect_old_rules(world, "is not usable");
     unlink(world->path);
     assert_int_equal(symlink("/etc/passwd", world->path), 0);
-    expect_old_rules(world, "");
+    expect_old_rules(world, "policy file");
     unlink(world->path);
     write_in_place(world->path, "");
     assert_int_equal(truncate(world->path, LIMIT_POLICY_BYTES + 1), 0);
     rest(world->path);
-    expect_old_rules(world, "");
+    expect_old_rules(world, "larger than");
     unlink(world->path);
-    expect_old_rules(world, "");
+    expect_old_rules(world, "policy file");
     replace(world->path, NAMED("mine"));
     assert_int_equal(look(world), WATCH_SAME);
 }
@@ -230,6 +245,7 @@ int main(void)
         world_test(a_confirmed_file_that_is_gone_is_not_the_same_as_none),
         world_test(a_folder_that_was_moved_away_changes_nothing),
         world_test(a_link_in_place_of_a_folder_leads_to_nothing_confirmed),
+        world_test(a_link_to_another_confirmed_file_is_a_change),
         world_test(what_is_no_usable_file_is_refused_once),
         world_test(a_run_out_of_reach_shares_files_with_one_in_reach),
     };
