@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of the commands of `rondo tools`, and where they find tools. */
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -7,8 +8,11 @@
 #include "cli/exit_codes.h"
 #include "cli/report.h"
 #include "cli/role_findings.h"
+#include "cli/session.h"
 #include "cli/tools_source.h"
+#include "cli/trust_subject.h"
 #include "gateway/mcp.h"
+#include "loop/agent_pin.h"
 #include "model/environment.h"
 #include "net/guard.h"
 #include "net/http.h"
@@ -107,29 +111,18 @@ int tools_check_values(const struct command *command, const struct tools_values 
 
 /* --- rondo.yaml --- */
 
-static void find_shared_path(const struct tools_source *source, struct buf *ret_path)
-{
-    buf_printf(ret_path, "%s/rondo.yaml", source->workspace);
-    const char *given = getenv("XDG_CONFIG_HOME");
-    const char *home = getenv("HOME");
-    /* opens: only chooses a place; mcp_shared reads it as hostile */
-    if (access(buf_string(ret_path), F_OK) == 0) {
-        return;
-    }
-    if (given != NULL && given[0] == '/') {
-        buf_clear(ret_path);
-        buf_printf(ret_path, "%s/rondo/rondo.yaml", given);
-    } else if (home != NULL) {
-        buf_clear(ret_path);
-        buf_printf(ret_path, "%s/.config/rondo/rondo.yaml", home);
-    }
-}
-
+/** A person is here who can be asked whether the file may start servers. */
 static int open_shared(struct tools_source *source, struct rondo_error *err)
 {
-    auto_buf struct buf path = {0};
-    find_shared_path(source, &path);
-    int code = mcp_shared_read(buf_string(&path), &source->around, &source->shared, err);
+    auto_free char *folder = session_config_folder();
+    auto_free char *path = agent_config_path(source->workspace, folder);
+    const struct loop_spec spec = {.workspace = source->workspace};
+    const char *const waiting[] = {path, NULL};
+    int code = agent_read_config(&spec, path, &source->around, &source->shared, err);
+    if (code == RONDO_ERR_DENIED && trust_ask(waiting, NULL)) {
+        *err = (struct rondo_error){0};
+        code = agent_read_config(&spec, path, &source->around, &source->shared, err);
+    }
     source->around.mcp = source->shared;
     return code;
 }

@@ -2,10 +2,13 @@
 /* Role files on the command line. */
 #include "cli/run_role.h"
 
+#include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "cli/role_findings.h"
 #include "cli/style.h"
+#include "cli/trust_subject.h"
+#include "loop/agent_pin.h"
 #include "role/role.h"
 
 #include <limits.h>
@@ -57,6 +60,7 @@ static int make_spec(struct role_values *values, struct role *role,
         .allow_hosts = (const char *const *)values->allow_hosts,
         .prices_file = values->prices,
         .is_dry_run = values->is_dry_run != 0,
+        .is_file_named = true,
         .findings = findings,
         .accepts_unprotected = values->run.accepts_unprotected != 0,
     };
@@ -115,8 +119,8 @@ void run_role_resolve(struct role_values *values)
     }
 }
 
-int run_role_spec(struct role_values *values, const char *path, struct loop_spec *ret_spec,
-                  struct rondo_error *err)
+static int read_spec(struct role_values *values, const char *path, struct loop_spec *ret_spec,
+                     struct rondo_error *err)
 {
     struct role_findings findings = {0};
     struct role *role = NULL;
@@ -131,6 +135,38 @@ int run_role_spec(struct role_values *values, const char *path, struct loop_spec
     }
     role_free(role);
     role_findings_fini(&findings);
+    return r;
+}
+
+/** Make the options, with the servers that the run uses. */
+static int make_pinned_spec(struct role_values *values, const char *path, const char *config_folder,
+                            struct loop_spec *ret_spec, struct rondo_error *err)
+{
+    struct loop_spec spec;
+    int r = read_spec(values, path, &spec, err);
+    if (r < 0) {
+        return r;
+    }
+    r = agent_pin(&spec, config_folder, err);
+    if (r < 0) {
+        loop_spec_fini(&spec);
+        return r;
+    }
+    *ret_spec = spec;
+    return 0;
+}
+
+int run_role_spec(struct role_values *values, const char *path, struct loop_spec *ret_spec,
+                  struct rondo_error *err)
+{
+    auto_free char *config_folder = session_config_folder();
+    auto_free char *config = agent_config_path(values->run.spec.workspace, config_folder);
+    const char *const waiting[] = {path, config, NULL};
+    int r = make_pinned_spec(values, path, config_folder, ret_spec, err);
+    if (r == RONDO_ERR_DENIED && trust_ask(waiting, values->skill_dir)) {
+        *err = (struct rondo_error){0};
+        r = make_pinned_spec(values, path, config_folder, ret_spec, err);
+    }
     return r;
 }
 

@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -401,4 +402,35 @@ int trust_subject_confirm(const struct trust_subject *subject, struct rondo_erro
 {
     return trust_confirm(subject->kind, subject->path, subject->bytes.data, subject->bytes.len,
                          err);
+}
+
+/** Show one file that waits, and ask. @return whether it was confirmed */
+static bool ask_about(const char *path, const char *skill_folder, struct line_input *input)
+{
+    struct trust_subject subject;
+    auto_buf struct buf text = {0};
+    if (trust_subject_read(path, skill_folder, &subject, NULL) < 0) {
+        return false;
+    }
+    bool is_confirmed = false;
+    if (subject.verdict != TRUST_CONFIRMED) {
+        trust_subject_write(&subject, &text);
+        fputs(buf_string(&text), stderr);
+        is_confirmed = line_input_ask(input, "Let this count?", NULL) == LINE_YES &&
+                       trust_subject_confirm(&subject, NULL) == 0;
+    }
+    trust_subject_fini(&subject);
+    return is_confirmed;
+}
+
+bool trust_ask(const char *const *paths, const char *skill_folder)
+{
+    struct line_input input;
+    bool has_confirmed = false;
+    line_input_init(&input, STDIN_FILENO, stderr, false);
+    for (size_t i = 0; line_input_can_ask(&input) && paths[i] != NULL; i++) {
+        has_confirmed = ask_about(paths[i], skill_folder, &input) || has_confirmed;
+    }
+    line_input_fini(&input);
+    return has_confirmed;
 }

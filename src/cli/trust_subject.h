@@ -32,3 +32,11 @@ void trust_subject_write(const struct trust_subject *subject, struct buf *ret_te
 
 /** Record that a person confirmed what the subject holds. */
 int trust_subject_confirm(const struct trust_subject *subject, struct rondo_error *err);
+
+/**
+ * When something was refused because files are not confirmed, and a person is at the terminal: show
+ * those of them that wait, and ask.
+ * @param paths NULL-terminated; entries of NULL cannot be
+ * @return whether one was confirmed, so that it is worth to try again
+ */
+bool trust_ask(const char *const *paths, const char *skill_folder);

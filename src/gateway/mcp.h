@@ -97,17 +97,24 @@ struct mcp_shared;
 /**
  * Read `mcp_servers` of a rondo.yaml: a mapping from names to what an `mcp` entry of a role may
  * say (transport, command, args, url, headers, env, cwd, tool_filter, ..., timeout).
- * @param path the file; one that is absent gives an empty registry
- * @param surroundings borrowed
+ * @param path for messages and for relative paths
+ * @param text of the file; an empty one gives an empty registry
+ * @param surroundings borrowed; NULL when no client is made
  * @param ret_shared mcp_shared_free(), which ends the servers
  */
-int mcp_shared_read(const char *path, const struct tool_surroundings *surroundings,
-                    struct mcp_shared **ret_shared, struct rondo_error *err);
-
-/** The same for a text that was read already. @param path for messages and for relative paths */
 int mcp_shared_parse(const char *path, const char *text, size_t len,
                      const struct tool_surroundings *surroundings, struct mcp_shared **ret_shared,
                      struct rondo_error *err);
+
+/**
+ * Add what a server is to the JSON object that a run keeps: all that its client needs, variables as
+ * they are written. RONDO_ERR_NOT_FOUND says which names there are.
+ */
+int mcp_shared_pin(const struct mcp_shared *shared, const char *name, struct json_object *servers,
+                   struct rondo_error *err);
+/** The registry of a run, from what it keeps. @param servers a reference is taken */
+struct mcp_shared *mcp_shared_pinned(struct json_object *servers,
+                                     const struct tool_surroundings *surroundings);
 void mcp_shared_free(struct mcp_shared *shared);
 size_t mcp_shared_count(const struct mcp_shared *shared);
 const char *mcp_shared_name(const struct mcp_shared *shared, size_t index);

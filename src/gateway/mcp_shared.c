@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "gateway/mcp_config.h"
-#include "os/file_untrusted.h"
 #include "role/yaml.h"
 
 #include <json-c/json.h>
@@ -19,16 +18,18 @@
 #include <string.h>
 
 #define SERVERS_MAX 64
+/* Member of a pinned server that no file has. */
+#define FOLDER_KEY "folder"
 
 struct server {
     char *name;
+    char *folder; /* that its paths are relative to */
     struct json_object *config;
     struct mcp_client *client; /* NULL until it is asked for */
 };
 
 struct mcp_shared {
     char *path;
-    char *folder;
     const struct tool_surroundings *surroundings;
     pthread_mutex_t lock; /* of the clients */
     struct server *servers;
@@ -247,6 +248,14 @@ static int read_server(const struct reading *reading, const struct yaml_node *no
 
 /* --- the file --- */
 
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL   ? memory_dup_string(".")
+           : slash == path ? memory_dup_string("/")
+                           : memory_dup_bytes(path, (size_t)(slash - path));
+}
+
 static int read_servers(struct mcp_shared *shared, struct reading *reading,
                         const struct yaml_node *node)
 {
@@ -270,6 +279,7 @@ static int read_servers(struct mcp_shared *shared, struct reading *reading,
             return code;
         }
         server->name = memory_dup_string(pair->key->text);
+        server->folder = folder_of(shared->path);
         shared->count++;
     }
     return 0;
@@ -296,21 +306,12 @@ static int read_text(struct mcp_shared *shared, const char *text, size_t len,
     return code;
 }
 
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL   ? memory_dup_string(".")
-           : slash == path ? memory_dup_string("/")
-                           : memory_dup_bytes(path, (size_t)(slash - path));
-}
-
 int mcp_shared_parse(const char *path, const char *text, size_t len,
                      const struct tool_surroundings *surroundings, struct mcp_shared **ret_shared,
                      struct rondo_error *err)
 {
     struct mcp_shared *shared = memory_new_zero(1, sizeof(*shared));
     shared->path = memory_dup_string(path);
-    shared->folder = folder_of(path);
     shared->surroundings = surroundings;
     pthread_mutex_init(&shared->lock, NULL);
     int code = len == 0 ? 0 : read_text(shared, text, len, err);
@@ -322,20 +323,6 @@ int mcp_shared_parse(const char *path, const char *text, size_t len,
     return 0;
 }
 
-int mcp_shared_read(const char *path, const struct tool_surroundings *surroundings,
-                    struct mcp_shared **ret_shared, struct rondo_error *err)
-{
-    auto_buf struct buf text = {0};
-    struct rondo_error problem = {0};
-    const char *const workspace[] = {surroundings == NULL ? NULL : surroundings->workspace, NULL};
-    const char *const *agent_folders = workspace[0] == NULL ? NULL : workspace;
-    int code = file_read_named(agent_folders, path, LIMIT_CONFIG_FILE_BYTES, &text, &problem);
-    if (code < 0 && code != RONDO_ERR_NOT_FOUND) {
-        return error_set(err, code, "%s", problem.message);
-    }
-    return mcp_shared_parse(path, text.data, text.len, surroundings, ret_shared, err);
-}
-
 void mcp_shared_free(struct mcp_shared *shared)
 {
     if (shared == NULL) {
@@ -345,10 +332,10 @@ void mcp_shared_free(struct mcp_shared *shared)
         mcp_client_free(shared->servers[i].client);
         json_object_put(shared->servers[i].config);
         free(shared->servers[i].name);
+        free(shared->servers[i].folder);
     }
     pthread_mutex_destroy(&shared->lock);
     free(shared->servers);
-    free(shared->folder);
     free(shared->path);
     free(shared);
 }
@@ -379,6 +366,43 @@ static int no_such_server(const struct mcp_shared *shared, const char *name,
                      shared->path, name, names.len == 0 ? "none" : buf_string(&names));
 }
 
+int mcp_shared_pin(const struct mcp_shared *shared, const char *name, struct json_object *servers,
+                   struct rondo_error *err)
+{
+    for (size_t i = 0; i < shared->count; i++) {
+        const struct server *server = &shared->servers[i];
+        if (strcmp(server->name, name) == 0) {
+            struct json_object *copy = NULL;
+            json_object_deep_copy(server->config, &copy, NULL);
+            json_object_object_add(copy, FOLDER_KEY, json_object_new_string(server->folder));
+            json_object_object_add(servers, name, copy);
+            return 0;
+        }
+    }
+    return no_such_server(shared, name, err);
+}
+
+struct mcp_shared *mcp_shared_pinned(struct json_object *servers,
+                                     const struct tool_surroundings *surroundings)
+{
+    struct mcp_shared *shared = memory_new_zero(1, sizeof(*shared));
+    size_t room = (size_t)json_object_object_length(servers);
+    shared->path = memory_dup_string("the run");
+    shared->surroundings = surroundings;
+    shared->servers = memory_new_zero(room + 1, sizeof(*shared->servers));
+    pthread_mutex_init(&shared->lock, NULL);
+    struct json_object_iter member;
+    json_object_object_foreachC(servers, member)
+    {
+        shared->servers[shared->count++] = (struct server){
+            .name = memory_dup_string(member.key),
+            .folder = memory_dup_string(json_get_string(member.val, FOLDER_KEY, NULL)),
+            .config = json_object_get(member.val),
+        };
+    }
+    return shared;
+}
+
 int mcp_shared_client(struct mcp_shared *shared, const char *name, struct mcp_client **ret_client,
                       struct rondo_error *err)
 {
@@ -390,7 +414,7 @@ int mcp_shared_client(struct mcp_shared *shared, const char *name, struct mcp_cl
         int code = 0;
         pthread_mutex_lock(&shared->lock);
         if (server->client == NULL) {
-            code = mcp_client_from_config(server->config, name, shared->folder,
+            code = mcp_client_from_config(server->config, name, server->folder,
                                           shared->surroundings, &server->client, err);
         }
         if (code == 0) {

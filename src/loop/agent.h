@@ -45,6 +45,7 @@ struct agent_options {
     bool is_dry_run;         /**< no model is asked, and no key is needed */
     const struct role_findings *findings; /**< about the role and its skills; NULL = none */
     bool accepts_unprotected; /**< run without protections that the role asks for in vain */
+    bool is_file_named;       /**< a person has named the role's file: see agent_confirm_role() */
 };
 
 /**

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "loop/agent_pin.h"
 #include "loop/agent_ports.h"
 #include "loop/detect.h"
 #include "net/guard.h"
@@ -272,6 +273,8 @@ int agent_config_read(const char *json, struct agent_config *ret_config, struct 
         return r;
     }
     read_hosts(root, &config);
+    json_object_object_get_ex(root, AGENT_SERVERS, &config.servers);
+    json_object_get(config.servers);
     *ret_config = config;
     return 0;
 }
@@ -279,6 +282,7 @@ int agent_config_read(const char *json, struct agent_config *ret_config, struct 
 void agent_config_fini(struct agent_config *config)
 {
     role_free(config->role);
+    json_object_put(config->servers);
     for (size_t i = 0; config->allow_hosts != NULL && config->allow_hosts[i] != NULL; i++) {
         free(config->allow_hosts[i]);
     }
@@ -483,6 +487,7 @@ static int fill_spec(const struct role *role, const struct agent_options *option
         spec->verifier_tier = tier;
     }
     int r = options->mode == AGENT_AUTONOMOUS ? add_conditions(role, spec, err) : 0;
+    r = r < 0 ? r : agent_confirm_role(role, options->is_file_named, spec, err);
     return r < 0 ? r : loop_spec_check(spec, err);
 }
 

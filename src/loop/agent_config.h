@@ -17,8 +17,9 @@ struct agent_config {
     char *system;
     char *provider; /**< of the model in use */
     char *model;
-    struct prices prices; /**< found when the run began; !is_known = none were given */
-    char **allow_hosts;   /**< the role's and the caller's; NULL-terminated, never NULL */
+    struct prices prices;        /**< found when the run began; !is_known = none were given */
+    struct json_object *servers; /**< of rondo.yaml, as the run keeps them; NULL = none. Owned */
+    char **allow_hosts;          /**< the role's and the caller's; NULL-terminated, never NULL */
 };
 
 /** Append the JSON. @param prices of the model, to be kept; or NULL */

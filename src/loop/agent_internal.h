@@ -67,7 +67,6 @@ struct agent {
     struct json_object *security;          /* spec.security.tools, where tools need it; or NULL */
     struct toolbox *toolbox;
     struct mcp_shared *shared;
-    char *shared_path;
     struct cancel *interrupt; /* of the answer under way, see agent_set_interrupt */
     int64_t started_ns;       /* monotonic: when this process began the iteration; later by the time
                                  in which a person was waited for */

@@ -2,9 +2,11 @@
 /* Opening an agent: its keys, its model, its tools, and what it knows already. */
 #include "loop/agent_internal.h"
 
+#include "base/auto.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "loop/agent_pin.h"
 #include "loop/outlook.h"
 
 #include <json-c/json.h>
@@ -112,19 +114,6 @@ static void describe_surroundings(struct agent *agent)
     };
 }
 
-/** The user's rondo.yaml: in the workspace, else in the folder of settings. */
-static char *find_config(const struct agent *agent)
-{
-    struct buf path = {0};
-    buf_printf(&path, "%s/rondo.yaml", agent->workspace);
-    /* opens: only chooses a place; what is there is read as hostile */
-    if (access(buf_string(&path), F_OK) != 0 && agent->parts.config_folder != NULL) {
-        buf_clear(&path);
-        buf_printf(&path, "%s/rondo.yaml", agent->parts.config_folder);
-    }
-    return buf_steal(&path);
-}
-
 /** Whether a condition or a tool of the role is on a server of rondo.yaml. */
 static bool needs_shared(const struct agent *agent, const struct loop_spec *spec)
 {
@@ -143,13 +132,18 @@ static bool needs_shared(const struct agent *agent, const struct loop_spec *spec
     return false;
 }
 
+/** The run keeps its servers; one of Rondo 0.1 does not, and needs the file as it is now. */
 static int open_shared(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
+    if (agent->config.servers != NULL) {
+        agent->shared = mcp_shared_pinned(agent->config.servers, &agent->surroundings);
+        return 0;
+    }
     if (!needs_shared(agent, spec)) {
         return 0;
     }
-    agent->shared_path = find_config(agent);
-    return mcp_shared_read(agent->shared_path, &agent->surroundings, &agent->shared, err);
+    auto_free char *path = agent_config_path(agent->workspace, agent->parts.config_folder);
+    return agent_read_config(spec, path, &agent->surroundings, &agent->shared, err);
 }
 
 /** Open one entry of the role. */
@@ -317,6 +311,5 @@ void agent_free(struct agent *agent)
     agent_config_fini(&agent->config);
     free(agent->workspace);
     free(agent->model_id);
-    free(agent->shared_path);
     free(agent);
 }

@@ -322,3 +322,8 @@ const struct loop_parts *orchestrator_parts(const struct orchestrator *orchestra
 {
     return &orchestrator->parts;
 }
+
+const char *orchestrator_config_folder(const struct orchestrator *orchestrator)
+{
+    return orchestrator->config_folder;
+}

@@ -140,6 +140,8 @@ struct orchestrator_state orchestrator_state(struct orchestrator *orchestrator);
 
 /** The file of prices that it was given, or NULL. */
 const char *orchestrator_prices_file(const struct orchestrator *orchestrator);
+/** Where a user's rondo.yaml may be, or NULL. */
+const char *orchestrator_config_folder(const struct orchestrator *orchestrator);
 
 /** The parts for loop/control and loop/stop. */
 const struct loop_parts *orchestrator_parts(const struct orchestrator *orchestrator);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "loop/agent.h"
+#include "loop/agent_pin.h"
 #include "loop/body.h"
 #include "loop/detect.h"
 #include "orchestrator/start_members.h"
@@ -284,6 +285,7 @@ static int use_role(struct building *building, struct role *role, struct role_fi
         .allow_hosts = (const char *const *)members->allow_hosts,
         .prices_file = building->options->prices_file,
         .is_dry_run = members->is_dry_run != 0,
+        .is_file_named = members->role == NULL,
         .findings = findings,
         .accepts_unprotected = members->accepts_unprotected != 0,
     };
@@ -336,6 +338,9 @@ static int build(struct building *building, unsigned kind, struct loop_spec *spe
     }
     if (r == 0) {
         r = agent_check_cost(spec, building->options->prices_file, err);
+    }
+    if (r == 0) {
+        r = agent_pin(spec, building->options->config_folder, err);
     }
     return r < 0 ? r : check_spec(spec, err);
 }

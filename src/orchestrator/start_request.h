@@ -11,9 +11,10 @@
 struct json_object;
 
 struct start_options {
-    const char *workspace;    /**< of requests that name none; absolute */
-    const char *skill_folder; /**< or NULL */
-    const char *prices_file;  /**< as in struct agent_options, or NULL */
+    const char *workspace;     /**< of requests that name none; absolute */
+    const char *skill_folder;  /**< or NULL */
+    const char *prices_file;   /**< as in struct agent_options, or NULL */
+    const char *config_folder; /**< where a user's rondo.yaml may be; or NULL */
 };
 
 /**

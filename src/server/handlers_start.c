@@ -130,6 +130,7 @@ void handle_start_run(struct call *call)
     struct start_options options = {
         .workspace = call->server->workspace,
         .prices_file = orchestrator_prices_file(call_orchestrator(call)),
+        .config_folder = orchestrator_config_folder(call_orchestrator(call)),
     };
     if (!may_start(call, NULL)) {
         return;

@@ -57,7 +57,7 @@ Feature: Agents end their loop when verification tools say so
 
   @A-US3-4 @A-FR-003 @A-FR-004
   Scenario: security_scan_clean is verified by a server that rondo.yaml registers for all roles
-    Given a file "rondo.yaml" with
+    Given a file "rondo.yaml" that names servers, with
       """
       mcp_servers:
         scanner:

@@ -135,7 +135,7 @@ Feature: Role files are checked before they are run
 
   Scenario: A server of rondo.yaml is called by its name
     Given the security scanner of the tests is at "scanner"
-    And a file "rondo.yaml" with
+    And a file "rondo.yaml" that names servers, with
       """
       mcp_servers:
         scanner:

@@ -168,8 +168,10 @@ Given("a role with", function (text) {
   writeRole(this, text);
 });
 
+// Somebody has looked at the file and confirmed it.
 Given("a file {string} that names servers, with", function (name, text) {
   this.write(name, `${fill(this, text)}\n`);
+  this.ask("trust", name, "--yes");
 });
 
 Given("a role that names servers, with", function (text) {

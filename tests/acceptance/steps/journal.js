@@ -113,6 +113,11 @@ Then("iterations {int} to {int} were each started and finished once", function (
   assert.equal(find(this, "iteration.started").length, last - first + 1);
 });
 
+Then("{int} iterations have finished", function (count) {
+  const finished = find(this, "iteration.finished").filter((event) => event.interrupted !== true);
+  assert.equal(finished.length, count, show(events(this)));
+});
+
 Then("no iteration finished twice", function () {
   const finished = find(this, "iteration.finished").map((event) => event.iteration);
   assert.equal(new Set(finished).size, finished.length);

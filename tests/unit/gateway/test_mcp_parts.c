@@ -153,6 +153,15 @@ static void impossible_headers_are_found(void **state)
 
 /* --- rondo.yaml --- */
 
+/** Read a file of servers; an absent one registers nothing. */
+static int mcp_shared_read(const char *path, const struct tool_surroundings *around,
+                           struct mcp_shared **ret_shared, struct rondo_error *err)
+{
+    auto_buf struct buf text = {0};
+    file_read(path, 65536, &text, NULL);
+    return mcp_shared_parse(path, text.data, text.len, around, ret_shared, err);
+}
+
 static int read_yaml(struct world *world, const char *yaml, struct mcp_shared **ret_shared)
 {
     char path[128];

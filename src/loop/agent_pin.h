@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a run of a role takes from files that agents can write: confirmed by a person when the run
+ * is made (os/trust.h), and recorded in its options, so that a resume does not read them again.
+ */
+#pragma once
+
+#include "loop/spec.h"
+#include "role/role.h"
+
+#include <stdbool.h>
+
+struct mcp_shared;
+struct tool_surroundings;
+
+/** Member of a run's agent options that holds the servers of rondo.yaml which it uses. */
+#define AGENT_SERVERS "servers"
+
+/** Path of the user's rondo.yaml: in the workspace, else in the folder of settings. free() it. */
+char *agent_config_path(const char *workspace, const char *config_folder);
+
+/** Whether the agents of a run can write a path: in its workspace or a folder that it may write. */
+bool agent_can_reach(const struct loop_spec *spec, const char *path);
+
+/**
+ * Read a rondo.yaml; an absent one registers nothing.
+ * @param surroundings borrowed by the registry; NULL when no client is made
+ * @param ret_shared mcp_shared_free()
+ * @return RONDO_ERR_DENIED when it must be confirmed: agents can write it, or it starts a server
+ *         without a sandbox
+ */
+int agent_read_config(const struct loop_spec *spec, const char *path,
+                      const struct tool_surroundings *surroundings, struct mcp_shared **ret_shared,
+                      struct rondo_error *err);
+
+/**
+ * Record the servers of rondo.yaml that a new run uses in its options.
+ * @param config_folder where rondo.yaml may be besides the workspace; or NULL
+ * @return as agent_read_config; RONDO_ERR_NOT_FOUND for a server that is not registered
+ */
+int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_error *err);
+
+/**
+ * See that the role of a new run may count. A person who names its file confirms by that what
+ * nobody has confirmed before, where agents can write it. What has changed since must be confirmed,
+ * and so must a server without a sandbox. After role_resolve_skills().
+ * @param is_file_named false: the role is a text that the caller gave
+ */
+int agent_confirm_role(const struct role *role, bool is_file_named, const struct loop_spec *spec,
+                       struct rondo_error *err);

@@ -1,0 +1,169 @@
+Feature: What decides is out of the agent's hands
+
+  Files that decide what Rondo starts, and that agents can write, count while they are what a person
+  has confirmed. What a run uses of them is recorded in the run.
+
+  @hold
+  Scenario: A rondo.yaml in the workspace starts nothing before somebody has confirmed it
+    Given a file "rondo.yaml" with
+      """
+      mcp_servers:
+        scanner:
+          command: sh
+          args: [-c, "touch started"]
+          sandbox: none
+      """
+    And a role with
+      """
+      autonomy:
+        exit_conditions: [{name: clean, server: scanner, tool: scan}]
+      """
+    And a model that answers
+      | calls                           |
+      | finish_task {"summary": "done"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 2
+    And stderr mentions "rondo trust"
+    When I run `rondo tools list --server scanner`
+    Then the exit code is 2
+    And stderr mentions "rondo trust"
+    When I run `rondo trust rondo.yaml`
+    Then the exit code is 2
+    And stdout mentions "touch started"
+    And the file "started" does not exist
+
+  @hold
+  Scenario: A rondo.yaml that the agent replaced does not count for a new run, and not for a resume
+    Given the security scanner of the tests is at "scanner"
+    And a file "src/config" with
+      """
+      password=letmein
+      """
+    And a file "rondo.yaml" that names servers, with
+      """
+      mcp_servers:
+        scanner:
+          command: ./scanner
+      """
+    And a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      autonomy:
+        exit_conditions:
+          - {name: security_scan_clean, server: scanner, tool: scan, arguments: {path: src}}
+      guardrails: {max_iterations: 2}
+      """
+    And a model that answers
+      | calls                                                                                                                     |
+      | run_shell {"command": "cp evil.yaml rondo.yaml"}                                                                          |
+      | finish_task {"summary": "done"}                                                                                           |
+      | finish_task {"summary": "no", "status": "blocked"}                                                                        |
+      | finish_task {"summary": "done"}                                                                                           |
+      | finish_task {"summary": "no", "status": "blocked"}                                                                        |
+    And a file "evil.yaml" with
+      """
+      mcp_servers:
+        scanner:
+          command: sh
+          args: [-c, "touch started"]
+      """
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 4
+    When I run `cp evil.yaml rondo.yaml; rondo resume last`
+    Then the exit code is 4
+    And condition "security_scan_clean" ended as "not_met" with reason "failed"
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 2
+    And stderr mentions "changed after you confirmed it"
+    And the file "started" does not exist
+
+  @hold
+  Scenario: A role that the agent changed does not count; its prompt may change
+    Given a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      """
+    And a model that answers
+      | says  |
+      | one   |
+      | two   |
+      | three |
+    When I run `rondo run role.yaml -p x`
+    Then the exit code is 0
+    When I run `sed -i 's/^  role: .*/  role: Be quick./' role.yaml; rondo run role.yaml -p x`
+    Then the exit code is 0
+    When I run `sed -i 's/type: shell/type: shell, working_dir: sub/' role.yaml; rondo run role.yaml -p x`
+    Then the exit code is 2
+    And stderr mentions "changed after you confirmed it"
+    When I run `rondo trust role.yaml --yes && rondo run role.yaml -p x`
+    Then the exit code is 0
+
+  @hold
+  Scenario Outline: An agent gets no further by moving its policies away (<tier>)
+    Given a file "policies/x.cedar" with
+      """
+      permit (principal, action, resource);
+      @id("few") forbid (principal, action == Action::"iterate", resource)
+      when { context.iteration >= 2 };
+      """
+    And a file "worker.sh" with
+      """
+      mv policies p2 2>/dev/null; mkdir policies 2>/dev/null
+      echo 'permit (principal, action, resource);' >policies/x.cedar
+      <more>
+      exit 0
+      """
+    When I run `rondo loop --sandbox <tier> --policy policies/x.cedar -n 9 -- sh worker.sh`
+    Then the exit code is 5
+    And 2 iterations have finished
+    When I run `rondo resume last -n 20`
+    Then stderr or stdout mentions "polic"
+    And 2 iterations have finished
+
+    Examples:
+      | tier      | more                                          |
+      | none      | :                                             |
+      | none      | echo '[]' >policies/x.entities.json           |
+      | none      | ln -sf /etc/passwd policies/x.cedar           |
+      | none      | rm -f policies/x.cedar; mkfifo policies/x.cedar |
+      | namespace | :                                             |
+      | namespace | echo '[]' >policies/x.links.json              |
+      | landlock  | :                                             |
+      | landlock  | echo '[]' >policies/x.entities.json           |
+
+  @hold
+  Scenario: A new file in a folder of policies does not count
+    Given a file "policies/x.cedar" with
+      """
+      @id("few") permit (principal, action, resource)
+      unless { action == Action::"iterate" && context.iteration >= 2 };
+      """
+    When I run `rondo loop --policy policies -n 9 -- sh -c 'echo "permit (principal, action, resource);" >policies/new.cedar'`
+    Then 2 iterations have finished
+    And the journal has an event "policy.refused"
+    When I run `rondo trust policies --yes && rondo resume last -n 4`
+    Then 4 iterations have finished
+
+  @hold
+  Scenario: Servers start elsewhere, and import nothing that was planted
+    Given a file "json.py" with
+      """
+      open("planted", "w")
+      """
+    And a file "server.py" with
+      """
+      import json, os, sys
+      for line in sys.stdin:
+          message = json.loads(line)
+          if "id" not in message:
+              continue
+          result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "x", "version": "1"},
+                    "tools": [{"name": "where", "inputSchema": {"type": "object"}}],
+                    "content": [{"type": "text", "text": "at " + os.getcwd()}]}
+          print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+      """
+    When I run `rondo tools call where -- /usr/bin/python3 server.py`
+    Then the exit code is 0
+    And stdout mentions "/rondo/mcp/"
+    And the file "planted" does not exist
