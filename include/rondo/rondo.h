@@ -53,7 +53,8 @@ struct rondo_options {
     /**
      * File of the store. NULL: $RONDO_STORE, else that of the project, the nearest folder from the
      * working directory up that has one, else a new one for the working directory. Stores of
-     * projects are in the user's state folder ($XDG_STATE_HOME/rondo, ~/.local/state/rondo).
+     * projects are in the user's state folder ($XDG_STATE_HOME/rondo, ~/.local/state/rondo). One
+     * that this user did not make here is RONDO_ERR_DENIED until `rondo trust` confirms it.
      */
     const char *store;
     /** How long a frozen or unreachable process keeps its runs; 0 = 30 s, at least 500 ms. */

@@ -241,9 +241,24 @@ static void null_is_allowed_where_it_is_promised(void **state)
     assert_non_null(strchr(rondo_version(), '.'));
 }
 
+static void a_store_that_came_from_elsewhere_is_refused(void **state)
+{
+    struct scratch *scratch = *state;
+    char command[512], copy[128];
+    snprintf(copy, sizeof(copy), "%s/copy.db", scratch->workspace);
+    snprintf(command, sizeof(command), "cp -p '%s' '%s'", scratch->store, copy);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): what a user types */
+    struct rondo_error err = {0};
+    assert_null(rondo_open(&(struct rondo_options){.store = copy}, &err));
+    assert_int_equal(err.code, RONDO_ERR_DENIED);
+    assert_non_null(strstr(err.message, "rondo trust"));
+    assert_int_equal(unlink(copy), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        scratch_test(a_store_that_came_from_elsewhere_is_refused),
         scratch_test(a_loop_without_conditions_ends_at_its_limit_with_details),
         scratch_test(the_end_is_told_again_when_asked_again),
         scratch_test(a_finish_without_conditions_completes),

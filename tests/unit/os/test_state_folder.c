@@ -6,6 +6,7 @@
 #include "os/state_folder.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <sys/stat.h>
 
 static char top[PATH_MAX];
@@ -87,8 +88,9 @@ static void without_an_absolute_setting_it_is_in_the_home_folder(void **state)
     assert_non_null(strstr(err.message, "XDG_STATE_HOME"));
     assert_false(file_exists(below("missing")));
     setenv("HOME", "not/absolute", 1);
-    assert_int_equal(state_folder_path(&path, NULL), 0);
-    assert_int_equal(path[0], '/');
+    bool has_entry = getpwuid(geteuid()) != NULL;
+    assert_int_equal(state_folder_path(&path, NULL), has_entry ? 0 : RONDO_ERR_NOT_FOUND);
+    assert_true(!has_entry || path[0] == '/');
     free(path);
     old_home == NULL ? unsetenv("HOME") : setenv("HOME", old_home, 1);
     free(old_home);
