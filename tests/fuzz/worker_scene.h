@@ -370,6 +370,7 @@ static const struct scene_kind {
     void (*put)(struct scene *scene, const char *path);
     enum scene_answer answer;
     const char *message; /**< part of what is said, or of what is read */
+    bool is_of_folder;   /**< in place of a folder, not of a file in it */
 } scene_kinds[] = {
     {"a link to a secret", put_link_to_secret, SCENE_REFUSED, "is a symbolic link"},
     {"a link to the environment", put_link_to_environment, SCENE_REFUSED, "is a symbolic link"},
@@ -394,16 +395,18 @@ static const struct scene_kind {
     {"a new file", put_new_file, SCENE_FOUND, "the worker's own"},
     {"an empty file", put_empty_file, SCENE_FOUND, ""},
     {"a file by renaming", put_file_by_renaming, SCENE_FOUND, "the worker's own"},
-    {"a link for the folder", put_link_for_folder, SCENE_REFUSED, "was moved or replaced"},
-    {"another folder for the folder", put_folder_for_folder, SCENE_REFUSED,
-     "was moved or replaced"},
-    {"a link to the folder", put_link_to_moved_folder, SCENE_REFUSED, "was moved or replaced"},
-    {"a FIFO for the folder", put_fifo_for_folder, SCENE_REFUSED, "was moved or replaced"},
-    {"a link for the run's folder", put_link_for_run, SCENE_REFUSED, "was moved or replaced"},
-    {"a file for the run's folder", put_file_for_run, SCENE_REFUSED, "was moved or replaced"},
-    {"no run's folder", remove_run, SCENE_REFUSED, "was moved or replaced"},
-    {"another folder of all runs", put_folder_for_work, SCENE_REFUSED, "was moved or replaced"},
-    {"a folder that is locked", lock_folder, SCENE_MISSING, ""},
+    {"a link for the folder", put_link_for_folder, SCENE_REFUSED, "was moved or replaced", true},
+    {"another folder for the folder", put_folder_for_folder, SCENE_REFUSED, "was moved or replaced",
+     true},
+    {"a link to the folder", put_link_to_moved_folder, SCENE_REFUSED, "was moved or replaced",
+     true},
+    {"a FIFO for the folder", put_fifo_for_folder, SCENE_REFUSED, "was moved or replaced", true},
+    {"a link for the run's folder", put_link_for_run, SCENE_REFUSED, "was moved or replaced", true},
+    {"a file for the run's folder", put_file_for_run, SCENE_REFUSED, "was moved or replaced", true},
+    {"no run's folder", remove_run, SCENE_REFUSED, "was moved or replaced", true},
+    {"another folder of all runs", put_folder_for_work, SCENE_REFUSED, "was moved or replaced",
+     true},
+    {"a folder that is locked", lock_folder, SCENE_MISSING, "", true},
 };
 
 #define SCENE_KINDS (sizeof(scene_kinds) / sizeof(scene_kinds[0]))
@@ -419,6 +422,8 @@ static inline void scene_put(struct scene *scene, size_t kind, enum worker_file 
     if (fd >= 0) {
         file_folder_remove(fd, scene_names[file], NULL);
         close(fd);
+    } else if (!scene_kinds[kind].is_of_folder) {
+        return; /* The command would write through its own link. */
     }
     scene_kinds[kind].put(scene, path);
 }
