@@ -31,6 +31,20 @@ static uint64_t read_pid_space(void)
     return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
+void host_boot(char *ret_boot)
+{
+    char boot_id[37];
+    struct stat status;
+    read_boot_id(boot_id);
+    /* Before Linux 5.6 there are no time namespaces. */
+    uint64_t space = stat("/proc/self/ns/time", &status) == 0 ? status.st_ino : 0;
+    if (boot_id[0] == '\0') {
+        ret_boot[0] = '\0';
+    } else {
+        snprintf(ret_boot, HOST_BOOT_SIZE, "%s/%" PRIu64, boot_id, space);
+    }
+}
+
 /**
  * State letter and start time of a process. The name in field 2 may hold blanks and brackets, so
  * counting starts behind its last bracket. The first thread's entry says the same as the

@@ -25,6 +25,14 @@ void host_describe_self(struct host_process *ret_process);
  */
 bool host_is_dead(const struct host_process *process);
 
+/** Bytes that host_boot writes at most. */
+#define HOST_BOOT_SIZE 64
+/**
+ * The boot that this process lives in, "" when it is unknown: processes with the same one read the
+ * same monotonic clock (containers may shift it by a namespace of their own).
+ */
+void host_boot(char *ret_boot);
+
 /** Resident set of this process in bytes: now and at its peak (proc(5), status). 0 = unknown. */
 uint64_t host_memory_now(void);
 uint64_t host_memory_peak(void);

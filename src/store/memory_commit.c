@@ -87,6 +87,7 @@ static void apply_batch(struct memory_store *store, struct memory_run *run,
     delete_mail(run, batch->mail_taken);
     run->row.summary = batch->summary;
     run->row.alive_ns = now_ns;
+    run->row.alive_monotonic_ns = clock_monotonic(store->clock);
     run->row.updated_ns = now_ns;
     run->row.ended_ns = rules_ended_ns(batch->summary.status, run->row.ended_ns, now_ns);
     run->row.lease_until_ns = batch->lease_ns > 0 ? now_ns + batch->lease_ns : 0;

@@ -50,7 +50,8 @@ static int memory_post(struct store *base, const char *run_id, const char *kind,
 
 static bool is_garbage(const struct store_run *run, int64_t ended_before_ns, int64_t now_ns)
 {
-    return run->ended_ns > 0 && run->ended_ns < ended_before_ns && !rules_is_held(run, now_ns);
+    return run->ended_ns > 0 && run->ended_ns < ended_before_ns &&
+           !rules_is_held(run, NULL, (struct rules_moment){.wall_ns = now_ns});
 }
 
 /** Take the events of garbage out of the order of all events. */
@@ -105,7 +106,7 @@ static int memory_health(struct store *base, struct store_health *ret_health,
     *ret_health = (struct store_health){
         .location = "memory",
         .version = "memory",
-        .schema = 4,
+        .schema = 5,
         .run_count = HASH_COUNT(store->by_id),
         .event_count = store->order.count,
         .is_intact = true,

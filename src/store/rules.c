@@ -2,6 +2,7 @@
 /* The rules that all back ends share. Pure functions; any thread. */
 #include "store/rules.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <string.h>
@@ -58,6 +59,9 @@ static int check_events(const struct store_event *events, size_t count, struct r
 int rules_check_claim(const struct store_claim *claim, struct rondo_error *err)
 {
     int rc = check_text("the owner", claim->owner, STORE_OWNER_SIZE - 1, err);
+    if (rc == 0 && claim->boot != NULL) {
+        rc = check_size("the name of a boot", strlen(claim->boot), STORE_BOOT_SIZE - 1, err);
+    }
     return rc < 0 ? rc : check_lease(claim->lease_ns, 1, err);
 }
 
@@ -362,9 +366,20 @@ struct store_run rules_new_run(const struct store_run *run, size_t first_count, 
     return created;
 }
 
-bool rules_is_held(const struct store_run *run, int64_t now_ns)
+struct rules_moment rules_now(const struct clock *clock)
 {
-    return run->owner[0] != '\0' && run->lease_until_ns > now_ns;
+    return (struct rules_moment){clock_now(clock), clock_monotonic(clock)};
+}
+
+bool rules_is_held(const struct store_run *run, const char *boot, struct rules_moment now)
+{
+    if (run->owner[0] == '\0') {
+        return false;
+    }
+    if (boot == NULL || boot[0] == '\0' || strcmp(run->boot, boot) != 0) {
+        return run->lease_until_ns > now.wall_ns;
+    }
+    return now.monotonic_ns - run->alive_monotonic_ns < run->lease_until_ns - run->alive_ns;
 }
 
 int64_t rules_ended_ns(enum rondo_status status, int64_t ended_before_ns, int64_t now_ns)

@@ -84,8 +84,18 @@ bool rules_stores_checkpoint(const struct rules_row *row, const struct store_bat
  */
 struct store_run rules_new_run(const struct store_run *run, size_t first_count, int64_t now_ns);
 
-/** Whether somebody holds the run at this time. */
-bool rules_is_held(const struct store_run *run, int64_t now_ns);
+/** A point in time, by both clocks. */
+struct rules_moment {
+    int64_t wall_ns;
+    int64_t monotonic_ns;
+};
+struct rules_moment rules_now(const struct clock *clock);
+
+/**
+ * Whether somebody holds the run at this time.
+ * @param boot of whoever asks; NULL = unknown: then the wall clock decides
+ */
+bool rules_is_held(const struct store_run *run, const char *boot, struct rules_moment now);
 
 /** The time at which a run with `status` ended: that of its first final status, 0 while running. */
 int64_t rules_ended_ns(enum rondo_status status, int64_t ended_before_ns, int64_t now_ns);

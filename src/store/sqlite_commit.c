@@ -199,7 +199,8 @@ static int store_checkpoint(struct sqlite_connection *writer, const struct commi
 
 /** @param state the run as it is after the batch, but for what the batch's summary says */
 static int update_run(struct sqlite_connection *writer, const struct commit_state *state,
-                      const struct store_batch *batch, int64_t now_ns, struct rondo_error *err)
+                      const struct store_batch *batch, struct rules_moment now,
+                      struct rondo_error *err)
 {
     sqlite3_stmt *statement;
     int rc = sqlite_statement(writer, SQL_RUN_UPDATE, &statement, err);
@@ -208,9 +209,9 @@ static int update_run(struct sqlite_connection *writer, const struct commit_stat
     }
     const struct store_summary *summary = &batch->summary;
     sqlite_bind_number(statement, 1, state->key);
-    sqlite_bind_number(statement, 2, batch->lease_ns > 0 ? now_ns + batch->lease_ns : 0);
-    sqlite_bind_number(statement, 3, now_ns);
-    sqlite_bind_number(statement, 4, rules_ended_ns(summary->status, state->ended_ns, now_ns));
+    sqlite_bind_number(statement, 2, batch->lease_ns > 0 ? now.wall_ns + batch->lease_ns : 0);
+    sqlite_bind_number(statement, 3, now.wall_ns);
+    sqlite_bind_number(statement, 4, rules_ended_ns(summary->status, state->ended_ns, now.wall_ns));
     sqlite_bind_number(statement, 5, summary->status);
     sqlite_bind_unsigned(statement, 6, summary->iteration);
     sqlite_bind_unsigned(statement, 7, summary->iteration_limit);
@@ -224,6 +225,7 @@ static int update_run(struct sqlite_connection *writer, const struct commit_stat
     sqlite_bind_number(statement, 15, state->last_checkpoint_key);
     sqlite_bind_number(statement, 16, summary->warnings);
     sqlite_bind_number(statement, 17, summary->is_paused);
+    sqlite_bind_number(statement, 18, now.monotonic_ns);
     rc = sqlite_run(writer, statement, "update a run", err);
     if (rc == 0 && batch->lease_ns == 0) {
         rc = run_for_key(writer, SQL_RUN_GIVE_UP, state->key, 0, "give a run up", err);
@@ -248,7 +250,7 @@ static int apply_batch(struct sqlite_store *store, const struct commit_state *st
                          err);
     }
     if (rc == 0) {
-        rc = update_run(writer, &after, batch, clock_now(store->clock), err);
+        rc = update_run(writer, &after, batch, rules_now(store->clock), err);
     }
     *ret_position = batch->event_count > 0 ? after.last_position : 0;
     return rc;

@@ -143,10 +143,12 @@ int sqlite_row_run(const struct sqlite_connection *connection, sqlite3_stmt *sta
                     .warnings = (uint32_t)number(&row, 17, 0, UINT32_MAX),
                     .is_paused = flag(&row, 18)},
         .last_seq = (uint64_t)natural(&row, 19),
+        .alive_monotonic_ns = natural(&row, 22),
     };
     copy(ret_run->id, sizeof(ret_run->id), run_id(&row, 0));
     copy(ret_run->agent_id, sizeof(ret_run->agent_id), text(&row, 1, 1, LIMIT_AGENT_ID_LEN));
     copy(ret_run->owner, sizeof(ret_run->owner), text(&row, 3, 0, STORE_OWNER_SIZE - 1));
+    copy(ret_run->boot, sizeof(ret_run->boot), text(&row, 21, 0, STORE_BOOT_SIZE - 1));
     *ret_key = number(&row, 20, INT64_MIN, INT64_MAX);
     return finish(&row, connection, "a run", err);
 }

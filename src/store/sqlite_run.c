@@ -53,31 +53,49 @@ static int bind_other_owned(struct sqlite_connection *writer, enum sqlite_sql wh
 }
 
 /**
+ * Find a running lease that is in the way as far as exclusiveness goes: the one that runs longest.
+ * @return 1 when there is one (`ret_holder` is set), 0 when not; `*ret_count` counts all leases
+ */
+static int find_other_holder(struct sqlite_connection *writer, const struct store_run *run,
+                             int64_t key, const char *boot, struct rules_moment now,
+                             struct store_run *ret_holder, uint64_t *ret_count,
+                             struct rondo_error *err)
+{
+    sqlite3_stmt *statement;
+    bool is_held = false;
+    int rc = bind_other_owned(writer, SQL_RUN_OTHER_OWNED, run, key, &statement, err);
+    while (rc == 0 && (rc = sqlite_step_row(writer, statement, "read a run", err)) == 1) {
+        struct store_run holder;
+        int64_t holder_key;
+        rc = sqlite_row_run(writer, statement, &holder, &holder_key, err);
+        (*ret_count)++;
+        bool is_longer = !is_held || holder.lease_until_ns > ret_holder->lease_until_ns;
+        if (rc == 0 && rules_is_held(&holder, boot, now) && is_longer) {
+            *ret_holder = holder;
+            is_held = true;
+        }
+    }
+    sqlite3_reset(statement);
+    return rc < 0 ? rc : is_held;
+}
+
+/**
  * Clear the way for a claim as far as exclusiveness goes.
  * @param key the run's own, 0 when it is new
  * @return 1 when a running lease is in the way (`ret_holder` is set), 0 when the way is free
  */
 static int clear_other_owners(struct sqlite_connection *writer, const struct store_run *run,
-                              int64_t key, int64_t now_ns, struct store_run *ret_holder,
-                              struct rondo_error *err)
+                              int64_t key, const char *boot, struct rules_moment now,
+                              struct store_run *ret_holder, struct rondo_error *err)
 {
-    sqlite3_stmt *statement;
-    int rc = bind_other_owned(writer, SQL_RUN_OTHER_OWNED, run, key, &statement, err);
-    if (rc < 0) {
+    uint64_t count = 0;
+    int rc = find_other_holder(writer, run, key, boot, now, ret_holder, &count, err);
+    if (rc != 0 || count == 0) {
         return rc;
-    }
-    int64_t holder_key;
-    struct store_run holder;
-    rc = step_run(writer, statement, &holder, &holder_key, err);
-    if (rc <= 0) {
-        return rc;
-    }
-    if (holder.lease_until_ns > now_ns) {
-        *ret_holder = holder;
-        return 1;
     }
     /* All of these leases have run out. Without this, their owners could wake up late and renew
      * them beside the new owner. */
+    sqlite3_stmt *statement;
     rc = bind_other_owned(writer, SQL_RUN_EVICT, run, key, &statement, err);
     return rc < 0 ? rc : sqlite_run(writer, statement, "end leases that have run out", err);
 }
@@ -108,6 +126,8 @@ static int insert_run(struct sqlite_connection *writer, const struct store_run *
     sqlite_bind_unsigned(statement, 15, run->last_seq);
     sqlite_bind_number(statement, 16, summary->warnings);
     sqlite_bind_number(statement, 17, summary->is_paused);
+    sqlite_bind_string(statement, 18, claim->boot == NULL ? "" : claim->boot);
+    sqlite_bind_number(statement, 19, run->alive_monotonic_ns);
     return sqlite_run(writer, statement, "create a run", err);
 }
 
@@ -142,7 +162,9 @@ static int create_in_transaction(struct sqlite_connection *writer, const struct 
         return error_set(err, RONDO_ERR_INVALID, "there is a run %s already", run->id);
     }
     if (rc == 0) {
-        rc = clear_other_owners(writer, run, 0, run->created_ns, &result->holder, err);
+        rc = clear_other_owners(writer, run, 0, claim->boot,
+                                (struct rules_moment){run->created_ns, run->alive_monotonic_ns},
+                                &result->holder, err);
     }
     if (rc != 0) {
         result->outcome = STORE_HELD;
@@ -175,7 +197,9 @@ int sqlite_create_run(struct store *base, const struct store_run *run,
         return rc;
     }
     /* The time is read inside the transaction: waiting for it may have taken long. */
-    struct store_run created = rules_new_run(run, first_count, clock_now(store->clock));
+    struct rules_moment now = rules_now(store->clock);
+    struct store_run created = rules_new_run(run, first_count, now.wall_ns);
+    created.alive_monotonic_ns = now.monotonic_ns;
     struct store_claim_result result = {0};
     rc = create_in_transaction(&store->writer, &created, first, claim, &result, err);
     rc = sqlite_write_end(store, rc, false, err);
@@ -186,7 +210,7 @@ int sqlite_create_run(struct store *base, const struct store_run *run,
 }
 
 static int take_run(struct sqlite_connection *writer, int64_t key, const struct store_claim *claim,
-                    int64_t now_ns, struct rondo_error *err)
+                    struct rules_moment now, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
     int rc = sqlite_statement(writer, SQL_RUN_CLAIM, &statement, err);
@@ -195,13 +219,15 @@ static int take_run(struct sqlite_connection *writer, int64_t key, const struct 
     }
     sqlite_bind_number(statement, 1, key);
     sqlite_bind_string(statement, 2, claim->owner);
-    sqlite_bind_number(statement, 3, now_ns + claim->lease_ns);
-    sqlite_bind_number(statement, 4, now_ns);
+    sqlite_bind_number(statement, 3, now.wall_ns + claim->lease_ns);
+    sqlite_bind_number(statement, 4, now.wall_ns);
+    sqlite_bind_string(statement, 5, claim->boot == NULL ? "" : claim->boot);
+    sqlite_bind_number(statement, 6, now.monotonic_ns);
     return sqlite_run(writer, statement, "claim a run", err);
 }
 
 static int claim_in_transaction(struct sqlite_connection *writer, const char *run_id,
-                                const struct store_claim *claim, int64_t now_ns,
+                                const struct store_claim *claim, struct rules_moment now,
                                 struct store_claim_result *result, struct rondo_error *err)
 {
     int64_t key;
@@ -209,19 +235,19 @@ static int claim_in_transaction(struct sqlite_connection *writer, const char *ru
     if (rc <= 0) {
         return rc < 0 ? rc : error_set(err, RONDO_ERR_NOT_FOUND, "there is no run %s", run_id);
     }
-    if (rules_is_held(&result->run, now_ns)) {
+    if (rules_is_held(&result->run, claim->boot, now)) {
         result->outcome = STORE_HELD;
         result->holder = result->run;
         return 0;
     }
-    rc = clear_other_owners(writer, &result->run, key, now_ns, &result->holder, err);
+    rc = clear_other_owners(writer, &result->run, key, claim->boot, now, &result->holder, err);
     if (rc != 0) {
         result->outcome = STORE_HELD;
         return rc < 0 ? rc : 0;
     }
     result->outcome = STORE_CLAIMED;
     result->epoch = result->run.epoch + 1;
-    return take_run(writer, key, claim, now_ns, err);
+    return take_run(writer, key, claim, now, err);
 }
 
 int sqlite_claim_run(struct store *base, const char *run_id, const struct store_claim *claim,
@@ -236,7 +262,7 @@ int sqlite_claim_run(struct store *base, const char *run_id, const struct store_
         return rc;
     }
     struct store_claim_result result = {0};
-    rc = claim_in_transaction(&store->writer, run_id, claim, clock_now(store->clock), &result, err);
+    rc = claim_in_transaction(&store->writer, run_id, claim, rules_now(store->clock), &result, err);
     rc = sqlite_write_end(store, rc, false, err);
     if (rc == 0) {
         *ret_result = result;
@@ -276,10 +302,11 @@ int sqlite_renew_leases(struct store *base, const char *owner, int64_t lease_ns,
     sqlite3_stmt *statement;
     rc = sqlite_statement(&store->writer, SQL_RUN_RENEW, &statement, err);
     if (rc == 0) {
-        int64_t now_ns = clock_now(store->clock);
+        struct rules_moment now = rules_now(store->clock);
         sqlite_bind_string(statement, 1, owner);
-        sqlite_bind_number(statement, 2, now_ns + lease_ns);
-        sqlite_bind_number(statement, 3, now_ns);
+        sqlite_bind_number(statement, 2, now.wall_ns + lease_ns);
+        sqlite_bind_number(statement, 3, now.wall_ns);
+        sqlite_bind_number(statement, 4, now.monotonic_ns);
         rc = sqlite_run(&store->writer, statement, "renew leases", err);
     }
     return sqlite_write_end(store, rc, false, err);

@@ -6,7 +6,8 @@
 #define RUN_COLUMNS                                                                    \
     "id, agent_id, is_exclusive, owner, epoch, lease_until_ns, alive_ns, created_ns, " \
     "updated_ns, ended_ns, status, iteration, iteration_limit, conditions_met, "       \
-    "conditions_total, tokens, cost_micro, warnings, is_paused, last_seq, key "
+    "conditions_total, tokens, cost_micro, warnings, is_paused, last_seq, key, boot, " \
+    "alive_monotonic_ns "
 
 /* Order of the columns that the checkpoint reader expects; fold and state follow. */
 #define CHECKPOINT_COLUMNS                                                           \
@@ -98,29 +99,28 @@ const char *const sqlite_statements[SQL_COUNT] = {
         "SELECT key, epoch, last_seq, last_checkpoint, owner <> '', ended_ns, last_position,"
         " last_checkpoint_key,"
         " EXISTS (SELECT 1 FROM letters WHERE run = key AND id > ?2) FROM runs WHERE id = ?1",
-    [SQL_RUN_OTHER_OWNED] = "SELECT " RUN_COLUMNS "FROM runs WHERE " OTHER_OWNED
-                            " ORDER BY lease_until_ns DESC LIMIT 1",
+    [SQL_RUN_OTHER_OWNED] = "SELECT " RUN_COLUMNS "FROM runs WHERE " OTHER_OWNED,
     [SQL_RUN_EVICT] =
         "UPDATE runs SET owner = '', lease_until_ns = 0, epoch = epoch + 1 WHERE " OTHER_OWNED,
     [SQL_RUN_INSERT] =
         "INSERT INTO runs (id, agent_id, is_exclusive, owner, epoch, lease_until_ns, alive_ns,"
         " created_ns, updated_ns, ended_ns, status, iteration, iteration_limit, conditions_met,"
         " conditions_total, tokens, cost_micro, last_seq, last_position, last_checkpoint,"
-        " last_checkpoint_key, warnings, is_paused) "
+        " last_checkpoint_key, warnings, is_paused, boot, alive_monotonic_ns) "
         "VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0, "
-        "0, 0, ?16, ?17)",
+        "0, 0, ?16, ?17, ?18, ?19)",
     [SQL_RUN_CLAIM] = "UPDATE runs SET owner = ?2, lease_until_ns = ?3, alive_ns = ?4,"
-                      " epoch = epoch + 1 WHERE key = ?1",
+                      " epoch = epoch + 1, boot = ?5, alive_monotonic_ns = ?6 WHERE key = ?1",
     [SQL_RUN_EXPIRE] =
         "UPDATE runs SET owner = '', lease_until_ns = 0 WHERE id = ?1 AND epoch = ?2",
-    [SQL_RUN_RENEW] = "UPDATE runs SET lease_until_ns = ?2, alive_ns = ?3"
-                      " WHERE owner = ?1 AND owner <> ''",
+    [SQL_RUN_RENEW] = "UPDATE runs SET lease_until_ns = ?2, alive_ns = ?3,"
+                      " alive_monotonic_ns = ?4 WHERE owner = ?1 AND owner <> ''",
     [SQL_RUN_UPDATE] =
         "UPDATE runs SET lease_until_ns = ?2, alive_ns = ?3, updated_ns = ?3, ended_ns = ?4,"
         " status = ?5, iteration = ?6, iteration_limit = ?7, conditions_met = ?8,"
         " conditions_total = ?9, tokens = ?10, cost_micro = ?11, last_seq = ?12,"
         " last_position = ?13, last_checkpoint = ?14, last_checkpoint_key = ?15,"
-        " warnings = ?16, is_paused = ?17 WHERE key = ?1",
+        " warnings = ?16, is_paused = ?17, alive_monotonic_ns = ?18 WHERE key = ?1",
     [SQL_RUN_SET_LAST] = "UPDATE runs SET last_position = ?2 WHERE key = ?1",
     [SQL_RUN_GIVE_UP] = "UPDATE runs SET owner = '' WHERE key = ?1",
     [SQL_RUN_LIST] = RUN_LIST RUN_BEFORE RUN_NEWEST_FIRST,

@@ -38,6 +38,9 @@ struct store;
 /** Bytes of an owner's text form (see loop/owner.h), the NUL included. */
 #define STORE_OWNER_SIZE 256
 
+/** Bytes of the name of a boot, the NUL included: processes with one share the monotonic clock. */
+#define STORE_BOOT_SIZE 64
+
 /** One event. For reading, `position` and `run_id` are set by the store. */
 struct store_event {
     const char *run_id;
@@ -73,6 +76,8 @@ struct store_run {
     char owner[STORE_OWNER_SIZE]; /**< "" when nobody holds it */
     int64_t lease_until_ns;       /**< 0 when nobody holds it */
     int64_t alive_ns;             /**< last time that an owner was seen alive */
+    char boot[STORE_BOOT_SIZE];   /**< the boot in which it was; "" = unknown */
+    int64_t alive_monotonic_ns;   /**< that time by the monotonic clock of the boot */
     int64_t created_ns;
     int64_t updated_ns;
     int64_t ended_ns; /**< 0 while it has no final status */
@@ -133,6 +138,8 @@ struct store_commit_result {
 struct store_claim {
     const char *owner;
     int64_t lease_ns;
+    const char *boot; /**< of this process; NULL = unknown. A lease of the same boot ends by the
+                           monotonic clock, whatever becomes of the wall clock; others by that */
 };
 
 enum store_claim_outcome {

@@ -306,6 +306,92 @@ static void leases_that_were_taken_over_stay_lost(void **state)
     assert_int_equal(test_get(store, RUN_A).lease_until_ns, TEST_EPOCH_NS + 2 * TEST_LEASE_NS);
 }
 
+/** Claim the run from a boot. @return whether it was claimed */
+static bool claim_from(struct store *store, const char *run_id, const char *owner, const char *boot)
+{
+    struct store_claim claim = {.owner = owner, .lease_ns = TEST_LEASE_NS, .boot = boot};
+    struct store_claim_result result;
+    assert_int_equal(store->ops->claim_run(store, run_id, &claim, &result, NULL), 0);
+    return result.outcome == STORE_CLAIMED;
+}
+
+static void hold_from_a_boot(struct contract *contract)
+{
+    test_create(contract->store, RUN_A, "agent", false);
+    assert_int_equal(contract->store->ops->expire_lease(contract->store, RUN_A, 1, NULL), 0);
+    assert_true(claim_from(contract->store, RUN_A, "owner-a", "boot"));
+}
+
+static void a_clock_that_is_set_forward_ends_no_lease_of_the_same_boot(void **state)
+{
+    struct contract *contract = *state;
+    hold_from_a_boot(contract);
+    test_clock_set(&contract->clock, 24 * 3600 * NS_PER_S);
+    assert_false(claim_from(contract->store, RUN_A, "owner-b", "boot"));
+    assert_int_equal(
+        contract->store->ops->renew_leases(contract->store, "owner-a", TEST_LEASE_NS, NULL), 0);
+    test_clock_advance(&contract->clock, TEST_LEASE_NS - 1);
+    assert_false(claim_from(contract->store, RUN_A, "owner-b", "boot"));
+    test_clock_advance(&contract->clock, 1);
+    assert_true(claim_from(contract->store, RUN_A, "owner-b", "boot"));
+}
+
+static void a_clock_that_is_set_back_prolongs_no_lease_of_the_same_boot(void **state)
+{
+    struct contract *contract = *state;
+    hold_from_a_boot(contract);
+    test_clock_set(&contract->clock, -24 * 3600 * NS_PER_S);
+    assert_false(claim_from(contract->store, RUN_A, "owner-b", "boot"));
+    test_clock_advance(&contract->clock, TEST_LEASE_NS);
+    assert_true(claim_from(contract->store, RUN_A, "owner-b", "boot"));
+}
+
+static void a_commit_renews_the_lease_by_both_clocks(void **state)
+{
+    struct contract *contract = *state;
+    hold_from_a_boot(contract);
+    test_clock_set(&contract->clock, 24 * 3600 * NS_PER_S);
+    test_clock_advance(&contract->clock, TEST_LEASE_NS - 1);
+    struct store_event event = test_event("{}");
+    struct store_batch batch = test_batch(RUN_A, 2, 1, &event, 1);
+    batch.lease_ns = TEST_LEASE_NS;
+    assert_int_equal(test_commit(contract->store, &batch).outcome, STORE_COMMITTED);
+    test_clock_advance(&contract->clock, TEST_LEASE_NS - 1);
+    assert_false(claim_from(contract->store, RUN_A, "owner-b", "boot"));
+    test_clock_advance(&contract->clock, 1);
+    assert_true(claim_from(contract->store, RUN_A, "owner-b", "boot"));
+}
+
+static void a_lease_of_another_boot_ends_by_the_wall_clock(void **state)
+{
+    struct contract *contract = *state;
+    hold_from_a_boot(contract);
+    assert_false(claim_from(contract->store, RUN_A, "owner-b", "other boot"));
+    assert_false(claim_from(contract->store, RUN_A, "owner-b", NULL));
+    test_clock_set(&contract->clock, TEST_LEASE_NS);
+    assert_true(claim_from(contract->store, RUN_A, "owner-b", "other boot"));
+}
+
+static void exclusiveness_goes_by_the_same_clock(void **state)
+{
+    struct contract *contract = *state;
+    struct store *store = contract->store;
+    struct store_claim claim = {.owner = "owner-a", .lease_ns = TEST_LEASE_NS, .boot = "boot"};
+    struct store_run run = {.id = RUN_A, .agent_id = "agent", .is_exclusive = true};
+    struct store_run second = {.id = RUN_B, .agent_id = "agent", .is_exclusive = true};
+    struct store_claim_result result;
+    assert_int_equal(store->ops->create_run(store, &run, NULL, 0, &claim, &result, NULL), 0);
+    test_clock_set(&contract->clock, 24 * 3600 * NS_PER_S);
+    claim.owner = "owner-b";
+    assert_int_equal(store->ops->create_run(store, &second, NULL, 0, &claim, &result, NULL), 0);
+    assert_int_equal(result.outcome, STORE_HELD);
+    assert_string_equal(result.holder.id, RUN_A);
+    test_clock_set(&contract->clock, -48 * 3600 * NS_PER_S);
+    test_clock_advance(&contract->clock, TEST_LEASE_NS);
+    assert_int_equal(store->ops->create_run(store, &second, NULL, 0, &claim, &result, NULL), 0);
+    assert_int_equal(result.outcome, STORE_CLAIMED);
+}
+
 int contract_claims(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +416,11 @@ int contract_claims(void)
         CONTRACT_TEST(ending_a_lease_of_an_old_epoch_does_nothing),
         CONTRACT_TEST(an_owner_cannot_hold_on_to_a_lease_that_was_ended),
         CONTRACT_TEST(renewing_extends_all_leases_of_the_owner_and_no_others),
+        CONTRACT_TEST(a_clock_that_is_set_forward_ends_no_lease_of_the_same_boot),
+        CONTRACT_TEST(a_clock_that_is_set_back_prolongs_no_lease_of_the_same_boot),
+        CONTRACT_TEST(a_commit_renews_the_lease_by_both_clocks),
+        CONTRACT_TEST(a_lease_of_another_boot_ends_by_the_wall_clock),
+        CONTRACT_TEST(exclusiveness_goes_by_the_same_clock),
         CONTRACT_TEST(leases_that_were_taken_over_stay_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

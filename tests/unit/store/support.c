@@ -14,7 +14,18 @@
 static int64_t read_now(const struct clock *clock)
 {
     struct test_clock *test = clock->context;
+    return atomic_load(&test->now_ns) + atomic_load(&test->skew_ns);
+}
+
+static int64_t read_monotonic(const struct clock *clock)
+{
+    struct test_clock *test = clock->context;
     return atomic_load(&test->now_ns);
+}
+
+void test_clock_set(struct test_clock *clock, int64_t by_ns)
+{
+    atomic_fetch_add(&clock->skew_ns, by_ns);
 }
 
 static void advance_instead(const struct clock *clock, int64_t duration_ns, struct cancel *cancel)
@@ -27,11 +38,12 @@ void test_clock_init(struct test_clock *clock)
 {
     clock->clock = (struct clock){
         .now_ns = read_now,
-        .monotonic_ns = read_now,
+        .monotonic_ns = read_monotonic,
         .sleep = advance_instead,
         .context = clock,
     };
     atomic_init(&clock->now_ns, TEST_EPOCH_NS);
+    atomic_init(&clock->skew_ns, 0);
 }
 
 void test_clock_advance(struct test_clock *clock, int64_t duration_ns)

@@ -17,11 +17,14 @@
 /** The lease that the helpers ask for. */
 #define TEST_LEASE_NS (30 * NS_PER_S)
 
-/** A wall clock that stands still until a test moves it. Any thread. */
+/** A clock that stands still until a test moves it. Any thread. */
 struct test_clock {
     struct clock clock;
     _Atomic int64_t now_ns;
+    _Atomic int64_t skew_ns; /* of the wall clock */
 };
+/** Set the wall clock, forward or back; the monotonic one stays. */
+void test_clock_set(struct test_clock *clock, int64_t by_ns);
 void test_clock_init(struct test_clock *clock);
 void test_clock_advance(struct test_clock *clock, int64_t duration_ns);
 
