@@ -25,6 +25,7 @@ void tell_model_replied(const struct telling *telling);
 void tell_tool_requested(const struct telling *telling);
 void tell_tool_finished(const struct telling *telling);
 void tell_person_answered(const struct telling *telling);
+void tell_time_skipped(const struct telling *telling);
 void tell_plan_updated(const struct telling *telling);
 void tell_history_trimmed(const struct telling *telling);
 

@@ -335,6 +335,7 @@ static void (*const tellers[JOURNAL_TYPE_COUNT])(const struct telling *telling) 
     [JOURNAL_TOOL_REQUESTED] = tell_tool_requested,
     [JOURNAL_TOOL_FINISHED] = tell_tool_finished,
     [JOURNAL_PERSON_ANSWERED] = tell_person_answered,
+    [JOURNAL_TIME_SKIPPED] = tell_time_skipped,
     [JOURNAL_PLAN_UPDATED] = tell_plan_updated,
     [JOURNAL_HISTORY_TRIMMED] = tell_history_trimmed,
     [JOURNAL_VERIFICATION_STARTED] = tell_verification_started,

@@ -160,6 +160,14 @@ void tell_person_answered(const struct telling *telling)
     telling_add_words(telling, ", ", event->name == NULL ? NULL : event->outcome);
 }
 
+void tell_time_skipped(const struct telling *telling)
+{
+    char skipped[FORMAT_DURATION_SIZE];
+    format_duration(telling->event->duration_ns, skipped);
+    buf_printf(telling->out, "%s do not count as active time", skipped);
+    telling_add_words(telling, ": ", telling->event->message);
+}
+
 void tell_plan_updated(const struct telling *telling)
 {
     const char *plan = telling->event->plan;

@@ -283,6 +283,11 @@ static const struct {
         {"person.answered",
          "A person was waited for, so long; that time counts against no limit.",
          {F_ITERATION, F_NAME, F_OUTCOME, F_DURATION, END}},
+    [JOURNAL_TIME_SKIPPED] = {"time.skipped",
+                              "The clock was set, or the process or the machine stood still: the "
+                              "time since the event before is not what the clock says. `value` is "
+                              "the time that the run has been active so far, in ns.",
+                              {F_VALUE, F_DURATION, F_MESSAGE, END}},
     [JOURNAL_PLAN_UPDATED] = {"plan.updated",
                               "The agent replaced its plan.",
                               {F_ITERATION, F_PLAN, END}},

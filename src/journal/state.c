@@ -86,6 +86,10 @@ static void fold_time(struct run_state *state, const struct journal_event *event
     if (event->type == JOURNAL_PERSON_ANSWERED && event->duration_ns > 0) {
         until = add_saturating(until, -event->duration_ns);
     }
+    if (event->type == JOURNAL_TIME_SKIPPED) {
+        until = 0; /* The owner has measured it by another clock. */
+        state->active_ns = event->value > state->active_ns ? event->value : state->active_ns;
+    }
     bool is_counted = state->last_event_ns != 0 && !run_stands_still(state);
     if (is_counted && until > state->last_event_ns) {
         state->active_ns =
@@ -333,6 +337,17 @@ static void fold_interrupted(struct run_state *state)
     state->is_body_verified = false;
 }
 
+static void fold_iteration(struct run_state *state, const struct journal_event *event)
+{
+    if (event->type == JOURNAL_ITERATION_STARTED) {
+        fold_started(state, event);
+    } else if (event->type == JOURNAL_ITERATION_FINISHED) {
+        fold_finished(state, event);
+    } else {
+        fold_interrupted(state);
+    }
+}
+
 static void fold_checkpoint(struct run_state *state, const struct journal_event *event)
 {
     state->checkpoint_number = (uint64_t)event->number;
@@ -390,13 +405,9 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
         fold_control(state, event);
         break;
     case JOURNAL_ITERATION_STARTED:
-        fold_started(state, event);
-        break;
     case JOURNAL_ITERATION_FINISHED:
-        fold_finished(state, event);
-        break;
     case JOURNAL_ITERATION_INTERRUPTED:
-        fold_interrupted(state);
+        fold_iteration(state, event);
         break;
     case JOURNAL_MODEL_REQUESTED:
     case JOURNAL_MODEL_REPLIED:
@@ -428,6 +439,7 @@ static void fold_by_type(struct run_state *state, const struct journal_event *ev
     case JOURNAL_NOTE:
     case JOURNAL_MODEL_RETRYING:
     case JOURNAL_PERSON_ANSWERED:
+    case JOURNAL_TIME_SKIPPED:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:
     case JOURNAL_TYPE_COUNT:

@@ -262,8 +262,7 @@ static int advance(struct loop *loop, struct rondo_error *err)
     loop_end_body(loop);
     for (;;) {
         struct loop_effect effect;
-        loop_step(&loop->state, &loop->spec, clock_now(runtime_clock(loop->runtime)),
-                  !loop->is_degraded, &effect);
+        loop_step(&loop->state, &loop->spec, loop_now(loop), !loop->is_degraded, &effect);
         if (is_parking_before(loop, effect.kind)) {
             return LOOP_PARKING;
         }

@@ -176,6 +176,12 @@ void loop_request_park(struct loop *loop, bool is_now);
 /** The loop's cancel token, for bodies that block. */
 struct cancel *loop_cancel(struct loop *loop);
 const struct run_state *loop_state(const struct loop *loop);
+/**
+ * The time to measure the run's active time with (loop_step_active_ns): the wall clock of the last
+ * event, and what has passed since by a clock that nobody sets and that stands while the process
+ * does.
+ */
+int64_t loop_now(const struct loop *loop);
 const struct loop_spec *loop_spec(const struct loop *loop);
 const char *loop_run_id(const struct loop *loop);
 struct runtime *loop_runtime(struct loop *loop);

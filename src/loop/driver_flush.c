@@ -8,6 +8,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "loop/step.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -19,6 +20,8 @@
 #define FLUSH_TRIES 7
 /** First pause; each further one is twice as long, plus jitter of up to as much again. */
 #define FLUSH_PAUSE_NS (20 * NS_PER_MS)
+/** Differences of the clocks that are not recorded: threads are not always scheduled at once. */
+#define SKIPPED_FROM_NS (500 * NS_PER_MS)
 /** Old checkpoints are pruned once in so many. */
 #define PRUNE_EVERY 32
 
@@ -252,7 +255,8 @@ void loop_record_trouble(struct loop *loop, uint64_t failures, int64_t since_ns,
 /** Whoever was frozen in a commit, or met a slow disk, may have lost the run by its end. */
 static bool may_be_taken_over(const struct loop *loop, int64_t since_ns)
 {
-    return clock_now(runtime_clock(loop->runtime)) - since_ns >= runtime_lease_ns(loop->runtime);
+    return clock_monotonic(runtime_clock(loop->runtime)) - since_ns >=
+           runtime_lease_ns(loop->runtime);
 }
 
 /** What follows may have effects: a lease in doubt is made sure of by a second commit. */
@@ -260,7 +264,7 @@ static int flush_all(struct loop *loop, int tries, bool is_forced, struct rondo_
 {
     bool was_in_doubt = false;
     while (is_forced || loop->pending_count > 0) {
-        int64_t since_ns = clock_now(runtime_clock(loop->runtime));
+        int64_t since_ns = clock_monotonic(runtime_clock(loop->runtime));
         size_t count = loop->tried_count > 0 ? loop->tried_count : loop->pending_count;
         enum store_commit_outcome outcome = STORE_COMMITTED;
         int r = commit_leading(loop, count, false, tries, &outcome, err);
@@ -327,8 +331,49 @@ int loop_can_record(const struct loop *loop, struct rondo_error *err)
     return 0;
 }
 
+int64_t loop_now(const struct loop *loop)
+{
+    return runtime_active_ns(loop->runtime) + loop->clock_offset_ns;
+}
+
+/** @param waited_ns of the time before, which does not count either */
+static void note_skipped_time(struct loop *loop, int64_t waited_ns)
+{
+    int64_t now_ns = loop_now(loop);
+    int64_t skipped_ns = clock_now(runtime_clock(loop->runtime)) - now_ns;
+    if (skipped_ns < SKIPPED_FROM_NS && skipped_ns > -SKIPPED_FROM_NS) {
+        return;
+    }
+    struct journal_event event = {
+        .type = JOURNAL_TIME_SKIPPED,
+        .value = loop_step_active_ns(&loop->state, now_ns - waited_ns),
+        .duration_ns = skipped_ns > 0 ? skipped_ns : -skipped_ns,
+        .message = skipped_ns > 0
+                       ? "the clock was set forward, or the process or the machine stood still"
+                       : "the clock was set back",
+    };
+    loop->clock_offset_ns += skipped_ns;
+    loop_record(loop, &event);
+}
+
+void loop_note_skipped_time(struct loop *loop)
+{
+    note_skipped_time(loop, 0);
+}
+
+/** Whether an event's place in time has to be right by itself. */
+static bool is_measured(const struct journal_event *event)
+{
+    return event->type != JOURNAL_TIME_SKIPPED && event->type != JOURNAL_CHECKPOINT_SAVED &&
+           event->type != JOURNAL_RUN_CLAIMED && event->type != JOURNAL_RUN_CREATED;
+}
+
 void loop_record(struct loop *loop, const struct journal_event *event)
 {
+    if (is_measured(event)) {
+        bool is_wait = event->type == JOURNAL_PERSON_ANSWERED;
+        note_skipped_time(loop, is_wait ? event->duration_ns : 0);
+    }
     struct journal_event complete = *event;
     if (complete.time_ns == 0) {
         complete.time_ns = clock_now(runtime_clock(loop->runtime));
@@ -359,6 +404,7 @@ void loop_prepare_checkpoint(struct loop *loop, const char *how)
     if (loop->checkpoint != NULL) {
         return; /* One waits for the failing store already. */
     }
+    loop_note_skipped_time(loop); /* The fold in the checkpoint ends with its own event. */
     const struct clock *clock = runtime_clock(loop->runtime);
     int64_t begun_ns = clock_monotonic(clock);
     struct run_state after = loop->state;

@@ -93,8 +93,10 @@ static void record_refusal(struct loop *loop, const struct gate_news *news)
 /** What is asked about the run, with policies that are up to date. */
 static struct gate_request begin_asking(struct loop *loop)
 {
-    struct gate_request request = loop_step_request(&loop->state, &loop->spec, loop->run_id,
-                                                    clock_now(runtime_clock(loop->runtime)));
+    loop_note_skipped_time(loop);
+    struct gate_request request =
+        loop_step_request(&loop->state, &loop->spec, loop->run_id, loop_now(loop));
+    request.now_ns = clock_now(runtime_clock(loop->runtime));
     struct gate_news news = {.kind = GATE_NO_NEWS};
     if (loop->gate.refresh != NULL) {
         loop->gate.refresh(&loop->gate, &request, &news);
@@ -311,7 +313,7 @@ static bool end_denied(struct loop *loop, const struct gate_request *request,
 
 int64_t loop_time_left_ns(const struct loop *loop)
 {
-    int64_t now_ns = clock_now(runtime_clock(loop->runtime));
+    int64_t now_ns = loop_now(loop);
     int64_t left_ns = loop_step_time_left_ns(&loop->state, &loop->spec, now_ns);
     if (loop->time_ahead_ns > 0) {
         int64_t policy_ns = loop->time_ahead_ns - loop_step_active_ns(&loop->state, now_ns);
@@ -322,10 +324,9 @@ int64_t loop_time_left_ns(const struct loop *loop)
 
 bool loop_is_time_over(struct loop *loop)
 {
-    const struct clock *clock = runtime_clock(loop->runtime);
-    bool is_over = loop_step_time_left_ns(&loop->state, &loop->spec, clock_now(clock)) == 0;
+    bool is_over = loop_step_time_left_ns(&loop->state, &loop->spec, loop_now(loop)) == 0;
     if (is_over && loop_look_for_mail(loop)) {
-        is_over = loop_step_time_left_ns(&loop->state, &loop->spec, clock_now(clock)) == 0;
+        is_over = loop_step_time_left_ns(&loop->state, &loop->spec, loop_now(loop)) == 0;
     }
     return is_over;
 }
@@ -341,7 +342,7 @@ void loop_end_by_time(struct loop *loop, const char *why)
         .limit_name = "time",
         .reason = "forbidden",
         .limit = is_option ? spec->time_limit_ns : loop->time_ahead_ns,
-        .value = loop_step_active_ns(&loop->state, clock_now(runtime_clock(loop->runtime))),
+        .value = loop_step_active_ns(&loop->state, loop_now(loop)),
     };
     format_duration(decision.limit, limit);
     if (why == NULL) {

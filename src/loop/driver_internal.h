@@ -39,6 +39,7 @@ struct loop {
     bool is_registered;
 
     struct run_state state;
+    int64_t clock_offset_ns; /* wall clock less runtime_active_ns, as last seen */
     struct buf agent_state;
     struct buf former_state; /* what it was when the body began, if the body has replaced it */
     bool has_former_state;
@@ -111,6 +112,9 @@ void loop_keep_state(struct loop *loop);
 
 /** Whether an error of the store may go away by itself, so that trying again makes sense. */
 bool loop_is_store_failure(int code);
+
+/** Record that the wall clock and the time that the process was active went apart, if they did. */
+void loop_note_skipped_time(struct loop *loop);
 
 /** Like loop_record_checkpoint, without flushing: does nothing when a checkpoint waits already. */
 void loop_prepare_checkpoint(struct loop *loop, const char *how);

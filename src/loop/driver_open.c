@@ -24,6 +24,8 @@ int loop_new(const struct loop_parts *parts, struct loop_spec *spec, struct loop
         return r;
     }
     loop->runtime = parts->runtime;
+    loop->clock_offset_ns =
+        clock_now(runtime_clock(loop->runtime)) - runtime_active_ns(loop->runtime);
     snprintf(loop->by, sizeof(loop->by), "%s", parts->by == NULL ? "" : parts->by);
     loop->spec = *spec;
     *spec = (struct loop_spec){0};

@@ -11,6 +11,7 @@
 #include "loop/owner.h"
 #include "loop/policy_history.h"
 #include "loop/spec.h"
+#include "os/host.h"
 #include "os/trust.h"
 
 #include <errno.h>
@@ -22,6 +23,9 @@
 
 /** The keeper's thread needs room for SQLite's calls, not more. */
 #define KEEPER_STACK_BYTES ((size_t)256 * 1024)
+/** Without a beat for so long, and so long while the keeper waits for the store, it was frozen. */
+#define FREEZE_NS      NS_PER_S
+#define KEEPER_BUSY_NS (30 * NS_PER_S)
 /** Dead holders that one claim may clear out of the way. */
 #define CLAIM_TRIES 16
 
@@ -51,6 +55,7 @@ struct runtime {
     struct random *random;
     int64_t lease_ns;
     char owner[STORE_OWNER_SIZE];
+    char boot[HOST_BOOT_SIZE];
     char *supervisor;
     char **hide_paths;
     bool has_keeper;
@@ -65,6 +70,12 @@ struct runtime {
     bool is_policy_optional;
     bool is_policy_named;
     struct policies *policies; /* guarded by the lock, too */
+
+    pthread_mutex_t beat_lock; /* guards the next three */
+    int64_t beat_ns;     /* monotonic time when a thread last showed that this process goes on */
+    int64_t active_ns;   /* runtime_active_ns at that time */
+    bool has_beats;      /* the keeper has begun */
+    bool is_keeper_busy; /* it may wait for the store long, without a beat */
 
     struct cancel keeper_stop;
     int64_t renewed_ns; /* keeper's thread only: monotonic time of the last renewal */
@@ -109,7 +120,10 @@ int runtime_new(const struct runtime_options *options, struct runtime **ret_runt
     runtime->has_keeper = !options->has_no_keeper;
     runtime->renewed_ns = clock_monotonic(runtime->clock);
     pthread_mutex_init(&runtime->lock, NULL);
+    pthread_mutex_init(&runtime->beat_lock, NULL);
+    runtime->beat_ns = runtime->renewed_ns;
     owner_new(runtime->random, runtime->owner);
+    host_boot(runtime->boot);
     *ret_runtime = runtime;
     return 0;
 }
@@ -151,6 +165,7 @@ void runtime_free(struct runtime *runtime)
     free_policies(runtime);
     cancel_fini(&runtime->keeper_stop);
     pthread_mutex_destroy(&runtime->lock);
+    pthread_mutex_destroy(&runtime->beat_lock);
     writer_free(runtime->writer);
     for (size_t i = 0; runtime->hide_paths[i] != NULL; i++) {
         free(runtime->hide_paths[i]);
@@ -273,11 +288,45 @@ bool runtime_policies_are_named(struct runtime *runtime, const struct loop_spec 
     return spec->policy != NULL || runtime->is_policy_named;
 }
 
+/**
+ * Count the time since the last beat. With the keeper there is one at each tick; where they are
+ * missing for long, no thread of this process could run.
+ */
+static int64_t beat(struct runtime *runtime)
+{
+    pthread_mutex_lock(&runtime->beat_lock);
+    int64_t now_ns = clock_monotonic(runtime->clock);
+    int64_t passed_ns = now_ns - runtime->beat_ns;
+    int64_t longest_ns = runtime->is_keeper_busy ? KEEPER_BUSY_NS : FREEZE_NS;
+    bool was_frozen = runtime->has_beats && passed_ns > longest_ns;
+    runtime->active_ns += was_frozen ? RUNTIME_TICK_NS : passed_ns;
+    runtime->beat_ns = now_ns;
+    int64_t active_ns = runtime->active_ns;
+    pthread_mutex_unlock(&runtime->beat_lock);
+    return active_ns;
+}
+
+int64_t runtime_active_ns(struct runtime *runtime)
+{
+    return beat(runtime);
+}
+
+static void set_keeper_busy(struct runtime *runtime, bool is_busy)
+{
+    beat(runtime);
+    pthread_mutex_lock(&runtime->beat_lock);
+    runtime->is_keeper_busy = is_busy;
+    runtime->has_beats = true;
+    pthread_mutex_unlock(&runtime->beat_lock);
+}
+
 static void *keeper_main(void *argument)
 {
     struct runtime *runtime = argument;
     while (!cancel_wait(&runtime->keeper_stop, RUNTIME_TICK_NS)) {
+        set_keeper_busy(runtime, true);
         runtime_tick(runtime);
+        set_keeper_busy(runtime, false);
     }
     return NULL;
 }
@@ -545,7 +594,8 @@ static int ask_store(const struct claiming *claiming, struct store_claim_result 
 {
     struct runtime *runtime = claiming->runtime;
     struct store *store = runtime->store;
-    struct store_claim claim = {.owner = runtime->owner, .lease_ns = runtime->lease_ns};
+    struct store_claim claim = {
+        .owner = runtime->owner, .lease_ns = runtime->lease_ns, .boot = runtime->boot};
     if (claiming->new_run == NULL) {
         return store->ops->claim_run(store, claiming->run_id, &claim, ret_result, err);
     }

@@ -42,6 +42,13 @@ void runtime_free(struct runtime *runtime);
 
 struct store *runtime_store(struct runtime *runtime);
 struct writer *runtime_writer(struct runtime *runtime);
+/**
+ * A clock that goes on only while this process can: it does not stand for time during which the
+ * process was stopped (SIGSTOP, a frozen control group) or the machine suspended, and nobody can
+ * set it. Begins anywhere. Any thread.
+ */
+int64_t runtime_active_ns(struct runtime *runtime);
+
 const struct clock *runtime_clock(struct runtime *runtime);
 struct random *runtime_random(struct runtime *runtime);
 const char *runtime_owner(struct runtime *runtime);

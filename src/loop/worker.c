@@ -171,8 +171,8 @@ static char **build_environment(struct worker *worker)
 static int64_t total_deadline(const struct worker *worker)
 {
     const struct loop_spec *spec = loop_spec(worker->loop);
-    int64_t now_ns = clock_now(runtime_clock(loop_runtime(worker->loop)));
-    int64_t left_ns = loop_step_time_left_ns(loop_state(worker->loop), spec, now_ns);
+    int64_t left_ns =
+        loop_step_time_left_ns(loop_state(worker->loop), spec, loop_now(worker->loop));
     int64_t limit_ns = spec->iteration_timeout_ns;
     if (left_ns != INT64_MAX && (limit_ns == 0 || left_ns < limit_ns)) {
         limit_ns = left_ns > 0 ? left_ns : 1;

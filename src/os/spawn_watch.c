@@ -26,6 +26,11 @@
 #define READ_CHUNK_BYTES 16384
 /* A descendant that left the group can write for ever; after the child's end this much is read. */
 #define DRAIN_BYTES (1024 * 1024)
+/* While a deadline runs, looks are at most so far apart: one that comes much later tells of a
+ * freeze.
+ */
+#define LONGEST_WAIT_NS NS_PER_S
+#define FREEZE_NS       NS_PER_S
 /* How often a token that is set already is looked at again for a higher level. */
 #define CANCEL_LOOK_NS (10 * NS_PER_MS)
 /* A supervisor that does not end this long after the order to kill is stopped or broken. */
@@ -199,10 +204,26 @@ static int64_t time_to_wait(const struct watch *watch)
     int64_t until =
         watch->phase == WATCH_RUNNING ? next_deadline(watch).at_ns : watch->phase_deadline_ns;
     int64_t wait = until == NEVER_NS ? NEVER_NS : until - now_ns();
+    if (watch->phase == WATCH_RUNNING && wait != NEVER_NS && wait > LONGEST_WAIT_NS) {
+        wait = LONGEST_WAIT_NS;
+    }
     if (watch->phase == WATCH_ENDING && watch->request->cancel != NULL && wait > CANCEL_LOOK_NS) {
         wait = CANCEL_LOOK_NS;
     }
     return wait > 0 ? wait : 0;
+}
+
+/**
+ * A wait that took much longer than it was meant to: this process was stopped. That time counts
+ * against no deadline of the child; whoever was not there cannot say that it was silent.
+ */
+static void excuse_freeze(struct watch *watch, int64_t begun_ns, int64_t wait_ns)
+{
+    int64_t late_ns = wait_ns == NEVER_NS ? 0 : now_ns() - begun_ns - wait_ns;
+    if (late_ns > FREEZE_NS) {
+        watch->started_ns += late_ns;
+        watch->last_output_ns += late_ns;
+    }
 }
 
 enum { SLOT_PIDFD, SLOT_OUTPUT, SLOT_ERRORS, SLOT_CANCEL, SLOT_PLAN, SLOT_COUNT };
@@ -223,9 +244,11 @@ static bool step(struct watch *watch)
     };
     int64_t wait = time_to_wait(watch);
     struct timespec timeout = {.tv_sec = wait / NS_PER_S, .tv_nsec = wait % NS_PER_S};
+    int64_t begun_ns = now_ns();
     if (ppoll(slots, SLOT_COUNT, wait == NEVER_NS ? NULL : &timeout, NULL) < 0) {
         return false;
     }
+    excuse_freeze(watch, begun_ns, wait);
     if (slots[SLOT_OUTPUT].revents != 0) {
         take_output(watch, &watch->output_fd, watch->request->on_output);
     }

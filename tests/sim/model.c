@@ -333,6 +333,7 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_TOOL_REQUESTED:
     case JOURNAL_TOOL_FINISHED:
     case JOURNAL_PERSON_ANSWERED:
+    case JOURNAL_TIME_SKIPPED:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:
         require(false, "%s without policies or an agent", journal_type_name(event->type));

@@ -26,6 +26,7 @@
 struct fixture {
     struct clock clock;
     int64_t now_ns;
+    int64_t skew_ns; /* of the wall clock */
     struct random random;
     struct store *memory;
     struct store *store; /* the failing decorator around it */
@@ -46,6 +47,12 @@ struct fixture {
 };
 
 static inline int64_t fixture_now(const struct clock *clock)
+{
+    const struct fixture *fixture = clock->context;
+    return fixture->now_ns + fixture->skew_ns;
+}
+
+static inline int64_t fixture_monotonic(const struct clock *clock)
 {
     return ((const struct fixture *)clock->context)->now_ns;
 }
@@ -127,7 +134,7 @@ static inline int fixture_up(void **state)
     fixture->now_ns = INT64_C(1800000000) * NS_PER_S;
     fixture->random = random_seeded(7);
     fixture->clock = (struct clock){.now_ns = fixture_now,
-                                    .monotonic_ns = fixture_now,
+                                    .monotonic_ns = fixture_monotonic,
                                     .sleep = fixture_sleep,
                                     .context = fixture};
     fixture->memory = store_memory_new(&fixture->clock);
