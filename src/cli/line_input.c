@@ -413,3 +413,19 @@ enum line_consent line_input_ask(struct line_input *input, const char *question,
     }
     return result == LINE_WORDS && is_word(&answer, "y", "yes") ? LINE_YES : LINE_NO;
 }
+
+enum line_result line_input_field(struct line_input *input, const char *prompt,
+                                  struct cancel *cancel, struct buf *ret_words)
+{
+    tcflush(input->fd, TCIFLUSH);
+    buf_clear(&input->waiting);
+    put(input, prompt);
+    enum line_result result = take_line(input, cancel, ret_words);
+    while (ret_words->len > 0 && strchr("\r\n", ret_words->data[ret_words->len - 1]) != NULL) {
+        ret_words->data[--ret_words->len] = '\0';
+    }
+    if (result != LINE_WORDS) {
+        put(input, "\n");
+    }
+    return result;
+}

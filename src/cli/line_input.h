@@ -61,6 +61,13 @@ bool line_input_can_ask(const struct line_input *input);
 enum line_result line_input_read(struct line_input *input, const char *prompt,
                                  struct cancel *cancel, struct buf *ret_words);
 
+/**
+ * Read one line of a form, which may be empty. What was typed before does not count.
+ * @param ret_words without the line end
+ */
+enum line_result line_input_field(struct line_input *input, const char *prompt,
+                                  struct cancel *cancel, struct buf *ret_words);
+
 /** What is to be allowed. Texts are borrowed and may hold anything. */
 struct line_question {
     const char *tool;

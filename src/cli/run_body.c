@@ -4,9 +4,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "cli/form.h"
 #include "cli/markdown.h"
 #include "net/http.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 struct run_agent {
     struct run_agent_options options;
     struct line_input input; /* for questions */
+    pthread_mutex_t asking;  /* one question at a time */
     struct http_client *http;
     struct agent *agent;
     struct display *display; /* while a run is executed, as the loop */
@@ -30,6 +33,7 @@ struct run_agent *run_agent_new(const struct run_agent_options *options, struct 
 {
     struct run_agent *agent = memory_new_zero(1, sizeof(*agent));
     agent->options = *options;
+    pthread_mutex_init(&agent->asking, NULL);
     if (http_client_new(NULL, &agent->http, err) < 0) {
         free(agent);
         return NULL;
@@ -85,6 +89,25 @@ static enum agent_consent ask_person(void *context, const struct agent_question 
                                 : AGENT_CONSENT_NONE;
 }
 
+/** A server's form. Calls may run side by side: one question at a time. */
+static enum mcp_consent ask_form(void *context, const char *server, struct json_object *params,
+                                 struct json_object **ret_content)
+{
+    struct run_agent *agent = context;
+    pthread_mutex_lock(&agent->asking);
+    if (agent->display != NULL) {
+        display_pause(agent->display);
+    }
+    enum mcp_consent consent =
+        form_ask(&agent->input, server, params,
+                 agent->loop == NULL ? NULL : loop_cancel(agent->loop), ret_content);
+    if (agent->display != NULL) {
+        display_go_on(agent->display);
+    }
+    pthread_mutex_unlock(&agent->asking);
+    return consent;
+}
+
 int run_agent_open(struct run_agent *agent, struct session *session, const struct loop_spec *spec,
                    struct rondo_error *err)
 {
@@ -93,6 +116,7 @@ int run_agent_open(struct run_agent *agent, struct session *session, const struc
         .http = agent->http,
         .config_folder = agent->config_folder,
         .ask_person = ask_person,
+        .ask_form = agent->options.may_ask_person ? ask_form : NULL,
         .ask_context = agent,
         .watcher = agent->options.is_watched ? &agent->watcher : NULL,
         .record_file = agent->options.record_file,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What a client says when its server asks: it is alive, it has no roots, it runs no model for
- * servers, and nobody sits there to fill in forms. Nothing that a server asks for reaches a model
- * or a person here.
+ * servers. Forms go to the person at the terminal, if there is one; else they are declined.
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -62,18 +61,33 @@ static struct json_object *defaults_of(struct json_object *schema)
     return content;
 }
 
-/** The result of elicitation/create: the form's defaults where that is wanted, else "decline". */
-static void write_elicitation(struct json_writer *writer, const char *key,
-                              struct json_object *params, bool accepts_defaults)
+/** What is said to a form: the person's word, the form's defaults where they are wanted, or no. */
+static enum mcp_consent answer_form(const struct mcp_inbox *inbox, struct json_object *params,
+                                    bool may_ask, struct json_object **ret_content)
 {
-    auto_json struct json_object *content = NULL;
-    bool is_form = strcmp(json_get_string(params, "mode", "form"), "form") == 0;
-    if (accepts_defaults && is_form) {
-        content = defaults_of(member(params, "requestedSchema"));
+    if (strcmp(json_get_string(params, "mode", "form"), "form") != 0) {
+        return MCP_DECLINE;
     }
+    if (inbox->accepts_defaults) {
+        *ret_content = defaults_of(member(params, "requestedSchema"));
+        return *ret_content == NULL ? MCP_DECLINE : MCP_ACCEPT;
+    }
+    return may_ask && inbox->ask != NULL
+               ? inbox->ask(inbox->ask_context, inbox->server, params, ret_content)
+               : MCP_DECLINE;
+}
+
+/** The result of elicitation/create. */
+static void write_elicitation(struct json_writer *writer, const char *key,
+                              struct json_object *params, const struct mcp_inbox *inbox,
+                              bool may_ask)
+{
+    static const char *const actions[] = {"decline", "accept", "cancel"};
+    auto_json struct json_object *content = NULL;
+    enum mcp_consent consent = answer_form(inbox, params, may_ask, &content);
     json_begin_object(writer, key);
-    json_write_string(writer, "action", content == NULL ? "decline" : "accept");
-    if (content != NULL) {
+    json_write_string(writer, "action", actions[consent]);
+    if (consent == MCP_ACCEPT) {
         json_write_raw(writer, "content",
                        json_object_to_json_string_ext(content, JSON_C_TO_STRING_PLAIN));
     }
@@ -90,11 +104,11 @@ static void write_roots(struct json_writer *writer, const char *key)
 
 /** Write the result of a server's request. @return false for what we never give */
 static bool write_result(struct json_writer *writer, const char *key, struct json_object *request,
-                         bool accepts_defaults)
+                         const struct mcp_inbox *inbox, bool may_ask)
 {
     const char *method = json_get_string(request, "method", "");
     if (strcmp(method, "elicitation/create") == 0) {
-        write_elicitation(writer, key, member(request, "params"), accepts_defaults);
+        write_elicitation(writer, key, member(request, "params"), inbox, may_ask);
     } else if (strcmp(method, "roots/list") == 0) {
         write_roots(writer, key);
     } else if (strcmp(method, "ping") == 0) {
@@ -112,6 +126,19 @@ static void write_refusal(struct json_writer *writer)
     json_write_int(writer, "code", METHOD_NOT_FOUND);
     json_write_string(writer, "message", "this client does not offer that");
     json_end_object(writer);
+}
+
+static void write_answer(const struct mcp_inbox *inbox, struct json_object *message,
+                         struct json_object *id, bool may_ask, struct buf *ret_answer)
+{
+    struct json_writer writer = json_writer(ret_answer);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "jsonrpc", "2.0");
+    json_write_raw(&writer, "id", json_object_to_json_string_ext(id, JSON_C_TO_STRING_PLAIN));
+    if (!write_result(&writer, "result", message, inbox, may_ask)) {
+        write_refusal(&writer);
+    }
+    json_end_object(&writer);
 }
 
 int64_t mcp_inbox_progress(const struct mcp_inbox *inbox, int64_t id)
@@ -144,18 +171,23 @@ void mcp_inbox_take(struct mcp_inbox *inbox, struct json_object *message, struct
         }
         return;
     }
-    struct json_writer writer = json_writer(ret_answer);
-    json_begin_object(&writer, NULL);
-    json_write_string(&writer, "jsonrpc", "2.0");
-    json_write_raw(&writer, "id", json_object_to_json_string_ext(id, JSON_C_TO_STRING_PLAIN));
-    if (!write_result(&writer, "result", message, inbox->accepts_defaults)) {
-        write_refusal(&writer);
-    }
-    json_end_object(&writer);
+    write_answer(inbox, message, id, false, ret_answer);
 }
 
-int mcp_answer_inputs(struct json_object *requests, bool accepts_defaults, struct buf *ret_json,
-                      struct rondo_error *err)
+bool mcp_inbox_is_form(const struct mcp_inbox *inbox, struct json_object *message)
+{
+    return inbox->ask != NULL && member(message, "id") != NULL &&
+           strcmp(json_get_string(message, "method", ""), "elicitation/create") == 0;
+}
+
+void mcp_inbox_answer(const struct mcp_inbox *inbox, struct json_object *message,
+                      struct buf *ret_answer)
+{
+    write_answer(inbox, message, member(message, "id"), true, ret_answer);
+}
+
+int mcp_answer_inputs(struct json_object *requests, const struct mcp_inbox *inbox,
+                      struct buf *ret_json, struct rondo_error *err)
 {
     if (!json_object_is_type(requests, json_type_object)) {
         return error_set(err, RONDO_ERR_INVALID, "the server's inputRequests are no object");
@@ -166,7 +198,7 @@ int mcp_answer_inputs(struct json_object *requests, bool accepts_defaults, struc
     struct json_object_iterator end = json_object_iter_end(requests);
     for (; !json_object_iter_equal(&i, &end); json_object_iter_next(&i)) {
         struct json_object *request = json_object_iter_peek_value(&i);
-        if (!write_result(&writer, json_object_iter_peek_name(&i), request, accepts_defaults)) {
+        if (!write_result(&writer, json_object_iter_peek_name(&i), request, inbox, true)) {
             char method[80];
             const char *text = json_get_string(request, "method", "something unknown");
             mcp_clean_text(text, strlen(text), method, sizeof(method));

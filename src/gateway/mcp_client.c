@@ -105,6 +105,7 @@ static struct mcp_outgoing outgoing(const struct call *call, const char *method)
         .method = method,
         .is_modern = call->is_modern,
         .accepts_defaults = call->client->accepts_defaults,
+        .asks_person = call->client->inbox.ask != NULL,
     };
 }
 
@@ -247,7 +248,9 @@ static int initialize(struct call *call, struct json_object **ret_reply, struct 
     int64_t id = next_id(client);
     call->is_modern = false;
     call->version = NULL;
-    mcp_write_initialize(id, client->accepts_defaults, &body);
+    /* Over HTTP, forms of these versions arrive where nobody can wait for a person. */
+    mcp_write_initialize(id, client->accepts_defaults,
+                         client->inbox.ask != NULL && !client->is_http, &body);
     struct mcp_exchange exchange = exchange_of(call, id, "initialize", &body);
     int code = client->ops->exchange(client->transport, call->session, &exchange, err);
     if (code == 0) {
@@ -608,7 +611,7 @@ static int answer_round(struct mcp_client *client, struct json_object *result, s
     if (requests == NULL) {
         return 0;
     }
-    int code = mcp_answer_inputs(requests, client->accepts_defaults, &round->responses, err);
+    int code = mcp_answer_inputs(requests, &client->inbox, &round->responses, err);
     if (code != 0) {
         error_prefix(err, "MCP server \"%s\"", client->name);
     }
@@ -674,10 +677,12 @@ static int call_tool(struct call *call, const struct tool_request *request,
             break;
         }
         if (code == 0) {
+            int64_t before_ns = now_ns(call->client);
             code = i < ROUNDS_MAX ? answer_round(call->client, result, &round, err)
                                   : error_set(err, RONDO_ERR_LIMIT,
                                               "MCP server \"%s\" asked for input %d times",
                                               call->client->name, ROUNDS_MAX);
+            call->deadline_ns += now_ns(call->client) - before_ns; /* A person took it. */
         }
         json_object_put(result);
     }
@@ -728,6 +733,9 @@ int mcp_client_new(const struct mcp_options *options, struct mcp_client **ret_cl
     client->timeout_ns = options->timeout_ns > 0 ? options->timeout_ns : MCP_TIMEOUT_NS;
     client->clock = clock == NULL ? clock_system() : clock;
     client->inbox.accepts_defaults = options->accepts_defaults;
+    client->inbox.ask = options->surroundings->ask_form;
+    client->inbox.ask_context = options->surroundings->ask_context;
+    client->inbox.server = client->name;
     client->version = "";
     int code = client->is_http ? mcp_http_new(options, &client->inbox, &client->transport, err)
                                : mcp_stdio_new(options, &client->inbox, &client->transport, err);

@@ -122,13 +122,16 @@ static void write_client_info(struct json_writer *writer, const char *key)
     json_end_object(writer);
 }
 
-static void write_capabilities(struct json_writer *writer, const char *key, bool accepts_defaults)
+static void write_capabilities(struct json_writer *writer, const char *key, bool accepts_defaults,
+                               bool asks_person)
 {
     json_begin_object(writer, key);
-    if (accepts_defaults) {
+    if (accepts_defaults || asks_person) {
         json_begin_object(writer, "elicitation");
         json_begin_object(writer, "form");
-        json_write_bool(writer, "applyDefaults", true);
+        if (accepts_defaults) {
+            json_write_bool(writer, "applyDefaults", true);
+        }
         json_end_object(writer);
         json_end_object(writer);
     }
@@ -141,7 +144,8 @@ static void write_meta(struct json_writer *writer, const struct mcp_outgoing *ou
     if (outgoing->is_modern) {
         json_write_string(writer, META "protocolVersion", MCP_MODERN_VERSION);
         write_client_info(writer, META "clientInfo");
-        write_capabilities(writer, META "clientCapabilities", outgoing->accepts_defaults);
+        write_capabilities(writer, META "clientCapabilities", outgoing->accepts_defaults,
+                           outgoing->asks_person);
     }
     if (outgoing->reports_progress) {
         json_write_int(writer, "progressToken", outgoing->id);
@@ -194,13 +198,13 @@ void mcp_write(const struct mcp_outgoing *outgoing, struct buf *ret_text)
     json_end_object(&writer);
 }
 
-void mcp_write_initialize(int64_t id, bool accepts_defaults, struct buf *ret_text)
+void mcp_write_initialize(int64_t id, bool accepts_defaults, bool asks_person, struct buf *ret_text)
 {
     struct json_writer writer = json_writer(ret_text);
     begin_message(&writer, id, "initialize");
     json_begin_object(&writer, "params");
     json_write_string(&writer, "protocolVersion", mcp_legacy_versions[0]);
-    write_capabilities(&writer, "capabilities", accepts_defaults);
+    write_capabilities(&writer, "capabilities", accepts_defaults, asks_person);
     write_client_info(&writer, "clientInfo");
     json_end_object(&writer);
     json_end_object(&writer);

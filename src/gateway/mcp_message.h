@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "gateway/tool.h"
 #include "rondo/error.h"
 
 #include <stdatomic.h>
@@ -60,7 +61,10 @@ enum mcp_kind mcp_message_kind(struct json_object *message, int64_t *ret_id);
 
 /** What a client does with requests and notifications of its server. */
 struct mcp_inbox {
-    bool accepts_defaults;                           /**< see struct mcp_options */
+    bool accepts_defaults; /**< see struct mcp_options */
+    mcp_ask_fn *ask;       /**< a person; or NULL */
+    void *ask_context;
+    const char *server;                              /**< its name; borrowed */
     _Atomic bool has_changed_tools;                  /**< a notification said so */
     _Atomic int64_t progress_id[MCP_PROGRESS_SLOTS]; /**< by id of the request, */
     _Atomic int64_t progress_ns[MCP_PROGRESS_SLOTS]; /**< when it last reported; monotonic */
@@ -80,8 +84,14 @@ void mcp_inbox_take(struct mcp_inbox *inbox, struct json_object *message, struct
  * Write the answers to the `inputRequests` of a result (2026-07-28) as one object.
  * @return RONDO_ERR_UNSUPPORTED when one asks for what we never give
  */
-int mcp_answer_inputs(struct json_object *requests, bool accepts_defaults, struct buf *ret_json,
-                      struct rondo_error *err);
+int mcp_answer_inputs(struct json_object *requests, const struct mcp_inbox *inbox,
+                      struct buf *ret_json, struct rondo_error *err);
+
+/** Whether a message is a form that a person may be asked about, by mcp_inbox_answer. */
+bool mcp_inbox_is_form(const struct mcp_inbox *inbox, struct json_object *message);
+/** Answer a request as mcp_inbox_take does, asking the person: blocks for as long as they take. */
+void mcp_inbox_answer(const struct mcp_inbox *inbox, struct json_object *message,
+                      struct buf *ret_answer);
 
 /* ---- What we send --------------------------------------------------------------------------- */
 
@@ -91,6 +101,7 @@ struct mcp_outgoing {
     const char *method;
     bool is_modern; /**< describes itself: 2026-07-28 */
     bool accepts_defaults;
+    bool asks_person;
     const char *cursor;
     const char *name;
     const char *arguments;       /**< JSON object */
@@ -106,7 +117,8 @@ struct mcp_outgoing {
 void mcp_write(const struct mcp_outgoing *outgoing, struct buf *ret_text);
 
 /** Append an `initialize` request. */
-void mcp_write_initialize(int64_t id, bool accepts_defaults, struct buf *ret_text);
+void mcp_write_initialize(int64_t id, bool accepts_defaults, bool asks_person,
+                          struct buf *ret_text);
 
 /* ---- Replies -------------------------------------------------------------------------------- */
 

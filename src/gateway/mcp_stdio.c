@@ -62,6 +62,7 @@ struct waiter {
 
 struct mcp_stdio {
     char *name;
+    struct json_object *form; /* what the server asks a person, until a waiter takes it; or NULL */
     struct mcp_place place;
     const char *supervisor;
     const struct clock *clock;
@@ -149,9 +150,25 @@ static bool hand_over(struct mcp_stdio *self, int64_t id, struct json_object **m
     return is_taken;
 }
 
+/** Leave a form to a thread that waits for the server. @return false when there is none */
+static bool defer(struct mcp_stdio *self, struct json_object *message)
+{
+    pthread_mutex_lock(&self->lock);
+    bool is_deferred = self->waiters != NULL && self->form == NULL;
+    if (is_deferred) {
+        self->form = json_object_get(message);
+        raise_event(self->waiters->event_fd);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return is_deferred;
+}
+
 static void answer(struct mcp_stdio *self, struct json_object *message)
 {
     auto_buf struct buf text = {0};
+    if (mcp_inbox_is_form(self->inbox, message) && defer(self, message)) {
+        return;
+    }
     mcp_inbox_take(self->inbox, message, &text);
     if (text.len == 0) {
         return;
@@ -608,6 +625,47 @@ static void leave(struct mcp_stdio *self, uint64_t session, const struct mcp_exc
     pthread_mutex_unlock(&self->lock);
 }
 
+/** The form that waits, for a thread without a reply yet. @return owned, or NULL */
+static struct json_object *take_form(struct mcp_stdio *self, const struct waiter *waiter)
+{
+    struct json_object *form = NULL;
+    pthread_mutex_lock(&self->lock);
+    if (waiter->reply == NULL && !waiter->has_failed) {
+        uint64_t count;
+        ssize_t len = read(waiter->event_fd, &count, sizeof(count)); /* Nothing to read is fine. */
+        (void)len;
+        form = self->form;
+        self->form = NULL;
+    }
+    pthread_mutex_unlock(&self->lock);
+    return form;
+}
+
+/** Wait for the reply; meanwhile a person may be asked, which takes no time of the call. */
+static int wait_for_reply(struct mcp_stdio *self, uint64_t session, struct mcp_exchange *exchange,
+                          struct waiter *waiter, struct rondo_error *err)
+{
+    for (;;) {
+        int64_t deadline_ns = mcp_exchange_deadline(self->inbox, exchange);
+        int code = wait_readable(self, waiter->event_fd, deadline_ns, exchange->cancel, err);
+        if (code == RONDO_ERR_TIMEOUT &&
+            mcp_exchange_deadline(self->inbox, exchange) > deadline_ns) {
+            continue;
+        }
+        auto_json struct json_object *form = code == 0 ? take_form(self, waiter) : NULL;
+        if (form == NULL) {
+            return code;
+        }
+        auto_buf struct buf text = {0};
+        int64_t before_ns = now_ns(self);
+        mcp_inbox_answer(self->inbox, form, &text);
+        exchange->deadline_ns += now_ns(self) - before_ns;
+        pthread_mutex_lock(&self->lock);
+        enqueue(self, session, text.data, text.len, NULL);
+        pthread_mutex_unlock(&self->lock);
+    }
+}
+
 static int stdio_exchange(void *context, uint64_t session, struct mcp_exchange *exchange,
                           struct rondo_error *err)
 {
@@ -618,13 +676,7 @@ static int stdio_exchange(void *context, uint64_t session, struct mcp_exchange *
     }
     int code = send_request(self, session, exchange, &waiter, err);
     if (code == 0) {
-        int64_t deadline_ns = exchange->deadline_ns;
-        code = wait_readable(self, waiter.event_fd, deadline_ns, exchange->cancel, err);
-        while (code == RONDO_ERR_TIMEOUT &&
-               mcp_exchange_deadline(self->inbox, exchange) > deadline_ns) {
-            deadline_ns = mcp_exchange_deadline(self->inbox, exchange);
-            code = wait_readable(self, waiter.event_fd, deadline_ns, exchange->cancel, err);
-        }
+        code = wait_for_reply(self, session, exchange, &waiter, err);
         leave(self, session, exchange, &waiter, code != 0);
         if (waiter.reply != NULL) {
             exchange->reply = waiter.reply;
@@ -663,6 +715,7 @@ static void stdio_stop(void *context, uint64_t session)
 static void stdio_free(void *context)
 {
     struct mcp_stdio *self = context;
+    json_object_put(self->form);
     stdio_stop(self, self->session);
     if (self->has_thread) {
         pthread_join(self->thread, NULL);

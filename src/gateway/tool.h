@@ -24,6 +24,21 @@ struct net_guard;
 struct tool_argument;
 struct toolbox;
 
+/** What a person says to a form of an MCP server. */
+enum mcp_consent {
+    MCP_DECLINE = 0, /**< also: nobody is there */
+    MCP_ACCEPT,
+    MCP_CANCEL, /**< the question was left */
+};
+
+/**
+ * Show a person a server's form (`elicitation/create`). On any thread that waits for the server.
+ * @param params      of the request: `message`, `requestedSchema`; hostile
+ * @param ret_content MCP_ACCEPT: an object that fits the schema, json_object_put()
+ */
+typedef enum mcp_consent mcp_ask_fn(void *context, const char *server, struct json_object *params,
+                                    struct json_object **ret_content);
+
 /** What tools find around them. Everything is borrowed and outlives the toolbox. */
 struct tool_surroundings {
     const char *workspace;   /**< absolute: where the agent works; base of relative paths */
@@ -37,8 +52,10 @@ struct tool_surroundings {
     const char *sandbox; /**< tier for shell, script, python: "namespace" (default), ... */
     bool allow_network;  /**< whether sandboxed commands have a network */
     struct json_object *security_tools; /**< normal form of spec.security.tools, or NULL */
-    struct mcp_shared *mcp;             /**< servers of rondo.yaml, or NULL */
-    struct cancel *cancel; /**< ends waiting for servers while tools are opened; or NULL */
+    mcp_ask_fn *ask_form;               /**< NULL: nobody is there to answer servers */
+    void *ask_context;
+    struct mcp_shared *mcp; /**< servers of rondo.yaml, or NULL */
+    struct cancel *cancel;  /**< ends waiting for servers while tools are opened; or NULL */
 };
 
 /** One call. Borrowed. */

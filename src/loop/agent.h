@@ -88,6 +88,7 @@ struct agent_parts {
         *config_folder; /**< where a user's rondo.yaml may be, besides the workspace; or NULL */
     /** Ask a person; NULL = nobody is there. On the loop's thread. */
     enum agent_consent (*ask_person)(void *context, const struct agent_question *question);
+    mcp_ask_fn *ask_form; /**< the same for forms of MCP servers, on threads of calls; or NULL */
     void *ask_context;
     const struct model_watcher *watcher; /**< somebody watches: replies are streamed; or NULL */
     const char *record_file;             /**< see struct model_options; or NULL */

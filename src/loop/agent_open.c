@@ -110,6 +110,8 @@ static void describe_surroundings(struct agent *agent)
         .sandbox = role->sandbox == NULL ? "namespace" : role->sandbox,
         .allow_network = role->allows_network,
         .security_tools = agent->security,
+        .ask_form = agent->parts.ask_form,
+        .ask_context = agent->parts.ask_context,
         .cancel = agent->parts.cancel,
     };
 }

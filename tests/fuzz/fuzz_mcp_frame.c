@@ -52,7 +52,8 @@ static void look_at_reply(struct json_object *message)
     if (mcp_reply_error_code(message) != 0) {
         mcp_reply_to_error(message, "fuzz", &err);
     }
-    if (mcp_answer_inputs(result, true, &answers, &err) == 0) {
+    if (mcp_answer_inputs(result, &(struct mcp_inbox){.accepts_defaults = true}, &answers, &err) ==
+        0) {
         FUZZ_CHECK(json_is_valid(answers.data, answers.len, &fault));
     }
 }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a person or a pipe says, and questions: over pipes, and over a pseudo-terminal. */
+#include "base/auto.h"
+#include "base/json.h"
+#include "cli/form.h"
 #include "cli/line_input.h"
 
 #include "base/limits.h"
 
 #include <fcntl.h>
+#include <json-c/json.h>
 #include <locale.h>
 #include <poll.h>
 #include <pthread.h>
@@ -386,6 +390,85 @@ static void what_is_too_long_must_be_seen_before_it_is_allowed(void **state)
     free(arguments);
 }
 
+/* ---- Forms ---------------------------------------------------------------------------------- */
+
+struct form_script {
+    struct line_input *input;
+    struct json_object *params;
+    struct json_object *content;
+    enum mcp_consent consent;
+};
+
+static void *form_main(void *argument)
+{
+    struct form_script *script = argument;
+    script->consent = form_ask(script->input, "box\033[2J", script->params, NULL, &script->content);
+    return NULL;
+}
+
+/** Wait for each prompt, then answer it. */
+static void fill_in(const char *form, const char *const *answers, enum mcp_consent consent,
+                    const char *content)
+{
+    struct fixture fixture;
+    setup_terminal(&fixture);
+    struct form_script script = {.input = &fixture.input};
+    assert_int_equal(json_parse(form, strlen(form), &script.params, NULL), 0);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, form_main, &script), 0);
+    auto_buf struct buf seen = {0};
+    for (size_t i = 0; answers[i] != NULL; i++) {
+        size_t from = seen.len;
+        while (strstr(buf_string(&seen) + from, "] ") == NULL &&
+               strstr(buf_string(&seen) + from, "): ") == NULL) {
+            ssize_t len = read(fixture.far, buf_room(&seen, 4096), 4096);
+            assert_true(len > 0);
+            buf_grown(&seen, (size_t)len);
+        }
+        assert_true(write(fixture.far, answers[i], strlen(answers[i])) > 0);
+    }
+    pthread_join(thread, NULL);
+    assert_int_equal(script.consent, consent);
+    assert_non_null(strstr(buf_string(&seen), "box\\u001b[2J asks you: who\\u202e?"));
+    assert_null(strstr(buf_string(&seen), "\033[2J"));
+    if (content != NULL) {
+        assert_string_equal(json_object_to_json_string_ext(script.content, JSON_C_TO_STRING_PLAIN),
+                            content);
+    }
+    json_object_put(script.content);
+    json_object_put(script.params);
+    teardown(&fixture);
+}
+
+static void a_form_is_filled_in_field_by_field(void **state)
+{
+    (void)state;
+    static const char form[] =
+        "{\"message\":\"who\u202e?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
+        "\"name\":{\"type\":\"string\"},\"age\":{\"type\":\"integer\",\"minimum\":0},"
+        "\"colour\":{\"type\":\"string\",\"enum\":[\"red\",\"blue\"],\"default\":\"red\"},"
+        "\"ok\":{\"type\":\"boolean\"}},\"required\":[\"name\"]}}";
+    static const struct {
+        const char *answers[10];
+        enum mcp_consent consent;
+        const char *content;
+    } cases[] = {
+        {{"y\n", "Ann\n", "41\n", "blue\n", "y\n", "y\n", NULL},
+         MCP_ACCEPT,
+         "{\"name\":\"Ann\",\"age\":41,\"colour\":\"blue\",\"ok\":true}"},
+        {{"y\n", "Ann\n", "-1\n", "x\n", "7\n", "\n", "\n", "y\n", NULL},
+         MCP_ACCEPT,
+         "{\"name\":\"Ann\",\"age\":7,\"colour\":\"red\"}"},
+        {{"n\n", NULL}, MCP_DECLINE, NULL},
+        {{"y\n", "\n", "\n", "\n", NULL}, MCP_DECLINE, NULL},
+        {{"y\n", "Ann\n", "\x04", NULL}, MCP_CANCEL, NULL},
+        {{"y\n", "Ann\n", "\n", "\n", "\n", "n\n", NULL}, MCP_DECLINE, NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        fill_in(form, cases[i].answers, cases[i].consent, cases[i].content);
+    }
+}
+
 int main(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8");
@@ -402,6 +485,7 @@ int main(void)
         cmocka_unit_test(without_a_terminal_there_is_nobody),
         cmocka_unit_test(a_question_shows_everything_that_could_mislead),
         cmocka_unit_test(arguments_are_shown_whole_up_to_the_limit),
+        cmocka_unit_test(a_form_is_filled_in_field_by_field),
         cmocka_unit_test(what_is_too_long_must_be_seen_before_it_is_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

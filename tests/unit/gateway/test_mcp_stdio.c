@@ -458,6 +458,46 @@ static void with_a_supervisor_nothing_of_a_server_is_left(void **state)
     assert_int_equal(errno, ESRCH);
 }
 
+/* ---- Forms ---------------------------------------------------------------------------------- */
+
+#define FORM                                                                                     \
+    "{\"question\":\"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":77,\\\"method\\\":\\\"elicitation/" \
+    "create\\\""                                                                                 \
+    ",\\\"params\\\":{\\\"message\\\":\\\"who?\\\",\\\"requestedSchema\\\":{\\\"type\\\":"       \
+    "\\\"object\\\"}}}\"}"
+
+static enum mcp_consent answer_slowly(void *context, const char *server, struct json_object *params,
+                                      struct json_object **ret_content)
+{
+    assert_string_equal(server, "peer");
+    assert_string_equal(json_get_string(params, "message", ""), "who?");
+    usleep((useconds_t)(2 * SHORT_NS / 1000));
+    *ret_content = json_object_new_object();
+    json_object_object_add(*ret_content, "who", json_object_new_string("me"));
+    return *(enum mcp_consent *)context;
+}
+
+static void a_person_answers_a_form_and_takes_no_time_of_the_call(void **state)
+{
+    struct world *world = *state;
+    enum mcp_consent consent = MCP_ACCEPT;
+    world->around.ask_form = answer_slowly;
+    world->around.ask_context = &consent;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "echo", "{}"), 0); /* It is started. */
+    assert_int_equal(call_within(world, "ask", FORM, in(SHORT_NS)), 0);
+    assert_contains(world->text,
+                    "\"id\":77,\"result\":{\"action\":\"accept\",\"content\":{\"who\":\"me\"}}");
+}
+
+static void a_form_is_declined_without_a_person(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "ask", FORM), 0);
+    assert_contains(world->text, "\"result\":{\"action\":\"decline\"}");
+}
+
 /* ---- Tools of an entry ---------------------------------------------------------------------- */
 
 /** A toolbox with an entry for the scripted server. @return what toolbox_open says */
@@ -621,6 +661,8 @@ int main(int argc, char **argv)
         WORLD_TEST(a_server_gets_a_reduced_environment_and_its_own_variables),
         WORLD_TEST(variables_that_are_named_are_passed_on),
         WORLD_TEST(a_server_does_not_start_in_the_workspace),
+        WORLD_TEST(a_person_answers_a_form_and_takes_no_time_of_the_call),
+        WORLD_TEST(a_form_is_declined_without_a_person),
         WORLD_TEST(a_tool_cannot_take_the_name_of_one_of_the_loop),
         WORLD_TEST(two_tools_of_a_server_cannot_share_a_name),
         WORLD_TEST(descriptions_are_bounded_and_clean),
