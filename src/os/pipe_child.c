@@ -160,6 +160,7 @@ static void wrap_in_supervisor(const struct pipe_child *child, const char *super
     const struct supervise_order order = {
         .supervisor = supervisor,
         .carried_count = start->setup.carried_count,
+        .scopes_sockets = child->plan != NULL,
         .helps = child->plan != NULL && sandbox_plan_supervisor_helps(child->plan),
         .private_folder = child->plan == NULL ? NULL : sandbox_plan_private_folder(child->plan),
         .groups = child->plan == NULL ? NULL : sandbox_plan_groups(child->plan),

@@ -146,3 +146,17 @@ int landlock_enforce(int ruleset_fd, struct rondo_error *err)
     }
     return 0;
 }
+
+int landlock_scope_sockets(struct rondo_error *err)
+{
+    const struct ruleset_attributes attributes = {.scoped = SCOPE_ABSTRACT_UNIX_SOCKET};
+    if (landlock_version() < 6) {
+        return 0;
+    }
+    auto_close int fd =
+        (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0);
+    if (fd < 0) {
+        return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot begin Landlock rules");
+    }
+    return landlock_enforce(fd, err);
+}

@@ -42,5 +42,12 @@ struct landlock_target {
 int landlock_allow(int ruleset_fd, const struct landlock_target *target,
                    enum landlock_access access, struct rondo_error *err);
 
+/**
+ * Keep the calling thread, and what it starts, from abstract sockets of others for good. Forbids
+ * nothing else, mounts among it.
+ * @return 0 also where the kernel cannot do it (before version 6)
+ */
+int landlock_scope_sockets(struct rondo_error *err);
+
 /** Put the calling thread under the rules for good (also sets no_new_privs). */
 int landlock_enforce(int ruleset_fd, struct rondo_error *err);

@@ -134,7 +134,9 @@ static void put_proc(struct buf *options)
     put_option(options, "--proc", "/proc", NULL);
     for (size_t i = 0; i < sizeof(masked_in_proc) / sizeof(masked_in_proc[0]); i++) {
         struct stat status;
-        if (stat(masked_in_proc[i], &status) != 0) {
+        bool is_readable = stat(masked_in_proc[i], &status) == 0 &&
+                           ((status.st_mode & S_IROTH) != 0 || geteuid() == 0);
+        if (!is_readable) {
             continue;
         }
         if (S_ISDIR(status.st_mode)) {
@@ -156,7 +158,11 @@ static void put_marker(struct buf *options)
     put_descriptor(options, "--file", SLOT_READY, MARKER_INSIDE);
 }
 
-/** Empty folders become read-only last, because something may be mounted below them. */
+/**
+ * Empty folders become read-only last, because something may be mounted below them. Those of the
+ * system stay as they are: what is written to such a private folder is nowhere else, and each mount
+ * that is made read-only takes time.
+ */
 static void put_mounts(struct buf *options, const struct path_list *paths)
 {
     put_proc(options);
@@ -172,8 +178,9 @@ static void put_mounts(struct buf *options, const struct path_list *paths)
         put_option(options, "--symlink", canonical, paths->alias);
     }
     for (size_t i = 0; i < paths->count; i++) {
-        if (paths->rules[i].access == PATH_EMPTY && paths->rules[i].is_folder) {
-            put_option(options, "--remount-ro", paths->rules[i].path, NULL);
+        const struct path_rule *rule = &paths->rules[i];
+        if (rule->access == PATH_EMPTY && rule->is_folder && rule->fd >= 0) {
+            put_option(options, "--remount-ro", rule->path, NULL);
         }
     }
     put_marker(options);

@@ -13,6 +13,7 @@
 #include "os/remains.h"
 #include "os/sandbox_attributes.h"
 #include "os/sandbox_confine.h"
+#include "os/sandbox_landlock.h"
 #include "os/sandbox_limits.h"
 #include "os/spawn.h"
 #include "os/spawn_child.h"
@@ -50,6 +51,7 @@ struct supervisor {
     bool takes_over;  /* whether a former supervisor may have been killed */
     int mark_fd;      /* what the command's processes inherit; -1 = nothing */
     bool helps;
+    bool scopes_sockets;
     int helper_fd;                         /* -1 when it does not help */
     struct sandbox_attributes *attributes; /* owned; NULL when it does not help */
     const char *private_folder;            /* of the command, removed at the end; or "" */
@@ -83,7 +85,7 @@ static void refuse(struct supervisor *self, const char *what, const char *why)
 static bool parse_arguments(struct supervisor *self, int argc, char **argv)
 {
     int i = 3;
-    if (argc < 12) {
+    if (argc < 13) {
         return false;
     }
     self->carried_count = (size_t)strtoul(argv[i++], NULL, 10);
@@ -91,6 +93,7 @@ static bool parse_arguments(struct supervisor *self, int argc, char **argv)
     self->mark = argv[i++];
     self->takes_over = strcmp(argv[i++], SUPERVISE_TAKES_OVER) == 0;
     self->helps = strcmp(argv[i++], SUPERVISE_HELPS) == 0;
+    self->scopes_sockets = strcmp(argv[i++], SUPERVISE_SCOPES) == 0;
     self->private_folder = argv[i++];
     self->groups = argv + i;
     while (i < argc && strcmp(argv[i], "--") != 0) {
@@ -156,6 +159,11 @@ static bool set_up(struct supervisor *self)
     for (size_t i = 0; i < self->carried_count; i++) {
         self->carried[i] = fcntl(LIFELINE_FD + 1 + (int)i, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD);
         close(LIFELINE_FD + 1 + (int)i);
+    }
+    struct rondo_error error;
+    if (self->scopes_sockets && landlock_scope_sockets(&error) != 0) {
+        refuse(self, "cannot set up the supervisor", error.message);
+        return false;
     }
     return !self->helps || set_up_help(self);
 }

@@ -21,6 +21,9 @@
 /** Whether the supervisor makes changes of attributes for the command; else "". */
 #define SUPERVISE_HELPS "helps"
 
+/** Whether it and the command are kept from abstract sockets of others; else "". */
+#define SUPERVISE_SCOPES "scopes"
+
 /** The caller's order: kill every descendant. */
 #define SUPERVISE_KILL 'K'
 

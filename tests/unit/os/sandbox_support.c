@@ -57,8 +57,13 @@ int try_unix(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    size_t len = strlen(address.sun_path);
+    if (address.sun_path[0] == '@') {
+        address.sun_path[0] = '\0';
+    }
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    return fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : 1;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+    return fd >= 0 && connect(fd, (struct sockaddr *)&address, size) == 0 ? 0 : 1;
 }
 
 struct attempt {

@@ -34,7 +34,7 @@ int sandbox_test_main(int argc, char **argv, int (*run_all)(void));
 /** Connect to a port of the machine. @return 0, or 1 if it cannot be reached */
 int try_to_connect(const char *port);
 
-/** Connect to a socket file. @return 0, or 1 if it cannot be reached */
+/** Connect to a socket file, or with @NAME to an abstract socket. @return 0, or 1 on failure */
 int try_unix(const char *path);
 
 enum sandbox_tier tier_of(void **state);

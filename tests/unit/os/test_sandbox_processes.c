@@ -104,6 +104,28 @@ static void a_service_behind_a_socket_file_cannot_be_reached(void **state)
     close(fd);
 }
 
+static void abstract_sockets_of_the_machine_cannot_be_reached_with_a_network(void **state)
+{
+    need(tier_of(state));
+    if (tier_of(state) == SANDBOX_NAMESPACE && landlock_version() < 6) {
+        print_message("skipped: this Landlock does not know sockets\n");
+        skip();
+    }
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char name[64];
+    snprintf(name, sizeof(name), "@rondo-test-%d", (int)getpid());
+    memcpy(address.sun_path + 1, name + 1, strlen(name) - 1);
+    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, len), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    policy.allow_network = true;
+    assert_int_equal(try_unix(name), 0);
+    assert_int_equal(run_inside(&policy, "unix", name), 1);
+    close(fd);
+}
+
 static void dangerous_system_calls_are_denied(void **state)
 {
     need(tier_of(state));
@@ -454,6 +476,7 @@ static int run_all(void)
         BOTH(an_allowed_network_reaches_the_machine),
         BOTH(an_allowed_network_can_read_the_resolvers_configuration),
         BOTH(a_service_behind_a_socket_file_cannot_be_reached),
+        BOTH(abstract_sockets_of_the_machine_cannot_be_reached_with_a_network),
         BOTH(dangerous_system_calls_are_denied),
         BOTH(system_calls_of_another_word_size_are_denied),
         BOTH(processes_of_the_machine_cannot_be_signalled),
