@@ -10,6 +10,7 @@
 #include "cli/common_options.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
+#include "cli/run_options.h"
 #include "cli/session.h"
 #include "net/http.h"
 #include "orchestrator/monitor.h"
@@ -535,6 +536,7 @@ static int open_and_serve(const struct serve_values *values)
         exit_code =
             report_failure(EXIT_USAGE, "--workspace: there is no folder %s", values->workspace);
     } else {
+        warn_of_home(serving.workspace);
         exit_code = serve(&serving);
     }
     session_close(&serving.session);

@@ -6,9 +6,12 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "cli/config.h"
+#include "cli/report.h"
 #include "loop/agent.h"
 #include "loop/detect.h"
 #include "os/file_untrusted.h"
+#include "os/sandbox_named.h"
+#include "os/sandbox_secrets.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,6 +61,15 @@ static int read_prompt(struct run_values *values, struct rondo_error *err)
     return 0;
 }
 
+void warn_of_home(const char *workspace)
+{
+    if (sandbox_secrets_shows_home(workspace)) {
+        report_warning("the workspace %s holds your home folder: known keys and start files in it "
+                       "are hidden or read-only, everything else is not; use --workspace FOLDER",
+                       workspace);
+    }
+}
+
 static int find_workspace(struct run_values *values, struct rondo_error *err)
 {
     const char *given = values->workspace == NULL ? "." : values->workspace;
@@ -73,16 +85,18 @@ static int find_workspace(struct run_values *values, struct rondo_error *err)
         return error_set(err, RONDO_ERR_INVALID, "--workspace %s: it is no folder", given);
     }
     values->spec.workspace = path;
+    warn_of_home(path);
     return 0;
 }
 
-static int resolve_paths(char **paths, const char *option, struct rondo_error *err)
+static int resolve_paths(const char *workspace, char **paths, const char *option,
+                         struct rondo_error *err)
 {
     for (size_t i = 0; paths != NULL && paths[i] != NULL; i++) {
-        /* opens: only a name; the sandbox holds it by a descriptor */
-        char *path = realpath(paths[i], NULL);
-        if (path == NULL) {
-            return error_set_errno(err, RONDO_ERR_INVALID, errno, "--%s %s", option, paths[i]);
+        char *path;
+        char reason[256];
+        if (!named_path_resolve(workspace, paths[i], &path, reason)) {
+            return error_set(err, RONDO_ERR_INVALID, "--%s %s", option, reason);
         }
         free(paths[i]);
         paths[i] = path;
@@ -172,10 +186,10 @@ int run_values_complete(struct run_values *values, struct option_set *set, int a
 {
     int r = run_values_prepare(values, set, err);
     if (r == 0) {
-        r = resolve_paths(values->spec.read_paths, "sandbox-read", err);
+        r = resolve_paths(values->spec.workspace, values->spec.read_paths, "sandbox-read", err);
     }
     if (r == 0) {
-        r = resolve_paths(values->spec.write_paths, "sandbox-write", err);
+        r = resolve_paths(values->spec.workspace, values->spec.write_paths, "sandbox-write", err);
     }
     if (r == 0 && option_is_given(set, "sandbox")) {
         values->spec.verifier_tier = values->sandbox;

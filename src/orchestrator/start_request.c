@@ -13,6 +13,7 @@
 #include "loop/body.h"
 #include "loop/detect.h"
 #include "orchestrator/start_members.h"
+#include "os/sandbox_named.h"
 #include "role/role.h"
 
 #include <errno.h>
@@ -84,7 +85,11 @@ static int find_paths(const struct building *building, char **given, const char 
     for (size_t i = 0; i < count && r == 0; i++) {
         auto_buf struct buf name = {0};
         buf_printf(&name, "%s[%zu]", member, i);
-        r = find_real(building, given[i], buf_string(&name), &paths[i], err);
+        auto_free char *full = resolve(building, given[i]);
+        char reason[256];
+        if (!named_path_resolve(building->workspace, full, &paths[i], reason)) {
+            r = error_set(err, RONDO_ERR_INVALID, "%s: %s", buf_string(&name), reason);
+        }
     }
     return r;
 }

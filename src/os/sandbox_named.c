@@ -201,6 +201,31 @@ bool named_path_open(const struct named_roots *roots, const char *path,
     return is_usable;
 }
 
+bool named_path_resolve(const char *workspace, const char *path, char **ret_path,
+                        char ret_reason[256])
+{
+    struct named_roots roots = {0};
+    struct named_path named;
+    auto_buf struct buf absolute = {0};
+    auto_free char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    buf_printf(&absolute, "%s%s%s", here == NULL ? "" : here, here == NULL ? "" : "/", path);
+    bool is_good = named_path_open(&roots, workspace, &named, ret_reason);
+    if (is_good && named.fd >= 0) {
+        named_roots_add(&roots, workspace, &named);
+        named_path_fini(&named);
+        is_good = named_path_open(&roots, buf_string(&absolute), &named, ret_reason);
+    }
+    if (is_good && named.fd < 0) {
+        is_good = refuse(ret_reason, path, strerrordesc_np(ENOENT));
+    }
+    if (is_good) {
+        *ret_path = memory_dup_string(named.path);
+    }
+    named_path_fini(&named);
+    named_roots_fini(&roots);
+    return is_good;
+}
+
 void named_path_fini(struct named_path *named)
 {
     for (size_t i = 0; i < named->parent_count; i++) {

@@ -48,6 +48,16 @@ bool named_path_open(const struct named_roots *roots, const char *path,
                      struct named_path *ret_named, char ret_reason[256]);
 void named_path_fini(struct named_path *named);
 
+/**
+ * The canonical path of something that a policy is going to name, as named_path_open finds it from
+ * a workspace on. An earlier run may have put a link below the workspace; it is refused.
+ * @param path       from the working folder on if it is relative
+ * @param ret_path   owned
+ * @param ret_reason why it cannot be used, also when it does not exist
+ */
+bool named_path_resolve(const char *workspace, const char *path, char **ret_path,
+                        char ret_reason[256]);
+
 /** Add a writable folder, whose content is not trusted from now on. */
 void named_roots_add(struct named_roots *roots, const char *named, const struct named_path *folder);
 void named_roots_fini(struct named_roots *roots);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "os/sandbox_paths.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -369,4 +370,12 @@ char *sandbox_secrets_home(void)
         return memory_dup_string(entry.pw_dir);
     }
     return NULL;
+}
+
+bool sandbox_secrets_shows_home(const char *workspace)
+{
+    auto_free char *home = sandbox_secrets_home();
+    auto_free char *canonical = home == NULL ? NULL : realpath(home, NULL);
+    return canonical != NULL &&
+           (strcmp(canonical, workspace) == 0 || sandbox_path_is_below(canonical, workspace));
 }

@@ -115,3 +115,36 @@ Feature: Verifiers run in a sandbox
       | tier      |
       | namespace |
       | landlock  |
+
+  Scenario Outline: A link that a command planted where a path is named opens nothing in the next run: <tier>
+    Given a worker
+      """
+      mkdir -p a && ln -s ../.. a/out && git init -q sub 2>/dev/null; true
+      """
+    When I run `rondo loop --max-iterations 1 --sandbox <tier> -- ./worker.sh`
+    Then the exit code is 5
+    When I run `rondo loop --max-iterations 1 --sandbox <tier> --sandbox-write a/out -- ./worker.sh`
+    Then the exit code is 2
+    And stderr mentions "symbolic link"
+    And nothing outside the workspace has changed
+
+    Examples:
+      | tier      |
+      | namespace |
+      | landlock  |
+
+  Scenario Outline: What a worker leaves for the user's git is disarmed, and its output says so: <tier>
+    Given a worker
+      """
+      mkdir -p sub/.git/objects sub/.git/refs; echo ref: refs/heads/main >sub/.git/HEAD
+      printf '[core]\n\tfsmonitor = touch ../../pwned\n' >sub/.git/config
+      """
+    When I run `rondo loop --max-iterations 1 --sandbox <tier> -- ./worker.sh`
+    Then the exit code is 5
+    And the file "sub/.git/config" does not exist
+    And stderr mentions "could make git run a program"
+
+    Examples:
+      | tier      |
+      | namespace |
+      | landlock  |

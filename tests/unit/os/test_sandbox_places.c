@@ -5,6 +5,7 @@
  * folder that is the workspace.
  */
 #include "base/clock.h"
+#include "os/sandbox_named.h"
 #include "os/sandbox_secrets.h"
 
 #include "sandbox_support.h"
@@ -154,6 +155,29 @@ static void a_path_with_dots_does_not_lead_around_a_link(void **state)
 {
     expect_refused_link(state, offsetof(struct sandbox_policy, write_paths), outside, "out",
                         "/../out/./out");
+}
+
+static void a_link_below_the_workspace_is_not_resolved(void **state)
+{
+    (void)state;
+    char path[PATH_MAX + 128];
+    char reason[256];
+    char *found = NULL;
+    make_folder(workspace, "a");
+    make_folder(outside, "out");
+    snprintf(path, sizeof(path), "%s/a/b", workspace);
+    assert_int_equal(symlink(outside, path), 0);
+    snprintf(path, sizeof(path), "%s/a/b/out", workspace);
+    assert_false(named_path_resolve(workspace, path, &found, reason));
+    assert_non_null(strstr(reason, "symbolic link"));
+    snprintf(path, sizeof(path), "%s/a/missing", workspace);
+    assert_false(named_path_resolve(workspace, path, &found, reason));
+    /* Links that no command could have made are followed. */
+    snprintf(path, sizeof(path), "%s/link", scratch);
+    assert_int_equal(symlink(outside, path), 0);
+    assert_true(named_path_resolve(workspace, path, &found, reason));
+    assert_string_equal(found, outside);
+    free(found);
 }
 
 static void parents_of_a_hidden_path_cannot_be_moved(void **state)
@@ -348,6 +372,7 @@ static int run_all(void)
         BOTH(a_link_planted_above_a_hidden_path_is_refused),
         BOTH(a_link_within_the_workspace_is_refused_too),
         BOTH(a_path_with_dots_does_not_lead_around_a_link),
+        TIER(namespace, a_link_below_the_workspace_is_not_resolved),
         BOTH(parents_of_a_hidden_path_cannot_be_moved),
         BOTH(the_parent_of_a_hidden_path_that_is_missing_cannot_be_moved),
         BOTH(a_readable_folder_in_the_workspace_stays_read_only_and_in_place),
