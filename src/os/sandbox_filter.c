@@ -11,6 +11,7 @@
 #include "os/sandbox_attributes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fs.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -151,13 +152,25 @@ static int deny_terminal_input(scmp_filter_ctx filter)
     return code;
 }
 
-/* Calls that could give a file the mode bit by which others run it with the user's rights. */
+/*
+ * Calls that could give a file the mode bit by which others run it with the user's rights. Without
+ * a flag that creates a file the mode of an open means nothing, and may be anything.
+ */
 static const struct {
     const char *name;
     unsigned mode;
+    unsigned flags; /* argument with flags, of which one of `needed` must be there */
+    uint64_t needed[2];
 } mode_calls[] = {
-    {"chmod", 1},   {"fchmod", 1}, {"fchmodat", 2}, {"fchmodat2", 2}, {"mknod", 1},
-    {"mknodat", 2}, {"open", 2},   {"openat", 3},   {"creat", 1},
+    {"chmod", 1, 0, {0}},
+    {"fchmod", 1, 0, {0}},
+    {"fchmodat", 2, 0, {0}},
+    {"fchmodat2", 2, 0, {0}},
+    {"mknod", 1, 0, {0}},
+    {"mknodat", 2, 0, {0}},
+    {"creat", 1, 0, {0}},
+    {"open", 2, 1, {O_CREAT, O_TMPFILE & ~O_DIRECTORY}},
+    {"openat", 3, 2, {O_CREAT, O_TMPFILE & ~O_DIRECTORY}},
 };
 
 /** Where the supervisor gets the calls of its own, it looks at the mode itself. */
@@ -172,19 +185,34 @@ static bool is_notified(const struct sandbox_policy *policy, const char *name)
     return false;
 }
 
+/** @param index of the call */
+static int deny_mode(scmp_filter_ctx filter, size_t index, int number)
+{
+    struct scmp_arg_cmp conditions[2] = {
+        {.arg = mode_calls[index].mode,
+         .op = SCMP_CMP_MASKED_EQ,
+         .datum_a = S_ISUID,
+         .datum_b = S_ISUID},
+        {.arg = mode_calls[index].flags, .op = SCMP_CMP_MASKED_EQ},
+    };
+    if (mode_calls[index].needed[0] == 0) {
+        return deny_if(filter, EPERM, number, conditions[0]);
+    }
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < 2; i++) {
+        conditions[1].datum_a = conditions[1].datum_b = mode_calls[index].needed[i];
+        code = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), number, 2, conditions);
+    }
+    return code;
+}
+
 static int deny_set_user_id(scmp_filter_ctx filter, const struct sandbox_policy *policy)
 {
     int code = 0;
     for (size_t i = 0; code == 0 && i < sizeof(mode_calls) / sizeof(mode_calls[0]); i++) {
-        const struct scmp_arg_cmp has_bit = {
-            .arg = mode_calls[i].mode,
-            .op = SCMP_CMP_MASKED_EQ,
-            .datum_a = S_ISUID,
-            .datum_b = S_ISUID,
-        };
         int number = seccomp_syscall_resolve_name(mode_calls[i].name);
         if (number >= 0 && !is_notified(policy, mode_calls[i].name)) {
-            code = deny_if(filter, EPERM, number, has_bit);
+            code = deny_mode(filter, i, number);
         }
     }
     return code;

@@ -215,12 +215,17 @@ static int try_attributes(const char *path)
 static int try_set_user_id(void)
 {
     int fd = open("mine", O_RDWR | O_CREAT, 0700);
+    /* Without a file to be made the mode is whatever happens to be in its register. */
+    if (syscall(SYS_openat, AT_FDCWD, "mine", O_RDONLY, ~0L) < 0) {
+        printf("an open is refused\n");
+    }
     struct attempt attempts[] = {
         {"chmod", chmod("mine", 04755)},
         {"fchmod", fchmod(fd, 04755)},
         {"fchmodat", fchmodat(AT_FDCWD, "mine", 06755, 0)},
         {"fchmodat2", syscall(452, AT_FDCWD, "mine", 04755, 0)},
         {"open", open("made", O_WRONLY | O_CREAT, 04755)},
+        {"open without a name", open(".", O_WRONLY | O_TMPFILE, 04755)},
         {"creat", creat("made", 04755)},
         {"openat2", syscall(SYS_openat2, AT_FDCWD, "made", NULL, 24)},
         {"mknod", mknod("made", S_IFREG | 04755, 0)},

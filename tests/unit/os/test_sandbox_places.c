@@ -5,11 +5,13 @@
  * folder that is the workspace.
  */
 #include "base/clock.h"
+#include "base/limits.h"
 #include "os/sandbox_named.h"
 #include "os/sandbox_secrets.h"
 
 #include "sandbox_support.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -91,6 +93,54 @@ static void a_file_for_the_group_only_is_not_shown(void **state)
 static void a_folder_of_root_is_not_shown(void **state)
 {
     expect_secret_of_root(state, "a", 0700, 0644);
+}
+
+/** Make files of root in a folder below the configuration, and look at it in a sandbox. */
+static void expect_shown(void **state, int secrets, int others, bool is_shown)
+{
+    need(tier_of(state));
+    char folder[] = "/usr/local/etc/rondo-test-XXXXXX";
+    if (geteuid() != 0 || mkdtemp(folder) == NULL) {
+        print_message("skipped: only root reads what only root may read\n");
+        skip();
+    }
+    assert_int_equal(chmod(folder, 0755), 0);
+    for (int i = 0; i < secrets + others; i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%d", folder, i);
+        int fd = creat(path, 0600);
+        assert_true(fd >= 0);
+        assert_int_equal(fchmod(fd, i < secrets ? 0600 : 0644), 0);
+        close(fd);
+    }
+    clock_sleep(clock_system(), 2 * SECRETS_AGE_NS, NULL);
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    const char *const argv[] = {"sh", "-c", "ls $0 2>/dev/null | wc -l", folder, NULL};
+    struct spawn_result result = run_policy(&policy, argv);
+    scratch_remove(folder);
+    assert_string_equal(result.reason, "");
+    assert_int_equal(strtol(result.output, NULL, 10) > 0, is_shown);
+    spawn_result_fini(&result);
+}
+
+static void a_folder_with_as_many_secrets_as_allowed_is_shown(void **state)
+{
+    expect_shown(state, LIMIT_SANDBOX_SEARCH_PATHS, 1, true);
+}
+
+static void a_folder_with_one_secret_more_is_hidden(void **state)
+{
+    expect_shown(state, LIMIT_SANDBOX_SEARCH_PATHS + 1, 1, false);
+}
+
+static void a_folder_with_as_many_entries_as_allowed_is_shown(void **state)
+{
+    expect_shown(state, 0, LIMIT_SANDBOX_SEARCH_ENTRIES - 1, true);
+}
+
+static void a_folder_with_one_entry_more_is_hidden(void **state)
+{
+    expect_shown(state, 0, LIMIT_SANDBOX_SEARCH_ENTRIES, false);
 }
 
 /* --- named paths --- */
@@ -366,6 +416,10 @@ static int run_all(void)
         BOTH(a_file_of_root_deep_below_the_configuration_is_not_shown),
         BOTH(a_file_for_the_group_only_is_not_shown),
         BOTH(a_folder_of_root_is_not_shown),
+        TIER(namespace, a_folder_with_as_many_secrets_as_allowed_is_shown),
+        TIER(namespace, a_folder_with_one_secret_more_is_hidden),
+        TIER(namespace, a_folder_with_as_many_entries_as_allowed_is_shown),
+        TIER(namespace, a_folder_with_one_entry_more_is_hidden),
         BOTH(a_link_planted_as_a_writable_path_is_refused),
         BOTH(a_link_planted_above_a_writable_path_is_refused),
         BOTH(a_link_planted_as_a_readable_path_is_refused),
