@@ -123,7 +123,7 @@
 /** Deliveries that were given up and are kept; older ones are forgotten. */
 #define LIMIT_DEAD_LETTERS_KEPT 1000
 /** Entries of one folder in /etc or /opt that root's sandbox looks at; with more it is hidden. */
-#define LIMIT_SANDBOX_SEARCH_ENTRIES 20000
+#define LIMIT_SANDBOX_SEARCH_ENTRIES 10000
 /** Of these, those that not everyone may read; with more the whole folder is hidden. */
 #define LIMIT_SANDBOX_SEARCH_PATHS 256
 /** Folders below what a sandboxed command may write; with more of them it is not run. */

@@ -18,10 +18,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -153,8 +155,8 @@ struct listing {
     size_t folders;
 };
 
-/** Open a folder below a root; no name on the way may be a link. @return owned, or -1 */
-static int open_below(int root, const char *path)
+/** The same name by name, where the kernel has no openat2. */
+static int walk_below(int root, const char *path)
 {
     int fd = fcntl(root, F_DUPFD_CLOEXEC, 0);
     while (fd >= 0 && *path != '\0') {
@@ -171,6 +173,17 @@ static int open_below(int root, const char *path)
         close(fd);
     }
     return opened;
+}
+
+/** Open a folder below a root; no name on the way may be a link. @return owned, or -1 */
+static int open_below(int root, const char *path)
+{
+    struct open_how how = {
+        .flags = FOLDER_FLAGS,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    long fd = syscall(SYS_openat2, root, path[0] == '\0' ? "." : path, &how, sizeof(how));
+    return fd >= 0 || errno != ENOSYS ? (int)fd : walk_below(root, path);
 }
 
 static bool is_folder(int folder, const struct dirent *entry)

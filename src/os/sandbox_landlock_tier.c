@@ -153,9 +153,7 @@ static void expand(struct orders *orders, int fd, const char *named, char letter
 
 static void put_rule_of_list(struct orders *orders, const struct path_rule *rule)
 {
-    int own = rule->fd >= 0 ? -1 : open(rule->path, O_PATH | O_CLOEXEC);
-    auto_close int opened = own;
-    (void)opened; /* clang takes it for unused */
+    auto_close int own = rule->fd >= 0 ? -1 : open(rule->path, O_PATH | O_CLOEXEC);
     int fd = rule->fd >= 0 ? rule->fd : own;
     switch (rule->access) {
     case PATH_SYSTEM:

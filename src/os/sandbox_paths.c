@@ -175,7 +175,10 @@ static bool names_at_or_below(const char *const *paths, const char *secret)
     return false;
 }
 
-/** What a person named outright is shown. */
+/**
+ * What a person named outright is shown. Many keep these files elsewhere and link to them: what is
+ * guarded is where the links lead.
+ */
 static void guard_in_home(void *context, const char *path, enum secret_kind kind)
 {
     struct home_guard *home = context;
@@ -184,8 +187,9 @@ static void guard_in_home(void *context, const char *path, enum secret_kind kind
         names_at_or_below(home->policy->write_paths, path) || names_at_or_below(workspace, path)) {
         return;
     }
-    home->is_good =
-        guard(home->list, path, kind == SECRET_HIDDEN ? PATH_EMPTY : PATH_PROTECTED, home->reason);
+    auto_free char *canonical = realpath(path, NULL);
+    enum path_access access = kind == SECRET_HIDDEN ? PATH_EMPTY : PATH_PROTECTED;
+    home->is_good = canonical == NULL || guard(home->list, canonical, access, home->reason);
 }
 
 /** A workspace that is the home folder, or above it, shows the folders of keys too. */

@@ -31,6 +31,9 @@
 #include <unistd.h>
 
 #define CARRIED_MAX 8
+/* How often a sandbox is set up before its failure counts. */
+#define SET_UP_ATTEMPTS 4
+#define SET_UP_PAUSE_NS (50 * NS_PER_MS)
 
 /* Everything that one spawn_run owns or has decided. */
 struct job {
@@ -366,8 +369,19 @@ static int run(struct job *job, struct rondo_error *err)
     return code;
 }
 
-int spawn_run(const struct spawn_request *request, struct spawn_result *ret_result,
-              struct rondo_error *err)
+/**
+ * Whether bubblewrap could not make a mount, and the command has not run. For root that may be
+ * because a file of the system that it was to hide is gone, as while packages are installed.
+ */
+static bool has_missed_mount(const struct job *job)
+{
+    static const char complaint[] = "bwrap: Can't ";
+    return job->plan != NULL && is_refused(job) && geteuid() == 0 &&
+           strncmp(job->result.reason, complaint, sizeof(complaint) - 1) == 0;
+}
+
+static int run_once(const struct spawn_request *request, struct spawn_result *ret_result,
+                    bool *ret_has_missed_mount, struct rondo_error *err)
 {
     struct job job = {
         .request = request,
@@ -383,10 +397,27 @@ int spawn_run(const struct spawn_request *request, struct spawn_result *ret_resu
         if (job.result.output == NULL) {
             job.result.output = memory_dup_string("");
         }
+        *ret_has_missed_mount = has_missed_mount(&job);
         *ret_result = job.result;
         job.result = (struct spawn_result){0};
     }
     job_fini(&job);
+    return code;
+}
+
+int spawn_run(const struct spawn_request *request, struct spawn_result *ret_result,
+              struct rondo_error *err)
+{
+    bool is_due_again = true;
+    int code = 0;
+    for (int i = 0; i < SET_UP_ATTEMPTS && code == 0 && is_due_again; i++) {
+        if (i > 0) {
+            spawn_result_fini(ret_result);
+            clock_sleep(clock_system(), i * SET_UP_PAUSE_NS, NULL);
+        }
+        is_due_again = false;
+        code = run_once(request, ret_result, &is_due_again, err);
+    }
     return code;
 }
 

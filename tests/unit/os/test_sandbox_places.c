@@ -108,9 +108,8 @@ static void expect_shown(void **state, int secrets, int others, bool is_shown)
     for (int i = 0; i < secrets + others; i++) {
         char path[128];
         snprintf(path, sizeof(path), "%s/%d", folder, i);
-        int fd = creat(path, 0600);
+        int fd = creat(path, i < secrets ? 0600 : 0644);
         assert_true(fd >= 0);
-        assert_int_equal(fchmod(fd, i < secrets ? 0600 : 0644), 0);
         close(fd);
     }
     clock_sleep(clock_system(), 2 * SECRETS_AGE_NS, NULL);
@@ -391,6 +390,28 @@ static void keys_below_a_workspace_above_the_home_folder_are_hidden(void **state
     spawn_result_fini(&result);
 }
 
+static void keys_and_start_files_that_are_links_are_guarded_where_they_are(void **state)
+{
+    need(tier_of(state));
+    struct home home;
+    home_is_workspace(&home);
+    char path[PATH_MAX + 64];
+    make_folder(workspace, "dotfiles");
+    scratch_write(workspace, "dotfiles/zshrc", "zsh\n");
+    scratch_write(workspace, "dotfiles/npmrc", "secret\n");
+    snprintf(path, sizeof(path), "%s/.zshrc", workspace);
+    assert_int_equal(symlink("dotfiles/zshrc", path), 0);
+    snprintf(path, sizeof(path), "%s/.npmrc", workspace);
+    assert_int_equal(symlink("dotfiles/npmrc", path), 0);
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    struct spawn_result result = run_script(
+        &policy, "{ echo x >>.zshrc; cat .npmrc dotfiles/npmrc; } 2>/dev/null; cat .zshrc");
+    home_restore(&home);
+    assert_string_equal(result.reason, "");
+    assert_string_equal(result.output, "zsh\n");
+    spawn_result_fini(&result);
+}
+
 static void keys_that_a_person_names_are_shown(void **state)
 {
     need(tier_of(state));
@@ -433,6 +454,7 @@ static int run_all(void)
         BOTH(a_path_that_is_exchanged_for_a_link_meanwhile_opens_nothing),
         BOTH(keys_in_a_home_folder_that_is_the_workspace_are_hidden),
         BOTH(keys_below_a_workspace_above_the_home_folder_are_hidden),
+        BOTH(keys_and_start_files_that_are_links_are_guarded_where_they_are),
         BOTH(keys_that_a_person_names_are_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
