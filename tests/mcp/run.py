@@ -140,14 +140,15 @@ def everything(report, rondo, where, selector, words):
 
 
 def filesystem(report, rondo):
-    with tempfile.TemporaryDirectory() as folder:
+    # The server runs in a sandbox, which shows it the workspace: the working folder.
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         folder = os.path.realpath(folder)
         pathlib.Path(folder, "a.txt").write_text("hello\n")
 
         def read(path):
             arguments = json.dumps({"path": path})
             call = [rondo, "tools", "call", "read_text_file", arguments]
-            return run([*call, "--", NODE, FILESYSTEM, folder])
+            return run([*call, "--", NODE, FILESYSTEM, folder], cwd=FOLDER)
 
         good = read(f"{folder}/a.txt")
         report.take("server-filesystem: reads a file", good.stdout == "hello\n", good.stdout)

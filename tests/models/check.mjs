@@ -168,7 +168,7 @@ async function openai_reads(model, is_stream) {
   return {
     text: (message.content ?? "") + (message.refusal ?? ""),
     calls: (message.tool_calls ?? []).map((c) => ({ id: c.id, ...pick(c.function) })),
-    stop: message.refusal ? "filtered" : openai_stops[finish_reason],
+    stop: message.refusal ? "refused" : openai_stops[finish_reason],
     input: completion.usage.prompt_tokens,
     output: completion.usage.completion_tokens,
     cached: completion.usage.prompt_tokens_details.cached_tokens,
@@ -183,7 +183,7 @@ const anthropic_stops = {
   pause_turn: "end",
   max_tokens: "length",
   tool_use: "tools",
-  refusal: "filtered",
+  refusal: "refused",
 };
 
 async function anthropic_reads(model, is_stream) {

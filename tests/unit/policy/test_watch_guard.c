@@ -232,6 +232,19 @@ static void a_run_out_of_reach_shares_files_with_one_in_reach(void **state)
     watch_view_fini(&other);
 }
 
+static void an_absent_file_stays_usable_when_it_comes_into_reach(void **state)
+{
+    struct world *world = *state;
+    struct watch_view other = {0};
+    watch_path(world, world->path, true);
+    watch_set_reach(world->watch, WATCH_OUT_OF_REACH);
+    assert_int_equal(look(world), WATCH_CHANGED);
+    watch_set_reach(world->watch, WATCH_IN_REACH);
+    assert_int_equal(watch_look(world->watch, &other, &world->message, &world->err), WATCH_CHANGED);
+    assert_string_equal(other.ruleset->source, RULESET_BUILT_IN);
+    watch_view_fini(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +261,7 @@ int main(void)
         world_test(a_link_to_another_confirmed_file_is_a_change),
         world_test(what_is_no_usable_file_is_refused_once),
         world_test(a_run_out_of_reach_shares_files_with_one_in_reach),
+        world_test(an_absent_file_stays_usable_when_it_comes_into_reach),
     };
     return cmocka_run_group_tests_name("watch_guard", tests, NULL, NULL);
 }
