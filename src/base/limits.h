@@ -58,6 +58,8 @@
 #define LIMIT_ARGUMENTS 1024
 /** The file given with --config, bytes. */
 #define LIMIT_CONFIG_FILE_BYTES (256 * LIMIT_KIB)
+/** A file that the command line of a sink names, bytes. */
+#define LIMIT_SINK_PROGRAM_BYTES (64 * LIMIT_MIB)
 /** A record of what was confirmed, bytes of JSON. */
 #define LIMIT_TRUST_RECORD_BYTES (64 * LIMIT_KIB)
 /** Symbolic links that a path may go through (as the kernel has it). */

@@ -80,8 +80,9 @@ static struct json_object *command_of(char *const *words)
     struct json_object *list = json_object_new_array();
     for (size_t i = 0; words[i] != NULL; i++) {
         char path[PATH_MAX];
-        /* The server has another working folder. */
-        bool is_relative = i == 0 && words[i][0] != '/' && strchr(words[i], '/') != NULL;
+        /* The server has another working folder, and what is named by its path is pinned. */
+        bool is_relative =
+            words[i][0] != '/' && words[i][0] != '-' && strchr(words[i], '/') != NULL;
         /* opens: only a name; the sink is confirmed with it */
         const char *word = is_relative && realpath(words[i], path) != NULL ? path : words[i];
         json_object_array_add(list, json_object_new_string(word));

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "model/secret.h"
 #include "orchestrator/delivery.h"
+#include "orchestrator/sink_program.h"
 #include "orchestrator/sink_read.h"
 #include "orchestrator/sink_sign.h"
 
@@ -174,6 +175,9 @@ int sink_put(struct store *store, struct json_object *sink, char ret_secret[SINK
     int r = sink_parse(sink, false, &parsed, err);
     if (r < 0) {
         return r;
+    }
+    if (parsed.kind == SINK_COMMAND) {
+        r = sink_program_pin(&parsed, err);
     }
     bool is_given = parsed.secret != NULL;
     bool is_applied = false;

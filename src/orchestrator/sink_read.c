@@ -15,6 +15,7 @@
 
 #include <ctype.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -43,6 +44,7 @@ static const struct {
     {"url", OF_WEBHOOK | OF_SLACK, false},
     {"secret", OF_WEBHOOK, false},
     {"command", OF_COMMAND, false},
+    {"pins", OF_COMMAND, true},
     {"created_ns", OF_ALL, true},
     {"disabled", OF_ALL, true},
 };
@@ -57,6 +59,10 @@ void sink_fini(struct sink *sink)
     secret_free_string(sink->url);
     secret_free_string(sink->secret);
     memory_free_list(sink->command);
+    for (size_t i = 0; sink->pins != NULL && sink->pins[i].path != NULL; i++) {
+        free(sink->pins[i].path);
+    }
+    free(sink->pins);
     memory_free_list(sink->agents);
     free(sink->name);
     free(sink->disabled);
@@ -248,6 +254,25 @@ static int read_target(struct json_object *object, struct sink *sink, struct ron
                      &sink->command, err);
 }
 
+/** Digests of files by their paths. */
+static void read_pins(struct json_object *pins, struct sink *sink)
+{
+    size_t count = 0;
+    if (!json_object_is_type(pins, json_type_object)) {
+        return;
+    }
+    size_t room = (size_t)json_object_object_length(pins) + 1;
+    sink->pins = memory_new_zero(room, sizeof(*sink->pins));
+    struct json_object_iter member;
+    json_object_object_foreachC(pins, member)
+    {
+        const char *hex = json_object_get_string(member.val);
+        struct sink_pin *pin = &sink->pins[count++];
+        pin->path = memory_dup_string(member.key);
+        snprintf(pin->sha256, sizeof(pin->sha256), "%s", hex == NULL ? "" : hex);
+    }
+}
+
 static int read_members(struct json_object *object, bool is_stored, struct sink *sink,
                         struct rondo_error *err)
 {
@@ -260,6 +285,7 @@ static int read_members(struct json_object *object, bool is_stored, struct sink 
               : read_list(object, "agents", LIMIT_SINK_AGENTS, LIMIT_AGENT_ID_LEN, &sink->agents,
                           err);
     if (r == 0 && is_stored) {
+        read_pins(member_of(object, "pins"), sink);
         sink->created_ns = json_get_int(object, "created_ns", 0);
         sink->disabled = memory_dup_string(json_get_string(object, "disabled", NULL));
     }
@@ -319,6 +345,18 @@ static void write_kinds(struct json_writer *writer, uint32_t set)
     json_end_array(writer);
 }
 
+static void write_pins(struct json_writer *writer, const struct sink_pin *pins)
+{
+    if (pins == NULL) {
+        return;
+    }
+    json_begin_object(writer, "pins");
+    for (size_t i = 0; pins[i].path != NULL; i++) {
+        json_write_string(writer, pins[i].path, pins[i].sha256);
+    }
+    json_end_object(writer);
+}
+
 void sink_encode(const struct sink *sink, struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
@@ -328,6 +366,7 @@ void sink_encode(const struct sink *sink, struct buf *ret_json)
     json_write_string(&writer, "url", sink->url);
     json_write_string(&writer, "secret", sink->secret);
     write_list(&writer, "command", sink->command);
+    write_pins(&writer, sink->pins);
     write_kinds(&writer, sink->kinds);
     write_list(&writer, "agents", sink->agents);
     json_write_int(&writer, "created_ns", sink->created_ns);

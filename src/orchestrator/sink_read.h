@@ -2,6 +2,7 @@
 /* A sink as its JSON says, checked. Secrets are in it: never shown, zeroed when released. */
 #pragma once
 
+#include "base/digest.h"
 #include "orchestrator/sink.h"
 #include "orchestrator/warning.h"
 
@@ -16,14 +17,21 @@ enum sink_kind {
     SINK_COMMAND,
 };
 
+/** A file that must be what it was when the sink was added. */
+struct sink_pin {
+    char *path;
+    char sha256[DIGEST_HEX_SIZE];
+};
+
 struct sink {
     char *name;
     enum sink_kind kind;
-    char *url;      /**< webhook and slack; a secret in part */
-    char *secret;   /**< webhook: "whsec_..."; or NULL */
-    char **command; /**< command: NULL-terminated */
-    uint32_t kinds; /**< one bit for each enum warning_kind; 0 = all */
-    char **agents;  /**< NULL-terminated; NULL = all */
+    char *url;             /**< webhook and slack; a secret in part */
+    char *secret;          /**< webhook: "whsec_..."; or NULL */
+    char **command;        /**< command: NULL-terminated */
+    struct sink_pin *pins; /**< command: ends with a NULL path; NULL = added by Rondo 0.1 */
+    uint32_t kinds;        /**< one bit for each enum warning_kind; 0 = all */
+    char **agents;         /**< NULL-terminated; NULL = all */
     int64_t created_ns;
     char *disabled; /**< why nothing is sent to it; or NULL */
 };

@@ -12,6 +12,7 @@
 #include "journal/trace.h"
 #include "net/http.h"
 #include "net/retry.h"
+#include "orchestrator/sink_program.h"
 #include "os/environment.h"
 #include "os/spawn.h"
 
@@ -238,13 +239,14 @@ static char *variable(struct json_object *root, const char *name, const char *me
 static char **environment_of(const char *warning)
 {
     auto_json struct json_object *root = NULL;
-    char *extra[VARIABLE_COUNT + 1] = {0};
+    char *extra[VARIABLE_COUNT + 2] = {0};
     json_parse(warning, strlen(warning), &root, NULL);
     for (size_t i = 0; i < VARIABLE_COUNT; i++) {
         extra[i] = variable(root, variables[i].name, variables[i].member);
     }
+    extra[VARIABLE_COUNT] = memory_dup_string("PATH=" SINK_PATH);
     char **environment = environment_reduced(NULL, (const char *const *)extra);
-    for (size_t i = 0; i < VARIABLE_COUNT; i++) {
+    for (size_t i = 0; i <= VARIABLE_COUNT; i++) {
         free(extra[i]);
     }
     return environment;
@@ -281,12 +283,19 @@ static void attempt_command(const struct webhook_ports *ports, const struct sink
                             const struct delivery *delivery, struct webhook_result *result)
 {
     auto_buf struct buf input = {0};
+    struct sink_program program;
+    struct rondo_error err = {0};
+    if (sink_program_open(sink, &program, &err) < 0) {
+        set_error(result, err.message);
+        return;
+    }
     char **environment = environment_of(delivery->warning);
     webhook_data(delivery->warning, ports->base_url, &input);
     buf_append_string(&input, "\n");
     struct spawn_request request = {
-        .argv = (const char *const *)sink->command,
+        .argv = (const char *const *)program.argv,
         .envp = (const char *const *)environment,
+        .directory = "/",
         .total_ns = COMMAND_TIMEOUT_NS,
         .output_keep = OUTPUT_KEEP,
         .input = buf_string(&input),
@@ -295,7 +304,6 @@ static void attempt_command(const struct webhook_ports *ports, const struct sink
         .supervisor = ports->supervisor,
     };
     struct spawn_result spawned = {0};
-    struct rondo_error err = {0};
     if (spawn_run(&request, &spawned, &err) < 0) {
         set_error(result, "this process lacks a resource for the command");
     } else {
@@ -303,6 +311,7 @@ static void attempt_command(const struct webhook_ports *ports, const struct sink
     }
     spawn_result_fini(&spawned);
     environment_free(environment);
+    sink_program_close(&program);
 }
 
 void webhook_attempt(const struct webhook_ports *ports, const struct sink *sink,

@@ -148,10 +148,10 @@ static void sizes_have_limits(void **state)
         {"{\"kind\":\"slack\",\"url\":\"http://a\",\"name\":\"", "n", SINK_NAME_LEN, "\"}"},
         {"{\"kind\":\"slack\",\"name\":\"a\",\"url\":\"http://a", "u", LIMIT_SINK_URL_BYTES - 8,
          "\"}"},
-        {"{\"kind\":\"command\",\"name\":\"a\",\"command\":[\"a\"", ",\"b\"",
+        {"{\"kind\":\"command\",\"name\":\"a\",\"command\":[\"true\"", ",\"b\"",
          LIMIT_SINK_ARGUMENTS - 1, "]}"},
-        {"{\"kind\":\"command\",\"name\":\"a\",\"command\":[\"", "a", LIMIT_SINK_ARGUMENT_BYTES,
-         "\"]}"},
+        {"{\"kind\":\"command\",\"name\":\"a\",\"command\":[\"true\",\"", "a",
+         LIMIT_SINK_ARGUMENT_BYTES, "\"]}"},
         {"{\"kind\":\"slack\",\"name\":\"a\",\"url\":\"http://a\",\"agents\":[\"a\"", ",\"b\"",
          LIMIT_SINK_AGENTS - 1, "]}"},
     };
