@@ -148,6 +148,18 @@ static int collect(struct json_object *root, const struct loop_spec *spec,
     return 0;
 }
 
+/** The run keeps what is recorded: no secret that the file writes out. */
+static int check_secrets(struct json_object *servers, const char *path, struct rondo_error *err)
+{
+    auto_buf struct buf where = {0};
+    return !role_find_secret(servers, &where)
+               ? 0
+               : error_set(err, RONDO_ERR_INVALID,
+                           "%s: mcp_servers.%.200s holds a secret, which the run would keep; put "
+                           "it into a variable, and write ${NAME} there",
+                           path, buf_string(&where));
+}
+
 int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_error *err)
 {
     auto_json struct json_object *root = NULL;
@@ -168,6 +180,7 @@ int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_er
     json_object_object_add(root, AGENT_SERVERS, servers);
     r = collect(root, spec, shared, servers, err);
     mcp_shared_free(shared);
+    r = r == 0 ? check_secrets(servers, path, err) : r;
     if (r == 0) {
         free(spec->agent);
         spec->agent = memory_dup_string(json_object_to_json_string_ext(

@@ -116,12 +116,13 @@ Feature: Agents end their loop when verification tools say so
   @A-FR-003
   Scenario: A scanner that refuses the token leaves the condition not met
     Given the security scanner of the tests listens with the token "s3cr3t-token"
+    And the variable "SCANNER_TOKEN" is "of-another"
     And a file "rondo.yaml" that names servers, with
       """
       mcp_servers:
         scanner:
           url: $SCANNER
-          headers: {Authorization: Bearer of-another}
+          headers: {Authorization: "Bearer ${SCANNER_TOKEN}"}
       """
     And a role with
       """

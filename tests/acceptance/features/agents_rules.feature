@@ -103,6 +103,23 @@ Feature: What agents may do is decided before each call
       | type: mcp, command: x, env: {API_TOKEN: hunter2}                                  |
       | type: http, base_url: "http://me:hunter2@example.com"                             |
 
+  Scenario: A secret that rondo.yaml writes out is not stored
+    Given a file "rondo.yaml" that names servers, with
+      """
+      mcp_servers:
+        box:
+          command: ./box
+          env: {BOX_TOKEN: hunter2}
+      """
+    And a role with
+      """
+      autonomy: {exit_conditions: [{name: clean, server: box, tool: scan}]}
+      """
+    When I run `rondo trust --yes`
+    And I run `rondo run role.yaml -p x -a --dry-run`
+    Then the exit code is 2
+    And stderr mentions "mcp_servers.box.env.BOX_TOKEN holds a secret"
+
   Scenario: The value of a variable in a header is not stored
     Given a role with
       """
