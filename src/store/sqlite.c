@@ -21,11 +21,14 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /** Default of store_sqlite_options.busy_timeout_ns. */
 #define BUSY_TIMEOUT_NS (10 * NS_PER_S)
 /** How long another process may take to turn a new file into a store. */
 #define JOURNAL_PATIENCE_NS NS_PER_S
+/** Bytes of a page, as SQLite makes new files. */
+#define SQLITE_PAGE_BYTES 4096
 /** Pause between two tries to open a store that another process is just creating. */
 #define OPEN_PAUSE_NS (5 * NS_PER_MS)
 
@@ -111,6 +114,13 @@ static bool has_log(const char *path)
            versions[0] == 2 && versions[1] == 2;
 }
 
+/** Whether the file of a store is one page: its header, and no table yet. */
+static bool has_no_table(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && status.st_size <= SQLITE_PAGE_BYTES;
+}
+
 /**
  * Refuse a rollback journal that a store cannot have: SQLite would write its content into the
  * store. There is one for an instant while another process makes the store.
@@ -123,6 +133,13 @@ static int refuse_journal(const char *path, struct rondo_error *err)
     buf_printf(&journal, "%s-journal", path);
     struct stat status;
     while (lstat(buf_string(&journal), &status) == 0 && status.st_size > 0 && has_log(path)) {
+        if (clock_monotonic(clock) >= deadline && has_no_table(path)) {
+            /* Whoever made the store was killed: what it held before was nothing, too. */
+            return unlink(buf_string(&journal)) == 0 || errno == ENOENT
+                       ? 0
+                       : error_set_errno(err, RONDO_ERR_IO, errno, "cannot remove %s",
+                                         buf_string(&journal));
+        }
         if (clock_monotonic(clock) >= deadline) {
             return error_set(err, RONDO_ERR_DENIED,
                              "%s is not Rondo's: it would change the store; remove it, and ask "
