@@ -43,8 +43,12 @@
 #define HTTP_SERVER_TURNS 32
 /** Bytes that the kernel keeps for a reader that is slower than we are. */
 #define HTTP_SERVER_SEND_BYTES (128 * 1024)
-/** One of so many connections is for loopback peers and Unix sockets alone. */
+/** One of so many connections is for processes that are certainly the owner's. */
 #define HTTP_SERVER_RESERVED_SHARE 16
+/** One peer that is not the owner gets at most one of so many. */
+#define HTTP_SERVER_PEER_SHARE 4
+/** While less than one of so many is taken, nobody is counted. */
+#define HTTP_SERVER_CALM_SHARE 8
 /** Refused connections that are kept until the client has read why. */
 #define HTTP_SERVER_LINGERING 64
 /** For so long, ns. */
@@ -81,6 +85,20 @@ struct http_chunks {
     uint64_t left;   /**< of the chunk */
 };
 
+/** Whom connections are counted for. */
+enum http_origin {
+    HTTP_ORIGIN_UNKNOWN = 0, /**< was not looked up */
+    HTTP_ORIGIN_OWNER,       /**< on this machine, with our user id; perhaps sandboxed */
+    HTTP_ORIGIN_USER,        /**< another user of this machine */
+    HTTP_ORIGIN_ADDRESS,     /**< IPv4 */
+    HTTP_ORIGIN_NETWORK,     /**< IPv6, /64 */
+};
+
+struct http_party {
+    enum http_origin origin;
+    uint64_t number; /**< of the user, the address, the network */
+};
+
 struct http_connection {
     LIST_ENTRY(http_connection) link;
     struct http_server *server;
@@ -88,8 +106,9 @@ struct http_connection {
     struct http_peer peer;
     int fd;
     /* Under the server's lock. */
-    bool is_cut;      /**< nothing is done with it any more */
-    bool must_linger; /**< the client may be sending still: do not reset its connection */
+    bool is_cut;             /**< nothing is done with it any more */
+    bool must_linger;        /**< the client may be sending still: do not reset its connection */
+    struct http_party party; /**< looked up when it gets crowded */
     enum http_phase phase;
     int64_t since_ns;           /**< of the phase, or of the last progress of the answer */
     int64_t taken;              /**< most bytes of answers that the peer has taken */
@@ -249,6 +268,12 @@ void http_server_unlisten(struct http_server *server);
 void http_server_close_listeners(struct http_server *server);
 /** Who is at the other end, but for is_same_user. */
 void http_server_describe_peer(const struct sockaddr_storage *address, struct http_peer *ret_peer);
+
+/* ---- http_server_peers.c --------------------------------------------------------------------- */
+
+/** Whether a connection may be accepted: nobody takes every place. Not under the lock. */
+bool http_server_has_room(struct http_server *server, int fd,
+                          const struct sockaddr_storage *address);
 
 /* ---- http_server_loop.c ---------------------------------------------------------------------- */
 

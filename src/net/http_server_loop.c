@@ -149,16 +149,6 @@ void http_server_close(struct http_connection *connection)
 
 /* ---- Accepting. ------------------------------------------------------------------------------ */
 
-/** Other machines cannot take every place: somebody here must be able to look. */
-static bool is_full(const struct http_server *server, const struct sockaddr_storage *address)
-{
-    struct http_peer peer;
-    uint64_t most = server->options.max_connections;
-    http_server_describe_peer(address, &peer);
-    most -= peer.is_loopback ? 0 : most / HTTP_SERVER_RESERVED_SHARE;
-    return server->connection_count >= most;
-}
-
 static void refuse_connection(struct http_server *server, int fd)
 {
     server->refused++;
@@ -168,8 +158,9 @@ static void refuse_connection(struct http_server *server, int fd)
 
 static void admit(struct http_server *server, int fd, const struct sockaddr_storage *address)
 {
+    bool has_room = http_server_has_room(server, fd, address);
     pthread_mutex_lock(&server->lock);
-    if (is_full(server, address) || atomic_load(&server->is_quiescing)) {
+    if (!has_room || atomic_load(&server->is_quiescing)) {
         refuse_connection(server, fd);
         pthread_mutex_unlock(&server->lock);
         return;

@@ -342,6 +342,31 @@ static bool is_same_over_unix(int fd)
     return is_other_root(peer.uid) || (peer.uid == geteuid() && is_like_us(process));
 }
 
+bool peer_user(int fd, uid_t *ret_user)
+{
+    struct sockaddr_storage ours = {0};
+    struct sockaddr_storage theirs = {0};
+    struct ucred peer = {0};
+    struct row row;
+    socklen_t our_len = sizeof(ours);
+    socklen_t their_len = sizeof(theirs);
+    socklen_t len = sizeof(peer);
+    if (getsockname(fd, (struct sockaddr *)&ours, &our_len) < 0) {
+        return false;
+    }
+    if (ours.ss_family == AF_UNIX) {
+        bool is_known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0;
+        *ret_user = is_known ? peer.uid : *ret_user;
+        return is_known;
+    }
+    if (getpeername(fd, (struct sockaddr *)&theirs, &their_len) < 0 ||
+        !ask_for_row(&theirs, &ours, &row) || !is_open(&row)) {
+        return false;
+    }
+    *ret_user = row.user;
+    return true;
+}
+
 bool peer_is_same_user(int fd)
 {
     struct sockaddr_storage ours = {0};

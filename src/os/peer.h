@@ -8,6 +8,13 @@
 
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/types.h>
+
+/**
+ * User of the process at the other end of a connected Unix socket, or of a TCP connection between
+ * two ends of this machine. @return whether the kernel says it. Any thread; microseconds.
+ */
+bool peer_user(int fd, uid_t *ret_user);
 
 /**
  * Whether the peer of a connected TCP (loopback) or Unix socket is certainly a process of our user

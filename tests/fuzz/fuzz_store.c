@@ -461,8 +461,9 @@ static void serve(struct store *store)
                                                 .workspace = world.folder,
                                                 .listen = listen,
                                                 .requests_per_second = 1000000};
-        FUZZ_CHECK(server_start(&server_options, &server, NULL) == 0);
-        ask_server(server);
+        if (server_start(&server_options, &server, NULL) == 0) { /* it may say that it cannot */
+            ask_server(server);
+        }
     }
     server_stop(server);
     monitor_stop(monitor);
