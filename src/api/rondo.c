@@ -29,7 +29,7 @@ static int start_runtime(struct rondo *rondo, const struct rondo_options *option
                          struct rondo_error *err)
 {
     auto_hidden char **hidden = hidden_of_store(rondo->path);
-    auto_free char *beside = watch_default_path(rondo->path);
+    auto_free char *beside = watch_path_of_store(rondo->path);
     auto_free char *given = NULL;
     if (options->policy != NULL) {
         given = realpath(options->policy, NULL);

@@ -528,7 +528,7 @@ static int open_and_serve(const struct serve_values *values)
         return report_error(&err);
     }
     serving.config_folder = session_config_folder();
-    serving.policy_path = watch_default_path(serving.session.store_path);
+    serving.policy_path = watch_path_of_store(serving.session.store_path);
     /* opens: the server's own workspace */
     serving.workspace = realpath(values->workspace == NULL ? "." : values->workspace, NULL);
     int exit_code;

@@ -43,7 +43,7 @@ int policy_locate(const char *given, const char *store, char **ret_path, struct 
     /* The loop looks beside the real file, too. */
     /* opens: only a name; policy/watch reads and guards it */
     auto_free char *real = realpath(path, NULL);
-    *ret_path = watch_default_path(real == NULL ? path : real);
+    *ret_path = watch_path_of_store(real == NULL ? path : real);
     return 0;
 }
 

@@ -47,7 +47,7 @@ static int make_runtime(const struct session_options *options, struct session *s
         return r;
     }
     auto_hidden char **hidden = hidden_of_store(session->store_path);
-    auto_free char *policy = watch_default_path(session->store_path);
+    auto_free char *policy = watch_path_of_store(session->store_path);
     struct runtime_options runtime = {
         .store = session->store,
         .policy = policy,

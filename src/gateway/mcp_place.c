@@ -337,6 +337,7 @@ static int sandbox_place(const struct mcp_options *options, const char *folder,
         .read_paths = (const char *const *)place->read_paths,
         .write_paths = (const char *const *)place->write_paths,
         .hide_paths = (const char *const *)place->hide_paths,
+        .protect_paths = options->surroundings->protect_paths,
         .env_names = (const char *const *)place->env_names,
         .home = place->home,
     };

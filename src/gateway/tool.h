@@ -47,8 +47,9 @@ struct tool_surroundings {
     struct http_client *http;
     const struct net_guard *guard;
     const struct clock *clock;
-    const char *supervisor;        /**< for os/spawn, or NULL */
-    const char *const *hide_paths; /**< hidden from sandboxed commands */
+    const char *supervisor;           /**< for os/spawn, or NULL */
+    const char *const *hide_paths;    /**< hidden from sandboxed commands */
+    const char *const *protect_paths; /**< read-only for them, and not written by tools; or NULL */
     const char *sandbox; /**< tier for shell, script, python: "namespace" (default), ... */
     bool allow_network;  /**< whether sandboxed commands have a network */
     struct json_object *security_tools; /**< normal form of spec.security.tools, or NULL */

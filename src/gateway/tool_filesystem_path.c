@@ -263,6 +263,10 @@ static bool may_touch(const struct path_question *question, int fd, const char *
         is_refused =
             is_in(buf_string(&path), hidden[i]) || (name == NULL && is_same_file(fd, hidden[i]));
     }
+    const char *const *protected = name == NULL ? NULL : question->root->around->protect_paths;
+    for (size_t i = 0; !is_refused && protected != NULL && protected[i] != NULL; i++) {
+        is_refused = is_in(buf_string(&path), protected[i]);
+    }
     if (!is_refused && question->root->around->role_folder != NULL) {
         auto_buf struct buf keys = {0};
         buf_printf(&keys, "%s/.env", question->root->around->role_folder);

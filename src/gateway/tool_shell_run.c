@@ -208,6 +208,7 @@ static void run_in_environment(const struct command_place *place, const struct c
         .read_paths = paths.read,
         .write_paths = paths.write,
         .hide_paths = paths.hide,
+        .protect_paths = place->around->protect_paths,
         .env_names = (const char *const *)environment->names,
     };
     struct streams streams = {.result = ret_result, .keep = place->max_output_bytes};

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "loop/agent_pin.h"
+#include "loop/hidden.h"
 #include "loop/outlook.h"
 
 #include <json-c/json.h>
@@ -91,13 +92,15 @@ static struct json_object *security_tools(const struct role *role)
     return tools;
 }
 
-static void describe_surroundings(struct agent *agent)
+static void describe_surroundings(struct agent *agent, const struct loop_spec *spec)
 {
     const struct role *role = agent->config.role;
     agent->security = json_object_get(security_tools(role));
     agent->guard = (struct net_guard){
         .allow_hosts = (const char *const *)agent->config.allow_hosts,
     };
+    agent->hide_paths = hidden_of_run(runtime_hide_paths(agent->runtime), spec->policy);
+    agent->protect_paths = protected_of_run(agent->workspace, role->path);
     agent->surroundings = (struct tool_surroundings){
         .workspace = agent->workspace,
         .role_folder = role->folder,
@@ -106,7 +109,8 @@ static void describe_surroundings(struct agent *agent)
         .guard = &agent->guard,
         .clock = runtime_clock(agent->runtime),
         .supervisor = runtime_supervisor(agent->runtime),
-        .hide_paths = runtime_hide_paths(agent->runtime),
+        .hide_paths = (const char *const *)agent->hide_paths,
+        .protect_paths = (const char *const *)agent->protect_paths,
         .sandbox = role->sandbox == NULL ? "namespace" : role->sandbox,
         .allow_network = role->allows_network,
         .security_tools = agent->security,
@@ -161,7 +165,7 @@ static int open_entry(struct agent *agent, struct json_object *entry, struct ron
 
 static int open_tools(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
 {
-    describe_surroundings(agent);
+    describe_surroundings(agent, spec);
     int r = open_shared(agent, spec, err);
     if (r < 0) {
         return r;
@@ -313,5 +317,7 @@ void agent_free(struct agent *agent)
     agent_config_fini(&agent->config);
     free(agent->workspace);
     free(agent->model_id);
+    hidden_free(agent->hide_paths);
+    hidden_free(agent->protect_paths);
     free(agent);
 }

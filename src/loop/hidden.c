@@ -119,6 +119,16 @@ char **hidden_of_run(const char *const *of_runtime, const char *policy)
     return policy == NULL ? paths : append_policies(paths, policy);
 }
 
+char **protected_of_run(const char *workspace, const char *role)
+{
+    static const char *const names[] = {"/rondo.yaml", "/" WATCH_SHARED_NAME};
+    char **paths = NULL;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        paths = append(paths, join(workspace, strlen(workspace), names[i]));
+    }
+    return role == NULL ? paths : append(paths, memory_dup_string(role));
+}
+
 void hidden_free(char **paths)
 {
     for (size_t i = 0; paths != NULL && paths[i] != NULL; i++) {

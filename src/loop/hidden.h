@@ -19,6 +19,13 @@ char **hidden_of_store(const char *store_path);
  */
 char **hidden_of_run(const char *const *of_runtime, const char *policy);
 
+/**
+ * What decides and lies in the workspace of a run: shown read-only to sandboxed commands, and not
+ * written by tools. What gets past that is noticed, since it counts only as confirmed.
+ * @param role path of the run's role file, or NULL
+ */
+char **protected_of_run(const char *workspace, const char *role);
+
 /** NULL is allowed. */
 void hidden_free(char **paths);
 

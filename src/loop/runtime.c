@@ -13,6 +13,7 @@
 #include "loop/spec.h"
 #include "os/host.h"
 #include "os/trust.h"
+#include "policy/watch.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -269,7 +270,7 @@ bool runtime_policies_in_reach(struct runtime *runtime, const struct loop_spec *
     const char *path = spec->policy == NULL ? runtime->policy : spec->policy;
     const char *const workspace[] = {spec->workspace, NULL};
     return path != NULL && !is_hidden(runtime, path) &&
-           (trust_is_in_reach(path, workspace) ||
+           (watch_is_shared_path(path) || trust_is_in_reach(path, workspace) ||
             trust_is_in_reach(path, (const char *const *)spec->write_paths));
 }
 

@@ -82,6 +82,7 @@ static void evaluate_command(const struct verifier *verifier,
     const struct loop_spec *spec = context->spec;
     const char *const argv[] = {"sh", "-c", condition->command, NULL};
     auto_hidden char **hidden = hidden_of_run(context->hide_paths, spec->policy);
+    auto_hidden char **protected = protected_of_run(spec->workspace, NULL);
     struct sandbox_policy policy = {
         .tier = (enum sandbox_tier)spec->verifier_tier,
         .workspace = spec->workspace,
@@ -89,6 +90,7 @@ static void evaluate_command(const struct verifier *verifier,
         .read_paths = (const char *const *)spec->read_paths,
         .write_paths = (const char *const *)spec->write_paths,
         .hide_paths = (const char *const *)hidden,
+        .protect_paths = (const char *const *)protected,
     };
     auto_free const char **names = names_with_trace(spec->env_names);
     policy.env_names = names;

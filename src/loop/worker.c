@@ -205,6 +205,7 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
     auto_free const char **write_paths =
         list_with(spec->write_paths, worker_files_folder(worker->files), NULL);
     auto_hidden char **hidden = hidden_of_run(runtime_hide_paths(runtime), spec->policy);
+    auto_hidden char **protected = protected_of_run(spec->workspace, NULL);
     auto_free const char **env_names = list_with(spec->env_names, "RONDO_*", "TRACEPARENT");
     auto_free char *mark = variable("RONDO_RUN_ID", loop_run_id(worker->loop));
     struct sandbox_policy policy = {
@@ -214,6 +215,7 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
         .read_paths = (const char *const *)spec->read_paths,
         .write_paths = write_paths,
         .hide_paths = (const char *const *)hidden,
+        .protect_paths = (const char *const *)protected,
         .env_names = env_names,
     };
     struct spawn_request request = {

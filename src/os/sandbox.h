@@ -45,8 +45,11 @@ struct sandbox_policy {
     const char *const *read_paths;  /**< further readable paths; NULL-terminated or NULL */
     const char *const *write_paths; /**< further writable paths; NULL-terminated or NULL */
     const char *const *hide_paths;  /**< shown empty even inside the workspace; or NULL */
-    const char *const *env_names;   /**< variables to pass besides the allow list; or NULL */
-    const char *home;               /**< HOME, one of `write_paths`; NULL = a private one */
+    /** Shown read-only inside what is writable; or NULL. In the Landlock tier they are not: there
+     *  nothing new could be made in their folders. */
+    const char *const *protect_paths;
+    const char *const *env_names; /**< variables to pass besides the allow list; or NULL */
+    const char *home;             /**< HOME, one of `write_paths`; NULL = a private one */
     struct sandbox_limits limits;
 };
 

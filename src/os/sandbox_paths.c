@@ -418,6 +418,21 @@ static void settle(struct path_list *list)
     }
 }
 
+/** What is not there, or is a link that its owner made, is left as it is. */
+static bool protect_named(struct path_list *list, const struct sandbox_policy *policy,
+                          char ret_reason[256])
+{
+    const char *const *paths = policy->tier == SANDBOX_NAMESPACE ? policy->protect_paths : NULL;
+    for (size_t i = 0; paths != NULL && paths[i] != NULL; i++) {
+        struct stat status;
+        bool is_there = lstat(paths[i], &status) == 0 && !S_ISLNK(status.st_mode);
+        if (is_there && !guard(list, paths[i], PATH_PROTECTED, ret_reason)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool collect(const struct sandbox_policy *policy, struct path_list *list,
                     char ret_reason[256])
 {
@@ -437,6 +452,9 @@ static bool collect(const struct sandbox_policy *policy, struct path_list *list,
     }
     sandbox_secrets_of_system(hide_of_system, list);
     if (!guard_home(list, policy, ret_reason)) {
+        return false;
+    }
+    if (!protect_named(list, policy, ret_reason)) {
         return false;
     }
     for (size_t i = 0; policy->hide_paths != NULL && policy->hide_paths[i] != NULL; i++) {

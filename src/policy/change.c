@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "os/file.h"
+#include "os/trust.h"
 #include "policy/question.h"
 #include "policy/source_lock.h"
 #include "store/store.h"
@@ -99,8 +100,17 @@ static int put(struct store *store, const struct policy_change *change, const st
     if (r < 0) {
         return r;
     }
-    r = replace(change, changed, err);
+    /* Whoever may change policies confirms by that those which count only when confirmed. */
+    bool is_confirmed = trust_stamp(TRUST_POLICY, change->path) != 0;
+    r = is_confirmed
+            ? trust_confirm(TRUST_POLICY, change->path, next->digest, strlen(next->digest), err)
+            : 0;
+    r = r < 0 ? r : replace(change, changed, err);
     if (r < 0) {
+        if (is_confirmed && changed->before != NULL) {
+            trust_confirm(TRUST_POLICY, change->path, changed->before->digest,
+                          strlen(changed->before->digest), NULL);
+        }
         /* What was recorded did not come true; what is there goes on top of it. */
         if (changed->before == NULL || record(store, change, changed->before, NULL) < 0) {
             error_prefix(err, "the history has an entry %.12s that never was in force",

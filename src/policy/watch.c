@@ -8,7 +8,10 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/memory.h"
+#include "os/file.h"
+#include "os/state_folder.h"
 #include "os/trust.h"
 #include "policy/source_lock.h"
 #include "policy/watch_files.h"
@@ -55,6 +58,54 @@ char *watch_default_path(const char *store_path)
     buf_append(&path, store_path, slash == NULL ? 0 : (size_t)(slash + 1 - store_path));
     buf_append_string(&path, WATCH_DEFAULT_NAME);
     return buf_steal(&path);
+}
+
+/** The project that a folder of the state folder belongs to. @return owned, or NULL */
+static char *project_of(const char *store_path)
+{
+    const char *slash = strrchr(store_path, '/');
+    auto_buf struct buf file = {0};
+    auto_buf struct buf text = {0};
+    if (slash == NULL) {
+        return NULL;
+    }
+    buf_printf(&file, "%.*s/" STATE_PROJECT_FILE, (int)(slash - store_path), store_path);
+    /* opens: beside a store, where no agent writes */
+    if (file_read(buf_string(&file), LIMIT_POLICY_SOURCE_BYTES, &text, NULL) < 0) {
+        return NULL;
+    }
+    char *project = buf_steal(&text);
+    project[strcspn(project, "\n")] = '\0';
+    return project;
+}
+
+char *watch_path_of_store(const char *store_path)
+{
+    char *own = watch_default_path(store_path);
+    /* opens: only whether it is there; beside a store */
+    if (own == NULL || file_exists(own)) {
+        return own;
+    }
+    auto_free char *project = project_of(store_path);
+    if (project == NULL || project[0] != '/') {
+        return own;
+    }
+    struct buf shared = {0};
+    buf_printf(&shared, "%s/" WATCH_SHARED_NAME, project);
+    /* opens: only whether it is there; it counts when it is confirmed */
+    if (file_exists(buf_string(&shared)) || trust_stamp(TRUST_POLICY, buf_string(&shared)) != 0) {
+        free(own);
+        return buf_steal(&shared);
+    }
+    buf_fini(&shared);
+    return own;
+}
+
+bool watch_is_shared_path(const char *path)
+{
+    static const char end[] = "/" WATCH_SHARED_NAME;
+    size_t len = strlen(path);
+    return len >= sizeof(end) - 1 && strcmp(path + len - (sizeof(end) - 1), end) == 0;
 }
 
 struct watch *watch_new(const struct watch_options *options)

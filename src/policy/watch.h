@@ -29,6 +29,19 @@
 /** Path of the policy file beside a store; free() it. NULL for NULL. */
 char *watch_default_path(const char *store_path);
 
+/** Folder of a project with the policies that it shares, relative to it. */
+#define WATCH_SHARED_NAME ".rondo/" WATCH_DEFAULT_NAME
+
+/**
+ * Path of the policies of a store, which need not exist; free() it. It is the file beside the
+ * store; when there is none, and the store is that of a project in the state folder, the file that
+ * the project shares (WATCH_SHARED_NAME), if that exists or was confirmed once. NULL for NULL.
+ */
+char *watch_path_of_store(const char *store_path);
+
+/** Whether a path is that of policies which a project shares: they always must be confirmed. */
+bool watch_is_shared_path(const char *path);
+
 /** Parts that belong to a policy file: itself, its entities, its links. */
 #define WATCH_PARTS 3
 

@@ -167,3 +167,47 @@ Feature: What decides is out of the agent's hands
     Then the exit code is 0
     And stdout mentions "/rondo/mcp/"
     And the file "planted" does not exist
+
+  @hold
+  Scenario: Tools do not write what decides
+    Given a role with
+      """
+      tools:
+        - {type: filesystem, read_only: false}
+        - {type: shell, require_confirmation: false}
+      """
+    And a model that answers
+      | calls                                                                   |
+      | write_file {"path": "role.yaml", "content": "x"}                        |
+      | write_file {"path": "rondo.yaml", "content": "mcp_servers: {}"}         |
+      | write_file {"path": ".rondo/rondo.cedar", "content": "x"}               |
+      | run_shell {"command": "cp /dev/null role.yaml"}                         |
+      | finish_task {"summary": "done"}                                         |
+    When I run `rondo run role.yaml -p x -a`
+    Then the call of "write_file" in turn 1 ended as error, saying "kept from agents"
+    And the call of "write_file" in turn 2 ended as error, saying "kept from agents"
+    And the call of "write_file" in turn 3 ended as error, saying "kept from agents"
+    And the call of "run_shell" in turn 4 ended as ok, saying "Read-only file system"
+    And the file "rondo.yaml" does not exist
+    And the file ".rondo/rondo.cedar" does not exist
+
+  @hold
+  Scenario: Policies that a project shares count only while confirmed, and cannot be taken away
+    Given a file ".rondo/rondo.cedar" with
+      """
+      permit (principal, action, resource);
+      @id("few") forbid (principal, action == Action::"iterate", resource)
+      when { context.iteration >= 2 };
+      """
+    When I run `rondo loop -n 9 -- true`
+    Then the exit code is 2
+    And stderr mentions "rondo trust"
+    When I run `rondo trust --yes && rondo loop -n 9 -- true`
+    Then the exit code is 5
+    And 2 iterations have finished
+    When I run `rm -r .rondo; rondo loop -n 9 -- true`
+    Then the exit code is 2
+    And stderr mentions "is gone"
+    When I run `mkdir .rondo; echo 'permit (principal, action, resource);' >.rondo/rondo.cedar; rondo loop -n 9 -- true`
+    Then the exit code is 2
+    And stderr mentions "changed after you confirmed it"
