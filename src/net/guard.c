@@ -76,6 +76,11 @@ static int port_of(const struct sockaddr *from)
     return ntohs(((const struct sockaddr_in6 *)(const void *)from)->sin6_port);
 }
 
+static bool is_mapped(const struct address *address)
+{
+    return memcmp(address->bytes, mapped_prefix, sizeof(mapped_prefix)) == 0;
+}
+
 static bool network_holds(const struct network *network, const struct address *address)
 {
     unsigned whole = network->bits / 8;
@@ -97,7 +102,8 @@ static bool network_holds(const struct network *network, const struct address *a
     }
 
 /* The special-purpose registries of IANA (RFC 6890) where "globally reachable" is not "true", with
- * multicast (RFC 5771, RFC 4291) and what embeds an address of IPv4 elsewhere than at its end. */
+ * multicast (RFC 5771) and what embeds an address of IPv4 elsewhere than at its end. Of IPv6 only
+ * what lies in the unicast space that is in use (2000::/3) can be public at all. */
 static const struct network special_networks[] = {
     V4(0, 0, 0, 0, 8),
     V4(10, 0, 0, 0, 8),
@@ -114,29 +120,22 @@ static const struct network special_networks[] = {
     V4(203, 0, 113, 0, 24),
     V4(224, 0, 0, 0, 4),
     V4(240, 0, 0, 0, 4),
-    V6(0x00, 0x64, 0xff, 0x9b, 0x00, 0x01, 48), /* translation for local use */
-    V6(0x01, 0x00, 0, 0, 0, 0, 64),             /* discard */
-    V6(0x20, 0x01, 0x00, 0, 0, 0, 23),          /* protocol assignments, Teredo */
-    V6(0x20, 0x01, 0x0d, 0xb8, 0, 0, 32),       /* documentation */
-    V6(0x20, 0x02, 0, 0, 0, 0, 16),             /* 6to4 */
-    V6(0x3f, 0xff, 0x00, 0, 0, 0, 20),          /* documentation */
-    V6(0x5f, 0x00, 0, 0, 0, 0, 16),             /* segment routing */
-    V6(0xfc, 0, 0, 0, 0, 0, 7),                 /* unique local */
-    V6(0xfe, 0x80, 0, 0, 0, 0, 10),             /* link-local */
-    V6(0xfe, 0xc0, 0, 0, 0, 0, 10),             /* site-local */
-    V6(0xff, 0, 0, 0, 0, 0, 8),                 /* multicast */
+    V6(0x20, 0x01, 0x00, 0, 0, 0, 23),    /* protocol assignments, Teredo */
+    V6(0x20, 0x01, 0x0d, 0xb8, 0, 0, 32), /* documentation */
+    V6(0x20, 0x02, 0, 0, 0, 0, 16),       /* 6to4 */
+    V6(0x3f, 0xff, 0x00, 0, 0, 0, 20),    /* documentation */
 };
 
 static bool address_is_public(const struct address *address)
 {
     static const unsigned char translated[12] = {0x00, 0x64, 0xff, 0x9b};
-    static const unsigned char zeros[12] = {0};
+    static const struct network in_use = V6(0x20, 0, 0, 0, 0, 0, 3);
     struct address plain = *address;
     if (memcmp(plain.bytes, translated, sizeof(translated)) == 0) {
         memcpy(plain.bytes, mapped_prefix, sizeof(mapped_prefix));
     }
-    if (memcmp(plain.bytes, zeros, sizeof(zeros)) == 0) {
-        return false; /* unspecified, loopback, "IPv4-compatible" */
+    if (!is_mapped(&plain) && !network_holds(&in_use, &plain)) {
+        return false;
     }
     for (size_t i = 0; i < sizeof(special_networks) / sizeof(special_networks[0]); i++) {
         if (network_holds(&special_networks[i], &plain)) {
@@ -284,7 +283,9 @@ static bool pattern_matches(const struct pattern *pattern, const char *host, int
                             const struct address *address)
 {
     if (pattern->is_network) {
-        return address != NULL && network_holds(&pattern->network, address);
+        /* A wide network of IPv6 ("::/0") is not meant to hold all of IPv4. */
+        bool is_kind = address != NULL && (pattern->network.bits >= 96 || !is_mapped(address));
+        return is_kind && network_holds(&pattern->network, address);
     }
     if (pattern->port != 0 && pattern->port != port) {
         return false;

@@ -101,6 +101,33 @@ static void addresses_for_special_purposes_are_not_public(void **state)
     }
 }
 
+static void what_nobody_has_been_given_is_not_public(void **state)
+{
+    (void)state;
+    static const char *const special[] = {
+        "::ffff:0:127.0.0.1", /* translated (SIIT) */
+        "::ffff:0:10.0.0.1",
+        "::fffe:127.0.0.1",
+        "::1:127.0.0.1",
+        "64:ff9b::127.0.0.1",
+        "64:ff9b:0:1::1",
+        "64:ff9b:2::1",
+        "2002:a9fe:a9fe::1",
+        "2001:0:7f00:1::",
+        "200::1",
+        "1fff::1",
+        "4000::1",
+        "5f00::1",
+        "e000::1",
+        "fbff::1",
+    };
+    for (size_t i = 0; i < COUNT(special); i++) {
+        if (is_public(special[i])) {
+            fail_msg("%s", special[i]);
+        }
+    }
+}
+
 static void their_neighbours_are_public(void **state)
 {
     (void)state;
@@ -238,6 +265,23 @@ static void a_network_opens_all_that_lies_in_it(void **state)
     assert_false(allows(&guard, "a", "192.168.7.6", 80));
 }
 
+static void a_wide_network_of_ipv6_does_not_hold_ipv4(void **state)
+{
+    (void)state;
+    static const char *const wide[] = {"::/0", "::/80", "::ffff:0:0/95", "0::/1", NULL};
+    static const char *const exact[] = {"::ffff:10.0.0.0/104", NULL};
+    struct net_guard guard = {.allow_hosts = wide};
+    assert_false(allows(&guard, "a.example.com", "10.0.0.1", 80));
+    assert_false(allows(&guard, "a.example.com", "::ffff:169.254.169.254", 80));
+    assert_true(allows(&guard, "a.example.com", "fd00::1", 80));
+    guard.allow_hosts = exact; /* is 10.0.0.0/8 */
+    assert_true(allows(&guard, "a.example.com", "10.0.0.1", 80));
+    assert_false(allows(&guard, "a.example.com", "11.0.0.1", 80) &&
+                 allows(&guard, "a.example.com", "192.168.0.1", 80));
+    guard = (struct net_guard){.only_hosts = wide};
+    assert_false(allows(&guard, "a.example.com", "93.184.216.34", 80));
+}
+
 static void only_hosts_shuts_out_all_others(void **state)
 {
     (void)state;
@@ -265,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_for_special_purposes_are_not_public),
+        cmocka_unit_test(what_nobody_has_been_given_is_not_public),
         cmocka_unit_test(their_neighbours_are_public),
         cmocka_unit_test(an_address_of_another_family_is_not_public),
         cmocka_unit_test(patterns_have_a_few_forms),
@@ -274,6 +319,7 @@ int main(void)
         cmocka_unit_test(a_port_in_a_pattern_counts),
         cmocka_unit_test(an_address_opens_only_its_own_url),
         cmocka_unit_test(a_network_opens_all_that_lies_in_it),
+        cmocka_unit_test(a_wide_network_of_ipv6_does_not_hold_ipv4),
         cmocka_unit_test(only_hosts_shuts_out_all_others),
         cmocka_unit_test(only_hosts_does_not_open_private_addresses),
     };
