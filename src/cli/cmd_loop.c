@@ -7,6 +7,7 @@
 #include "cli/run_options.h"
 #include "cli/session.h"
 #include "cli/steering.h"
+#include "cli/trust_subject.h"
 
 static int start_and_execute(struct session *session, const struct run_values *values)
 {
@@ -16,7 +17,16 @@ static int start_and_execute(struct session *session, const struct run_values *v
     struct loop *loop = NULL;
     struct loop_opening opening;
     struct rondo_error err = {0};
+    struct trust_naming naming = {0};
+    trust_naming_note(&naming, TRUST_POLICY, values->spec.policy, &values->spec);
     int r = loop_start(&parts, &values->spec, &loop, &opening, &err);
+    if (r == RONDO_ERR_DENIED && trust_ask_policy(values->spec.policy, session->store_path)) {
+        err = (struct rondo_error){0};
+        r = loop_start(&parts, &values->spec, &loop, &opening, &err);
+    }
+    if (r == 0 && !values->wants_quiet) {
+        trust_naming_tell(&naming);
+    }
     if (r == 0 && opening.is_held) {
         r = report_held(session, &opening.holder, &err);
     }

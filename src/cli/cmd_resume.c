@@ -10,6 +10,7 @@
 #include "cli/run_role.h"
 #include "cli/session.h"
 #include "cli/steering.h"
+#include "cli/trust_subject.h"
 #include "store/find.h"
 
 /** A run that is being resumed. */
@@ -74,6 +75,19 @@ static int execute(const struct resuming *resuming, struct loop *loop,
     return exit_code;
 }
 
+/** The policies of the run wait to be confirmed: ask whoever is at the terminal. */
+static bool ask_policy(const struct resuming *resuming, const char *run_id)
+{
+    struct loop_spec spec;
+    if (loop_recorded_spec(resuming->session->store, run_id, &spec, NULL) < 0) {
+        return false;
+    }
+    resuming->change(&spec, resuming->set);
+    bool is_confirmed = trust_ask_policy(spec.policy, resuming->session->store_path);
+    loop_spec_fini(&spec);
+    return is_confirmed;
+}
+
 /** Before anything is claimed or changed: can a limit of cost hold? */
 static int check_cost(const struct resuming *resuming, const char *run_id, struct rondo_error *err)
 {
@@ -104,10 +118,13 @@ static int open_and_execute(const struct resuming *resuming, const char *name)
     if (r == 0) {
         r = check_cost(resuming, run.id, &err);
     }
+    int on_corrupt = option_is_given(set, "on-corrupt") ? (int)values->spec.on_corrupt : -1;
     if (r == 0) {
-        r = loop_resume(&parts, run.id, resuming->change, set,
-                        option_is_given(set, "on-corrupt") ? (int)values->spec.on_corrupt : -1,
-                        &loop, &opening, &err);
+        r = loop_resume(&parts, run.id, resuming->change, set, on_corrupt, &loop, &opening, &err);
+    }
+    if (r == RONDO_ERR_DENIED && ask_policy(resuming, run.id)) {
+        err = (struct rondo_error){0};
+        r = loop_resume(&parts, run.id, resuming->change, set, on_corrupt, &loop, &opening, &err);
     }
     if (r == 0 && opening.is_held) {
         r = report_held(session, &opening.holder, &err);

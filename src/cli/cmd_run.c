@@ -9,6 +9,7 @@
 #include "cli/run_role.h"
 #include "cli/session.h"
 #include "cli/steering.h"
+#include "cli/trust_subject.h"
 #include "os/file_untrusted.h"
 
 #include <string.h>
@@ -24,9 +25,18 @@ static int start(struct session *session, const struct role_values *values,
     struct loop *loop = NULL;
     struct loop_opening opening;
     struct rondo_error err = {0};
+    struct trust_naming naming = {0};
+    trust_naming_note(&naming, TRUST_POLICY, spec->policy, spec);
     int r = run_agent_open(agent, session, spec, &err);
     if (r == 0) {
         r = loop_start(&parts, spec, &loop, &opening, &err);
+    }
+    if (r == RONDO_ERR_DENIED && trust_ask_policy(spec->policy, session->store_path)) {
+        err = (struct rondo_error){0};
+        r = loop_start(&parts, spec, &loop, &opening, &err);
+    }
+    if (r == 0 && !values->run.wants_quiet) {
+        trust_naming_tell(&naming);
     }
     if (r == 0 && opening.is_held) {
         r = report_held(session, &opening.holder, &err);

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "cli/line_input.h"
 #include "gateway/mcp.h"
+#include "loop/agent_pin.h"
 #include "os/file_untrusted.h"
 #include "policy/cedar/policies.h"
 #include "policy/change.h"
@@ -433,4 +434,31 @@ bool trust_ask(const char *const *paths, const char *skill_folder)
     }
     line_input_fini(&input);
     return has_confirmed;
+}
+
+bool trust_ask_policy(const char *policy, const char *store_path)
+{
+    auto_free char *of_store = policy == NULL ? watch_path_of_store(store_path) : NULL;
+    const char *const paths[] = {policy == NULL ? of_store : policy, NULL};
+    return trust_ask(paths, NULL);
+}
+
+void trust_naming_note(struct trust_naming *naming, enum trust_kind kind, const char *path,
+                       const struct loop_spec *spec)
+{
+    size_t room = sizeof(naming->paths) / sizeof(naming->paths[0]);
+    if (path != NULL && naming->count < room && agent_can_reach(spec, path) &&
+        trust_stamp(kind, path) == 0) {
+        naming->paths[naming->count++] = path;
+    }
+}
+
+void trust_naming_tell(const struct trust_naming *naming)
+{
+    for (size_t i = 0; i < naming->count; i++) {
+        fprintf(stderr,
+                "%s is confirmed as it is now, since agents can write it; later changes need "
+                "`rondo trust`\n",
+                naming->paths[i]);
+    }
 }

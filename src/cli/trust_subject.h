@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "loop/spec.h"
 #include "os/trust.h"
 
 /** A file with what it decides now. trust_subject_fini(). */
@@ -40,3 +41,21 @@ int trust_subject_confirm(const struct trust_subject *subject, struct rondo_erro
  * @return whether one was confirmed, so that it is worth to try again
  */
 bool trust_ask(const char *const *paths, const char *skill_folder);
+
+/**
+ * The same for the policies of a run that was refused: its own, or those of the store.
+ * @param policy of the run's spec, or NULL
+ */
+bool trust_ask_policy(const char *policy, const char *store_path);
+
+/** Files that a run names for the first time, which confirms them: what to say about it. */
+struct trust_naming {
+    const char *paths[2]; /**< borrowed */
+    size_t count;
+};
+
+/** Before a run is made: note a file that agents of the run can write and nobody has confirmed. */
+void trust_naming_note(struct trust_naming *naming, enum trust_kind kind, const char *path,
+                       const struct loop_spec *spec);
+/** After it was made: say in a line for each that it is confirmed now. */
+void trust_naming_tell(const struct trust_naming *naming);
