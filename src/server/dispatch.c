@@ -140,7 +140,8 @@ static bool check_rate(struct call *call)
     char name[96];
     int64_t wait_s = 0;
     access_name_peer(http_exchange_peer_text(call->exchange), name, sizeof(name));
-    const char *who = call->grant.scope == TOKEN_NONE || call->is_local ? name : call->grant.name;
+    /* The owner's own programs do not share with others that come over the loopback. */
+    const char *who = call->grant.scope == TOKEN_NONE ? name : call->grant.name;
     return rate_take(call->server->rate, who, clock_monotonic(clock_system()), &wait_s) ||
            refuse_rate(call, wait_s);
 }

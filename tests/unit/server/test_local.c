@@ -114,6 +114,26 @@ static void what_changes_something_is_in_the_audit(void **state)
     assert_non_null(strstr(last_audit, ": DELETE /v1/sinks/ops -> 204"));
 }
 
+static int setup_slow(void **state)
+{
+    struct server_options wanted = {.requests_per_second = 40};
+    return world_setup_with(state, &wanted);
+}
+
+static void strangers_on_this_machine_do_not_use_up_the_rate_of_the_owner(void **state)
+{
+    struct world *world = *state;
+    bool was_limited = false;
+    for (int i = 0; i < 400 && !was_limited; i++) {
+        struct answer answer; /* public: anybody may ask, other users too */
+        ask(world, "GET", "/healthz", "", "", "", &answer);
+        was_limited = answer.status == 429;
+        answer_fini(&answer);
+    }
+    assert_true(was_limited);
+    expect(world, "GET", "/v1/me", "", "", "", 200);
+}
+
 static void a_client_of_http_1_0_needs_a_token(void **state)
 {
     struct world *world = *state;
@@ -163,6 +183,10 @@ int main(void)
     const struct CMUnitTest reached_from_outside[] = {
         cmocka_unit_test(with_a_name_of_outside_everybody_needs_a_token),
     };
+    const struct CMUnitTest slow[] = {
+        cmocka_unit_test(strangers_on_this_machine_do_not_use_up_the_rate_of_the_owner),
+    };
     int failed = cmocka_run_group_tests(local, setup, world_teardown);
+    failed += cmocka_run_group_tests(slow, setup_slow, world_teardown);
     return failed + cmocka_run_group_tests(reached_from_outside, setup_outside, world_teardown);
 }
