@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "os/sandbox_confine.h"
+#include "os/sandbox_filter.h"
 #include "os/sandbox_paths.h"
 
 #include <errno.h>
@@ -364,7 +365,7 @@ struct sandbox_attributes *sandbox_attributes_new(int orders_fd, int helper_fd)
         return NULL;
     }
     for (size_t i = 0; i < CALLS; i++) {
-        self->numbers[i] = seccomp_syscall_resolve_name(calls[i].name);
+        self->numbers[i] = sandbox_filter_number(calls[i].name);
     }
     return self;
 }

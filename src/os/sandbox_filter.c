@@ -92,11 +92,48 @@ static const uint64_t terminal_requests[] = {TIOCSTI, TIOCLINUX};
 /* Flags of files. */
 static const uint64_t flag_requests[] = {FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION};
 
+/* Calls that libseccomp may be too old for. Since 5.1 new ones have one number everywhere. */
+static const struct {
+    const char *name;
+    int number;
+} newer_calls[] = {
+    {"clone3", 435},         {"openat2", 437},      {"process_madvise", 440},
+    {"mount_setattr", 442},  {"quotactl_fd", 443},  {"process_mrelease", 448},
+    {"fchmodat2", 452},      {"setxattrat", 463},   {"removexattrat", 466},
+    {"open_tree_attr", 467}, {"file_setattr", 469},
+};
+
+/* What the kernel got later than these nobody here has judged. */
+#define FIRST_UNJUDGED_CALL 470
+#define LAST_UNJUDGED_CALL  511
+
+int sandbox_filter_number(const char *name)
+{
+    int number = seccomp_syscall_resolve_name(name);
+    for (size_t i = 0;
+         number == __NR_SCMP_ERROR && i < sizeof(newer_calls) / sizeof(newer_calls[0]); i++) {
+        if (strcmp(newer_calls[i].name, name) == 0) {
+            return newer_calls[i].number;
+        }
+    }
+    return number;
+}
+
+/** Programs take such an answer for an older kernel's. */
+static int deny_unjudged_calls(scmp_filter_ctx filter)
+{
+    int code = 0;
+    for (int number = FIRST_UNJUDGED_CALL; code == 0 && number <= LAST_UNJUDGED_CALL; number++) {
+        code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0);
+    }
+    return code;
+}
+
 static int deny_calls(scmp_filter_ctx filter, const struct denial *list, size_t count)
 {
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
-        int number = seccomp_syscall_resolve_name(list[i].name);
+        int number = sandbox_filter_number(list[i].name);
         if (number != __NR_SCMP_ERROR && number >= 0) {
             code = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint32_t)list[i].error), number, 0);
         }
@@ -210,7 +247,7 @@ static int deny_set_user_id(scmp_filter_ctx filter, const struct sandbox_policy 
 {
     int code = 0;
     for (size_t i = 0; code == 0 && i < sizeof(mode_calls) / sizeof(mode_calls[0]); i++) {
-        int number = seccomp_syscall_resolve_name(mode_calls[i].name);
+        int number = sandbox_filter_number(mode_calls[i].name);
         if (number >= 0 && !is_notified(policy, mode_calls[i].name)) {
             code = deny_mode(filter, i, number);
         }
@@ -297,7 +334,7 @@ static int deny_changes_of_others(scmp_filter_ctx filter)
             .op = SCMP_CMP_NE,
             .datum_a = for_oneself[i].oneself,
         };
-        int number = seccomp_syscall_resolve_name(for_oneself[i].name);
+        int number = sandbox_filter_number(for_oneself[i].name);
         code = number < 0 ? 0 : deny_if(filter, EPERM, number, is_other);
     }
     /* Limits of others may be read. */
@@ -340,7 +377,7 @@ static int guard_attributes(scmp_filter_ctx filter, bool has_supervisor)
     size_t count = 1;
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
-        int number = seccomp_syscall_resolve_name(sandbox_attribute_call(i, &count));
+        int number = sandbox_filter_number(sandbox_attribute_call(i, &count));
         code = number < 0 ? 0 : seccomp_rule_add(filter, action, number, 0);
     }
     return code;
@@ -372,6 +409,9 @@ static int build(scmp_filter_ctx filter, const struct sandbox_policy *policy, bo
     int code = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (code == 0) {
         code = deny_calls(filter, denials, sizeof(denials) / sizeof(denials[0]));
+    }
+    if (code == 0) {
+        code = deny_unjudged_calls(filter);
     }
     if (code == 0) {
         code = deny_namespaces(filter);

@@ -6,6 +6,9 @@
 
 struct rondo_error;
 
+/** Number of a system call, or __NR_SCMP_ERROR. It knows later ones than libseccomp. */
+int sandbox_filter_number(const char *name);
+
 /**
  * Write the filter of a policy's tier as a BPF program (what `bwrap --seccomp` reads).
  * @param fd a file at its beginning; left at its end. Any thread

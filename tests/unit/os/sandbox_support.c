@@ -178,6 +178,12 @@ static int try_attributes(const char *path)
     const struct timespec times[2] = {{7, 7}, {7, 7}};
     const struct timeval values[2] = {{7, 7}, {7, 7}};
     const struct utimbuf old = {7, 7};
+    const uint64_t nothing[3] = {0}; /* struct file_attr */
+    const struct {
+        const void *bytes;
+        uint32_t len;
+        uint32_t flags;
+    } value = {.bytes = "x", .len = 1};
     long flags = 0;
     int fd = open(path, O_RDONLY);
     int bare = open(path, O_PATH);
@@ -201,6 +207,9 @@ static int try_attributes(const char *path)
         {"setxattr", setxattr(path, "user.rondo", "x", 1, 0)},
         {"fsetxattr", fsetxattr(fd, "user.rondo", "x", 1, 0)},
         {"removexattr", removexattr(path, "user.rondo")},
+        {"setxattrat", syscall(463, AT_FDCWD, path, 0, "user.rondo", &value, sizeof(value))},
+        {"removexattrat", syscall(466, AT_FDCWD, path, 0, "user.theirs")},
+        {"file_setattr", syscall(469, AT_FDCWD, path, &nothing, sizeof(nothing), 0)},
         {"flags", ioctl(fd, FS_IOC_SETFLAGS, &flags)},
     };
     for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
