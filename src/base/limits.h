@@ -132,3 +132,5 @@
 #define LIMIT_SANDBOX_GIT_FOLDERS 300000
 /** The configuration of a git folder that a command left; a larger one is renamed. */
 #define LIMIT_SANDBOX_GIT_CONFIG_BYTES (16 * LIMIT_KIB)
+/** Of a configuration or hook that was there before a command, compared byte by byte after it. */
+#define LIMIT_SANDBOX_GIT_SUM_BYTES (16 * LIMIT_MIB)

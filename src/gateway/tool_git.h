@@ -28,8 +28,7 @@ struct git_command {
  * Find the repository of `repo_path`. Nothing that a repository can name is run for this.
  * @param may_write its .git may be written too
  * @param ret_repository git_repository_fini()
- * @return RONDO_ERR_INVALID when it is no work tree; RONDO_ERR_DENIED when repository and work tree
- *   do not name each other, as when a `.git` leads into a repository of somebody else
+ * @return RONDO_ERR_INVALID when it is no work tree
  */
 int git_repository_find(const struct tool_surroundings *around, struct json_object *config,
                         bool may_write, struct git_repository *ret_repository,

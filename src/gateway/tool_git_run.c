@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "gateway/secret_files.h"
 #include "gateway/tool_shell_environment.h"
-#include "os/file.h"
 #include "os/spawn.h"
 
 #include <limits.h>
@@ -142,90 +141,6 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-/* --- whether the repository and the work tree belong together --- */
-
-/** Whether two names lead to the same folder. */
-static bool is_same_place(const char *left, const char *right)
-{
-    /* opens: only names are compared; git runs in the sandbox */
-    auto_free char *real_left = realpath(left, NULL);
-    /* opens: as above */
-    auto_free char *real_right = realpath(right, NULL);
-    return real_left != NULL && real_right != NULL && strcmp(real_left, real_right) == 0;
-}
-
-/** Whether a path that is written in the git folder, perhaps relative to it, is `expected`. */
-static bool leads_to(const struct git_repository *repository, const char *path,
-                     const char *expected)
-{
-    auto_buf struct buf absolute = {0};
-    buf_printf(&absolute, "%s%s%s", *path == '/' ? "" : repository->git_folder,
-               *path == '/' ? "" : "/", path);
-    return is_same_place(buf_string(&absolute), expected);
-}
-
-/** Whether a linked work tree is one that the repository knows. */
-static bool is_known_worktree(const struct git_repository *repository, const char *dot_git)
-{
-    auto_buf struct buf worktrees = {0};
-    auto_buf struct buf file = {0};
-    auto_buf struct buf text = {0};
-    buf_printf(&worktrees, "%s/worktrees", repository->common_folder);
-    buf_printf(&file, "%s/gitdir", repository->git_folder);
-    /* opens: what is read is only compared with a name; a FIFO is refused */
-    if (!is_below(repository->git_folder, buf_string(&worktrees)) ||
-        file_read(buf_string(&file), PATH_MAX, &text, NULL) < 0) {
-        return false;
-    }
-    const char *line = buf_string(&text);
-    auto_free char *named = memory_dup_bytes(line, strcspn(line, "\n"));
-    return leads_to(repository, named, dot_git);
-}
-
-/** Whether a repository without worktrees, as that of a submodule, names this work tree. */
-static bool is_named_work_tree(const struct tool_surroundings *around,
-                               const struct git_repository *repository)
-{
-    auto_buf struct buf file = {0};
-    buf_printf(&file, "%s/config", repository->git_folder);
-    const char *const question[] = {"config", "--file",        buf_string(&file),
-                                    "--get",  "core.worktree", NULL};
-    bool is_missing;
-    auto_free char *named = ask_git(around, repository->git_folder, question, &is_missing);
-    return named != NULL && strcmp(repository->git_folder, repository->common_folder) == 0 &&
-           leads_to(repository, named, repository->top);
-}
-
-/**
- * A `.git` that is a file or a link, a `commondir` or a `core.worktree` may be an agent's, and lead
- * to a repository or a work tree that is none of its business. Each must name the other.
- */
-static int check_both_ways(const struct tool_surroundings *around, const char *repo_path,
-                           const struct git_repository *repository, struct rondo_error *err)
-{
-    auto_buf struct buf dot_git = {0};
-    struct stat status;
-    buf_printf(&dot_git, "%s/.git", repository->top);
-    auto_free char *forth = ask_path(around, repository->top, "--git-dir");
-    /* opens: looks at the name itself; git runs in the sandbox */
-    bool is_mutual = forth != NULL && strcmp(forth, repository->git_folder) == 0 &&
-                     lstat(buf_string(&dot_git), &status) == 0;
-    if (is_mutual && S_ISDIR(status.st_mode)) {
-        is_mutual = is_same_place(buf_string(&dot_git), repository->git_folder) &&
-                    strcmp(repository->git_folder, repository->common_folder) == 0;
-    } else {
-        is_mutual = is_mutual && S_ISREG(status.st_mode) &&
-                    (is_known_worktree(repository, buf_string(&dot_git)) ||
-                     is_named_work_tree(around, repository));
-    }
-    return is_mutual ? 0
-                     : error_set(err, RONDO_ERR_DENIED,
-                                 "'%s' uses the git folder %s, which does not name %s as its work "
-                                 "tree; if both are yours, run `git worktree repair` in the "
-                                 "repository, or set core.worktree in that folder",
-                                 repo_path, repository->common_folder, repository->top);
-}
-
 /** Git's own folders where they are not below the work tree. */
 static void add_git_folders(struct git_repository *repository, bool may_write)
 {
@@ -309,11 +224,6 @@ int git_repository_find(const struct tool_surroundings *around, struct json_obje
         found.common_folder == NULL) {
         git_repository_fini(&found);
         return error_set(err, RONDO_ERR_INVALID, "git does not say where '%s' belongs", repo_path);
-    }
-    code = check_both_ways(around, repo_path, &found, err);
-    if (code < 0) {
-        git_repository_fini(&found);
-        return code;
     }
     found.user_name = ask_setting(around, buf_string(&folder), "user.name");
     found.user_email = ask_setting(around, buf_string(&folder), "user.email");

@@ -8,6 +8,7 @@
 #include "os/sandbox_git.h"
 
 #include "base/auto.h"
+#include "base/digest.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -42,6 +43,7 @@ struct git_folder {
     char *path;                 /* canonical, owned */
     size_t root;                /* in which writable folder it is */
     uint64_t marks[PART_COUNT]; /* changes with the part; 0 = there is none */
+    uint64_t sums[PART_COUNT];  /* of what its files hold; set before the command only */
 };
 
 struct git_list {
@@ -52,6 +54,7 @@ struct git_list {
 struct git_watch {
     const struct path_list *paths;
     struct git_list before;
+    struct path_list restored; /* what `paths` points to in a restored one */
 };
 
 /* Folders that still have to be looked at, as paths from the root. */
@@ -146,6 +149,48 @@ static void take_marks(int folder, struct git_folder *git)
     for_each_hook(folder, add_mark, &git->marks[PART_HOOKS]);
 }
 
+/**
+ * A file that is written through memory keeps its times on some file systems (tmpfs), so what was
+ * there before is summed up too. What a former command left is small; the rest is the user's own.
+ */
+static uint64_t sum_of_file(int folder, const char *name)
+{
+    char bytes[4096];
+    unsigned char sum[DIGEST_SIZE];
+    struct stat status;
+    uint64_t first = 0;
+    auto_close int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return 0;
+    }
+    struct digest digest = digest_begin();
+    ssize_t got = read(fd, bytes, sizeof(bytes));
+    for (int64_t all = 0; got > 0 && all < LIMIT_SANDBOX_GIT_SUM_BYTES; all += got) {
+        digest_add(&digest, bytes, (size_t)got);
+        got = read(fd, bytes, sizeof(bytes));
+    }
+    digest_finish(&digest, sum);
+    memcpy(&first, sum, sizeof(first));
+    return first;
+}
+
+static bool add_sum(int folder, const char *name, void *context)
+{
+    uint64_t *sum = context;
+    *sum += sum_of_file(folder, name);
+    return true;
+}
+
+static uint64_t sum_of_part(int folder, enum git_part part)
+{
+    if (part != PART_HOOKS) {
+        return sum_of_file(folder, part_names[part]);
+    }
+    uint64_t sum = 0;
+    for_each_hook(folder, add_sum, &sum);
+    return sum;
+}
+
 /* --- the list --- */
 
 struct listing {
@@ -153,10 +198,11 @@ struct listing {
     struct git_list list;
     struct pending pending;
     size_t folders;
+    bool takes_sums;
 };
 
 /** The same name by name, where the kernel has no openat2. */
-static int walk_below(int root, const char *path)
+static int walk_below(int root, const char *path, int flags)
 {
     int fd = fcntl(root, F_DUPFD_CLOEXEC, 0);
     while (fd >= 0 && *path != '\0') {
@@ -168,7 +214,7 @@ static int walk_below(int root, const char *path)
         fd = next;
         path += len + (path[len] == '/');
     }
-    int opened = fd < 0 ? -1 : openat(fd, ".", FOLDER_FLAGS);
+    int opened = fd < 0 ? -1 : openat(fd, ".", flags);
     if (fd >= 0) {
         close(fd);
     }
@@ -176,14 +222,35 @@ static int walk_below(int root, const char *path)
 }
 
 /** Open a folder below a root; no name on the way may be a link. @return owned, or -1 */
-static int open_below(int root, const char *path)
+static int open_below_with(int root, const char *path, int flags)
 {
     struct open_how how = {
-        .flags = FOLDER_FLAGS,
+        .flags = (unsigned)flags,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
     long fd = syscall(SYS_openat2, root, path[0] == '\0' ? "." : path, &how, sizeof(how));
-    return fd >= 0 || errno != ENOSYS ? (int)fd : walk_below(root, path);
+    return fd >= 0 || errno != ENOSYS ? (int)fd : walk_below(root, path, flags);
+}
+
+/**
+ * The same for listing. Its user can enter a folder that cannot be listed, and git works in it, so
+ * one that denies its own user is opened up.
+ */
+static int open_below(int root, const char *path)
+{
+    int fd = open_below_with(root, path, FOLDER_FLAGS);
+    if (fd >= 0 || errno != EACCES) {
+        return fd;
+    }
+    char link[64];
+    struct stat status;
+    auto_close int held = open_below_with(root, path, FOLDER_FLAGS | O_PATH);
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", held);
+    if (held < 0 || fstat(held, &status) != 0 || status.st_uid != geteuid() ||
+        chmod(link, (status.st_mode & 07777) | S_IRWXU) != 0) {
+        return -1;
+    }
+    return open_below_with(root, path, FOLDER_FLAGS);
 }
 
 static bool is_folder(int folder, const struct dirent *entry)
@@ -223,6 +290,9 @@ static void add_git_folder(struct listing *listing, size_t root, int fd, const c
                path[0] == '\0' ? "" : "/", path);
     struct git_folder git = {.path = buf_steal(&absolute), .root = root};
     take_marks(fd, &git);
+    for (int i = 0; listing->takes_sums && i < PART_COUNT; i++) {
+        git.sums[i] = git.marks[i] == 0 ? 0 : sum_of_part(fd, (enum git_part)i);
+    }
     list->items = memory_resize(list->items, list->count + 1, sizeof(*list->items));
     list->items[list->count++] = git;
 }
@@ -285,9 +355,10 @@ static int compare_folders(const void *left, const void *right)
                   ((const struct git_folder *)right)->path);
 }
 
-static bool list_all(const struct path_list *paths, struct git_list *ret_list, char ret_reason[256])
+static bool list_all(const struct path_list *paths, bool takes_sums, struct git_list *ret_list,
+                     char ret_reason[256])
 {
-    struct listing listing = {.paths = paths};
+    struct listing listing = {.paths = paths, .takes_sums = takes_sums};
     bool is_complete = true;
     for (size_t i = 0; is_complete && i < paths->roots.count; i++) {
         is_complete = is_below_other_root(&paths->roots, i) || list_root(&listing, i, ret_reason);
@@ -345,14 +416,19 @@ static bool is_harmless(int folder, enum git_part part)
                               : is_harmless_file(folder, part);
 }
 
+static bool guards(const struct path_rule *rule)
+{
+    return rule->access == PATH_PROTECTED || rule->access == PATH_READ ||
+           rule->access == PATH_EMPTY;
+}
+
 /** Whether the sandbox kept a path from being changed. */
 static bool is_guarded(const struct path_list *paths, const char *path)
 {
     for (size_t i = 0; i < paths->count; i++) {
         const struct path_rule *rule = &paths->rules[i];
-        bool guards = rule->access == PATH_PROTECTED || rule->access == PATH_READ ||
-                      rule->access == PATH_EMPTY;
-        if (guards && (strcmp(rule->path, path) == 0 || sandbox_path_is_below(path, rule->path))) {
+        if (guards(rule) &&
+            (strcmp(rule->path, path) == 0 || sandbox_path_is_below(path, rule->path))) {
             return true;
         }
     }
@@ -380,6 +456,13 @@ static void disarm(int folder, const char *path, enum git_part part, struct buf 
                part_names[part], name);
 }
 
+static bool has_changed(const struct git_folder *before, const struct git_folder *now, int folder,
+                        enum git_part part)
+{
+    return before == NULL || before->marks[part] != now->marks[part] ||
+           before->sums[part] != sum_of_part(folder, part);
+}
+
 static void examine(const struct git_watch *watch, const struct git_folder *now, struct buf *notes)
 {
     const struct git_list *list = &watch->before;
@@ -393,10 +476,8 @@ static void examine(const struct git_watch *watch, const struct git_folder *now,
     for (int i = 0; folder >= 0 && i < PART_COUNT; i++) {
         auto_buf struct buf path = {0};
         buf_printf(&path, "%s/%s", now->path, part_names[i]);
-        bool has_changed =
-            now->marks[i] != 0 && (before == NULL || before->marks[i] != now->marks[i]);
-        if (has_changed && !is_guarded(watch->paths, path.data) &&
-            !is_harmless(folder, (enum git_part)i)) {
+        if (now->marks[i] != 0 && has_changed(before, now, folder, (enum git_part)i) &&
+            !is_guarded(watch->paths, path.data) && !is_harmless(folder, (enum git_part)i)) {
             disarm(folder, now->path, (enum git_part)i, notes);
         }
     }
@@ -409,7 +490,7 @@ bool git_watch_begin(const struct path_list *paths, struct git_watch **ret_watch
 {
     struct git_watch *watch = memory_new_zero(1, sizeof(*watch));
     watch->paths = paths;
-    if (!list_all(paths, &watch->before, ret_reason)) {
+    if (!list_all(paths, true, &watch->before, ret_reason)) {
         free(watch);
         return false;
     }
@@ -420,7 +501,7 @@ bool git_watch_begin(const struct path_list *paths, struct git_watch **ret_watch
 bool git_watch_end(struct git_watch *watch, struct buf *ret_notes, char ret_reason[256])
 {
     struct git_list after;
-    if (!list_all(watch->paths, &after, ret_reason)) {
+    if (!list_all(watch->paths, false, &after, ret_reason)) {
         return false;
     }
     for (size_t i = 0; i < after.count; i++) {
@@ -434,6 +515,98 @@ void git_watch_free(struct git_watch *watch)
 {
     if (watch != NULL) {
         list_fini(&watch->before);
+        sandbox_paths_fini(&watch->restored);
         free(watch);
     }
+}
+
+/* --- in another process --- */
+
+/* Each record is a letter, numbers, and a path with its NUL; the last one is RECORD_END alone. */
+#define RECORD_ROOT   'R'
+#define RECORD_GUARD  'G'
+#define RECORD_FOLDER 'F'
+#define RECORD_END    'E'
+
+static void put_record(struct buf *bytes, char letter, const char *path)
+{
+    buf_append(bytes, &letter, 1);
+    buf_append(bytes, path, strlen(path) + 1);
+}
+
+void git_watch_save(const struct git_watch *watch, struct buf *ret_bytes)
+{
+    const struct path_list *paths = watch->paths;
+    for (size_t i = 0; i < paths->roots.count; i++) {
+        put_record(ret_bytes, RECORD_ROOT, paths->roots.items[i].path);
+    }
+    for (size_t i = 0; i < paths->count; i++) {
+        if (guards(&paths->rules[i])) {
+            put_record(ret_bytes, RECORD_GUARD, paths->rules[i].path);
+        }
+    }
+    for (size_t i = 0; i < watch->before.count; i++) {
+        const struct git_folder *git = &watch->before.items[i];
+        const char letter = RECORD_FOLDER;
+        buf_append(ret_bytes, &letter, 1);
+        buf_append(ret_bytes, &git->root, sizeof(git->root));
+        buf_append(ret_bytes, git->marks, sizeof(git->marks));
+        buf_append(ret_bytes, git->sums, sizeof(git->sums));
+        buf_append(ret_bytes, git->path, strlen(git->path) + 1);
+    }
+    put_record(ret_bytes, RECORD_END, "");
+}
+
+static void restore_root(struct named_roots *roots, const char *path)
+{
+    roots->items = memory_resize(roots->items, roots->count + 1, sizeof(*roots->items));
+    roots->items[roots->count++] = (struct named_root){
+        .named = memory_dup_string(path),
+        .path = memory_dup_string(path),
+        .fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+    };
+}
+
+static void restore_guard(struct path_list *paths, const char *path)
+{
+    paths->rules = memory_resize(paths->rules, paths->count + 1, sizeof(*paths->rules));
+    paths->rules[paths->count++] =
+        (struct path_rule){.path = memory_dup_string(path), .access = PATH_PROTECTED, .fd = -1};
+}
+
+/** @param at the numbers of a record. @return its path */
+static const char *restore_folder(struct git_list *list, const char *at)
+{
+    struct git_folder git;
+    memcpy(&git.root, at, sizeof(git.root));
+    at += sizeof(git.root);
+    memcpy(git.marks, at, sizeof(git.marks));
+    at += sizeof(git.marks);
+    memcpy(git.sums, at, sizeof(git.sums));
+    at += sizeof(git.sums);
+    git.path = memory_dup_string(at);
+    list->items = memory_resize(list->items, list->count + 1, sizeof(*list->items));
+    list->items[list->count++] = git;
+    return at;
+}
+
+struct git_watch *git_watch_restore(const struct buf *bytes)
+{
+    if (bytes->len < 2 || bytes->data[bytes->len - 2] != RECORD_END) {
+        return NULL;
+    }
+    struct git_watch *watch = memory_new_zero(1, sizeof(*watch));
+    watch->paths = &watch->restored;
+    for (const char *at = bytes->data; *at != RECORD_END;) {
+        const char *path = at + 1;
+        if (*at == RECORD_ROOT) {
+            restore_root(&watch->restored.roots, path);
+        } else if (*at == RECORD_GUARD) {
+            restore_guard(&watch->restored, path);
+        } else {
+            path = restore_folder(&watch->before, path);
+        }
+        at = path + strlen(path) + 1;
+    }
+    return watch;
 }

@@ -28,5 +28,14 @@ bool git_watch_begin(const struct path_list *paths, struct git_watch **ret_watch
  */
 bool git_watch_end(struct git_watch *watch, struct buf *ret_notes, char ret_reason[256]);
 
+/** Write a watch down, for git_watch_restore in another process. */
+void git_watch_save(const struct git_watch *watch, struct buf *ret_bytes);
+
+/**
+ * Make a watch from what git_watch_save wrote; it needs no paths besides.
+ * @return owned; NULL when it was not written completely
+ */
+struct git_watch *git_watch_restore(const struct buf *bytes);
+
 /** NULL is fine. */
 void git_watch_free(struct git_watch *watch);

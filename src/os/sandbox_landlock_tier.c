@@ -294,7 +294,7 @@ static bool landlock_fill(struct sandbox_plan *plan, char ret_reason[256])
         snprintf(ret_reason, 256, "cannot make a temporary folder: %s", strerrordesc_np(errno));
         return false;
     }
-    if (!git_watch_begin(&plan->paths, &plan->git, ret_reason) || !carry_orders(plan, ret_reason)) {
+    if (!sandbox_plan_watch_git(plan, ret_reason) || !carry_orders(plan, ret_reason)) {
         return false;
     }
     snprintf(plan->program, sizeof(plan->program), "%s", request->supervisor);

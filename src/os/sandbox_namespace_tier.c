@@ -337,7 +337,7 @@ static void namespace_advance(struct sandbox_plan *plan)
                      strerrordesc_np(errno));
         }
         stop_inner(plan);
-    } else if (plan->inner > 0 && !git_watch_begin(&plan->paths, &plan->git, plan->failure)) {
+    } else if (plan->inner > 0 && !sandbox_plan_watch_git(plan, plan->failure)) {
         /* Here, because bubblewrap is busy with its mounts meanwhile. */
         stop_inner(plan);
     }

@@ -83,6 +83,32 @@ bool sandbox_plan_carry_bytes(struct sandbox_plan *plan, const char *name, const
     return sandbox_plan_carry(plan, fd);
 }
 
+bool sandbox_plan_watch_git(struct sandbox_plan *plan, char ret_reason[256])
+{
+    if (!git_watch_begin(&plan->paths, &plan->git, ret_reason)) {
+        return false;
+    }
+    auto_buf struct buf bytes = {0};
+    git_watch_save(plan->git, &bytes);
+    if (plan->git_fd >= 0 && !write_all(plan->git_fd, bytes.data, bytes.len)) {
+        snprintf(ret_reason, 256, "cannot keep the list of git folders: %s",
+                 strerrordesc_np(errno));
+        return false;
+    }
+    return true;
+}
+
+/** The supervisor looks at what a command left when this process was killed. */
+static bool carry_git_list(struct sandbox_plan *plan, char ret_reason[256])
+{
+    if (plan->git_fd < 0 ||
+        sandbox_plan_carry(plan, fcntl(plan->git_fd, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD))) {
+        return true;
+    }
+    snprintf(ret_reason, 256, "cannot prepare the sandbox: %s", strerrordesc_np(errno));
+    return false;
+}
+
 bool sandbox_plan_carry_status(struct sandbox_plan *plan)
 {
     int ends[2];
@@ -139,7 +165,14 @@ static bool fill(struct sandbox_plan *plan, char ret_reason[256])
         return false;
     }
     sandbox_group_make(&plan->limits, &plan->group);
-    return ops_of(plan)->fill(plan, ret_reason);
+    if (plan->request->supervisor != NULL) {
+        plan->git_fd = memfd_create("git", MFD_CLOEXEC);
+        if (plan->git_fd < 0) {
+            snprintf(ret_reason, 256, "cannot prepare the sandbox: %s", strerrordesc_np(errno));
+            return false;
+        }
+    }
+    return ops_of(plan)->fill(plan, ret_reason) && carry_git_list(plan, ret_reason);
 }
 
 int sandbox_plan_make(const struct spawn_request *request, struct sandbox_plan **ret_plan,
@@ -156,6 +189,7 @@ int sandbox_plan_make(const struct spawn_request *request, struct sandbox_plan *
     plan->release_fd = -1;
     plan->ready_fd = -1;
     plan->inner_pidfd = -1;
+    plan->git_fd = -1;
     if (!fill(plan, ret_reason)) {
         sandbox_plan_free(plan);
         plan = NULL;
@@ -321,6 +355,7 @@ void sandbox_plan_free(struct sandbox_plan *plan)
     close_slot(&plan->release_fd);
     close_slot(&plan->ready_fd);
     close_slot(&plan->inner_pidfd);
+    close_slot(&plan->git_fd);
     buf_fini(&plan->status);
     sandbox_paths_fini(&plan->paths);
     free(plan->private_folder);

@@ -10,7 +10,7 @@
 
 #include <limits.h>
 
-#define PLAN_CARRIED_MAX 5
+#define PLAN_CARRIED_MAX 6
 
 struct sandbox_plan {
     const struct spawn_request *request;
@@ -33,6 +33,7 @@ struct sandbox_plan {
     pid_t inner;           /* first process inside the pid namespace; 0 = not known */
     int inner_pidfd;
     struct git_watch *git; /* git folders before the command; owned; NULL = not listed yet */
+    int git_fd;            /* file in memory with that, for the supervisor; -1 = there is none */
     char *private_folder;  /* temporary folder of the command; owned; removed at the end; or NULL */
 };
 
@@ -60,6 +61,9 @@ bool sandbox_plan_carry_bytes(struct sandbox_plan *plan, const char *name, const
 
 /** Make a pipe whose write end the child gets; status_fd becomes the read end. */
 bool sandbox_plan_carry_status(struct sandbox_plan *plan);
+
+/** List the git folders. @return whether the command may run; false sets the reason */
+bool sandbox_plan_watch_git(struct sandbox_plan *plan, char ret_reason[256]);
 
 /** Append a string with its NUL: the form in which arguments travel in a file. */
 void sandbox_plan_put(struct buf *buf, const char *text);

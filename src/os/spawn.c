@@ -136,6 +136,7 @@ static void wrap_in_supervisor(struct job *job)
         .lock_mark = request->lock_mark,
         .takes_lock_over = request->takes_lock_over,
         .scopes_sockets = job->plan != NULL,
+        .inspects = job->plan != NULL,
         .helps = job->plan != NULL && sandbox_plan_supervisor_helps(job->plan),
         .private_folder = job->plan == NULL ? NULL : sandbox_plan_private_folder(job->plan),
         .groups = job->plan == NULL ? NULL : sandbox_plan_groups(job->plan),

@@ -7,12 +7,15 @@
  */
 #include "os/supervise.h"
 
+#include "base/auto.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "os/file.h"
 #include "os/process_tree.h"
 #include "os/remains.h"
 #include "os/sandbox_attributes.h"
 #include "os/sandbox_confine.h"
+#include "os/sandbox_git.h"
 #include "os/sandbox_landlock.h"
 #include "os/sandbox_limits.h"
 #include "os/spawn.h"
@@ -52,6 +55,8 @@ struct supervisor {
     int mark_fd;      /* what the command's processes inherit; -1 = nothing */
     bool helps;
     bool scopes_sockets;
+    bool inspects;
+    int git_fd;                            /* -1 when it does not inspect */
     int helper_fd;                         /* -1 when it does not help */
     struct sandbox_attributes *attributes; /* owned; NULL when it does not help */
     const char *private_folder;            /* of the command, removed at the end; or "" */
@@ -85,7 +90,7 @@ static void refuse(struct supervisor *self, const char *what, const char *why)
 static bool parse_arguments(struct supervisor *self, int argc, char **argv)
 {
     int i = 3;
-    if (argc < 13) {
+    if (argc < 14) {
         return false;
     }
     self->carried_count = (size_t)strtoul(argv[i++], NULL, 10);
@@ -94,6 +99,7 @@ static bool parse_arguments(struct supervisor *self, int argc, char **argv)
     self->takes_over = strcmp(argv[i++], SUPERVISE_TAKES_OVER) == 0;
     self->helps = strcmp(argv[i++], SUPERVISE_HELPS) == 0;
     self->scopes_sockets = strcmp(argv[i++], SUPERVISE_SCOPES) == 0;
+    self->inspects = strcmp(argv[i++], SUPERVISE_INSPECTS) == 0;
     self->private_folder = argv[i++];
     self->groups = argv + i;
     while (i < argc && strcmp(argv[i], "--") != 0) {
@@ -159,6 +165,9 @@ static bool set_up(struct supervisor *self)
     for (size_t i = 0; i < self->carried_count; i++) {
         self->carried[i] = fcntl(LIFELINE_FD + 1 + (int)i, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD);
         close(LIFELINE_FD + 1 + (int)i);
+    }
+    if (self->inspects && self->carried_count > 0) {
+        self->git_fd = self->carried[--self->carried_count];
     }
     struct rondo_error error;
     if (self->scopes_sockets && landlock_scope_sockets(&error) != 0) {
@@ -405,10 +414,27 @@ static void watch_command(struct supervisor *self)
     kill_remains(self);
 }
 
+/** What a command left for its user's git is looked at here when the caller cannot do it. */
+static void inspect(const struct supervisor *self)
+{
+    auto_buf struct buf bytes = {0};
+    auto_buf struct buf notes = {0};
+    char reason[256];
+    if (self->git_fd < 0 || lseek(self->git_fd, 0, SEEK_SET) != 0 ||
+        file_read_all(self->git_fd, "git", SIZE_MAX, &bytes, NULL) != 0) {
+        return;
+    }
+    struct git_watch *watch = git_watch_restore(&bytes);
+    if (watch != NULL) {
+        (void)git_watch_end(watch, &notes, reason); /* Nobody is there to be told. */
+    }
+    git_watch_free(watch);
+}
+
 static int supervise_watch(int argc, char **argv)
 {
     struct supervisor self = {
-        .children_fd = -1, .mark_fd = -1, .helper_fd = -1, .private_folder = ""};
+        .children_fd = -1, .mark_fd = -1, .git_fd = -1, .helper_fd = -1, .private_folder = ""};
     if (!parse_arguments(&self, argc, argv)) {
         fprintf(stderr, "rondo: %s is for Rondo's own use\n", SUPERVISE_ARGUMENT);
         return 2;
@@ -423,8 +449,10 @@ static int supervise_watch(int argc, char **argv)
     if (self.private_folder[0] != '\0' && self.status.survivors == 0) {
         (void)file_remove_tree(self.private_folder, NULL);
     }
-    /* A caller that has gone needs no answer. */
-    (void)send(LIFELINE_FD, &self.status, sizeof(self.status), MSG_NOSIGNAL);
+    if (send(LIFELINE_FD, &self.status, sizeof(self.status), MSG_NOSIGNAL) < 0 ||
+        self.is_abandoned) {
+        inspect(&self);
+    }
     return 0;
 }
 

@@ -28,8 +28,10 @@ struct supervise_order {
     const char *lock_mark;  /**< or NULL */
     bool takes_lock_over;
     bool helps;          /**< the first carried descriptor has the orders of a command in
-                              Landlock, the last is the supervisor's (sandbox_attributes.h) */
+                              Landlock, the next to last is the supervisor's (sandbox_attributes.h) */
     bool scopes_sockets; /**< abstract sockets of others are out of reach, if the kernel can */
+    bool inspects;       /**< the last carried descriptor is the supervisor's: a file with the
+                              git folders of before, for when the caller is killed */
     const char *private_folder; /**< removed at the end; or NULL */
     const char *const *groups;  /**< control groups to remove at the end; or NULL */
     const char *program;        /**< what it starts: path, not searched */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /** Words before the groups, "--", the program, and the end. */
-#define WORDS_MAX 13
+#define WORDS_MAX 14
 
 static size_t count_list(const char *const *list)
 {
@@ -19,8 +19,8 @@ static size_t count_list(const char *const *list)
     return count;
 }
 
-/* supervisor __supervise watch CARRIED LOCK MARK TAKES-OVER HELPS SCOPES FOLDER GROUP... -- PROGRAM
- * ARGV... */
+/* supervisor __supervise watch CARRIED LOCK MARK TAKES-OVER HELPS SCOPES INSPECTS FOLDER GROUP...
+ * -- PROGRAM ARGV... */
 const char **supervise_argv(const struct supervise_order *order, char number[32])
 {
     size_t group_count = count_list(order->groups);
@@ -37,6 +37,7 @@ const char **supervise_argv(const struct supervise_order *order, char number[32]
     argv[n++] = order->takes_lock_over ? SUPERVISE_TAKES_OVER : "";
     argv[n++] = order->helps ? SUPERVISE_HELPS : "";
     argv[n++] = order->scopes_sockets ? SUPERVISE_SCOPES : "";
+    argv[n++] = order->inspects ? SUPERVISE_INSPECTS : "";
     argv[n++] = order->private_folder == NULL ? "" : order->private_folder;
     for (size_t i = 0; i < group_count; i++) {
         argv[n++] = order->groups[i];

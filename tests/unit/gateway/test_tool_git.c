@@ -216,89 +216,6 @@ static void a_subfolder_and_a_worktree_can_be_opened(void **state)
     tool_result_fini(&result);
 }
 
-/** The workspace has what an agent or an archive brought along; `../private` is a repository. */
-static void expect_no_repository(void **state, const char *script)
-{
-    struct world *world = world_in_tier(state);
-    struct rondo_error err = {0};
-    prepare(world, "git init -q -b main ../private && cd ../private && echo s >s && git add . && "
-                   "git -c user.name=S -c user.email=s@x commit -q -m first");
-    prepare(world, script);
-    assert_int_equal(world_try_open(world, READ_WRITE, &err), RONDO_ERR_DENIED);
-    assert_non_null(strstr(err.message, "as its work tree"));
-}
-
-static void a_git_file_into_another_repository_is_refused(void **state)
-{
-    expect_no_repository(state, "echo \"gitdir: $(cd .. && pwd)/private/.git\" >.git");
-}
-
-static void a_git_link_into_another_repository_is_refused(void **state)
-{
-    expect_no_repository(state, "ln -s ../private/.git .git");
-}
-
-static void a_commondir_of_another_repository_is_refused(void **state)
-{
-    expect_no_repository(state,
-                         "git init -q . && echo \"$(cd .. && pwd)/private/.git\" >.git/commondir");
-}
-
-static void a_worktree_of_another_repository_is_refused(void **state)
-{
-    expect_no_repository(state,
-                         "git -C ../private worktree add -q ../tree && cp ../tree/.git .git");
-}
-
-static void a_planted_worktree_of_another_repository_is_refused(void **state)
-{
-    expect_no_repository(
-        state, "mkdir -p x/worktrees/y && cd x/worktrees/y && cp ../../../../private/.git/HEAD "
-               "HEAD && pwd && cd ../../.. && pwd && "
-               "echo \"$PWD/.git\" >x/worktrees/y/gitdir && "
-               "echo \"$(cd .. && pwd)/private/.git\" >x/worktrees/y/commondir && "
-               "echo 'gitdir: x/worktrees/y' >.git");
-}
-
-static void a_worktree_that_names_nothing_is_refused(void **state)
-{
-    expect_no_repository(state, "git init -q --bare x && mkdir -p x/worktrees/y && "
-                                "cp x/HEAD x/worktrees/y/HEAD && : >x/worktrees/y/gitdir && "
-                                "echo ../.. >x/worktrees/y/commondir && "
-                                "echo 'gitdir: x/worktrees/y' >.git");
-}
-
-static void a_planted_submodule_of_another_repository_is_refused(void **state)
-{
-    expect_no_repository(state, "git init -q --bare x && git config -f x/config core.bare false && "
-                                "git config -f x/config core.worktree .. && "
-                                "echo 'gitdir: x' >.git && "
-                                "echo \"$(cd .. && pwd)/private/.git\" >x/commondir");
-}
-
-static void a_work_tree_above_the_repository_is_refused(void **state)
-{
-    expect_no_repository(state, "git init -q . && git config core.worktree \"$(cd .. && pwd)\"");
-}
-
-static void a_submodule_and_a_separate_git_folder_can_be_opened(void **state)
-{
-    struct world *world = world_in_tier(state);
-    prepare(world, "git init -q -b main ../other && cd ../other && echo x >x && git add . && "
-                   "git -c user.name=S -c user.email=s@x commit -q -m first && cd - >/dev/null && "
-                   "git init -q . && git -c protocol.file.allow=always submodule --quiet add "
-                   "\"$(cd .. && pwd)/other\" module");
-    world_open(world, "{\"type\":\"git\",\"repo_path\":\"module\"}");
-    world_expect(world, "git_list_files", "", "x\n");
-    toolbox_free(world->toolbox);
-    world->toolbox = NULL;
-    prepare(world, "git init -q --separate-git-dir ../apart mine && echo y >mine/y && "
-                   "git -C mine add y && "
-                   "git --git-dir=../apart config core.worktree \"$PWD/mine\"");
-    world_open(world, "{\"type\":\"git\",\"repo_path\":\"mine\"}");
-    world_expect(world, "git_list_files", "", "y\n");
-}
-
 static void what_is_hidden_is_no_change_and_cannot_be_changed(void **state)
 {
     struct world *world = open_repository(state, READ_WRITE);
@@ -492,15 +409,6 @@ int main(int argc, char **argv)
         BOTH_TIERS(branches_commits_and_tags_are_made),
         BOTH_TIERS(programs_that_a_repository_names_are_not_run),
         BOTH_TIERS(a_subfolder_and_a_worktree_can_be_opened),
-        IN_TIER(none, a_git_file_into_another_repository_is_refused),
-        IN_TIER(none, a_git_link_into_another_repository_is_refused),
-        IN_TIER(none, a_commondir_of_another_repository_is_refused),
-        IN_TIER(none, a_worktree_of_another_repository_is_refused),
-        IN_TIER(none, a_planted_worktree_of_another_repository_is_refused),
-        IN_TIER(none, a_worktree_that_names_nothing_is_refused),
-        IN_TIER(none, a_planted_submodule_of_another_repository_is_refused),
-        IN_TIER(none, a_work_tree_above_the_repository_is_refused),
-        BOTH_TIERS(a_submodule_and_a_separate_git_folder_can_be_opened),
         IN_TIER(namespace, what_is_hidden_is_no_change_and_cannot_be_changed),
         IN_TIER(none, secret_files_are_not_added),
         BOTH_TIERS(secret_files_that_git_knows_already_are_not_shown),

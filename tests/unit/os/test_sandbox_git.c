@@ -10,7 +10,13 @@
 
 #include "sandbox_support.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
 #define EVIL "printf '[core]\\n\\tfsmonitor = ./evil\\n' >"
+
+#define WRITE_ARGUMENT "write-through-memory"
 
 /** Run a script in the workspace. @return its output, owned */
 static char *run_in_workspace(void **state, const char *script)
@@ -248,6 +254,69 @@ static void a_configuration_past_its_limit_is_disarmed(void **state)
     run_with_configuration(state, LIMIT_SANDBOX_GIT_CONFIG_BYTES + 1, false);
 }
 
+/** Root lists every folder. */
+static void a_repository_in_a_folder_that_cannot_be_listed_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p s/t/.git/objects s/t/.git/refs && echo x >s/t/.git/HEAD && " EVIL
+                    "s/t/.git/config && chmod 0300 s/t/.git && chmod 0100 s/t && chmod 0 s",
+                    "s/t/.git/config");
+}
+
+/** On tmpfs, writing through a mapping leaves the times as they are. */
+static void a_configuration_written_through_memory_is_disarmed(void **state)
+{
+    static const char text[] = "[core]\n#\tfsmonitor = ./evil\n";
+    char folder[] = "/dev/shm/rondo-test-XXXXXX";
+    char path[PATH_MAX];
+    need(tier_of(state));
+    if (mkdtemp(folder) == NULL) {
+        skip();
+    }
+    make_folder(folder, "s/objects");
+    make_folder(folder, "s/refs");
+    scratch_write(folder, "s/HEAD", "x");
+    scratch_write(folder, "s/config", text);
+    const char *const write_paths[] = {folder, NULL};
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    policy.write_paths = write_paths;
+    snprintf(path, sizeof(path), "%s/s/config", folder);
+    const char *const argv[] = {program, WRITE_ARGUMENT, path, NULL};
+    struct spawn_result result = run_policy(&policy, argv);
+    bool is_there = exists(folder, "s/config");
+    scratch_remove(folder);
+    assert_int_equal(result.exit_code, 0);
+    assert_false(is_there);
+    spawn_result_fini(&result);
+}
+
+/** The supervisor looks then. */
+static void a_repository_that_is_left_when_rondo_is_killed_is_disarmed(void **state)
+{
+    need(tier_of(state));
+    make_folder(workspace, "mine/objects");
+    make_folder(workspace, "mine/refs");
+    scratch_write(workspace, "mine/config", "[core]\n\tfsmonitor = x\n");
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct sandbox_policy policy = policy_for(tier_of(state));
+        run_script(&policy, "mkdir -p s/.git/objects s/.git/refs && echo x >s/.git/HEAD && " EVIL
+                            "s/.git/config; touch started; sleep 98764");
+        _exit(0);
+    }
+    for (int i = 0; i < 2000 && !exists(workspace, "started"); i++) {
+        clock_sleep(clock_system(), 10 * NS_PER_MS, NULL);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    for (int i = 0; i < 2000 && exists(workspace, "s/.git/config"); i++) {
+        clock_sleep(clock_system(), 10 * NS_PER_MS, NULL);
+    }
+    assert_true(exists(workspace, "started"));
+    assert_false(exists(workspace, "s/.git/config"));
+    assert_true(exists(workspace, "mine/config"));
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,13 +337,32 @@ static int run_all(void)
         BOTH(what_git_itself_makes_is_kept),
         BOTH(a_repository_that_was_there_before_is_kept),
         BOTH(a_hook_added_to_a_repository_that_was_there_is_disarmed),
+        BOTH(a_repository_in_a_folder_that_cannot_be_listed_is_disarmed),
+        BOTH(a_configuration_written_through_memory_is_disarmed),
+        BOTH(a_repository_that_is_left_when_rondo_is_killed_is_disarmed),
         TIER(namespace, a_configuration_at_its_limit_is_read),
         TIER(namespace, a_configuration_past_its_limit_is_disarmed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
+/** What the program does inside: take the comment sign away. */
+static int write_through_memory(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    char *text = mmap(NULL, 64, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    char *sign = text == MAP_FAILED ? NULL : memchr(text, '#', 64);
+    if (sign == NULL) {
+        return 1;
+    }
+    *sign = ' ';
+    return munmap(text, 64);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], WRITE_ARGUMENT) == 0) {
+        return write_through_memory(argv[2]);
+    }
     return sandbox_test_main(argc, argv, run_all);
 }
