@@ -208,7 +208,10 @@ int agent_confirm_role(const struct role *role, bool is_file_named, const struct
     auto_buf struct buf decisions = {0};
     enum trust_verdict verdict = TRUST_UNKNOWN;
     bool is_unsafe = starts_unsandboxed(role);
-    if (!is_unsafe && (!is_file_named || !agent_can_reach(spec, role->path))) {
+    /* Once recorded, a role is in the reach of some run's agents, if not of this one's. */
+    bool is_guarded = is_file_named && (agent_can_reach(spec, role->path) ||
+                                        trust_stamp(TRUST_ROLE, role->path) != 0);
+    if (!is_unsafe && !is_guarded) {
         return 0;
     }
     if (!is_file_named) {

@@ -271,7 +271,8 @@ bool runtime_policies_in_reach(struct runtime *runtime, const struct loop_spec *
     const char *const workspace[] = {spec->workspace, NULL};
     return path != NULL && !is_hidden(runtime, path) &&
            (watch_is_shared_path(path) || trust_is_in_reach(path, workspace) ||
-            trust_is_in_reach(path, (const char *const *)spec->write_paths));
+            trust_is_in_reach(path, (const char *const *)spec->write_paths) ||
+            trust_stamp(TRUST_POLICY, path) != 0);
 }
 
 void runtime_settle_policies(struct runtime *runtime, struct loop_spec *spec)

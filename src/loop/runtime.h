@@ -66,7 +66,8 @@ struct watch *runtime_policies(struct runtime *runtime, const char *path);
 
 /**
  * Whether the agents of a run could write its policies: they are in its workspace or in a folder
- * that it may write, and not in one that is hidden from all of them. Any thread.
+ * that it may write, and not in one that is hidden from all of them. Those that somebody has
+ * confirmed are in the reach of another run. Any thread.
  */
 bool runtime_policies_in_reach(struct runtime *runtime, const struct loop_spec *spec);
 

@@ -99,6 +99,32 @@ Feature: What decides is out of the agent's hands
     Then the exit code is 0
 
   @hold
+  Scenario: A changed role or policy does not count from another folder either
+    Given a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      """
+    And a file "few.cedar" with
+      """
+      permit (principal, action, resource);
+      @id("few") forbid (principal, action == Action::"iterate", resource)
+      when { context.iteration >= 2 };
+      """
+    And a model that answers
+      | says  |
+      | one   |
+      | two   |
+      | three |
+    When I run `rondo run role.yaml -p x --policy few.cedar`
+    Then the exit code is 0
+    When I run `sed -i 's/type: shell/type: shell, working_dir: sub/' role.yaml; w=$PWD; mkdir -p other; cd other; rondo run "$w/role.yaml" -p x`
+    Then the exit code is 2
+    And stderr mentions "changed after you confirmed it"
+    When I run `echo 'permit (principal, action, resource);' >few.cedar; w=$PWD; cd other; rondo loop --policy "$w/few.cedar" -n 4 -- true`
+    Then the exit code is 2
+    And stderr mentions "changed after you confirmed it"
+
+  @hold
   Scenario Outline: An agent gets no further by moving its policies away (<tier>)
     Given a file "policies/x.cedar" with
       """
