@@ -173,7 +173,11 @@ static int record(const char *path, struct rondo_error *err)
 {
     auto_buf struct buf identity = {0};
     int r = store_origin_identity(path, &identity, err);
-    return r < 0 ? r : trust_confirm(TRUST_STORE, path, identity.data, identity.len, err);
+    r = r < 0 ? r : trust_confirm(TRUST_STORE, path, identity.data, identity.len, err);
+    if (r < 0) {
+        error_prefix(err, "while recording that the store %s was made here", path);
+    }
+    return r;
 }
 
 int store_origin_look(const char *path, bool *ret_is_own, struct rondo_error *err)

@@ -138,8 +138,8 @@ static const char *const migrations[] = {
 
     /* 4 -> 5. A lease ends by the monotonic clock for processes of the boot in which it was
      * renewed. */
-    "ALTER TABLE runs ADD COLUMN boot TEXT NOT NULL DEFAULT '';"
-    "ALTER TABLE runs ADD COLUMN alive_monotonic_ns INTEGER NOT NULL DEFAULT 0;",
+    ("ALTER TABLE runs ADD COLUMN boot TEXT NOT NULL DEFAULT '';"
+     "ALTER TABLE runs ADD COLUMN alive_monotonic_ns INTEGER NOT NULL DEFAULT 0;"),
 };
 
 uint32_t sqlite_schema_newest(void)

@@ -231,7 +231,7 @@ static void not_met(const struct verifier *verifier, const struct loop_condition
 static int start_run(struct victim *victim, struct loop **ret_loop, struct loop_opening *opening,
                      struct rondo_error *err)
 {
-    char workspace[] = "/";
+    char workspace[] = "/usr"; /* Not where the store and its policies are: those decide. */
     struct loop_spec spec = loop_spec_default();
     spec.agent_id = memory_dup_string(victim->options.agent);
     spec.kind = memory_dup_string("library");

@@ -170,12 +170,14 @@ static void read_routes(struct leak_server *server)
         !json_object_object_get_ex(description, "paths", &paths)) {
         leak_die("no description of the API");
     }
-    json_object_object_foreach(paths, path, operations)
+    struct json_object_iter path;
+    struct json_object_iter method;
+    json_object_object_foreachC(paths, path)
     {
-        json_object_object_foreach(operations, method, operation)
+        json_object_object_foreachC(path.val, method)
         {
-            if (strcmp(method, "parameters") != 0) {
-                take_route(server, path, method, operation);
+            if (strcmp(method.key, "parameters") != 0) {
+                take_route(server, path.key, method.key, method.val);
             }
         }
     }

@@ -496,7 +496,8 @@ static void make_silent_server(const struct world *world)
 {
     char path[128];
     write_file(world, "turns.jsonl", "{\"text\":\"hello\"}\n");
-    write_file(world, "silent", "#!/bin/sh\ntouch listening\nexec sleep 600\n");
+    write_file(world, "silent",
+               "#!/bin/sh\ntouch \"$RONDO_WORKSPACE/listening\"\nexec sleep 600\n");
     world_path(world, "silent", path, sizeof(path));
     assert_int_equal(chmod(path, 0700), 0);
 }

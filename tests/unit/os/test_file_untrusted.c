@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define LIMIT      64
 #define SECRET     "the secret of somebody else"
@@ -300,6 +301,9 @@ static void *exchange_for_ever(void *unused)
         (void)!write(fd, "text", 4);
         close(fd);
         (void)!renameat(folder_fd, "new", folder_fd, "a");
+        if (i % 64 == 0) {
+            nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL); /* Now and then it is whole. */
+        }
         (void)!linkat(folder_fd, "../secret", folder_fd, "new", 0);
         (void)!renameat(folder_fd, "new", folder_fd, "a");
         (void)!unlinkat(folder_fd, "a", 0);

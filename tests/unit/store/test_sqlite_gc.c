@@ -177,8 +177,8 @@ static void a_damaged_chain_of_events_ends_the_deletion_of_its_run(void **state)
     static const char *const damages[] = {
         "UPDATE events SET previous = position WHERE seq = 3",
         "UPDATE events SET previous = position + 1 WHERE seq = 3",
-        "UPDATE events SET position = 0, previous = 0 WHERE seq = 1;"
-        "UPDATE runs SET last_position = 0",
+        ("UPDATE events SET position = 0, previous = 0 WHERE seq = 1;"
+         "UPDATE runs SET last_position = 0"),
         "UPDATE events SET previous = -7 WHERE seq = 3",
         "DELETE FROM events WHERE seq = 3",
         "UPDATE runs SET last_checkpoint_key = 77, last_checkpoint = 3",
