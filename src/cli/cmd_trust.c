@@ -45,11 +45,11 @@ const struct option_row trust_options[] = {
      .letter = 'l',
      .kind = OPTION_FLAG,
      .offset = offsetof(struct trust_values, wants_list),
-     .help = "List what was confirmed"},
+     .help = "List confirmed files"},
     {.name = "forget",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct trust_values, wants_forget),
-     .help = "Take confirmations of FILE back"},
+     .help = "Withdraw the confirmations of FILE"},
     {.name = "skill-dir",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct trust_values, skill_folder),
@@ -89,14 +89,13 @@ static int ask(const struct trust_subject *subject, const struct trust_values *v
         return EXIT_OK;
     }
     line_input_init(&input, STDIN_FILENO, stderr, values->no_colour != 0);
-    enum line_consent consent = line_input_ask(&input, "Let this count?", NULL);
+    enum line_consent consent = line_input_ask(&input, "Confirm this?", NULL);
     line_input_fini(&input);
     if (consent == LINE_NOBODY) {
-        return report_failure(
-            EXIT_USAGE,
-            "%s is not confirmed: there is no terminal to ask at; give --yes when "
-            "you agree to what is shown",
-            subject->path);
+        return report_failure(EXIT_USAGE,
+                              "%s is not confirmed: there is no terminal to ask at; give --yes to "
+                              "confirm what is shown",
+                              subject->path);
     }
     return consent == LINE_YES ? EXIT_OK
                                : report_failure(EXIT_OTHER, "%s is not confirmed", subject->path);
@@ -242,7 +241,7 @@ static int list(const struct trust_values *values)
     }
     report_output(&listing.out);
     if (r == 0 && listing.count == 0 && !values->wants_json) {
-        fputs("nothing was confirmed\n", stderr);
+        fputs("no file is confirmed\n", stderr);
     }
     table_fini(&listing.table);
     buf_fini(&listing.out);

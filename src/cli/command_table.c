@@ -304,20 +304,22 @@ const struct command commands[] = {
         .description =
             "Some files decide which programs Rondo starts and which policies apply: rondo.yaml, "
             "role files, policy files. Where agents can write them (in the workspace of a run, or "
-            "in a folder given with --sandbox-write), they count only while their content is the "
-            "one that you confirmed. This shows what a file decides, asks, and records its digest "
-            "in your state folder, which agents cannot reach.\n\n"
+            "in a folder given with --sandbox-write), they take effect only with the content that "
+            "you confirmed. This command shows what a file decides, asks you, and records its "
+            "digest in your state folder, which agents cannot reach.\n\n"
             "A role or a policy file is confirmed when you name it for the first time, in `rondo "
-            "run` or with --policy; a rondo.yaml never is. After a change each must be confirmed "
-            "again. Of a role file only what decides counts: servers, tools, permissions, sandbox, "
-            "limits, exit conditions and the model, but not the prompt.\n\n"
-            "A store that came with a project, or was copied or restored, is only read until you "
+            "run` or with --policy; a rondo.yaml always needs this command. After a change, each "
+            "must be confirmed again. In a role file, changes to servers, tools, permissions, "
+            "sandbox, limits, exit conditions and the model matter, but not those to the prompt."
+            "\n\n"
+            "A store that came with a project, or was copied or restored, is read-only until you "
             "confirm it, because a resume executes the commands in it.\n\n"
-            "Without FILE, these are rondo.yaml, .rondo/rondo.cedar and .rondo/rondo.db of the "
+            "Without FILE, the command checks rondo.yaml, .rondo/rondo.cedar and .rondo/rondo.db "
+            "of the "
             "working folder, and the files below it that were confirmed before.",
-        .examples = "rondo trust\twhat waits here?\n"
+        .examples = "rondo trust\tconfirm what needs it here\n"
                     "rondo trust rondo.yaml --yes\tin a script that has checked the file\n"
-                    "rondo trust --list\twhat was confirmed",
+                    "rondo trust --list\tlist confirmed files",
         .options = trust_options,
         .completes = COMPLETE_FILE,
         .run = cmd_trust,

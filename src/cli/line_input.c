@@ -320,8 +320,8 @@ static bool show_all(struct line_input *input, const char *arguments, struct can
         auto_buf struct buf shown = {0};
         auto_buf struct buf answer = {0};
         add_shown(page, SIZE_MAX, &shown);
-        buf_printf(&shown, end < len ? "\n(%zu of %zu bytes; Enter: go on, q: stop) " : "\n", end,
-                   len);
+        buf_printf(&shown, end < len ? "\n(%zu of %zu bytes; Enter: continue, q: stop) " : "\n",
+                   end, len);
         put(input, buf_string(&shown));
         if (end < len &&
             (take_line(input, cancel, &answer) != LINE_WORDS || is_word(&answer, "q", "quit"))) {

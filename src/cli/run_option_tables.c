@@ -233,11 +233,11 @@ const struct option_row loop_options[] = {
     {0},
 };
 
-#define ROW_ACCEPT_UNPROTECTED                                                                  \
-    {                                                                                           \
-        .name = "accept-unprotected", .kind = OPTION_FLAG, .offset = IN(accepts_unprotected),   \
-        .help = "Run a role without the protections that it asks for and Rondo does not give; " \
-                "the run records which"                                                         \
+#define ROW_ACCEPT_UNPROTECTED                                                                \
+    {                                                                                         \
+        .name = "accept-unprotected", .kind = OPTION_FLAG, .offset = IN(accepts_unprotected), \
+        .help = "Run a role without the protections that it requests and Rondo does not "     \
+                "provide; the run records which"                                              \
     }
 
 const struct option_row resume_options[] = {

@@ -301,8 +301,8 @@ static int read_store(struct trust_subject *subject, const char *skill_folder,
         count += counts.by_status[i];
     }
     buf_printf(&subject->text,
-               "  %" PRIu64 " runs in all, with the commands that a resume executes; tokens and "
-               "sinks of a server; policies and roles beside it\n",
+               "  %" PRIu64 " runs in total, with the commands that a resume executes; tokens and "
+               "sinks of a server; policies and roles next to it\n",
                count);
     return r;
 }
@@ -417,7 +417,7 @@ static bool ask_about(const char *path, const char *skill_folder, struct line_in
     if (subject.verdict != TRUST_CONFIRMED) {
         trust_subject_write(&subject, &text);
         fputs(buf_string(&text), stderr);
-        is_confirmed = line_input_ask(input, "Let this count?", NULL) == LINE_YES &&
+        is_confirmed = line_input_ask(input, "Confirm this?", NULL) == LINE_YES &&
                        trust_subject_confirm(&subject, NULL) == 0;
     }
     trust_subject_fini(&subject);
@@ -457,8 +457,8 @@ void trust_naming_tell(const struct trust_naming *naming)
 {
     for (size_t i = 0; i < naming->count; i++) {
         fprintf(stderr,
-                "%s is confirmed as it is now, since agents can write it; later changes need "
-                "`rondo trust`\n",
+                "confirmed the current content of %s, which agents can write; later changes "
+                "need `rondo trust`\n",
                 naming->paths[i]);
     }
 }

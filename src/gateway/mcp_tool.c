@@ -276,7 +276,7 @@ static void take_changed(struct toolbox *toolbox, struct entry *entry,
                    err.message);
     } else if (is_changed) {
         buf_printf(ret_news, "tool %s of MCP server %s %s\n", name, entry->server,
-                   is_new ? "is new" : "has changed what it says of itself");
+                   is_new ? "is new" : "has a new definition");
     }
 }
 

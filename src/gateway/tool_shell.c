@@ -111,7 +111,7 @@ static bool check_programs(const struct shell *shell, const char *command,
         }
     }
     if (is_fine && commands.is_cut) {
-        tool_fail(ret_result, "Error: the command starts too many others");
+        tool_fail(ret_result, "Error: the command contains too many other commands");
         is_fine = false;
     }
     canonical_commands_fini(&commands);

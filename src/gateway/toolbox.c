@@ -225,7 +225,7 @@ static int check_new_tool(const struct toolbox *toolbox, const struct tool *tool
     }
     if (toolbox_is_reserved(tool->name)) {
         return error_set(err, RONDO_ERR_INVALID,
-                         "a tool \"%s\" would take the name of one of Rondo's own; leave it out "
+                         "a tool \"%s\" has the name of one of Rondo's own tools; exclude it "
                          "(`tool_exclude` of an mcp entry) or give it a prefix (`tool_prefix`)",
                          tool->name);
     }
@@ -544,7 +544,7 @@ static bool check_permissions(const struct toolbox *toolbox, const struct tool *
     bool is_allowed = is_whole && permits(tool, &forms, arguments, &rule);
     canonical_forms_fini(&forms);
     if (!is_whole) {
-        tool_fail(ret_result, "Permission denied: %s — it starts too many commands", tool->name);
+        tool_fail(ret_result, "Permission denied: %s — it contains too many commands", tool->name);
     } else if (!is_allowed && rule != NULL) {
         tool_fail(ret_result, "Permission denied: %s — blocked by rule: %s", tool->name, rule);
     } else if (!is_allowed) {

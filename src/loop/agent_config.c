@@ -355,9 +355,9 @@ int agent_check_protected(const struct role_findings *findings, struct rondo_err
     }
     return paths.len == 0 ? 0
                           : error_set(err, RONDO_ERR_INVALID,
-                                      "the role asks for protections that Rondo does not give "
-                                      "(%.400s); remove them from the role, or accept to run "
-                                      "without them: --accept-unprotected",
+                                      "the role requests protections that Rondo does not provide "
+                                      "(%.400s); remove them from the role, or run without "
+                                      "them: --accept-unprotected",
                                       buf_string(&paths));
 }
 

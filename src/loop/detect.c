@@ -250,7 +250,7 @@ static int nothing_found(const struct project *project, const char *name, struct
 {
     bool is_refused = project->refusal.code != 0;
     return error_set(err, RONDO_ERR_NOT_FOUND,
-                     "no command for %s can be concluded from the files in %s%s%.300s%s; give one: "
+                     "cannot infer a command for %s from the files in %s%s%.300s%s; give one: "
                      "--until '%s=COMMAND'",
                      name, project->workspace, is_refused ? " (" : "", project->refusal.message,
                      is_refused ? ")" : "", name);

@@ -208,14 +208,14 @@ void loop_set_unpriced(struct loop *loop, const char *model)
 void loop_explain_unpriced(const char *model, struct buf *ret_text)
 {
     if (model == NULL) {
-        buf_append_string(ret_text, "the limit of cost cannot hold, because the cost so far is not "
-                                    "known. Give the run another model or take the limit away");
+        buf_append_string(ret_text, "the cost limit cannot be enforced, because the cost so far is "
+                                    "not known. Give the run another model or remove the limit");
         return;
     }
     buf_printf(ret_text,
-               "the limit of cost cannot hold, because no price is known for %s. Give its price "
-               "with `price` under spec.model of the role or with --prices FILE, or take the limit "
-               "away",
+               "the cost limit cannot be enforced, because no price is known for %s. Give its "
+               "price with `price` under spec.model of the role or with --prices FILE, or remove "
+               "the limit",
                model);
 }
 

@@ -47,7 +47,7 @@ static void read_stop(struct reading *reading, struct json_object *choice)
         return;
     }
     if (is_broken(word)) {
-        reading_fail(reading, MODEL_OVERLOADED, 503, "the server gave the reply up (%s)", word);
+        reading_fail(reading, MODEL_OVERLOADED, 503, "the server aborted the reply (%s)", word);
         return;
     }
     /* A refusal that was read before counts more than "stop". */

@@ -14,8 +14,8 @@ static const struct {
     const char *name;
     const char *meaning;
 } stops[] = {
-    [MODEL_STOP_END] = {"end", "the model has said what it wants to say"},
-    [MODEL_STOP_TOOLS] = {"tools", "it waits for the results of its calls"},
+    [MODEL_STOP_END] = {"end", "the model finished its answer"},
+    [MODEL_STOP_TOOLS] = {"tools", "the model waits for the results of its calls"},
     [MODEL_STOP_LENGTH] = {"length", "the reply was cut off at the token limit"},
     [MODEL_STOP_FILTERED] = {"filtered", "the provider's content filter stopped the reply"},
     [MODEL_STOP_REFUSED] = {"refused", "the model refused to answer"},

@@ -203,7 +203,8 @@ static int open_pinned(const struct sink_pin *pinned, int *ret_fd, char **ret_wo
     }
     if (strcmp(hex, pinned->sha256) != 0) {
         return error_set(err, RONDO_ERR_DENIED,
-                         "%s is not what was added; see it and `rondo sinks add` it again",
+                         "%s has changed since the sink was added; check it, then add the sink "
+                         "again with `rondo sinks add`",
                          pinned->path);
     }
     int fd = copy_of(&bytes, err);
@@ -224,7 +225,8 @@ static int check_program(const struct sink *sink, struct rondo_error *err)
         return 0; /* The last: one that Rondo 0.1 added, found in folders of the system only. */
     }
     return error_set(err, RONDO_ERR_DENIED,
-                     "%s is gone or was never checked; `rondo sinks add` it again", program);
+                     "%s is gone or was never checked; add the sink again with `rondo sinks add`",
+                     program);
 }
 
 int sink_program_open(const struct sink *sink, struct sink_program *ret_program,

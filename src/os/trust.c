@@ -261,8 +261,8 @@ int trust_require(enum trust_kind kind, const char *path, const void *bytes, siz
     }
     return error_set(
         err, RONDO_ERR_DENIED,
-        "%s %s%s; agents can write there, so it counts only when you have confirmed "
-        "it: look at it with `rondo trust %s`",
+        "%s %s%s; agents can write there, so it takes effect only after you have "
+        "confirmed it: `rondo trust %s`",
         what, path,
         verdict == TRUST_CHANGED ? " changed after you confirmed it" : " is not confirmed", path);
 }

@@ -203,7 +203,7 @@ static int check_confirmed(const struct watch *watch, const struct ruleset *rule
     int r = trust_path(watch->path, &path, err);
     if (r == 0 && strcmp(path, watch->path) != 0) {
         return error_set(err, RONDO_ERR_DENIED,
-                         "the policy file %s is in a folder that was exchanged for a link; put it "
+                         "the folder of the policy file %s was replaced by a link; put it "
                          "back, or name the file with --policy",
                          watch->path);
     }
@@ -213,8 +213,8 @@ static int check_confirmed(const struct watch *watch, const struct ruleset *rule
     }
     if (is_absent) {
         return error_set(err, RONDO_ERR_DENIED,
-                         "the policy file %s that you confirmed is gone; put it back, or give it "
-                         "up with `rondo trust --forget %s`",
+                         "the policy file %s that you confirmed is gone; put it back, or "
+                         "withdraw its confirmation with `rondo trust --forget %s`",
                          watch->path, watch->path);
     }
     if (verdict == TRUST_UNKNOWN && is_named) {

@@ -91,8 +91,8 @@ static void append_row(const struct role_field *field, struct buf *out)
         buf_append_string(out, ". *Without effect*");
     }
     if ((field->flags & FIELD_UNHONOURED) != 0) {
-        buf_append_string(out, ". *A protection that is not given: another value keeps the role "
-                               "from being run, but for `--accept-unprotected`*");
+        buf_append_string(out, ". *Not provided: a role with another value needs "
+                               "`--accept-unprotected`*");
     }
     buf_append_string(out, " |\n");
 }

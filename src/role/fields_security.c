@@ -141,8 +141,8 @@ static const struct role_field tool_fields[] = {
     {.name = "sensitive_env_prefixes",
      .kind = FIELD_TEXT_LIST,
      .by_default = SECRET_PREFIXES,
-     .help = "Environment variables taken from the allow list of commands, by the beginning of the "
-             "name"},
+     .help =
+         "Environment variables removed from the allow list of commands, by prefix of the name"},
     {.name = "sensitive_env_suffixes",
      .kind = FIELD_TEXT_LIST,
      .by_default = SECRET_SUFFIXES,
@@ -150,7 +150,7 @@ static const struct role_field tool_fields[] = {
     {.name = "env_allowlist",
      .kind = FIELD_TEXT_LIST,
      .by_default = "[\"SSH_AGENT_PID\",\"GPG_AGENT_INFO\"]",
-     .help = "Environment variables that commands see beside the allow list, by whole name"},
+     .help = "Further environment variables that commands get, by full name"},
     {.name = "restrict_db_paths",
      .kind = FIELD_BOOLEAN,
      .by_default = "true",

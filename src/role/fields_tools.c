@@ -119,20 +119,20 @@ static const struct role_field mcp_fields[] = {
     {.name = "env",
      .kind = FIELD_TEXT_MAP,
      .help = "Environment of the program; ${VAR} is replaced"},
-    MAYBE("cwd", "Folder that the program runs in, relative to the role file; not given: a private "
+    MAYBE("cwd", "Working folder of the program, relative to the role file; by default a private "
                  "one"),
     {.name = "sandbox",
      .kind = FIELD_CHOICE,
      .flags = FIELD_OWN | FIELD_NULLABLE,
      .by_default = "null",
      .choices = server_sandboxes,
-     .help = "Sandbox of the program; not given: that of `spec.execution`. `none` counts after "
+     .help = "Sandbox of the program; by default that of `spec.execution`. `none` needs "
              "`rondo trust`"},
     {.name = "network",
      .kind = FIELD_BOOLEAN,
      .flags = FIELD_OWN | FIELD_NULLABLE,
      .by_default = "null",
-     .help = "Whether the program has a network; not given: as `spec.execution` says"},
+     .help = "Whether the program has a network; by default that of `spec.execution`"},
     {.name = "read",
      .kind = FIELD_TEXT_LIST,
      .flags = FIELD_OWN,

@@ -162,8 +162,8 @@ static int report_none(const char *folder, struct rondo_error *err)
     if (state_project_find_moved(folder, &was, &from) &&
         state_project_path(folder, &to, NULL) == 0) {
         return error_set(err, RONDO_ERR_NOT_FOUND,
-                         "there is no store for %s; if it is the project that was in %s, move its "
-                         "store along: mv %s %s && pwd -P >%s/" STATE_PROJECT_FILE,
+                         "there is no store for %s; if this project was in %s before, move its "
+                         "store too: mv %s %s && pwd -P >%s/" STATE_PROJECT_FILE,
                          folder, was, from, to, to);
     }
     return error_set(err, RONDO_ERR_NOT_FOUND,

@@ -142,8 +142,8 @@ static int refuse_journal(const char *path, struct rondo_error *err)
         }
         if (clock_monotonic(clock) >= deadline) {
             return error_set(err, RONDO_ERR_DENIED,
-                             "%s is not Rondo's: it would change the store; remove it, and ask "
-                             "who has put it there",
+                             "%s is not Rondo's, and would change the store; remove it, and find "
+                             "out what created it",
                              buf_string(&journal));
         }
         clock_sleep(clock, OPEN_PAUSE_NS, NULL);

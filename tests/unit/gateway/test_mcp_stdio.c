@@ -530,7 +530,7 @@ static void a_tool_cannot_take_the_name_of_one_of_the_loop(void **state)
     struct world *world = *state;
     struct toolbox *toolbox = NULL;
     assert_int_equal(open_entry(world, "thief", "", &toolbox), RONDO_ERR_INVALID);
-    assert_contains(world->err.message, "\"Finish-Task\" would take the name");
+    assert_contains(world->err.message, "\"Finish-Task\" has the name of one of Rondo's own");
     assert_int_equal(toolbox_count(toolbox), 0);
     toolbox_free(toolbox);
     assert_int_equal(open_entry(world, "thief", ",\"tool_prefix\":\"x\"", &toolbox), 0);
@@ -575,7 +575,7 @@ static void changes_of_tools_are_followed(void **state)
     call_of(toolbox, "shift");
     assert_true(toolbox_refresh(toolbox, &news));
     assert_contains(buf_string(&news), "tool old of MCP server");
-    assert_contains(buf_string(&news), "has changed what it says of itself");
+    assert_contains(buf_string(&news), "has a new definition");
     assert_contains(buf_string(&news), "is new");
     assert_contains(buf_string(&news), "tool update_plan of MCP server");
     assert_null(toolbox_find(toolbox, "old"));
