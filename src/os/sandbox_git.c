@@ -164,10 +164,12 @@ static uint64_t sum_of_file(int folder, const char *name)
         return 0;
     }
     struct digest digest = digest_begin();
-    ssize_t got = read(fd, bytes, sizeof(bytes));
-    for (int64_t all = 0; got > 0 && all < LIMIT_SANDBOX_GIT_SUM_BYTES; all += got) {
-        digest_add(&digest, bytes, (size_t)got);
+    int64_t all = 0;
+    ssize_t got = 1;
+    while (got > 0 && all < LIMIT_SANDBOX_GIT_SUM_BYTES) {
         got = read(fd, bytes, sizeof(bytes));
+        digest_add(&digest, bytes, got > 0 ? (size_t)got : 0);
+        all += got;
     }
     digest_finish(&digest, sum);
     memcpy(&first, sum, sizeof(first));

@@ -264,11 +264,11 @@ static void a_repository_in_a_folder_that_cannot_be_listed_is_disarmed(void **st
 }
 
 /** On tmpfs, writing through a mapping leaves the times as they are. */
-static void a_configuration_written_through_memory_is_disarmed(void **state)
+static void change_through_memory(void **state, const char *text, size_t at, bool is_kept)
 {
-    static const char text[] = "[core]\n#\tfsmonitor = ./evil\n";
     char folder[] = "/dev/shm/rondo-test-XXXXXX";
     char path[PATH_MAX];
+    char number[32];
     need(tier_of(state));
     if (mkdtemp(folder) == NULL) {
         skip();
@@ -281,13 +281,39 @@ static void a_configuration_written_through_memory_is_disarmed(void **state)
     struct sandbox_policy policy = policy_for(tier_of(state));
     policy.write_paths = write_paths;
     snprintf(path, sizeof(path), "%s/s/config", folder);
-    const char *const argv[] = {program, WRITE_ARGUMENT, path, NULL};
+    snprintf(number, sizeof(number), "%zu", at);
+    const char *const argv[] = {program, WRITE_ARGUMENT, path, number, NULL};
     struct spawn_result result = run_policy(&policy, argv);
     bool is_there = exists(folder, "s/config");
     scratch_remove(folder);
     assert_int_equal(result.exit_code, 0);
-    assert_false(is_there);
+    assert_int_equal(is_there, is_kept);
     spawn_result_fini(&result);
+}
+
+static void a_configuration_written_through_memory_is_disarmed(void **state)
+{
+    change_through_memory(state, "[core]\n#\tfsmonitor = ./evil\n", 7, false);
+}
+
+static void change_last_of(void **state, size_t len, bool is_kept)
+{
+    char *text = malloc(len + 1);
+    assert_non_null(text);
+    memset(text, '#', len);
+    text[len] = '\0';
+    change_through_memory(state, text, len - 1, is_kept);
+    free(text);
+}
+
+static void content_is_compared_up_to_its_limit(void **state)
+{
+    change_last_of(state, LIMIT_SANDBOX_GIT_SUM_BYTES, false);
+}
+
+static void content_past_its_limit_is_not_compared(void **state)
+{
+    change_last_of(state, LIMIT_SANDBOX_GIT_SUM_BYTES + 1, true);
 }
 
 /** The supervisor looks then. */
@@ -339,6 +365,8 @@ static int run_all(void)
         BOTH(a_hook_added_to_a_repository_that_was_there_is_disarmed),
         BOTH(a_repository_in_a_folder_that_cannot_be_listed_is_disarmed),
         BOTH(a_configuration_written_through_memory_is_disarmed),
+        TIER(namespace, content_is_compared_up_to_its_limit),
+        TIER(namespace, content_past_its_limit_is_not_compared),
         BOTH(a_repository_that_is_left_when_rondo_is_killed_is_disarmed),
         TIER(namespace, a_configuration_at_its_limit_is_read),
         TIER(namespace, a_configuration_past_its_limit_is_disarmed),
@@ -346,23 +374,23 @@ static int run_all(void)
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
-/** What the program does inside: take the comment sign away. */
-static int write_through_memory(const char *path)
+/** What the program does inside: make a blank of one byte. */
+static int write_through_memory(const char *path, size_t at)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    char *text = mmap(NULL, 64, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    char *sign = text == MAP_FAILED ? NULL : memchr(text, '#', 64);
-    if (sign == NULL) {
+    char *text = mmap(NULL, at + 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    /* A page that was read before is written without a fault, and so without a change of times. */
+    if (text == MAP_FAILED || memchr(text + at, '#', 1) == NULL) {
         return 1;
     }
-    *sign = ' ';
-    return munmap(text, 64);
+    text[at] = ' ';
+    return munmap(text, at + 1);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 2 && strcmp(argv[1], WRITE_ARGUMENT) == 0) {
-        return write_through_memory(argv[2]);
+    if (argc > 3 && strcmp(argv[1], WRITE_ARGUMENT) == 0) {
+        return write_through_memory(argv[2], strtoul(argv[3], NULL, 10));
     }
     return sandbox_test_main(argc, argv, run_all);
 }
