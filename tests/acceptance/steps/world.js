@@ -60,7 +60,10 @@ class Scenario extends World {
   // `rondo policy set` would.
   state(folder = ".") {
     const real = fs.realpathSync(path.resolve(this.project, folder));
-    const name = path.basename(real).replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 40);
+    const name = path
+      .basename(real)
+      .replace(/[^A-Za-z0-9_-]/g, "_")
+      .slice(0, 40);
     const hash = crypto.createHash("sha256").update(real).digest("hex").slice(0, 12);
     const own = path.join(this.env.XDG_STATE_HOME, "rondo/projects", `${name}-${hash}`);
     if (!fs.existsSync(own)) {

@@ -107,11 +107,7 @@ function Reply({ item }) {
   const isBad = data.outcome && data.outcome !== "ok";
   const facts = [
     data.tokens ? `${short(data.tokens)} tokens` : "",
-    data.cost_micro === null
-      ? "cost unknown"
-      : data.cost_micro
-        ? money(data.cost_micro / 1e6)
-        : "",
+    data.cost_micro === null ? "cost unknown" : data.cost_micro ? money(data.cost_micro / 1e6) : "",
     data.duration_ns ? spanOfNs(data.duration_ns) : "",
   ].filter(Boolean);
   return (
