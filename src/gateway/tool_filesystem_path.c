@@ -315,7 +315,7 @@ int path_open(const struct path_question *question, int flags, struct tool_resul
 
 static bool names_git(const char *path)
 {
-    for (const char *at = strstr(path, ".git"); at != NULL; at = strstr(at + 1, ".git")) {
+    for (const char *at = strcasestr(path, ".git"); at != NULL; at = strcasestr(at + 1, ".git")) {
         bool is_whole = (at == path || at[-1] == '/') && (at[4] == '\0' || at[4] == '/');
         if (is_whole) {
             return true;

@@ -45,7 +45,8 @@ static bool is_target(const char *uri)
         return false;
     }
     for (const char *c = uri; *c != '\0'; c++) {
-        if (*c <= 0x20 || *c == 0x7f || *c == '#') {
+        unsigned char byte = (unsigned char)*c;
+        if (byte <= 0x20 || byte >= 0x7f || byte == '#') {
             return false;
         }
     }

@@ -197,6 +197,8 @@ static void the_inside_of_a_git_repository_is_not_written(void **state)
                        "belongs to a git repository itself");
     world_expect_error(world, "write_file", "{\"path\":\"sub/.git/config\",\"content\":\"x\"}",
                        "belongs to a git repository itself");
+    world_expect_error(world, "write_file", "{\"path\":\"sub/.GiT/config\",\"content\":\"x\"}",
+                       "belongs to a git repository itself");
     world_expect(world, "write_file", "{\"path\":\".gitignore\",\"content\":\"x\"}",
                  "Written 1 bytes to .gitignore");
 }

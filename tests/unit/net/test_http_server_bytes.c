@@ -76,6 +76,7 @@ static void heads_with_two_meanings_are_refused_with_one_problem(void **state)
         {400, BYTES("GET /\0 HTTP/1.1\r\nHost: h\r\n\r\n")},
         {400, BYTES("GET / HTTP/1.1\r\nHost: h\r\n: a\r\n\r\n")},
         {400, BYTES("GET / HTTP/1.1\r\nHost: h\r\nX : a\r\n\r\n")},
+        {400, BYTES("GET /\xc3\xa9 HTTP/1.1\r\nHost: h\r\n\r\n")},
         {400, BYTES("GET  / HTTP/1.1\r\nHost: h\r\n\r\n")},
         {400, BYTES("GET / HTTP/1.1 \r\nHost: h\r\n\r\n")},
         {400, BYTES("GET\t/\tHTTP/1.1\r\nHost: h\r\n\r\n")},
