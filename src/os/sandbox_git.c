@@ -357,6 +357,7 @@ static int compare_folders(const void *left, const void *right)
                   ((const struct git_folder *)right)->path);
 }
 
+/** @return whether all folders were looked at; those found are in `*ret_list` in any case */
 static bool list_all(const struct path_list *paths, bool takes_sums, struct git_list *ret_list,
                      char ret_reason[256])
 {
@@ -366,15 +367,11 @@ static bool list_all(const struct path_list *paths, bool takes_sums, struct git_
         is_complete = is_below_other_root(&paths->roots, i) || list_root(&listing, i, ret_reason);
     }
     pending_fini(&listing.pending);
-    if (!is_complete) {
-        list_fini(&listing.list);
-        return false;
-    }
     if (listing.list.count > 0) {
         qsort(listing.list.items, listing.list.count, sizeof(*listing.list.items), compare_folders);
     }
     *ret_list = listing.list;
-    return true;
+    return is_complete;
 }
 
 /* --- disarming --- */
@@ -493,7 +490,7 @@ bool git_watch_begin(const struct path_list *paths, struct git_watch **ret_watch
     struct git_watch *watch = memory_new_zero(1, sizeof(*watch));
     watch->paths = paths;
     if (!list_all(paths, true, &watch->before, ret_reason)) {
-        free(watch);
+        git_watch_free(watch);
         return false;
     }
     *ret_watch = watch;
@@ -503,14 +500,16 @@ bool git_watch_begin(const struct path_list *paths, struct git_watch **ret_watch
 bool git_watch_end(struct git_watch *watch, struct buf *ret_notes, char ret_reason[256])
 {
     struct git_list after;
-    if (!list_all(watch->paths, false, &after, ret_reason)) {
-        return false;
-    }
+    bool is_complete = list_all(watch->paths, false, &after, ret_reason);
     for (size_t i = 0; i < after.count; i++) {
         examine(watch, &after.items[i], ret_notes);
     }
     list_fini(&after);
-    return true;
+    if (!is_complete) {
+        buf_printf(ret_notes, "rondo: the command left so many folders that not all were looked "
+                              "at; do not use git there before you have removed them\n");
+    }
+    return is_complete;
 }
 
 void git_watch_free(struct git_watch *watch)
