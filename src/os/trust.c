@@ -343,19 +343,25 @@ static bool is_in(const char *path, const char *const *folders)
     return false;
 }
 
-/* A path while it is walked: `done` has no link in it any more, `rest` is ahead. */
+/*
+ * A path while it is walked: `done` has no link in it any more, `rest` is ahead. Not on the stack:
+ * each of a thousand loops would keep these pages.
+ */
 struct walk {
     char done[PATH_MAX];
     char rest[PATH_MAX];
+    char name[PATH_MAX];   /* the next name of the rest */
+    char next[PATH_MAX];   /* `done` with that name */
+    char target[PATH_MAX]; /* where it leads as a link */
     int links;
 };
 
 /** Put the target of a link in front of the rest. @return false when that is too much */
-static bool follow(struct walk *walk, const char *link)
+static bool follow(struct walk *walk)
 {
     auto_buf struct buf rest = {0};
-    char target[PATH_MAX];
-    ssize_t len = readlink(link, target, sizeof(target) - 1);
+    char *target = walk->target;
+    ssize_t len = readlink(walk->next, target, sizeof(walk->target) - 1);
     if (len < 0 || ++walk->links > LIMIT_PATH_LINKS) {
         return false;
     }
@@ -372,8 +378,10 @@ static bool follow(struct walk *walk, const char *link)
 }
 
 /** Go one name further. @return false when the path cannot be walked */
-static bool step(struct walk *walk, const char *name, size_t len)
+static bool step(struct walk *walk, size_t len)
 {
+    const char *name = walk->name;
+    char *next = walk->next;
     if (len == 0 || (len == 1 && name[0] == '.')) {
         return true;
     }
@@ -384,9 +392,8 @@ static bool step(struct walk *walk, const char *name, size_t len)
         }
         return true;
     }
-    char next[PATH_MAX];
     size_t done = strlen(walk->done);
-    if (done + len + 2 > sizeof(next)) {
+    if (done + len + 2 > sizeof(walk->next)) {
         return false;
     }
     memcpy(next, walk->done, done);
@@ -395,7 +402,7 @@ static bool step(struct walk *walk, const char *name, size_t len)
     next[done + 1 + len] = '\0';
     struct stat status;
     if (lstat(next, &status) == 0 && S_ISLNK(status.st_mode)) {
-        return follow(walk, next);
+        return follow(walk);
     }
     memcpy(walk->done, next, done + len + 2);
     return true;
@@ -403,26 +410,25 @@ static bool step(struct walk *walk, const char *name, size_t len)
 
 bool trust_is_in_reach(const char *path, const char *const *folders)
 {
-    struct walk walk = {0};
+    auto_free struct walk *walk = memory_new_zero(1, sizeof(*walk));
     auto_buf struct buf whole = {0};
     if (path[0] != '/') {
         auto_free char *here = getcwd(NULL, 0);
         buf_printf(&whole, "%s/", here == NULL ? "" : here);
     }
     buf_append_string(&whole, path);
-    if (whole.len >= sizeof(walk.rest)) {
+    if (whole.len >= sizeof(walk->rest)) {
         return true; /* It cannot be walked, so it cannot be said to be out of reach. */
     }
-    memcpy(walk.rest, buf_string(&whole), whole.len + 1);
-    while (walk.rest[0] != '\0') {
-        char name[PATH_MAX];
-        size_t skip = strspn(walk.rest, "/");
-        size_t len = strcspn(walk.rest + skip, "/");
-        memcpy(name, walk.rest + skip, len);
-        memmove(walk.rest, walk.rest + skip + len, strlen(walk.rest + skip + len) + 1);
+    memcpy(walk->rest, buf_string(&whole), whole.len + 1);
+    while (walk->rest[0] != '\0') {
+        size_t skip = strspn(walk->rest, "/");
+        size_t len = strcspn(walk->rest + skip, "/");
+        memcpy(walk->name, walk->rest + skip, len);
+        memmove(walk->rest, walk->rest + skip + len, strlen(walk->rest + skip + len) + 1);
         /* The link's own place counts, too. */
-        bool can_go = step(&walk, name, len);
-        if (!can_go || is_in(walk.done, folders)) {
+        bool can_go = step(walk, len);
+        if (!can_go || is_in(walk->done, folders)) {
             return true;
         }
     }
