@@ -278,7 +278,7 @@ async function savedStates(page, place) {
     (old) => location.hash.startsWith("#/runs/") && !location.hash.includes(old),
     id,
   );
-  await page.getByText("Forked from").waitFor();
+  await page.getByText("Forked from").first().waitFor();
   assert.equal((await place.get("/v1/runs?agent=saver")).runs.length, 2);
 }
 
