@@ -215,7 +215,7 @@ static int64_t time_to_wait(const struct watch *watch)
 
 /**
  * A wait that took much longer than it was meant to: this process was stopped. That time counts
- * against no deadline of the child; whoever was not there cannot say that it was silent.
+ * against no deadline of the child: Rondo did not see whether it was silent.
  */
 static void excuse_freeze(struct watch *watch, int64_t begun_ns, int64_t wait_ns)
 {

@@ -100,7 +100,7 @@ static int put(struct store *store, const struct policy_change *change, const st
     if (r < 0) {
         return r;
     }
-    /* Whoever may change policies confirms by that those which count only when confirmed. */
+    /* A change made through Rondo also confirms policies that need a confirmation. */
     bool is_confirmed = trust_stamp(TRUST_POLICY, change->path) != 0;
     r = is_confirmed
             ? trust_confirm(TRUST_POLICY, change->path, next->digest, strlen(next->digest), err)

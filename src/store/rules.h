@@ -93,7 +93,7 @@ struct rules_moment rules_now(const struct clock *clock);
 
 /**
  * Whether somebody holds the run at this time.
- * @param boot of whoever asks; NULL = unknown: then the wall clock decides
+ * @param boot of the asking process; NULL = unknown: then the wall clock decides
  */
 bool rules_is_held(const struct store_run *run, const char *boot, struct rules_moment now);
 
