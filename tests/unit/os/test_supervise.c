@@ -361,7 +361,10 @@ static pid_t leave_remains(const char *script, const char *folder, const char *l
              "export RONDO_TEST_FOLDER='%.4000s'; cd $RONDO_TEST_FOLDER; "
              "\"$0\" " HELPER_ARGUMENT " \"$1\" \"$2\" & helper=$!; "
              "until test -s number; do sleep 0.01; done; "
-             "kill -9 $helper $(cat parent); cat number; rm number parent",
+             /* A supervisor that is running would notice that its caller is dead, and clean up. */
+             "parent=$(cat parent); kill -STOP $parent; "
+             "until grep -q '^State:.T' /proc/$parent/status; do :; done; "
+             "kill -9 $helper $parent; cat number; rm number parent",
              folder);
     const char *argv[] = {"sh", "-c", whole, self, script, lock, NULL};
     struct spawn_request request = {.argv = argv,
