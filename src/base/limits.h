@@ -110,8 +110,6 @@
 #define LIMIT_ROLE_LIST 1000
 /** Skills that a role names. */
 #define LIMIT_ROLE_SKILLS 64
-/** A regular expression in a role file, bytes. */
-#define LIMIT_ROLE_PATTERN_BYTES (16 * LIMIT_KIB)
 /** The address of a sink of warnings, bytes. */
 #define LIMIT_SINK_URL_BYTES 2048
 /** Words of a sink's command. */

@@ -12,8 +12,7 @@
 struct role_reader {
     struct role_findings *findings;
     enum role_schema schema;
-    struct buf path;             /**< of the value at hand: "spec.tools[2]" */
-    uint32_t pattern_steps_left; /**< for trying regular expressions */
+    struct buf path; /**< of the value at hand: "spec.tools[2]" */
 };
 
 /** Read an object of a shape. @param node a map, or NULL for all defaults @return owned */
@@ -101,13 +100,6 @@ void check_email(struct role_reader *reader, const struct yaml_node *node,
                  struct json_object *normal);
 void check_search(struct role_reader *reader, const struct yaml_node *node,
                   struct json_object *normal);
-
-/**
- * What is wrong with a regular expression of Python's `re`, or NULL. Static text.
- * @param steps_left for trying it; PATTERN_STEPS of a new file
- * @param ret_offset byte where
- */
-const char *pattern_problem(const char *text, size_t len, uint32_t *steps_left, size_t *ret_offset);
 
 /** What is wrong with a cron expression of five fields, or NULL. Static text. */
 const char *cron_problem(const char *text);

@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "os/file_untrusted.h"
-#include "role/pattern.h"
 #include "role/reader.h"
 
 #include <json-c/json.h>
@@ -152,8 +151,7 @@ int role_parse(const char *yaml, size_t len, const char *path, enum role_schema 
     struct yaml_node *root = NULL;
     struct yaml_problem problem;
     struct json_object *normal = NULL;
-    struct role_reader reader = {
-        .findings = findings, .schema = schema, .pattern_steps_left = PATTERN_STEPS};
+    struct role_reader reader = {.findings = findings, .schema = schema};
     if (yaml_read(yaml, len, 1, &arena, &root, &problem) < 0) {
         findings_add(findings, ROLE_ERROR, problem.line, problem.column, "", problem.message, NULL);
     } else {
