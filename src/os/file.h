@@ -29,6 +29,13 @@ int file_replace(const char *path, const void *bytes, size_t len, struct rondo_e
 /** The same for a file that must survive a power cut: it and its folder are synced. */
 int file_replace_durably(const char *path, const void *bytes, size_t len, struct rondo_error *err);
 
+/**
+ * The same with a single sync, for a file that is taken for absent when it is not whole: a power
+ * cut during the call may leave an empty file, not the old one. After the call the file is on
+ * disk: syncing a file that was just renamed also writes its name on ext4, XFS, Btrfs and F2FS.
+ */
+int file_replace_record(const char *path, const void *bytes, size_t len, struct rondo_error *err);
+
 /** Make a folder and its parents, mode 0700 for those that are new. */
 int file_make_folder(const char *path, struct rondo_error *err);
 

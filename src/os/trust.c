@@ -229,7 +229,8 @@ int trust_confirm(enum trust_kind kind, const char *path, const void *bytes, siz
     buf_append_string(&text, "\n");
     buf_printf(&file, "%s/", folder);
     record_name(kind, real, &file);
-    return file_replace_durably(buf_string(&file), text.data, text.len, err);
+    /* One that a power cut leaves incomplete leads to a question, as all that is in doubt. */
+    return file_replace_record(buf_string(&file), text.data, text.len, err);
 }
 
 uint64_t trust_stamp(enum trust_kind kind, const char *path)

@@ -98,6 +98,18 @@ static void a_file_can_be_replaced_durably(void **state)
     assert_int_equal(file_replace_durably(in_folder("none/d"), "x", 1, NULL), RONDO_ERR_NOT_FOUND);
 }
 
+static void a_record_can_be_replaced(void **state)
+{
+    (void)state;
+    struct buf content = {0};
+    scratch_write(folder, "r", "old");
+    assert_int_equal(file_replace_record(in_folder("r"), "new", 3, NULL), 0);
+    assert_int_equal(file_read(in_folder("r"), 9, &content, NULL), 0);
+    assert_string_equal(buf_string(&content), "new");
+    buf_fini(&content);
+    assert_int_equal(file_replace_record(in_folder("none/r"), "x", 1, NULL), RONDO_ERR_NOT_FOUND);
+}
+
 static void a_replaced_file_is_private(void **state)
 {
     (void)state;
@@ -220,6 +232,7 @@ int main(void)
         TEST(a_folder_is_not_a_regular_file),
         TEST(replacing_leaves_only_the_new_content_and_no_other_file),
         TEST(a_file_can_be_replaced_durably),
+        TEST(a_record_can_be_replaced),
         TEST(a_replaced_file_is_private),
         TEST(replacing_in_a_missing_folder_is_not_found),
         TEST(a_folder_is_made_with_its_parents_and_private),
