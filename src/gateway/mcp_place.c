@@ -159,7 +159,7 @@ static int make_home(const struct mcp_options *options, const char *folder, char
     buf_append_string(&path, "/rondo/mcp/");
     const char *slash = strrchr(options->name, '/');
     const char *name = slash == NULL ? options->name : slash + 1;
-    for (size_t i = 0; name[i] != '\0' && i < HOME_NAME_LEN; i++) {
+    for (size_t i = 0; i < HOME_NAME_LEN && name[i] != '\0'; i++) {
         bool is_plain = (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') ||
                         (name[i] >= '0' && name[i] <= '9');
         buf_append(&path, is_plain ? &name[i] : "-", 1);

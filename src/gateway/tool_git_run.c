@@ -284,7 +284,7 @@ static const char **make_arguments(const struct git_repository *repository,
     for (size_t i = 0; i < always_count; i++) {
         argv[count++] = always[i];
     }
-    for (size_t i = 0; command->arguments[i] != NULL && i < ARGUMENTS_MAX - 3; i++) {
+    for (size_t i = 0; i < ARGUMENTS_MAX - 3 && command->arguments[i] != NULL; i++) {
         argv[count++] = command->arguments[i];
     }
     if (!command->takes_paths) {

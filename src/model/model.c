@@ -413,11 +413,11 @@ static void refuse_reply(size_t size, struct model_reply *reply)
         .text = memory_dup_string(""),
         .thinking = memory_dup_string(""),
         .usage = reply->usage,
-        .request_id = steal_pointer(&reply->request_id),
-        .model_name = steal_pointer(&reply->model_name),
         .attempts = reply->attempts,
         .first_token_ns = reply->first_token_ns,
     };
+    refused.request_id = steal_pointer(&reply->request_id);
+    refused.model_name = steal_pointer(&reply->model_name);
     model_reply_fini(reply);
     *reply = refused;
 }

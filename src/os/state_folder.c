@@ -173,7 +173,7 @@ static char *project_name(const char *canonical)
 {
     const char *last = strrchr(canonical, '/') + 1;
     struct buf name = {0};
-    for (size_t i = 0; last[i] != '\0' && i < PROJECT_NAME_LEN; i++) {
+    for (size_t i = 0; i < PROJECT_NAME_LEN && last[i] != '\0'; i++) {
         char c = is_plain(last[i]) ? last[i] : '_';
         buf_append(&name, &c, 1);
     }

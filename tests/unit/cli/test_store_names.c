@@ -80,6 +80,7 @@ static char *make_store(void)
 {
     char *path = NULL;
     assert_int_equal(store_locate(NULL, true, &path, NULL), 0);
+    assert_non_null(path);
     write_empty(path);
     return path;
 }
@@ -222,7 +223,9 @@ static void a_moved_project_is_told_where_its_store_is(void **state)
 {
     (void)state;
     char *path = make_store();
-    *strrchr(path, '/') = '\0';
+    char *slash = strrchr(path, '/');
+    assert_non_null(slash);
+    *slash = '\0';
     assert_int_equal(mkdir("../new", 0755), 0);
     assert_int_equal(rename(project, "../new/project"), 0);
     char *none = NULL;

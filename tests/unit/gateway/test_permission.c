@@ -13,7 +13,7 @@ static void expect(const char *permissions, const char *arguments, bool is_allow
     const char *ret_rule = "untouched";
     bool answer = permission_allows(normal, object, &ret_rule);
     if (answer != is_allowed) {
-        fail_msg("%s on %s", permissions, arguments);
+        fail_msg("%s on %s", permissions == NULL ? "no permissions" : permissions, arguments);
     }
     if (rule == NULL) {
         assert_null(ret_rule);
