@@ -4,11 +4,10 @@
 
 #include "cli/style.h"
 #include "cli/text.h"
+#include "os/file.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 /** Bytes of permanent lines that are kept: more than any screen shows. */
 #define RECENT_BYTES (16UL * 1024)
@@ -77,22 +76,6 @@ static void add_lines(const struct buf *lines, struct buf *out)
     }
 }
 
-/** One write, unless the terminal takes less at a time; what it refuses is lost. */
-static void write_all(int fd, const char *bytes, size_t len)
-{
-    while (len > 0) {
-        ssize_t written = write(fd, bytes, len);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return;
-        }
-        bytes += written;
-        len -= (size_t)written;
-    }
-}
-
 /** As many of the latest permanent lines as fit above the frame. */
 static void add_recent(const struct terminal *terminal, size_t room, size_t columns,
                        struct buf *out)
@@ -154,7 +137,7 @@ void terminal_update(struct terminal *terminal, const struct buf *permanent,
         buf_append_string(&out, TERMINAL_RESTORE);
     }
     buf_append_string(&out, SYNC_END);
-    write_all(fileno(terminal->stream), out.data, out.len);
+    (void)file_write_all(fileno(terminal->stream), out.data, out.len); /* or it is lost */
     buf_clear(&terminal->frame);
     buf_append(&terminal->frame, buf_string(frame), frame->len);
 }

@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "gateway/canonical.h"
 #include "gateway/tool_filesystem_path.h"
+#include "os/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -224,22 +225,6 @@ static void run_list_directory(const struct tool *tool, const struct tool_call *
 
 /* --- writing --- */
 
-static bool write_all(int fd, const char *bytes, size_t len)
-{
-    while (len > 0) {
-        ssize_t written = write(fd, bytes, len);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written < 0) {
-            return false;
-        }
-        bytes += written;
-        len -= (size_t)written;
-    }
-    return true;
-}
-
 /** Whether the name is free or that of a regular file, whose mode is told. */
 static bool may_replace(int folder_fd, const char *name, const char *path, mode_t *ret_mode,
                         struct tool_result *ret_result)
@@ -275,7 +260,7 @@ static int replace_file(int folder_fd, const char *name, mode_t mode, const char
     if (fd < 0) {
         return errno;
     }
-    if ((mode != 0 && fchmod(fd, mode) != 0) || !write_all(fd, bytes, len) ||
+    if ((mode != 0 && fchmod(fd, mode) != 0) || file_write_all(fd, bytes, len) != 0 ||
         renameat(folder_fd, temporary, folder_fd, name) != 0) {
         int os_errno = errno;
         unlinkat(folder_fd, temporary, 0);

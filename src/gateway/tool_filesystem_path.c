@@ -10,21 +10,17 @@
 #include "base/auto.h"
 #include "base/memory.h"
 #include "gateway/secret_files.h"
+#include "os/file_untrusted.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel asks to try again when something was renamed meanwhile; somebody may do so for ever.
- */
-#define OPEN_TRIES 32
 /* Folders made by tools; the umask applies. */
 #define FOLDER_MODE 0777
 
@@ -98,22 +94,6 @@ bool path_normalise(const char *root, const char *path, struct buf *ret_relative
 
 /* --- descriptors --- */
 
-static int open_beneath(int folder_fd, const char *relative, int flags)
-{
-    const struct open_how how = {
-        .flags = (unsigned)flags | O_CLOEXEC,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-    };
-    long fd = -1;
-    for (int i = 0; i < OPEN_TRIES; i++) {
-        fd = syscall(SYS_openat2, folder_fd, relative, &how, sizeof(how));
-        if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) {
-            break;
-        }
-    }
-    return (int)fd;
-}
-
 /** The first part of a path that is a symbolic link; NULL when there is none any more. */
 static char *find_link(int root_fd, const char *relative)
 {
@@ -165,10 +145,10 @@ static int fail_open(const struct path_question *question, int root_fd, const ch
 /** Open a folder in another one, making it if it may be made. @return descriptor, or -1 */
 static int open_folder(int above_fd, const char *name, bool may_make)
 {
-    int fd = open_beneath(above_fd, name, O_PATH | O_DIRECTORY);
+    int fd = file_open_beneath(above_fd, name, O_PATH | O_DIRECTORY);
     if (fd < 0 && errno == ENOENT && may_make &&
         (mkdirat(above_fd, name, FOLDER_MODE) == 0 || errno == EEXIST)) {
-        fd = open_beneath(above_fd, name, O_PATH | O_DIRECTORY);
+        fd = file_open_beneath(above_fd, name, O_PATH | O_DIRECTORY);
     }
     return fd;
 }
@@ -176,7 +156,7 @@ static int open_folder(int above_fd, const char *name, bool may_make)
 /** Open a folder below another one by way of all its parents. @return descriptor, or -1 */
 static int open_folders(int base_fd, const char *relative, bool may_make)
 {
-    int fd = open_beneath(base_fd, ".", O_PATH | O_DIRECTORY);
+    int fd = file_open_beneath(base_fd, ".", O_PATH | O_DIRECTORY);
     while (fd >= 0 && *relative != '\0') {
         size_t len = strcspn(relative, "/");
         auto_free char *name = memory_dup_bytes(relative, len);
@@ -306,7 +286,7 @@ int path_open(const struct path_question *question, int flags, struct tool_resul
     if (!is_no_secret(question, buf_string(&relative), ret_result)) {
         return -1;
     }
-    auto_close int fd = open_beneath(root_fd, buf_string(&relative), flags);
+    auto_close int fd = file_open_beneath(root_fd, buf_string(&relative), flags);
     if (fd < 0) {
         return fail_open(question, root_fd, buf_string(&relative), errno, ret_result);
     }

@@ -60,24 +60,17 @@ bool sandbox_plan_carry(struct sandbox_plan *plan, int fd)
     return true;
 }
 
-static bool write_all(int fd, const char *bytes, size_t len)
+/** What is written is read from its beginning. */
+static bool fill_descriptor(int fd, const char *bytes, size_t len)
 {
-    while (len > 0) {
-        ssize_t written = write(fd, bytes, len);
-        if (written < 0) {
-            return false;
-        }
-        bytes += written;
-        len -= (size_t)written;
-    }
-    return lseek(fd, 0, SEEK_SET) == 0;
+    return file_write_all(fd, bytes, len) == 0 && lseek(fd, 0, SEEK_SET) == 0;
 }
 
 bool sandbox_plan_carry_bytes(struct sandbox_plan *plan, const char *name, const void *bytes,
                               size_t len)
 {
     int fd = memfd_create(name, MFD_CLOEXEC);
-    if (fd >= 0 && !write_all(fd, bytes, len)) {
+    if (fd >= 0 && !fill_descriptor(fd, bytes, len)) {
         close_slot(&fd);
     }
     return sandbox_plan_carry(plan, fd);
@@ -90,7 +83,7 @@ bool sandbox_plan_watch_git(struct sandbox_plan *plan, char ret_reason[256])
     }
     auto_buf struct buf bytes = {0};
     git_watch_save(plan->git, &bytes);
-    if (plan->git_fd >= 0 && !write_all(plan->git_fd, bytes.data, bytes.len)) {
+    if (plan->git_fd >= 0 && !fill_descriptor(plan->git_fd, bytes.data, bytes.len)) {
         snprintf(ret_reason, 256, "cannot keep the list of git folders: %s",
                  strerrordesc_np(errno));
         return false;
