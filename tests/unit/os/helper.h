@@ -103,8 +103,8 @@ static inline void wait_until_gone(pid_t pid)
     }
 }
 
-/** How many living processes have `marker` in their command line. */
-static inline int count_processes(const char *marker)
+/** How many living processes have `marker` in a file of theirs in /proc. */
+static inline int count_processes_with(const char *name, const char *marker)
 {
     int count = 0;
     DIR *proc = opendir("/proc");
@@ -112,7 +112,7 @@ static inline int count_processes(const char *marker)
     while ((entry = readdir(proc)) != NULL) {
         char path[300];
         char text[4096];
-        snprintf(path, sizeof(path), "/proc/%s/cmdline", entry->d_name);
+        snprintf(path, sizeof(path), "/proc/%.16s/%s", entry->d_name, name);
         FILE *file = isdigit((unsigned char)entry->d_name[0]) ? fopen(path, "re") : NULL;
         if (file == NULL) {
             continue;
@@ -126,6 +126,12 @@ static inline int count_processes(const char *marker)
     }
     closedir(proc);
     return count;
+}
+
+/** How many living processes have `marker` in their command line. */
+static inline int count_processes(const char *marker)
+{
+    return count_processes_with("cmdline", marker);
 }
 
 /** Numbers that a command printed, one a line. @return how many */

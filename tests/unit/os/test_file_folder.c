@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "helper.h"
+#include "folder.h"
 
 #include "os/file_folder.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
-
-static char folder[PATH_MAX];
-static int folder_fd;
 
 static int set_up(void **state)
 {
@@ -16,21 +13,6 @@ static int set_up(void **state)
     folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(folder_fd >= 0);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    close(folder_fd);
-    scratch_remove(folder);
-    return 0;
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[PATH_MAX + 256];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return path;
 }
 
 static void assert_has(const char *name, const char *expected)
@@ -127,11 +109,11 @@ static void names_of_moved_folders_may_be_taken(void **state)
     (void)state;
     make_nested("tree", 200, 0700);
     for (int i = 1; i < 5; i++) {
-        char name[64];
+        char name[64], inside[72];
         snprintf(name, sizeof(name), "tree/.rondo-removed-%d", i);
         assert_int_equal(mkdirat(folder_fd, name, 0700), 0);
-        strcat(name, "/x");
-        scratch_write(folder, name, "x");
+        snprintf(inside, sizeof(inside), "%s/x", name);
+        scratch_write(folder, inside, "x");
     }
     assert_int_equal(file_folder_remove(folder_fd, "tree", NULL), 0);
     assert_false(file_exists(path_of("tree")));
@@ -195,8 +177,7 @@ static void a_folder_that_was_exchanged_is_noticed(void **state)
 {
     (void)state;
     int fd = file_folder_make(folder_fd, "f", NULL);
-    assert_int_equal(rename(path_of("f"), strcat(strcpy((char[PATH_MAX + 8]){0}, folder), "/g")),
-                     0);
+    assert_int_equal(renameat(folder_fd, "f", folder_fd, "g"), 0);
     assert_false(file_folder_is_at(fd, folder_fd, "f"));
     assert_int_equal(symlink("g", path_of("f")), 0);
     assert_false(file_folder_is_at(fd, folder_fd, "f"));

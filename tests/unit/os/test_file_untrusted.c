@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "helper.h"
+#include "folder.h"
 
 #include "os/file_untrusted.h"
 
@@ -17,9 +17,6 @@
 #define SECRET     "the secret of somebody else"
 #define OTHER_USER 12345
 
-static char folder[PATH_MAX];
-static int folder_fd;
-
 static int set_up(void **state)
 {
     (void)state;
@@ -31,21 +28,6 @@ static int set_up(void **state)
     folder_fd = file_open_folder(outside, NULL);
     assert_true(folder_fd >= 0);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    close(folder_fd);
-    scratch_remove(folder);
-    return 0;
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[PATH_MAX + 256];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return path;
 }
 
 /** Read what must be refused. @return the message */

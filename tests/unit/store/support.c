@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "base/memory.h"
+#include "store/sqlite.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -73,6 +74,35 @@ void test_folder_free(char *folder)
     closedir(entries);
     assert_int_equal(rmdir(folder), 0);
     free(folder);
+}
+
+int test_place_make(void **state)
+{
+    struct test_place *place = memory_new_zero(1, sizeof(*place));
+    place->folder = test_folder_new();
+    place->path = test_path(place->folder, "store.db");
+    *state = place;
+    return 0;
+}
+
+int test_place_remove(void **state)
+{
+    struct test_place *place = *state;
+    test_folder_free(place->folder);
+    free(place->path);
+    free(place);
+    return 0;
+}
+
+struct store *test_place_open(const struct test_place *place)
+{
+    const struct store_sqlite_options options = {.path = place->path, .may_create = true};
+    struct store *store = NULL;
+    struct rondo_error err = {0};
+    int rc = store_sqlite_open(&options, &store, &err);
+    assert_string_equal(err.message, "");
+    assert_int_equal(rc, 0);
+    return store;
 }
 
 char *test_path(const char *folder, const char *name)

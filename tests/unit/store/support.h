@@ -35,6 +35,17 @@ void test_folder_free(char *folder);
 /** "folder/name"; owned by the caller. */
 char *test_path(const char *folder, const char *name);
 
+/** A folder with the path of an SQLite store in it. */
+struct test_place {
+    char *folder;
+    char *path;
+};
+/** Set-up and tear-down: `*state` is a new place. */
+int test_place_make(void **state);
+int test_place_remove(void **state);
+/** Open the store there, making it at the first call; asserts success. */
+struct store *test_place_open(const struct test_place *place);
+
 /** A valid run id made from a number. */
 struct test_id {
     char text[ID_SIZE];

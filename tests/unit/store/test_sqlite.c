@@ -22,41 +22,6 @@
 
 #define RUN_A "01900000-0000-7000-8000-00000000000a"
 
-/** A folder with the path of a store in it. */
-struct place {
-    char *folder;
-    char *path;
-};
-
-static int make_place(void **state)
-{
-    struct place *place = memory_new_zero(1, sizeof(*place));
-    place->folder = test_folder_new();
-    place->path = test_path(place->folder, "store.db");
-    *state = place;
-    return 0;
-}
-
-static int remove_place(void **state)
-{
-    struct place *place = *state;
-    test_folder_free(place->folder);
-    free(place->path);
-    free(place);
-    return 0;
-}
-
-static struct store *open_store(const struct place *place)
-{
-    struct store *store = NULL;
-    struct rondo_error err = {0};
-    struct store_sqlite_options options = {.path = place->path, .may_create = true};
-    int rc = store_sqlite_open(&options, &store, &err);
-    assert_string_equal(err.message, "");
-    assert_int_equal(rc, 0);
-    return store;
-}
-
 /** Open, and expect that it fails. */
 static struct rondo_error fail_to_open(const char *path, bool may_create, int code)
 {
@@ -91,7 +56,7 @@ static int64_t query_number(const char *path, const char *sql)
     return number;
 }
 
-static mode_t mode_of(const struct place *place, const char *suffix)
+static mode_t mode_of(const struct test_place *place, const char *suffix)
 {
     char path[256];
     snprintf(path, sizeof(path), "%s%s", place->path, suffix);
@@ -102,9 +67,9 @@ static mode_t mode_of(const struct place *place, const char *suffix)
 
 static void its_files_are_readable_by_the_owner_only(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     mode_t before = umask(0);
-    struct store *store = open_store(place);
+    struct store *store = test_place_open(place);
     test_create(store, RUN_A, "agent", false);
     umask(before);
     assert_int_equal(mode_of(place, ""), 0600);
@@ -115,8 +80,8 @@ static void its_files_are_readable_by_the_owner_only(void **state)
 
 static void the_file_is_marked_and_versioned(void **state)
 {
-    const struct place *place = *state;
-    store_close(open_store(place));
+    const struct test_place *place = *state;
+    store_close(test_place_open(place));
     assert_int_equal(query_number(place->path, "PRAGMA application_id"),
                      SQLITE_SCHEMA_APPLICATION_ID);
     assert_int_equal(query_number(place->path, "PRAGMA user_version"), sqlite_schema_newest());
@@ -124,23 +89,23 @@ static void the_file_is_marked_and_versioned(void **state)
 
 static void a_missing_file_is_not_found_unless_it_may_be_created(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     fail_to_open(place->path, false, RONDO_ERR_NOT_FOUND);
     assert_int_not_equal(access(place->path, F_OK), 0);
 }
 
 static void an_empty_file_becomes_a_store_only_if_it_may_be_created(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     auto_close int fd = open(place->path, O_CREAT | O_WRONLY, 0600);
     assert_true(fd >= 0);
     fail_to_open(place->path, false, RONDO_ERR_NOT_FOUND);
-    store_close(open_store(place));
+    store_close(test_place_open(place));
 }
 
 static void missing_folders_are_created_with_the_file(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     auto_free char *folder = test_path(place->folder, "deep");
     auto_free char *path = test_path(folder, "store.db");
     struct store *store = NULL;
@@ -152,20 +117,20 @@ static void missing_folders_are_created_with_the_file(void **state)
 
 static void a_store_is_found_again_after_closing(void **state)
 {
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     test_create(store, RUN_A, "agent", false);
     test_append(store, RUN_A, 1, "{}");
     store_close(store);
-    store = open_store(place);
+    store = test_place_open(place);
     assert_int_equal(test_count_events(store, RUN_A), 1);
     store_close(store);
 }
 
 static void a_newer_schema_is_refused(void **state)
 {
-    const struct place *place = *state;
-    store_close(open_store(place));
+    const struct test_place *place = *state;
+    store_close(test_place_open(place));
     char sql[64];
     snprintf(sql, sizeof(sql), "PRAGMA user_version = %u", sqlite_schema_newest() + 1);
     run_sql(place->path, sql);
@@ -176,7 +141,7 @@ static void a_newer_schema_is_refused(void **state)
 
 static void a_database_of_another_program_is_refused_and_left_alone(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     run_sql(place->path, "CREATE TABLE theirs (x)");
     fail_to_open(place->path, true, RONDO_ERR_INVALID);
     assert_int_equal(query_number(place->path, "SELECT count(*) FROM sqlite_schema"), 1);
@@ -193,7 +158,7 @@ static void write_bytes(const char *path, off_t offset, const char *bytes, size_
 
 static void a_file_that_is_no_database_is_refused(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     char text[2000];
     memset(text, 'x', sizeof(text));
     write_bytes(place->path, 0, text, sizeof(text));
@@ -202,7 +167,7 @@ static void a_file_that_is_no_database_is_refused(void **state)
 
 static void a_folder_is_refused(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     fail_to_open(place->folder, true, RONDO_ERR_INVALID);
 }
 
@@ -215,8 +180,8 @@ static bool accept_event(const struct store_event *event, void *context)
 
 static void damage_is_reported(void **state)
 {
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     test_create(store, RUN_A, "agent", false);
     for (uint64_t seq = 1; seq <= 500; seq++) {
         test_append(store, RUN_A, seq, "{\"text\":\"some words to fill the pages\"}");
@@ -231,7 +196,7 @@ static void damage_is_reported(void **state)
         write_bytes(place->path, offset, garbage, sizeof(garbage));
     }
 
-    store = open_store(place);
+    store = test_place_open(place);
     struct store_health health;
     assert_int_equal(store->ops->health(store, &health, NULL), 0);
     assert_false(health.is_intact);
@@ -245,15 +210,15 @@ static void damage_is_reported(void **state)
 
 static void a_missing_event_is_reported_and_not_skipped(void **state)
 {
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     test_create(store, RUN_A, "agent", false);
     for (uint64_t seq = 1; seq <= 5; seq++) {
         test_append(store, RUN_A, seq, "{}");
     }
     store_close(store);
     run_sql(place->path, "DELETE FROM events WHERE seq = 3");
-    store = open_store(place);
+    store = test_place_open(place);
     assert_int_equal(store->ops->read_events(store, RUN_A, 0, 0, accept_event, NULL, NULL),
                      RONDO_ERR_CORRUPT);
     store_close(store);
@@ -282,8 +247,8 @@ static bool read_within(const struct store_event *event, void *context)
 
 static void a_thread_that_reads_does_not_wait_for_one_that_reads_slowly(void **state)
 {
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     test_create(store, RUN_A, "alice", false);
     test_append(store, RUN_A, 1, "{}");
     struct store *asked = store;
@@ -294,14 +259,14 @@ static void a_thread_that_reads_does_not_wait_for_one_that_reads_slowly(void **s
 
 static void every_older_schema_is_brought_up_to_date(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     for (uint32_t version = 0; version < sqlite_schema_newest(); version++) {
         sqlite3 *db = NULL;
         assert_int_equal(sqlite3_open(place->path, &db), SQLITE_OK);
         assert_int_equal(sqlite_schema_migrate(db, place->path, version, NULL), 0);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
         assert_int_equal(query_number(place->path, "PRAGMA user_version"), version);
-        struct store *store = open_store(place);
+        struct store *store = test_place_open(place);
         test_create(store, RUN_A, "agent", false);
         test_append(store, RUN_A, 1, "{}");
         store_close(store);
@@ -329,8 +294,8 @@ static void record(struct store *store, const struct store_policy_change *change
 
 static void a_policy_text_is_stored_once_however_often_it_is_in_force(void **state)
 {
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     struct store_policy_change other = policies;
     other.digest = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff";
     struct store_policy_change elsewhere = policies;
@@ -354,12 +319,12 @@ static bool no_policy_is_expected(const struct store_policy_change *change, void
 
 static void a_missing_policy_text_is_reported_and_not_skipped(void **state)
 {
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     record(store, &policies);
     store_close(store);
     run_sql(place->path, "DELETE FROM policy_texts");
-    store = open_store(place);
+    store = test_place_open(place);
     struct rondo_error err = {0};
     assert_int_equal(store->ops->read_policies(store, NULL, 0, no_policy_is_expected, NULL, &err),
                      RONDO_ERR_CORRUPT);
@@ -369,7 +334,7 @@ static void a_missing_policy_text_is_reported_and_not_skipped(void **state)
 
 static void a_locked_store_is_busy_after_the_timeout(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     struct store *store = NULL;
     struct store_sqlite_options options = {
         .path = place->path, .may_create = true, .busy_timeout_ns = 2 * NS_PER_MS};
@@ -389,13 +354,13 @@ static void a_locked_store_is_busy_after_the_timeout(void **state)
 
 static void a_process_that_is_killed_loses_nothing_that_was_committed(void **state)
 {
-    const struct place *place = *state;
-    store_close(open_store(place));
+    const struct test_place *place = *state;
+    store_close(test_place_open(place));
     int pipe_fds[2];
     assert_int_equal(pipe(pipe_fds), 0);
     pid_t child = fork();
     if (child == 0) {
-        struct store *store = open_store(place);
+        struct store *store = test_place_open(place);
         test_create(store, RUN_A, "agent", false);
         for (uint64_t seq = 1;; seq++) {
             test_append(store, RUN_A, seq, "{}");
@@ -414,7 +379,7 @@ static void a_process_that_is_killed_loses_nothing_that_was_committed(void **sta
     assert_int_equal(waitpid(child, NULL, 0), child);
     close(pipe_fds[0]);
 
-    struct store *store = open_store(place);
+    struct store *store = test_place_open(place);
     uint64_t found = test_count_events(store, RUN_A);
     assert_true(found >= acknowledged);
     assert_int_equal(test_get(store, RUN_A).last_seq, found);
@@ -422,8 +387,8 @@ static void a_process_that_is_killed_loses_nothing_that_was_committed(void **sta
 }
 
 /** Let eight processes begin at once. @return how many ended with code 1; none may fail */
-static int count_winners(const struct place *place,
-                         void (*race)(const struct place *place, int gate_fd))
+static int count_winners(const struct test_place *place,
+                         void (*race)(const struct test_place *place, int gate_fd))
 {
     int gate[2];
     assert_int_equal(pipe(gate), 0);
@@ -449,9 +414,9 @@ static int count_winners(const struct place *place,
 }
 
 /** In a child: claim the run when the gate opens. Exit code 1 = won, 0 = not, 2 = failed. */
-static void race_for_claim(const struct place *place, int gate_fd)
+static void race_for_claim(const struct test_place *place, int gate_fd)
 {
-    struct store *store = open_store(place);
+    struct store *store = test_place_open(place);
     char byte;
     if (read(gate_fd, &byte, 1) != 0) {
         _exit(2);
@@ -464,8 +429,8 @@ static void race_for_claim(const struct place *place, int gate_fd)
 
 static void of_many_processes_exactly_one_wins_a_claim(void **state)
 {
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     test_create(store, RUN_A, "agent", false);
     assert_int_equal(store->ops->expire_lease(store, RUN_A, 1, NULL), 0);
     store_close(store);
@@ -473,9 +438,9 @@ static void of_many_processes_exactly_one_wins_a_claim(void **state)
 }
 
 /** In a child: commit the run's first event. Exit code 1 = committed, 0 = it was, 2 = failed. */
-static void race_with_the_same_batch(const struct place *place, int gate_fd)
+static void race_with_the_same_batch(const struct test_place *place, int gate_fd)
 {
-    struct store *store = open_store(place);
+    struct store *store = test_place_open(place);
     char byte;
     if (read(gate_fd, &byte, 1) != 0) {
         _exit(2);
@@ -490,17 +455,17 @@ static void race_with_the_same_batch(const struct place *place, int gate_fd)
 
 static void of_many_processes_exactly_one_commits_the_same_batch(void **state)
 {
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     test_create(store, RUN_A, "agent", false);
     store_close(store);
     assert_int_equal(count_winners(place, race_with_the_same_batch), 1);
 }
 
 /** In a child: record the policies when the gate opens. Exit code 1 = new, 0 = not, 2 = failed. */
-static void race_for_policies(const struct place *place, int gate_fd)
+static void race_for_policies(const struct test_place *place, int gate_fd)
 {
-    struct store *store = open_store(place);
+    struct store *store = test_place_open(place);
     char byte;
     if (read(gate_fd, &byte, 1) != 0) {
         _exit(2);
@@ -513,14 +478,14 @@ static void race_for_policies(const struct place *place, int gate_fd)
 
 static void of_many_processes_exactly_one_records_the_same_policies(void **state)
 {
-    const struct place *place = *state;
-    store_close(open_store(place));
+    const struct test_place *place = *state;
+    store_close(test_place_open(place));
     assert_int_equal(count_winners(place, race_for_policies), 1);
 }
 
 static void many_processes_can_create_the_same_store_at_once(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     pid_t children[8];
     for (unsigned i = 0; i < 8; i++) {
         children[i] = fork();
@@ -542,7 +507,7 @@ static void many_processes_can_create_the_same_store_at_once(void **state)
         assert_int_equal(waitpid(children[i], &status, 0), children[i]);
         assert_int_equal(status, 0);
     }
-    struct store *store = open_store(place);
+    struct store *store = test_place_open(place);
     struct store_health health;
     assert_int_equal(store->ops->health(store, &health, NULL), 0);
     assert_int_equal(health.run_count, 8);
@@ -564,9 +529,9 @@ static void assert_gone(struct store *store)
     assert_int_equal(store->ops->last_position(store, &position, &err), RONDO_ERR_CORRUPT);
 }
 
-static struct store *open_used(const struct place *place)
+static struct store *open_used(const struct test_place *place)
 {
-    struct store *store = open_store(place);
+    struct store *store = test_place_open(place);
     test_create(store, RUN_A, "agent", false);
     test_append(store, RUN_A, 1, "{}");
     return store;
@@ -574,7 +539,7 @@ static struct store *open_used(const struct place *place)
 
 static void a_store_that_is_deleted_in_use_refuses(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     struct store *store = open_used(place);
     assert_int_equal(unlink(place->path), 0);
     assert_gone(store);
@@ -583,7 +548,7 @@ static void a_store_that_is_deleted_in_use_refuses(void **state)
 
 static void a_store_that_is_replaced_in_use_refuses_for_good(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     struct store *store = open_used(place);
     auto_free char *other = test_path(place->folder, "other.db");
     auto_free char *aside = test_path(place->folder, "aside.db");
@@ -601,7 +566,7 @@ static void a_store_that_is_replaced_in_use_refuses_for_good(void **state)
 
 static void a_store_whose_log_is_deleted_in_use_refuses(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     struct store *store = open_used(place);
     auto_free char *log = test_path(place->folder, "store.db-wal");
     assert_int_equal(unlink(log), 0);
@@ -611,7 +576,7 @@ static void a_store_whose_log_is_deleted_in_use_refuses(void **state)
 
 static void a_folder_that_is_moved_in_use_refuses(void **state)
 {
-    const struct place *place = *state;
+    const struct test_place *place = *state;
     struct store *store = open_used(place);
     char aside[4200];
     snprintf(aside, sizeof(aside), "%s.aside", place->folder);
@@ -637,23 +602,23 @@ static void closing_every_connection_is_no_deletion(void **state)
 
 static void a_planted_rollback_journal_is_refused(void **state)
 {
-    const struct place *place = *state;
-    store_close(open_store(place));
+    const struct test_place *place = *state;
+    store_close(test_place_open(place));
     char *journal = NULL;
     assert_true(asprintf(&journal, "%s-journal", place->path) > 0);
     assert_int_equal(file_replace(journal, "", 0, NULL), 0);
-    store_close(open_store(place)); /* SQLite passes an empty one over, too */
+    store_close(test_place_open(place)); /* SQLite passes an empty one over, too */
     assert_int_equal(file_replace(journal, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8, NULL), 0);
     struct rondo_error err = fail_to_open(place->path, true, RONDO_ERR_DENIED);
     assert_non_null(strstr(err.message, journal));
     assert_int_equal(unlink(journal), 0);
-    store_close(open_store(place));
+    store_close(test_place_open(place));
     free(journal);
 }
 
 static int test_files(void)
 {
-#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
+#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, test_place_make, test_place_remove)
     const struct CMUnitTest tests[] = {
         PLACE_TEST(its_files_are_readable_by_the_owner_only),
         PLACE_TEST(the_file_is_marked_and_versioned),
@@ -692,8 +657,8 @@ static void *contract_place;
 
 static struct store *open_for_contract(const struct clock *clock)
 {
-    make_place(&contract_place);
-    const struct place *place = contract_place;
+    test_place_make(&contract_place);
+    const struct test_place *place = contract_place;
     struct store *store = NULL;
     struct store_sqlite_options options = {.path = place->path, .may_create = true, .clock = clock};
     assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
@@ -703,7 +668,7 @@ static struct store *open_for_contract(const struct clock *clock)
 static void close_for_contract(struct store *store)
 {
     store_close(store);
-    remove_place(&contract_place);
+    test_place_remove(&contract_place);
 }
 
 int main(void)

@@ -18,12 +18,7 @@
     " replace(replace(replace(sql, ' STRICT, WITHOUT', ' WITHOUT'), ' STRICT'," \
     " ''), ' NOT NULL', ''); PRAGMA writable_schema = RESET;"
 
-struct place {
-    char *folder;
-    char *path;
-};
-
-static struct store *open_store(const struct place *place, bool may_create)
+static struct store *open_store(const struct test_place *place, bool may_create)
 {
     const struct store_sqlite_options options = {.path = place->path, .may_create = may_create};
     struct store *store = NULL;
@@ -33,9 +28,9 @@ static struct store *open_store(const struct place *place, bool may_create)
 }
 
 /** A store with one of everything that is read. */
-static struct place make_store(void)
+static struct test_place make_store(void)
 {
-    struct place place = {.folder = test_folder_new()};
+    struct test_place place = {.folder = test_folder_new()};
     place.path = test_path(place.folder, "store.db");
     struct store *store = open_store(&place, true);
     test_create(store, RUN_A, "agent", false);
@@ -63,7 +58,7 @@ static struct place make_store(void)
     return place;
 }
 
-static void damage(const struct place *place, const char *sql)
+static void damage(const struct test_place *place, const char *sql)
 {
     sqlite3 *db = NULL;
     char *problem = NULL;
@@ -74,7 +69,7 @@ static void damage(const struct place *place, const char *sql)
     sqlite3_close(db);
 }
 
-static void lose(struct place *place)
+static void lose(struct test_place *place)
 {
     free(place->path);
     test_folder_free(place->folder);
@@ -146,7 +141,7 @@ static int read_all(struct store *store)
 
 static void assert_found_out(const char *sql)
 {
-    struct place place = make_store();
+    struct test_place place = make_store();
     damage(&place, sql);
     struct store *store = open_store(&place, false);
     int r = read_all(store);
@@ -160,7 +155,7 @@ static void assert_found_out(const char *sql)
 static void an_undamaged_store_is_read(void **state)
 {
     (void)state;
-    struct place place = make_store();
+    struct test_place place = make_store();
     damage(&place, LOOSE);
     struct store *store = open_store(&place, false);
     assert_int_equal(read_all(store), 0);
@@ -264,7 +259,7 @@ static void chains_without_end_end(void **state)
         "DELETE FROM marks; INSERT INTO marks VALUES (1, 3, 1), (1, 4, -1)",
     };
     for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]); i++) {
-        struct place place = make_store();
+        struct test_place place = make_store();
         damage(&place, sql[i]);
         damage(&place, "UPDATE runs SET ended_ns = 5, owner = ''");
         struct store *store = open_store(&place, false);
@@ -282,7 +277,7 @@ static void chains_without_end_end(void **state)
 static void what_a_file_brings_along_is_not_executed(void **state)
 {
     (void)state;
-    struct place place = make_store();
+    struct test_place place = make_store();
     damage(&place, "CREATE TRIGGER t AFTER INSERT ON letters BEGIN"
                    " UPDATE runs SET agent_id = 'mallory'; END;");
     struct store *store = open_store(&place, false);

@@ -14,38 +14,6 @@
 
 #define RUN_A "01900000-0000-7000-8000-00000000000a"
 
-/** A folder with the path of a store in it. */
-struct place {
-    char *folder;
-    char *path;
-};
-
-static int make_place(void **state)
-{
-    struct place *place = memory_new_zero(1, sizeof(*place));
-    place->folder = test_folder_new();
-    place->path = test_path(place->folder, "store.db");
-    *state = place;
-    return 0;
-}
-
-static int remove_place(void **state)
-{
-    struct place *place = *state;
-    test_folder_free(place->folder);
-    free(place->path);
-    free(place);
-    return 0;
-}
-
-static struct store *open_store(const struct place *place)
-{
-    struct store *store = NULL;
-    struct store_sqlite_options options = {.path = place->path, .may_create = true};
-    assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
-    return store;
-}
-
 static int64_t query_number(sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
@@ -120,7 +88,7 @@ static int64_t steps_to_collect(struct store *store, unsigned first, unsigned co
 
 static void collecting_takes_work_in_proportion_to_what_is_deleted(void **state)
 {
-    struct store *store = open_store(*state);
+    struct store *store = test_place_open(*state);
     make_ended_runs(store, 1, 1, 1);
     collect(store); /* Prepares the statements. */
     test_create(store, RUN_A, "agent", false);
@@ -135,8 +103,8 @@ static void collecting_takes_work_in_proportion_to_what_is_deleted(void **state)
 
 static void a_large_run_is_deleted_in_several_transactions(void **state)
 {
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     end_run(store, RUN_A, 5000);
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(place->path, &db), SQLITE_OK);
@@ -152,8 +120,8 @@ static void a_large_run_is_deleted_in_several_transactions(void **state)
 /** As a collection leaves it that was killed between two transactions. */
 static void a_run_whose_deletion_has_begun_has_no_events_and_is_finished_later(void **state)
 {
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     end_run(store, RUN_A, 100);
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(place->path, &db), SQLITE_OK);
@@ -183,8 +151,8 @@ static void a_damaged_chain_of_events_ends_the_deletion_of_its_run(void **state)
         "DELETE FROM events WHERE seq = 3",
         "UPDATE runs SET last_checkpoint_key = 77, last_checkpoint = 3",
     };
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(place->path, &db), SQLITE_OK);
     for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
@@ -199,8 +167,8 @@ static void a_damaged_chain_of_events_ends_the_deletion_of_its_run(void **state)
 
 static void the_file_shrinks_while_nobody_holds_a_run(void **state)
 {
-    const struct place *place = *state;
-    struct store *store = open_store(place);
+    const struct test_place *place = *state;
+    struct store *store = test_place_open(place);
     make_ended_runs(store, 1, 40, 600);
     test_create(store, RUN_A, "agent", false);
     struct store_gc_result held = collect(store);
@@ -224,7 +192,7 @@ static void the_file_shrinks_while_nobody_holds_a_run(void **state)
 
 int main(void)
 {
-#define GC_TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
+#define GC_TEST(name) cmocka_unit_test_setup_teardown(name, test_place_make, test_place_remove)
     const struct CMUnitTest tests[] = {
         GC_TEST(collecting_takes_work_in_proportion_to_what_is_deleted),
         GC_TEST(a_large_run_is_deleted_in_several_transactions),
