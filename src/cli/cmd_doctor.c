@@ -116,12 +116,13 @@ static const struct {
     const char *name;
     const char *use;
     bool is_essential;
+    bool is_of_system; /* another one of this name would not be used */
 } tools[] = {
-    {"sh", "runs the exit conditions' commands", true},
-    {"bwrap", "sandbox tier namespace (package bubblewrap)", false},
-    {"git", "version control of your projects", false},
-    {"make", "standard conditions of projects with a Makefile", false},
-    {"cc", "programs in C", false},
+    {"sh", "runs the exit conditions' commands", true, false},
+    {"bwrap", "sandbox tier namespace (package bubblewrap)", false, true},
+    {"git", "version control of your projects", false, false},
+    {"make", "standard conditions of projects with a Makefile", false, false},
+    {"cc", "programs in C", false, false},
 };
 
 static void examine_tools(struct examination *examination)
@@ -129,8 +130,10 @@ static void examine_tools(struct examination *examination)
     for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
         char path[PATH_MAX];
         char reason[256];
-        bool is_there =
-            program_find(tools[i].name, (const char *const *)environ, "/", path, reason);
+        const char *const *envp = (const char *const *)environ;
+        bool is_there = tools[i].is_of_system
+                            ? program_find_system(tools[i].name, envp, path, reason)
+                            : program_find(tools[i].name, envp, "/", path, reason);
         struct buf detail = {0};
         buf_printf(&detail, is_there ? "%s" : "not found; used for: %s",
                    is_there ? path : tools[i].use);

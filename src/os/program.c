@@ -2,7 +2,10 @@
 /* Program search. No state; any thread. */
 #include "os/program.h"
 
+#include "base/auto.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,4 +81,47 @@ bool program_find(const char *name, const char *const *envp, const char *directo
     const char *list = program_environment_get(envp, "PATH");
     return report(find_in_list(name, list == NULL ? DEFAULT_PATH : list, ret_path), name,
                   ret_reason);
+}
+
+/* --- programs of the system --- */
+
+static bool is_in_system_folder(const char *canonical)
+{
+    /* The folders themselves, not what is below them: /usr/src/app may be a workspace. */
+    static const char *const folders[] = {"/usr/bin",        "/usr/sbin", "/usr/local/bin",
+                                          "/usr/local/sbin", "/bin",      "/sbin"};
+    static const char *const stores[] = {"/nix/store/", "/gnu/store/"};
+    size_t len = (size_t)(strrchr(canonical, '/') - canonical);
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        if (strlen(folders[i]) == len && strncmp(canonical, folders[i], len) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof(stores) / sizeof(stores[0]); i++) {
+        if (strncmp(canonical, stores[i], strlen(stores[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool program_find_system(const char *name, const char *const *envp, char ret_path[PATH_MAX],
+                         char ret_reason[256])
+{
+    if (strchr(name, '/') != NULL) {
+        return report(CANDIDATE_MISSING, name, ret_reason);
+    }
+    if (!program_find(name, envp, "/", ret_path, ret_reason)) {
+        return false;
+    }
+    auto_free char *canonical = realpath(ret_path, NULL);
+    if (canonical == NULL || !is_in_system_folder(canonical)) {
+        snprintf(ret_reason, 256,
+                 "%.120s is not in a folder of the system; remove it, or take its folder out of "
+                 "PATH",
+                 ret_path);
+        return false;
+    }
+    snprintf(ret_path, PATH_MAX, "%s", canonical);
+    return true;
 }

@@ -19,3 +19,13 @@ const char *program_environment_get(const char *const *envp, const char *name);
  */
 bool program_find(const char *name, const char *const *envp, const char *directory,
                   char ret_path[PATH_MAX], char ret_reason[256]);
+
+/**
+ * Search a program that is to run with all of Rondo's rights, so that no agent may provide it. The
+ * first one in PATH decides, and it must be in a folder of the system (/usr/bin, /usr/local/bin,
+ * the Nix and Guix stores, ...) when all links are followed. A name with a slash is not found. Any
+ * thread.
+ * @param ret_path canonical: no link on the way can be changed between check and use
+ */
+bool program_find_system(const char *name, const char *const *envp, char ret_path[PATH_MAX],
+                         char ret_reason[256]);

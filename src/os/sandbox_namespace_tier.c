@@ -247,28 +247,28 @@ static bool carry_all(struct sandbox_plan *plan, const struct buf *options)
            shutdown(plan->ready_fd, SHUT_WR) == 0;
 }
 
-/** A program from a folder that commands can write to could be anything. */
-static bool is_trusted(const struct sandbox_plan *plan)
+/** Whether a command can write where a program is. */
+static bool is_in_reach(const struct sandbox_plan *plan)
 {
-    auto_free char *canonical = realpath(plan->program, NULL);
-    for (size_t i = 0; canonical != NULL && i < plan->paths.count; i++) {
+    for (size_t i = 0; i < plan->paths.count; i++) {
         const struct path_rule *rule = &plan->paths.rules[i];
-        if (rule->access == PATH_WRITE && sandbox_path_is_below(canonical, rule->path)) {
-            return false;
+        if (rule->access == PATH_WRITE && sandbox_path_is_below(plan->program, rule->path)) {
+            return true;
         }
     }
-    return canonical != NULL;
+    return false;
 }
 
+/** bubblewrap is not sandboxed itself, so it is the system's: PATH may lead to the workspace. */
 static bool find_bubblewrap(struct sandbox_plan *plan, char ret_reason[256])
 {
     char reason[256];
-    if (!program_find("bwrap", plan->envp, "/", plan->program, reason)) {
-        snprintf(ret_reason, 256, "the namespace sandbox needs bubblewrap: %.200s", reason);
+    if (!program_find_system("bwrap", plan->envp, plan->program, reason)) {
+        snprintf(ret_reason, 256, "the namespace sandbox needs bubblewrap: %.210s", reason);
         return false;
     }
-    if (!is_trusted(plan)) {
-        snprintf(ret_reason, 256, "the bwrap in PATH stands in a folder that commands can change");
+    if (is_in_reach(plan)) {
+        snprintf(ret_reason, 256, "the bwrap in PATH is in a folder that commands can change");
         return false;
     }
     return true;

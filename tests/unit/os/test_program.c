@@ -86,6 +86,64 @@ static void a_name_too_long_for_a_path_is_not_found(void **state)
     assert_false(find(name, "/usr/bin"));
 }
 
+/* --- programs of the system --- */
+
+static bool find_system(const char *path_value)
+{
+    char variable[PATH_MAX + 128];
+    snprintf(variable, sizeof(variable), "PATH=%s", path_value);
+    const char *const envp[] = {variable, NULL};
+    return program_find_system("sh", envp, found, reason);
+}
+
+static void make_tool(const char *name)
+{
+    char path[PATH_MAX + 8];
+    scratch_write(folder, name, "#!/bin/sh\n");
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+static void a_program_of_the_system_is_found_by_its_canonical_path(void **state)
+{
+    (void)state;
+    char link[PATH_MAX + 8];
+    snprintf(link, sizeof(link), "%s/sh", folder);
+    assert_int_equal(symlink("/bin/sh", link), 0);
+    assert_true(find_system(folder));
+    assert_memory_equal(found, "/usr/", 5);
+}
+
+static void a_program_elsewhere_is_none_of_the_system(void **state)
+{
+    (void)state;
+    char list[PATH_MAX + 64];
+    make_tool("sh");
+    snprintf(list, sizeof(list), "%s:/usr/bin:/bin", folder);
+    assert_false(find_system(list));
+    assert_non_null(strstr(reason, "PATH"));
+}
+
+static void a_link_out_of_the_system_is_followed(void **state)
+{
+    (void)state;
+    char list[PATH_MAX + 64];
+    char link[PATH_MAX + 8];
+    make_tool("other");
+    snprintf(link, sizeof(link), "%s/sh", folder);
+    assert_int_equal(symlink("other", link), 0);
+    snprintf(list, sizeof(list), "/usr/bin/../..%s", folder);
+    assert_false(find_system(list));
+}
+
+static void a_path_is_no_name_of_a_system_program(void **state)
+{
+    (void)state;
+    const char *const envp[] = {"PATH=/usr/bin", NULL};
+    assert_false(program_find_system("/bin/sh", envp, found, reason));
+    assert_false(program_find_system("../bin/sh", envp, found, reason));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -98,6 +156,10 @@ int main(void)
         TEST(without_the_variable_the_system_folders_are_searched),
         TEST(an_empty_name_is_no_program),
         TEST(a_name_too_long_for_a_path_is_not_found),
+        TEST(a_program_of_the_system_is_found_by_its_canonical_path),
+        TEST(a_program_elsewhere_is_none_of_the_system),
+        TEST(a_link_out_of_the_system_is_followed),
+        TEST(a_path_is_no_name_of_a_system_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

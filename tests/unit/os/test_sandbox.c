@@ -350,6 +350,27 @@ static void a_bubblewrap_from_the_workspace_is_not_used(void **state)
     spawn_result_fini(&result);
 }
 
+/** The trial of the tier has no workspace that PATH could be compared with. */
+static void a_bubblewrap_from_the_workspace_is_not_tried(void **state)
+{
+    (void)state;
+    scratch_write(workspace, "bwrap", "#!/bin/sh\ntouch ${0%/bwrap}/made\n");
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof(path), "%s/bwrap", workspace);
+    assert_int_equal(chmod(path, 0755), 0);
+    char *usual = strdup(getenv("PATH"));
+    char variable[2 * PATH_MAX];
+    snprintf(variable, sizeof(variable), "%s:%s", workspace, usual);
+    setenv("PATH", variable, 1);
+    char reason[256];
+    bool works = sandbox_is_available(SANDBOX_NAMESPACE, reason);
+    setenv("PATH", usual, 1);
+    free(usual);
+    assert_false(works);
+    assert_non_null(strstr(reason, "take its folder out of PATH"));
+    assert_false(exists(workspace, "made"));
+}
+
 static void inside_of_a_sandbox_the_tier_is_missing_and_the_command_is_not_run(void **state)
 {
     need(tier_of(state));
@@ -452,6 +473,7 @@ static int run_all(void)
         TIER(namespace, a_workspace_reached_by_a_link_works_by_both_names),
         TIER(namespace, without_bubblewrap_the_command_is_not_run),
         TIER(namespace, a_bubblewrap_from_the_workspace_is_not_used),
+        TIER(namespace, a_bubblewrap_from_the_workspace_is_not_tried),
         TIER(namespace, inside_of_a_sandbox_the_tier_is_missing_and_the_command_is_not_run),
         TIER(landlock, without_a_supervisor_the_command_is_not_run),
     };
