@@ -104,6 +104,36 @@ static char **make_environment(const struct mcp_options *options)
     return environment_reduced(options->pass, extra);
 }
 
+/**
+ * Take folders that agents can write out of PATH: a server without a sandbox, and whatever it
+ * starts by its name, would run what they have put there.
+ */
+static void trim_path(const struct mcp_options *options, char **environment)
+{
+    const char *const reach[] = {options->surroundings->workspace, NULL};
+    const char *list = program_environment_get((const char *const *)environment, "PATH");
+    struct buf kept = {0};
+    if (list == NULL || program_environment_get(options->env, "PATH") != NULL) {
+        return; /* What the entry itself sets was confirmed. */
+    }
+    buf_append_string(&kept, "PATH=");
+    size_t start = kept.len;
+    while (*list != '\0') {
+        size_t len = strcspn(list, ":");
+        auto_free char *folder = memory_dup_bytes(list, len);
+        if (folder[0] == '/' && !trust_is_in_reach(folder, reach)) {
+            buf_printf(&kept, "%s%s", kept.len > start ? ":" : "", folder);
+        }
+        list += len + (list[len] == ':' ? 1 : 0);
+    }
+    for (size_t i = 0; environment[i] != NULL; i++) {
+        if (strncmp(environment[i], "PATH=", strlen("PATH=")) == 0) {
+            free(environment[i]);
+            environment[i] = buf_steal(&kept);
+        }
+    }
+}
+
 /** The names in it: the sandbox passes on what is on its list only. */
 static char **names_of(char *const *environment)
 {
@@ -357,8 +387,9 @@ int mcp_place_make(const struct mcp_options *options, struct mcp_place *ret_plac
     int code = 0;
     if (options->tier != SANDBOX_NONE) {
         code = sandbox_place(options, folder, &place, err);
-    } else if (place.directory == NULL) {
-        place.directory = memory_dup_string("/");
+    } else {
+        trim_path(options, place.envp);
+        place.directory = place.directory == NULL ? memory_dup_string("/") : place.directory;
     }
     if (code != 0) {
         error_prefix(err, "MCP server \"%s\"", options->name);

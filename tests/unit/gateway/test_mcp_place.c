@@ -110,6 +110,25 @@ static void a_program_that_path_finds_in_the_workspace_is_refused(void **state)
     free(before);
 }
 
+static void without_a_sandbox_path_does_not_lead_into_the_workspace(void **state)
+{
+    struct world *world = *state;
+    char path[PATH_MAX];
+    char *before = strdup(getenv("PATH"));
+    put_file(world, "planted-server", 0700);
+    assert_int_equal(symlink(world->folder, below(world, "again")), 0);
+    snprintf(path, sizeof(path), "%s:relative::/usr/bin:%s/again/../again", world->folder,
+             world->folder);
+    setenv("PATH", path, 1);
+    assert_int_equal(make(world, (struct mcp_options){.command = "planted-server"}), 0);
+    assert_true(has(place.envp, "PATH=/usr/bin"));
+    const char *const env[] = {"PATH=/confirmed", NULL};
+    assert_int_equal(make(world, (struct mcp_options){.command = "sh", .env = env}), 0);
+    assert_true(has(place.envp, "PATH=/confirmed"));
+    setenv("PATH", before, 1);
+    free(before);
+}
+
 static void the_environment_is_an_allow_list(void **state)
 {
     struct world *world = *state;
@@ -168,6 +187,7 @@ int main(void)
         PLACE_TEST(a_sandboxed_server_has_a_private_folder),
         PLACE_TEST(words_that_name_files_are_relative_to_the_registration),
         PLACE_TEST(a_program_that_path_finds_in_the_workspace_is_refused),
+        PLACE_TEST(without_a_sandbox_path_does_not_lead_into_the_workspace),
         PLACE_TEST(the_environment_is_an_allow_list),
         PLACE_TEST(files_with_keys_are_hidden),
         PLACE_TEST(a_home_folder_is_not_shown_as_a_whole),
