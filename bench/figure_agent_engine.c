@@ -4,9 +4,9 @@
 
 #include "measure.h"
 
-#include "net/http.h"
+#include "net/client/http.h"
 #include "role/role.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 
 #include "loop/worker.h"
 #include "os/environment.h"
-#include "os/spawn.h"
-#include "store/sqlite.h"
+#include "os/process/spawn.h"
+#include "store/sqlite/sqlite.h"
 
 #include <string.h>
 

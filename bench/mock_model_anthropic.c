@@ -2,8 +2,8 @@
 /* Replies of the mock model server as Anthropic's Messages gives them. */
 #include "mock_model_internal.h"
 
-#include "base/json.h"
-#include "base/json_check.h"
+#include "base/json/json.h"
+#include "base/json/json_check.h"
 
 #include <inttypes.h>
 #include <stdio.h>

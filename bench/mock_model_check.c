@@ -6,7 +6,7 @@
  */
 #include "mock_model_internal.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <json-c/json.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Replies of the mock model server as OpenAI's Chat Completions gives them. */
 #include "mock_model_internal.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "mock_model_internal.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* What each conversation with the mock model server has seen. */
 #include "mock_model_internal.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>

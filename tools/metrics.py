@@ -33,7 +33,7 @@ GENERIC = {
     "time zones and dates": r"datetime|/calendar|/clock_text|/cron\.",
     "base64, hex, digests": r"base64|/hex\.|base/digest",
     "lists and tables": r"base/(strings|arena|buf|hash|table)\.|/set\.[ch]",
-    "JSON: readers and checks": r"base/json|strict_json|cedar/json|json_walk",
+    "JSON: readers and checks": r"base/json/json|strict_json|cedar/json|json_walk",
     "YAML": r"role/(yaml|coerce)",
     "JSON schema": r"schema_check",
     "HTTP server": r"http_server|net/server/",

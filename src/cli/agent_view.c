@@ -3,7 +3,7 @@
 #include "cli/agent_view.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "cli/event_telling.h"
 #include "cli/markdown.h"

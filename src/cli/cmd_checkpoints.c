@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo checkpoints: the checkpoints of a run, or one of them whole. */
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/parse.h"
 #include "cli/command.h"
 #include "cli/common_options.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo doctor: what this machine offers, and whether the store is well. */
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/version.h"
 #include "cli/command.h"
@@ -11,8 +11,8 @@
 #include "cli/report.h"
 #include "cli/session.h"
 #include "cli/text.h"
-#include "os/program.h"
-#include "os/sandbox.h"
+#include "os/process/program.h"
+#include "os/sandbox/sandbox.h"
 #include "os/state_folder.h"
 #include "server/assets.h"
 #include "store/locate.h"
@@ -142,7 +142,7 @@ static void examine_tools(struct examination *examination)
     }
 }
 
-/** What is loaded only when it is needed (net/curl_library.h). */
+/** What is loaded only when it is needed (net/client/curl_library.h). */
 static void examine_libraries(struct examination *examination)
 {
     static const char *const libraries[][3] = {

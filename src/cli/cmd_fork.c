@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo fork: begin a new run where a checkpoint of another stands. */
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/parse.h"
 #include "cli/common_options.h"
 #include "cli/exit_codes.h"

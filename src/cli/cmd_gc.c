@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo gc: delete old runs. */
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/command.h"
 #include "cli/common_options.h"
 #include "cli/report.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo policy check: all that is wrong with policies. */
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 #include "cli/command.h"
 #include "cli/common_options.h"

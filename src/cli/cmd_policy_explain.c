@@ -3,7 +3,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "cli/common_options.h"

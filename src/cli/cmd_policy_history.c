@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo policy history: which policies were in force, newest first. */
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/common_options.h"
 #include "cli/policy_commands.h"
 #include "cli/policy_source.h"

@@ -5,7 +5,7 @@
  */
 #include "base/auto.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 #include "cli/common_options.h"
 #include "cli/exit_codes.h"

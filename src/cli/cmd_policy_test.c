@@ -3,7 +3,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/common_options.h"
 #include "cli/exit_codes.h"
 #include "cli/policy_commands.h"

@@ -12,7 +12,7 @@
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
-#include "net/http.h"
+#include "net/client/http.h"
 #include "orchestrator/monitor.h"
 #include "orchestrator/orchestrator.h"
 #include "os/notify.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo show: everything about one run but its journal. */
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/parse.h"
 #include "cli/agent_view.h"
 #include "cli/command.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of the commands of `rondo sinks`, and the short ones among them. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/common_options.h"
 #include "cli/report.h"
 #include "cli/session.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo sinks add: from options to the JSON object that the store and the API take. */
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "cli/common_options.h"
 #include "cli/exit_codes.h"

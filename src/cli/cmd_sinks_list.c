@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo sinks list and rondo sinks deliveries. */
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/common_options.h"
 #include "cli/report.h"
 #include "cli/session.h"

@@ -2,7 +2,7 @@
 /* rondo token: who may call the API of `rondo serve`. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/parse.h"
 #include "cli/common_options.h"
 #include "cli/exit_codes.h"

@@ -3,7 +3,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
@@ -14,8 +14,8 @@
 #include "gateway/mcp.h"
 #include "loop/agent_pin.h"
 #include "model/environment.h"
-#include "net/guard.h"
-#include "net/http.h"
+#include "net/client/guard.h"
+#include "net/client/http.h"
 #include "role/role.h"
 
 #include <json-c/json.h>

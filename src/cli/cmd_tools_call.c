@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo tools call: one call, made as an agent makes it but without asking policies or people. */
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/plain.h"
 #include "cli/common_options.h"
 #include "cli/exit_codes.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo tools list: names and descriptions, with --json the schemas too. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/plain.h"
 #include "cli/common_options.h"
 #include "cli/report.h"

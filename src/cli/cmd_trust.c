@@ -2,7 +2,7 @@
 /* rondo trust: confirm files that decide something and lie where agents can write. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/common_options.h"

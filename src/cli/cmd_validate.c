@@ -2,7 +2,7 @@
 /* rondo validate: whether role files are right, what they say, and their normal form. */
 #include "base/auto.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 #include "cli/command.h"
 #include "cli/common_options.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo version. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/common_options.h"

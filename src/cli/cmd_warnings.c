@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo warnings: what people were warned of, newest first, or as it comes. */
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/common_options.h"
 #include "cli/report.h"
 #include "cli/session.h"

@@ -3,7 +3,7 @@
 #include "cli/config.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 #include "os/file_untrusted.h"
 

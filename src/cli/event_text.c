@@ -3,7 +3,7 @@
 #include "cli/event_telling.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/parse.h"
 #include "base/status.h"
 #include "cli/text.h"

@@ -3,11 +3,11 @@
 #include "cli/event_telling.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/parse.h"
 #include "cli/text.h"
 #include "model/model.h"
-#include "net/retry.h"
+#include "net/client/retry.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>

@@ -3,7 +3,7 @@
 #include "cli/form.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "gateway/schema_check.h"
 
 #include <json-c/json.h>

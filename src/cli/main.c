@@ -4,7 +4,7 @@
 #include "cli/exit_codes.h"
 #include "cli/report.h"
 #include "cli/signals.h"
-#include "os/supervise.h"
+#include "os/process/supervise.h"
 
 #include <locale.h>
 #include <stdio.h>

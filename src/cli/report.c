@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/plain.h"
 #include "cli/exit_codes.h"
 #include "cli/session.h"

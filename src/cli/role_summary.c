@@ -2,7 +2,7 @@
 /* Summary of a role file. */
 #include "cli/role_summary.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/fields.h"
 #include "cli/text.h"
 

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "cli/form.h"
 #include "cli/markdown.h"
-#include "net/http.h"
+#include "net/client/http.h"
 
 #include <pthread.h>
 #include <stdio.h>

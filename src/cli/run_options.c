@@ -10,8 +10,8 @@
 #include "loop/agent.h"
 #include "loop/detect.h"
 #include "os/file_untrusted.h"
-#include "os/sandbox_named.h"
-#include "os/sandbox_secrets.h"
+#include "os/sandbox/named.h"
+#include "os/sandbox/secrets.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "cli/steering.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/parse.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"

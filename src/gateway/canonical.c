@@ -6,7 +6,7 @@
 #include "gateway/canonical.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <ctype.h>
 #include <json-c/json.h>

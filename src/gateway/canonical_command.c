@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "base/memory.h"
 #include "gateway/tool_shell_words.h"
-#include "os/program.h"
+#include "os/process/program.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "gateway/tool.h"
-#include "os/sandbox.h"
+#include "os/sandbox/sandbox.h"
 
 struct mcp_client;
 

@@ -5,7 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "gateway/mcp_message.h"
 
 #include <json-c/json.h>

@@ -10,13 +10,13 @@
  */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/mcp_headers.h"
 #include "gateway/mcp_transport.h"
-#include "net/guard.h"
-#include "net/http.h"
-#include "net/sse.h"
+#include "net/client/guard.h"
+#include "net/client/http.h"
+#include "net/client/sse.h"
 
 #include <json-c/json.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #include "gateway/mcp_message.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "gateway/mcp.h"

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "os/environment.h"
 #include "os/file.h"
-#include "os/program.h"
+#include "os/process/program.h"
 #include "os/trust.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "gateway/mcp.h"
-#include "os/sandbox.h"
+#include "os/sandbox/sandbox.h"
 
 /** Owned; mcp_place_fini(). */
 struct mcp_place {

@@ -3,7 +3,7 @@
  * What a model, and a verifier, read of a CallToolResult. Text is taken as it is; what is no text
  * is named in a line. An exit code is only believed where it is unmistakable.
  */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "gateway/mcp.h"
 
 #include <json-c/json.h>

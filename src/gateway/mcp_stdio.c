@@ -14,12 +14,12 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/mcp_place.h"
 #include "gateway/mcp_transport.h"
-#include "os/pipe_child.h"
-#include "os/spawn_output.h"
+#include "os/process/pipe_child.h"
+#include "os/process/spawn_output.h"
 
 #include <errno.h>
 #include <json-c/json.h>

@@ -3,7 +3,7 @@
 #include "gateway/permission.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <json-c/json.h>

@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/suggest.h"
 

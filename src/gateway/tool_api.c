@@ -5,7 +5,7 @@
  */
 #include "base/auto.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/canonical.h"
 #include "gateway/tool_api_extract.h"

@@ -2,7 +2,7 @@
 /* Templates of endpoints. The recursion follows a role's own JSON, whose depth is limited. Pure. */
 #include "gateway/tool_api_template.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/tool_url.h"
 

@@ -4,7 +4,7 @@
 #include "gateway/types.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/tool_datetime_calendar.h"
 #include "gateway/tool_datetime_zone.h"

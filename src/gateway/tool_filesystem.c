@@ -9,7 +9,7 @@
 #include "gateway/types.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/utf8.h"

@@ -11,7 +11,7 @@
 #include "gateway/types.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <stdio.h>

@@ -10,11 +10,11 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/secret_files.h"
 #include "gateway/tool_shell_environment.h"
-#include "os/spawn.h"
+#include "os/process/spawn.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * those that the role allows) and what stands behind the role's base URL; it cannot leave it.
  */
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/canonical.h"
 #include "gateway/tool_http_call.h"

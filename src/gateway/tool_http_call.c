@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "model/environment.h"
 #include "model/secret.h"
-#include "net/guard.h"
+#include "net/client/guard.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "gateway/tool.h"
-#include "net/http.h"
+#include "net/client/http.h"
 
 /** Headers of a role, later ones replace earlier ones of the same name. Owned. */
 struct tool_headers {

@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/tool_shell_run.h"
 #include "gateway/tool_shell_words.h"

@@ -8,7 +8,7 @@
 #include "gateway/types.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/canonical.h"
 #include "gateway/tool_shell_run.h"

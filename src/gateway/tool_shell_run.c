@@ -5,11 +5,11 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/tool_shell_environment.h"
-#include "os/program.h"
-#include "os/spawn.h"
+#include "os/process/program.h"
+#include "os/process/spawn.h"
 
 #include <json-c/json.h>
 #include <limits.h>

@@ -7,7 +7,7 @@
 
 #include "base/cancel.h"
 #include "gateway/tool.h"
-#include "os/sandbox.h"
+#include "os/sandbox/sandbox.h"
 
 /** Defaults of the entries that run commands. */
 #define COMMAND_TIMEOUT_SECONDS  30

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The tool type `slack`: sends messages to an incoming webhook, whose URL is a secret. */
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/tool_http_call.h"
 #include "gateway/toolbox.h"

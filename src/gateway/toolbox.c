@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "base/utf8.h"

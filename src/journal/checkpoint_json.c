@@ -4,7 +4,7 @@
 
 #include "base/base64.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/utf8.h"
 
 #include <json-c/json.h>

@@ -3,7 +3,7 @@
 #include "journal/entry_json.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/plain.h"
 #include "base/status.h"
 

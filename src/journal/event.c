@@ -3,7 +3,7 @@
 #include "journal/event.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/plain.h"
 
 #include <json-c/json.h>

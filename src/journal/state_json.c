@@ -3,7 +3,7 @@
 #include "journal/state.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/status.h"
 
 #include <json-c/json.h>

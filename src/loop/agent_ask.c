@@ -4,7 +4,7 @@
  */
 #include "loop/agent_internal.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/plain.h"
 #include "journal/trace.h"
 

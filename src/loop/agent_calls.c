@@ -10,7 +10,7 @@
  */
 #include "loop/agent_internal.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "gateway/canonical.h"
 

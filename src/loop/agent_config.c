@@ -4,13 +4,13 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/parse.h"
 #include "loop/agent_pin.h"
 #include "loop/agent_ports.h"
 #include "loop/detect.h"
-#include "net/guard.h"
+#include "net/client/guard.h"
 #include "role/role.h"
 
 #include <json-c/json.h>

@@ -6,7 +6,7 @@
  */
 #include "loop/agent_internal.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <json-c/json.h>

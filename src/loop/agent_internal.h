@@ -10,7 +10,7 @@
 #include "loop/agent_plan.h"
 #include "loop/agent_ports.h"
 #include "model/environment.h"
-#include "net/guard.h"
+#include "net/client/guard.h"
 
 /** A call of the last reply, and what became of it. */
 struct agent_call {

@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "loop/agent_pin.h"
 #include "loop/hidden.h"

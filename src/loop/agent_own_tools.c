@@ -8,9 +8,9 @@
 #include "loop/agent_internal.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/json/strict_json.h"
 #include "base/memory.h"
-#include "base/strict_json.h"
 #include "gateway/schema_check.h"
 
 #include <json-c/json.h>

@@ -2,7 +2,7 @@
 /* Plans: reading what a model wrote, and the texts that follow from it. */
 #include "loop/agent_plan.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <json-c/json.h>

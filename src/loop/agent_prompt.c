@@ -2,7 +2,7 @@
 /* The words of the runtime to the model. */
 #include "loop/agent_internal.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>

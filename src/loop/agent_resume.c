@@ -7,7 +7,7 @@
 #include "loop/agent_internal.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "journal/reader.h"
 
 #include <json-c/json.h>

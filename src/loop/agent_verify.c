@@ -7,7 +7,7 @@
 #include "loop/agent_internal.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "journal/trace.h"
 

@@ -6,7 +6,7 @@
 #include "loop/control.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/agent.h"
 #include "loop/driver_internal.h"
 #include "loop/orphan.h"

@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 #include "os/file_untrusted.h"
 

@@ -6,7 +6,7 @@
 #include "loop/driver_internal.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/plain.h"
 #include "loop/step.h"

@@ -5,7 +5,7 @@
  */
 #include "loop/driver_internal.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "journal/reader.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "loop/driver_internal.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/control.h"
 
 #include <json-c/json.h>

@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "journal/backward.h"
 #include "journal/reader.h"

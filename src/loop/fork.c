@@ -9,7 +9,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "journal/checkpoint.h"
 #include "loop/driver_internal.h"

@@ -5,7 +5,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/parse.h"
 #include "policy/subject.h"

@@ -3,7 +3,7 @@
 #include "loop/spec.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <json-c/json.h>

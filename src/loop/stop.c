@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/driver_internal.h"
 #include "loop/owner.h"
 

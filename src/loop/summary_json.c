@@ -3,7 +3,7 @@
 #include "loop/summary.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/plain.h"
 
 #include <stdio.h>

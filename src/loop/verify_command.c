@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/memory.h"
 #include "os/environment.h"
-#include "os/spawn.h"
+#include "os/process/spawn.h"
 
 #include <signal.h>
 #include <stdio.h>

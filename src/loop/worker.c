@@ -13,7 +13,7 @@
 #include "loop/step.h"
 #include "loop/worker_files.h"
 #include "os/environment.h"
-#include "os/spawn.h"
+#include "os/process/spawn.h"
 
 #include <inttypes.h>
 #include <stdio.h>

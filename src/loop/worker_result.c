@@ -3,7 +3,7 @@
 #include "loop/worker.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/parse.h"
 

@@ -2,7 +2,7 @@
 /* Anthropic Messages: what comes back, whole or as events. */
 #include "model/anthropic.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "model/failure.h"
 #include "model/reading.h"
 #include "model/stop.h"

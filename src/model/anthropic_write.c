@@ -9,7 +9,7 @@
  */
 #include "model/anthropic.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <json-c/json.h>

@@ -6,14 +6,14 @@
  */
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "model/adapt.h"
 #include "model/dialect.h"
 #include "model/failure.h"
 #include "model/reading.h"
-#include "net/retry.h"
-#include "net/sse.h"
+#include "net/client/retry.h"
+#include "net/client/sse.h"
 
 #include <assert.h>
 #include <ctype.h>

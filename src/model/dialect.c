@@ -2,8 +2,8 @@
 /* Small parts that the dialects share. Pure. */
 #include "model/dialect.h"
 
-#include "base/json.h"
-#include "base/json_check.h"
+#include "base/json/json.h"
+#include "base/json/json_check.h"
 #include "base/memory.h"
 
 #include <ctype.h>

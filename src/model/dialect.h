@@ -9,7 +9,7 @@
 #include "model/prices.h"
 #include "model/provider.h"
 #include "model/secret.h"
-#include "net/http.h"
+#include "net/client/http.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

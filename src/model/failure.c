@@ -3,7 +3,7 @@
 #include "model/failure.h"
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "model/dialect.h"
 
 #include <ctype.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "model/reading.h"
-#include "net/http.h"
+#include "net/client/http.h"
 
 /** An error object in JSON. @param status the HTTP status it came with, or the one it names */
 void failure_read(struct reading *reading, long status, struct json_object *reply);

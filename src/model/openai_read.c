@@ -2,7 +2,7 @@
 /* OpenAI Chat Completions: what comes back, whole or in pieces. */
 #include "model/openai.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "model/failure.h"
 #include "model/reading.h"
 #include "model/stop.h"

@@ -5,7 +5,7 @@
  */
 #include "model/openai.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>

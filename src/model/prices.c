@@ -6,7 +6,7 @@
 #include "model/prices.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "model/dialect.h"
 #include "model/secret.h"
 #include "os/file_untrusted.h"

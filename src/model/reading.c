@@ -3,7 +3,7 @@
 #include "model/reading.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "model/dialect.h"
 

@@ -5,7 +5,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "os/file_untrusted.h"
 
 #include <errno.h>

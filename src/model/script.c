@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "model/dialect.h"

@@ -6,7 +6,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "model/dialect.h"

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* What is meant to be executed: in memory as entries, in the store as documents. */
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "orchestrator/internal.h"
 

@@ -10,7 +10,7 @@
 #include "orchestrator/monitor_internal.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <inttypes.h>

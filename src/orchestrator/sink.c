@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "model/secret.h"
 #include "orchestrator/delivery.h"

@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "os/file.h"
-#include "os/program.h"
+#include "os/process/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

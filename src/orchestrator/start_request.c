@@ -13,7 +13,7 @@
 #include "loop/body.h"
 #include "loop/detect.h"
 #include "orchestrator/start_members.h"
-#include "os/sandbox_named.h"
+#include "os/sandbox/named.h"
 #include "role/role.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "orchestrator/warning.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/plain.h"
 #include "base/utf8.h"
 #include "journal/state.h"

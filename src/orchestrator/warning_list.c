@@ -7,7 +7,7 @@
  */
 #include "orchestrator/warning.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <string.h>
 

@@ -6,15 +6,15 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "journal/trace.h"
-#include "net/http.h"
-#include "net/retry.h"
+#include "net/client/http.h"
+#include "net/client/retry.h"
 #include "orchestrator/sink_program.h"
 #include "os/environment.h"
-#include "os/spawn.h"
+#include "os/process/spawn.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "os/file.h"

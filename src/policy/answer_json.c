@@ -2,7 +2,7 @@
 /* An explained answer for programs. */
 #include "base/auto.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/plain.h"
 #include "policy/answer.h"
 

@@ -5,8 +5,8 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
-#include "base/json_check.h"
+#include "base/json/json.h"
+#include "base/json/json_check.h"
 #include "base/memory.h"
 #include "base/suggest.h"
 

@@ -3,7 +3,7 @@
 #include "policy/findings.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

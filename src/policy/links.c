@@ -3,7 +3,7 @@
 #include "policy/links.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <json-c/json.h>
 #include <string.h>

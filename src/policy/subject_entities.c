@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "policy/cedar/entities.h"
 #include "policy/cedar/value_json.h"
 

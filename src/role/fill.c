@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <json-c/json.h>

@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 #include "os/file_untrusted.h"
 #include "role/reader.h"

@@ -2,7 +2,7 @@
 /* Checks of objects: settings that belong together. */
 #include "role/reader.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 
 #include <json-c/json.h>

@@ -8,11 +8,11 @@
 
 #include "base/auto.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "os/file_untrusted.h"
-#include "os/program.h"
+#include "os/process/program.h"
 
 #include <json-c/json.h>
 #include <limits.h>

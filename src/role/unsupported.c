@@ -3,7 +3,7 @@
 #include "role/reader.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "role/fields.h"
 
 #include <json-c/json.h>

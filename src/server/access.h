@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "net/http_server.h"
+#include "net/server/http_server.h"
 #include "server/problem.h"
 #include "server/token.h"
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "server/problem.h"
 #include "server/router.h"
 #include "server/server_internal.h"

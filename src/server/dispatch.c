@@ -5,8 +5,8 @@
  * either lets the request go on or has written a problem.
  */
 #include "base/auto.h"
+#include "base/json/strict_json.h"
 #include "base/memory.h"
-#include "base/strict_json.h"
 #include "server/call.h"
 
 #include <json-c/json.h>

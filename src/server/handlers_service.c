@@ -4,7 +4,7 @@
  *
  * all opens: the store, which no sandbox shows and no tool writes.
  */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "server/assets.h"
 #include "server/handlers.h"
 #include "server/openapi.h"

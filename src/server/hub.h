@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "net/http_server.h"
+#include "net/server/http_server.h"
 #include "store/writer.h"
 
 struct hub;

@@ -2,7 +2,7 @@
 /* The reference of the API in Markdown, written from the description that is served. */
 #include "server/openapi.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "server/problem.h"
 #include "server/router.h"
 

@@ -2,7 +2,7 @@
 /* The table of problems. */
 #include "server/problem.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 static const struct {
     const char *name;

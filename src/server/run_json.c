@@ -3,7 +3,7 @@
 #include "server/run_json.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/plain.h"
 #include "loop/owner.h"
 #include "loop/standing.h"

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "net/http_server.h"
+#include "net/server/http_server.h"
 #include "orchestrator/monitor.h"
 #include "orchestrator/orchestrator.h"
 #include "telemetry/metrics.h"

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/random.h"
 

@@ -13,7 +13,7 @@
 #include "os/file.h"
 #include "os/state_folder.h"
 #include "store/origin.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "store/store.h"
 
 #include <ctype.h>

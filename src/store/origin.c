@@ -16,7 +16,7 @@
 #include "os/trust.h"
 #include "store/copy.h"
 #include "store/locate.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Small JSON documents, each changed only as its reader found it. */
 #include "telemetry/exporter_record.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/owner.h"
 
 #include <json-c/json.h>

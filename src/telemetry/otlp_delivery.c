@@ -5,7 +5,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/version.h"
-#include "net/retry.h"
+#include "net/client/retry.h"
 #include "telemetry/otlp_json.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "net/http.h"
+#include "net/client/http.h"
 #include "telemetry/otel_environment.h"
 
 struct cancel;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "telemetry/otel_environment.h"
 #include "telemetry/span.h"
 

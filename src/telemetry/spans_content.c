@@ -6,7 +6,7 @@
 #include "telemetry/spans_internal.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/redact.h"
 
 #include <json-c/json.h>

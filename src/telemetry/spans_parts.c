@@ -3,7 +3,7 @@
 #include "telemetry/spans_internal.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "telemetry/otlp_json.h"
 

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/redact.h"
 #include "loop/owner.h"
-#include "net/http.h"
+#include "net/client/http.h"
 #include "telemetry/exporter_record.h"
 #include "telemetry/otlp_delivery.h"
 #include "telemetry/otlp_json.h"

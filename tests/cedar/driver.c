@@ -16,7 +16,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "rondo/cedar.h"
 
 #include <json-c/json.h>

@@ -8,7 +8,7 @@
 #include "journal/checkpoint.h"
 #include "journal/reader.h"
 #include "os/file.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

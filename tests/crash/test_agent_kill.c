@@ -11,7 +11,7 @@
 #include "inject.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "os/file.h"
 
 #include <arpa/inet.h>

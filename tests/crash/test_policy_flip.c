@@ -11,12 +11,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "journal/reader.h"
 #include "os/file.h"
 #include "policy/ruleset.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -25,7 +25,7 @@
 #include "base/memory.h"
 #include "loop/driver.h"
 #include "loop/owner.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "victim_options.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "base/strict_json.h"
+#include "base/json/strict_json.h"
 #include "server/access.h"
 #include "server/idempotency.h"
 #include "server/problem.h"

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "gateway/tool_api_extract.h"
 
 #include <json-c/json.h>

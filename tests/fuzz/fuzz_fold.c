@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/step.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Configurations of git: what counts as harmless stays so, and never has a word of the harmful. */
 #include "fuzz.h"
 
-#include "os/sandbox_git_config.h"
+#include "os/sandbox/git_config.h"
 
 #include <string.h>
 

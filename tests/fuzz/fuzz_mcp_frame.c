@@ -5,8 +5,8 @@
  */
 #include "fuzz.h"
 
-#include "base/json.h"
-#include "base/json_check.h"
+#include "base/json/json.h"
+#include "base/json/json_check.h"
 #include "gateway/mcp.h"
 #include "gateway/mcp_headers.h"
 #include "gateway/mcp_message.h"

@@ -8,12 +8,12 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/random.h"
 #include "model/dialect.h"
 #include "model/failure.h"
 #include "model/reading.h"
-#include "net/sse.h"
+#include "net/client/sse.h"
 
 #include <json-c/json.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/utf8.h"
 #include "gateway/permission.h"
 

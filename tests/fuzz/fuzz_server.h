@@ -9,7 +9,7 @@
 #include "fuzz.h"
 
 #include "base/buf.h"
-#include "net/http_server.h"
+#include "net/server/http_server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

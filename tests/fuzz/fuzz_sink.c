@@ -2,7 +2,7 @@
 /* A sink as somebody may put it: what is taken is whole, stays the same, and shows no secret. */
 #include "fuzz.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "orchestrator/sink_read.h"
 
 #include <json-c/json.h>

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "base/buf.h"
-#include "net/sse.h"
+#include "net/client/sse.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  */
 #include "fuzz.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/body.h"
 #include "orchestrator/start_request.h"
 

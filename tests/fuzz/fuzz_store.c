@@ -18,7 +18,7 @@
 #include "orchestrator/orchestrator.h"
 #include "os/file.h"
 #include "server/server.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "store_template.h"
 
 #include <fcntl.h>

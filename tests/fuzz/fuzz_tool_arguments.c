@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "gateway/schema_check.h"
 #include "gateway/toolbox.h"
 

@@ -91,7 +91,7 @@ class Metrics(unittest.TestCase):
         self.assertEqual(figures["folders with more than 40 files"], "0")
 
     def test_generic_code_and_given_figures_are_shown(self):
-        self.write("src/base/json_read.c", "\n\n\n")
+        self.write("src/base/json/json_read.c", "\n\n\n")
         figures = self.figures("--test-seconds", "512", "--binary", sys.executable)
         self.assertEqual(figures["generic code: JSON: readers and checks"], "3")
         self.assertEqual(figures["seconds of make test"], "512")

@@ -9,9 +9,9 @@
  *     client --stdio COMMAND [ARG...]   the same with a server of its own: lists, calls nothing
  */
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "gateway/mcp.h"
-#include "net/http.h"
+#include "net/client/http.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

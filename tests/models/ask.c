@@ -8,10 +8,10 @@
 #include "base/buf.h"
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/random.h"
 #include "model/model.h"
-#include "net/http.h"
+#include "net/client/http.h"
 
 #include <stdio.h>
 #include <stdlib.h>

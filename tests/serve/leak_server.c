@@ -3,7 +3,7 @@
 #include "leak.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "http_raw.h"
 #include "os/file.h"
 

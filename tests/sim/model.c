@@ -6,7 +6,7 @@
 #include "sim.h"
 
 #include "base/digest.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/zip.h"

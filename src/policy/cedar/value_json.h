@@ -2,7 +2,7 @@
 /* Values in Cedar's JSON form, as cedar_json_value reads it. */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "policy/cedar/value.h"
 
 /** Write a value. @param key of the object that is being written, NULL in an array or alone */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a person or a pipe says, and questions: over pipes, and over a pseudo-terminal. */
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cli/form.h"
 #include "cli/line_input.h"
 

@@ -3,7 +3,7 @@
 #include "cli/policy_findings.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <locale.h>
 #include <setjmp.h>

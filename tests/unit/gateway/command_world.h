@@ -2,8 +2,8 @@
 /* Further for tests of tools that run commands: tiers, this program as supervisor. */
 #pragma once
 
-#include "os/sandbox.h"
-#include "os/supervise.h"
+#include "os/process/supervise.h"
+#include "os/sandbox/sandbox.h"
 
 #include "tool_world.h"
 

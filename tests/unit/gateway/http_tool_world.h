@@ -6,8 +6,8 @@
 
 #include "http_peer.h"
 #include "model/environment.h"
-#include "net/guard.h"
-#include "net/http.h"
+#include "net/client/guard.h"
+#include "net/client/http.h"
 
 struct http_world {
     struct world world; /* first: the functions of tool_world.h take it */

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "gateway/mcp.h"
 #include "os/file.h"
 

@@ -2,7 +2,7 @@
 #include "mcp_world.h"
 
 #include "http_peer.h"
-#include "net/http.h"
+#include "net/client/http.h"
 
 #define JSON   "Content-Type: application/json\r\n"
 #define SSE    "Content-Type: text/event-stream\r\n"

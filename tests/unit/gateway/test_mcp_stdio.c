@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "gateway/toolbox.h"
 
-#include "os/supervise.h"
+#include "os/process/supervise.h"
 
 #include <errno.h>
 #include <pthread.h>

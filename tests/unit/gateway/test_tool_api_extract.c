@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "gateway/tool_api_extract.h"
 
 #include <json-c/json.h>

@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "gateway/tool_git.h"
-#include "os/spawn.h"
+#include "os/process/spawn.h"
 
 extern char **environ;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/event.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cases.h"
 
 #include <json-c/json.h>

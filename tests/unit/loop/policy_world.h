@@ -8,7 +8,7 @@
 #include "fixture.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "os/file.h"
 #include "policy/ruleset.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Plans: what models write, and the texts that follow. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "loop/agent_plan.h"
 

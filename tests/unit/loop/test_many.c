@@ -11,7 +11,7 @@
 #include "journal/reader.h"
 #include "os/file.h"
 #include "os/host.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 #include <pthread.h>
 #include <setjmp.h>

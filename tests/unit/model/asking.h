@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "http_peer.h"
 #include "model/model.h"
-#include "net/http.h"
+#include "net/client/http.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 /** What peers say before JSON and before a stream. */

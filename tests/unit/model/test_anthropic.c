@@ -2,7 +2,7 @@
 /* Anthropic Messages: the bytes of requests, whole replies and streams. */
 #include "asking.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "http_raw.h"
-#include "net/http_server.h"
+#include "net/server/http_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "http_peer.h"
-#include "net/http.h"
+#include "net/client/http.h"
 
 #include <stdlib.h>
 #include <string.h>

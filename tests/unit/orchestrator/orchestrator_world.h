@@ -17,11 +17,11 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "loop/agent.h"
-#include "net/http.h"
+#include "net/client/http.h"
 #include "orchestrator/orchestrator.h"
 #include "os/file.h"
 #include "role/role.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  */
 #include "../loop/fixture.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "loop/control.h"
 #include "orchestrator/monitor.h"
 

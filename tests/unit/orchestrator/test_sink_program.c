@@ -2,9 +2,9 @@
 /* Programs of sinks: what runs is what somebody added. */
 #include "orchestrator/sink_program.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "os/file.h"
-#include "os/spawn.h"
+#include "os/process/spawn.h"
 
 #include <limits.h>
 #include <setjmp.h>

@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "loop/agent.h"
 #include "orchestrator/start_request.h"

@@ -4,7 +4,7 @@
 
 #include "http_peer.h"
 #include "journal/trace.h"
-#include "net/http.h"
+#include "net/client/http.h"
 #include "orchestrator/delivery.h"
 #include "orchestrator/webhook.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "os/file.h"
-#include "os/spawn.h"
-#include "os/supervise.h"
+#include "os/process/spawn.h"
+#include "os/process/supervise.h"
 
 #include <ctype.h>
 #include <dirent.h>

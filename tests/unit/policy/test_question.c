@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "cases.h"
 #include "policy/case_file.h"
 

@@ -7,7 +7,7 @@
 #include "role_help.h"
 
 #include "base/auto.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 #include "os/file.h"
 

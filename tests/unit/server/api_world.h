@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "http_raw.h"
 #include "loop/runtime.h"

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "base/json.h"
-#include "base/strict_json.h"
+#include "base/json/json.h"
+#include "base/json/strict_json.h"
 #include "server/access.h"
 #include "server/idempotency.h"
 #include "server/openapi.h"

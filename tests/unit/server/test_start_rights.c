@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "os/file.h"
 #include "server/start_rights.h"

@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "base/memory.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* The group-committing writer: many threads, one bad batch among good ones, and waiting. */
 #include "store/fault.h"
 #include "store/memory_store.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include "store/writer.h"
 #include "support.h"
 

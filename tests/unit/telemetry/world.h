@@ -15,7 +15,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "journal/reader.h"
 #include "store/memory_store.h"

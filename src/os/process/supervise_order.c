@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The command line of a supervisor, as supervise.c reads it. No state; any thread. */
+#include "base/memory.h"
+#include "os/process/supervise.h"
+#include "os/process/supervise_wire.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/** Words before the groups, "--", the program, and the end. */
+#define WORDS_MAX 14
+
+static size_t count_list(const char *const *list)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/* supervisor __supervise watch CARRIED LOCK MARK TAKES-OVER HELPS SCOPES INSPECTS FOLDER GROUP...
+ * -- PROGRAM ARGV... */
+const char **supervise_argv(const struct supervise_order *order, char number[32])
+{
+    size_t group_count = count_list(order->groups);
+    size_t argument_count = count_list(order->argv);
+    const char **argv = memory_new_zero(WORDS_MAX + group_count + argument_count, sizeof(*argv));
+    size_t n = 0;
+    snprintf(number, 32, "%zu", order->carried_count);
+    argv[n++] = order->supervisor;
+    argv[n++] = SUPERVISE_ARGUMENT;
+    argv[n++] = SUPERVISE_JOB_WATCH;
+    argv[n++] = number;
+    argv[n++] = order->lock_path == NULL ? "" : order->lock_path;
+    argv[n++] = order->lock_mark == NULL ? "" : order->lock_mark;
+    argv[n++] = order->takes_lock_over ? SUPERVISE_TAKES_OVER : "";
+    argv[n++] = order->helps ? SUPERVISE_HELPS : "";
+    argv[n++] = order->scopes_sockets ? SUPERVISE_SCOPES : "";
+    argv[n++] = order->inspects ? SUPERVISE_INSPECTS : "";
+    argv[n++] = order->private_folder == NULL ? "" : order->private_folder;
+    for (size_t i = 0; i < group_count; i++) {
+        argv[n++] = order->groups[i];
+    }
+    argv[n++] = "--";
+    argv[n++] = order->program;
+    memcpy(argv + n, order->argv, argument_count * sizeof(*argv));
+    return argv;
+}

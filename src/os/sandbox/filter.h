@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The seccomp filter of sandboxed commands. */
+#pragma once
+
+#include "os/sandbox/sandbox.h"
+
+struct rondo_error;
+
+/** Number of a system call, or __NR_SCMP_ERROR. It knows later ones than libseccomp. */
+int sandbox_filter_number(const char *name);
+
+/**
+ * Write the filter of a policy's tier as a BPF program (what `bwrap --seccomp` reads).
+ * @param fd a file at its beginning; left at its end. Any thread
+ */
+int sandbox_filter_write(const struct sandbox_policy *policy, int fd, struct rondo_error *err);
+
+/**
+ * Put the calling thread, and what it starts, under the filter for good.
+ * @param ret_listener_fd where changes of attributes are handed over (sandbox_attributes.h), owned;
+ *                        NULL = they are denied. For SANDBOX_LANDLOCK only
+ */
+int sandbox_filter_load(const struct sandbox_policy *policy, int *ret_listener_fd,
+                        struct rondo_error *err);

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The schema as a list of migrations: entry i brings a file from version i to i + 1. An entry never
+ * changes once it is released; each has a test that starts from the version before it.
+ *
+ * The layout keeps the commit of an iteration small: it appends to `events` and rewrites one short
+ * row in `runs`, whose indexes cover only columns that such a commit leaves alone. There is no
+ * index of events by run: with a hundred loops in one transaction it would dirty a hundred pages,
+ * more than everything else together. Instead each event knows the position of the run's event
+ * before it, the run's row that of the last one, and `marks` that of about every 64th, so that
+ * reading can begin anywhere: from the next mark backwards.
+ */
+#include "store/sqlite/schema.h"
+
+#include "base/error.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+
+static const char *const migrations[] = {
+    /* 0 -> 1. Run keys are integers, because they stand in every row. Positions are never used
+     * again although there is no AUTOINCREMENT: gc keeps a row of run 0 at the highest one. Letters
+     * need AUTOINCREMENT, because a batch that is handed in again deletes by id. */
+    "CREATE TABLE runs ("
+    "  key INTEGER PRIMARY KEY,"
+    "  id TEXT NOT NULL UNIQUE,"
+    "  agent_id TEXT NOT NULL,"
+    "  is_exclusive INTEGER NOT NULL,"
+    "  owner TEXT NOT NULL,"
+    "  epoch INTEGER NOT NULL,"
+    "  lease_until_ns INTEGER NOT NULL,"
+    "  alive_ns INTEGER NOT NULL,"
+    "  created_ns INTEGER NOT NULL,"
+    "  updated_ns INTEGER NOT NULL,"
+    "  ended_ns INTEGER NOT NULL,"
+    "  status INTEGER NOT NULL,"
+    "  iteration INTEGER NOT NULL,"
+    "  iteration_limit INTEGER NOT NULL,"
+    "  conditions_met INTEGER NOT NULL,"
+    "  conditions_total INTEGER NOT NULL,"
+    "  tokens INTEGER NOT NULL,"
+    "  cost_micro INTEGER NOT NULL,"
+    "  last_seq INTEGER NOT NULL,"
+    "  last_position INTEGER NOT NULL,"
+    "  last_checkpoint INTEGER NOT NULL,"
+    "  last_checkpoint_key INTEGER NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX runs_by_agent ON runs(agent_id);"
+    "CREATE INDEX runs_owned_by_agent ON runs(agent_id) WHERE owner <> '';"
+    "CREATE INDEX runs_owned_by_owner ON runs(owner) WHERE owner <> '';"
+    "CREATE TABLE events ("
+    "  position INTEGER PRIMARY KEY,"
+    "  run INTEGER NOT NULL,"
+    "  previous INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  time_ns INTEGER NOT NULL,"
+    "  type TEXT NOT NULL,"
+    "  data TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE TABLE marks ("
+    "  run INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  position INTEGER NOT NULL,"
+    "  PRIMARY KEY (run, seq)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE checkpoints ("
+    "  key INTEGER PRIMARY KEY,"
+    "  run INTEGER NOT NULL,"
+    "  number INTEGER NOT NULL,"
+    "  previous INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  iteration INTEGER NOT NULL,"
+    "  time_ns INTEGER NOT NULL,"
+    "  format INTEGER NOT NULL,"
+    "  state_size INTEGER NOT NULL,"
+    "  is_packed INTEGER NOT NULL,"
+    "  sha256 BLOB NOT NULL,"
+    "  conditions TEXT,"
+    "  custom_data TEXT,"
+    "  fold TEXT,"
+    "  state BLOB"
+    ") STRICT;"
+    "CREATE TABLE letters ("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  run INTEGER NOT NULL,"
+    "  time_ns INTEGER NOT NULL,"
+    "  kind TEXT NOT NULL,"
+    "  data TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX letters_by_run ON letters(run);",
+
+    /* 1 -> 2. The history of policies. A text stands apart from its changes, because the same one
+     * is put in force often and may be large. The index finds the newest change of a source at
+     * once, however long the history of others is. */
+    "CREATE TABLE policy_texts ("
+    "  digest TEXT PRIMARY KEY NOT NULL,"
+    "  text TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE TABLE policy_changes ("
+    "  number INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  time_ns INTEGER NOT NULL,"
+    "  source TEXT NOT NULL,"
+    "  digest TEXT NOT NULL,"
+    "  how TEXT NOT NULL,"
+    "  \"by\" TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX policy_changes_by_source ON policy_changes(source);",
+
+    /* 2 -> 3. What lists show of a run grows by two columns, and layers above keep documents beside
+     * the runs. Their data come last, so that versions are read without walking over them. */
+    "ALTER TABLE runs ADD COLUMN warnings INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE runs ADD COLUMN is_paused INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE documents ("
+    "  collection TEXT NOT NULL,"
+    "  key TEXT NOT NULL,"
+    "  version INTEGER NOT NULL,"
+    "  updated_ns INTEGER NOT NULL,"
+    "  data TEXT NOT NULL,"
+    "  PRIMARY KEY (collection, key)"
+    ") STRICT, WITHOUT ROWID;",
+
+    /* 3 -> 4. What a checkpoint would hold, for iterations that are finished and have none yet. A
+     * row is replaced often, so it is not one of the numbered list. */
+    "CREATE TABLE interims ("
+    "  run INTEGER PRIMARY KEY,"
+    "  seq INTEGER NOT NULL,"
+    "  iteration INTEGER NOT NULL,"
+    "  time_ns INTEGER NOT NULL,"
+    "  format INTEGER NOT NULL,"
+    "  state_size INTEGER NOT NULL,"
+    "  is_packed INTEGER NOT NULL,"
+    "  sha256 BLOB NOT NULL,"
+    "  conditions TEXT,"
+    "  custom_data TEXT,"
+    "  fold TEXT,"
+    "  state BLOB"
+    ") STRICT;",
+
+    /* 4 -> 5. A lease ends by the monotonic clock for processes of the boot in which it was
+     * renewed. */
+    ("ALTER TABLE runs ADD COLUMN boot TEXT NOT NULL DEFAULT '';"
+     "ALTER TABLE runs ADD COLUMN alive_monotonic_ns INTEGER NOT NULL DEFAULT 0;"),
+};
+
+uint32_t sqlite_schema_newest(void)
+{
+    return sizeof(migrations) / sizeof(migrations[0]);
+}
+
+/** What tells whose file it is. */
+struct identity {
+    int64_t application;
+    int64_t version;
+    int64_t objects;
+};
+
+/* One statement, thus one snapshot: another process may be creating the store just now. */
+static const char identity_sql[] =
+    "SELECT (SELECT application_id FROM pragma_application_id),"
+    " (SELECT user_version FROM pragma_user_version), count(*) FROM sqlite_schema";
+
+static int read_identity(sqlite3 *db, struct identity *ret_identity)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, identity_sql, -1, &statement, NULL);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(statement);
+    }
+    if (rc == SQLITE_ROW) {
+        ret_identity->application = sqlite3_column_int64(statement, 0);
+        ret_identity->version = sqlite3_column_int64(statement, 1);
+        ret_identity->objects = sqlite3_column_int64(statement, 2);
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(statement);
+    return rc;
+}
+
+int sqlite_schema_identify(sqlite3 *db, const char *path, uint32_t *ret_version,
+                           struct rondo_error *err)
+{
+    struct identity found = {0};
+    int rc = read_identity(db, &found);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    bool is_empty = found.application == 0 && found.version == 0 && found.objects == 0;
+    if (!is_empty && found.application != SQLITE_SCHEMA_APPLICATION_ID) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "%s is a database of another program, not a Rondo store; it was left as "
+                         "it is",
+                         path);
+    }
+    if (found.version < 0 || found.version > sqlite_schema_newest()) {
+        return error_set(err, RONDO_ERR_VERSION,
+                         "%s has schema version %lld, but this program knows versions up to %u; "
+                         "use a newer Rondo",
+                         path, (long long)found.version, sqlite_schema_newest());
+    }
+    *ret_version = (uint32_t)found.version;
+    return 0;
+}
+
+static int apply_migrations(sqlite3 *db, uint32_t from, uint32_t target)
+{
+    int rc = SQLITE_OK;
+    for (uint32_t version = from; rc == SQLITE_OK && version < target; version++) {
+        rc = sqlite3_exec(db, migrations[version], NULL, NULL, NULL);
+    }
+    /* A PRAGMA takes no bound parameters; both numbers are this program's own. */
+    char sql[96];
+    snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %u",
+             SQLITE_SCHEMA_APPLICATION_ID, target);
+    return rc == SQLITE_OK ? sqlite3_exec(db, sql, NULL, NULL, NULL) : rc;
+}
+
+int sqlite_schema_migrate(sqlite3 *db, const char *path, uint32_t target, struct rondo_error *err)
+{
+    int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    /* Another process may have migrated the file since the caller looked at it. */
+    uint32_t version = 0;
+    rc = sqlite_schema_identify(db, path, &version, err);
+    if (rc == 0 && version < target) {
+        rc = apply_migrations(db, version, target);
+    }
+    if (rc == 0) {
+        rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    }
+    if (rc != 0) {
+        int code = rc > 0 ? sqlite3_extended_errcode(db) : rc;
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        return code;
+    }
+    return 0;
+}

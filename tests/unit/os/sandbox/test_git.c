@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a sandboxed command leaves for the git of its user: folders whose configuration or hooks
+ * could run a program are disarmed when it has ended, whatever they are called; what was there
+ * before, and plain clones, stay as they are.
+ */
+#include "base/limits.h"
+#include "os/process/program.h"
+#include "os/sandbox/git.h"
+#include "os/sandbox/git_config.h"
+
+#include "../sandbox_support.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#define EVIL "printf '[core]\\n\\tfsmonitor = ./evil\\n' >"
+
+#define WRITE_ARGUMENT "write-through-memory"
+
+/** Run a script in the workspace. @return its output, owned */
+static char *run_in_workspace(void **state, const char *script)
+{
+    need(tier_of(state));
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    struct spawn_result result = run_script(&policy, script);
+    assert_string_equal(result.reason, "");
+    assert_int_equal(result.end, SPAWN_EXITED);
+    return result.output;
+}
+
+static void expect_disarmed(void **state, const char *script, const char *path)
+{
+    char *output = run_in_workspace(state, script);
+    if (exists(workspace, path) || strstr(output, path) == NULL) {
+        fail_msg("%s is there, or nobody was told: %s", path, output);
+    }
+    free(output);
+}
+
+static void expect_kept(void **state, const char *script, const char *path)
+{
+    char *output = run_in_workspace(state, script);
+    assert_string_equal(output, "");
+    assert_true(exists(workspace, path));
+    free(output);
+}
+
+static void a_new_repository_with_a_command_in_its_configuration_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p sub/.git/objects sub/.git/refs && echo x >sub/.git/HEAD && " EVIL
+                    "sub/.git/config",
+                    "sub/.git/config");
+}
+
+static void a_bare_repository_under_another_name_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p a/b/docs/objects a/b/docs/refs && echo x >a/b/docs/HEAD && " EVIL
+                    "a/b/docs/config",
+                    "a/b/docs/config");
+}
+
+static void a_new_hook_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p .git/objects .git/refs .git/hooks && echo x >.git/HEAD && "
+                    "echo x >.git/hooks/post-checkout",
+                    ".git/hooks");
+}
+
+static void hooks_that_are_a_link_are_disarmed(void **state)
+{
+    expect_disarmed(
+        state,
+        "mkdir -p h .git/objects .git/refs && echo x >.git/HEAD && echo x >h/pre-commit "
+        "&& ln -s ../h .git/hooks",
+        ".git/hooks");
+}
+
+static void a_configuration_that_is_a_link_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p s/.git/objects s/.git/refs && echo x >s/.git/HEAD && " EVIL
+                    "cfg && ln -s ../../cfg s/.git/config",
+                    "s/.git/config");
+}
+
+static void a_common_folder_elsewhere_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p s/.git && echo x >s/.git/HEAD && echo ../../evil >s/.git/commondir",
+                    "s/.git/commondir");
+}
+
+static void a_common_folder_of_a_working_tree_is_examined_itself(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p e/objects e/refs e/worktrees/w && echo x >e/worktrees/w/HEAD && "
+                    "echo ../.. >e/worktrees/w/commondir && " EVIL "e/config",
+                    "e/config");
+}
+
+static void a_repository_among_the_objects_of_another_is_disarmed(void **state)
+{
+    make_folder(workspace, ".git/objects");
+    make_folder(workspace, ".git/refs");
+    scratch_write(workspace, ".git/HEAD", "x");
+    expect_disarmed(state,
+                    "mkdir -p .git/objects/m/objects .git/objects/m/refs && "
+                    "echo x >.git/objects/m/HEAD && " EVIL ".git/objects/m/config",
+                    ".git/objects/m/config");
+}
+
+static void a_repository_made_step_by_step_is_disarmed(void **state)
+{
+    free(run_in_workspace(state, "mkdir -p s/.git/objects && " EVIL "s/.git/config"));
+    expect_disarmed(state, "mkdir s/.git/refs && echo x >s/.git/HEAD", "s/.git/config");
+}
+
+static void a_repository_that_was_moved_is_looked_at_again(void **state)
+{
+    make_folder(workspace, "a/.git/objects");
+    make_folder(workspace, "a/.git/refs");
+    scratch_write(workspace, "a/.git/HEAD", "x");
+    scratch_write(workspace, "a/.git/config", "[core]\n\tfsmonitor = x\n");
+    expect_disarmed(state, "mv a b", "b/.git/config");
+}
+
+static void a_folder_for_hand_over_is_looked_at_too(void **state)
+{
+    need(tier_of(state));
+    const char *const write_paths[] = {outside, NULL};
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    policy.write_paths = write_paths;
+    struct spawn_result result = run_script(
+        &policy, "mkdir $0/objects $0/refs && echo x >$0/HEAD && " EVIL "$0/config; exit 3");
+    assert_int_equal(result.exit_code, 3);
+    assert_false(exists(outside, "config"));
+    assert_non_null(strstr(result.output, "/outside/config could make git run a program"));
+    spawn_result_fini(&result);
+}
+
+static void a_plain_repository_is_kept(void **state)
+{
+    expect_kept(state,
+                "mkdir -p v/.git/objects v/.git/refs v/.git/hooks && echo x >v/.git/HEAD && "
+                "printf '[core]\\n\\tbare = false\\n[remote \"origin\"]\\n\\turl = https://x/y\\n' "
+                ">v/.git/config && touch v/.git/hooks/update.sample",
+                "v/.git/config");
+    assert_true(exists(workspace, "v/.git/hooks/update.sample"));
+}
+
+static void what_git_itself_makes_is_kept(void **state)
+{
+    char path[PATH_MAX], reason[256];
+    if (!program_find("git", (const char *const *)environ, "/", path, reason)) {
+        print_message("skipped: there is no git\n");
+        skip();
+    }
+    expect_kept(state,
+                "git init -q made && git clone -q made copy 2>/dev/null; :", "copy/.git/config");
+    assert_true(exists(workspace, "made/.git/config"));
+}
+
+static void a_repository_that_was_there_before_is_kept(void **state)
+{
+    make_folder(workspace, "mine/.git/objects");
+    make_folder(workspace, "mine/.git/refs");
+    make_folder(workspace, "mine/.git/hooks");
+    scratch_write(workspace, "mine/.git/HEAD", "x");
+    scratch_write(workspace, "mine/.git/hooks/pre-commit", "x");
+    scratch_write(workspace, "mine/.git/config", "[core]\n\tfsmonitor = mine\n");
+    expect_kept(state, "touch mine/.git/index mine/file", "mine/.git/config");
+    assert_true(exists(workspace, "mine/.git/hooks/pre-commit"));
+}
+
+static void a_hook_added_to_a_repository_that_was_there_is_disarmed(void **state)
+{
+    make_folder(workspace, "mine/.git/objects");
+    make_folder(workspace, "mine/.git/refs");
+    make_folder(workspace, "mine/.git/hooks");
+    scratch_write(workspace, "mine/.git/HEAD", "x");
+    expect_disarmed(state, "echo x >mine/.git/hooks/pre-commit", "mine/.git/hooks");
+}
+
+/* --- configurations --- */
+
+static void assert_harmless(const char *text, bool expected)
+{
+    if (sandbox_git_config_is_harmless(text, strlen(text)) != expected) {
+        fail_msg("%s", text);
+    }
+}
+
+static void plain_configurations_are_harmless(void **state)
+{
+    (void)state;
+    assert_harmless("", true);
+    assert_harmless("# x\n[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n", true);
+    assert_harmless("[CORE]\nBare\n[branch \"a/b\"] ; x\n\tmerge = refs/heads/a\r\n", true);
+    assert_harmless("[remote \"o\"]\n\turl = git@host:x.git\n\tfetch = +refs/heads/*:refs/r/*",
+                    true);
+}
+
+static void anything_else_counts_as_harmful(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "[core]\n\tfsmonitor = x\n",
+        "[core] fsmonitor = x\n",
+        "[core]\n\thooksPath = x\n",
+        "[include]\n\tpath = x\n",
+        "[core]\n\tbare = false \\\nfsmonitor = x\n",
+        "[core]\n\tbare = \"false\n\"\n",
+        "[remote \"a\"]\n\turl = ext::sh -c x\n",
+        "[remote \"a\"]\n\turl = --upload-pack=x\n",
+        "[remote \"a\"]\n\tuploadpack = x\n",
+        "[filter \"a\"]\n\tclean = x\n",
+        "[alias]\n\tstatus = !x\n",
+        "[submodule \"a\"]\n\tupdate = !x\n",
+        "[core.x]\n\tbare = true\n",
+        "[remote \"a\\\"]\n\turl = x\n",
+        "[core\n\tbare = true\n",
+        "\xEF\xBB\xBF[core]\n",
+        "bare = true\n",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_harmless(texts[i], false);
+    }
+}
+
+static void run_with_configuration(void **state, size_t len, bool is_kept)
+{
+    char *text = malloc(len + 1);
+    assert_non_null(text);
+    memset(text, '#', len);
+    text[len] = '\0';
+    scratch_write(workspace, "text", text);
+    free(text);
+    char *output =
+        run_in_workspace(state, "mkdir -p s/objects s/refs && echo x >s/HEAD && cp text s/config");
+    assert_int_equal(exists(workspace, "s/config"), is_kept);
+    free(output);
+}
+
+static void a_configuration_at_its_limit_is_read(void **state)
+{
+    run_with_configuration(state, LIMIT_SANDBOX_GIT_CONFIG_BYTES, true);
+}
+
+static void a_configuration_past_its_limit_is_disarmed(void **state)
+{
+    run_with_configuration(state, LIMIT_SANDBOX_GIT_CONFIG_BYTES + 1, false);
+}
+
+/** Root lists every folder. */
+static void a_repository_in_a_folder_that_cannot_be_listed_is_disarmed(void **state)
+{
+    expect_disarmed(state,
+                    "mkdir -p s/t/.git/objects s/t/.git/refs && echo x >s/t/.git/HEAD && " EVIL
+                    "s/t/.git/config && chmod 0300 s/t/.git && chmod 0100 s/t && chmod 0 s",
+                    "s/t/.git/config");
+}
+
+/** On tmpfs, writing through a mapping leaves the times as they are. */
+static void change_through_memory(void **state, const char *text, size_t at, bool is_kept)
+{
+    char folder[] = "/dev/shm/rondo-test-XXXXXX";
+    char path[PATH_MAX];
+    char number[32];
+    need(tier_of(state));
+    if (mkdtemp(folder) == NULL) {
+        skip();
+    }
+    make_folder(folder, "s/objects");
+    make_folder(folder, "s/refs");
+    scratch_write(folder, "s/HEAD", "x");
+    scratch_write(folder, "s/config", text);
+    const char *const write_paths[] = {folder, NULL};
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    policy.write_paths = write_paths;
+    snprintf(path, sizeof(path), "%s/s/config", folder);
+    snprintf(number, sizeof(number), "%zu", at);
+    const char *const argv[] = {program, WRITE_ARGUMENT, path, number, NULL};
+    struct spawn_result result = run_policy(&policy, argv);
+    bool is_there = exists(folder, "s/config");
+    scratch_remove(folder);
+    assert_int_equal(result.exit_code, 0);
+    assert_int_equal(is_there, is_kept);
+    spawn_result_fini(&result);
+}
+
+static void a_configuration_written_through_memory_is_disarmed(void **state)
+{
+    change_through_memory(state, "[core]\n#\tfsmonitor = ./evil\n", 7, false);
+}
+
+static void change_last_of(void **state, size_t len, bool is_kept)
+{
+    char *text = malloc(len + 1);
+    assert_non_null(text);
+    memset(text, '#', len);
+    text[len] = '\0';
+    change_through_memory(state, text, len - 1, is_kept);
+    free(text);
+}
+
+static void content_is_compared_up_to_its_limit(void **state)
+{
+    change_last_of(state, LIMIT_SANDBOX_GIT_SUM_BYTES, false);
+}
+
+static void content_past_its_limit_is_not_compared(void **state)
+{
+    change_last_of(state, LIMIT_SANDBOX_GIT_SUM_BYTES + 1, true);
+}
+
+/** The supervisor looks then. */
+static void a_repository_that_is_left_when_rondo_is_killed_is_disarmed(void **state)
+{
+    need(tier_of(state));
+    make_folder(workspace, "mine/objects");
+    make_folder(workspace, "mine/refs");
+    scratch_write(workspace, "mine/config", "[core]\n\tfsmonitor = x\n");
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct sandbox_policy policy = policy_for(tier_of(state));
+        run_script(&policy, "mkdir -p s/.git/objects s/.git/refs && echo x >s/.git/HEAD && " EVIL
+                            "s/.git/config; touch started; sleep 98764");
+        _exit(0);
+    }
+    for (int i = 0; i < 2000 && !exists(workspace, "started"); i++) {
+        clock_sleep(clock_system(), 10 * NS_PER_MS, NULL);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    for (int i = 0; i < 2000 && exists(workspace, "s/.git/config"); i++) {
+        clock_sleep(clock_system(), 10 * NS_PER_MS, NULL);
+    }
+    assert_true(exists(workspace, "started"));
+    assert_false(exists(workspace, "s/.git/config"));
+    assert_true(exists(workspace, "mine/config"));
+}
+
+static int run_all(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_configurations_are_harmless),
+        cmocka_unit_test(anything_else_counts_as_harmful),
+        BOTH(a_new_repository_with_a_command_in_its_configuration_is_disarmed),
+        BOTH(a_bare_repository_under_another_name_is_disarmed),
+        BOTH(a_new_hook_is_disarmed),
+        BOTH(hooks_that_are_a_link_are_disarmed),
+        BOTH(a_configuration_that_is_a_link_is_disarmed),
+        BOTH(a_common_folder_elsewhere_is_disarmed),
+        BOTH(a_common_folder_of_a_working_tree_is_examined_itself),
+        BOTH(a_repository_among_the_objects_of_another_is_disarmed),
+        BOTH(a_repository_made_step_by_step_is_disarmed),
+        BOTH(a_repository_that_was_moved_is_looked_at_again),
+        BOTH(a_folder_for_hand_over_is_looked_at_too),
+        BOTH(a_plain_repository_is_kept),
+        BOTH(what_git_itself_makes_is_kept),
+        BOTH(a_repository_that_was_there_before_is_kept),
+        BOTH(a_hook_added_to_a_repository_that_was_there_is_disarmed),
+        BOTH(a_repository_in_a_folder_that_cannot_be_listed_is_disarmed),
+        BOTH(a_configuration_written_through_memory_is_disarmed),
+        TIER(namespace, content_is_compared_up_to_its_limit),
+        TIER(namespace, content_past_its_limit_is_not_compared),
+        BOTH(a_repository_that_is_left_when_rondo_is_killed_is_disarmed),
+        TIER(namespace, a_configuration_at_its_limit_is_read),
+        TIER(namespace, a_configuration_past_its_limit_is_disarmed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+/** What the program does inside: make a blank of one byte. */
+static int write_through_memory(const char *path, size_t at)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    char *text = mmap(NULL, at + 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    /* A page that was read before is written without a fault, and so without a change of times. */
+    if (text == MAP_FAILED || memchr(text + at, '#', 1) == NULL) {
+        return 1;
+    }
+    text[at] = ' ';
+    return munmap(text, at + 1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 3 && strcmp(argv[1], WRITE_ARGUMENT) == 0) {
+        return write_through_memory(argv[2], strtoul(argv[3], NULL, 10));
+    }
+    return sandbox_test_main(argc, argv, run_all);
+}
