@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "loop/agent.h"
+#include "agent/agent.h"
 
 #include <stdbool.h>
 #include <stddef.h>

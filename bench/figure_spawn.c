@@ -6,10 +6,10 @@
 #include "floor.h"
 #include "measure.h"
 
-#include "loop/worker.h"
 #include "os/environment.h"
 #include "os/process/spawn.h"
 #include "store/sqlite/sqlite.h"
+#include "worker/worker.h"
 
 #include <string.h>
 

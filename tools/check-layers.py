@@ -16,8 +16,9 @@ import re
 import sys
 
 LAYERS = [
-    "base", "os", "net", "store", "journal", "policy", "role", "model", "gateway", "memory",
-    "handoff", "loop", "orchestrator", "source", "telemetry", "server", "api", "cli",
+    "base", "os", "net", "store", "journal", "policy", "role", "model", "tool", "mcp", "memory",
+    "handoff", "loop", "agent", "worker", "alert", "orchestrator", "source", "telemetry",
+    "server", "api", "cli",
 ]
 # Public headers that describe words of the whole project; they are below every layer.
 PUBLIC_TYPES = {"rondo/error.h", "rondo/types.h"}

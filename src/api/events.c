@@ -3,8 +3,8 @@
 #include "api/internal.h"
 #include "base/memory.h"
 #include "journal/reader.h"
-#include "loop/control.h"
-#include "loop/stop.h"
+#include "loop/control/control.h"
+#include "loop/control/stop.h"
 #include "store/find.h"
 
 #include <stdio.h>

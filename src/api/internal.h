@@ -2,7 +2,7 @@
 /* What stands behind the public API's opaque handles; shared by the files of this layer only. */
 #pragma once
 
-#include "loop/driver.h"
+#include "loop/driver/driver.h"
 #include "rondo/rondo.h"
 
 struct rondo {

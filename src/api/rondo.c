@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/version.h"
-#include "loop/hidden.h"
+#include "loop/hidden_paths.h"
 #include "policy/watch.h"
 #include "store/locate.h"
 

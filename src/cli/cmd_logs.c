@@ -7,7 +7,7 @@
 #include "cli/report.h"
 #include "cli/session.h"
 #include "cli/text.h"
-#include "loop/standing.h"
+#include "loop/control/display_status.h"
 #include "store/find.h"
 
 #include <inttypes.h>

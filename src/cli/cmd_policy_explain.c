@@ -13,7 +13,7 @@
 #include "cli/policy_source.h"
 #include "cli/report.h"
 #include "cli/session.h"
-#include "loop/outlook.h"
+#include "loop/limits_ahead.h"
 #include "os/file_untrusted.h"
 #include "store/find.h"
 

@@ -8,9 +8,9 @@
 #include "cli/style.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "loop/owner.h"
-#include "loop/standing.h"
-#include "orchestrator/duty.h"
+#include "loop/control/display_status.h"
+#include "loop/control/owner.h"
+#include "orchestrator/assignment.h"
 #include "server/run_json.h"
 
 #include <inttypes.h>

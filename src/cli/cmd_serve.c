@@ -4,6 +4,7 @@
  * main thread starts the parts from the bottom up, waits for signals, feeds the service manager's
  * watchdog, and ends the parts from the top down.
  */
+#include "alert/monitor.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/command.h"
@@ -13,7 +14,6 @@
 #include "cli/run_options.h"
 #include "cli/session.h"
 #include "net/client/http.h"
-#include "orchestrator/monitor.h"
 #include "orchestrator/orchestrator.h"
 #include "os/notify.h"
 #include "policy/watch.h"

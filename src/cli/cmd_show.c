@@ -12,9 +12,9 @@
 #include "cli/session.h"
 #include "cli/summary.h"
 #include "cli/text.h"
-#include "loop/owner.h"
-#include "loop/standing.h"
-#include "orchestrator/duty.h"
+#include "loop/control/display_status.h"
+#include "loop/control/owner.h"
+#include "orchestrator/assignment.h"
 #include "store/find.h"
 
 #include <inttypes.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of the commands of `rondo sinks`, and the short ones among them. */
+#include "alert/sink.h"
 #include "base/json/json.h"
 #include "cli/common_options.h"
 #include "cli/report.h"
 #include "cli/session.h"
 #include "cli/sinks_commands.h"
-#include "orchestrator/sink.h"
 
 #include <stdio.h>
 

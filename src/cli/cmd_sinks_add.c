@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo sinks add: from options to the JSON object that the store and the API take. */
+#include "alert/sink.h"
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "base/memory.h"
@@ -10,7 +11,6 @@
 #include "cli/sinks_commands.h"
 #include "cli/tools_source.h"
 #include "model/secret.h"
-#include "orchestrator/sink.h"
 
 #include <json-c/json.h>
 #include <limits.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo sinks list and rondo sinks deliveries. */
+#include "alert/sink.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "cli/common_options.h"
@@ -8,7 +9,6 @@
 #include "cli/sinks_commands.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "orchestrator/sink.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>

@@ -8,7 +8,7 @@
 #include "cli/session.h"
 #include "cli/steering.h"
 #include "cli/summary.h"
-#include "loop/stop.h"
+#include "loop/control/stop.h"
 #include "store/find.h"
 
 #include <stdio.h>

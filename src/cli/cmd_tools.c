@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of the commands of `rondo tools`, and where they find tools. */
+#include "agent/pin.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -11,8 +12,7 @@
 #include "cli/session.h"
 #include "cli/tools_source.h"
 #include "cli/trust_subject.h"
-#include "gateway/mcp.h"
-#include "loop/agent_pin.h"
+#include "mcp/mcp.h"
 #include "model/environment.h"
 #include "net/client/guard.h"
 #include "net/client/http.h"

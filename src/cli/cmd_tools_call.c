@@ -7,7 +7,7 @@
 #include "cli/exit_codes.h"
 #include "cli/report.h"
 #include "cli/tools_source.h"
-#include "gateway/mcp.h"
+#include "mcp/mcp.h"
 
 #include <json-c/json.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo warnings: what people were warned of, newest first, or as it comes. */
+#include "alert/warning_follow.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "cli/common_options.h"
@@ -8,7 +9,6 @@
 #include "cli/sinks_commands.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "orchestrator/warning_follow.h"
 #include "store/find.h"
 
 #include <json-c/json.h>

@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "base/json/json.h"
-#include "gateway/schema_check.h"
+#include "tool/schema_check.h"
 
 #include <json-c/json.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/line_input.h"
-#include "gateway/tool.h"
+#include "tool/tool.h"
 
 /** Fields that a form may have. */
 #define FORM_FIELDS_MAX 32

@@ -8,7 +8,7 @@
 #include "base/plain.h"
 #include "cli/exit_codes.h"
 #include "cli/session.h"
-#include "loop/owner.h"
+#include "loop/control/owner.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -5,13 +5,13 @@
  */
 #pragma once
 
+#include "agent/agent.h"
 #include "cli/display.h"
 #include "cli/line_input.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
-#include "loop/agent.h"
-#include "loop/body.h"
-#include "loop/driver.h"
+#include "loop/driver/driver.h"
+#include "worker/body.h"
 
 struct run_agent;
 

@@ -13,7 +13,7 @@
 #include "cli/summary.h"
 #include "cli/telemetry_hook.h"
 #include "cli/text.h"
-#include "loop/standing.h"
+#include "loop/control/display_status.h"
 #include "policy/ruleset.h"
 
 #include <inttypes.h>

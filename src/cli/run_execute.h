@@ -5,7 +5,7 @@
 #include "cli/run_body.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
-#include "loop/driver.h"
+#include "loop/driver/driver.h"
 
 /** Check that the sandbox that a spec asks for works here; the message says what to do. */
 int run_check_sandbox(const struct loop_spec *spec, struct rondo_error *err);

@@ -2,12 +2,12 @@
 /* From options to the spec of a run. */
 #include "cli/run_options.h"
 
+#include "agent/agent.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "cli/config.h"
 #include "cli/report.h"
-#include "loop/agent.h"
 #include "loop/detect.h"
 #include "os/file_untrusted.h"
 #include "os/sandbox/named.h"

@@ -2,13 +2,13 @@
 /* Role files on the command line. */
 #include "cli/run_role.h"
 
+#include "agent/pin.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "cli/role_findings.h"
 #include "cli/style.h"
 #include "cli/trust_subject.h"
-#include "loop/agent_pin.h"
 #include "role/role.h"
 
 #include <limits.h>

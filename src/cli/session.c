@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "loop/hidden.h"
+#include "loop/hidden_paths.h"
 #include "os/file.h"
 #include "policy/watch.h"
 #include "store/locate.h"

@@ -7,7 +7,7 @@
 
 #include "cli/exit_codes.h"
 #include "cli/terminal.h"
-#include "loop/driver.h"
+#include "loop/driver/driver.h"
 
 #include <errno.h>
 #include <signal.h>

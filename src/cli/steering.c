@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "cli/exit_codes.h"
 #include "cli/report.h"
-#include "orchestrator/duty.h"
+#include "orchestrator/assignment.h"
 #include "store/find.h"
 
 #include <pwd.h>

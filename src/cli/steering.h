@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/session.h"
-#include "loop/control.h"
+#include "loop/control/control.h"
 
 /** Bytes of a name for the journal. */
 #define STEERING_BY_SIZE 160

@@ -7,7 +7,7 @@
 #include "cli/agent_view.h"
 #include "cli/fields.h"
 #include "cli/text.h"
-#include "loop/standing.h"
+#include "loop/control/display_status.h"
 
 #include <inttypes.h>
 #include <string.h>

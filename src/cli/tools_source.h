@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cli/command.h"
-#include "gateway/toolbox.h"
+#include "tool/toolbox.h"
 
 /** What the commands of `rondo tools` share; first in each one's struct of values. */
 struct tools_values {

@@ -2,13 +2,13 @@
 /* What decides in files, by kind. The text and the bytes of a subject come from one reading. */
 #include "cli/trust_subject.h"
 
+#include "agent/pin.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "cli/line_input.h"
-#include "gateway/mcp.h"
-#include "loop/agent_pin.h"
+#include "mcp/mcp.h"
 #include "os/file_untrusted.h"
 #include "policy/cedar/policies.h"
 #include "policy/change.h"

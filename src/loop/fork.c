@@ -5,14 +5,14 @@
  * counts as one that ended with an error, and cannot be resumed: half a copy must never be
  * executed.
  */
-#include "loop/control.h"
+#include "loop/control/control.h"
 
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "journal/checkpoint.h"
-#include "loop/driver_internal.h"
+#include "loop/driver/internal.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>

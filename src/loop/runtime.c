@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "loop/orphan.h"
-#include "loop/owner.h"
+#include "loop/control/orphan.h"
+#include "loop/control/owner.h"
 #include "loop/policy_history.h"
 #include "loop/spec.h"
 #include "os/host.h"

@@ -2,8 +2,8 @@
 /*
  * The step: from the state of a run to the one thing that happens next. Together with run_fold
  * (journal/state.h) this is the whole logic of the loop. It has no I/O, no clock and no randomness;
- * time comes in as an argument. The driver (loop/driver.h) performs effects and records their
- * results as events, which are folded into the state; then the step is asked again.
+ * time comes in as an argument. The driver (loop/driver/driver.h) performs effects and records
+ * their results as events, which are folded into the state; then the step is asked again.
  */
 #pragma once
 

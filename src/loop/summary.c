@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "journal/checkpoint.h"
 #include "journal/entry_json.h"
-#include "loop/standing.h"
+#include "loop/control/display_status.h"
 #include "model/model.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* A run as it stands, gathered from committed data only, and its form for programs. Any thread. */
 #pragma once
 
-#include "loop/driver.h"
+#include "loop/driver/driver.h"
 
 /** A condition as evaluated last, with what the fold does not keep. */
 struct summary_condition {

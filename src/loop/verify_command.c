@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A condition checked by a command. No state; any number of threads. */
-#include "loop/hidden.h"
+#include "loop/hidden_paths.h"
 #include "loop/verify.h"
 
 #include "base/auto.h"

@@ -11,9 +11,9 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "loop/close.h"
-#include "loop/control.h"
-#include "loop/owner.h"
+#include "loop/control/close.h"
+#include "loop/control/control.h"
+#include "loop/control/owner.h"
 #include "orchestrator/internal.h"
 
 #include <stdio.h>

@@ -9,9 +9,9 @@
  */
 #pragma once
 
-#include "loop/body.h"
 #include "orchestrator/admission.h"
 #include "orchestrator/orchestrator.h"
+#include "worker/body.h"
 
 #include <pthread.h>
 #include <uthash.h>

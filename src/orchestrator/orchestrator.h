@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "loop/control.h"
+#include "loop/control/control.h"
 #include "loop/runtime.h"
 
 struct http_client;

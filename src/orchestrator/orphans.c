@@ -6,10 +6,10 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
-#include "loop/close.h"
-#include "loop/orphan.h"
-#include "loop/owner.h"
-#include "loop/stop.h"
+#include "loop/control/close.h"
+#include "loop/control/orphan.h"
+#include "loop/control/owner.h"
+#include "loop/control/stop.h"
 #include "orchestrator/internal.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "base/auto.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "loop/outlook.h"
+#include "loop/limits_ahead.h"
 #include "os/file.h"
 #include "os/file_untrusted.h"
 #include "policy/answer.h"

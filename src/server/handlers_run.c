@@ -6,8 +6,8 @@
 #include "journal/backward.h"
 #include "journal/checkpoint_json.h"
 #include "journal/entry_json.h"
-#include "loop/outlook.h"
-#include "loop/standing.h"
+#include "loop/control/display_status.h"
+#include "loop/limits_ahead.h"
 #include "server/handlers.h"
 #include "server/run_json.h"
 

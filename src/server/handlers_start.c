@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Starting a run. */
 #include "base/auto.h"
-#include "orchestrator/start_request.h"
+#include "server/api/start_request.h"
 #include "server/handlers.h"
 #include "server/run_json.h"
 #include "server/start_rights.h"

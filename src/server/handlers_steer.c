@@ -2,7 +2,7 @@
 /* Steering runs that there are: stop, pause, continue, resume, limits, fork. */
 #include "base/auto.h"
 #include "base/status.h"
-#include "loop/standing.h"
+#include "loop/control/display_status.h"
 #include "loop/summary.h"
 #include "server/handlers.h"
 #include "server/limits_body.h"

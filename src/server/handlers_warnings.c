@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Warnings, the sinks that they go to, and their deliveries. */
-#include "orchestrator/sink.h"
+#include "alert/sink.h"
 #include "server/handlers.h"
 
 #include <json-c/json.h>

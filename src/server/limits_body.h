@@ -2,7 +2,7 @@
 /* The object Limits of requests: max_iterations, max_tokens, max_cost, time_limit_ns. */
 #pragma once
 
-#include "loop/control.h"
+#include "loop/control/control.h"
 #include "server/call.h"
 
 #define LIMITS_MEMBERS "max_iterations,max_tokens,max_cost,time_limit_ns"

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/plain.h"
-#include "loop/owner.h"
-#include "loop/standing.h"
+#include "loop/control/display_status.h"
+#include "loop/control/owner.h"
 #include "orchestrator/orchestrator.h"
 
 #include <string.h>

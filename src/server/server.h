@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include "alert/monitor.h"
 #include "net/server/http_server.h"
-#include "orchestrator/monitor.h"
 #include "orchestrator/orchestrator.h"
 #include "telemetry/metrics.h"
 #include "telemetry/telemetry.h"

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "journal/reader.h"
-#include "loop/driver.h"
+#include "loop/driver/driver.h"
 #include "store/memory_store.h"
 
 #include <string.h>

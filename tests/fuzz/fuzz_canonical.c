@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "base/buf.h"
-#include "gateway/canonical.h"
+#include "tool/canonical.h"
 
 #include <string.h>
 

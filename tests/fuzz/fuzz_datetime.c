@@ -2,8 +2,8 @@
 /* Dates, formats and zone files. A date that was read is written in a form that gives it again. */
 #include "fuzz.h"
 
-#include "gateway/tool_datetime_calendar.h"
-#include "gateway/tool_datetime_zone.h"
+#include "tool/datetime/calendar.h"
+#include "tool/datetime/zone.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/json/json.h"
-#include "gateway/tool_api_extract.h"
+#include "tool/builtin/api_extract.h"
 
 #include <json-c/json.h>
 #include <string.h>

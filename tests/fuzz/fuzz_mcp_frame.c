@@ -7,9 +7,9 @@
 
 #include "base/json/json.h"
 #include "base/json/json_check.h"
-#include "gateway/mcp.h"
-#include "gateway/mcp_headers.h"
-#include "gateway/mcp_message.h"
+#include "mcp/headers.h"
+#include "mcp/mcp.h"
+#include "mcp/message.h"
 
 #include <json-c/json.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Owner names from a shared store: nobody is called dead who was not named by this machine. */
 #include "fuzz.h"
 
-#include "loop/owner.h"
+#include "loop/control/owner.h"
 #include "os/host.h"
 
 #include <string.h>

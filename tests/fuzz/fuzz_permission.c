@@ -8,7 +8,7 @@
 
 #include "base/json/json.h"
 #include "base/utf8.h"
-#include "gateway/permission.h"
+#include "tool/permission.h"
 
 #include <json-c/json.h>
 #include <stdbool.h>

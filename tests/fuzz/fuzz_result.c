@@ -7,7 +7,7 @@
 
 #include "base/json/json.h"
 #include "journal/event.h"
-#include "loop/worker.h"
+#include "worker/worker.h"
 
 #include <string.h>
 

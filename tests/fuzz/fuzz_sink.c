@@ -2,8 +2,8 @@
 /* A sink as somebody may put it: what is taken is whole, stays the same, and shows no secret. */
 #include "fuzz.h"
 
+#include "alert/sink_read.h"
 #include "base/json/json.h"
-#include "orchestrator/sink_read.h"
 
 #include <json-c/json.h>
 #include <string.h>

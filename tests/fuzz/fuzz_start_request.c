@@ -4,8 +4,8 @@
 #include "fuzz.h"
 
 #include "base/json/json.h"
-#include "loop/body.h"
-#include "orchestrator/start_request.h"
+#include "server/api/start_request.h"
+#include "worker/body.h"
 
 #include <json-c/json.h>
 #include <string.h>

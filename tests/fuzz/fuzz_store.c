@@ -10,11 +10,11 @@
  */
 #include "fuzz_server.h"
 
+#include "alert/monitor.h"
 #include "cli/command.h"
 #include "journal/checkpoint.h"
 #include "loop/runtime.h"
 #include "loop/summary.h"
-#include "orchestrator/monitor.h"
 #include "orchestrator/orchestrator.h"
 #include "os/file.h"
 #include "server/server.h"

@@ -6,8 +6,8 @@
 #include "fuzz.h"
 
 #include "base/json/json.h"
-#include "gateway/schema_check.h"
-#include "gateway/toolbox.h"
+#include "tool/schema_check.h"
+#include "tool/toolbox.h"
 
 #include <json-c/json.h>
 #include <string.h>

@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "loop/worker_files.h"
 #include "os/file.h"
 #include "os/file_folder.h"
+#include "worker/files.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -15,7 +15,7 @@ class LayerCheck(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.root = pathlib.Path(self.folder.name)
-        for name in ("base/buf.h", "os/process/spawn.h", "loop/driver.h", "api/api.h"):
+        for name in ("base/buf.h", "os/process/spawn.h", "loop/driver/driver.h", "api/api.h"):
             self.write(f"src/{name}", "#pragma once\n")
         for name in ("error.h", "types.h", "rondo.h"):
             self.write(f"include/rondo/{name}", "#pragma once\n")
@@ -40,11 +40,11 @@ class LayerCheck(unittest.TestCase):
             self.assertIn(word, result.stdout)
 
     def test_a_layer_may_include_itself_and_lower_ones(self):
-        self.write("src/loop/a.c", '#include "loop/driver.h"\n#include "base/buf.h"\n')
+        self.write("src/loop/a.c", '#include "loop/driver/driver.h"\n#include "base/buf.h"\n')
         self.assert_accepted()
 
     def test_a_layer_may_not_include_a_higher_one(self):
-        self.write("src/base/a.c", '#include "base/buf.h"\n#include "loop/driver.h"\n')
+        self.write("src/base/a.c", '#include "base/buf.h"\n#include "loop/driver/driver.h"\n')
         self.assert_refused("src/base/a.c:2", "layer base is below loop")
 
     def test_every_layer_may_use_the_public_types(self):

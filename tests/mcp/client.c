@@ -10,7 +10,7 @@
  */
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "gateway/mcp.h"
+#include "mcp/mcp.h"
 #include "net/client/http.h"
 
 #include <json-c/json.h>

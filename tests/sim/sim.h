@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "journal/state.h"
-#include "loop/driver.h"
+#include "loop/driver/driver.h"
 #include "store/store.h"
 
 #include <stdbool.h>

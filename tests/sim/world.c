@@ -7,7 +7,7 @@
 #include "sim.h"
 
 #include "base/memory.h"
-#include "loop/control.h"
+#include "loop/control/control.h"
 #include "store/fault.h"
 #include "store/memory_store.h"
 

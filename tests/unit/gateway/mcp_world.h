@@ -6,7 +6,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "gateway/mcp.h"
+#include "mcp/mcp.h"
 #include "os/file.h"
 
 #include <json-c/json.h>

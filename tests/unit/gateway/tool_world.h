@@ -6,8 +6,8 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "gateway/toolbox.h"
 #include "os/file.h"
+#include "tool/toolbox.h"
 
 #include <json-c/json.h>
 #include <limits.h>

@@ -8,8 +8,8 @@
 
 #include "policy_world.h"
 
+#include "agent/internal.h"
 #include "base/digest.h"
-#include "loop/agent_internal.h"
 #include "model/dialect.h"
 #include "role/role.h"
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/memory.h"
-#include "loop/driver.h"
+#include "loop/driver/driver.h"
 #include "store/fault.h"
 #include "store/memory_store.h"
 

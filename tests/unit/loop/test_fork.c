@@ -5,7 +5,7 @@
 #include "base/digest.h"
 #include "journal/checkpoint.h"
 #include "journal/trace.h"
-#include "loop/control.h"
+#include "loop/control/control.h"
 
 static struct store_run row_of(struct fixture *fixture, const char *run_id)
 {

@@ -4,7 +4,7 @@
  * all end rightly, and no journal has a gap. Reports memory and transactions, which vary too much
  * between machines to be asserted.
  */
-#include "loop/driver.h"
+#include "loop/driver/driver.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

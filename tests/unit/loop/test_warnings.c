@@ -6,7 +6,7 @@
  */
 #include "policy_world.h"
 
-#include "loop/control.h"
+#include "loop/control/control.h"
 
 #define SEEDS 1500
 

@@ -13,12 +13,12 @@
 
 #include <cmocka.h>
 
+#include "alert/monitor.h"
+#include "alert/sink.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "loop/owner.h"
-#include "orchestrator/monitor.h"
-#include "orchestrator/sink.h"
+#include "loop/control/owner.h"
 #include "store/fault.h"
 #include "store/memory_store.h"
 

@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
+#include "agent/agent.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "loop/agent.h"
 #include "net/client/http.h"
 #include "orchestrator/orchestrator.h"
 #include "os/file.h"

@@ -2,8 +2,8 @@
 /* Executing, queueing, pausing, stopping and draining. */
 #include "orchestrator_world.h"
 
-#include "loop/stop.h"
-#include "orchestrator/duty.h"
+#include "loop/control/stop.h"
+#include "orchestrator/assignment.h"
 #include "store/fault.h"
 
 #include <pthread.h>

@@ -6,8 +6,8 @@
 #include "orchestrator_world.h"
 
 #include "base/error.h"
-#include "loop/control.h"
-#include "loop/orphan.h"
+#include "loop/control/control.h"
+#include "loop/control/orphan.h"
 
 #include <signal.h>
 #include <spawn.h>

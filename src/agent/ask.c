@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One request to the model: limits and gate before it, the intent committed, the reply recorded.
+ */
+#include "agent/internal.h"
+
+#include "base/json/json.h"
+#include "base/plain.h"
+#include "journal/trace.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static int fail(struct agent *agent, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int fail(struct agent *agent, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(agent->message, sizeof(agent->message), format, arguments);
+    va_end(arguments);
+    return AGENT_BODY_FAILED;
+}
+
+/* ---- Guardrails ----------------------------------------------------------------------------- */
+
+struct token_limit {
+    const char *name;
+    int64_t limit; /* -1 = none */
+    int64_t used;
+};
+
+/** What one iteration may read and write, with what it has. */
+static void token_limits(const struct agent *agent, struct token_limit ret_limits[3])
+{
+    const struct role_guardrails *limits = &agent->config.role->guardrails;
+    const struct agent_usage *usage = &agent->memory.usage;
+    ret_limits[0] =
+        (struct token_limit){"max_tokens_per_run", limits->max_tokens_per_run, usage->tokens_out};
+    ret_limits[1] =
+        (struct token_limit){"input_tokens_limit", limits->input_tokens_limit, usage->tokens_in};
+    ret_limits[2] = (struct token_limit){"total_tokens_limit", limits->total_tokens_limit,
+                                         usage->tokens_in + usage->tokens_out};
+}
+
+/**
+ * @param slack 0 after a reply: more than the limit is too much; 1 before a request, which would
+ *              use at least one more
+ */
+static int check_tokens(struct agent *agent, int64_t slack)
+{
+    struct token_limit limits[3];
+    token_limits(agent, limits);
+    for (size_t i = 0; i < 3; i++) {
+        if (limits[i].limit > 0 && limits[i].used + slack > limits[i].limit) {
+            return fail(agent,
+                        "Usage limit exceeded: %" PRId64 " tokens in one iteration; %s is %" PRId64,
+                        limits[i].used, limits[i].name, limits[i].limit);
+        }
+    }
+    return AGENT_GO_ON;
+}
+
+static int timed_out(struct agent *agent)
+{
+    return fail(agent,
+                "TimeoutError: the iteration took longer than timeout_seconds, %" PRId64 " s",
+                agent->config.role->guardrails.timeout_seconds);
+}
+
+static int check_before(struct agent *agent)
+{
+    const struct agent_usage *usage = &agent->memory.usage;
+    int64_t most = agent->config.role->guardrails.max_request_limit;
+    const struct clock *clock = runtime_clock(agent->runtime);
+    if (loop_is_time_over(agent->loop)) {
+        loop_end_by_time(agent->loop, NULL);
+        return AGENT_BODY_CUT;
+    }
+    if (!agent->memory.is_request_open && usage->requests >= most) {
+        return fail(agent,
+                    "Usage limit exceeded: %" PRId64
+                    " model requests in one iteration; max_request_limit is %" PRId64,
+                    usage->requests, most);
+    }
+    struct agent_deadline deadline = agent_deadline(agent);
+    /* A limit of policies is the gate's to judge: others may be in force by now. */
+    if (!deadline.is_of_run && clock_monotonic(clock) >= deadline.at_ns) {
+        return timed_out(agent);
+    }
+    return check_tokens(agent, 1);
+}
+
+/* ---- The request ---------------------------------------------------------------------------- */
+
+/** Record the intent. A request whose reply was lost keeps its turn and its words. */
+static void record_requested(struct agent *agent, const char *words)
+{
+    const struct agent_memory *memory = &agent->memory;
+    auto_buf struct buf prompt = {0};
+    struct journal_event event = {
+        .type = JOURNAL_MODEL_REQUESTED,
+        .iteration = (int64_t)memory->iteration,
+        .turn = (int64_t)loop_state(agent->loop)->turn + (memory->is_request_open ? 0 : 1),
+        .attempt = memory->is_request_open ? memory->attempt + 1 : 1,
+        .model = agent->model_id,
+        .messages = (int64_t)memory->history.count + (memory->has_words ? 0 : 1),
+    };
+    if (!memory->has_words) {
+        agent_write_prompt(agent, words, &prompt);
+        event.prompt = buf_string(&prompt);
+    }
+    agent_record(agent, &event);
+}
+
+/** Somebody who waits for a retry wants to know of it now. */
+static void on_retry(void *context, unsigned attempt, int64_t delay_ns, const char *why)
+{
+    struct agent *agent = context;
+    struct journal_event event = {
+        .type = JOURNAL_MODEL_RETRYING,
+        .iteration = (int64_t)agent->memory.iteration,
+        .turn = (int64_t)loop_state(agent->loop)->turn,
+        .attempt = attempt, /* those that were made */
+        .delay_ns = delay_ns,
+        .message = why,
+    };
+    agent_record(agent, &event);
+    loop_commit(agent->loop, NULL);
+}
+
+static void on_text(void *context, const char *text, size_t len)
+{
+    const struct agent *agent = context;
+    if (agent->parts.watcher->on_text != NULL) {
+        agent->parts.watcher->on_text(agent->parts.watcher->context, text, len);
+    }
+}
+
+static void on_thinking(void *context, const char *text, size_t len)
+{
+    const struct agent *agent = context;
+    if (agent->parts.watcher->on_thinking != NULL) {
+        agent->parts.watcher->on_thinking(agent->parts.watcher->context, text, len);
+    }
+}
+
+static int send(struct agent *agent, int64_t deadline_ns, struct model_reply *ret_reply,
+                struct rondo_error *err)
+{
+    bool is_watched = agent->parts.watcher != NULL;
+    char key[ID_SIZE + 32];
+    uint64_t turn = loop_state(agent->loop)->turn;
+    char parent[TRACE_PARENT_SIZE];
+    trace_parent(loop_run_id(agent->loop), TRACE_MODEL, turn, (uint64_t)agent->memory.attempt,
+                 parent);
+    snprintf(key, sizeof(key), "%s-%" PRIu64, loop_run_id(agent->loop), turn);
+    struct model_watcher watcher = {
+        .on_text = is_watched ? on_text : NULL,
+        .on_thinking = is_watched ? on_thinking : NULL,
+        .on_retry = on_retry,
+        .context = agent,
+    };
+    struct model_request request = {
+        .messages = agent->memory.history.messages,
+        .message_count = agent->memory.history.count,
+        .turn = turn,
+        .deadline_ns = deadline_ns,
+        .cancel = agent_cancel(agent),
+        .is_streaming = is_watched,
+        .watcher = &watcher,
+        .idempotency_key = key,
+        .traceparent = parent,
+    };
+    return model_ask(agent->model, &request, ret_reply, err);
+}
+
+/* ---- The reply ------------------------------------------------------------------------------ */
+
+static void write_calls(const struct model_reply *reply, struct buf *ret_json)
+{
+    struct json_writer writer = json_writer(ret_json);
+    json_begin_array(&writer, NULL);
+    for (size_t i = 0; i < reply->call_count; i++) {
+        json_begin_object(&writer, NULL);
+        json_write_string(&writer, "id", reply->calls[i].id);
+        json_write_string(&writer, "name", reply->calls[i].name);
+        json_write_string(&writer, "arguments", reply->calls[i].arguments);
+        json_end_object(&writer);
+    }
+    json_end_array(&writer);
+}
+
+static const char *unless_empty(const char *text)
+{
+    return text == NULL || text[0] == '\0' ? NULL : text;
+}
+
+static void record_replied(struct agent *agent, const struct model_reply *reply)
+{
+    auto_buf struct buf calls = {0};
+    if (reply->call_count > 0) {
+        write_calls(reply, &calls);
+    }
+    bool is_ok = reply->failure == MODEL_OK;
+    struct journal_event event = {
+        .type = JOURNAL_MODEL_REPLIED,
+        .iteration = (int64_t)agent->memory.iteration,
+        .turn = (int64_t)loop_state(agent->loop)->turn,
+        .outcome = is_ok ? "ok" : model_failure_name(reply->failure),
+        .stop = is_ok ? model_stop_name(reply->stop) : NULL,
+        .output = unless_empty(reply->text),
+        .thinking = unless_empty(reply->thinking),
+        .calls = calls.len > 0 ? calls.data : NULL,
+        .native = reply->native,
+        .tokens = reply->usage.input + reply->usage.output,
+        .tokens_in = reply->usage.input,
+        .tokens_out = reply->usage.output,
+        .tokens_cached = reply->usage.cached,
+        .tokens_reasoning = reply->usage.reasoning,
+        .cost_micro = reply->has_cost ? reply->cost_micro : COST_UNKNOWN,
+        .duration_ns = reply->duration_ns,
+        .attempt = reply->attempts,
+        .request_id = reply->request_id,
+        .response_model = reply->model_name,
+        .message = reply->message,
+    };
+    agent_record(agent, &event);
+}
+
+/** Nobody makes these calls any more, not even whoever resumes the run. */
+static void refuse_calls(struct agent *agent)
+{
+    static const char text[] = "Error: it was not called, because the iteration had no calls left.";
+    size_t count = agent->memory.call_count;
+    for (size_t i = 0; i < count; i++) {
+        agent_answer(agent, i, "denied", text, strlen(text), 0);
+    }
+}
+
+static int check_calls(struct agent *agent)
+{
+    int64_t most = agent->config.role->guardrails.max_tool_calls;
+    int64_t wanted = agent->memory.usage.tool_calls;
+    if (wanted <= most) {
+        return AGENT_GO_ON;
+    }
+    refuse_calls(agent);
+    return fail(agent,
+                "Usage limit exceeded: %" PRId64
+                " tool calls in one iteration; max_tool_calls is %" PRId64,
+                wanted, most);
+}
+
+/** No time for the request, or for another attempt at it. */
+static int end_late(struct agent *agent, const struct agent_deadline *deadline,
+                    const struct model_reply *reply)
+{
+    if (!deadline->is_of_run) {
+        return timed_out(agent);
+    }
+    /* Whether the run may go on is asked before the next attempt: it may have more time by now. */
+    if (clock_monotonic(runtime_clock(agent->runtime)) >= deadline->at_ns) {
+        return AGENT_GO_ON;
+    }
+    loop_end_by_time(agent->loop, reply->message);
+    return AGENT_BODY_CUT;
+}
+
+static int take_reply(struct agent *agent, const struct agent_deadline *deadline,
+                      const struct model_reply *reply)
+{
+    record_replied(agent, reply);
+    if (reply->failure == MODEL_CANCELLED) {
+        return AGENT_BODY_CUT;
+    }
+    bool is_late = clock_monotonic(runtime_clock(agent->runtime)) >= deadline->at_ns;
+    if ((reply->failure == MODEL_TIMED_OUT && is_late) ||
+        (reply->is_out_of_time && (is_late || deadline->is_of_run))) {
+        return end_late(agent, deadline, reply);
+    }
+    if (reply->failure != MODEL_OK) {
+        return fail(agent, "Model API error: %s", reply->message == NULL ? "" : reply->message);
+    }
+    int next = check_tokens(agent, 0);
+    return next == AGENT_GO_ON ? check_calls(agent) : next;
+}
+
+/** Servers may have changed their tools: model and policies learn of it, and so does the journal.
+ */
+static int refresh_tools(struct agent *agent, struct rondo_error *err)
+{
+    auto_buf struct buf news = {0};
+    auto_buf struct buf attributes = {0};
+    if (!toolbox_refresh(agent->toolbox, &news)) {
+        return 0;
+    }
+    agent_offer_tools(agent);
+    agent_tell_policies(agent);
+    struct json_writer writer = json_writer(&attributes);
+    json_begin_object(&writer, NULL);
+    json_write_string_len(&writer, "changes", buf_string(&news), news.len - 1);
+    json_end_object(&writer);
+    return loop_note(agent->loop, "tools_changed", buf_string(&attributes), err);
+}
+
+int agent_ask(struct agent *agent, const char *words, struct rondo_error *err)
+{
+    int next = check_before(agent);
+    if (next != AGENT_GO_ON) {
+        return next;
+    }
+    int refreshed = refresh_tools(agent, err);
+    if (refreshed < 0) {
+        return refreshed;
+    }
+    if (!loop_ask_model(agent->loop, agent->config.model)) {
+        return AGENT_BODY_CUT;
+    }
+    record_requested(agent, words);
+    int r = loop_commit(agent->loop, err);
+    if (r < 0) {
+        return r;
+    }
+    struct model_reply reply = {0};
+    struct agent_deadline deadline = agent_deadline(agent);
+    r = send(agent, deadline.at_ns, &reply, err);
+    if (r == 0) {
+        r = take_reply(agent, &deadline, &reply);
+    }
+    model_reply_fini(&reply);
+    return r;
+}

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The calls that a reply asks for. Each goes through the same gates in the same order: does the
+ * tool exist, do the arguments fit, do the role's permissions allow it, do the policies, does a
+ * person where one has to be asked. What does not pass is answered with the reason, so that the
+ * model can do something else.
+ *
+ * The intent of a call with an effect is committed before it is made; results are committed before
+ * the next call of the same reply, at the latest with the next request.
+ */
+#include "agent/internal.h"
+
+#include "base/json/json.h"
+#include "base/memory.h"
+#include "tool/canonical.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Bytes of the arguments that the intent shows to people. */
+#define SHOWN_ARGUMENTS_BYTES ((size_t)512)
+
+/** The calls of one reply that are being made. */
+struct round {
+    struct agent *agent;
+    struct agent_job *jobs; /* those that passed all gates and wait for each other */
+    size_t job_count;
+    bool is_doubting; /* a person is asked about a call in doubt */
+    int result;
+    struct rondo_error *err;
+};
+
+void agent_begin_call(struct agent *agent, size_t index)
+{
+    const struct agent_call *call = &agent->memory.calls[index];
+    auto_buf struct buf shown = {0};
+    size_t len = strnlen(call->call.arguments, SHOWN_ARGUMENTS_BYTES);
+    buf_append(&shown, call->call.arguments, len);
+    struct journal_event event = {
+        .type = JOURNAL_TOOL_REQUESTED,
+        .iteration = (int64_t)agent->memory.iteration,
+        .turn = (int64_t)agent->memory.turn,
+        .index = (int64_t)index,
+        .attempt = call->attempt + 1,
+        .call_id = call->call.id,
+        .name = call->call.name,
+        .arguments = buf_string(&shown),
+    };
+    agent_record(agent, &event);
+}
+
+void agent_answer(struct agent *agent, size_t index, const char *outcome, const char *text,
+                  size_t len, int64_t duration_ns)
+{
+    const struct agent_call *call = &agent->memory.calls[index];
+    if (!call->is_begun) {
+        agent_begin_call(agent, index);
+    }
+    char *id = memory_dup_string(call->call.id); /* The last answer ends the list of calls. */
+    char *name = memory_dup_string(call->call.name);
+    struct journal_event event = {
+        .type = JOURNAL_TOOL_FINISHED,
+        .iteration = (int64_t)agent->memory.iteration,
+        .turn = (int64_t)agent->memory.turn,
+        .index = (int64_t)index,
+        .call_id = id,
+        .name = name,
+        .outcome = outcome,
+        .duration_ns = duration_ns,
+        .output_bytes = (int64_t)len,
+        .output = len > 0 ? text : NULL,
+        .output_len = len,
+    };
+    agent_record(agent, &event);
+    free(id);
+    free(name);
+}
+
+static void answer_text(struct agent *agent, size_t index, const char *outcome,
+                        const struct buf *text)
+{
+    agent_answer(agent, index, outcome, buf_string(text), text->len, 0);
+}
+
+/* ---- Gates ---------------------------------------------------------------------------------- */
+
+static const char *consent_name(enum agent_consent consent)
+{
+    switch (consent) {
+    case AGENT_CONSENT_YES:
+        return "yes";
+    case AGENT_CONSENT_NO:
+        return "no";
+    case AGENT_CONSENT_NONE:
+        break;
+    }
+    return "none";
+}
+
+/** Ask a person; how long that takes counts against no limit. What was decided so far is committed
+ * first: an answer may take hours. */
+static enum agent_consent ask_person(struct round *round, const struct tool *tool,
+                                     const char *arguments, const char *why, bool is_once)
+{
+    struct agent *agent = round->agent;
+    if (agent->parts.ask_person == NULL) {
+        return AGENT_CONSENT_NONE;
+    }
+    round->result = loop_commit(agent->loop, round->err);
+    if (round->result < 0) {
+        return AGENT_CONSENT_NONE;
+    }
+    const struct clock *clock = runtime_clock(agent->runtime);
+    int64_t begin_ns = clock_monotonic(clock);
+    struct agent_question question = {.tool = tool->name,
+                                      .arguments = arguments,
+                                      .why = why,
+                                      .is_once = is_once,
+                                      .is_in_doubt = round->is_doubting,
+                                      .generation = tool->generation};
+    enum agent_consent consent = agent->parts.ask_person(agent->parts.ask_context, &question);
+    int64_t waited_ns = clock_monotonic(clock) - begin_ns;
+    agent->started_ns += waited_ns;
+    loop_record_wait(agent->loop, tool->name, consent_name(consent), waited_ns);
+    return consent;
+}
+
+/** The beginning of an answer to a call that is not made, or not again. */
+static void write_refusal(const struct agent *agent, size_t index, struct buf *ret_text)
+{
+    const struct agent_call *call = &agent->memory.calls[index];
+    buf_printf(ret_text, "Error: %s was %s: ", call->call.name,
+               call->is_in_doubt ? "cut off, may have had its effect, and was not called again"
+                                 : "not called");
+}
+
+/** A call that a setting of the role wants confirmed. @return whether it may be made */
+static bool is_confirmed(struct round *round, size_t index, const struct tool *tool,
+                         const char *arguments, bool is_approved)
+{
+    if (!tool->needs_confirmation || is_approved) {
+        return true;
+    }
+    enum agent_consent consent =
+        ask_person(round, tool, arguments, "the role wants each call confirmed", false);
+    if (consent == AGENT_CONSENT_YES) {
+        return true;
+    }
+    auto_buf struct buf text = {0};
+    write_refusal(round->agent, index, &text);
+    buf_append_string(&text, consent == AGENT_CONSENT_NO
+                                 ? "a person refused it."
+                                 : "the role sets require_confirmation, and this run has nobody "
+                                   "to confirm it. Do without it, or finish as blocked.");
+    answer_text(round->agent, index, "refused", &text);
+    return false;
+}
+
+static void answer_denied(struct agent *agent, size_t index, const struct tool *tool,
+                          const struct gate_decision *decision)
+{
+    auto_buf struct buf text = {0};
+    loop_deny_tool(agent->loop, tool->name, decision);
+    write_refusal(agent, index, &text);
+    buf_append_string(&text, decision->message);
+    answer_text(agent, index, "denied", &text);
+}
+
+static const char *json_text(struct json_object *object)
+{
+    return json_object_to_json_string_ext(object,
+                                          JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
+/** The strictest answer to the forms of a call, and the decision that it comes from. */
+static enum loop_answer ask_forms(struct round *round, const struct tool *tool,
+                                  const struct canonical_forms *forms, const char *raw,
+                                  bool is_approved, struct gate_decision *ret_decision)
+{
+    enum loop_answer strictest = LOOP_ALLOWED;
+    for (size_t i = 0; i < forms->count && strictest != LOOP_DENIED; i++) {
+        struct gate_decision decision = {0};
+        enum loop_answer answer =
+            loop_ask_tool(round->agent->loop, tool->name, json_text(forms->forms[i]), raw,
+                          is_approved, &decision);
+        if (i == 0 || answer == LOOP_DENIED || strictest == LOOP_ALLOWED) {
+            *ret_decision = decision;
+            strictest = answer;
+        }
+    }
+    return strictest;
+}
+
+/** What the policies say. @return whether the call may be made */
+static bool is_allowed(struct round *round, size_t index, const struct tool *tool,
+                       struct json_object *object, bool *ret_is_approved)
+{
+    const char *arguments = json_text(object);
+    struct gate_decision decision = {0};
+    struct canonical_forms forms;
+    if (!toolbox_forms(round->agent->toolbox, tool, object, &forms)) {
+        static const char text[] = "Error: the call starts too many commands to be judged.";
+        canonical_forms_fini(&forms);
+        agent_answer(round->agent, index, "denied", text, sizeof(text) - 1, 0);
+        return false;
+    }
+    enum loop_answer answer = ask_forms(round, tool, &forms, arguments, false, &decision);
+    if (answer == LOOP_ASKS &&
+        ask_person(round, tool, arguments, decision.message, true) == AGENT_CONSENT_YES) {
+        *ret_is_approved = true;
+        answer = ask_forms(round, tool, &forms, arguments, true, &decision);
+    }
+    canonical_forms_fini(&forms);
+    if (answer != LOOP_ALLOWED && round->result == 0) {
+        answer_denied(round->agent, index, tool, &decision);
+    }
+    return answer == LOOP_ALLOWED;
+}
+
+/**
+ * A call that was begun and has no result. Repeating it is harmless where the tool says so;
+ * otherwise a person may decide, else the model has to find out.
+ */
+static bool may_repeat(struct round *round, size_t index, const struct tool *tool,
+                       const char *arguments, bool *ret_is_approved)
+{
+    const struct agent_call *call = &round->agent->memory.calls[index];
+    if (!call->is_in_doubt || tool->is_pure || tool->is_idempotent) {
+        return true;
+    }
+    round->is_doubting = true;
+    enum agent_consent consent = ask_person(
+        round, tool, arguments, "it was cut off, and may have had its effect; call it again", true);
+    round->is_doubting = false;
+    if (consent == AGENT_CONSENT_YES) {
+        *ret_is_approved = true;
+        return true;
+    }
+    auto_buf struct buf text = {0};
+    buf_printf(&text,
+               "Error: the process was cut off during this call of %s. It is not known whether it "
+               "took effect, and it was not repeated. Look at what it was to change before you "
+               "call it again.",
+               tool->name);
+    if (round->result == 0) {
+        answer_text(round->agent, index, "in_doubt", &text);
+    }
+    return false;
+}
+
+/** First of all the doubt: no other gate may say of such a call that it was not made. */
+static bool passes_gates(struct round *round, size_t index, const struct tool *tool,
+                         struct json_object *arguments)
+{
+    const char *text = json_text(arguments);
+    bool is_approved = false;
+    return may_repeat(round, index, tool, text, &is_approved) && round->result == 0 &&
+           is_allowed(round, index, tool, arguments, &is_approved) && round->result == 0 &&
+           is_confirmed(round, index, tool, text, is_approved) && round->result == 0;
+}
+
+/* ---- Making the calls ----------------------------------------------------------------------- */
+
+static void add_job(struct round *round, size_t index, const struct tool *tool,
+                    struct json_object *arguments)
+{
+    const struct agent *agent = round->agent;
+    struct agent_job *job = &round->jobs[round->job_count++];
+    *job =
+        (struct agent_job){.index = index, .tool = tool, .arguments = json_object_get(arguments)};
+    snprintf(job->key, sizeof(job->key), "%s-%" PRIu64 "-%zu", loop_run_id(agent->loop),
+             agent->memory.turn, index);
+}
+
+/** Answer a call at once, or make it ready. */
+static void look_at(struct round *round, size_t index)
+{
+    struct agent *agent = round->agent;
+    const struct agent_call *call = &agent->memory.calls[index];
+    auto_json struct json_object *arguments = NULL;
+    struct tool_result result = {0};
+    enum tool_refusal refusal =
+        toolbox_prepare(agent->toolbox, call->call.name, call->call.arguments, &arguments, &result);
+    if (refusal != TOOL_READY) {
+        const char *outcome = refusal == TOOL_NOT_PERMITTED ? "denied" : "error";
+        answer_text(agent, index, outcome, &result.text);
+    } else {
+        const struct tool *tool = toolbox_find(agent->toolbox, call->call.name);
+        if (passes_gates(round, index, tool, arguments)) {
+            add_job(round, index, tool, arguments);
+        }
+    }
+    tool_result_fini(&result);
+}
+
+static void on_done(void *context, struct agent_job *job)
+{
+    struct round *round = context;
+    const char *outcome = job->result.is_error ? "error" : "ok";
+    agent_answer(round->agent, job->index, outcome, buf_string(&job->result.text),
+                 job->result.text.len, job->duration_ns);
+    tool_result_fini(&job->result);
+    json_object_put(job->arguments);
+    job->arguments = NULL;
+}
+
+/** Record what is about to be made, and commit it where that matters: with the results before. */
+static void begin_batch(struct round *round)
+{
+    bool has_effects = false;
+    for (size_t i = 0; i < round->job_count; i++) {
+        agent_begin_call(round->agent, round->jobs[i].index);
+        has_effects = has_effects || !round->jobs[i].tool->is_pure;
+    }
+    if (has_effects) {
+        round->result = loop_commit(round->agent->loop, round->err);
+    }
+}
+
+/** Make the calls that wait: one, or several that may run at the same time. */
+static void run_batch(struct round *round)
+{
+    bool is_wanted = round->result == 0 && !cancel_is_set(agent_cancel(round->agent));
+    if (is_wanted && round->job_count > 0) {
+        begin_batch(round);
+        is_wanted = round->result == 0;
+    }
+    if (is_wanted && round->job_count > 0) {
+        agent_run_batch(round->agent, round->jobs, round->job_count, on_done, round);
+    }
+    for (size_t i = 0; i < round->job_count; i++) {
+        json_object_put(round->jobs[i].arguments);
+    }
+    round->job_count = 0;
+}
+
+/**
+ * Whether a call may run beside others and gains from it. Effects have the order in which the model
+ * named them; and tools that are pure wait for nothing: a thread would cost more than they do.
+ */
+static bool gains_from_company(const struct tool *tool)
+{
+    return tool->is_concurrent && tool->is_read_only && !tool->is_pure;
+}
+
+/**
+ * Whether a call may run beside those that wait. Otherwise they are made before it is looked at: it
+ * meets the policies that are in force when its turn has come.
+ */
+static bool joins_batch(const struct round *round, size_t index)
+{
+    const struct agent *agent = round->agent;
+    const struct tool *tool = toolbox_find(agent->toolbox, agent->memory.calls[index].call.name);
+    return round->job_count == 0 || tool == NULL ||
+           (gains_from_company(tool) && gains_from_company(round->jobs[0].tool));
+}
+
+/** Call those of the loop's own tools that do not end the run. */
+static int call_own_tools(struct agent *agent, size_t count, struct rondo_error *err)
+{
+    int next = AGENT_GO_ON;
+    for (size_t i = 0; i < count && next == AGENT_GO_ON && agent->memory.call_count > 0; i++) {
+        const struct agent_call *call = &agent->memory.calls[i];
+        if (!call->is_answered && agent_is_own_tool(agent, call->call.name) &&
+            !agent_is_ending_tool(call->call.name)) {
+            next = agent_call_own(agent, i, err);
+        }
+    }
+    return next;
+}
+
+static bool is_for_toolbox(const struct agent *agent, size_t index)
+{
+    return agent->memory.call_count > 0 && !agent->memory.calls[index].is_answered &&
+           !agent_is_own_tool(agent, agent->memory.calls[index].call.name);
+}
+
+static int make_tool_calls(struct agent *agent, size_t count, struct rondo_error *err)
+{
+    struct round round = {.agent = agent, .err = err};
+    const struct cancel *cancel = agent_cancel(agent);
+    round.jobs = memory_new_zero(count, sizeof(*round.jobs));
+    for (size_t i = 0; i < count && round.result == 0 && !cancel_is_set(cancel); i++) {
+        if (!is_for_toolbox(agent, i)) {
+            continue;
+        }
+        if (!joins_batch(&round, i)) {
+            run_batch(&round);
+        }
+        if (round.result == 0 && !cancel_is_set(cancel)) {
+            look_at(&round, i);
+        }
+    }
+    run_batch(&round);
+    free(round.jobs);
+    return round.result;
+}
+
+/** The last call of a reply that was cut off may lack a part of its arguments, or all of them. */
+static void refuse_cut_call(struct agent *agent)
+{
+    const struct agent_memory *memory = &agent->memory;
+    size_t last = memory->call_count - 1;
+    if (!model_stop_is_cut(memory->stop) || memory->calls[last].is_answered) {
+        return;
+    }
+    auto_buf struct buf text = {0};
+    buf_printf(&text, "Error: %s was not called, because it may be incomplete: %s",
+               memory->calls[last].call.name, model_stop_meaning(memory->stop));
+    if (memory->stop == MODEL_STOP_LENGTH) {
+        buf_printf(&text, " (max_tokens is %" PRId64 "). Write less in one reply",
+                   agent->config.role->model.max_tokens);
+    }
+    buf_append_string(&text, ".");
+    answer_text(agent, last, "error", &text);
+}
+
+int agent_make_calls(struct agent *agent, struct rondo_error *err)
+{
+    size_t count = agent->memory.call_count;
+    const struct cancel *cancel = agent_cancel(agent);
+    refuse_cut_call(agent);
+    int r = make_tool_calls(agent, count, err);
+    if (r == 0 && !cancel_is_set(cancel)) {
+        r = call_own_tools(agent, count, err);
+    }
+    /* When all else is done, the agent may say that it is finished. */
+    if (r == AGENT_GO_ON && !cancel_is_set(cancel)) {
+        r = agent_call_finishes(agent, count, err);
+    }
+    bool is_open = agent->memory.call_count > 0;
+    return r == AGENT_GO_ON && is_open && cancel_is_set(cancel) ? AGENT_BODY_CUT : r;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the options of a run say about its agent: the member `agent` of its spec, a JSON object with
+ * a format number. Read and written here only.
+ */
+#pragma once
+
+#include "agent/agent.h"
+#include "model/prices.h"
+#include "role/role.h"
+
+struct agent_config {
+    enum agent_mode mode;
+    bool is_dry_run;
+    bool accepts_unprotected; /**< somebody accepted the protections that are missing */
+    struct role *role;        /**< owned */
+    char *system;
+    char *provider; /**< of the model in use */
+    char *model;
+    struct prices prices;        /**< found when the run began; !is_known = none were given */
+    struct json_object *servers; /**< of rondo.yaml, as the run keeps them; NULL = none. Owned */
+    char **allow_hosts;          /**< the role's and the caller's; NULL-terminated, never NULL */
+};
+
+/** Append the JSON. @param prices of the model, to be kept; or NULL */
+void agent_config_write(const struct role *role, const struct agent_options *options,
+                        const struct prices *prices, struct buf *ret_json);
+
+/** What opening the model takes from the options of a run; the rest is the caller's. Borrowed. */
+struct model_options agent_config_model(const struct agent_config *config);
+
+/** @param ret_config agent_config_fini() */
+int agent_config_read(const char *json, struct agent_config *ret_config, struct rondo_error *err);
+void agent_config_fini(struct agent_config *config);
+
+/** RONDO_ERR_INVALID when there are protections that are not given. */
+int agent_check_protected(const struct role_findings *findings, struct rondo_error *err);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The inside of an agent, shared by its own files only. */
+#pragma once
+
+#include "agent/agent.h"
+#include "agent/config.h"
+#include "agent/history.h"
+#include "agent/plan.h"
+#include "loop/body_ports.h"
+#include "mcp/mcp.h"
+#include "model/environment.h"
+#include "net/client/guard.h"
+#include "tool/toolbox.h"
+
+/** A call of the last reply, and what became of it. */
+struct agent_call {
+    struct model_call call; /**< owned texts */
+    bool is_begun;          /**< its intent was recorded */
+    int64_t attempt;        /**< of the intent recorded last */
+    bool is_in_doubt;       /**< begun by somebody who did not live to record the result */
+    bool is_answered;
+    bool is_error;
+    struct buf answer;
+};
+
+/** What one iteration has used up: its guardrails are measured against it. */
+struct agent_usage {
+    int64_t requests;
+    int64_t tool_calls;
+    int64_t tokens_in;
+    int64_t tokens_out;
+};
+
+/** What follows from the events of an agent; see agent_fold. */
+struct agent_memory {
+    struct history history;
+    struct plan plan;
+    uint64_t iteration; /**< the one that `usage` and the next members belong to */
+    struct agent_usage usage;
+    bool has_words;           /**< its first words were given to the model */
+    bool is_answered;         /**< the model has nothing left to call */
+    bool is_request_open;     /**< the last request has no usable reply */
+    int64_t attempt;          /**< of the open request */
+    int64_t idle;             /**< iterations in a row without a tool call, before this one */
+    uint64_t turn;            /**< of the last reply */
+    enum model_stop stop;     /**< why it ended */
+    struct agent_call *calls; /**< of the last reply, until all are answered */
+    size_t call_count;
+    enum run_finish finish; /**< accepted */
+    char *summary;
+    char *words; /**< of the last reply */
+};
+
+struct agent {
+    struct runtime *runtime;
+    struct loop *loop; /* NULL until it is attached */
+    struct agent_parts parts;
+    char *workspace;
+    const char *agent_folders[2]; /* the workspace, for paths that a person named */
+    struct agent_config config;
+    struct agent_memory memory;
+    struct model *model;
+    char *model_id; /* "provider:name" */
+    struct dotenv *dotenv;
+    struct net_guard guard;
+    struct tool_surroundings surroundings; /* of tools and servers */
+    struct json_object *security;          /* spec.security.tools, where tools need it; or NULL */
+    struct toolbox *toolbox;
+    char **hide_paths;    /* what tools and their commands must not reach; owned */
+    char **protect_paths; /* or not change; owned */
+    struct mcp_shared *shared;
+    struct cancel *interrupt; /* of the answer under way, see agent_set_interrupt */
+    int64_t started_ns;       /* monotonic: when this process began the iteration; later by the time
+                                 in which a person was waited for */
+    char message[512];        /* why the body failed */
+    bool has_failed;          /* in the last body */
+};
+
+/** Whether the body goes on. Negative codes: nothing can be recorded any more. */
+enum agent_next {
+    AGENT_GO_ON = 0,
+    AGENT_BODY_OVER = 1,   /**< the iteration has its result */
+    AGENT_BODY_FAILED = 2, /**< agent->message says why; the run ends */
+    AGENT_BODY_CUT = 3,    /**< no result: the same iteration goes on later */
+};
+
+/* ---- agent_fold.c: events and what follows from them ---------------------------------------- */
+
+/** Record an event and fold it. */
+void agent_record(struct agent *agent, const struct journal_event *event);
+/** Apply an event that stands in the journal. Others' events are ignored. */
+void agent_fold(struct agent *agent, const struct journal_event *event);
+/** A new iteration begins, or goes on. */
+void agent_begin_iteration(struct agent_memory *memory, uint64_t iteration);
+/** The iteration has its result: count those without a tool call. */
+void agent_end_iteration(struct agent_memory *memory);
+void agent_memory_fini(struct agent_memory *memory);
+
+/* ---- agent_resume.c: the conversation of a run that was begun before ------------------------- */
+
+/** Leave what a resume needs in the loop's agent state: places in the journal, no messages. */
+int agent_save(struct agent *agent, struct rondo_error *err);
+/** Rebuild the memory from the agent state and the journal. */
+int agent_load(struct agent *agent, struct rondo_error *err);
+
+/* ---- agent_ask.c: one request -------------------------------------------------------------- */
+
+/** Ask the model. @param words of a person, or NULL. @return enum agent_next or a negative code */
+int agent_ask(struct agent *agent, const char *words, struct rondo_error *err);
+
+/* ---- agent_prompt.c: what the model is told at the beginning of an iteration ----------------- */
+
+void agent_write_prompt(const struct agent *agent, const char *words, struct buf *ret_text);
+/** The exit conditions as last verified; of those not met the end of the output. */
+void agent_write_conditions(const struct agent *agent, struct buf *ret_text);
+
+/* ---- agent_calls.c: the calls of one reply --------------------------------------------------- */
+
+/** Make all calls that are not answered. @return enum agent_next or a negative code */
+int agent_make_calls(struct agent *agent, struct rondo_error *err);
+
+/** Record that a call is about to be made. Not committed. */
+void agent_begin_call(struct agent *agent, size_t index);
+
+/** Answer a call: recorded and folded, not committed. @param outcome "ok", "error", "denied", ...
+ */
+void agent_answer(struct agent *agent, size_t index, const char *outcome, const char *text,
+                  size_t len, int64_t duration_ns);
+
+/* ---- agent_batch.c: calls side by side ------------------------------------------------------- */
+
+/** One call that is ready to be made. */
+struct agent_job {
+    size_t index; /**< among the calls of the reply */
+    const struct tool *tool;
+    struct json_object *arguments; /**< owned by whoever made the job */
+    char key[ID_SIZE + 48];        /**< idempotency key */
+    struct tool_result result;
+    int64_t duration_ns;
+};
+
+/**
+ * Make calls at the same time, up to LIMIT_PARALLEL_TOOL_CALLS of them.
+ * @param on_done on the calling thread, once for each, as they end
+ */
+void agent_run_batch(struct agent *agent, struct agent_job *jobs, size_t count,
+                     void (*on_done)(void *context, struct agent_job *job), void *context);
+
+/** What ends requests and calls of this iteration. */
+struct cancel *agent_cancel(const struct agent *agent);
+
+/** When requests and calls that begin now are cut off. */
+struct agent_deadline {
+    int64_t at_ns;  /**< monotonic clock */
+    bool is_of_run; /**< the run's time is over then, and not only that of the iteration */
+};
+
+/** The earlier of the iteration's end (timeout_seconds) and the run's. On the loop's thread. */
+struct agent_deadline agent_deadline(const struct agent *agent);
+
+/* ---- agent_own_tools.c: tools of the loop itself --------------------------------------------- */
+
+/** Tell the model of all tools. */
+void agent_offer_tools(struct agent *agent);
+bool agent_is_own_tool(const struct agent *agent, const char *name);
+/** Whether an own tool ends the run: it comes after all other calls of its reply. */
+bool agent_is_ending_tool(const char *name);
+/** Call one that does not end the run. @return enum agent_next or a negative code */
+int agent_call_own(struct agent *agent, size_t index, struct rondo_error *err);
+/**
+ * Call those that end the run, all of one reply: the last one counts, and completes the run only
+ * when no other contradicts it. @return enum agent_next or a negative code
+ */
+int agent_call_finishes(struct agent *agent, size_t count, struct rondo_error *err);
+/** What finish_task was told. @return whether it says how the task ends */
+bool agent_read_finish(struct json_object *arguments, enum run_finish *ret_finish);
+
+/* ---- agent_verify.c: exit conditions that tools verify --------------------------------------- */
+
+/** Verifier of conditions with a tool; context is the agent. */
+struct verifier agent_verifier(const struct agent *agent);
+
+/** Policies see what the agent may use, with what is known about it. */
+void agent_tell_policies(const struct agent *agent);

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Opening an agent: its keys, its model, its tools, and what it knows already. */
+#include "agent/internal.h"
+
+#include "agent/pin.h"
+#include "base/auto.h"
+#include "base/error.h"
+#include "base/json/json.h"
+#include "base/memory.h"
+#include "loop/hidden_paths.h"
+#include "loop/limits_ahead.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int open_model(struct agent *agent, struct rondo_error *err)
+{
+    const struct agent_config *config = &agent->config;
+    struct model_options options = agent_config_model(config);
+    options.prices_file = agent->parts.prices_file;
+    options.record_file = agent->parts.record_file;
+    options.agent_folders = agent->agent_folders;
+    options.http = agent->parts.http;
+    options.clock = runtime_clock(agent->runtime);
+    options.random = runtime_random(agent->runtime);
+    int r = model_open(&options, &agent->model, err);
+    if (r < 0) {
+        return r;
+    }
+    struct buf id = {0};
+    buf_printf(&id, "%s:%s", config->provider, config->model);
+    agent->model_id = buf_steal(&id);
+    return 0;
+}
+
+/**
+ * A limit of cost holds only where it is known what the model costs: an option of the run, or a
+ * limit that its policies set. The gate sees to what is changed later.
+ */
+static int check_cost_limit(const struct agent *agent, const struct loop_spec *spec,
+                            struct rondo_error *err)
+{
+    struct run_state state = {0};
+    struct outlook outlook = {0};
+    struct outlook_run run = {
+        .run_id = "", .agent_id = spec->agent_id, .spec = spec, .state = &state};
+    if (model_has_price(agent->model)) {
+        return 0;
+    }
+    bool is_limited =
+        spec->max_cost_micro > 0 || (outlook_find_for(agent->runtime, &run, &outlook, NULL) == 0 &&
+                                     outlook.limits[RUN_LIMIT_COST].is_known);
+    if (!is_limited) {
+        return 0;
+    }
+    auto_buf struct buf why = {0};
+    loop_explain_unpriced(agent->model_id, &why);
+    return error_set(err, RONDO_ERR_INVALID, "%s", buf_string(&why));
+}
+
+/** Whether the agent has tools that start programs. */
+static bool starts_programs(const struct role *role)
+{
+    static const char *const types[] = {"shell", "script", "python", "git", "mcp"};
+    size_t count = role->tools == NULL ? 0 : json_object_array_length(role->tools);
+    for (size_t i = 0; i < count; i++) {
+        const char *type = json_get_string(json_object_array_get_idx(role->tools, i), "type", "");
+        for (size_t j = 0; j < sizeof(types) / sizeof(types[0]); j++) {
+            if (strcmp(types[j], type) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/** The role's settings for programs; they are long, and kept only where they are needed. */
+static struct json_object *security_tools(const struct role *role)
+{
+    if (!starts_programs(role)) {
+        return NULL;
+    }
+    struct json_object *spec = NULL;
+    struct json_object *security = NULL;
+    struct json_object *tools = NULL;
+    json_object_object_get_ex(role->normal, "spec", &spec);
+    json_object_object_get_ex(spec, "security", &security);
+    json_object_object_get_ex(security, "tools", &tools);
+    return tools;
+}
+
+static void describe_surroundings(struct agent *agent, const struct loop_spec *spec)
+{
+    const struct role *role = agent->config.role;
+    agent->security = json_object_get(security_tools(role));
+    agent->guard = (struct net_guard){
+        .allow_hosts = (const char *const *)agent->config.allow_hosts,
+    };
+    agent->hide_paths = hidden_of_run(runtime_hide_paths(agent->runtime), spec->policy);
+    agent->protect_paths = protected_of_run(agent->workspace, role->path);
+    agent->surroundings = (struct tool_surroundings){
+        .workspace = agent->workspace,
+        .role_folder = role->folder,
+        .dotenv = agent->dotenv,
+        .http = agent->parts.http,
+        .guard = &agent->guard,
+        .clock = runtime_clock(agent->runtime),
+        .supervisor = runtime_supervisor(agent->runtime),
+        .hide_paths = (const char *const *)agent->hide_paths,
+        .protect_paths = (const char *const *)agent->protect_paths,
+        .sandbox = role->sandbox == NULL ? "namespace" : role->sandbox,
+        .allow_network = role->allows_network,
+        .security_tools = agent->security,
+        .ask_form = agent->parts.ask_form,
+        .ask_context = agent->parts.ask_context,
+        .cancel = agent->parts.cancel,
+    };
+}
+
+/** Whether a condition or a tool of the role is on a server of rondo.yaml. */
+static bool needs_shared(const struct agent *agent, const struct loop_spec *spec)
+{
+    struct json_object *entries = agent->config.role->tools;
+    size_t count = entries == NULL ? 0 : json_object_array_length(entries);
+    for (size_t i = 0; i < count; i++) {
+        if (json_get_string(json_object_array_get_idx(entries, i), "server", NULL) != NULL) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < spec->condition_count; i++) {
+        if (spec->conditions[i].server != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** The run keeps its servers; one of Rondo 0.1 does not, and needs the file as it is now. */
+static int open_shared(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
+{
+    if (agent->config.servers != NULL) {
+        agent->shared = mcp_shared_pinned(agent->config.servers, &agent->surroundings);
+        return 0;
+    }
+    if (!needs_shared(agent, spec)) {
+        return 0;
+    }
+    auto_free char *path = agent_config_path(agent->workspace, agent->parts.config_folder);
+    return agent_read_config(spec, path, &agent->surroundings, &agent->shared, err);
+}
+
+/** Open one entry of the role. */
+static int open_entry(struct agent *agent, struct json_object *entry, struct rondo_error *err)
+{
+    int r = toolbox_open(agent->toolbox, entry, err);
+    if (r == RONDO_ERR_UNSUPPORTED || (r < 0 && agent->config.is_dry_run)) {
+        /* Whoever started the run was told which tools it does without; a dry run calls none. */
+        return 0;
+    }
+    return r;
+}
+
+static int open_tools(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
+{
+    describe_surroundings(agent, spec);
+    int r = open_shared(agent, spec, err);
+    if (r < 0) {
+        return r;
+    }
+    agent->surroundings.mcp = agent->shared;
+    agent->toolbox = toolbox_new(&agent->surroundings);
+    struct json_object *entries = agent->config.role->tools;
+    size_t count = entries == NULL ? 0 : json_object_array_length(entries);
+    for (size_t i = 0; i < count && r == 0; i++) {
+        struct json_object *entry = json_object_array_get_idx(entries, i);
+        bool is_server = strcmp(json_get_string(entry, "type", ""), "mcp") == 0;
+        if (is_server && agent->config.is_dry_run) {
+            continue; /* Nothing is started for a model that calls nothing. */
+        }
+        r = open_entry(agent, entry, err);
+        if (r < 0) {
+            error_prefix(err, "spec.tools[%zu]", i);
+        }
+    }
+    return r;
+}
+
+/** A condition that names a tool or server which is not there could never be met. */
+static int check_conditions(const struct agent *agent, const struct loop_spec *spec,
+                            struct rondo_error *err)
+{
+    for (size_t i = 0; i < spec->condition_count; i++) {
+        const struct loop_condition *condition = &spec->conditions[i];
+        struct mcp_client *client = NULL;
+        if (condition->server != NULL &&
+            mcp_shared_client(agent->shared, condition->server, &client, err) < 0) {
+            error_prefix(err, "exit condition %s", condition->name);
+            return RONDO_ERR_NOT_FOUND;
+        }
+        if (condition->tool != NULL && condition->server == NULL &&
+            toolbox_find(agent->toolbox, condition->tool) == NULL) {
+            return error_set(err, RONDO_ERR_NOT_FOUND,
+                             "exit condition %s: the agent has no tool '%s'", condition->name,
+                             condition->tool);
+        }
+    }
+    return 0;
+}
+
+/** A run of an earlier version may never have been asked about protections that are missing. */
+static int check_protected(const struct agent_config *config, struct rondo_error *err)
+{
+    struct role_findings findings = {0};
+    if (!config->accepts_unprotected) {
+        role_find_unprotected(config->role, &findings);
+    }
+    int r = agent_check_protected(&findings, err);
+    role_findings_fini(&findings);
+    return r;
+}
+
+static int open_all(struct agent *agent, const struct loop_spec *spec, struct rondo_error *err)
+{
+    int r = agent_config_read(spec->agent, &agent->config, err);
+    if (r == 0) {
+        r = check_protected(&agent->config, err);
+    }
+    if (r == 0) {
+        r = dotenv_read(agent->config.role->folder, &agent->dotenv, err);
+    }
+    if (r == 0) {
+        r = open_model(agent, err);
+    }
+    if (r == 0) {
+        r = check_cost_limit(agent, spec, err);
+    }
+    if (r == 0) {
+        r = open_tools(agent, spec, err);
+    }
+    if (r == 0) {
+        r = check_conditions(agent, spec, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    model_set_system(agent->model, agent->config.system);
+    agent_offer_tools(agent);
+    role_drop_normal(agent->config.role);
+    return 0;
+}
+
+int agent_open(struct runtime *runtime, const struct loop_spec *spec,
+               const struct agent_parts *parts, struct agent **ret_agent, struct rondo_error *err)
+{
+    if (spec->agent == NULL) {
+        return error_set(err, RONDO_ERR_STATE, "the run is not one of a role file");
+    }
+    struct agent *agent = memory_new_zero(1, sizeof(*agent));
+    agent->runtime = runtime;
+    agent->parts = *parts;
+    agent->workspace = memory_dup_string(spec->workspace);
+    agent->agent_folders[0] = agent->workspace;
+    int r = open_all(agent, spec, err);
+    if (r < 0) {
+        agent_free(agent);
+        return r;
+    }
+    *ret_agent = agent;
+    return 0;
+}
+
+void agent_tell_policies(const struct agent *agent)
+{
+    size_t count = toolbox_count(agent->toolbox);
+    struct subject_resource *resources = memory_new_zero(count + 1, sizeof(*resources));
+    for (size_t i = 0; i < count; i++) {
+        const struct tool *tool = toolbox_at(agent->toolbox, i);
+        resources[i] = (struct subject_resource){
+            .action = ACTION_CALL_TOOL,
+            .id = tool->name,
+            .origin = tool->server == NULL ? "" : tool->server,
+            .is_read_only = tool->is_read_only || tool->is_pure,
+        };
+    }
+    resources[count] = (struct subject_resource){
+        .action = ACTION_CALL_MODEL,
+        .id = agent->config.model,
+        .origin = agent->config.provider,
+    };
+    loop_set_resources(agent->loop, resources, count + 1);
+    free(resources);
+}
+
+int agent_attach(struct agent *agent, struct loop *loop, struct rondo_error *err)
+{
+    agent->loop = loop;
+    agent_tell_policies(agent);
+    loop_set_unpriced(loop, model_has_price(agent->model) ? NULL : agent->model_id);
+    loop_set_tool_verifier(loop, agent_verifier(agent));
+    return agent_load(agent, err);
+}
+
+void agent_free(struct agent *agent)
+{
+    if (agent == NULL) {
+        return;
+    }
+    agent_memory_fini(&agent->memory);
+    toolbox_free(agent->toolbox);
+    mcp_shared_free(agent->shared);
+    model_free(agent->model);
+    dotenv_free(agent->dotenv);
+    json_object_put(agent->security);
+    agent_config_fini(&agent->config);
+    free(agent->workspace);
+    free(agent->model_id);
+    hidden_free(agent->hide_paths);
+    hidden_free(agent->protect_paths);
+    free(agent);
+}

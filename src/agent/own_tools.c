@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The tools of the loop itself, there in autonomous runs without being declared: `update_plan`
+ * replaces the plan, `finish_task` ends the run. The word of the agent is not enough to complete a
+ * run that has exit conditions: they are evaluated first, and what is not met comes back as the
+ * tool's answer.
+ */
+#include "agent/internal.h"
+
+#include "base/auto.h"
+#include "base/json/json.h"
+#include "base/json/strict_json.h"
+#include "base/memory.h"
+#include "tool/schema_check.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int call_finish(struct agent *agent, size_t index, struct json_object *arguments,
+                       struct rondo_error *err);
+static int call_plan(struct agent *agent, size_t index, struct json_object *arguments,
+                     struct rondo_error *err);
+
+static const struct {
+    const char *name;
+    const char *description;
+    const char *schema;
+    int (*call)(struct agent *agent, size_t index, struct json_object *arguments,
+                struct rondo_error *err);
+} own_tools[] = {
+    {
+        "finish_task",
+        "End the run. Call it as soon as the task is done, or when you cannot go on.",
+        "{\"type\":\"object\",\"properties\":{"
+        "\"summary\":{\"type\":\"string\",\"description\":\"What was achieved, or what stands in "
+        "the way\"},"
+        "\"status\":{\"type\":\"string\",\"enum\":[\"completed\",\"blocked\",\"failed\"],"
+        "\"default\":\"completed\",\"description\":\"How it ends\"}},"
+        "\"required\":[\"summary\"],\"additionalProperties\":false}",
+        call_finish,
+    },
+    {
+        "update_plan",
+        "Replace the plan, all of its steps. It is shown to you again in each turn.",
+        "{\"type\":\"object\",\"properties\":{\"steps\":{\"type\":\"array\",\"description\":\"All "
+        "steps, in order\",\"items\":{\"type\":\"object\",\"properties\":{"
+        "\"description\":{\"type\":\"string\",\"description\":\"What the step does\"},"
+        "\"status\":{\"type\":\"string\",\"enum\":[\"pending\",\"in_progress\",\"completed\","
+        "\"failed\",\"skipped\"],\"default\":\"pending\"},"
+        "\"notes\":{\"type\":\"string\",\"description\":\"Findings worth keeping\"}},"
+        "\"required\":[\"description\"]}}},\"required\":[\"steps\"]}",
+        call_plan,
+    },
+};
+#define OWN_TOOL_COUNT (sizeof(own_tools) / sizeof(own_tools[0]))
+
+bool agent_is_own_tool(const struct agent *agent, const char *name)
+{
+    for (size_t i = 0; i < OWN_TOOL_COUNT && agent->config.mode == AGENT_AUTONOMOUS; i++) {
+        if (strcmp(own_tools[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool agent_is_ending_tool(const char *name)
+{
+    return strcmp(name, "finish_task") == 0;
+}
+
+void agent_offer_tools(struct agent *agent)
+{
+    size_t count = toolbox_count(agent->toolbox);
+    struct model_tool *tools = memory_new_zero(count + OWN_TOOL_COUNT, sizeof(*tools));
+    toolbox_describe(agent->toolbox, tools);
+    for (size_t i = 0; i < OWN_TOOL_COUNT && agent->config.mode == AGENT_AUTONOMOUS; i++) {
+        tools[count++] = (struct model_tool){
+            .name = own_tools[i].name,
+            .description = own_tools[i].description,
+            .schema = own_tools[i].schema,
+        };
+    }
+    model_set_tools(agent->model, tools, count);
+    free(tools);
+}
+
+static int answer(struct agent *agent, size_t index, const char *outcome, const struct buf *text)
+{
+    agent_answer(agent, index, outcome, buf_string(text), text->len, 0);
+    return AGENT_GO_ON;
+}
+
+static int answer_error(struct agent *agent, size_t index, const char *message)
+{
+    agent_answer(agent, index, "error", message, strlen(message), 0);
+    return AGENT_GO_ON;
+}
+
+static int call_plan(struct agent *agent, size_t index, struct json_object *arguments,
+                     struct rondo_error *err)
+{
+    (void)err;
+    struct plan fresh = {0};
+    struct json_object *steps = NULL;
+    json_object_object_get_ex(arguments, "steps", &steps);
+    if (!plan_replace(&fresh, steps, agent->config.role->autonomy.max_plan_steps)) {
+        return answer_error(agent, index,
+                            "Error: `steps` must be an array of objects with a `description`");
+    }
+    auto_buf struct buf json = {0};
+    auto_buf struct buf text = {0};
+    plan_write_json(&fresh, &json);
+    plan_write_answer(&fresh, &text);
+    plan_fini(&fresh);
+    struct journal_event event = {
+        .type = JOURNAL_PLAN_UPDATED,
+        .iteration = (int64_t)agent->memory.iteration,
+        .plan = buf_string(&json),
+    };
+    agent_record(agent, &event);
+    return answer(agent, index, "ok", &text);
+}
+
+/** What comes back when the conditions do not bear the agent out. */
+static int answer_unmet(struct agent *agent, size_t index)
+{
+    auto_buf struct buf text = {0};
+    buf_append_string(&text,
+                      "Error: the task is not finished, because exit conditions are not met:");
+    agent_write_conditions(agent, &text);
+    buf_append_string(&text, "\nGo on, and call finish_task again when they are.");
+    return answer(agent, index, "error", &text);
+}
+
+static int accept_finish(struct agent *agent, size_t index, const char *status)
+{
+    auto_buf struct buf text = {0};
+    buf_printf(&text, "Task finished (%s).", status);
+    answer(agent, index, "ok", &text);
+    return AGENT_BODY_OVER;
+}
+
+bool agent_read_finish(struct json_object *arguments, enum run_finish *ret_finish)
+{
+    struct json_object *status = NULL;
+    if (!json_object_object_get_ex(arguments, "status", &status)) {
+        *ret_finish = FINISH_COMPLETED;
+        return true;
+    }
+    return json_object_is_type(status, json_type_string) &&
+           run_finish_from_name(json_object_get_string(status), ret_finish);
+}
+
+static int call_finish(struct agent *agent, size_t index, struct json_object *arguments,
+                       struct rondo_error *err)
+{
+    const struct loop_spec *spec = loop_spec(agent->loop);
+    enum run_finish finish = FINISH_NONE;
+    agent_read_finish(arguments, &finish); /* The arguments fit the schema. */
+    if (finish != FINISH_COMPLETED || spec->condition_count == 0) {
+        return accept_finish(agent, index, run_finish_name(finish));
+    }
+    agent_begin_call(agent, index); /* What is recorded after the round would devalue it. */
+    int r = loop_verify_in_body(agent->loop, err);
+    if (r < 0) {
+        return r;
+    }
+    const struct run_state *state = loop_state(agent->loop);
+    if (run_conditions_met(state) == spec->condition_count) {
+        return accept_finish(agent, index, run_finish_name(finish));
+    }
+    return cancel_is_set(agent_cancel(agent)) ? AGENT_BODY_CUT : answer_unmet(agent, index);
+}
+
+/** @return the row of an own tool, or OWN_TOOL_COUNT */
+static size_t find_own_tool(const char *name)
+{
+    size_t row = 0;
+    while (row < OWN_TOOL_COUNT && strcmp(own_tools[row].name, name) != 0) {
+        row++;
+    }
+    return row;
+}
+
+/**
+ * Read the arguments of a call. Those of finish_task fit its schema; a plan is taken as far as it
+ * makes sense.
+ * @param ret_faults otherwise: what is wrong, for the model
+ * @return owned, or NULL
+ */
+static struct json_object *read_arguments(const struct model_call *call, struct buf *ret_faults)
+{
+    auto_json struct json_object *arguments = NULL;
+    auto_json struct json_object *schema = NULL;
+    auto_buf struct buf faults = {0};
+    const char *text = call->arguments[0] == '\0' ? "{}" : call->arguments;
+    const char *schema_text = own_tools[find_own_tool(call->name)].schema;
+    if (strlen(text) > TOOL_ARGUMENTS_MAX_BYTES ||
+        strict_json_parse(text, strlen(text), &arguments, NULL) < 0 ||
+        !json_object_is_type(arguments, json_type_object)) {
+        buf_append_string(ret_faults,
+                          "Error: the arguments are not a JSON object that has each member once");
+        return NULL;
+    }
+    if (agent_is_ending_tool(call->name) &&
+        (json_parse(schema_text, strlen(schema_text), &schema, NULL) < 0 ||
+         !schema_check(schema, arguments, &faults))) {
+        buf_printf(ret_faults, "Error: the arguments of `%s` do not fit: %s", call->name,
+                   buf_string(&faults));
+        return NULL;
+    }
+    return steal_pointer(&arguments);
+}
+
+int agent_call_own(struct agent *agent, size_t index, struct rondo_error *err)
+{
+    const struct model_call *call = &agent->memory.calls[index].call;
+    auto_buf struct buf faults = {0};
+    auto_json struct json_object *arguments = read_arguments(call, &faults);
+    return arguments == NULL
+               ? answer(agent, index, "error", &faults)
+               : own_tools[find_own_tool(call->name)].call(agent, index, arguments, err);
+}
+
+static bool is_finish(const struct agent *agent, size_t index)
+{
+    const char *name = agent->memory.calls[index].call.name;
+    return agent_is_own_tool(agent, name) && agent_is_ending_tool(name);
+}
+
+/** Whether every call of finish_task in the reply says the same. */
+static bool agree(const struct agent *agent, size_t count, enum run_finish finish)
+{
+    bool is_same = true;
+    for (size_t i = 0; i < count && is_same; i++) {
+        auto_buf struct buf faults = {0};
+        enum run_finish other = FINISH_NONE;
+        auto_json struct json_object *arguments =
+            is_finish(agent, i) ? read_arguments(&agent->memory.calls[i].call, &faults) : NULL;
+        is_same = !is_finish(agent, i) ||
+                  (arguments != NULL && agent_read_finish(arguments, &other) && other == finish);
+    }
+    return is_same;
+}
+
+/** A reply that says "completed" and something else: nothing is taken from it. */
+static bool is_contradiction(const struct agent *agent, size_t count, size_t last)
+{
+    auto_buf struct buf faults = {0};
+    enum run_finish finish = FINISH_NONE;
+    auto_json struct json_object *arguments =
+        read_arguments(&agent->memory.calls[last].call, &faults);
+    return arguments != NULL && agent_read_finish(arguments, &finish) &&
+           finish == FINISH_COMPLETED && !agree(agent, count, finish);
+}
+
+/** Answer all but the last: they do not count. */
+static void pass_over(struct agent *agent, size_t last)
+{
+    for (size_t i = 0; i < last; i++) {
+        if (is_finish(agent, i) && !agent->memory.calls[i].is_answered) {
+            answer_error(agent, i,
+                         "Error: this call does not count, because the same reply calls "
+                         "finish_task again");
+        }
+    }
+}
+
+int agent_call_finishes(struct agent *agent, size_t count, struct rondo_error *err)
+{
+    size_t last = count;
+    for (size_t i = 0; i < count && agent->memory.call_count > 0; i++) {
+        last = is_finish(agent, i) ? i : last;
+    }
+    if (last == count) {
+        return AGENT_GO_ON;
+    }
+    bool is_contradictory = is_contradiction(agent, count, last);
+    bool is_answered = agent->memory.calls[last].is_answered;
+    pass_over(agent, last);
+    if (is_answered) {
+        return AGENT_GO_ON;
+    }
+    return is_contradictory
+               ? answer_error(agent, last,
+                              "Error: the calls of finish_task in this reply contradict each "
+                              "other. Call it once, with the status that is true")
+               : agent_call_own(agent, last, err);
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a run of a role starts outside of itself, recorded when the run is made: the servers of
+ * rondo.yaml that it uses. Agents can write that file when it is in the workspace, so there it must
+ * be confirmed, and a resume never reads it again.
+ */
+#include "agent/pin.h"
+
+#include "agent/agent.h"
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json/json.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "mcp/mcp.h"
+#include "os/file_untrusted.h"
+#include "os/trust.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** Name of the file that registers servers. */
+#define CONFIG_NAME "rondo.yaml"
+
+char *agent_config_path(const char *workspace, const char *config_folder)
+{
+    struct buf path = {0};
+    buf_printf(&path, "%s/" CONFIG_NAME, workspace);
+    /* opens: only chooses a place; what is there is read as hostile */
+    if (access(buf_string(&path), F_OK) != 0 && config_folder != NULL) {
+        buf_clear(&path);
+        buf_printf(&path, "%s/" CONFIG_NAME, config_folder);
+    }
+    return buf_steal(&path);
+}
+
+/* ---- The file ------------------------------------------------------------------------------- */
+
+bool agent_can_reach(const struct loop_spec *spec, const char *path)
+{
+    const char *const workspace[] = {spec->workspace, NULL};
+    return trust_is_in_reach(path, workspace) ||
+           trust_is_in_reach(path, (const char *const *)spec->write_paths);
+}
+
+static bool is_unsandboxed(struct json_object *config)
+{
+    return strcmp(json_get_string(config, "sandbox", ""), "none") == 0;
+}
+
+/** Whether one of the servers has no sandbox because the file says so. */
+static bool has_unsandboxed(const struct mcp_shared *shared)
+{
+    for (size_t i = 0; i < mcp_shared_count(shared); i++) {
+        if (is_unsandboxed(mcp_shared_config(shared, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int agent_read_config(const struct loop_spec *spec, const char *path,
+                      const struct tool_surroundings *surroundings, struct mcp_shared **ret_shared,
+                      struct rondo_error *err)
+{
+    auto_buf struct buf text = {0};
+    struct rondo_error problem = {0};
+    struct mcp_shared *shared = NULL;
+    const char *const agent_folders[] = {spec->workspace, NULL};
+    int r = file_read_named(agent_folders, path, LIMIT_CONFIG_FILE_BYTES, &text, &problem);
+    if (r < 0 && r != RONDO_ERR_NOT_FOUND) {
+        return error_set(err, r, "%s", problem.message);
+    }
+    bool is_there = r == 0;
+    r = mcp_shared_parse(path, text.data, text.len, surroundings, &shared, err);
+    if (r == 0 && is_there && (agent_can_reach(spec, path) || has_unsandboxed(shared))) {
+        r = trust_require(TRUST_CONFIG, path, text.data, text.len, "the file", err);
+    }
+    if (r < 0) {
+        mcp_shared_free(shared);
+        return r;
+    }
+    *ret_shared = shared;
+    return 0;
+}
+
+/* ---- Pinning -------------------------------------------------------------------------------- */
+
+static struct json_object *member(struct json_object *object, const char *key)
+{
+    struct json_object *value = NULL;
+    json_object_object_get_ex(object, key, &value);
+    return value;
+}
+
+static struct json_object *tools_of(struct json_object *root)
+{
+    return member(member(member(root, "role"), "spec"), "tools");
+}
+
+static size_t array_len(struct json_object *array)
+{
+    return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+}
+
+static bool needs_servers(struct json_object *root, const struct loop_spec *spec)
+{
+    struct json_object *tools = tools_of(root);
+    for (size_t i = 0; i < array_len(tools); i++) {
+        if (json_get_string(json_object_array_get_idx(tools, i), "server", NULL) != NULL) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < spec->condition_count; i++) {
+        if (spec->conditions[i].server != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Record each server that a tool or a condition names. */
+static int collect(struct json_object *root, const struct loop_spec *spec,
+                   const struct mcp_shared *shared, struct json_object *servers,
+                   struct rondo_error *err)
+{
+    struct json_object *tools = tools_of(root);
+    bool is_dry_run = json_get_bool(root, "dry_run", false);
+    for (size_t i = 0; i < array_len(tools); i++) {
+        const char *name = json_get_string(json_object_array_get_idx(tools, i), "server", NULL);
+        int r = name == NULL || is_dry_run ? 0 : mcp_shared_pin(shared, name, servers, err);
+        if (r < 0) {
+            error_prefix(err, "spec.tools[%zu]", i);
+            return r;
+        }
+    }
+    for (size_t i = 0; i < spec->condition_count; i++) {
+        const char *name = spec->conditions[i].server;
+        int r = name == NULL ? 0 : mcp_shared_pin(shared, name, servers, err);
+        if (r < 0) {
+            error_prefix(err, "exit condition %s", spec->conditions[i].name);
+            return r;
+        }
+    }
+    return 0;
+}
+
+/** The run keeps what is recorded: no secret that the file writes out. */
+static int check_secrets(struct json_object *servers, const char *path, struct rondo_error *err)
+{
+    auto_buf struct buf where = {0};
+    return !role_find_secret(servers, &where)
+               ? 0
+               : error_set(err, RONDO_ERR_INVALID,
+                           "%s: mcp_servers.%.200s holds a secret, which the run would keep; put "
+                           "it into a variable, and write ${NAME} there",
+                           path, buf_string(&where));
+}
+
+int agent_pin(struct loop_spec *spec, const char *config_folder, struct rondo_error *err)
+{
+    auto_json struct json_object *root = NULL;
+    struct mcp_shared *shared = NULL;
+    if (spec->agent == NULL) {
+        return 0;
+    }
+    int r = json_parse(spec->agent, strlen(spec->agent), &root, err);
+    if (r < 0 || !needs_servers(root, spec)) {
+        return r;
+    }
+    auto_free char *path = agent_config_path(spec->workspace, config_folder);
+    r = agent_read_config(spec, path, NULL, &shared, err);
+    if (r < 0) {
+        return r;
+    }
+    struct json_object *servers = json_object_new_object();
+    json_object_object_add(root, AGENT_SERVERS, servers);
+    r = collect(root, spec, shared, servers, err);
+    mcp_shared_free(shared);
+    r = r == 0 ? check_secrets(servers, path, err) : r;
+    if (r == 0) {
+        free(spec->agent);
+        spec->agent = memory_dup_string(json_object_to_json_string_ext(
+            root, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    }
+    return r;
+}
+
+/* ---- The role ------------------------------------------------------------------------------- */
+
+static bool starts_unsandboxed(const struct role *role)
+{
+    for (size_t i = 0; i < array_len(role->tools); i++) {
+        struct json_object *entry = json_object_array_get_idx(role->tools, i);
+        if (strcmp(json_get_string(entry, "type", ""), "mcp") == 0 && is_unsandboxed(entry)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int agent_confirm_role(const struct role *role, bool is_file_named, const struct loop_spec *spec,
+                       struct rondo_error *err)
+{
+    auto_buf struct buf decisions = {0};
+    enum trust_verdict verdict = TRUST_UNKNOWN;
+    bool is_unsafe = starts_unsandboxed(role);
+    /* Once recorded, a role is in the reach of some run's agents, if not of this one's. */
+    bool is_guarded = is_file_named && (agent_can_reach(spec, role->path) ||
+                                        trust_stamp(TRUST_ROLE, role->path) != 0);
+    if (!is_unsafe && !is_guarded) {
+        return 0;
+    }
+    if (!is_file_named) {
+        return error_set(err, RONDO_ERR_DENIED,
+                         "an MCP server with `sandbox: none` must be in a file that was confirmed "
+                         "with `rondo trust`");
+    }
+    role_decisions_write(role, &decisions);
+    int r = trust_look(TRUST_ROLE, role->path, decisions.data, decisions.len, &verdict, err);
+    if (r < 0 || verdict == TRUST_CONFIRMED) {
+        return r;
+    }
+    return verdict == TRUST_UNKNOWN && !is_unsafe
+               ? trust_confirm(TRUST_ROLE, role->path, decisions.data, decisions.len, err)
+               : trust_require(TRUST_ROLE, role->path, decisions.data, decisions.len, "the role",
+                               err);
+}

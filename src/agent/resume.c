@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a checkpoint keeps of an agent: the places in the journal where its conversation stands, its
+ * plan, and a counter. The messages themselves are in the journal once and are never written again,
+ * so that a checkpoint costs the same after ten iterations and after ten thousand.
+ */
+#include "agent/internal.h"
+
+#include "base/error.h"
+#include "base/json/json.h"
+#include "journal/reader.h"
+
+#include <json-c/json.h>
+
+#define AGENT_STATE_FORMAT 1
+
+int agent_save(struct agent *agent, struct rondo_error *err)
+{
+    const struct agent_memory *memory = &agent->memory;
+    const struct history *history = &memory->history;
+    auto_buf struct buf json = {0};
+    auto_buf struct buf plan = {0};
+    struct json_writer writer = json_writer(&json);
+    json_begin_object(&writer, NULL);
+    json_write_int(&writer, "format", AGENT_STATE_FORMAT);
+    json_write_int(&writer, "seq", (int64_t)loop_state(agent->loop)->seq);
+    if (history->count > 0) {
+        uint64_t behind = loop_state(agent->loop)->seq + 1;
+        json_write_int(&writer, "first", (int64_t)history->seqs[0]);
+        json_write_int(&writer, "from", (int64_t)(history->count > 1 ? history->seqs[1] : behind));
+    }
+    json_write_int(&writer, "attempt", memory->is_request_open ? memory->attempt : 0);
+    json_write_int(&writer, "iteration", (int64_t)memory->iteration);
+    json_write_int(&writer, "tool_calls", memory->usage.tool_calls);
+    json_write_int(&writer, "idle", memory->idle);
+    plan_write_json(&memory->plan, &plan);
+    json_write_raw(&writer, "plan", buf_string(&plan));
+    json_end_object(&writer);
+    return loop_set_agent_state(agent->loop, json.data, json.len, err);
+}
+
+/** What loading knows while it reads the journal. */
+struct loading {
+    struct agent *agent;
+    uint64_t first; /* event of the first message; 0 = there is none */
+    uint64_t saved; /* last event that the state covers */
+    struct json_object *state;
+    bool is_behind; /* of `saved` */
+};
+
+/**
+ * The journal goes on behind what the checkpoint covers. What follows from more than the messages
+ * of the window is as it was saved.
+ */
+static void pass_saved(struct loading *loading)
+{
+    struct agent_memory *memory = &loading->agent->memory;
+    struct json_object *state = loading->state;
+    struct json_object *plan = NULL;
+    loading->is_behind = true;
+    memory->attempt = json_get_int(state, "attempt", 0);
+    memory->is_request_open = memory->attempt > 0;
+    memory->iteration = (uint64_t)json_get_int(state, "iteration", 0);
+    memory->usage.tool_calls = json_get_int(state, "tool_calls", 0);
+    memory->idle = json_get_int(state, "idle", 0);
+    plan_fini(&memory->plan);
+    if (json_object_object_get_ex(state, "plan", &plan)) {
+        plan_replace(&memory->plan, plan, PLAN_STEPS_MAX);
+    }
+}
+
+static bool load_event(const struct journal_entry *entry, void *context)
+{
+    struct loading *loading = context;
+    if (!loading->is_behind && entry->event.seq > loading->saved) {
+        pass_saved(loading);
+    }
+    /* The window is what was left after trimming: of what is in it nothing was dropped. */
+    bool was_trimmed = entry->event.type == JOURNAL_HISTORY_TRIMMED && !loading->is_behind;
+    if (entry->is_known && !was_trimmed) {
+        agent_fold(loading->agent, &entry->event);
+    }
+    return true;
+}
+
+static int visit(struct loading *loading, uint64_t after, uint32_t limit, struct rondo_error *err)
+{
+    struct agent *agent = loading->agent;
+    return journal_visit(runtime_store(loop_runtime(agent->loop)), loop_run_id(agent->loop), after,
+                         limit, load_event, loading, err);
+}
+
+/** A call without a result may have had its effect, or not. */
+static void find_doubts(struct agent_memory *memory)
+{
+    for (size_t i = 0; i < memory->call_count; i++) {
+        struct agent_call *call = &memory->calls[i];
+        call->is_in_doubt = call->is_begun && !call->is_answered;
+    }
+}
+
+static int load_with(struct agent *agent, struct json_object *state, struct rondo_error *err)
+{
+    struct loading loading = {
+        .agent = agent,
+        .first = (uint64_t)json_get_int(state, "first", 0),
+        .saved = (uint64_t)json_get_int(state, "seq", 0),
+        .state = state,
+    };
+    uint64_t from = (uint64_t)json_get_int(state, "from", 0);
+    int r = 0;
+    if (loading.first > 0) {
+        r = visit(&loading, loading.first - 1, 1, err);
+    }
+    if (r == 0) {
+        uint64_t after = from > 0 ? from - 1 : loading.saved;
+        r = visit(&loading, after, 0, err);
+    }
+    if (r == 0 && !loading.is_behind) {
+        pass_saved(&loading);
+    }
+    find_doubts(&agent->memory);
+    return r;
+}
+
+int agent_load(struct agent *agent, struct rondo_error *err)
+{
+    const struct buf *saved = loop_agent_state(agent->loop);
+    auto_json struct json_object *state = NULL;
+    if (saved->len > 0) {
+        int r = json_parse(saved->data, saved->len, &state, err);
+        if (r == 0 && json_get_int(state, "format", 0) > AGENT_STATE_FORMAT) {
+            r = error_set(err, RONDO_ERR_VERSION, "it was saved by a newer Rondo");
+        }
+        if (r < 0) {
+            error_prefix(err, "the agent's state in the checkpoint cannot be read");
+            return r;
+        }
+    }
+    return load_with(agent, state, err);
+}

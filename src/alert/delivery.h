@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Deliveries: one warning on its way to one sink. Each is a document of the store; its key begins
+ * with the time at which it is due, so what is due is what stands first. Who attempts one first
+ * moves it into the future by DELIVERY_CLAIM_NS, in a transaction that only one process can win. So
+ * two servers on one store do not both attempt it, and one that dies leaves it to be attempted
+ * again. A receiver may get a warning twice, with the same webhook-id, when a process dies between
+ * the attempt and its record. The order of deliveries to a sink is not promised.
+ */
+#pragma once
+
+#include "alert/sink_read.h"
+#include "base/random.h"
+
+#define DELIVERY_COLLECTION    "delivery"
+#define DEAD_LETTER_COLLECTION "dead-letter"
+
+/** Bytes of an id: a warning's and the sink's mark, the NUL included. */
+#define DELIVERY_ID_SIZE (WARNING_ID_SIZE + SINK_MARK_SIZE)
+/** Bytes of a key: 20 digits, a dash, the id. */
+#define DELIVERY_KEY_SIZE (DELIVERY_ID_SIZE + 21)
+/** How long an attempt may take, its record included, before others may make it. */
+#define DELIVERY_CLAIM_NS INT64_C(120000000000)
+/** Longest Retry-After of a receiver that is heeded. */
+#define DELIVERY_MAX_WAIT_NS INT64_C(21600000000000)
+/** Bytes of an attempt's failure in words. */
+#define DELIVERY_ERROR_SIZE 160
+
+struct delivery {
+    char key[DELIVERY_KEY_SIZE]; /**< of its document */
+    int64_t version;
+    char id[DELIVERY_ID_SIZE];
+    char sink[SINK_NAME_LEN + 1];
+    int64_t attempts; /**< made, the present one included */
+    int64_t due_ns;
+    int64_t created_ns;
+    int64_t epoch;                   /**< of the run, for its trace */
+    char error[DELIVERY_ERROR_SIZE]; /**< of the last attempt; "" = none was made */
+    char *warning;                   /**< JSON; owned */
+};
+
+void delivery_fini(struct delivery *delivery);
+
+/** A delivery that is due at once. @param warning JSON; copied */
+struct delivery delivery_new(const char *sink, const char *warning_id, const char *warning,
+                             int64_t epoch, int64_t now_ns);
+
+/** A dead letter that is due again with all its attempts. Its warning is borrowed from `dead`. */
+struct delivery delivery_again(const struct delivery *dead, int64_t now_ns);
+
+/** Append the form for the store. */
+void delivery_encode(const struct delivery *delivery, struct buf *ret_json);
+/** Read it. @param ret_delivery delivery_fini(); RONDO_ERR_CORRUPT */
+int delivery_decode(const struct store_document *document, struct delivery *ret_delivery,
+                    struct rondo_error *err);
+/** Append the form for people and programs. */
+void delivery_show(const struct delivery *delivery, bool is_dead, struct buf *ret_json);
+
+/** Marks of sinks that an attempt is under way to. */
+struct delivery_busy {
+    const char (*marks)[SINK_MARK_SIZE];
+    size_t count;
+};
+
+/**
+ * Take the next delivery that is due and whose sink is not busy.
+ * @param ret_is_found whether there is one: then *ret_delivery, delivery_fini()
+ * @param ret_next_ns  else when the first will be due; INT64_MAX = none waits
+ */
+int delivery_claim(struct store *store, int64_t now_ns, const struct delivery_busy *busy,
+                   bool *ret_is_found, struct delivery *ret_delivery, int64_t *ret_next_ns,
+                   struct rondo_error *err);
+
+/** How an attempt ended. */
+enum delivery_outcome {
+    DELIVERY_OK = 0,
+    DELIVERY_FAILED,   /**< try again later */
+    DELIVERY_GIVEN_UP, /**< no further attempt: the sink is gone or disabled */
+    DELIVERY_DROPPED,  /**< the sink was removed: nobody wants it any more */
+    DELIVERY_CANCELLED /**< this process ends: the attempt does not count */
+};
+
+/**
+ * Record how the attempt of a claimed delivery ended.
+ * @param wait_ns  least time until the next attempt, as the receiver asked; 0 = none
+ * @param ret_is_dead whether it is a dead letter now
+ */
+int delivery_settle(struct store *store, struct delivery *delivery, enum delivery_outcome outcome,
+                    int64_t wait_ns, int64_t now_ns, struct random *random, bool *ret_is_dead,
+                    struct rondo_error *err);
+
+/** Time between an attempt and the next, with jitter. @param attempts made so far, from 1 */
+int64_t delivery_delay_ns(int64_t attempts, struct random *random);
+
+/** Count what waits and what was given up. */
+int delivery_count(struct store *store, uint64_t *ret_waiting, uint64_t *ret_dead,
+                   struct rondo_error *err);

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From events to warnings. What an event leads to depends on the journal and on documents only, so
+ * that it does not matter which monitor reads it, when, and how often it had to begin again.
+ */
+#include "alert/monitor_internal.h"
+
+#include "base/error.h"
+#include "base/json/json.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Events between a denial and the run's end: policies, a last checkpoint. */
+#define DENIAL_DISTANCE 8
+
+struct warning *monitor_add_found(struct monitor *monitor, int64_t epoch)
+{
+    struct found *found = &monitor->found;
+    if (found->count == found->size) {
+        found->size = found->size == 0 ? 16 : found->size * 2;
+        found->items = memory_resize(found->items, found->size, sizeof(*found->items));
+        found->epochs = memory_resize(found->epochs, found->size, sizeof(*found->epochs));
+    }
+    found->epochs[found->count] = epoch;
+    struct warning *warning = &found->items[found->count++];
+    *warning = (struct warning){0};
+    return warning;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+struct page {
+    struct wanted_event items[MONITOR_PAGE_WANTED];
+    size_t count;
+    size_t bytes;
+    size_t seen;
+    uint64_t reached;
+    int64_t warn_from_ns;
+    uint64_t history;
+};
+
+static bool take_event(const struct store_event *event, void *context)
+{
+    struct page *page = context;
+    struct wanted_event *item = &page->items[page->count];
+    page->reached = event->position;
+    page->seen++;
+    bool is_old = event->position <= page->history && event->time_ns < page->warn_from_ns;
+    if (is_old || !warning_is_wanted(event->type, &item->type, &item->kind)) {
+        return true;
+    }
+    snprintf(item->run_id, sizeof(item->run_id), "%s", event->run_id);
+    item->position = event->position;
+    item->seq = event->seq;
+    item->time_ns = event->time_ns;
+    item->data = memory_dup_bytes(event->data, event->data_len);
+    item->data_len = event->data_len;
+    page->count++;
+    page->bytes += event->data_len;
+    return page->count < MONITOR_PAGE_WANTED && page->bytes < MONITOR_PAGE_BYTES;
+}
+
+/* ---- Deciding ------------------------------------------------------------------------------- */
+
+static bool is_end_bad(const char *status)
+{
+    return strcmp(status, rondo_status_name(RONDO_COMPLETED)) != 0 &&
+           strcmp(status, rondo_status_name(RONDO_CANCELLED)) != 0;
+}
+
+static bool see_denial(const struct store_event *event, void *context)
+{
+    bool *is_told = context;
+    if (strcmp(event->type, journal_type_name(JOURNAL_GATE_DENIED)) == 0) {
+        *is_told = true;
+    } else if (strcmp(event->type, journal_type_name(JOURNAL_RUN_CLAIMED)) == 0) {
+        *is_told = false; /* That was why it ended the last time. */
+    }
+    return true;
+}
+
+/** Whether a denial just before the end has said already why the run ended. */
+static int is_end_told(struct monitor *monitor, const struct wanted_event *item, bool *ret_is_told,
+                       struct rondo_error *err)
+{
+    uint64_t after = item->seq > DENIAL_DISTANCE + 1 ? item->seq - DENIAL_DISTANCE - 1 : 0;
+    *ret_is_told = false;
+    if (item->seq < 2) {
+        return 0;
+    }
+    return monitor->store->ops->read_events(monitor->store, item->run_id, after,
+                                            (uint32_t)(item->seq - 1 - after), see_denial,
+                                            ret_is_told, err);
+}
+
+/** A denial of a step is said once for each policy and action of a run. */
+static bool is_denial_new(struct run_note *note, const struct journal_event *event)
+{
+    char mark[MONITOR_MARK_SIZE];
+    monitor_mark(event->policy, event->action, NULL, mark);
+    for (size_t i = 0; i < note->denial_count; i++) {
+        if (strcmp(note->denials[i], mark) == 0) {
+            return false;
+        }
+    }
+    if (note->denial_count == MONITOR_DENIALS) {
+        return false;
+    }
+    memcpy(note->denials[note->denial_count++], mark, sizeof(mark));
+    note->is_changed = true;
+    return true;
+}
+
+/** Every loop under a wrong file refuses it; people hear of it once an hour. */
+static bool is_refusal_new(struct monitor *monitor, const struct journal_event *event)
+{
+    struct refusal refusal = {.time_ns = event->time_ns};
+    monitor_mark(event->source, event->message, NULL, refusal.mark);
+    for (size_t i = 0; i < monitor->refusal_count; i++) {
+        struct refusal *known = &monitor->refusals[i];
+        if (strcmp(known->mark, refusal.mark) == 0) {
+            bool is_new = refusal.time_ns - known->time_ns >= MONITOR_REFUSAL_NS;
+            known->time_ns = is_new ? refusal.time_ns : known->time_ns;
+            monitor->is_refusal_changed = monitor->is_refusal_changed || is_new;
+            return is_new;
+        }
+    }
+    if (monitor->refusal_count == MONITOR_REFUSALS) {
+        monitor->refusal_count--;
+        memmove(monitor->refusals, monitor->refusals + 1,
+                monitor->refusal_count * sizeof(monitor->refusals[0]));
+    }
+    monitor->refusals[monitor->refusal_count++] = refusal;
+    monitor->is_refusal_changed = true;
+    return true;
+}
+
+/** What was said of a run does not matter once it has ended. */
+static void clear_note(struct run_note *note)
+{
+    note->is_changed = note->is_changed || note->is_stored || note->denial_count > 0;
+    note->denial_count = 0;
+    note->stalled_seq = 0;
+}
+
+static int decide(struct monitor *monitor, const struct wanted_event *item,
+                  const struct journal_event *event, struct run_note *note, bool *ret_is_wanted,
+                  struct rondo_error *err)
+{
+    bool is_told = false;
+    int r = 0;
+    switch (item->kind) {
+    case WARNING_ENDED_BADLY:
+        clear_note(note);
+        *ret_is_wanted = event->status != NULL && is_end_bad(event->status);
+        if (*ret_is_wanted) {
+            r = is_end_told(monitor, item, &is_told, err);
+            *ret_is_wanted = !is_told;
+        }
+        return r;
+    case WARNING_POLICY:
+        *ret_is_wanted = item->type == JOURNAL_GATE_DENIED || is_denial_new(note, event);
+        return 0;
+    case WARNING_POLICY_REFUSED:
+        *ret_is_wanted = is_refusal_new(monitor, event);
+        return 0;
+    case WARNING_LIMIT:
+    case WARNING_STORAGE:
+    case WARNING_STALLED:
+    case WARNING_TEST:
+    case WARNING_KIND_COUNT:
+        break;
+    }
+    *ret_is_wanted = true;
+    return 0;
+}
+
+static void add_warning(struct monitor *monitor, const struct wanted_event *item,
+                        const struct journal_event *event, const struct run_note *note,
+                        int64_t epoch)
+{
+    struct warning *warning = monitor_add_found(monitor, epoch);
+    warning_from_event(event, item->kind, warning);
+    snprintf(warning->id, sizeof(warning->id), "%020" PRIu64, item->position);
+    snprintf(warning->run_id, sizeof(warning->run_id), "%s", item->run_id);
+    snprintf(warning->agent_id, sizeof(warning->agent_id), "%s", note->agent_id);
+    warning->position = item->position;
+}
+
+/** The run's present epoch, for traces; 0 when it is gone. */
+static int read_epoch(struct monitor *monitor, const char *run_id, int64_t *ret_epoch,
+                      struct rondo_error *err)
+{
+    struct store_run run;
+    struct rondo_error reason = {0};
+    int r = monitor->store->ops->get_run(monitor->store, run_id, &run, &reason);
+    *ret_epoch = r == 0 ? (int64_t)run.epoch : 0;
+    if (r < 0 && r != RONDO_ERR_NOT_FOUND) {
+        return error_set(err, r, "%s", reason.message);
+    }
+    return 0;
+}
+
+static int weigh(struct monitor *monitor, const struct wanted_event *item, struct rondo_error *err)
+{
+    auto_json struct json_object *root = NULL;
+    struct journal_event event;
+    struct run_note *note = NULL;
+    int r = monitor_note(monitor, item->run_id, &note, err);
+    if (r < 0 || item->seq <= note->forked_seq) {
+        return r;
+    }
+    if (journal_decode(journal_type_name(item->type), item->data, item->data_len, &event, &root,
+                       NULL) < 0) {
+        return 0; /* Damaged: whoever reads the run says so; the others must not wait. */
+    }
+    event.seq = item->seq;
+    event.time_ns = item->time_ns;
+    bool is_wanted = false;
+    int64_t epoch = 0;
+    r = decide(monitor, item, &event, note, &is_wanted, err);
+    if (r == 0 && is_wanted) {
+        r = read_epoch(monitor, item->run_id, &epoch, err);
+    }
+    if (r == 0 && is_wanted) {
+        add_warning(monitor, item, &event, note, epoch);
+    }
+    return r;
+}
+
+int monitor_read_page(struct monitor *monitor, bool *ret_is_more, struct rondo_error *err)
+{
+    struct page *page = memory_new_zero(1, sizeof(*page));
+    page->warn_from_ns = monitor->warn_from_ns;
+    page->history = monitor->history;
+    page->reached = monitor->reached;
+    int r = monitor->store->ops->read_events(monitor->store, NULL, monitor->reached, MONITOR_PAGE,
+                                             take_event, page, err);
+    for (size_t i = 0; i < page->count; i++) {
+        r = r < 0 ? r : weigh(monitor, &page->items[i], err);
+        free(page->items[i].data);
+    }
+    if (r == 0) {
+        monitor->reached = page->reached;
+        *ret_is_more = page->seen == MONITOR_PAGE || page->count == MONITOR_PAGE_WANTED ||
+                       page->bytes >= (size_t)MONITOR_PAGE_BYTES;
+    }
+    free(page);
+    return r;
+}

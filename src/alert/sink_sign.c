@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Signatures of the Standard Webhooks specification 1.0, "Signature scheme", symmetric: HMAC-SHA256
+ * (RFC 2104) over "ID.TIMESTAMP.BODY" with the bytes behind "whsec_".
+ */
+#include "alert/sink_sign.h"
+
+#include "base/base64.h"
+#include "base/digest.h"
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PREFIX      "whsec_"
+#define PREFIX_LEN  (sizeof(PREFIX) - 1)
+#define BLOCK_BYTES 64
+
+/** Value of a base64 digit, or -1. */
+static int digit_value(char digit)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = digit == '\0' ? NULL : strchr(digits, digit);
+    return at == NULL ? -1 : (int)(at - digits);
+}
+
+/** Decode base64 with its padding. @return whether it is valid and fits */
+static bool decode(const char *text, unsigned char *ret_bytes, size_t size, size_t *ret_len)
+{
+    size_t len = strlen(text);
+    size_t count = 0;
+    size_t padding = len > 1 && text[len - 1] == '=' ? 1U + (text[len - 2] == '=') : 0;
+    uint32_t word = 0;
+    if (len % 4 != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < len - padding; i++) {
+        int value = digit_value(text[i]);
+        if (value < 0) {
+            return false;
+        }
+        word = word << 6 | (uint32_t)value;
+        if (i % 4 != 0) {
+            if (count == size) {
+                return false;
+            }
+            ret_bytes[count++] = (unsigned char)(word >> (6 - 2 * (i % 4)));
+        }
+    }
+    *ret_len = count;
+    return true;
+}
+
+static bool read_secret(const char *secret, unsigned char ret_key[SINK_KEY_MAX], size_t *ret_len)
+{
+    return secret != NULL && strncmp(secret, PREFIX, PREFIX_LEN) == 0 &&
+           decode(secret + PREFIX_LEN, ret_key, SINK_KEY_MAX, ret_len) && *ret_len >= SINK_KEY_MIN;
+}
+
+bool sink_secret_is_valid(const char *secret)
+{
+    unsigned char key[SINK_KEY_MAX];
+    size_t len = 0;
+    bool is_valid = read_secret(secret, key, &len);
+    explicit_bzero(key, sizeof(key));
+    return is_valid;
+}
+
+void sink_secret_new(struct random *random, char ret_secret[SINK_SECRET_SIZE])
+{
+    unsigned char key[SINK_KEY_MIN];
+    auto_buf struct buf text = {0};
+    random->fill(random, key, sizeof(key));
+    buf_append_string(&text, PREFIX);
+    base64_encode(key, sizeof(key), &text);
+    snprintf(ret_secret, SINK_SECRET_SIZE, "%s", buf_string(&text));
+    explicit_bzero(key, sizeof(key));
+    explicit_bzero(text.data, text.len);
+}
+
+/** The key of a block, XORed with a byte, at the head of a digest. */
+static struct digest begin_keyed(const unsigned char *key, size_t len, unsigned char pad)
+{
+    unsigned char block[BLOCK_BYTES] = {0};
+    memcpy(block, key, len);
+    for (size_t i = 0; i < sizeof(block); i++) {
+        block[i] ^= pad;
+    }
+    struct digest digest = digest_begin();
+    digest_add(&digest, block, sizeof(block));
+    explicit_bzero(block, sizeof(block));
+    return digest;
+}
+
+_Static_assert(SINK_KEY_MAX <= BLOCK_BYTES, "a longer key would have to be digested first");
+
+int sink_sign(const char *secret, const char *id, int64_t time_s, const char *body, size_t len,
+              struct buf *ret_value, struct rondo_error *err)
+{
+    unsigned char key[SINK_KEY_MAX];
+    unsigned char mac[DIGEST_SIZE];
+    char head[32];
+    size_t key_len = 0;
+    if (!read_secret(secret, key, &key_len)) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "secret: expected whsec_ and base64 of %d to %d bytes", SINK_KEY_MIN,
+                         SINK_KEY_MAX);
+    }
+    snprintf(head, sizeof(head), ".%" PRId64 ".", time_s);
+    struct digest inner = begin_keyed(key, key_len, 0x36);
+    digest_add(&inner, id, strlen(id));
+    digest_add(&inner, head, strlen(head));
+    digest_add(&inner, body, len);
+    digest_finish(&inner, mac);
+    struct digest outer = begin_keyed(key, key_len, 0x5c);
+    digest_add(&outer, mac, sizeof(mac));
+    digest_finish(&outer, mac);
+    explicit_bzero(key, sizeof(key));
+    buf_append_string(ret_value, "v1,");
+    base64_encode(mac, sizeof(mac), ret_value);
+    return 0;
+}

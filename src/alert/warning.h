@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A warning: what people should know of a run. From events of the journal to the JSON object that
+ * the store keeps, that lists show and that sinks get (docs/warnings.md). Pure functions but for
+ * warnings_read (monitor.h), which reads the store; any thread.
+ */
+#pragma once
+
+#include "alert/monitor.h"
+#include "base/buf.h"
+#include "base/id.h"
+#include "base/limits.h"
+#include "journal/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WARNING_COLLECTION "warning"
+/** Bytes of a warning's id, the NUL included: 20 digits, and what else tells them apart. */
+#define WARNING_ID_SIZE 80
+/** Bytes of its message, the NUL included; longer ones are cut. */
+#define WARNING_MESSAGE_SIZE 600
+
+struct warning {
+    enum warning_kind kind;
+    char id[WARNING_ID_SIZE];
+    char run_id[ID_SIZE]; /**< "" when it is of no run, like the next one */
+    char agent_id[LIMIT_AGENT_ID_LEN + 1];
+    int64_t time_ns;
+    int64_t iteration;
+    char limit_name[32]; /**< "" = the next two mean nothing */
+    int64_t limit;       /**< in the journal's units */
+    int64_t value;
+    char status[32]; /**< of the run, when it ended */
+    char message[WARNING_MESSAGE_SIZE];
+    uint64_t seq;
+    uint64_t position;
+};
+
+/** @return whether `name` is a kind; only then `*ret_kind` is set */
+bool warning_kind_from_name(const char *name, enum warning_kind *ret_kind);
+
+/** Keep as much of a text as fits, whole characters only. @param text NULL counts as "" */
+void warning_set_text(char *slot, size_t size, const char *text);
+
+/**
+ * Whether an event is one that people are warned of.
+ * @param ret_kind set when it is
+ */
+bool warning_is_wanted(const char *type_name, enum journal_type *ret_type,
+                       enum warning_kind *ret_kind);
+
+/** Fill a warning from an event, but for id, run_id, agent_id and position. */
+void warning_from_event(const struct journal_event *event, enum warning_kind kind,
+                        struct warning *ret_warning);
+
+/** Append the warning as one JSON object. */
+void warning_write(const struct warning *warning, struct buf *ret_json);
+
+/**
+ * A line for people who read it elsewhere: "*fixer* near its limit: 8 of 10 iterations, 2 left".
+ * @param json     as warning_write wrote it
+ * @param run_url  or NULL
+ * Written for Slack: &, < and > are escaped as it demands.
+ */
+void warning_tell(const char *json, size_t len, const char *run_url, struct buf *ret_text);

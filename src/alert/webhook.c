@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Attempts, one function for each kind of sink. */
+#include "alert/webhook.h"
+
+#include "alert/sink_program.h"
+#include "base/auto.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json/json.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "journal/trace.h"
+#include "net/client/http.h"
+#include "net/client/retry.h"
+#include "os/environment.h"
+#include "os/process/spawn.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Where a run is found in the dashboard. */
+#define RUN_PAGE "/#/runs/"
+/** Bytes of a command's output that are kept, though nobody sees them. */
+#define OUTPUT_KEEP 256
+#define STATUS_GONE 410
+
+/* ---- What is sent --------------------------------------------------------------------------- */
+
+static bool run_url(const char *warning, const char *base_url, struct buf *ret_url)
+{
+    auto_json struct json_object *root = NULL;
+    if (base_url == NULL || json_parse(warning, strlen(warning), &root, NULL) < 0) {
+        return false;
+    }
+    const char *run_id = json_get_string(root, "run_id", NULL);
+    if (run_id != NULL) {
+        size_t len = strlen(base_url);
+        len -= len > 0 && base_url[len - 1] == '/';
+        buf_append(ret_url, base_url, len);
+        buf_printf(ret_url, "%s%s", RUN_PAGE, run_id);
+    }
+    return run_id != NULL;
+}
+
+void webhook_data(const char *warning, const char *base_url, struct buf *ret_json)
+{
+    auto_buf struct buf url = {0};
+    size_t len = strlen(warning);
+    if (!run_url(warning, base_url, &url) || len < 2) {
+        buf_append(ret_json, warning, len);
+        return;
+    }
+    auto_buf struct buf member = {0};
+    struct json_writer writer = json_writer(&member);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "run_url", buf_string(&url));
+    json_end_object(&writer);
+    buf_append(ret_json, warning, len - 1); /* without its last brace */
+    buf_append_string(ret_json, ",");
+    buf_append(ret_json, member.data + 1, member.len - 1);
+}
+
+void webhook_body(const char *warning, const char *base_url, struct buf *ret_json)
+{
+    auto_json struct json_object *root = NULL;
+    auto_buf struct buf data = {0};
+    auto_buf struct buf type = {0};
+    if (json_parse(warning, strlen(warning), &root, NULL) < 0) {
+        return;
+    }
+    webhook_data(warning, base_url, &data);
+    buf_printf(&type, "run.warning.%s", json_get_string(root, "kind", "test"));
+    struct json_writer writer = json_writer(ret_json);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "type", buf_string(&type));
+    json_write_string(&writer, "timestamp", json_get_string(root, "time", ""));
+    json_write_raw(&writer, "data", buf_string(&data));
+    json_end_object(&writer);
+}
+
+static void slack_body(const char *warning, const char *base_url, struct buf *ret_json)
+{
+    auto_buf struct buf url = {0};
+    auto_buf struct buf text = {0};
+    bool has_url = run_url(warning, base_url, &url);
+    warning_tell(warning, strlen(warning), has_url ? buf_string(&url) : NULL, &text);
+    struct json_writer writer = json_writer(ret_json);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "text", buf_string(&text));
+    json_end_object(&writer);
+}
+
+/* ---- HTTP ----------------------------------------------------------------------------------- */
+
+static void set_error(struct webhook_result *result, const char *text)
+{
+    result->outcome = DELIVERY_FAILED;
+    warning_set_text(result->error, sizeof(result->error), text);
+}
+
+/** What a receiver asks us to wait; the numbers that we choose ourselves are tiny here. */
+static int64_t asked_wait_ns(const struct http_response *response, int64_t now_ns)
+{
+    struct retry_policy policy = {
+        .max_attempts = 2,
+        .base_ns = 1,
+        .max_ns = 1,
+        .max_server_ns = DELIVERY_MAX_WAIT_NS,
+    };
+    struct random random = random_seeded(1);
+    int64_t wait_ns = retry_delay_ns(&policy, 1, response, now_ns, &random);
+    return wait_ns > 1 ? wait_ns : 0;
+}
+
+static void judge(const struct http_response *response, int64_t now_ns,
+                  struct webhook_result *result)
+{
+    char text[DELIVERY_ERROR_SIZE];
+    /* A reply that is too long is a reply. */
+    bool has_status = response->failure == HTTP_OK || response->failure == HTTP_TOO_LARGE;
+    if (!has_status) {
+        /* Not its message: that may repeat a part of the address. */
+        snprintf(text, sizeof(text), "the call failed: %s", http_failure_name(response->failure));
+        set_error(result, text);
+    } else if (response->status < 200 || response->status > 299) {
+        snprintf(text, sizeof(text), "it answered with status %ld", response->status);
+        set_error(result, text);
+        result->is_gone = response->status == STATUS_GONE;
+        result->outcome = result->is_gone ? DELIVERY_GIVEN_UP : DELIVERY_FAILED;
+        result->wait_ns = asked_wait_ns(response, now_ns);
+    }
+}
+
+static void post(const struct webhook_ports *ports, const struct sink *sink, const struct buf *body,
+                 const struct http_header *headers, size_t header_count, int64_t now_ns,
+                 struct webhook_result *result)
+{
+    struct http_part part = {.bytes = buf_string(body), .len = body->len};
+    struct http_request request = {
+        .method = "POST",
+        .url = sink->url,
+        .headers = headers,
+        .header_count = header_count,
+        .parts = &part,
+        .part_count = 1,
+        .total_ns = WEBHOOK_TIMEOUT_NS,
+        .max_body_bytes = WEBHOOK_REPLY_BYTES,
+        .may_resend = true, /* receivers know a message by its id */
+        .cancel = ports->cancel,
+    };
+    struct http_response response = {0};
+    struct rondo_error err = {0};
+    if (ports->http == NULL) {
+        set_error(result, "this process makes no HTTP calls");
+    } else if (http_call(ports->http, &request, &response, &err) < 0) {
+        set_error(result, "this process lacks a resource for the call");
+    } else {
+        judge(&response, now_ns, result);
+    }
+    http_response_fini(&response);
+}
+
+static void attempt_webhook(const struct webhook_ports *ports, const struct sink *sink,
+                            const struct delivery *delivery, int64_t now_ns,
+                            struct webhook_result *result)
+{
+    auto_buf struct buf body = {0};
+    auto_buf struct buf signature = {0};
+    auto_json struct json_object *root = NULL;
+    char timestamp[24];
+    char trace[TRACE_PARENT_SIZE];
+    int64_t now_s = now_ns / NS_PER_S;
+    webhook_body(delivery->warning, ports->base_url, &body);
+    snprintf(timestamp, sizeof(timestamp), "%" PRId64, now_s);
+    if (sink_sign(sink->secret, delivery->id, now_s, buf_string(&body), body.len, &signature,
+                  NULL) < 0) {
+        set_error(result, "the sink has no valid secret");
+        return;
+    }
+    struct http_header headers[] = {
+        {"Content-Type", "application/json"},
+        {"webhook-id", delivery->id},
+        {"webhook-timestamp", timestamp},
+        {"webhook-signature", buf_string(&signature)},
+        {"traceparent", trace},
+    };
+    size_t count = sizeof(headers) / sizeof(headers[0]);
+    json_parse(delivery->warning, strlen(delivery->warning), &root, NULL);
+    const char *run_id = json_get_string(root, "run_id", NULL);
+    if (run_id == NULL || !id_is_valid(run_id)) {
+        count--; /* no run, no trace */
+    } else {
+        trace_parent(run_id, TRACE_RUN, (uint64_t)delivery->epoch, 0, trace);
+    }
+    post(ports, sink, &body, headers, count, now_ns, result);
+}
+
+static void attempt_slack(const struct webhook_ports *ports, const struct sink *sink,
+                          const struct delivery *delivery, int64_t now_ns,
+                          struct webhook_result *result)
+{
+    auto_buf struct buf body = {0};
+    struct http_header header = {"Content-Type", "application/json"};
+    slack_body(delivery->warning, ports->base_url, &body);
+    post(ports, sink, &body, &header, 1, now_ns, result);
+}
+
+/* ---- Commands ------------------------------------------------------------------------------- */
+
+/** What of a warning a command finds in its environment. */
+static const struct {
+    const char *name;
+    const char *member;
+} variables[] = {
+    {"RONDO_WARNING_KIND", "kind"},           {"RONDO_WARNING_RUN", "run_id"},
+    {"RONDO_WARNING_AGENT", "agent_id"},      {"RONDO_WARNING_MESSAGE", "message"},
+    {"RONDO_WARNING_CURRENT", "value"},       {"RONDO_WARNING_LIMIT", "limit"},
+    {"RONDO_WARNING_REMAINING", "remaining"},
+};
+#define VARIABLE_COUNT (sizeof(variables) / sizeof(variables[0]))
+
+static char *variable(struct json_object *root, const char *name, const char *member)
+{
+    struct json_object *value = NULL;
+    auto_buf struct buf text = {0};
+    buf_printf(&text, "%s=", name);
+    if (json_object_object_get_ex(root, member, &value) && value != NULL) {
+        buf_append_string(&text, json_object_is_type(value, json_type_string)
+                                     ? json_object_get_string(value)
+                                     : json_object_to_json_string(value));
+    }
+    return buf_steal(&text);
+}
+
+static char **environment_of(const char *warning)
+{
+    auto_json struct json_object *root = NULL;
+    char *extra[VARIABLE_COUNT + 2] = {0};
+    json_parse(warning, strlen(warning), &root, NULL);
+    for (size_t i = 0; i < VARIABLE_COUNT; i++) {
+        extra[i] = variable(root, variables[i].name, variables[i].member);
+    }
+    extra[VARIABLE_COUNT] = memory_dup_string("PATH=" SINK_PATH);
+    char **environment = environment_reduced(NULL, (const char *const *)extra);
+    for (size_t i = 0; i <= VARIABLE_COUNT; i++) {
+        free(extra[i]);
+    }
+    return environment;
+}
+
+static void judge_command(const struct spawn_result *spawned, struct webhook_result *result)
+{
+    char text[DELIVERY_ERROR_SIZE];
+    switch (spawned->end) {
+    case SPAWN_EXITED:
+        if (spawned->exit_code == 0) {
+            return;
+        }
+        snprintf(text, sizeof(text), "the command exited with code %d", spawned->exit_code);
+        break;
+    case SPAWN_SIGNALLED:
+        snprintf(text, sizeof(text), "the command was ended by signal %d", spawned->signal);
+        break;
+    case SPAWN_TIMED_OUT:
+        snprintf(text, sizeof(text), "the command took longer than %d s",
+                 (int)(COMMAND_TIMEOUT_NS / NS_PER_S));
+        break;
+    case SPAWN_CANCELLED:
+        snprintf(text, sizeof(text), "the command was cut off");
+        break;
+    case SPAWN_NOT_STARTED:
+        snprintf(text, sizeof(text), "the command cannot be started");
+        break;
+    }
+    set_error(result, text);
+}
+
+static void attempt_command(const struct webhook_ports *ports, const struct sink *sink,
+                            const struct delivery *delivery, struct webhook_result *result)
+{
+    auto_buf struct buf input = {0};
+    struct sink_program program;
+    struct rondo_error err = {0};
+    if (sink_program_open(sink, &program, &err) < 0) {
+        set_error(result, err.message);
+        return;
+    }
+    char **environment = environment_of(delivery->warning);
+    webhook_data(delivery->warning, ports->base_url, &input);
+    buf_append_string(&input, "\n");
+    struct spawn_request request = {
+        .argv = (const char *const *)program.argv,
+        .envp = (const char *const *)environment,
+        .directory = "/",
+        .total_ns = COMMAND_TIMEOUT_NS,
+        .output_keep = OUTPUT_KEEP,
+        .input = buf_string(&input),
+        .input_len = input.len,
+        .cancel = ports->cancel,
+        .supervisor = ports->supervisor,
+    };
+    struct spawn_result spawned = {0};
+    if (spawn_run(&request, &spawned, &err) < 0) {
+        set_error(result, "this process lacks a resource for the command");
+    } else {
+        judge_command(&spawned, result);
+    }
+    spawn_result_fini(&spawned);
+    environment_free(environment);
+    sink_program_close(&program);
+}
+
+void webhook_attempt(const struct webhook_ports *ports, const struct sink *sink,
+                     const struct delivery *delivery, int64_t now_ns,
+                     struct webhook_result *ret_result)
+{
+    *ret_result = (struct webhook_result){.outcome = DELIVERY_OK};
+    switch (sink->kind) {
+    case SINK_WEBHOOK:
+        attempt_webhook(ports, sink, delivery, now_ns, ret_result);
+        break;
+    case SINK_SLACK:
+        attempt_slack(ports, sink, delivery, now_ns, ret_result);
+        break;
+    case SINK_COMMAND:
+        attempt_command(ports, sink, delivery, ret_result);
+        break;
+    }
+    if (ret_result->outcome == DELIVERY_FAILED && cancel_is_set(ports->cancel)) {
+        ret_result->outcome = DELIVERY_CANCELLED;
+    }
+}

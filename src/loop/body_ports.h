@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What an agent's body uses of its loop, beyond what every body may (loop/driver/driver.h):
+ * recording its own steps, committing them before an effect, and asking the gate about them.
+ * Implemented by the driver; used by loop/agent*.c only. All on the loop's thread.
+ */
+#pragma once
+
+#include "loop/driver/driver.h"
+#include "policy/subject.h"
+
+/** Record a step of the agent: it is folded at once and waits for the next commit. */
+void loop_record(struct loop *loop, const struct journal_event *event);
+
+/**
+ * Commit everything recorded, so that an effect may follow.
+ * @return 0, also when the store fails and the run goes on in best-effort mode, or a negative code
+ */
+int loop_commit(struct loop *loop, struct rondo_error *err);
+
+/**
+ * Record the body's result, as reported, now and not with the next loop_next: what follows may
+ * take long.
+ */
+void loop_end_body(struct loop *loop);
+
+/** Time left until a limit of the run's time: the option's, or one that policies set. */
+int64_t loop_time_left_ns(const struct loop *loop);
+
+/** Whether the run's own time is over, also by what somebody has asked for meanwhile. */
+bool loop_is_time_over(struct loop *loop);
+
+/**
+ * The run's time is over, or would be before the body can go on: this ends the run. The body must
+ * return LOOP_INTERRUPTED.
+ * @param why what does not fit into the time that is left, for people; NULL = the time is over
+ */
+void loop_end_by_time(struct loop *loop, const char *why);
+
+/**
+ * A person was waited for: the time counts against no limit of the run. Short waits leave no trace.
+ * @param name   the tool that a person was asked about; NULL = for words
+ * @param answer "yes", "no", "none" or "words"; static
+ */
+void loop_record_wait(struct loop *loop, const char *name, const char *answer, int64_t waited_ns);
+
+/**
+ * Ask before a model request: whether the iteration may go on with what is used up by now, and
+ * whether this model may be asked. A denial ends the run: it is recorded, and the body must return
+ * LOOP_INTERRUPTED.
+ * @param model its name
+ */
+bool loop_ask_model(struct loop *loop, const char *model);
+
+enum loop_answer {
+    LOOP_ALLOWED,
+    LOOP_DENIED,
+    LOOP_ASKS, /**< denied until a person approves */
+};
+
+/**
+ * Ask before a tool call. Nothing is recorded: see loop_deny_tool.
+ * @param input       the arguments in canonical form, a JSON object
+ * @param raw         the same as the agent wrote them
+ * @param is_approved a person has approved this very call
+ */
+enum loop_answer loop_ask_tool(struct loop *loop, const char *tool, const char *input,
+                               const char *raw, bool is_approved,
+                               struct gate_decision *ret_decision);
+
+/** Record that a call is not made because of a decision. */
+void loop_deny_tool(struct loop *loop, const char *tool, const struct gate_decision *decision);
+
+/**
+ * Tell the gate that what the model costs is not known: under a limit of cost nothing is asked.
+ * @param model "provider:name", copied; NULL = the cost is known
+ */
+void loop_set_unpriced(struct loop *loop, const char *model);
+
+/** Append what to do about it, for people. @param model NULL = its tokens are not known */
+void loop_explain_unpriced(const char *model, struct buf *ret_text);
+
+/** Tell the policies of the model and tools that the run may use. @param resources copied */
+void loop_set_resources(struct loop *loop, const struct subject_resource *resources, size_t count);
+
+/** Who evaluates conditions that name a tool. What its context points to outlives the loop's last
+ * loop_next. */
+void loop_set_tool_verifier(struct loop *loop, struct verifier verifier);
+
+/**
+ * Evaluate every exit condition inside the body, as one round that counts for its iteration if
+ * nothing else happens in it.
+ */
+int loop_verify_in_body(struct loop *loop, struct rondo_error *err);

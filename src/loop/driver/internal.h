@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The inside of a loop, shared by the driver's files only. */
+#pragma once
+
+#include "loop/body_ports.h"
+#include "loop/driver/driver.h"
+#include "loop/policy_gate.h"
+
+/** An event that is recorded and folded, but not committed yet. */
+struct pending_event {
+    int64_t time_ns;
+    enum journal_type type;
+    char *data;
+    size_t data_len;
+};
+
+/** Whether the loop is to be given up. */
+enum loop_parking {
+    PARKING_NONE = 0,
+    PARKING_AT_BOUNDARY,
+    PARKING_NOW, /**< what is under way is cut off */
+};
+
+/** Bytes that are kept of the name of whoever asked. */
+#define LOOP_BY_SIZE 256
+
+struct loop {
+    struct runtime *runtime;
+    struct loop_spec spec;
+    struct gate gate;
+    struct policy_gate *policy_gate; /* behind it, unless the parts had a gate */
+    struct verify_command_context verify_context;
+    struct verifier verifier;
+    struct verifier tool_verifier; /* for conditions that name a tool */
+    char **verify_denials; /* by condition: why policies deny its verifier; NULL before the first */
+    struct cancel cancel;
+    char run_id[ID_SIZE];
+    char by[LOOP_BY_SIZE]; /* who had it started or resumed; "" = nobody said */
+    bool is_registered;
+
+    struct run_state state;
+    int64_t clock_offset_ns; /* wall clock less runtime_active_ns, as last seen */
+    struct buf agent_state;
+    struct buf former_state; /* what it was when the body began, if the body has replaced it */
+    bool has_former_state;
+    bool is_state_changed; /* agent_state is not what was saved last, or will be with this commit */
+    bool was_state_changed; /* likewise of former_state */
+    bool is_state_unsaved;  /* an iteration is finished whose state is in no commit yet */
+    char *custom_data;
+    struct buf feedback; /* JSON; rebuilt by each round of verification */
+
+    struct pending_event *pending;
+    size_t pending_count;
+    size_t pending_room;
+    size_t pending_bytes;
+    size_t tried_count; /* leading events of a commit whose outcome is unknown: must not change, */
+    struct store_summary tried_summary; /* nor what belongs to them */
+    uint64_t tried_mail;
+    struct checkpoint_record *checkpoint; /* to be committed with pending[checkpoint_at] */
+    size_t checkpoint_at;
+    struct checkpoint_record *interim; /* of the commit that is tried; NULL = it needs none */
+
+    _Atomic int parking;           /* enum loop_parking */
+    bool is_begun;                 /* loop_next was called */
+    bool is_over;                  /* ended or parked, committed and given up */
+    bool has_new_options;          /* the spec was changed and not recorded yet */
+    struct rondo_error broken;     /* why this process cannot go on; code 0 = it can */
+    struct verify_result *results; /* last ones by condition; NULL before the first */
+    bool is_in_body;               /* loop_next handed a body out */
+    int64_t body_started_ns;
+    struct loop_body_result body; /* without its texts, which are kept in what follows */
+    bool has_custom_data;         /* the body has replaced it */
+    struct buf body_output;
+    char *body_summary;
+    char *body_message;
+
+    bool has_mail;
+    uint64_t mail_taken;
+    uint64_t limit_ahead;            /* of iterations, for lists; 0 = none, or not known */
+    char *unpriced_model;            /**< no price is known for it; NULL = the price is known */
+    int64_t time_ahead_ns;           /**< active time at which policies deny; 0 = none is known */
+    struct gate_decision *violation; /* what ended or ends the run; NULL = nothing did */
+
+    bool is_orphan; /**< taken from a process that died: not begun and given up, it is one again */
+
+    bool is_degraded;
+    uint64_t storage_failures;
+    int64_t degraded_since_ns;
+    uint64_t degraded_failures;
+    char degraded_message[RONDO_ERROR_MESSAGE_SIZE];
+};
+
+/** Make an empty loop around its parts; takes the spec over. */
+int loop_new(const struct loop_parts *parts, struct loop_spec *spec, struct loop **ret_loop,
+             struct rondo_error *err);
+
+/** Make the loop known to the runtime's keeper. */
+int loop_register(struct loop *loop, struct rondo_error *err);
+
+/** Record the claim of this process. @param checkpoint the one that was used, 0 = none */
+void loop_record_claimed(struct loop *loop, uint64_t epoch, const char *how, int64_t alive_ns,
+                         uint64_t checkpoint);
+
+/** Record that the iteration in flight, if there is one, was cut off. */
+void loop_record_interrupted(struct loop *loop, const char *reason);
+
+/** The body under way leaves no state: it was cut off. */
+void loop_take_back_state(struct loop *loop);
+
+/** The body's state is that of its iteration, or was saved on demand. */
+void loop_keep_state(struct loop *loop);
+
+/** Whether an error of the store may go away by itself, so that trying again makes sense. */
+bool loop_is_store_failure(int code);
+
+/** Record that the wall clock and the time that the process was active went apart, if they did. */
+void loop_note_skipped_time(struct loop *loop);
+
+/** Like loop_record_checkpoint, without flushing: does nothing when a checkpoint waits already. */
+void loop_prepare_checkpoint(struct loop *loop, const char *how);
+
+/** Record checkpoint.saved and make the checkpoint ready for the next flush. */
+int loop_record_checkpoint(struct loop *loop, const char *how, struct rondo_error *err);
+
+/** Read letters if some may wait, and record what they ask for. */
+void loop_take_mail(struct loop *loop);
+/**
+ * Read letters though nothing tells of any: what was accepted before a decision counts for it.
+ * @return whether they changed something
+ */
+bool loop_look_for_mail(struct loop *loop);
+/** Record what one letter asks for, unless that was done. A store_letter_fn. @param context the
+ * loop */
+bool loop_take_letter(const struct store_letter *letter, void *context);
+/** Sleep at a boundary, up to the first letter that changes something or until cancelled. */
+void loop_wait_with_mail(struct loop *loop, int64_t duration_ns);
+
+struct loop_limits;
+/* Record a wish, unless it changes nothing. `by`: who asked. @return whether it was recorded */
+void loop_record_stop(struct loop *loop, const char *by);
+bool loop_record_paused(struct loop *loop, bool is_paused, const char *by);
+/** The gate uses them from its next question on. Limits out of range are not taken. */
+bool loop_record_limits(struct loop *loop, const struct loop_limits *limits, const char *by);
+/** Have the gate use the limits of the spec. */
+void loop_use_limits(struct loop *loop);
+
+/** How a run is taken. */
+struct loop_taking {
+    const char *run_id;
+    const char *how;        /**< in run.claimed; NULL = resume, takeover or reopen, as it is */
+    loop_change_fn *change; /**< or NULL */
+    void *change_context;
+    int on_corrupt;    /**< as for loop_resume */
+    bool may_reopen;   /**< one that has ended goes on; else RONDO_ERR_STATE */
+    bool is_continued; /**< a paused one goes on */
+    bool heeds_stops;  /**< also stops that a former owner did not read */
+    bool has_no_gate;  /**< no step will be asked for: the policies need not be there */
+    bool is_momentary; /**< it is given back at once: who died is still who executed it */
+};
+
+/** loop_resume in its parts: claim a run, rebuild it, record the claim. Nothing is committed. */
+int loop_take(const struct loop_parts *parts, const struct loop_taking *taking,
+              struct loop **ret_loop, struct loop_opening *ret_opening, struct rondo_error *err);
+
+enum flush_mode {
+    FLUSH_NORMAL = 0, /**< at a boundary */
+    FLUSH_HOLD,       /**< at a boundary, also without events: is the run still ours? */
+    FLUSH_HARD,       /**< try long even when the store is known to fail: the run is about to end */
+    FLUSH_RELEASE,    /**< like FLUSH_HARD, and give the lease up in the same transaction */
+};
+
+/**
+ * Commit everything that waits.
+ * @return 0, also when the store fails and the run goes on in best-effort mode (never in
+ *         FLUSH_RELEASE); or a negative code, RONDO_ERR_FENCED when the run was taken over
+ */
+int loop_flush(struct loop *loop, enum flush_mode mode, struct rondo_error *err);
+
+/** What lists show of a run in this state. */
+struct store_summary loop_summary_of(const struct run_state *state, size_t condition_count);
+
+/** The options that event `seq` of a run holds. @param ret_spec loop_spec_fini() */
+int loop_load_spec(struct store *store, const char *run_id, uint64_t seq,
+                   struct loop_spec *ret_spec, struct rondo_error *err);
+
+/** Create the run's row together with the events recorded so far, in one transaction. */
+int loop_create(struct loop *loop, const struct store_run *row,
+                struct store_claim_result *ret_claim, struct rondo_error *err);
+
+/** Rebuild the feedback from the journal's last round of verification, on resume. */
+int loop_load_feedback(struct loop *loop, struct rondo_error *err);
+
+/** Evaluate every condition as one round. */
+int loop_verify(struct loop *loop, struct rondo_error *err);
+
+/** Record the spec as the options in force, if it was changed since it was recorded last. */
+void loop_record_options(struct loop *loop);
+
+/** Record how long the store has failed so far. */
+void loop_record_degraded(struct loop *loop);
+
+/**
+ * Open the gate of the run's policies, unless the loop was given one.
+ * @param is_policy_named see policy_gate_new()
+ */
+int loop_open_gate(struct loop *loop, bool is_policy_named, struct rondo_error *err);
+/** Bring the policies up to date and ask for the next iteration; records what follows. */
+void loop_ask_to_iterate(struct loop *loop);
+/** The run is about to end: warn of limits that its last iteration came near to or went over. */
+void loop_warn_at_end(struct loop *loop);
+/** Ask ahead of a delay: a denial is recorded at once, anything else not at all. */
+bool loop_is_denied_already(struct loop *loop);
+/**
+ * Ask for another step. A denial is recorded.
+ * @param what ACTION_VERIFY: name of the condition; else NULL
+ * @return whether it may be taken
+ */
+bool loop_ask(struct loop *loop, enum vocabulary_action action, const char *what,
+              struct gate_decision *ret_decision);
+
+/** Whether the run can take further events: 0, RONDO_ERR_STATE after its end, or what broke it. */
+int loop_can_record(const struct loop *loop, struct rondo_error *err);
+
+/** Begin a new feedback document, add to it, end it. @param iteration the one that was verified */
+void loop_feedback_begin(struct loop *loop, uint64_t iteration);
+void loop_feedback_add(struct loop *loop, const struct journal_event *event);
+void loop_feedback_end(struct loop *loop);

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Letters to a running loop: stop, pause, continue, limits. They are read at boundaries, and by
+ * agents before a model request; each becomes an event, which is committed together with the
+ * letter's removal. A wish that changes nothing leaves no event.
+ */
+#include "loop/driver/internal.h"
+
+#include "base/error.h"
+#include "base/json/json.h"
+#include "loop/control/control.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+/** Bytes that are kept of the name of whoever asked. */
+#define BY_SIZE 256
+
+void loop_record_stop(struct loop *loop, const char *by)
+{
+    if (loop->state.is_stop_requested || loop->state.phase == PHASE_ENDED) {
+        return;
+    }
+    struct journal_event event = {.type = JOURNAL_STOP_REQUESTED, .by = by};
+    loop_record(loop, &event);
+}
+
+bool loop_record_paused(struct loop *loop, bool is_paused, const char *by)
+{
+    if (loop->state.is_paused == is_paused || loop->state.phase == PHASE_ENDED) {
+        return false;
+    }
+    struct journal_event event = {
+        .type = is_paused ? JOURNAL_PAUSED : JOURNAL_CONTINUED,
+        .by = by,
+    };
+    loop_record(loop, &event);
+    return true;
+}
+
+/** A number that may be left as it is (0) or taken away (-1). */
+static void change_limit(int64_t *limit, int64_t wanted)
+{
+    *limit = wanted == 0 ? *limit : wanted < 0 ? 0 : wanted;
+}
+
+void loop_limits_apply(const struct loop_limits *limits, struct loop_spec *spec)
+{
+    change_limit(&spec->max_iterations, limits->max_iterations);
+    change_limit(&spec->max_tokens, limits->max_tokens);
+    change_limit(&spec->max_cost_micro, limits->max_cost_micro);
+    change_limit(&spec->time_limit_ns, limits->time_limit_ns);
+}
+
+static bool is_same(const struct loop_spec *a, const struct loop_spec *b)
+{
+    return a->max_iterations == b->max_iterations && a->max_tokens == b->max_tokens &&
+           a->max_cost_micro == b->max_cost_micro && a->time_limit_ns == b->time_limit_ns;
+}
+
+bool loop_record_limits(struct loop *loop, const struct loop_limits *limits, const char *by)
+{
+    struct loop_spec changed = loop->spec; /* borrows the texts */
+    loop_limits_apply(limits, &changed);
+    if (loop->state.phase == PHASE_ENDED || is_same(&changed, &loop->spec) ||
+        loop_spec_check(&changed, NULL) < 0) {
+        return false;
+    }
+    loop->spec = changed;
+    auto_buf struct buf spec = {0};
+    loop_spec_encode(&loop->spec, &spec);
+    struct journal_event event = {
+        .type = JOURNAL_RUN_OPTIONS,
+        .spec = buf_string(&spec),
+        .by = by,
+    };
+    loop_record(loop, &event);
+    loop_use_limits(loop);
+    loop_look_ahead(loop);
+    return true;
+}
+
+static void take_limits(struct loop *loop, struct json_object *data, const char *by)
+{
+    struct loop_limits limits = {
+        .max_iterations = json_get_int(data, "max_iterations", 0),
+        .max_tokens = json_get_int(data, "max_tokens", 0),
+        .max_cost_micro = json_get_int(data, "max_cost_micro", 0),
+        .time_limit_ns = json_get_int(data, "time_limit_ns", 0),
+    };
+    loop_record_limits(loop, &limits, by);
+}
+
+bool loop_take_letter(const struct store_letter *letter, void *context)
+{
+    struct loop *loop = context;
+    if (letter->id <= loop->mail_taken) {
+        return true; /* It is still there because nothing was committed since. */
+    }
+    loop->mail_taken = letter->id;
+    auto_json struct json_object *data = NULL;
+    json_parse(letter->data, strlen(letter->data), &data, NULL);
+    char by[BY_SIZE];
+    snprintf(by, sizeof(by), "%s", json_get_string(data, "by", "another process"));
+    if (strcmp(letter->kind, "stop") == 0) {
+        loop_record_stop(loop, by);
+    } else if (strcmp(letter->kind, "pause") == 0) {
+        loop_record_paused(loop, true, by);
+    } else if (strcmp(letter->kind, "continue") == 0) {
+        loop_record_paused(loop, false, by);
+    } else if (strcmp(letter->kind, "limits") == 0) {
+        take_limits(loop, data, by);
+    }
+    return true;
+}
+
+/**
+ * Read letters when some may wait, and turn a cancelled token into a recorded request. A store that
+ * cannot be read is no reason to stop: the letters wait for the next boundary.
+ */
+void loop_take_mail(struct loop *loop)
+{
+    bool is_cancelled = cancel_is_set(&loop->cancel);
+    if (loop->has_mail || (is_cancelled && !loop->state.is_stop_requested)) {
+        struct store *store = runtime_store(loop->runtime);
+        int r = store->ops->read_mail(store, loop->run_id, NULL, loop_take_letter, loop, NULL);
+        loop->has_mail = r < 0;
+    }
+    if (is_cancelled && loop->parking != PARKING_NOW) {
+        loop_record_stop(loop, "signal");
+    }
+}
+
+bool loop_look_for_mail(struct loop *loop)
+{
+    uint64_t seq = loop->state.seq;
+    loop->has_mail = loop->has_mail || !loop->is_degraded;
+    loop_take_mail(loop);
+    return loop->state.seq != seq;
+}
+
+void loop_wait_with_mail(struct loop *loop, int64_t duration_ns)
+{
+    uint64_t seq = loop->state.seq;
+    const struct clock *clock = runtime_clock(loop->runtime);
+    while (duration_ns > 0 && loop->state.seq == seq && loop->parking == PARKING_NONE &&
+           !cancel_is_set(&loop->cancel)) {
+        int64_t part_ns = duration_ns < RUNTIME_TICK_NS ? duration_ns : RUNTIME_TICK_NS;
+        clock_sleep(clock, part_ns, &loop->cancel);
+        duration_ns -= part_ns;
+        loop->has_mail = runtime_has_mail(loop->runtime, loop->run_id) || loop->has_mail;
+        loop_take_mail(loop);
+    }
+}
+
+int loop_wait_continued(struct loop *loop, struct rondo_error *err)
+{
+    const struct clock *clock = runtime_clock(loop->runtime);
+    for (;;) {
+        int r = loop_can_record(loop, err);
+        if (r < 0) {
+            return r;
+        }
+        loop->has_mail = true;
+        loop_take_mail(loop);
+        if (!loop->state.is_paused || loop->state.is_stop_requested) {
+            return 0;
+        }
+        clock_sleep(clock, RUNTIME_TICK_NS, &loop->cancel);
+    }
+}
+
+int loop_next_unpaused(struct loop *loop, struct rondo_error *err)
+{
+    int turn = loop_next(loop, err);
+    while (turn == LOOP_PAUSED) {
+        int r = loop_wait_continued(loop, err);
+        turn = r < 0 ? r : loop_next(loop, err);
+    }
+    return turn;
+}

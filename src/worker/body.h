@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Whatever runs the bodies of a loop: a worker command or the agent of a role. Who executes a run,
+ * in the foreground or for a server, opens it around the loop and lets it go on until something
+ * else is to be done.
+ *
+ * A body belongs to the thread of its loop.
+ */
+#pragma once
+
+#include "agent/agent.h"
+#include "loop/driver/driver.h"
+#include "worker/worker.h"
+
+struct body {
+    struct loop *loop;
+    struct worker *worker; /**< owned; or */
+    struct agent *agent;   /**< which is the caller's */
+};
+
+/** Whether this program can run the bodies of a run: those of a library run somewhere else. */
+bool body_is_known(const struct loop_spec *spec);
+
+/**
+ * Open what the loop's spec asks for.
+ * @param worker_options for a worker command
+ * @param agent          opened for the run, which then is one of a role; attached here. Or NULL
+ * @param ret_body       body_close(), before the loop is freed
+ */
+int body_open(struct loop *loop, const struct worker_options *worker_options, struct agent *agent,
+              struct body *ret_body, struct rondo_error *err);
+
+/** NULL is allowed, and a body that could not be opened. */
+void body_close(struct body *body);
+
+/**
+ * Run the body that loop_next has handed out, and report it. A worker that cannot be handed its
+ * files ends the run.
+ * @return 0, or a negative code when nothing can be recorded any more
+ */
+int body_run(struct body *body, struct rondo_error *err);
+
+/** A tier that a spec asks for and that does not work here. */
+struct body_sandbox {
+    enum sandbox_tier tier;
+    bool is_worker;   /**< it is the worker's, else that of the exit conditions */
+    char reason[256]; /**< for people */
+};
+
+/**
+ * Find out by trying whether the sandboxes that a spec asks for work here. Takes some milliseconds.
+ * @param ret_missing set when the answer is false
+ */
+bool body_has_sandbox(const struct loop_spec *spec, struct body_sandbox *ret_missing);

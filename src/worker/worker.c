@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Running a worker command. Each iteration gets a fresh set of hand-over files, written before the
+ * command starts; what a former, interrupted iteration left in them cannot be taken for its own.
+ */
+#include "worker/worker.h"
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "journal/trace.h"
+#include "loop/hidden_paths.h"
+#include "loop/step.h"
+#include "os/environment.h"
+#include "os/process/spawn.h"
+#include "worker/files.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Variables that a worker finds besides the user's own environment. */
+enum variable {
+    VARIABLE_RUN_ID,
+    VARIABLE_AGENT_ID,
+    VARIABLE_ITERATION,
+    VARIABLE_ATTEMPT,
+    VARIABLE_PROMPT,
+    VARIABLE_PROMPT_FILE,
+    VARIABLE_STATE_FILE,
+    VARIABLE_FEEDBACK_FILE,
+    VARIABLE_RESULT_FILE,
+    VARIABLE_TRACEPARENT,
+    VARIABLE_COUNT
+};
+
+struct worker {
+    struct loop *loop;
+    struct worker_options options;
+    struct worker_files *files;
+    bool has_moved;  /* to the folder for temporary files */
+    bool takes_over; /* of the last command something may live: its supervisor was killed */
+};
+
+int worker_new(struct loop *loop, const struct worker_options *options, struct worker **ret_worker,
+               struct rondo_error *err)
+{
+    struct worker *worker = memory_new_zero(1, sizeof(*worker));
+    worker->loop = loop;
+    worker->options = *options;
+    worker->takes_over = loop_state(loop)->epoch > 1;
+    int r = worker_files_new(options->folder, loop_run_id(loop), loop_state(loop)->epoch,
+                             &worker->files, err);
+    if (r < 0) {
+        error_prefix(err, "while preparing the hand-over folder");
+        worker_free(worker);
+        return r;
+    }
+    *ret_worker = worker;
+    return 0;
+}
+
+void worker_free(struct worker *worker)
+{
+    if (worker == NULL) {
+        return;
+    }
+    if (worker->files != NULL && loop_state(worker->loop)->phase == PHASE_ENDED) {
+        worker_files_remove_run(worker->files); /* Nobody took it over before it ended. */
+    }
+    worker_files_free(worker->files);
+    free(worker);
+}
+
+/** Lay out the files of this iteration. */
+static int write_files(struct worker *worker, struct rondo_error *err)
+{
+    const struct buf *state = loop_agent_state(worker->loop);
+    const char *feedback = loop_feedback(worker->loop);
+    const char *prompt = loop_spec(worker->loop)->prompt;
+    int r = worker_files_begin(worker->files, err);
+    if (r == 0 && prompt != NULL) {
+        r = worker_files_write(worker->files, WORKER_FILE_PROMPT, prompt, strlen(prompt), err);
+    }
+    if (r == 0) {
+        r = worker_files_write(worker->files, WORKER_FILE_STATE, state->data, state->len, err);
+    }
+    if (r == 0) {
+        r = worker_files_write(worker->files, WORKER_FILE_FEEDBACK, feedback, strlen(feedback),
+                               err);
+    }
+    return r;
+}
+
+/** When the store's disk is full or failing, hand over in the folder for temporary files. */
+static int hand_over(struct worker *worker, struct rondo_error *err)
+{
+    int r = write_files(worker, err);
+    if ((r == RONDO_ERR_FULL || r == RONDO_ERR_IO) && !worker->has_moved) {
+        r = worker_files_move(worker->files, err);
+        if (r == 0) {
+            worker->has_moved = true;
+            r = write_files(worker, err);
+        }
+    }
+    if (r < 0) {
+        error_prefix(err, "while handing the iteration over to the worker");
+    }
+    return r;
+}
+
+static char *variable(const char *name, const char *value)
+{
+    struct buf text = {0};
+    buf_printf(&text, "%s=%s", name, value);
+    return buf_steal(&text);
+}
+
+static char *variable_number(const char *name, uint64_t number)
+{
+    char digits[24];
+    snprintf(digits, sizeof(digits), "%" PRIu64, number);
+    return variable(name, digits);
+}
+
+static void set_variables(struct worker *worker, char **variables)
+{
+    const struct run_state *state = loop_state(worker->loop);
+    const struct loop_spec *spec = loop_spec(worker->loop);
+    const struct worker_files *files = worker->files;
+    const char *prompt = spec->prompt == NULL ? "" : spec->prompt;
+    bool is_short = strlen(prompt) <= LIMIT_PROMPT_ENV_BYTES;
+    variables[VARIABLE_RUN_ID] = variable("RONDO_RUN_ID", loop_run_id(worker->loop));
+    variables[VARIABLE_AGENT_ID] = variable("RONDO_AGENT_ID", spec->agent_id);
+    variables[VARIABLE_ITERATION] = variable_number("RONDO_ITERATION", state->iteration);
+    variables[VARIABLE_ATTEMPT] = variable_number("RONDO_ATTEMPT", state->attempt);
+    variables[VARIABLE_PROMPT] = variable("RONDO_PROMPT", is_short ? prompt : "");
+    variables[VARIABLE_PROMPT_FILE] =
+        variable("RONDO_PROMPT_FILE",
+                 spec->prompt == NULL ? "" : worker_files_path(files, WORKER_FILE_PROMPT));
+    variables[VARIABLE_STATE_FILE] =
+        variable("RONDO_STATE_FILE", worker_files_path(files, WORKER_FILE_STATE));
+    variables[VARIABLE_FEEDBACK_FILE] =
+        variable("RONDO_FEEDBACK_FILE", worker_files_path(files, WORKER_FILE_FEEDBACK));
+    variables[VARIABLE_RESULT_FILE] =
+        variable("RONDO_RESULT_FILE", worker_files_path(files, WORKER_FILE_RESULT));
+    char parent[TRACE_PARENT_SIZE];
+    trace_parent(loop_run_id(worker->loop), TRACE_ITERATION, state->iteration, state->attempt,
+                 parent);
+    variables[VARIABLE_TRACEPARENT] = variable("TRACEPARENT", parent);
+}
+
+/** The environment of the command: the user's own, or reduced when it runs in a sandbox. */
+static char **build_environment(struct worker *worker)
+{
+    const struct loop_spec *spec = loop_spec(worker->loop);
+    char *variables[VARIABLE_COUNT + 1] = {0};
+    set_variables(worker, variables);
+    const char *const *extra = (const char *const *)variables;
+    char **environment = spec->worker_tier == SANDBOX_NONE
+                             ? environment_with(extra)
+                             : environment_reduced((const char *const *)spec->env_names, extra);
+    for (size_t i = 0; i < VARIABLE_COUNT; i++) {
+        free(variables[i]);
+    }
+    return environment;
+}
+
+/** The shorter of a limit (0 = none) and the run's time left. */
+static int64_t total_deadline(const struct worker *worker)
+{
+    const struct loop_spec *spec = loop_spec(worker->loop);
+    int64_t left_ns =
+        loop_step_time_left_ns(loop_state(worker->loop), spec, loop_now(worker->loop));
+    int64_t limit_ns = spec->iteration_timeout_ns;
+    if (left_ns != INT64_MAX && (limit_ns == 0 || left_ns < limit_ns)) {
+        limit_ns = left_ns > 0 ? left_ns : 1;
+    }
+    return limit_ns;
+}
+
+/** A list with one more entry; the texts stay where they are. The caller frees the list. */
+static const char **list_with(char *const *list, const char *last, const char *very_last)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL) {
+        count++;
+    }
+    const char **longer = memory_new_zero(count + 3, sizeof(*longer));
+    for (size_t i = 0; i < count; i++) {
+        longer[i] = list[i];
+    }
+    longer[count] = last;
+    longer[count + 1] = very_last;
+    return longer;
+}
+
+/** Run the command to its end. The hand-over folder is all that a sandboxed one sees of ours. */
+static int spawn_command(struct worker *worker, char **environment, struct spawn_result *ret_result,
+                         struct rondo_error *err)
+{
+    const struct loop_spec *spec = loop_spec(worker->loop);
+    struct runtime *runtime = loop_runtime(worker->loop);
+    auto_free const char **write_paths =
+        list_with(spec->write_paths, worker_files_folder(worker->files), NULL);
+    auto_hidden char **hidden = hidden_of_run(runtime_hide_paths(runtime), spec->policy);
+    auto_hidden char **protected = protected_of_run(spec->workspace, NULL);
+    auto_free const char **env_names = list_with(spec->env_names, "RONDO_*", "TRACEPARENT");
+    auto_free char *mark = variable("RONDO_RUN_ID", loop_run_id(worker->loop));
+    struct sandbox_policy policy = {
+        .tier = (enum sandbox_tier)spec->worker_tier,
+        .workspace = spec->workspace,
+        .allow_network = spec->allow_network != 0,
+        .read_paths = (const char *const *)spec->read_paths,
+        .write_paths = write_paths,
+        .hide_paths = (const char *const *)hidden,
+        .protect_paths = (const char *const *)protected,
+        .env_names = env_names,
+    };
+    struct spawn_request request = {
+        .argv = (const char *const *)spec->command,
+        .envp = (const char *const *)environment,
+        .directory = spec->workspace,
+        .first_output_ns = spec->first_output_ns,
+        .silence_ns = spec->silence_ns,
+        .total_ns = total_deadline(worker),
+        .output_keep = LIMIT_WORKER_OUTPUT_BYTES,
+        .on_output = worker->options.on_output,
+        .on_output_context = worker->options.on_output_context,
+        .cancel = loop_cancel(worker->loop),
+        .sandbox = policy.tier == SANDBOX_NONE ? NULL : &policy,
+        .supervisor = runtime_supervisor(runtime),
+        .lock_path = worker_files_lock(worker->files),
+        .lock_mark = mark,
+        .takes_lock_over = worker->takes_over,
+    };
+    int r = spawn_run(&request, ret_result, err);
+    worker->takes_over = r < 0 || ret_result->lost_supervisor;
+    return r;
+}
+
+static enum loop_outcome outcome_of(const struct spawn_result *spawned)
+{
+    switch (spawned->end) {
+    case SPAWN_EXITED:
+        return spawned->exit_code == 0 ? LOOP_OK : LOOP_FAILED;
+    case SPAWN_SIGNALLED:
+        return LOOP_CRASHED;
+    case SPAWN_TIMED_OUT:
+        return LOOP_TIMED_OUT;
+    case SPAWN_CANCELLED:
+        return LOOP_INTERRUPTED;
+    case SPAWN_NOT_STARTED:
+        return LOOP_UNRECOVERABLE;
+    }
+    return LOOP_UNRECOVERABLE;
+}
+
+/** Turn a hand-over that the worker got wrong into a failed iteration that says why. */
+static void fail_hand_back(struct loop_body_result *body, const char *what,
+                           const struct rondo_error *error, char message[RONDO_ERROR_MESSAGE_SIZE])
+{
+    snprintf(message, RONDO_ERROR_MESSAGE_SIZE, "%s: %.400s", what, error->message);
+    body->message = message;
+    if (body->outcome == LOOP_OK) {
+        body->outcome = LOOP_FAILED;
+    }
+}
+
+static void read_state(struct worker *worker, struct loop_body_result *body,
+                       char message[RONDO_ERROR_MESSAGE_SIZE])
+{
+    auto_buf struct buf state = {0};
+    struct rondo_error error = {0};
+    int r = worker_files_read(worker->files, WORKER_FILE_STATE, LIMIT_STATE_BYTES, &state, &error);
+    if (r == RONDO_ERR_NOT_FOUND) {
+        r = 0; /* A worker that removes its state file has none from now on. */
+    }
+    if (r == 0) {
+        r = loop_set_agent_state(worker->loop, state.data, state.len, &error);
+    }
+    if (r < 0) {
+        fail_hand_back(body, "the state file is not accepted", &error, message);
+    }
+}
+
+static void read_result(struct worker *worker, struct loop_body_result *body,
+                        struct worker_result *result, char message[RONDO_ERROR_MESSAGE_SIZE])
+{
+    auto_buf struct buf text = {0};
+    struct rondo_error error = {0};
+    int r = worker_files_read(worker->files, WORKER_FILE_RESULT, LIMIT_RESULT_FILE_BYTES, &text,
+                              &error);
+    if (r == RONDO_ERR_NOT_FOUND || (r == 0 && text.len == 0)) {
+        return;
+    }
+    if (r == 0) {
+        r = worker_result_parse(text.data, text.len, result, &error);
+    }
+    if (r < 0) {
+        fail_hand_back(body, "the result file is not accepted", &error, message);
+        return;
+    }
+    body->tokens = result->tokens;
+    body->cost_micro = result->cost_micro;
+    body->finish = result->finish;
+    body->summary = result->summary;
+    body->custom_data = result->custom_data;
+}
+
+static void report(struct worker *worker, const struct spawn_result *spawned)
+{
+    struct worker_result result = {0};
+    char message[RONDO_ERROR_MESSAGE_SIZE];
+    struct loop_body_result body = {
+        .outcome = outcome_of(spawned),
+        .exit_code = spawned->end == SPAWN_EXITED ? spawned->exit_code : -1,
+        .signal = spawned->end == SPAWN_SIGNALLED ? spawned->signal : 0,
+        .duration_ns = spawned->duration_ns,
+        .message = spawned->reason[0] == '\0' ? NULL : spawned->reason,
+        .output = spawned->output,
+        .output_len = spawned->output_len,
+        .output_total = spawned->output_total,
+    };
+    if (body.outcome != LOOP_INTERRUPTED && body.outcome != LOOP_UNRECOVERABLE) {
+        read_state(worker, &body, message);
+        read_result(worker, &body, &result, message);
+    }
+    loop_report(worker->loop, &body);
+    worker_result_fini(&result);
+}
+
+int worker_run(struct worker *worker, struct rondo_error *err)
+{
+    int r = hand_over(worker, err);
+    if (r < 0) {
+        return r;
+    }
+    char **environment = build_environment(worker);
+    struct spawn_result spawned = {0};
+    r = spawn_command(worker, environment, &spawned, err);
+    environment_free(environment);
+    if (r == 0) {
+        report(worker, &spawned);
+    }
+    spawn_result_fini(&spawned);
+    return r;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The window of a conversation: what trimming keeps. */
+#include "agent/history.h"
+#include "base/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/** Messages from letters: u = user, a = assistant, r = results; the seq is the place, from 1. */
+static struct history make(const char *letters)
+{
+    struct history history = {0};
+    for (size_t i = 0; letters[i] != '\0'; i++) {
+        struct model_message message = {
+            .kind = letters[i] == 'u'   ? MODEL_USER
+                    : letters[i] == 'a' ? MODEL_ASSISTANT
+                                        : MODEL_TOOL_RESULTS,
+            .bytes = memory_dup_bytes(&letters[i], 1),
+            .len = 1,
+        };
+        history_add(&history, &message, i + 1);
+    }
+    return history;
+}
+
+static void expect(const char *before, int64_t max, const char *after, uint64_t second_seq)
+{
+    struct history history = make(before);
+    size_t dropped = history_trim(&history, max);
+    char letters[128] = "";
+    assert_in_range(history.count, 1, sizeof(letters) - 1);
+    for (size_t i = 0; i < history.count; i++) {
+        letters[i] = history.messages[i].bytes[0];
+    }
+    assert_string_equal(letters, after);
+    assert_int_equal(dropped, strlen(before) - strlen(after));
+    assert_int_equal(history.seqs[0], 1);
+    if (history.count > 1) {
+        assert_int_equal(history.seqs[1], second_seq);
+    }
+    history_fini(&history);
+}
+
+static void what_fits_stays(void **state)
+{
+    (void)state;
+    expect("uarauara", 8, "uarauara", 2);
+    expect("u", 1, "u", 0);
+}
+
+static void the_first_message_and_the_last_ones_stay(void **state)
+{
+    (void)state;
+    expect("uauauaua", 5, "uuaua", 5);
+}
+
+static void leading_replies_are_dropped(void **state)
+{
+    (void)state;
+    expect("uauauaua", 4, "uua", 7);
+}
+
+static void an_answer_never_stands_without_its_call(void **state)
+{
+    (void)state;
+    /* The cut falls between a call and its answer: both go, up to the next words of the user. */
+    expect("uarauarauara", 8, "uuara", 9);
+    expect("uarauarauara", 7, "uuara", 9);
+    expect("uarauarauara", 6, "uuara", 9);
+}
+
+static void an_iteration_longer_than_the_window_keeps_whole_replies(void **state)
+{
+    (void)state;
+    expect("uarararara", 5, "uara", 8);
+}
+
+static void a_window_of_one_keeps_the_first_message(void **state)
+{
+    (void)state;
+    expect("uaraua", 1, "u", 0);
+    expect("uaraua", 0, "u", 0);
+    expect("uaraua", -5, "u", 0);
+}
+
+static void an_empty_history_stays_empty(void **state)
+{
+    (void)state;
+    struct history history = {0};
+    enum model_message_kind kind;
+    assert_int_equal(history_trim(&history, 4), 0);
+    assert_false(history_last(&history, &kind));
+    history_fini(&history);
+}
+
+/** Any conversation, any window: no answer without its call, never more than the window. */
+static void trimming_holds_its_promises_for_all_short_conversations(void **state)
+{
+    (void)state;
+    static const char *const turns[] = {"ua", "uara", "uarara", "uararara"};
+    for (unsigned code = 0; code < 256; code++) {
+        char letters[64] = "";
+        for (unsigned i = 0; i < 4; i++) {
+            const char *turn = turns[code >> (2 * i) & 3];
+            memcpy(letters + strlen(letters), turn, strlen(turn) + 1);
+        }
+        for (int64_t max = 1; max < 40; max++) {
+            struct history history = make(letters);
+            history_trim(&history, max);
+            assert_true(history.count <= (size_t)max || strlen(letters) <= (size_t)max);
+            assert_int_equal(history.seqs[0], 1);
+            for (size_t i = 1; i < history.count; i++) {
+                bool is_answer = history.messages[i].kind == MODEL_TOOL_RESULTS;
+                assert_true(!is_answer || history.messages[i - 1].kind == MODEL_ASSISTANT);
+                assert_true(!is_answer || history.seqs[i] == history.seqs[i - 1] + 1);
+            }
+            history_fini(&history);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_fits_stays),
+        cmocka_unit_test(the_first_message_and_the_last_ones_stay),
+        cmocka_unit_test(leading_replies_are_dropped),
+        cmocka_unit_test(an_answer_never_stands_without_its_call),
+        cmocka_unit_test(an_iteration_longer_than_the_window_keeps_whole_replies),
+        cmocka_unit_test(a_window_of_one_keeps_the_first_message),
+        cmocka_unit_test(an_empty_history_stays_empty),
+        cmocka_unit_test(trimming_holds_its_promises_for_all_short_conversations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

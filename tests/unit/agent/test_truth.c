@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What an agent's run is said to be: replies that are no answers, and words that do not add up. */
+#include "../loop/agent_fixture.h"
+
+#define STOPPED(text, stop) "{\"text\":\"" text "\",\"stop\":\"" stop "\"}\n"
+#define CUT(calls)          "{\"stop\":\"length\",\"tool_calls\":[" calls "]}\n"
+#define RAW(name, input)    "{\"name\":\"" name "\",\"arguments\":\"" input "\"}"
+#define FINISH_WITH(input)  CALLS(ONE("finish_task", input))
+#define FINISH_IF(status, words) \
+    "{\"tool_calls\":[" DONE(status) "],\"expect\":{\"last_contains\":\"" words "\"}}\n"
+
+/* ---- One answer ----------------------------------------------------------------------------- */
+
+static void play(struct scene *scene, enum agent_mode mode, const char *turns,
+                 enum rondo_status status)
+{
+    struct agent_options options = {.mode = mode,
+                                    .prompt = "How much is it?",
+                                    .workspace = scene->world->folder,
+                                    .system = "You test."};
+    scene_script(scene, turns);
+    scene_start_as(scene, "", &options);
+    scene_expect(scene, status);
+}
+
+static void expect_no_answer(struct scene *scene, const char *turns, const char *stop,
+                             const char *message)
+{
+    play(scene, AGENT_SINGLE, turns, RONDO_FAILED);
+    assert_string_equal(agent_stop(scene->agent), stop);
+    assert_string_equal(agent_failure(scene->agent), message);
+    scene_last(scene, "model.replied", "stop", stop);
+    scene_last(scene, "model.replied", "outcome", "ok");
+    scene_last(scene, "iteration.finished", "outcome", "failed");
+    scene_last(scene, "iteration.finished", "message", message);
+    scene_last(scene, "run.finished", "message", message);
+}
+
+static void an_empty_answer_fails(void **state)
+{
+    expect_no_answer(*state, SAY(""), "empty", "the reply has no text and no calls");
+}
+
+static void an_answer_of_blanks_fails(void **state)
+{
+    expect_no_answer(*state, SAY(" \\n\\t"), "empty", "the reply has no text and no calls");
+}
+
+static void an_answer_that_was_cut_fails_and_is_kept(void **state)
+{
+    struct scene *scene = *state;
+    expect_no_answer(scene, STOPPED("It is 4", "length"), "length",
+                     "the reply was cut off at the token limit (max_tokens of the role is 4096)");
+    scene_last(scene, "iteration.finished", "output", "It is 4");
+    assert_string_equal(agent_words(scene->agent), "It is 4");
+}
+
+static void a_filtered_answer_fails(void **state)
+{
+    expect_no_answer(*state, STOPPED("", "filtered"), "filtered",
+                     "the provider's content filter stopped the reply");
+}
+
+static void a_refusal_fails_after_tools_too(void **state)
+{
+    expect_no_answer(*state, CALL("look", "x") STOPPED("I will not.", "refused"), "refused",
+                     "the model refused to answer");
+}
+
+static void an_answer_is_none_of_these(void **state)
+{
+    struct scene *scene = *state;
+    play(scene, AGENT_SINGLE, SAY("It is 42."), RONDO_COMPLETED);
+    assert_null(agent_stop(scene->agent));
+    assert_null(agent_failure(scene->agent));
+}
+
+static void an_autonomous_agent_is_asked_again(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "", SAY("") FINISH("completed"), RONDO_COMPLETED);
+    assert_int_equal(scene->asks, 2);
+}
+
+/* ---- Calls of a reply that was cut ------------------------------------------------------------
+ */
+
+static void the_last_call_of_a_cut_reply_is_not_made(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "",
+               CUT(ONE("send", "{\"text\":\"a\"}") "," RAW("send", "{\\\"text\\\": \\\"b"))
+                   FINISH_IF("completed", "cut off at the token limit (max_tokens is 4096)"),
+               RONDO_COMPLETED);
+    assert_int_equal(scene_executions(scene, "send", "a"), 1);
+    assert_int_equal(scene->call_count, 1);
+    assert_int_equal(scene_events(scene, "tool.finished", "JSON"), 0);
+}
+
+static void a_cut_call_is_not_made_though_it_looks_whole(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "", CUT(ONE("send", "{\"text\":\"a\"}")) FINISH("completed"),
+               RONDO_COMPLETED);
+    assert_int_equal(scene->call_count, 0);
+}
+
+static void a_finish_that_was_cut_does_not_count(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "", CUT(RAW("finish_task", "")) CUT(DONE("completed")) FINISH("failed"),
+               RONDO_FAILED);
+    assert_int_equal(scene->asks, 3);
+}
+
+static void a_filtered_call_is_not_made(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "",
+               "{\"stop\":\"filtered\",\"tool_calls\":[" ONE(
+                   "send", "{\"text\":\"a\"}") "]}\n" FINISH("completed"),
+               RONDO_COMPLETED);
+    assert_int_equal(scene->call_count, 0);
+    assert_int_equal(scene_events(scene, "tool.finished", "content filter"), 1);
+}
+
+/** Of two readers each could believe another one. */
+#define FINISH_TWICE                                                                      \
+    CALLS(RAW("finish_task", "{\\\"summary\\\":\\\"x\\\",\\\"status\\\":\\\"blocked\\\"," \
+                             "\\\"status\\\":\\\"completed\\\"}"))
+
+/* ---- finish_task ------------------------------------------------------------------------------
+ */
+
+static void arguments_that_do_not_fit_finish_nothing(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "",
+               FINISH_WITH("{\"summary\":\"x\",\"status\":5}")
+                   FINISH_WITH("{\"summary\":\"x\",\"status\":null}")
+                       FINISH_WITH("{\"summary\":\"x\",\"status\":\"Completed\"}")
+                           FINISH_WITH("{\"summary\":\"x\",\"status\":[\"completed\"]}")
+                               FINISH_WITH("{\"status\":\"completed\"}")
+                                   FINISH_WITH("{\"summary\":7}")
+                                       FINISH_WITH("{\"summary\":\"x\",\"success\":false}")
+                                           FINISH_TWICE FINISH_WITH("{}") FINISH("blocked"),
+               RONDO_BLOCKED);
+    assert_int_equal(scene->asks, 10);
+    assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"error\""), 9);
+}
+
+static void the_last_finish_of_a_reply_counts(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "", CALLS(DONE("completed") "," DONE("failed") "," DONE("blocked")),
+               RONDO_BLOCKED);
+    assert_int_equal(scene->asks, 1);
+    assert_int_equal(scene_events(scene, "tool.finished", "does not count"), 2);
+}
+
+static void a_contradiction_never_completes(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "",
+               CALLS(DONE("blocked") "," DONE("completed"))
+                   CALLS(DONE("completed") "," DONE("great") "," DONE("completed"))
+                       CALLS(DONE("failed") "," DONE("completed")) FINISH("failed"),
+               RONDO_FAILED);
+    assert_int_equal(scene->asks, 4);
+    assert_int_equal(scene_events(scene, "tool.finished", "contradict each other"), 3);
+}
+
+static void the_same_word_twice_is_no_contradiction(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "", CALLS(DONE("completed") "," DONE("completed")), RONDO_COMPLETED);
+    assert_int_equal(scene->asks, 1);
+}
+
+static void a_last_finish_that_is_wrong_takes_the_others_back(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "", CALLS(DONE("completed") "," DONE("great")) FINISH("blocked"),
+               RONDO_BLOCKED);
+    assert_int_equal(scene->asks, 2);
+}
+
+static void a_contradiction_is_none_after_a_crash_either(void **state)
+{
+    struct scene *scene = *state;
+    struct rondo_error err = {0};
+    scene_start(scene, "",
+                CALLS(DONE("failed") "," ONE("send", "{\"text\":\"a\"}") "," DONE("completed"))
+                    FINISH("blocked"));
+    scene->crash_at = scene->commits + 5;
+    scene->fault = STORE_FAULT_BEFORE;
+    scene_run(scene, &err);
+    scene_restart(scene);
+    scene_expect(scene, RONDO_BLOCKED);
+}
+
+/* ---- The guard against idling ------------------------------------------------------------------
+ */
+
+static void the_guard_speaks_for_itself(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "", SAY("1") STOPPED("no", "refused"), RONDO_BLOCKED);
+    scene_last(scene, "iteration.finished", "reason", "spin_guard");
+    scene_last(scene, "run.finished", "message",
+               "stopped by Rondo: iterations in a row without a tool call");
+    scene_last(scene, "run.finished", "summary",
+               "Stopped: no tool calls for 2 consecutive iterations. The last reply: the model "
+               "refused to answer.");
+}
+
+static void the_agents_word_is_not_the_guards(void **state)
+{
+    struct scene *scene = *state;
+    scene_play(scene, "", FINISH("blocked"), RONDO_BLOCKED);
+    scene_last(scene, "run.finished", "message", "the agent says that it is blocked");
+    scene_last(scene, "iteration.finished", "reason", "(absent)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        scene_test(an_empty_answer_fails),
+        scene_test(an_answer_of_blanks_fails),
+        scene_test(an_answer_that_was_cut_fails_and_is_kept),
+        scene_test(a_filtered_answer_fails),
+        scene_test(a_refusal_fails_after_tools_too),
+        scene_test(an_answer_is_none_of_these),
+        scene_test(an_autonomous_agent_is_asked_again),
+        scene_test(the_last_call_of_a_cut_reply_is_not_made),
+        scene_test(a_cut_call_is_not_made_though_it_looks_whole),
+        scene_test(a_finish_that_was_cut_does_not_count),
+        scene_test(a_filtered_call_is_not_made),
+        scene_test(arguments_that_do_not_fit_finish_nothing),
+        scene_test(the_last_finish_of_a_reply_counts),
+        scene_test(a_contradiction_never_completes),
+        scene_test(the_same_word_twice_is_no_contradiction),
+        scene_test(a_last_finish_that_is_wrong_takes_the_others_back),
+        scene_test(a_contradiction_is_none_after_a_crash_either),
+        scene_test(the_guard_speaks_for_itself),
+        scene_test(the_agents_word_is_not_the_guards),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,676 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "../gateway/mcp_world.h"
+
+#include "base/auto.h"
+#include "base/limits.h"
+#include "tool/toolbox.h"
+
+#include "os/process/supervise.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#define SELF "/proc/self/exe"
+
+/* --- what a well-behaved server gives --- */
+
+static void a_call_gives_what_the_tool_says(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "echo", "{\"text\":\"gr\\u00fc\\u00df dich\\nEcho\"}"), 0);
+    assert_string_equal(world->text, "gr\xc3\xbc\xc3\x9f dich\nEcho");
+}
+
+static void nothing_is_started_before_the_first_call(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(starts(world), 0);
+    assert_string_equal(mcp_client_version(world->client), "");
+}
+
+static void the_version_is_the_servers(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "echo", "{}"), 0);
+    assert_string_equal(mcp_client_version(world->client), "2025-06-18");
+}
+
+static void a_list_has_the_tools_of_all_pages(void **state)
+{
+    struct world *world = *state;
+    struct json_object *tools = NULL;
+    begin(world, "plain", NULL);
+    assert_int_equal(mcp_list_tools(world->client, in(GENEROUS_NS), NULL, &tools, &world->err), 0);
+    assert_int_equal(json_object_array_length(tools), 3);
+    assert_string_equal(json_get_string(json_object_array_get_idx(tools, 2), "name", ""),
+                        "scan.it");
+    json_object_put(tools);
+}
+
+static void one_server_serves_all_calls(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(call(world, "echo", "{\"text\":\"again\"}"), 0);
+    }
+    assert_int_equal(starts(world), 1);
+}
+
+static void a_notification_before_the_first_reply_does_no_harm(void **state)
+{
+    struct world *world = *state;
+    begin(world, "early", NULL);
+    assert_int_equal(call(world, "echo", "{\"text\":\"x\"}"), 0);
+}
+
+static void a_server_of_the_new_form_only_is_spoken_to_in_it(void **state)
+{
+    struct world *world = *state;
+    begin(world, "modern", NULL);
+    assert_int_equal(call(world, "echo", "{\"text\":\"new\"}"), 0);
+    assert_string_equal(world->text, "new");
+    assert_string_equal(mcp_client_version(world->client), "2026-07-28");
+}
+
+static void a_server_that_wants_input_gets_defaults_and_its_state_back(void **state)
+{
+    struct world *world = *state;
+    begin(world, "modern", &(struct mcp_options){.accepts_defaults = true});
+    assert_int_equal(call(world, "input", "{}"), 0);
+    assert_string_equal(world->text,
+                        "{\"ok\":{\"action\":\"accept\",\"content\":{\"n\":7}}} s\"tate");
+}
+
+static void forms_are_declined_by_default(void **state)
+{
+    struct world *world = *state;
+    begin(world, "modern", NULL);
+    assert_int_equal(call(world, "input", "{}"), 0);
+    assert_contains(world->text, "{\"ok\":{\"action\":\"decline\"}}");
+}
+
+static void lines_that_are_no_messages_are_passed_over(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "log", "{}"), 0);
+    assert_string_equal(world->text, "logged");
+}
+
+static void what_servers_ask_is_answered(void **state)
+{
+    static const char *const cases[][2] = {
+        {"ping", "\"result\":{}"},
+        {"roots/list", "\"result\":{\"roots\":[]}"},
+        {"sampling/createMessage", "\"code\":-32601"},
+        {"elicitation/create", "\"result\":{\"action\":\"decline\"}"},
+    };
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char arguments[200];
+        snprintf(arguments, sizeof(arguments),
+                 "{\"question\":{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"%s\"}}",
+                 cases[i][0]);
+        assert_int_equal(call(world, "ask", arguments), 0);
+        assert_contains(world->text, cases[i][1]);
+        assert_contains(world->text, "\"id\":\"q\"");
+    }
+}
+
+static void an_error_of_the_server_is_told_in_its_words(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "nonsense", "{}"), RONDO_ERR_INVALID);
+    assert_contains(world->err.message, "there is no such tool (-32602)");
+}
+
+/* --- several at once --- */
+
+struct caller {
+    struct world *world;
+    struct rondo_error err;
+    char text[100];
+    int code;
+};
+
+static void *call_hold(void *context)
+{
+    struct caller *caller = context;
+    struct json_object *result = NULL;
+    caller->code = mcp_call_tool(caller->world->client, "hold", NULL, in(GENEROUS_NS), NULL,
+                                 &result, &caller->err);
+    if (caller->code == 0) {
+        struct tool_result read = {0};
+        mcp_read_result(result, &read);
+        snprintf(caller->text, sizeof(caller->text), "%s", buf_string(&read.text));
+        buf_fini(&read.text);
+        json_object_put(result);
+    }
+    return NULL;
+}
+
+static void replies_find_their_calls_in_any_order(void **state)
+{
+    struct world *world = *state;
+    struct caller caller = {.world = world};
+    pthread_t thread;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "echo", "{}"), 0);
+    pthread_create(&thread, NULL, call_hold, &caller);
+    while (strcmp(world->text, "held") != 0 && caller.text[0] == '\0') {
+        /* Each echo releases a call that is held; when it has come is not known from outside. */
+        assert_int_equal(call(world, "echo", "{\"text\":\"mine\"}"), 0);
+        assert_string_equal(world->text, "mine");
+        struct timespec tick = {.tv_nsec = NS_PER_MS};
+        nanosleep(&tick, NULL);
+        if (pthread_tryjoin_np(thread, NULL) == 0) {
+            break;
+        }
+    }
+    assert_int_equal(caller.code, 0);
+    assert_string_equal(caller.text, "held");
+}
+
+static void *call_echo_often(void *context)
+{
+    struct caller *caller = context;
+    for (int i = 0; i < 50 && caller->code == 0; i++) {
+        auto_json struct json_object *arguments = json_object_new_object();
+        struct json_object *result = NULL;
+        char text[40];
+        snprintf(text, sizeof(text), "%p %d", (void *)caller, i);
+        json_object_object_add(arguments, "text", json_object_new_string(text));
+        caller->code = mcp_call_tool(caller->world->client, "echo", arguments, in(GENEROUS_NS),
+                                     NULL, &result, &caller->err);
+        struct tool_result read = {0};
+        mcp_read_result(result, &read);
+        caller->code = caller->code != 0 ? caller->code : strcmp(buf_string(&read.text), text);
+        buf_fini(&read.text);
+        json_object_put(result);
+    }
+    return NULL;
+}
+
+static void many_threads_share_one_server(void **state)
+{
+    struct world *world = *state;
+    struct caller callers[8];
+    pthread_t threads[8];
+    begin(world, "plain", NULL);
+    for (size_t i = 0; i < 8; i++) {
+        callers[i] = (struct caller){.world = world};
+        pthread_create(&threads[i], NULL, call_echo_often, &callers[i]);
+    }
+    for (size_t i = 0; i < 8; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(callers[i].code, 0);
+    }
+    assert_int_equal(starts(world), 1);
+}
+
+/* --- servers that die --- */
+
+static void a_call_in_which_the_server_dies_fails_with_its_last_words(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "die", "{}"), RONDO_ERR_IO);
+    assert_contains(world->err.message, "has ended (exit code 7)");
+    assert_contains(world->err.message, "last words");
+}
+
+static void a_crash_is_told_by_its_signal(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "crash", "{}"), RONDO_ERR_IO);
+    assert_contains(world->err.message, "signal 9");
+}
+
+static void a_call_that_failed_is_not_repeated_and_the_next_finds_a_new_server(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "die", "{}"), RONDO_ERR_IO);
+    assert_int_equal(starts(world), 1);
+    assert_int_equal(call(world, "echo", "{\"text\":\"back\"}"), 0);
+    assert_string_equal(world->text, "back");
+    assert_int_equal(starts(world), 2);
+}
+
+static void a_server_that_closes_its_output_is_taken_for_dead(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "close", "{}"), RONDO_ERR_IO);
+    assert_contains(world->err.message, "has closed its output");
+}
+
+static void a_server_that_never_gets_up_is_left_alone_after_six_starts(void **state)
+{
+    struct world *world = *state;
+    begin(world, "dead", NULL);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_IO);
+        assert_contains(world->err.message, "cannot find my configuration");
+    }
+    int64_t begun = in(0);
+    assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_IO);
+    assert_contains(world->err.message, "left alone for a minute");
+    assert_true(in(0) - begun < 30 * NS_PER_S);
+    assert_int_equal(starts(world), 6);
+}
+
+static void a_start_that_must_wait_longer_than_the_deadline_is_not_waited_for(void **state)
+{
+    struct world *world = *state;
+    begin(world, "dead", NULL);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_IO);
+    }
+    assert_int_equal(call_within(world, "echo", "{}", in(10 * NS_PER_MS)), RONDO_ERR_IO);
+    assert_contains(world->err.message, "not started again before the deadline");
+    assert_int_equal(starts(world), 4);
+}
+
+static void a_missing_program_is_named(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", &(struct mcp_options){.command = "no-such-server"});
+    assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_NOT_FOUND);
+    assert_contains(world->err.message, "no-such-server: no such program");
+}
+
+/* --- servers that misbehave --- */
+
+static void a_server_that_floods_is_ended(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "flood", "{}"), RONDO_ERR_LIMIT);
+    assert_contains(world->err.message, "flooded");
+    assert_int_equal(call(world, "echo", "{\"text\":\"x\"}"), 0);
+}
+
+static void a_message_above_the_limit_ends_the_server(void **state)
+{
+    struct world *world = *state;
+    char arguments[64];
+    begin(world, "plain", NULL);
+    snprintf(arguments, sizeof(arguments), "{\"bytes\":%zu}", MCP_FRAME_MAX_BYTES);
+    assert_int_equal(call(world, "huge", arguments), RONDO_ERR_LIMIT);
+    assert_contains(world->err.message, "more than 16 MiB");
+}
+
+static void a_message_below_the_limit_is_read(void **state)
+{
+    struct world *world = *state;
+    char arguments[64];
+    begin(world, "plain", NULL);
+    snprintf(arguments, sizeof(arguments), "{\"bytes\":%zu}", MCP_FRAME_MAX_BYTES - 200);
+    assert_int_equal(call(world, "huge", arguments), 0);
+}
+
+static void half_a_message_ends_the_server(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "broken", "{}"), RONDO_ERR_CORRUPT);
+}
+
+static void a_call_that_hangs_ends_at_its_deadline_and_the_server_goes_on(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "echo", "{}"), 0);
+    assert_int_equal(call_within(world, "hang", "{}", in(SHORT_NS)), RONDO_ERR_TIMEOUT);
+    assert_int_equal(call(world, "echo", "{}"), 0);
+    assert_int_equal(starts(world), 1);
+}
+
+static void a_server_that_never_answers_initialize_ends_at_the_deadline(void **state)
+{
+    struct world *world = *state;
+    begin(world, "mute", NULL);
+    int64_t deadline = in(SHORT_NS);
+    assert_int_equal(call_within(world, "echo", "{}", deadline), RONDO_ERR_TIMEOUT);
+    assert_true(in(0) < deadline + 30 * NS_PER_S);
+}
+
+static void a_server_that_does_not_read_ends_at_the_deadline(void **state)
+{
+    struct world *world = *state;
+    begin(world, "deaf", NULL);
+    assert_int_equal(call_within(world, "echo", "{}", in(SHORT_NS)), RONDO_ERR_TIMEOUT);
+}
+
+static void the_timeout_of_the_client_holds_without_a_deadline(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", &(struct mcp_options){.timeout_ns = SHORT_NS});
+    assert_int_equal(call_within(world, "hang", "{}", 0), RONDO_ERR_TIMEOUT);
+}
+
+static void *cancel_soon(void *context)
+{
+    cancel_set(context, CANCEL_GRACEFUL);
+    return NULL;
+}
+
+static void a_cancelled_call_ends(void **state)
+{
+    struct world *world = *state;
+    struct cancel cancel;
+    struct json_object *result = NULL;
+    pthread_t thread;
+    begin(world, "plain", NULL);
+    assert_int_equal(cancel_init(&cancel, NULL), 0);
+    pthread_create(&thread, NULL, cancel_soon, &cancel);
+    assert_int_equal(
+        mcp_call_tool(world->client, "hang", NULL, in(GENEROUS_NS), &cancel, &result, &world->err),
+        RONDO_ERR_CANCELLED);
+    pthread_join(thread, NULL);
+    cancel_fini(&cancel);
+}
+
+static void an_unknown_version_is_refused(void **state)
+{
+    struct world *world = *state;
+    begin(world, "odd", NULL);
+    assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_VERSION);
+}
+
+static void a_refused_initialize_is_told_in_the_servers_words(void **state)
+{
+    struct world *world = *state;
+    begin(world, "refuse", NULL);
+    assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_INVALID);
+    assert_contains(world->err.message, "not today");
+}
+
+/* --- what a server gets of us --- */
+
+static void a_server_gets_a_reduced_environment_and_its_own_variables(void **state)
+{
+    struct world *world = *state;
+    const char *const env[] = {"MINE=given", NULL};
+    setenv("RONDO_TEST_SECRET", "hidden", 1);
+    begin(world, "plain", &(struct mcp_options){.env = env});
+    assert_int_equal(call(world, "variable", "{\"name\":\"RONDO_TEST_SECRET\"}"), 0);
+    assert_string_equal(world->text, "(not set)");
+    assert_int_equal(call(world, "variable", "{\"name\":\"MINE\"}"), 0);
+    assert_string_equal(world->text, "given");
+}
+
+static void variables_that_are_named_are_passed_on(void **state)
+{
+    struct world *world = *state;
+    const char *const pass[] = {"RONDO_TEST_PASSED", NULL};
+    setenv("RONDO_TEST_PASSED", "through", 1);
+    begin(world, "plain", &(struct mcp_options){.pass = pass});
+    assert_int_equal(call(world, "variable", "{\"name\":\"RONDO_TEST_PASSED\"}"), 0);
+    assert_string_equal(world->text, "through");
+}
+
+static void a_server_does_not_start_in_the_workspace(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "folder", "{}"), 0);
+    assert_string_equal(world->text, "/");
+}
+
+static void a_sandboxed_server_starts_in_a_folder_of_its_own(void **state)
+{
+    struct world *world = *state;
+    char reason[256];
+    if (!sandbox_is_available(SANDBOX_NAMESPACE, reason)) {
+        skip();
+    }
+    setenv("XDG_CACHE_HOME", world->folder, 1);
+    world->around.supervisor = SELF;
+    begin(world, "plain", &(struct mcp_options){.tier = SANDBOX_NAMESPACE});
+    assert_int_equal(call(world, "folder", "{}"), 0);
+    assert_contains(world->text, "/rondo/mcp/peer-");
+    assert_int_equal(call(world, "variable", "{\"name\":\"PYTHONSAFEPATH\"}"), 0);
+    assert_string_equal(world->text, "1");
+}
+
+static void with_a_supervisor_nothing_of_a_server_is_left(void **state)
+{
+    struct world *world = *state;
+    world->around.supervisor = SELF;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "daemon", "{}"), 0);
+    pid_t daemon = (pid_t)strtol(world->text, NULL, 10);
+    assert_true(daemon > 1);
+    assert_int_equal(kill(daemon, 0), 0);
+    mcp_client_free(world->client);
+    world->client = NULL;
+    assert_int_equal(kill(daemon, 0), -1);
+    assert_int_equal(errno, ESRCH);
+}
+
+/* ---- Forms ---------------------------------------------------------------------------------- */
+
+#define FORM                                                                                     \
+    "{\"question\":\"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":77,\\\"method\\\":\\\"elicitation/" \
+    "create\\\""                                                                                 \
+    ",\\\"params\\\":{\\\"message\\\":\\\"who?\\\",\\\"requestedSchema\\\":{\\\"type\\\":"       \
+    "\\\"object\\\"}}}\"}"
+
+static enum mcp_consent answer_slowly(void *context, const char *server, struct json_object *params,
+                                      struct json_object **ret_content)
+{
+    assert_string_equal(server, "peer");
+    assert_string_equal(json_get_string(params, "message", ""), "who?");
+    usleep((useconds_t)(2 * SHORT_NS / 1000));
+    *ret_content = json_object_new_object();
+    json_object_object_add(*ret_content, "who", json_object_new_string("me"));
+    return *(enum mcp_consent *)context;
+}
+
+static void a_person_answers_a_form_and_takes_no_time_of_the_call(void **state)
+{
+    struct world *world = *state;
+    enum mcp_consent consent = MCP_ACCEPT;
+    world->around.ask_form = answer_slowly;
+    world->around.ask_context = &consent;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "echo", "{}"), 0); /* It is started. */
+    assert_int_equal(call_within(world, "ask", FORM, in(SHORT_NS)), 0);
+    assert_contains(world->text,
+                    "\"id\":77,\"result\":{\"action\":\"accept\",\"content\":{\"who\":\"me\"}}");
+}
+
+static void a_form_is_declined_without_a_person(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "ask", FORM), 0);
+    assert_contains(world->text, "\"result\":{\"action\":\"decline\"}");
+}
+
+/* ---- Tools of an entry ---------------------------------------------------------------------- */
+
+/** A toolbox with an entry for the scripted server. @return what toolbox_open says */
+static int open_entry(struct world *world, const char *how, const char *more,
+                      struct toolbox **ret_toolbox)
+{
+    char config[1024];
+    snprintf(config, sizeof(config),
+             "{\"type\":\"mcp\",\"command\":\"%s\",\"args\":[\"%s\",\"%s\"]%s}", MCP_PEER, how,
+             world->starts, more);
+    auto_json struct json_object *object = NULL;
+    assert_int_equal(json_parse(config, strlen(config), &object, NULL), 0);
+    world->around.sandbox = "none";
+    *ret_toolbox = toolbox_new(&world->around);
+    return toolbox_open(*ret_toolbox, object, &world->err);
+}
+
+static void call_of(struct toolbox *toolbox, const char *name)
+{
+    auto_json struct json_object *none = json_object_new_object();
+    const struct tool_call one = {.id = "1", .arguments = none, .deadline_ns = in(GENEROUS_NS)};
+    struct tool_result result = {0};
+    toolbox_call(toolbox, toolbox_find(toolbox, name), &one, &result);
+    assert_false(result.is_error);
+    tool_result_fini(&result);
+}
+
+static void a_tool_cannot_take_the_name_of_one_of_the_loop(void **state)
+{
+    struct world *world = *state;
+    struct toolbox *toolbox = NULL;
+    assert_int_equal(open_entry(world, "thief", "", &toolbox), RONDO_ERR_INVALID);
+    assert_contains(world->err.message, "\"Finish-Task\" has the name of one of Rondo's own");
+    assert_int_equal(toolbox_count(toolbox), 0);
+    toolbox_free(toolbox);
+    assert_int_equal(open_entry(world, "thief", ",\"tool_prefix\":\"x\"", &toolbox), 0);
+    assert_non_null(toolbox_find(toolbox, "x_Finish-Task"));
+    toolbox_free(toolbox);
+    assert_int_equal(open_entry(world, "thief", ",\"tool_exclude\":[\"Finish-Task\"]", &toolbox),
+                     0);
+    toolbox_free(toolbox);
+}
+
+static void two_tools_of_a_server_cannot_share_a_name(void **state)
+{
+    struct world *world = *state;
+    struct toolbox *toolbox = NULL;
+    assert_int_equal(open_entry(world, "twin", "", &toolbox), RONDO_ERR_INVALID);
+    assert_contains(world->err.message, "two tools \"a_b\"");
+    toolbox_free(toolbox);
+}
+
+static void descriptions_are_bounded_and_clean(void **state)
+{
+    struct world *world = *state;
+    struct toolbox *toolbox = NULL;
+    assert_int_equal(open_entry(world, "wordy", "", &toolbox), 0);
+    const char *text = toolbox_find(toolbox, "wordy")->description;
+    assert_int_equal(strncmp(text, "seeme www", 9), 0);
+    assert_int_equal(strlen(text), LIMIT_MCP_DESCRIPTION_BYTES);
+    assert_contains(text, "[truncated]");
+    toolbox_free(toolbox);
+}
+
+static void changes_of_tools_are_followed(void **state)
+{
+    struct world *world = *state;
+    struct toolbox *toolbox = NULL;
+    auto_buf struct buf news = {0};
+    assert_int_equal(open_entry(world, "shifty", ",\"approval\":\"required\"", &toolbox), 0);
+    assert_false(toolbox_refresh(toolbox, &news));
+    const struct tool *tool = toolbox_find(toolbox, "tool");
+    assert_string_equal(tool->description, "before");
+    assert_int_equal(tool->generation, 0);
+    call_of(toolbox, "shift");
+    assert_true(toolbox_refresh(toolbox, &news));
+    assert_contains(buf_string(&news), "tool old of MCP server");
+    assert_contains(buf_string(&news), "has a new definition");
+    assert_contains(buf_string(&news), "is new");
+    assert_contains(buf_string(&news), "tool update_plan of MCP server");
+    assert_null(toolbox_find(toolbox, "old"));
+    assert_null(toolbox_find(toolbox, "update_plan"));
+    assert_string_equal(toolbox_find(toolbox, "tool")->description, "after");
+    assert_int_equal(toolbox_find(toolbox, "tool")->generation, 1);
+    assert_true(toolbox_find(toolbox, "tool")->needs_confirmation);
+    assert_true(toolbox_find(toolbox, "new")->needs_confirmation);
+    assert_int_equal(toolbox_find(toolbox, "shift")->generation, 0);
+    buf_clear(&news);
+    assert_false(toolbox_refresh(toolbox, &news));
+    toolbox_free(toolbox);
+}
+
+static int work(struct world *world, const char *name, int64_t latest_ns)
+{
+    struct json_object *result = NULL;
+    int code = mcp_call_tool_in_trace(world->client, name, NULL, NULL, in(3 * SHORT_NS / 2),
+                                      latest_ns, NULL, &result, &world->err);
+    json_object_put(result);
+    return code;
+}
+
+static void progress_lengthens_a_call(void **state)
+{
+    struct world *world = *state;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "echo", "{}"), 0); /* It is started. */
+    assert_int_equal(work(world, "work", in(GENEROUS_NS)), 0);
+    assert_int_equal(work(world, "work", 0), RONDO_ERR_TIMEOUT);
+    assert_int_equal(work(world, "work", in(5 * SHORT_NS / 2)), RONDO_ERR_TIMEOUT);
+    assert_int_equal(work(world, "mumble", in(GENEROUS_NS)), RONDO_ERR_TIMEOUT);
+}
+
+static void a_supervised_server_dies_with_its_last_words_too(void **state)
+{
+    struct world *world = *state;
+    world->around.supervisor = SELF;
+    begin(world, "plain", NULL);
+    assert_int_equal(call(world, "die", "{}"), RONDO_ERR_IO);
+    assert_contains(world->err.message, "has ended (exit code 7)");
+    assert_contains(world->err.message, "last words");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], SUPERVISE_ARGUMENT) == 0) {
+        return supervise_main(argc, argv);
+    }
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_call_gives_what_the_tool_says),
+        WORLD_TEST(nothing_is_started_before_the_first_call),
+        WORLD_TEST(the_version_is_the_servers),
+        WORLD_TEST(a_list_has_the_tools_of_all_pages),
+        WORLD_TEST(one_server_serves_all_calls),
+        WORLD_TEST(a_notification_before_the_first_reply_does_no_harm),
+        WORLD_TEST(a_server_of_the_new_form_only_is_spoken_to_in_it),
+        WORLD_TEST(a_server_that_wants_input_gets_defaults_and_its_state_back),
+        WORLD_TEST(forms_are_declined_by_default),
+        WORLD_TEST(lines_that_are_no_messages_are_passed_over),
+        WORLD_TEST(what_servers_ask_is_answered),
+        WORLD_TEST(an_error_of_the_server_is_told_in_its_words),
+        WORLD_TEST(replies_find_their_calls_in_any_order),
+        WORLD_TEST(many_threads_share_one_server),
+        WORLD_TEST(a_call_in_which_the_server_dies_fails_with_its_last_words),
+        WORLD_TEST(a_crash_is_told_by_its_signal),
+        WORLD_TEST(a_call_that_failed_is_not_repeated_and_the_next_finds_a_new_server),
+        WORLD_TEST(a_server_that_closes_its_output_is_taken_for_dead),
+        WORLD_TEST(a_server_that_never_gets_up_is_left_alone_after_six_starts),
+        WORLD_TEST(a_start_that_must_wait_longer_than_the_deadline_is_not_waited_for),
+        WORLD_TEST(a_missing_program_is_named),
+        WORLD_TEST(a_server_that_floods_is_ended),
+        WORLD_TEST(a_message_above_the_limit_ends_the_server),
+        WORLD_TEST(a_message_below_the_limit_is_read),
+        WORLD_TEST(half_a_message_ends_the_server),
+        WORLD_TEST(a_call_that_hangs_ends_at_its_deadline_and_the_server_goes_on),
+        WORLD_TEST(a_server_that_never_answers_initialize_ends_at_the_deadline),
+        WORLD_TEST(a_server_that_does_not_read_ends_at_the_deadline),
+        WORLD_TEST(the_timeout_of_the_client_holds_without_a_deadline),
+        WORLD_TEST(a_cancelled_call_ends),
+        WORLD_TEST(an_unknown_version_is_refused),
+        WORLD_TEST(a_refused_initialize_is_told_in_the_servers_words),
+        WORLD_TEST(a_server_gets_a_reduced_environment_and_its_own_variables),
+        WORLD_TEST(variables_that_are_named_are_passed_on),
+        WORLD_TEST(a_server_does_not_start_in_the_workspace),
+        WORLD_TEST(a_person_answers_a_form_and_takes_no_time_of_the_call),
+        WORLD_TEST(a_form_is_declined_without_a_person),
+        WORLD_TEST(a_tool_cannot_take_the_name_of_one_of_the_loop),
+        WORLD_TEST(two_tools_of_a_server_cannot_share_a_name),
+        WORLD_TEST(descriptions_are_bounded_and_clean),
+        WORLD_TEST(changes_of_tools_are_followed),
+        WORLD_TEST(progress_lengthens_a_call),
+        WORLD_TEST(a_sandboxed_server_starts_in_a_folder_of_its_own),
+        WORLD_TEST(with_a_supervisor_nothing_of_a_server_is_left),
+        WORLD_TEST(a_supervised_server_dies_with_its_last_words_too),
+    };
+    return cmocka_run_group_tests_name("mcp_stdio", tests, NULL, NULL);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which names are those of secret files. */
+#include "tool/secret_files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void names_of_secret_files_are_known_in_any_case_and_place(void **state)
+{
+    (void)state;
+    static const char *const secret[] = {
+        ".env",         "a/.env",        "./a/../.ENV",     "/work/.env",
+        ".env/",        ".env.local",    ".env.production", ".env.staging",
+        ".env.test",    ".env.dev",      ".env.e",          ".env.ex",
+        ".env.sandbox", ".env.di",       ".env.x",          ".env~",
+        ".env-old",     ".env.bak",      "prod.env",        ".envrc",
+        "server.key",   "tls/cert.pem",  "id_rsa",          ".ssh/id_new",
+        "HEAD:.env",    "HEAD:a/.env",   "HEAD:./a/.Env",   ".aws/credentials",
+        "x.P12",        ".netrc",        "HEAD~2:.npmrc",   ".env.1",
+        ".env.swp",     ".env.test.bak", ".env.te",         ".env.example.local",
+    };
+    for (size_t i = 0; i < sizeof(secret) / sizeof(secret[0]); i++) {
+        if (!secret_file_is(secret[i])) {
+            fail_msg("%s", secret[i]);
+        }
+    }
+}
+
+static void other_names_are_not(void **state)
+{
+    (void)state;
+    static const char *const open[] = {
+        "",
+        "a",
+        "env",
+        "environment.c",
+        ".env.example",
+        ".env.sample",
+        "env/x.py",
+        "key.c",
+        "monkey",
+        "id_rsa.pub",
+        "a/.env.template",
+        ".env.dist",
+        ".envelope",
+        "HEAD:a.c",
+        "README.md",
+        "keys/x.txt",
+        "src/os/sandbox.env.c",
+    };
+    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+        if (secret_file_is(open[i])) {
+            fail_msg("%s", open[i]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_secret_files_are_known_in_any_case_and_place),
+        cmocka_unit_test(other_names_are_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
