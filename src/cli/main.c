@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The rondo program: from the first word to the command's function. */
-#include "cli/command.h"
-#include "cli/exit_codes.h"
-#include "cli/report.h"
-#include "cli/signals.h"
+#include "cli/framework/command.h"
+#include "cli/framework/exit_codes.h"
+#include "cli/framework/report.h"
+#include "cli/framework/signals.h"
 #include "os/process/supervise.h"
 
 #include <locale.h>

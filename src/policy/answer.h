@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "policy/explain.h"
+#include "policy/explain/explain.h"
 #include "policy/question.h"
 
 struct policy_answer {

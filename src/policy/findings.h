@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "policy/lint.h"
+#include "policy/lint/lint.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #include "policy/reach.h"
 
 #include "policy/cedar/policies.h"
-#include "policy/lint_check.h"
+#include "policy/lint/check.h"
 
 /** What is wrong with a scope is reported elsewhere. */
 static void ignore(const struct lint_finding *finding, void *context)

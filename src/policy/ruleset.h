@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/digest.h"
-#include "policy/lint.h"
+#include "policy/lint/lint.h"
 
 struct buf;
 

@@ -36,7 +36,7 @@ def main():
     rows = ["    " + ",".join(codes[i : i + ROW]) + "," for i in range(0, len(codes), ROW)]
     lines = [
         "/* Written by embed_text.py from the pieces in openapi/. */",
-        '#include "server/openapi.h"',
+        '#include "server/api/openapi.h"',
         "",
         "static const char text[] = {",
         *rows,

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "server/token.h"
+#include "server/auth/token.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,11 +2,11 @@
 /* What the files of the server share. */
 #pragma once
 
-#include "server/access.h"
-#include "server/hub.h"
-#include "server/idempotency.h"
-#include "server/rate.h"
+#include "server/api/idempotency.h"
+#include "server/auth/access.h"
+#include "server/auth/rate.h"
 #include "server/server.h"
+#include "server/stream/hub.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -6,11 +6,11 @@
 #include "fuzz.h"
 
 #include "base/json/strict_json.h"
-#include "server/access.h"
-#include "server/idempotency.h"
-#include "server/problem.h"
+#include "server/api/idempotency.h"
+#include "server/api/problem.h"
+#include "server/api/run_cursor.h"
+#include "server/auth/access.h"
 #include "server/router.h"
-#include "server/run_cursor.h"
 
 #include <json-c/json.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "base/limits.h"
-#include "cli/config.h"
+#include "cli/framework/config.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "policy/explain.h"
+#include "policy/explain/explain.h"
 
 #include <string.h>
 

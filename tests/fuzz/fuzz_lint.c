@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "base/utf8.h"
-#include "policy/lint.h"
+#include "policy/lint/lint.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 #include "fuzz.h"
 
 #include "base/utf8.h"
-#include "cli/markdown.h"
-#include "cli/text.h"
+#include "cli/terminal/markdown.h"
+#include "cli/terminal/text.h"
 
 #include <locale.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "fuzz_server.h"
 
 #include "alert/monitor.h"
-#include "cli/command.h"
+#include "cli/framework/command.h"
 #include "journal/checkpoint.h"
 #include "loop/runtime.h"
 #include "loop/summary.h"

@@ -17,8 +17,8 @@
 #include "loop/runtime.h"
 #include "orchestrator/orchestrator.h"
 #include "os/file.h"
+#include "server/auth/token.h"
 #include "server/server.h"
-#include "server/token.h"
 #include "store/memory_store.h"
 
 #include <json-c/json.h>

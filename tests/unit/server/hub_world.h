@@ -14,8 +14,8 @@
 #include "base/memory.h"
 #include "http_raw.h"
 #include "orchestrator/orchestrator.h"
-#include "server/hub.h"
-#include "server/run_json.h"
+#include "server/api/run_json.h"
+#include "server/stream/hub.h"
 #include "store/memory_store.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  */
 #include "api_world.h"
 
-#include "server/access.h"
+#include "server/auth/access.h"
 
 static const char *const outside[] = {"rondo.example", NULL};
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The commands of the group `rondo policy`. */
+#pragma once
+
+#include "cli/framework/command.h"
+
+/** Ends with a NULL name. */
+extern const struct command policy_commands[];
+
+int cmd_policy_check(const struct invocation *invocation);
+int cmd_policy_show(const struct invocation *invocation);
+int cmd_policy_set(const struct invocation *invocation);
+int cmd_policy_history(const struct invocation *invocation);
+int cmd_policy_explain(const struct invocation *invocation);
+int cmd_policy_test(const struct invocation *invocation);
+
+extern const struct option_row policy_check_options[];
+extern const struct option_row policy_show_options[];
+extern const struct option_row policy_set_options[];
+extern const struct option_row policy_history_options[];
+extern const struct option_row policy_explain_options[];
+extern const struct option_row policy_test_options[];

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Summary of a role file. */
+#include "cli/commands/role_summary.h"
+
+#include "base/json/json.h"
+#include "cli/terminal/fields.h"
+#include "cli/terminal/text.h"
+
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct json_object *member(struct json_object *object, const char *key)
+{
+    struct json_object *value = NULL;
+    json_object_object_get_ex(object, key, &value);
+    return value;
+}
+
+/** Append with a comma before it, when something stands there. */
+static void add_part(struct buf *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_part(struct buf *out, const char *format, ...)
+{
+    char part[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(part, sizeof(part), format, args);
+    va_end(args);
+    buf_printf(out, "%s%s", out->len > 0 ? ", " : "", part);
+}
+
+static void add_count(struct buf *out, int64_t count, const char *what)
+{
+    if (count < 0) {
+        return;
+    }
+    auto_buf struct buf number = {0};
+    text_count(count, &number);
+    add_part(out, "%s %s%s", buf_string(&number), what, count == 1 ? "" : "s");
+}
+
+static void add_model(const struct role_model *model, struct fields *fields)
+{
+    auto_buf struct buf text = {0};
+    buf_printf(&text, "%s:%s, temperature %.3g", model->provider, model->name, model->temperature);
+    add_count(&text, model->max_tokens, "token");
+    buf_append_string(&text, " a reply");
+    if (model->base_url != NULL) {
+        buf_printf(&text, ", at %s", model->base_url);
+    }
+    fields_add(fields, "model", buf_string(&text));
+}
+
+/** Append what tells one tool from another of its type, in parentheses. */
+static void add_detail(struct json_object *tool, struct buf *out)
+{
+    static const char *const keys[] = {"name",     "base_url", "command",   "url", "root_path",
+                                       "database", "module",   "repo_path", NULL};
+    for (size_t i = 0; keys[i] != NULL; i++) {
+        const char *text = json_get_string(tool, keys[i], NULL);
+        if (text != NULL && strcmp(text, ".") != 0) {
+            buf_printf(out, " (%s)", text);
+            return;
+        }
+    }
+    struct json_object *commands = member(tool, "allowed_commands");
+    size_t count =
+        json_object_is_type(commands, json_type_array) ? json_object_array_length(commands) : 0;
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(out, "%s%s", i == 0 ? " (" : ", ",
+                   json_object_get_string(json_object_array_get_idx(commands, i)));
+    }
+    buf_append_string(out, count > 0 ? ")" : "");
+}
+
+static void add_tools(struct json_object *tools, struct fields *fields)
+{
+    auto_buf struct buf text = {0};
+    for (size_t i = 0; i < json_object_array_length(tools); i++) {
+        struct json_object *tool = json_object_array_get_idx(tools, i);
+        add_part(&text, "%s", json_get_string(tool, "type", ""));
+        add_detail(tool, &text);
+    }
+    fields_add(fields, "tools", text.len > 0 ? buf_string(&text) : "none");
+}
+
+/** Texts of a list, or the members `key` of its objects. */
+static void add_list(struct json_object *list, const char *key, const char *label,
+                     struct fields *fields)
+{
+    auto_buf struct buf text = {0};
+    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *item = json_object_array_get_idx(list, i);
+        add_part(&text, "%s",
+                 key == NULL ? json_object_get_string(item) : json_get_string(item, key, ""));
+    }
+    if (count > 0) {
+        fields_add(fields, label, buf_string(&text));
+    }
+}
+
+static void add_limits(const struct role_guardrails *limits, struct fields *fields)
+{
+    auto_buf struct buf run = {0};
+    add_count(&run, limits->max_iterations, "iteration");
+    add_count(&run, limits->autonomous_token_budget, "token");
+    add_count(&run, limits->autonomous_timeout_seconds, "second");
+    fields_add(fields, "a run", buf_string(&run));
+    auto_buf struct buf iteration = {0};
+    add_count(&iteration, limits->max_request_limit, "request");
+    add_count(&iteration, limits->max_tool_calls, "tool call");
+    add_count(&iteration, limits->max_tokens_per_run, "output token");
+    add_count(&iteration, limits->input_tokens_limit, "input token");
+    add_count(&iteration, limits->total_tokens_limit, "token");
+    add_count(&iteration, limits->timeout_seconds, "second");
+    fields_add(fields, "an iteration", buf_string(&iteration));
+}
+
+static void add_conditions(const struct role *role, struct fields *fields)
+{
+    auto_buf struct buf text = {0};
+    for (size_t i = 0; i < role->condition_count; i++) {
+        add_part(&text, "%s", role->conditions[i].name);
+    }
+    if (text.len > 0) {
+        fields_add(fields, "until", buf_string(&text));
+    }
+}
+
+static void add_unsupported(const struct role *role, struct fields *fields)
+{
+    struct role_findings findings = {0};
+    role_find_unsupported(role, &findings);
+    for (size_t i = 0; i < findings.count; i++) {
+        auto_buf struct buf text = {0};
+        buf_printf(&text, "%s: %s", findings.items[i].path, findings.items[i].message);
+        fields_add(fields, i == 0 ? "not yet" : "", buf_string(&text));
+    }
+    role_findings_fini(&findings);
+}
+
+static void add_role(const struct role *role, struct fields *fields)
+{
+    struct json_object *spec = member(role->normal, "spec");
+    if (role->description[0] != '\0') {
+        fields_add(fields, "what for", role->description);
+    }
+    add_model(&role->model, fields);
+    add_tools(role->tools, fields);
+    add_list(member(spec, "skills"), NULL, "skills", fields);
+    add_list(member(spec, "triggers"), "type", "triggers", fields);
+    add_list(member(spec, "sinks"), "type", "sinks", fields);
+    add_conditions(role, fields);
+    add_limits(&role->guardrails, fields);
+    if (role->policy != NULL) {
+        fields_add(fields, "policies", role->policy);
+    }
+    add_unsupported(role, fields);
+}
+
+static void write_count(size_t count, const char *what, struct buf *out)
+{
+    if (count > 0) {
+        buf_printf(out, ", %zu %s%s", count, what, count == 1 ? "" : "s");
+    }
+}
+
+void role_summary_text(const struct role_summary *summary, const struct style *style,
+                       size_t columns, struct buf *ret_buf)
+{
+    auto_buf struct buf name = {0};
+    const char *text = summary->role != NULL ? summary->role->name : summary->file;
+    text_clean(text, strlen(text), &name);
+    style_append(style, COLOUR_BOLD, buf_string(&name), ret_buf);
+    buf_append_string(ret_buf, ": ");
+    style_append(style, summary->is_valid ? COLOUR_GREEN : COLOUR_RED,
+                 summary->is_valid ? "valid" : "not valid", ret_buf);
+    write_count(summary->errors, "error", ret_buf);
+    write_count(summary->warnings, "warning", ret_buf);
+    buf_append_string(ret_buf, "\n");
+    if (summary->role != NULL) {
+        struct fields fields = {.style = style, .columns = columns, .out = ret_buf};
+        add_role(summary->role, &fields);
+    }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rondo runs: the runs of a store, newest first. */
+#include "base/clock.h"
+#include "cli/commands/session.h"
+#include "cli/framework/command.h"
+#include "cli/framework/common_options.h"
+#include "cli/framework/report.h"
+#include "cli/terminal/style.h"
+#include "cli/terminal/table.h"
+#include "cli/terminal/text.h"
+#include "loop/control/display_status.h"
+#include "loop/control/owner.h"
+#include "orchestrator/assignment.h"
+#include "server/api/run_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/** Runs shown when nothing else is asked for. */
+#define DEFAULT_LIMIT 20
+/** Columns assumed where the output is no terminal: nothing is cut. */
+#define PIPE_COLUMNS 1000
+
+struct runs_values {
+    char *agent;
+    int64_t limit;
+    int64_t wants_all;
+    int64_t wants_running;
+    char *store;
+    int64_t wants_json;
+    int64_t no_colour;
+};
+
+const struct option_row runs_options[] = {
+    {.name = "agent",
+     .letter = 'a',
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct runs_values, agent),
+     .argument = "ID",
+     .help = "Only runs of this agent",
+     .group = "Selection"},
+    {.name = "running",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct runs_values, wants_running),
+     .help = "Only runs without a final status"},
+    {.name = "limit",
+     .letter = 'n',
+     .kind = OPTION_INT,
+     .offset = offsetof(struct runs_values, limit),
+     .argument = "N",
+     .by_default = "20",
+     .help = "At most so many, newest first",
+     .low = 1,
+     .high = 1000000},
+    {.name = "all",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct runs_values, wants_all),
+     .help = "All of them"},
+    OPTION_ROW_STORE(struct runs_values),
+    OPTION_ROW_JSON(struct runs_values, "One JSON object for each run and line"),
+    OPTION_ROW_NO_COLOUR(struct runs_values),
+    {0},
+};
+
+static const struct table_column columns[] = {
+    {"RUN", false, false},        {"AGENT", false, true}, {"STATUS", false, false},
+    {"ITERATION", true, false},   {"MET", true, false},   {"STARTED", false, false},
+    {"EXECUTED BY", false, true},
+};
+
+struct listing {
+    struct table table;
+    struct style style;
+    struct buf json;
+    struct duties *duties;
+    bool wants_json;
+    size_t shown;
+};
+
+static void add_holder(struct listing *listing, const struct store_run *run)
+{
+    char who[OWNER_DESCRIPTION_SIZE] = "";
+    if (run->owner[0] != '\0' && !standing_is_interrupted(run)) {
+        owner_describe(run, who);
+        char *lease = strstr(who, ", lease");
+        if (lease != NULL) {
+            *lease = '\0';
+        }
+    }
+    table_add(&listing->table, who);
+}
+
+static void add_row(struct listing *listing, const struct store_run *run)
+{
+    const struct store_summary *summary = &run->summary;
+    auto_buf struct buf cell = {0};
+    buf_printf(&cell, "%.*s", SHORT_ID_LEN, run->id);
+    table_add(&listing->table, buf_string(&cell));
+    auto_buf struct buf agent = {0};
+    text_clean(run->agent_id, strlen(run->agent_id), &agent);
+    table_add(&listing->table, buf_string(&agent));
+    buf_clear(&cell);
+    bool is_idle =
+        standing_is_interrupted(run) || (summary->status == RONDO_RUNNING && summary->is_paused);
+    style_append(&listing->style, is_idle ? COLOUR_YELLOW : style_of_status(summary->status),
+                 duty_standing(run, duties_find(listing->duties, run->id)), &cell);
+    table_add(&listing->table, buf_string(&cell));
+    buf_clear(&cell);
+    buf_printf(&cell, "%" PRIu64, summary->iteration);
+    if (summary->iteration_limit > 0) {
+        buf_printf(&cell, "/%" PRIu64, summary->iteration_limit);
+    }
+    table_add(&listing->table, buf_string(&cell));
+    buf_clear(&cell);
+    if (summary->conditions_total > 0) {
+        buf_printf(&cell, "%" PRIu32 "/%" PRIu32, summary->conditions_met,
+                   summary->conditions_total);
+    }
+    table_add(&listing->table, buf_string(&cell));
+    buf_clear(&cell);
+    text_age(clock_now(clock_system()) - run->created_ns, &cell);
+    table_add(&listing->table, buf_string(&cell));
+    add_holder(listing, run);
+}
+
+static void add_json(struct listing *listing, const struct store_run *run)
+{
+    run_json_write_standing(run, duty_standing(run, duties_find(listing->duties, run->id)),
+                            &listing->json);
+    buf_append(&listing->json, "\n", 1);
+}
+
+static bool take_run(const struct store_run *run, void *context)
+{
+    struct listing *listing = context;
+    listing->shown++;
+    if (listing->wants_json) {
+        add_json(listing, run);
+    } else {
+        add_row(listing, run);
+    }
+    return true;
+}
+
+static void print_listing(const struct listing *listing, uint32_t limit)
+{
+    auto_buf struct buf out = {0};
+    if (listing->wants_json) {
+        report_output(&listing->json);
+        return;
+    }
+    if (listing->shown == 0) {
+        fputs("no runs; start one with `rondo loop -- COMMAND`\n", stderr);
+        return;
+    }
+    table_draw(&listing->table, &listing->style, style_columns(stdout, PIPE_COLUMNS), &out);
+    report_output(&out);
+    if (listing->shown == limit) {
+        fprintf(stderr, "the newest %u; --all shows all\n", limit);
+    }
+}
+
+static int run_runs(const struct runs_values *values)
+{
+    struct session session;
+    struct rondo_error err = {0};
+    struct session_options options = {.store = values->store, .access = STORE_READING};
+    if (session_open(&options, &session, &err) < 0) {
+        return report_error(&err);
+    }
+    struct listing listing = {
+        .table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
+        .style = style_for(stdout, values->no_colour != 0),
+        .wants_json = values->wants_json != 0,
+    };
+    struct store_run_query query = {
+        .agent_id = values->agent,
+        .only_running = values->wants_running != 0,
+        .limit = values->wants_all ? 0 : (uint32_t)values->limit,
+    };
+    int r = duties_read(session.store, &listing.duties, &err);
+    if (r == 0) {
+        r = session.store->ops->list_runs(session.store, &query, take_run, &listing, &err);
+    }
+    if (r == 0) {
+        print_listing(&listing, query.limit);
+    }
+    duties_free(listing.duties);
+    table_fini(&listing.table);
+    buf_fini(&listing.json);
+    session_close(&session);
+    return r < 0 ? report_error(&err) : 0;
+}
+
+int cmd_runs(const struct invocation *invocation)
+{
+    struct runs_values values = {.limit = DEFAULT_LIMIT};
+    struct option_set set = {.rows = runs_options, .values = &values};
+    struct parsed parsed = command_parse(invocation, &set, 0, 0);
+    int exit_code = parsed.is_over ? parsed.exit_code : run_runs(&values);
+    option_set_fini(&set);
+    return exit_code;
+}

@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * rondo serve: orchestrator, warnings, API, dashboard and exporters of a store in one process. The
+ * main thread starts the parts from the bottom up, waits for signals, feeds the service manager's
+ * watchdog, and ends the parts from the top down.
+ */
+#include "alert/monitor.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cli/commands/run_options.h"
+#include "cli/commands/session.h"
+#include "cli/framework/command.h"
+#include "cli/framework/common_options.h"
+#include "cli/framework/exit_codes.h"
+#include "cli/framework/report.h"
+#include "net/client/http.h"
+#include "orchestrator/orchestrator.h"
+#include "os/notify.h"
+#include "policy/watch.h"
+#include "server/auth/token.h"
+#include "server/server.h"
+#include "telemetry/metrics.h"
+#include "telemetry/telemetry.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/** Where it listens when nothing is said. */
+#define DEFAULT_LISTEN "127.0.0.1:7466"
+/** Time for the last spans to reach their collector. */
+#define FLUSH_NS (5 * NS_PER_S)
+/** Longest wait for a signal at a time. */
+#define TURN_NS NS_PER_S
+
+struct serve_values {
+    char **listen;
+    char **hosts;
+    int64_t needs_token;
+    int64_t rate;
+    int64_t max_connections;
+    int64_t max_loops;
+    int64_t max_queue;
+    int64_t drain_ns;
+    int64_t orphans;
+    int64_t close_after_ns;
+    int64_t stall_ns;
+    char *workspace;
+    char *prices;
+    char *url;
+    char *store;
+    int64_t lease_ns;
+    int64_t wants_quiet;
+};
+
+static const struct option_choice orphan_choices[] = {
+    {"resume", ORPHANS_RESUME}, {"close", ORPHANS_CLOSE}, {"leave", ORPHANS_LEAVE}, {0}};
+
+const struct option_row serve_options[] = {
+    {.name = "listen",
+     .letter = 'l',
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct serve_values, listen),
+     .argument = "ADDRESS",
+     .by_default = DEFAULT_LISTEN,
+     .help =
+         "HOST:PORT, [IPV6]:PORT or unix:PATH; repeatable. Who comes from another machine needs a "
+         "token",
+     .group = "Serving"},
+    {.name = "host",
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct serve_values, hosts),
+     .argument = "NAME",
+     .help = "A further name by which clients call it, as behind a proxy; repeatable. Demands "
+             "tokens of everybody"},
+    {.name = "url",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct serve_values, url),
+     .argument = "URL",
+     .help = "Address of the dashboard for links in warnings. With https: tokens are demanded of "
+             "everybody"},
+    {.name = "require-token",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct serve_values, needs_token),
+     .help = "Demand a token of everybody, also of your own programs on this machine"},
+    {.name = "rate",
+     .kind = OPTION_INT,
+     .offset = offsetof(struct serve_values, rate),
+     .argument = "N",
+     .by_default = "200",
+     .help = "Requests a second of one token or peer",
+     .low = 1,
+     .high = 1000000},
+    {.name = "max-connections",
+     .kind = OPTION_INT,
+     .offset = offsetof(struct serve_values, max_connections),
+     .argument = "N",
+     .by_default = "1024",
+     .help = "Connections at once",
+     .low = 1,
+     .high = 100000},
+    {.name = "max-loops",
+     .kind = OPTION_INT,
+     .offset = offsetof(struct serve_values, max_loops),
+     .argument = "N",
+     .by_default = "what descriptors, memory and threads allow",
+     .help = "Runs that are executed at once; further ones are queued",
+     .group = "Runs",
+     .low = 1,
+     .high = LIMIT_LOOPS_PER_PROCESS},
+    {.name = "max-queue",
+     .kind = OPTION_INT,
+     .offset = offsetof(struct serve_values, max_queue),
+     .argument = "N",
+     .by_default = "1000",
+     .help = "Runs that may wait; then new ones are refused",
+     .low = 1,
+     .high = 1000000},
+    {.name = "workspace",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct serve_values, workspace),
+     .argument = "FOLDER",
+     .by_default = "the working directory",
+     .help = "Workspace of runs that name none",
+     .completes = COMPLETE_FOLDER},
+    {.name = "orphans",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct serve_values, orphans),
+     .by_default = "resume",
+     .help = "What becomes of runs whose process died",
+     .choices = orphan_choices},
+    {.name = "close-after",
+     .kind = OPTION_DURATION,
+     .offset = offsetof(struct serve_values, close_after_ns),
+     .argument = "DURATION",
+     .by_default = "5m",
+     .help = "Time until a dead run that cannot be executed here is closed as error"},
+    {.name = "drain",
+     .kind = OPTION_DURATION,
+     .offset = offsetof(struct serve_values, drain_ns),
+     .argument = "DURATION",
+     .by_default = "30s",
+     .help = "At the end: time for iterations under way; 0 = none"},
+    {.name = "prices",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct serve_values, prices),
+     .argument = "FILE",
+     .help = "Prices of models, as for `rondo run`",
+     .completes = COMPLETE_FILE},
+    {.name = "stall-after",
+     .kind = OPTION_DURATION,
+     .offset = offsetof(struct serve_values, stall_ns),
+     .argument = "DURATION",
+     .by_default = "10m",
+     .help = "Warn when a run that executes has no event for so long; 0 = never",
+     .group = "Warnings"},
+    OPTION_ROW_STORE(struct serve_values),
+    {.name = "lease",
+     .kind = OPTION_DURATION,
+     .offset = offsetof(struct serve_values, lease_ns),
+     .argument = "DURATION",
+     .by_default = "30s",
+     .help = "How long runs stay with this process when it is frozen"},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct serve_values, wants_quiet),
+     .help = "Say only what is wrong"},
+    {0},
+};
+
+/** The parts, in the order in which they start. */
+struct serving {
+    const struct serve_values *values;
+    struct session session;
+    struct http_client *http;
+    struct metrics *metrics;
+    struct telemetry *telemetry;
+    struct monitor *monitor;
+    struct orchestrator *orchestrator;
+    struct server *server;
+    pthread_mutex_t lock; /* guards: */
+    struct server *told;  /* the server, while the parts below it may call it */
+    pthread_mutex_t audit_lock;
+    uint64_t audit_lost; /* lines that stderr did not take, under audit_lock */
+    char *config_folder;
+    char *policy_path;
+    char *workspace;
+};
+
+/** One line for people. stderr writes it whole. */
+static void log_line(void *context, const char *line)
+{
+    (void)context;
+    fprintf(stderr, "rondo: %s\n", line);
+}
+
+/**
+ * The same for a request that changed something; from the threads that answer requests, so nobody
+ * waits here for a reader of stderr who does not read.
+ */
+static void audit_line(void *context, const char *line)
+{
+    struct serving *serving = context;
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    pthread_mutex_lock(&serving->audit_lock);
+    if (poll(&out, 1, 0) <= 0) {
+        serving->audit_lost++;
+    } else if (serving->audit_lost == 0) {
+        log_line(NULL, line);
+    } else {
+        fprintf(stderr, "rondo: audit: %" PRIu64 " lines before this one were lost\nrondo: %s\n",
+                serving->audit_lost, line);
+        serving->audit_lost = 0;
+    }
+    pthread_mutex_unlock(&serving->audit_lock);
+}
+
+static void tell(const struct serving *serving, const char *line)
+{
+    if (!serving->values->wants_quiet) {
+        log_line(NULL, line);
+    }
+}
+
+static const char *const *listen_of(const struct serve_values *values)
+{
+    static const char *const by_default[] = {DEFAULT_LISTEN, NULL};
+    return values->listen == NULL ? by_default : (const char *const *)values->listen;
+}
+
+/** 0 as an option is a wish; as a field of the parts it is their default. */
+static int64_t or_none(int64_t duration_ns)
+{
+    return duration_ns == 0 ? -1 : duration_ns;
+}
+
+static int start_orchestrator(struct serving *serving, struct rondo_error *err)
+{
+    const struct serve_values *values = serving->values;
+    struct orchestrator_options options = {
+        .runtime = serving->session.runtime,
+        .http = serving->http,
+        .work_folder = serving->session.work_folder,
+        .config_folder = serving->config_folder,
+        .prices_file = values->prices,
+        .max_loops = (uint64_t)values->max_loops,
+        .max_queue = (uint64_t)values->max_queue,
+        .drain_ns = or_none(values->drain_ns),
+        .close_after_ns = values->close_after_ns,
+        .orphans = (enum orchestrator_orphans)values->orphans,
+        .log = log_line,
+        .is_quiet = values->wants_quiet != 0,
+    };
+    return orchestrator_start(&options, &serving->orchestrator, err);
+}
+
+/** The monitor has made a warning. */
+static void tell_warning(void *context, const char *agent_id, const char *json)
+{
+    struct serving *serving = context;
+    pthread_mutex_lock(&serving->lock);
+    server_tell(serving->told, agent_id, json);
+    pthread_mutex_unlock(&serving->lock);
+}
+
+/** The exporter wants gauges. */
+static size_t take_gauges(void *context, struct metrics_gauge *ret_gauges, size_t size)
+{
+    struct serving *serving = context;
+    pthread_mutex_lock(&serving->lock);
+    size_t count = serving->told == NULL ? 0 : server_gauges(serving->told, ret_gauges, size);
+    pthread_mutex_unlock(&serving->lock);
+    return count;
+}
+
+static void set_told(struct serving *serving, struct server *server)
+{
+    pthread_mutex_lock(&serving->lock);
+    serving->told = server;
+    pthread_mutex_unlock(&serving->lock);
+}
+
+static int start_monitor(struct serving *serving, struct rondo_error *err)
+{
+    const struct serve_values *values = serving->values;
+    struct monitor_options options = {
+        .writer = runtime_writer(serving->session.runtime),
+        .http = serving->http,
+        .supervisor = runtime_supervisor(serving->session.runtime),
+        .stall_ns = or_none(values->stall_ns),
+        .base_url = values->url,
+        .log = log_line,
+        .on_warning = tell_warning,
+        .on_warning_context = serving,
+    };
+    return monitor_start(&options, &serving->monitor, err);
+}
+
+static int start_telemetry(struct serving *serving, struct rondo_error *err)
+{
+    struct telemetry_options options = {
+        .writer = runtime_writer(serving->session.runtime),
+        .http = serving->http,
+        .metrics = serving->metrics,
+        .gauges = take_gauges,
+        .gauges_context = serving,
+        .log = log_line,
+    };
+    return telemetry_start(&options, &serving->telemetry, err);
+}
+
+/** Why everybody needs a token; NULL: this user's own programs need none. */
+static const char *why_tokens(const struct serve_values *values)
+{
+    if (values->needs_token != 0) {
+        return "--require-token";
+    }
+    if (values->hosts != NULL) {
+        return "--host: what comes under a name of outside was passed on by a proxy";
+    }
+    /* We speak no TLS, so there is somebody who does. */
+    bool is_secure = values->url != NULL && strncasecmp(values->url, "https:", 6) == 0;
+    return is_secure ? "--url with https: there is a proxy" : NULL;
+}
+
+static int start_server(struct serving *serving, struct rondo_error *err)
+{
+    const struct serve_values *values = serving->values;
+    struct server_options options = {
+        .runtime = serving->session.runtime,
+        .orchestrator = serving->orchestrator,
+        .monitor = serving->monitor,
+        .telemetry = serving->telemetry,
+        .metrics = serving->metrics,
+        .policy_path = serving->policy_path,
+        .store_path = serving->session.store_path,
+        .workspace = serving->workspace,
+        .listen = listen_of(values),
+        .hosts = (const char *const *)values->hosts,
+        .needs_token = why_tokens(values) != NULL,
+        .max_connections = (unsigned)values->max_connections,
+        .requests_per_second = (unsigned)values->rate,
+        .log = log_line,
+        .audit = values->wants_quiet != 0 ? NULL : audit_line,
+        .log_context = serving,
+    };
+    int r = server_start(&options, &serving->server, err);
+    if (r == 0) {
+        set_told(serving, serving->server);
+    }
+    return r;
+}
+
+/** Bottom up. What was started is ended by stop_parts also after a failure. */
+static int start_parts(struct serving *serving, struct rondo_error *err)
+{
+    int r = http_client_new(NULL, &serving->http, err);
+    if (r == 0) {
+        serving->metrics = metrics_new();
+        r = start_telemetry(serving, err);
+    }
+    if (r == 0) {
+        r = start_monitor(serving, err);
+    }
+    if (r == 0) {
+        r = start_orchestrator(serving, err);
+    }
+    return r < 0 ? r : start_server(serving, err);
+}
+
+/** Top down: readers are told first, then runs are given up, then what is left is sent. */
+static void stop_parts(struct serving *serving)
+{
+    if (serving->server != NULL) {
+        server_drain(serving->server);
+    }
+    if (serving->orchestrator != NULL) {
+        orchestrator_drain(serving->orchestrator);
+    }
+    set_told(serving, NULL);
+    server_stop(serving->server);
+    orchestrator_stop(serving->orchestrator);
+    monitor_stop(serving->monitor);
+    telemetry_stop(serving->telemetry, FLUSH_NS);
+    metrics_free(serving->metrics);
+    http_client_free(serving->http);
+}
+
+/** "127.0.0.1", "[::1]", "localhost", a Unix socket: other machines cannot reach it. */
+static bool is_local(const char *address)
+{
+    static const char *const local[] = {"127.", "[::1]:", "localhost:", "unix:"};
+    for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++) {
+        if (strncmp(address, local[i], strlen(local[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void tell_of_others(const char *address)
+{
+    auto_buf struct buf line = {0};
+    char machine[256] = "";
+    bool has_name = gethostname(machine, sizeof(machine) - 1) == 0 && machine[0] != '\0';
+    buf_printf(&line,
+               "%s is reachable from other machines: who comes from there needs a token, and calls "
+               "it by its address in digits%s%s or a name of --host. The connection is not "
+               "encrypted; put a TLS proxy in front of it",
+               address, has_name ? ", as " : "", machine);
+    log_line(NULL, buf_string(&line));
+}
+
+/** Who needs a token. */
+static void tell_of_tokens(const struct serving *serving, bool is_reachable)
+{
+    const char *why = why_tokens(serving->values);
+    auto_buf struct buf tokens = {0};
+    bool has_none = token_list(serving->session.store, &tokens, NULL) == 0 &&
+                    strcmp(buf_string(&tokens), "[]") == 0;
+    if (why != NULL) {
+        auto_buf struct buf line = {0};
+        buf_printf(&line, "everybody needs a token, also your own programs (%s)", why);
+        tell(serving, buf_string(&line));
+    }
+    if (has_none && (why != NULL || is_reachable)) {
+        log_line(NULL, "there is no token yet: make one with `rondo token create`");
+    }
+}
+
+static void tell_addresses(const struct serving *serving)
+{
+    const char *address;
+    bool is_reachable = false;
+    for (size_t i = 0; (address = server_address(serving->server, i)) != NULL; i++) {
+        auto_buf struct buf line = {0};
+        bool is_socket = strncmp(address, "unix:", 5) == 0;
+        buf_printf(&line, "serving %s on %s%s", serving->session.store_path,
+                   is_socket ? "" : "http://", address);
+        tell(serving, buf_string(&line));
+        if (!is_local(address)) {
+            is_reachable = true;
+            tell_of_others(address);
+        }
+    }
+    tell_of_tokens(serving, is_reachable);
+}
+
+/** What `systemctl status` shows. */
+static void notify_status(const struct serving *serving, const char *first)
+{
+    struct orchestrator_state state = orchestrator_state(serving->orchestrator);
+    char text[160];
+    snprintf(text, sizeof(text),
+             "%sSTATUS=%" PRIu64 " running, %" PRIu64 " queued, %" PRIu64 " paused", first,
+             state.running, state.queued, state.paused);
+    notify_send(text);
+}
+
+/** Until a signal asks to end. Only this thread takes these signals. */
+static void wait_for_end(struct serving *serving, const sigset_t *signals)
+{
+    int64_t watchdog_ns = notify_watchdog_ns();
+    int64_t turn_ns = watchdog_ns > 0 && watchdog_ns < TURN_NS ? watchdog_ns : TURN_NS;
+    struct timespec turn = {.tv_sec = turn_ns / NS_PER_S, .tv_nsec = turn_ns % NS_PER_S};
+    int signal_number;
+    do {
+        notify_status(serving, watchdog_ns > 0 ? "WATCHDOG=1\n" : "");
+        signal_number = sigtimedwait(signals, NULL, &turn);
+    } while (signal_number < 0 && (errno == EAGAIN || errno == EINTR));
+    tell(serving, "ending: runs are given up where they are and go on with the next start");
+}
+
+/** A second signal ends the process at once: what was committed is safe. */
+static void end_at_once(const sigset_t *signals)
+{
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, signals, NULL);
+}
+
+static int serve(struct serving *serving)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* Inherited by every thread of the parts. */
+    struct rondo_error err = {0};
+    int exit_code = EXIT_OK;
+    if (start_parts(serving, &err) < 0) {
+        exit_code = report_error(&err);
+        if (err.code == RONDO_ERR_BUSY) {
+            exit_code = EXIT_OTHER; /* An address is taken: no run is held by anybody. */
+        }
+    } else {
+        tell_addresses(serving);
+        notify_status(serving, "READY=1\n");
+        wait_for_end(serving, &signals);
+    }
+    notify_send("STOPPING=1");
+    end_at_once(&signals);
+    stop_parts(serving);
+    return exit_code;
+}
+
+static int open_and_serve(const struct serve_values *values)
+{
+    struct serving serving = {.values = values,
+                              .lock = PTHREAD_MUTEX_INITIALIZER,
+                              .audit_lock = PTHREAD_MUTEX_INITIALIZER};
+    struct rondo_error err = {0};
+    struct session_options options = {.store = values->store,
+                                      .access = STORE_CREATING,
+                                      .needs_runtime = true,
+                                      .lease_ns = values->lease_ns};
+    if (session_open(&options, &serving.session, &err) < 0) {
+        return report_error(&err);
+    }
+    serving.config_folder = session_config_folder();
+    serving.policy_path = watch_path_of_store(serving.session.store_path);
+    /* opens: the server's own workspace */
+    serving.workspace = realpath(values->workspace == NULL ? "." : values->workspace, NULL);
+    int exit_code;
+    if (serving.workspace == NULL) {
+        exit_code =
+            report_failure(EXIT_USAGE, "--workspace: there is no folder %s", values->workspace);
+    } else {
+        warn_of_home(serving.workspace);
+        exit_code = serve(&serving);
+    }
+    session_close(&serving.session);
+    free(serving.config_folder);
+    free(serving.policy_path);
+    free(serving.workspace);
+    return exit_code;
+}
+
+int cmd_serve(const struct invocation *invocation)
+{
+    struct serve_values values = {.drain_ns = ORCHESTRATOR_DEFAULT_DRAIN_NS,
+                                  .stall_ns = MONITOR_DEFAULT_STALL_NS};
+    struct option_set set = {.rows = serve_options, .values = &values};
+    struct parsed parsed = command_parse(invocation, &set, 0, 0);
+    if (!parsed.is_over) {
+        parsed.exit_code = open_and_serve(&values);
+    }
+    option_set_fini(&set);
+    return parsed.exit_code;
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rondo show: everything about one run but its journal. */
+#include "base/clock.h"
+#include "base/json/json.h"
+#include "base/parse.h"
+#include "cli/commands/session.h"
+#include "cli/framework/command.h"
+#include "cli/framework/common_options.h"
+#include "cli/framework/report.h"
+#include "cli/progress/agent_view.h"
+#include "cli/progress/event_text.h"
+#include "cli/progress/summary.h"
+#include "cli/terminal/fields.h"
+#include "cli/terminal/text.h"
+#include "loop/control/display_status.h"
+#include "loop/control/owner.h"
+#include "orchestrator/assignment.h"
+#include "store/find.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+/** Columns where the output is no terminal. */
+#define PIPE_COLUMNS 100
+/** Lines of a failed condition's output that are shown. */
+#define OUTPUT_LINES 5
+
+struct show_values {
+    char *store;
+    int64_t wants_json;
+    int64_t no_colour;
+};
+
+const struct option_row show_options[] = {
+    OPTION_ROW_STORE(struct show_values),
+    OPTION_ROW_JSON(struct show_values, "As one JSON object"),
+    OPTION_ROW_NO_COLOUR(struct show_values),
+    {0},
+};
+
+static struct json_object *member(struct json_object *object, const char *name)
+{
+    struct json_object *value = NULL;
+    return json_object_object_get_ex(object, name, &value) ? value : NULL;
+}
+
+/** Protections that the role asks for and the run goes without. */
+static void add_unprotected(struct fields *fields, struct json_object *agent)
+{
+    struct json_object *list = NULL;
+    json_object_object_get_ex(agent, "unprotected", &list);
+    size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+    for (size_t i = 0; i < count; i++) {
+        fields_add(fields, i == 0 ? "unprotected" : "",
+                   json_object_get_string(json_object_array_get_idx(list, i)));
+    }
+}
+
+/** The role file of an agent, and the model that it asks. */
+static void add_role(struct fields *fields, const struct loop_spec *spec)
+{
+    auto_json struct json_object *agent = NULL;
+    if (spec->agent == NULL || json_parse(spec->agent, strlen(spec->agent), &agent, NULL) < 0) {
+        return;
+    }
+    fields_add(fields, "role", json_get_string(agent, "path", "?"));
+    struct json_object *model = member(member(member(agent, "role"), "spec"), "model");
+    auto_buf struct buf name = {0};
+    buf_printf(&name, "%s:%s", json_get_string(model, "provider", "?"),
+               json_get_string(model, "name", "?"));
+    bool is_dry = json_get_bool(agent, "dry_run", false);
+    add_unprotected(fields, agent);
+    fields_add(fields, "model",
+               is_dry ? "none (a dry run)" : json_get_string(agent, "model", buf_string(&name)));
+}
+
+static void add_command(struct fields *fields, const struct loop_spec *spec)
+{
+    if (agent_view_is_for(spec)) {
+        add_role(fields, spec);
+        return;
+    }
+    auto_buf struct buf text = {0};
+    for (size_t i = 0; spec->command != NULL && spec->command[i] != NULL; i++) {
+        bool is_plain = strpbrk(spec->command[i], " \t\n'\"\\$*?;&|<>()") == NULL;
+        buf_printf(&text, is_plain ? "%s%s" : "%s'%s'", i > 0 ? " " : "", spec->command[i]);
+    }
+    fields_add(fields, "command", text.len > 0 ? text.data : "(a program that uses librondo)");
+}
+
+static void add_times(struct fields *fields, const struct store_run *run)
+{
+    auto_buf struct buf text = {0};
+    text_time(run->created_ns, &text);
+    fields_add(fields, "started", buf_string(&text));
+    buf_clear(&text);
+    text_time(run->ended_ns > 0 ? run->ended_ns : run->alive_ns, &text);
+    fields_add(fields, run->ended_ns > 0 ? "ended" : "last alive", buf_string(&text));
+    char who[OWNER_DESCRIPTION_SIZE];
+    if (run->owner[0] != '\0') {
+        owner_describe(run, who);
+        fields_add(fields, standing_is_interrupted(run) ? "was held by" : "executed by", who);
+    }
+}
+
+static void add_duration(struct fields *fields, const char *label, int64_t ns)
+{
+    if (ns > 0) {
+        char text[FORMAT_DURATION_SIZE];
+        format_duration(ns, text);
+        fields_add(fields, label, text);
+    }
+}
+
+static void add_limits(struct fields *fields, const struct loop_spec *spec)
+{
+    auto_buf struct buf text = {0};
+    if (spec->max_iterations > 0) {
+        buf_printf(&text, "%" PRId64 " iterations", spec->max_iterations);
+    } else {
+        buf_append_string(&text, "iterations as the policies say");
+    }
+    if (spec->max_tokens > 0) {
+        buf_append_string(&text, ", ");
+        text_count(spec->max_tokens, &text);
+        buf_append_string(&text, " tokens");
+    }
+    if (spec->max_cost_micro > 0) {
+        buf_append_string(&text, ", cost ");
+        text_money(spec->max_cost_micro, &text);
+    }
+    buf_printf(&text, ", %" PRId64 " failures in a row", spec->max_failures);
+    fields_add(fields, "limits", buf_string(&text));
+    add_duration(fields, "time limit", spec->time_limit_ns);
+    add_duration(fields, "iteration", spec->iteration_timeout_ns);
+    add_duration(fields, "first output", spec->first_output_ns);
+    add_duration(fields, "silence", spec->silence_ns);
+    add_duration(fields, "delay", spec->delay_ns);
+}
+
+static void add_policies(struct fields *fields, const struct summary *summary)
+{
+    auto_buf struct buf text = {0};
+    if (summary->state.policy_sha256[0] == '\0') {
+        buf_append_string(&text, "built in");
+    } else {
+        buf_printf(&text, "%.*s", TEXT_DIGEST_LEN, summary->state.policy_sha256);
+    }
+    if (summary->spec.policy != NULL) {
+        buf_printf(&text, ", %s", summary->spec.policy);
+    }
+    fields_add(fields, "policies", buf_string(&text));
+}
+
+static void add_options(struct fields *fields, const struct loop_spec *spec)
+{
+    static const char *const on_corrupt[] = {"previous", "fresh", "fail"};
+    auto_buf struct buf text = {0};
+    buf_printf(&text, "%s, a checkpoint every %" PRId64 " iteration%s, on damage: %s",
+               spec->durability == DURABILITY_STRICT ? "strict" : "best-effort",
+               spec->checkpoint_interval, spec->checkpoint_interval == 1 ? "" : "s",
+               on_corrupt[spec->on_corrupt]);
+    fields_add(fields, "durability", buf_string(&text));
+    buf_clear(&text);
+    buf_printf(&text, "conditions: %s, worker: %s%s",
+               sandbox_tier_name((enum sandbox_tier)spec->verifier_tier),
+               sandbox_tier_name((enum sandbox_tier)spec->worker_tier),
+               spec->allow_network ? ", with network" : "");
+    fields_add(fields, "sandbox", buf_string(&text));
+    if (spec->is_exclusive) {
+        fields_add(fields, "exclusive", "no other run of this agent may execute beside it");
+    }
+}
+
+/** The last lines of an output. */
+static void add_output_end(const struct summary_condition *condition, struct buf *out)
+{
+    if (condition->is_met || condition->output == NULL) {
+        return;
+    }
+    size_t at = condition->output_len;
+    for (size_t lines = 0; at > 0; at--) {
+        bool is_end = condition->output[at - 1] == '\n' && at < condition->output_len;
+        if (is_end && ++lines == OUTPUT_LINES) {
+            break;
+        }
+    }
+    event_output(condition->output + at, condition->output_len - at, out);
+}
+
+static void add_conditions(struct fields *fields, const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->condition_count; i++) {
+        const struct summary_condition *condition = &summary->conditions[i];
+        const struct loop_condition *asked = &summary->spec.conditions[i];
+        auto_buf struct buf line = {0};
+        summary_condition_text(condition, fields->style, 0, &line);
+        buf_printf(fields->out, "%s\n", buf_string(&line));
+        buf_clear(&line);
+        buf_printf(&line, "%s  (%s)", asked->command, asked->origin);
+        buf_append_string(fields->out, "    ");
+        text_clean(buf_string(&line), line.len, fields->out);
+        buf_append_string(fields->out, "\n");
+        add_output_end(condition, fields->out);
+    }
+}
+
+static void show_text(const struct summary *summary, const struct session *session,
+                      const struct show_values *values, struct buf *out)
+{
+    struct style style = style_for(stdout, values->no_colour != 0);
+    size_t columns = style_columns(stdout, PIPE_COLUMNS);
+    struct fields fields = {.style = &style, .columns = columns, .out = out};
+    const struct loop_spec *spec = &summary->spec;
+    buf_append_string(out, "run ");
+    style_append(&style, COLOUR_BOLD, summary->run.id, out);
+    buf_append_string(out, "\n");
+    fields_add(&fields, "agent", summary->run.agent_id);
+    fields_add(&fields, "workspace", spec->workspace);
+    add_command(&fields, spec);
+    if (spec->prompt != NULL) {
+        fields_add(&fields, "prompt", spec->prompt);
+    }
+    add_times(&fields, &summary->run);
+    add_limits(&fields, spec);
+    add_policies(&fields, summary);
+    add_options(&fields, spec);
+    buf_append_string(out, "\n");
+    summary_text_head(summary, &fields);
+    add_conditions(&fields, summary);
+    summary_text_tail(summary, session, true, &fields);
+}
+
+static void write_details(const struct summary *summary, struct json_writer *writer)
+{
+    json_begin_array(writer, "condition_details");
+    for (size_t i = 0; i < summary->condition_count; i++) {
+        const struct summary_condition *condition = &summary->conditions[i];
+        json_begin_object(writer, NULL);
+        json_write_string(writer, "name", condition->name);
+        json_write_string(writer, "command", summary->spec.conditions[i].command);
+        json_write_string(writer, "origin", summary->spec.conditions[i].origin);
+        json_write_string(writer, "status", condition->is_met ? "met" : "not_met");
+        json_write_bool(writer, "is_evaluated", condition->is_evaluated);
+        json_write_string(writer, "reason", condition->reason);
+        json_write_int(writer, "exit_code", condition->exit_code);
+        json_write_int(writer, "duration_ms", condition->duration_ns / NS_PER_MS);
+        json_write_string_len(writer, "output", condition->output == NULL ? "" : condition->output,
+                              condition->output_len);
+        json_end_object(writer);
+    }
+    json_end_array(writer);
+}
+
+static void show_json(const struct summary *summary, struct buf *out)
+{
+    auto_buf struct buf spec = {0};
+    loop_spec_encode(&summary->spec, &spec);
+    struct json_writer writer = json_writer(out);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "type", "run");
+    summary_json_members(summary, &writer);
+    write_details(summary, &writer);
+    json_write_raw(&writer, "options", buf_string(&spec));
+    json_end_object(&writer);
+    buf_append_string(out, "\n");
+}
+
+/** What a living server means to do with the run. */
+static int ask_servers(const struct session *session, struct duty *duty, struct summary *summary,
+                       struct rondo_error *err)
+{
+    int r = duty_read(session->store, summary->run.id, duty, err);
+    if (r <= 0 || duty->is_server_dead) {
+        return r;
+    }
+    summary->server = duty->server;
+    summary->standing = duty_standing(&summary->run, duty);
+    return 0;
+}
+
+static int run_show(const struct show_values *values, const char *name)
+{
+    struct session session;
+    struct rondo_error err = {0};
+    struct session_options options = {.store = values->store, .access = STORE_READING};
+    if (session_open(&options, &session, &err) < 0) {
+        return report_error(&err);
+    }
+    struct store_run run;
+    struct summary summary;
+    int r = store_find_run(session.store, name, NULL, &run, &err);
+    if (r == 0) {
+        r = summary_load(session.store, run.id, &summary, &err);
+    }
+    if (r == 0) {
+        auto_buf struct buf out = {0};
+        struct duty duty;
+        r = ask_servers(&session, &duty, &summary, &err);
+        if (values->wants_json) {
+            show_json(&summary, &out);
+        } else {
+            show_text(&summary, &session, values, &out);
+        }
+        report_output(&out);
+        summary_fini(&summary);
+    }
+    session_close(&session);
+    return r < 0 ? report_error(&err) : 0;
+}
+
+int cmd_show(const struct invocation *invocation)
+{
+    struct show_values values = {0};
+    struct option_set set = {.rows = show_options, .values = &values};
+    struct parsed parsed = command_parse(invocation, &set, 1, 1);
+    int exit_code = parsed.is_over ? parsed.exit_code : run_show(&values, parsed.argv[0]);
+    option_set_fini(&set);
+    return exit_code;
+}

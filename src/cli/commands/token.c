@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rondo token: who may call the API of `rondo serve`. */
+#include "server/auth/token.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json/json.h"
+#include "base/parse.h"
+#include "cli/commands/session.h"
+#include "cli/commands/token_commands.h"
+#include "cli/framework/common_options.h"
+#include "cli/framework/exit_codes.h"
+#include "cli/framework/report.h"
+#include "cli/terminal/style.h"
+#include "cli/terminal/table.h"
+#include "cli/terminal/text.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+/** Columns assumed where the output is no terminal: nothing is cut. */
+#define PIPE_COLUMNS 1000
+
+struct token_values {
+    int64_t scope;
+    char **agents;
+    int64_t expires_ns; /**< from now on; 0 = never */
+    char *store;
+    int64_t wants_json;
+    int64_t no_colour;
+};
+
+static const struct option_choice scopes[] = {
+    {"read", TOKEN_READ},
+    {"operate", TOKEN_OPERATE},
+    {"administer", TOKEN_ADMINISTER},
+    {0},
+};
+
+static const struct option_row create_options[] = {
+    {.name = "scope",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct token_values, scope),
+     .choices = scopes,
+     .by_default = "read",
+     .help = "What it allows: to look; to start, stop and change runs too; to change policies and "
+             "sinks too",
+     .group = "The token"},
+    {.name = "agent",
+     .letter = 'a',
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct token_values, agents),
+     .argument = "ID",
+     .by_default = "all agents",
+     .help = "Only runs of this agent; can be given several times"},
+    {.name = "expires",
+     .kind = OPTION_DURATION,
+     .offset = offsetof(struct token_values, expires_ns),
+     .argument = "DURATION",
+     .by_default = "never",
+     .help = "Let it count for so long (30d, 12h)"},
+    OPTION_ROW_STORE(struct token_values),
+    OPTION_ROW_JSON(struct token_values, "As one JSON object"),
+    {0},
+};
+
+static const struct option_row list_options[] = {
+    OPTION_ROW_STORE(struct token_values),
+    OPTION_ROW_JSON(struct token_values, "One JSON object for each token and line"),
+    OPTION_ROW_NO_COLOUR(struct token_values),
+    {0},
+};
+
+static const struct option_row revoke_options[] = {
+    OPTION_ROW_STORE(struct token_values),
+    OPTION_ROW_JSON(struct token_values, "As one JSON object"),
+    {0},
+};
+
+/* ---- create --------------------------------------------------------------------------------- */
+
+static void print_created(const struct token_values *values, const char *name, const char *token)
+{
+    auto_buf struct buf out = {0};
+    if (!values->wants_json) {
+        buf_printf(&out, "%s\n", token);
+        report_output(&out);
+        fprintf(stderr, "token %s, scope %s; it is not shown again\n", name,
+                token_scope_name((enum token_scope)values->scope));
+        return;
+    }
+    struct json_writer writer = json_writer(&out);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "type", "token");
+    json_write_string(&writer, "name", name);
+    json_write_string(&writer, "scope", token_scope_name((enum token_scope)values->scope));
+    json_write_string(&writer, "token", token);
+    json_end_object(&writer);
+    buf_append_string(&out, "\n");
+    report_output(&out);
+}
+
+static int create(struct session *session, const struct token_values *values, const char *name,
+                  struct rondo_error *err)
+{
+    char token[TOKEN_SIZE];
+    int64_t expires_ns =
+        values->expires_ns == 0 ? 0 : clock_now(clock_system()) + values->expires_ns;
+    int r = token_create(session->store, name, (enum token_scope)values->scope,
+                         (const char *const *)values->agents, expires_ns, token, err);
+    if (r == 0) {
+        print_created(values, name, token);
+    }
+    explicit_bzero(token, sizeof(token));
+    return r;
+}
+
+/* ---- list ----------------------------------------------------------------------------------- */
+
+static const struct table_column columns[] = {
+    {"NAME", false, false},    {"SCOPE", false, false},   {"AGENTS", false, true},
+    {"CREATED", false, false}, {"EXPIRES", false, false}, {"LAST USED", false, false},
+};
+
+static void add_agents(struct json_object *token, struct table *table)
+{
+    struct json_object *agents = NULL;
+    auto_buf struct buf cell = {0};
+    json_object_object_get_ex(token, "agents", &agents);
+    size_t count = agents == NULL ? 0 : json_object_array_length(agents);
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(&cell, "%s%s", i > 0 ? ", " : "",
+                   json_object_get_string(json_object_array_get_idx(agents, i)));
+    }
+    table_add(table, agents == NULL ? "all" : buf_string(&cell));
+}
+
+static void add_moment(struct json_object *token, const char *key, struct table *table)
+{
+    auto_buf struct buf cell = {0};
+    text_moment(json_get_string(token, key, "never"), clock_now(clock_system()), &cell);
+    table_add(table, buf_string(&cell));
+}
+
+static void print_table(struct json_object *list, const struct token_values *values)
+{
+    auto_buf struct buf out = {0};
+    struct style style = style_for(stdout, values->no_colour != 0);
+    struct table table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])};
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        struct json_object *token = json_object_array_get_idx(list, i);
+        table_add(&table, json_get_string(token, "name", "?"));
+        table_add(&table, json_get_string(token, "scope", "?"));
+        add_agents(token, &table);
+        add_moment(token, "created", &table);
+        add_moment(token, "expires", &table);
+        add_moment(token, "last_used", &table);
+    }
+    table_draw(&table, &style, style_columns(stdout, PIPE_COLUMNS), &out);
+    report_output(&out);
+    table_fini(&table);
+}
+
+static int list(struct session *session, const struct token_values *values, const char *name,
+                struct rondo_error *err)
+{
+    auto_buf struct buf text = {0};
+    auto_buf struct buf out = {0};
+    auto_json struct json_object *tokens = NULL;
+    (void)name;
+    int r = token_list(session->store, &text, err);
+    r = r < 0 ? r : json_parse(buf_string(&text), text.len, &tokens, err);
+    if (r < 0) {
+        return r;
+    }
+    size_t count = json_object_array_length(tokens);
+    if (values->wants_json) {
+        for (size_t i = 0; i < count; i++) {
+            buf_printf(&out, "%s\n",
+                       json_object_to_json_string_ext(json_object_array_get_idx(tokens, i),
+                                                      JSON_C_TO_STRING_PLAIN));
+        }
+        report_output(&out);
+    } else if (count == 0) {
+        fputs("no tokens; make one with `rondo token create NAME`\n", stderr);
+    } else {
+        print_table(tokens, values);
+    }
+    return 0;
+}
+
+/* ---- revoke --------------------------------------------------------------------------------- */
+
+static int revoke(struct session *session, const struct token_values *values, const char *name,
+                  struct rondo_error *err)
+{
+    auto_buf struct buf out = {0};
+    int r = token_revoke(session->store, name, err);
+    if (r < 0) {
+        return r;
+    }
+    if (values->wants_json) {
+        struct json_writer writer = json_writer(&out);
+        json_begin_object(&writer, NULL);
+        json_write_string(&writer, "type", "token_revoked");
+        json_write_string(&writer, "name", name);
+        json_end_object(&writer);
+        buf_append_string(&out, "\n");
+    } else {
+        buf_printf(&out, "token %s is revoked\n", name);
+    }
+    report_output(&out);
+    return 0;
+}
+
+/* ---- The commands --------------------------------------------------------------------------- */
+
+typedef int token_fn(struct session *session, const struct token_values *values, const char *name,
+                     struct rondo_error *err);
+
+static int run(const struct token_values *values, const char *name, enum store_access access,
+               token_fn *fn)
+{
+    struct session session;
+    struct rondo_error err = {0};
+    struct session_options options = {.store = values->store, .access = access};
+    if (session_open(&options, &session, &err) < 0) {
+        return report_error_as(&err, values->wants_json != 0);
+    }
+    int r = fn(&session, values, name, &err);
+    session_close(&session);
+    return r < 0 ? report_error_as(&err, values->wants_json != 0) : EXIT_OK;
+}
+
+static int run_with(const struct invocation *invocation, const struct option_row *rows, int words,
+                    enum store_access access, token_fn *fn)
+{
+    struct token_values values = {.scope = TOKEN_READ};
+    struct option_set set = {.rows = rows, .values = &values};
+    struct parsed parsed = command_parse(invocation, &set, words, words);
+    int exit_code = parsed.is_over ? parsed.exit_code
+                                   : run(&values, words > 0 ? parsed.argv[0] : NULL, access, fn);
+    option_set_fini(&set);
+    return exit_code;
+}
+
+static int cmd_create(const struct invocation *invocation)
+{
+    return run_with(invocation, create_options, 1, STORE_CREATING, create);
+}
+
+static int cmd_list(const struct invocation *invocation)
+{
+    return run_with(invocation, list_options, 0, STORE_READING, list);
+}
+
+static int cmd_revoke(const struct invocation *invocation)
+{
+    return run_with(invocation, revoke_options, 1, STORE_WRITING, revoke);
+}
+
+const struct command token_commands[] = {
+    {
+        .name = "token create",
+        .synopsis = "[OPTION...] NAME",
+        .help = "Make a token for the API",
+        .description =
+            "Makes a token and prints it, once: the store keeps its SHA-256 only. Programs send "
+            "it as `Authorization: Bearer TOKEN`. The name stands in the journals of the runs "
+            "that it starts and changes.\n\n"
+            "Processes of the same user on the machine of `rondo serve` need none.",
+        .examples = "rondo token create grafana\tmay look at everything\n"
+                    "rondo token create ci --scope operate --agent fixer --expires 90d\tmay start "
+                    "and stop runs of one agent",
+        .options = create_options,
+        .run = cmd_create,
+    },
+    {
+        .name = "token list",
+        .synopsis = "[OPTION...]",
+        .help = "List the tokens of the API",
+        .description = "Lists the tokens: what they allow, and when they were used last (to the "
+                       "minute).",
+        .options = list_options,
+        .run = cmd_list,
+    },
+    {
+        .name = "token revoke",
+        .synopsis = "[OPTION...] NAME",
+        .help = "Revoke a token of the API",
+        .description = "The token counts no more from the next request on. Streams that it opened "
+                       "go on until they end.",
+        .options = revoke_options,
+        .run = cmd_revoke,
+    },
+    {0},
+};

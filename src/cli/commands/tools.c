@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The table of the commands of `rondo tools`, and where they find tools. */
+#include "agent/pin.h"
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json/json.h"
+#include "base/memory.h"
+#include "cli/commands/role_findings.h"
+#include "cli/commands/session.h"
+#include "cli/commands/tools_source.h"
+#include "cli/commands/trust_subject.h"
+#include "cli/framework/exit_codes.h"
+#include "cli/framework/report.h"
+#include "mcp/mcp.h"
+#include "model/environment.h"
+#include "net/client/guard.h"
+#include "net/client/http.h"
+#include "role/role.h"
+
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* This program, whichever file it was started from: it can be its own supervisor. */
+#define SELF "/proc/self/exe"
+
+const struct command tools_commands[] = {
+    {
+        .name = "tools list",
+        .synopsis = "[OPTION...] [-- COMMAND [ARG...]]",
+        .help = "List tools that agents can call",
+        .description = "Lists the tools of a role, of an MCP server that rondo.yaml registers, of "
+                       "one at a URL, or of one that COMMAND starts. Without any of these: of all "
+                       "servers of rondo.yaml, in this folder or else in ~/.config/rondo.",
+        .examples = "rondo tools list --role role.yaml\twhat this agent can call\n"
+                    "rondo tools list -- npx -y @modelcontextprotocol/server-everything\ttry a "
+                    "server before registering it",
+        .options = tools_list_options,
+        .run = cmd_tools_list,
+    },
+    {
+        .name = "tools call",
+        .synopsis = "[OPTION...] TOOL [ARGUMENTS] [-- COMMAND [ARG...]]",
+        .help = "Call a tool",
+        .description =
+            "Calls a tool as an agent would: ARGUMENTS, a JSON object, are held against its schema "
+            "and its permissions. What the tool says is written to the standard output. The exit "
+            "code is 1 when the tool says that it failed, and 2 when it cannot be called so.",
+        .examples = "rondo tools call --server scanner scan '{\"path\":\"src\"}'\tas a condition "
+                    "would\n"
+                    "rondo tools call --json --url http://localhost/mcp echo "
+                    "'{\"message\":\"hi\"}'\tfor programs",
+        .options = tools_call_options,
+        .run = cmd_tools_call,
+    },
+    {0},
+};
+
+struct tools_source {
+    struct tool_surroundings around;
+    char workspace[PATH_MAX];
+    struct role *role;
+    struct dotenv *dotenv;
+    struct http_client *http;
+    struct net_guard guard;
+    struct mcp_shared *shared;
+    struct toolbox *toolbox;
+};
+
+/* --- words and options --- */
+
+int tools_words_behind(const struct invocation *invocation)
+{
+    for (int i = 0; i < invocation->argc; i++) {
+        if (strcmp(invocation->argv[i], "--") == 0) {
+            return invocation->argc - i - 1;
+        }
+    }
+    return -1;
+}
+
+char **tools_split_command(int behind, int *argc, char **argv)
+{
+    if (behind < 0) {
+        return NULL;
+    }
+    *argc -= behind;
+    return argv + *argc;
+}
+
+int tools_check_values(const struct command *command, const struct tools_values *values,
+                       char **words)
+{
+    int ways =
+        (values->role != NULL) + (values->server != NULL) + (values->url != NULL) + (words != NULL);
+    if (ways > 1) {
+        return command_misuse(command,
+                              "only one of --role, --server, --url and a command is possible");
+    }
+    if (words != NULL && words[0] == NULL) {
+        return command_misuse(command, "no command behind --");
+    }
+    if (values->headers != NULL && values->url == NULL) {
+        return command_misuse(command, "--header goes with --url");
+    }
+    return 0;
+}
+
+/* --- rondo.yaml --- */
+
+/** A person is here who can be asked whether the file may start servers. */
+static int open_shared(struct tools_source *source, struct rondo_error *err)
+{
+    auto_free char *folder = session_config_folder();
+    auto_free char *path = agent_config_path(source->workspace, folder);
+    const struct loop_spec spec = {.workspace = source->workspace};
+    const char *const waiting[] = {path, NULL};
+    int code = agent_read_config(&spec, path, &source->around, &source->shared, err);
+    if (code == RONDO_ERR_DENIED && trust_ask(waiting, NULL)) {
+        *err = (struct rondo_error){0};
+        code = agent_read_config(&spec, path, &source->around, &source->shared, err);
+    }
+    source->around.mcp = source->shared;
+    return code;
+}
+
+/* --- the toolbox --- */
+
+/** Open an entry that is made up here. */
+static int open_entry(struct tools_source *source, struct json_object *entry,
+                      struct rondo_error *err)
+{
+    json_object_object_add(entry, "type", json_object_new_string("mcp"));
+    int code = toolbox_open(source->toolbox, entry, err);
+    json_object_put(entry);
+    return code;
+}
+
+static void add_timeout(struct json_object *entry, const struct tools_values *values)
+{
+    if (values->timeout_ns > 0) {
+        json_object_object_add(
+            entry, "timeout",
+            json_object_new_double((double)values->timeout_ns / (double)NS_PER_S));
+    }
+}
+
+static int open_server(struct tools_source *source, const struct tools_values *values,
+                       const char *name, bool has_prefix, struct rondo_error *err)
+{
+    struct json_object *entry = json_object_new_object();
+    json_object_object_add(entry, "server", json_object_new_string(name));
+    if (has_prefix) {
+        json_object_object_add(entry, "tool_prefix", json_object_new_string(name));
+    }
+    add_timeout(entry, values);
+    return open_entry(source, entry, err);
+}
+
+/** All servers; one that cannot be reached is told and passed over. */
+static int open_all_servers(struct tools_source *source, const struct tools_values *values,
+                            struct rondo_error *err)
+{
+    size_t count = mcp_shared_count(source->shared);
+    if (count == 0) {
+        return error_set(err, RONDO_ERR_NOT_FOUND,
+                         "no rondo.yaml registers an MCP server; name one with --role, --server, "
+                         "--url or -- COMMAND");
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct rondo_error reason = {0};
+        const char *name = mcp_shared_name(source->shared, i);
+        if (open_server(source, values, name, true, &reason) != 0) {
+            report_warning("%s", reason.message);
+        }
+    }
+    return 0;
+}
+
+static int open_url(struct tools_source *source, const struct tools_values *values,
+                    struct rondo_error *err)
+{
+    struct json_object *entry = json_object_new_object();
+    struct json_object *headers = json_object_new_object();
+    json_object_object_add(entry, "transport", json_object_new_string("streamable-http"));
+    json_object_object_add(entry, "url", json_object_new_string(values->url));
+    json_object_object_add(entry, "headers", headers);
+    for (size_t i = 0; values->headers != NULL && values->headers[i] != NULL; i++) {
+        const char *header = values->headers[i];
+        size_t len = strcspn(header, ":");
+        if (len == 0 || header[len] == '\0') {
+            json_object_put(entry);
+            return error_set(err, RONDO_ERR_INVALID, "--header must be 'NAME: VALUE'");
+        }
+        char *name = memory_dup_bytes(header, len);
+        const char *value = header + len + 1;
+        json_object_object_add(headers, name, json_object_new_string(value + strspn(value, " \t")));
+        free(name);
+    }
+    add_timeout(entry, values);
+    return open_entry(source, entry, err);
+}
+
+static int open_command(struct tools_source *source, const struct tools_values *values,
+                        char **words, struct rondo_error *err)
+{
+    struct json_object *entry = json_object_new_object();
+    struct json_object *args = json_object_new_array();
+    json_object_object_add(entry, "transport", json_object_new_string("stdio"));
+    json_object_object_add(entry, "command", json_object_new_string(words[0]));
+    for (size_t i = 1; words[i] != NULL; i++) {
+        json_object_array_add(args, json_object_new_string(words[i]));
+    }
+    json_object_object_add(entry, "args", args);
+    add_timeout(entry, values);
+    return open_entry(source, entry, err);
+}
+
+/* --- roles --- */
+
+static int read_role(struct tools_source *source, const char *path, struct rondo_error *err)
+{
+    struct role_findings findings = {0};
+    int code = role_read(path, ROLE_SCHEMA_1_13, &findings, &source->role, err);
+    if (code == 0 && source->role == NULL) {
+        role_findings_report(&findings, path, ROLE_WARNING);
+        code = error_set(err, RONDO_ERR_INVALID, "%s is not valid", path);
+    } else if (code == 0) {
+        role_findings_report(&findings, path, ROLE_UNPROTECTED);
+    }
+    role_findings_fini(&findings);
+    return code;
+}
+
+static struct json_object *member(struct json_object *object, const char *key)
+{
+    struct json_object *value = NULL;
+    if (json_object_is_type(object, json_type_object)) {
+        json_object_object_get_ex(object, key, &value);
+    }
+    return value;
+}
+
+static int open_role_tools(struct tools_source *source, struct rondo_error *err)
+{
+    struct json_object *tools = source->role->tools;
+    size_t count =
+        json_object_is_type(tools, json_type_array) ? json_object_array_length(tools) : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *entry = json_object_array_get_idx(tools, i);
+        int code = toolbox_open(source->toolbox, entry, err);
+        if (code == RONDO_ERR_UNSUPPORTED) {
+            report_warning("tool type `%s` cannot be run yet", json_get_string(entry, "type", ""));
+        } else if (code != 0) {
+            error_prefix(err, "spec.tools[%zu]", i);
+            return code;
+        }
+    }
+    return 0;
+}
+
+/* --- all of it --- */
+
+static int describe_surroundings(struct tools_source *source, const struct tools_values *values,
+                                 struct rondo_error *err)
+{
+    if (getcwd(source->workspace, sizeof(source->workspace)) == NULL) {
+        return error_set(err, RONDO_ERR_SYSTEM, "cannot tell the present folder");
+    }
+    int code = values->role == NULL ? 0 : read_role(source, values->role, err);
+    if (code == 0) {
+        code = http_client_new(NULL, &source->http, err);
+    }
+    const char *folder = source->role == NULL ? source->workspace : source->role->folder;
+    if (code == 0) {
+        code = dotenv_read(folder, &source->dotenv, err);
+    }
+    struct json_object *spec = source->role == NULL ? NULL : member(source->role->normal, "spec");
+    source->around = (struct tool_surroundings){
+        .workspace = source->workspace,
+        .role_folder = source->role == NULL ? NULL : source->role->folder,
+        .dotenv = source->dotenv,
+        .http = source->http,
+        .guard = &source->guard,
+        .clock = clock_system(),
+        .supervisor = SELF,
+        .sandbox = source->role == NULL ? NULL : source->role->sandbox,
+        .allow_network = source->role == NULL || source->role->allows_network,
+        .security_tools = member(member(spec, "security"), "tools"),
+    };
+    return code;
+}
+
+static int open_tools(struct tools_source *source, const struct tools_values *values, char **words,
+                      struct rondo_error *err)
+{
+    if (values->role != NULL) {
+        return open_role_tools(source, err);
+    }
+    if (values->url != NULL) {
+        return open_url(source, values, err);
+    }
+    if (words != NULL) {
+        return open_command(source, values, words, err);
+    }
+    return values->server != NULL ? open_server(source, values, values->server, false, err)
+                                  : open_all_servers(source, values, err);
+}
+
+int tools_source_open(const struct tools_values *values, char **command,
+                      struct tools_source **ret_source, struct rondo_error *err)
+{
+    struct tools_source *source = memory_new_zero(1, sizeof(*source));
+    int code = describe_surroundings(source, values, err);
+    bool needs_shared = values->url == NULL && command == NULL;
+    if (code == 0 && needs_shared) {
+        code = open_shared(source, err);
+    }
+    if (code == 0) {
+        source->toolbox = toolbox_new(&source->around);
+        code = open_tools(source, values, command, err);
+    }
+    if (code != 0) {
+        tools_source_close(source);
+        return code;
+    }
+    *ret_source = source;
+    return 0;
+}
+
+void tools_source_close(struct tools_source *source)
+{
+    if (source == NULL) {
+        return;
+    }
+    toolbox_free(source->toolbox);
+    mcp_shared_free(source->shared);
+    dotenv_free(source->dotenv);
+    http_client_free(source->http);
+    role_free(source->role);
+    free(source);
+}
+
+struct toolbox *tools_source_toolbox(struct tools_source *source)
+{
+    return source->toolbox;
+}

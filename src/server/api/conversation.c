@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The conversation of an agent with its model and tools, from the journal. */
+#include "base/auto.h"
+#include "base/plain.h"
+#include "journal/backward.h"
+#include "server/api/handlers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_PAGE  50
+#define MAX_PAGE      200
+#define MAX_LOOKED_AT 20000
+#define WINDOW        500
+/** Bytes of a page from which on it ends early. */
+#define PAGE_BYTES (4 * LIMIT_MIB)
+
+struct page {
+    struct buf items[MAX_PAGE]; /* newest first */
+    size_t count;
+    size_t limit;
+    size_t bytes;
+};
+
+static void write_head(struct json_writer *writer, const struct journal_event *event,
+                       const char *kind)
+{
+    json_begin_object(writer, NULL);
+    json_write_int(writer, "seq", (int64_t)event->seq);
+    call_write_time(writer, "time", event->time_ns);
+    json_write_int(writer, "iteration", event->iteration);
+    json_write_string(writer, "kind", kind);
+}
+
+static void write_reply(struct json_writer *writer, const struct journal_event *event)
+{
+    bool is_ok = event->outcome == NULL || strcmp(event->outcome, "ok") == 0;
+    write_head(writer, event, is_ok ? "reply" : "error");
+    json_write_int(writer, "turn", event->turn);
+    json_write_string(writer, "outcome", event->outcome);
+    json_write_string(writer, "message", event->message);
+    json_write_string(writer, "text", event->output);
+    json_write_string(writer, "thinking", event->thinking);
+    json_write_raw(writer, "calls", event->calls == NULL ? "[]" : event->calls);
+    json_write_string(writer, "stop", event->stop);
+    json_write_int(writer, "tokens", event->tokens);
+    json_write_int(writer, "tokens_in", event->tokens_in);
+    json_write_int(writer, "tokens_out", event->tokens_out);
+    auto_buf struct buf cost = {0};
+    text_cost_json(event->cost_micro, &cost);
+    json_write_raw(writer, "cost", buf_string(&cost));
+    json_write_int(writer, "duration_ns", event->duration_ns);
+}
+
+static void write_tool(struct json_writer *writer, const struct journal_event *event)
+{
+    write_head(writer, event, "tool");
+    json_write_int(writer, "turn", event->turn);
+    json_write_int(writer, "index", event->index);
+    json_write_string(writer, "call_id", event->call_id);
+    json_write_string(writer, "name", event->name);
+    json_write_string(writer, "outcome", event->outcome);
+    json_write_string(writer, "text", event->output);
+    json_write_int(writer, "output_bytes", event->output_bytes);
+    json_write_int(writer, "duration_ns", event->duration_ns);
+}
+
+/** Events before 0.2 do not say how many were dropped: at least those beyond the window. */
+static void write_trimmed(struct json_writer *writer, const struct journal_event *event)
+{
+    int64_t beyond = event->messages > event->value ? event->messages - event->value : 0;
+    int64_t dropped = event->dropped > 0 ? event->dropped : beyond;
+    json_write_int(writer, "messages", event->messages - dropped);
+    json_write_int(writer, "dropped", dropped);
+}
+
+/** @return whether the event says something in the conversation */
+static bool write_item(struct json_writer *writer, const struct journal_event *event)
+{
+    if (event->type == JOURNAL_MODEL_REPLIED) {
+        write_reply(writer, event);
+    } else if (event->type == JOURNAL_TOOL_FINISHED) {
+        write_tool(writer, event);
+    } else if (event->type == JOURNAL_MODEL_REQUESTED && event->prompt != NULL &&
+               event->prompt[0] != '\0' && event->attempt <= 1) {
+        write_head(writer, event, "prompt");
+        json_write_int(writer, "turn", event->turn);
+        json_write_string(writer, "model", event->model);
+        json_write_string(writer, "text", event->prompt);
+    } else if (event->type == JOURNAL_MODEL_RETRYING) {
+        write_head(writer, event, "error");
+        json_write_int(writer, "turn", event->turn);
+        json_write_string(writer, "outcome", "retrying");
+        json_write_string(writer, "message", event->message);
+    } else if (event->type == JOURNAL_HISTORY_TRIMMED) {
+        write_head(writer, event, "trimmed");
+        write_trimmed(writer, event);
+    } else {
+        return false;
+    }
+    json_end_object(writer);
+    return true;
+}
+
+static bool take_event(const struct store_event *stored, void *context)
+{
+    struct page *page = context;
+    struct journal_event event;
+    auto_json struct json_object *root = NULL;
+    if (journal_decode(stored->type, stored->data, stored->data_len, &event, &root, NULL) < 0) {
+        return true;
+    }
+    event.seq = stored->seq;
+    event.time_ns = stored->time_ns;
+    struct json_writer writer = json_writer(&page->items[page->count]);
+    if (write_item(&writer, &event)) {
+        page->bytes += page->items[page->count++].len;
+    }
+    return page->count < page->limit && page->bytes < PAGE_BYTES;
+}
+
+static void answer(struct call *call, struct page *page, uint64_t reached)
+{
+    struct json_writer writer = call_json(call, 200);
+    json_begin_object(&writer, NULL);
+    json_begin_array(&writer, "items");
+    for (size_t i = page->count; i-- > 0;) {
+        json_write_raw(&writer, NULL, buf_string(&page->items[i]));
+    }
+    json_end_array(&writer);
+    if (reached > 1) {
+        json_write_int(&writer, "next", (int64_t)reached);
+    } else {
+        json_write_null(&writer, "next");
+    }
+    json_end_object(&writer);
+}
+
+void handle_conversation(struct call *call)
+{
+    static const char *const types[] = {"model.requested", "model.replied",   "model.retrying",
+                                        "tool.finished",   "history.trimmed", NULL};
+    struct store_run run;
+    struct rondo_error err = {0};
+    struct page page = {0};
+    int64_t before = 0;
+    int64_t limit = 0;
+    uint64_t reached = 0;
+    if (!call_find_run(call, &run) ||
+        !call_query_int(call, "before", 1, INT64_MAX, (int64_t)run.last_seq + 1, &before) ||
+        !call_query_int(call, "limit", 1, MAX_PAGE, DEFAULT_PAGE, &limit)) {
+        return;
+    }
+    struct backward backward = {
+        .run_id = run.id,
+        .before = (uint64_t)before <= run.last_seq ? (uint64_t)before : run.last_seq + 1,
+        .types = types,
+        .window = WINDOW,
+        .most = MAX_LOOKED_AT,
+    };
+    page.limit = (size_t)limit;
+    if (backward_visit(call_store(call), &backward, take_event, &page, &reached, &err) < 0) {
+        call_error(call, &err);
+    } else {
+        answer(call, &page, reached);
+    }
+    for (size_t i = 0; i < page.count; i++) {
+        buf_fini(&page.items[i]);
+    }
+}

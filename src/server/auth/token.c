@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Two documents for each token: "token" by the digest of its text, so that looking it up compares
+ * nothing secret byte by byte, and "token-name" by its name, so that a name is taken once. When it
+ * was used last stands in a third one, which may be lost.
+ */
+#include "server/auth/token.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/json/json.h"
+#include "base/memory.h"
+#include "base/random.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLLECTION       "token"
+#define COLLECTION_NAMES "token-name"
+#define COLLECTION_USE   "token-use"
+#define PREFIX           "rondo_"
+#define RANDOM_BYTES     32
+/** Characters of a name: "token NAME" fits into a grant's. */
+#define NAME_LEN 56
+/** The time of the last use is written at most so often. */
+#define USE_NS (60 * NS_PER_S)
+
+static const char *const scope_names[] = {"none", "read", "operate", "administer"};
+
+const char *token_scope_name(enum token_scope scope)
+{
+    return scope_names[scope];
+}
+
+bool token_scope_from_name(const char *name, enum token_scope *ret_scope)
+{
+    for (enum token_scope i = TOKEN_READ; i <= TOKEN_ADMINISTER; i++) {
+        if (strcmp(name, scope_names[i]) == 0) {
+            *ret_scope = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void token_grant_fini(struct token_grant *grant)
+{
+    for (size_t i = 0; grant->agents != NULL && grant->agents[i] != NULL; i++) {
+        free(grant->agents[i]);
+    }
+    free(grant->agents);
+    *grant = (struct token_grant){0};
+}
+
+bool token_grant_covers(const struct token_grant *grant, const char *agent_id)
+{
+    for (size_t i = 0; grant->agents != NULL && grant->agents[i] != NULL; i++) {
+        if (strcmp(grant->agents[i], agent_id) == 0) {
+            return true;
+        }
+    }
+    return grant->agents == NULL;
+}
+
+static void make_text(char ret_token[TOKEN_SIZE])
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    unsigned char bytes[RANDOM_BYTES + 1] = {0};
+    random_system()->fill(random_system(), bytes, RANDOM_BYTES);
+    size_t used = (size_t)snprintf(ret_token, TOKEN_SIZE, PREFIX);
+    for (size_t bit = 0; bit < RANDOM_BYTES * 8; bit += 6) {
+        unsigned word = (unsigned)bytes[bit / 8] << 8 | bytes[bit / 8 + 1];
+        ret_token[used++] = digits[word >> (10 - bit % 8) & 63];
+    }
+    ret_token[used] = '\0';
+    explicit_bzero(bytes, sizeof(bytes));
+}
+
+static void digest_of(const char *token, char ret_hex[DIGEST_HEX_SIZE])
+{
+    unsigned char bytes[DIGEST_SIZE];
+    struct digest digest = digest_begin();
+    digest_add(&digest, token, strlen(token));
+    digest_finish(&digest, bytes);
+    digest_hex(bytes, ret_hex);
+}
+
+static int check_name(const char *name, struct rondo_error *err)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t len = strlen(name);
+    if (len == 0 || len > NAME_LEN || strspn(name, allowed) != len) {
+        return error_set(err, RONDO_ERR_INVALID,
+                         "a token's name has 1 to %d letters, digits, dots, dashes and underscores",
+                         NAME_LEN);
+    }
+    return 0;
+}
+
+static int check_agents(const char *const *agents, struct rondo_error *err)
+{
+    size_t count = 0;
+    for (; agents != NULL && agents[count] != NULL; count++) {
+        size_t len = strlen(agents[count]);
+        if (len == 0 || len > LIMIT_AGENT_ID_LEN) {
+            return error_set(err, RONDO_ERR_INVALID, "an agent's id has 1 to %d characters",
+                             LIMIT_AGENT_ID_LEN);
+        }
+    }
+    if (agents != NULL && count == 0) {
+        return error_set(err, RONDO_ERR_INVALID, "a token for no agent at all is of no use");
+    }
+    return count > TOKEN_AGENTS ? error_set(err, RONDO_ERR_LIMIT,
+                                            "a token is limited to %d agents at most", TOKEN_AGENTS)
+                                : 0;
+}
+
+static bool count_document(const struct store_document *document, void *context)
+{
+    (void)document;
+    ++*(size_t *)context;
+    return true;
+}
+
+static int check_count(struct store *store, struct rondo_error *err)
+{
+    size_t count = 0;
+    struct store_document_query query = {.collection = COLLECTION, .limit = LIMIT_TOKENS};
+    int r = store->ops->read_documents(store, &query, count_document, &count, err);
+    return r == 0 && count >= LIMIT_TOKENS
+               ? error_set(err, RONDO_ERR_LIMIT, "there are %d tokens already; revoke some",
+                           LIMIT_TOKENS)
+               : r;
+}
+
+static void write_document(const char *name, enum token_scope scope, const char *const *agents,
+                           int64_t expires_ns, struct buf *ret_json)
+{
+    struct json_writer writer = json_writer(ret_json);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "name", name);
+    json_write_string(&writer, "scope", token_scope_name(scope));
+    if (agents == NULL) {
+        json_write_null(&writer, "agents");
+    } else {
+        json_begin_array(&writer, "agents");
+        for (size_t i = 0; agents[i] != NULL; i++) {
+            json_write_string(&writer, NULL, agents[i]);
+        }
+        json_end_array(&writer);
+    }
+    json_write_int(&writer, "created_ns", clock_now(clock_system()));
+    json_write_int(&writer, "expires_ns", expires_ns);
+    json_end_object(&writer);
+}
+
+int token_create(struct store *store, const char *name, enum token_scope scope,
+                 const char *const *agents, int64_t expires_ns, char ret_token[TOKEN_SIZE],
+                 struct rondo_error *err)
+{
+    char token[TOKEN_SIZE];
+    char hex[DIGEST_HEX_SIZE];
+    auto_buf struct buf data = {0};
+    auto_buf struct buf entry = {0};
+    int r = check_name(name, err);
+    r = r < 0 ? r : check_agents(agents, err);
+    r = r < 0 ? r : check_count(store, err);
+    if (r < 0) {
+        return r;
+    }
+    make_text(token);
+    digest_of(token, hex);
+    write_document(name, scope, agents, expires_ns, &data);
+    buf_printf(&entry, "{\"digest\":\"%s\"}", hex);
+    struct store_change changes[] = {
+        {STORE_PUT, COLLECTION_NAMES, name, entry.data, entry.len, 0},
+        {STORE_PUT, COLLECTION, hex, data.data, data.len, 0},
+    };
+    bool is_applied = false;
+    r = store->ops->change_documents(store, changes, 2, &is_applied, err);
+    if (r == 0 && !is_applied) {
+        r = error_set(err, RONDO_ERR_INVALID, "there is a token named %s already; revoke it first",
+                      name);
+    }
+    if (r == 0) {
+        memcpy(ret_token, token, sizeof(token));
+    }
+    explicit_bzero(token, sizeof(token));
+    return r;
+}
+
+/** One document, copied. */
+struct copied {
+    char *data;
+    size_t len;
+    uint64_t version;
+    int64_t updated_ns;
+};
+
+static bool copy_document(const struct store_document *document, void *context)
+{
+    struct copied *copied = context;
+    copied->data = memory_dup_bytes(document->data, document->data_len);
+    copied->len = document->data_len;
+    copied->version = document->version;
+    copied->updated_ns = document->updated_ns;
+    return false;
+}
+
+static int get(struct store *store, const char *collection, const char *key,
+               struct copied *ret_copied, struct rondo_error *err)
+{
+    struct store_document_query query = {.collection = collection, .key = key, .limit = 1};
+    return store->ops->read_documents(store, &query, copy_document, ret_copied, err);
+}
+
+int token_revoke(struct store *store, const char *name, struct rondo_error *err)
+{
+    struct copied entry = {0};
+    int r = check_name(name, err);
+    r = r < 0 ? r : get(store, COLLECTION_NAMES, name, &entry, err);
+    if (r < 0) {
+        return r;
+    }
+    auto_free char *data = entry.data;
+    auto_json struct json_object *object = NULL;
+    if (data == NULL || json_parse(data, entry.len, &object, err) < 0) {
+        return error_set(err, RONDO_ERR_NOT_FOUND, "there is no token named %s", name);
+    }
+    const char *hex = json_get_string(object, "digest", "-");
+    struct store_change changes[] = {
+        {STORE_DELETE, COLLECTION_NAMES, name, NULL, 0, STORE_ANY_VERSION},
+        {STORE_DELETE, COLLECTION, hex, NULL, 0, STORE_ANY_VERSION},
+        {STORE_DELETE, COLLECTION_USE, hex, NULL, 0, STORE_ANY_VERSION},
+    };
+    bool is_applied = false;
+    return store->ops->change_documents(store, changes, 3, &is_applied, err);
+}
+
+/* ---- Lists ---------------------------------------------------------------------------------- */
+
+struct listing {
+    struct json_object *uses;   /* digest to time of the last use */
+    struct json_object *tokens; /* name to object, which sorts them */
+};
+
+static bool take_use(const struct store_document *document, void *context)
+{
+    struct listing *listing = context;
+    json_object_object_add(listing->uses, document->key,
+                           json_object_new_int64(document->updated_ns));
+    return true;
+}
+
+static bool take_token(const struct store_document *document, void *context)
+{
+    struct listing *listing = context;
+    struct json_object *token = NULL;
+    if (json_parse(document->data, document->data_len, &token, NULL) == 0) {
+        json_object_object_add(
+            token, "last_used_ns",
+            json_object_new_int64(json_get_int(listing->uses, document->key, 0)));
+        json_object_array_add(listing->tokens, token);
+    }
+    return true;
+}
+
+static void write_time(struct json_writer *writer, const char *key, int64_t time_ns)
+{
+    char text[CLOCK_UTC_SIZE];
+    clock_format_utc(time_ns, text);
+    json_write_string(writer, key, time_ns == 0 ? NULL : text);
+}
+
+static void write_token(struct json_object *token, struct json_writer *writer)
+{
+    struct json_object *agents = NULL;
+    json_object_object_get_ex(token, "agents", &agents);
+    json_begin_object(writer, NULL);
+    json_write_string(writer, "name", json_get_string(token, "name", "?"));
+    json_write_string(writer, "scope", json_get_string(token, "scope", "?"));
+    json_write_raw(writer, "agents",
+                   agents == NULL
+                       ? "null"
+                       : json_object_to_json_string_ext(
+                             agents, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    write_time(writer, "created", json_get_int(token, "created_ns", 0));
+    write_time(writer, "expires", json_get_int(token, "expires_ns", 0));
+    write_time(writer, "last_used", json_get_int(token, "last_used_ns", 0));
+    json_end_object(writer);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    struct json_object *const *left = a;
+    struct json_object *const *right = b;
+    return strcmp(json_get_string(*left, "name", ""), json_get_string(*right, "name", ""));
+}
+
+int token_list(struct store *store, struct buf *ret_json, struct rondo_error *err)
+{
+    auto_json struct json_object *uses = json_object_new_object();
+    auto_json struct json_object *tokens = json_object_new_array();
+    struct listing listing = {uses, tokens};
+    struct store_document_query query = {.collection = COLLECTION_USE};
+    int r = store->ops->read_documents(store, &query, take_use, &listing, err);
+    if (r == 0) {
+        query.collection = COLLECTION;
+        r = store->ops->read_documents(store, &query, take_token, &listing, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    json_object_array_sort(tokens, compare_names);
+    struct json_writer writer = json_writer(ret_json);
+    json_begin_array(&writer, NULL);
+    for (size_t i = 0; i < json_object_array_length(tokens); i++) {
+        write_token(json_object_array_get_idx(tokens, i), &writer);
+    }
+    json_end_array(&writer);
+    return 0;
+}
+
+/* ---- Checking ------------------------------------------------------------------------------- */
+
+static void note_use(struct store *store, const char *hex, int64_t now_ns)
+{
+    struct copied use = {0};
+    if (get(store, COLLECTION_USE, hex, &use, NULL) < 0) {
+        return;
+    }
+    bool is_fresh = use.data != NULL && now_ns - use.updated_ns < USE_NS;
+    free(use.data);
+    if (!is_fresh) {
+        bool is_applied = false;
+        struct store_change change = {STORE_PUT, COLLECTION_USE, hex, "{}", 2, STORE_ANY_VERSION};
+        store->ops->change_documents(store, &change, 1, &is_applied, NULL);
+    }
+}
+
+static void read_grant(struct json_object *token, struct token_grant *grant)
+{
+    struct json_object *agents = NULL;
+    snprintf(grant->name, sizeof(grant->name), "token %.*s", NAME_LEN,
+             json_get_string(token, "name", "?"));
+    if (!json_object_object_get_ex(token, "agents", &agents) || agents == NULL) {
+        return;
+    }
+    bool is_array = json_object_is_type(agents, json_type_array);
+    size_t count = is_array ? json_object_array_length(agents) : 0;
+    grant->agents = memory_new_zero(count + 1, sizeof(*grant->agents));
+    for (size_t i = 0; i < count; i++) {
+        grant->agents[i] =
+            memory_dup_string(json_object_get_string(json_object_array_get_idx(agents, i)));
+    }
+}
+
+static bool is_over(struct json_object *token, int64_t now_ns)
+{
+    int64_t expires_ns = json_get_int(token, "expires_ns", 1);
+    return expires_ns != 0 && expires_ns <= now_ns;
+}
+
+bool token_still_counts(struct store *store, const char *digest, int64_t now_ns)
+{
+    struct copied found = {0};
+    if (get(store, COLLECTION, digest, &found, NULL) < 0) {
+        return true;
+    }
+    auto_free char *data = found.data;
+    auto_json struct json_object *object = NULL;
+    return data != NULL && json_parse(data, found.len, &object, NULL) == 0 &&
+           !is_over(object, now_ns);
+}
+
+int token_check(struct store *store, const char *token, int64_t now_ns,
+                struct token_grant *ret_grant, struct rondo_error *err)
+{
+    char hex[DIGEST_HEX_SIZE];
+    struct copied found = {0};
+    *ret_grant = (struct token_grant){0};
+    size_t len = strlen(token);
+    if (len >= TOKEN_SIZE || strncmp(token, PREFIX, strlen(PREFIX)) != 0) {
+        return 0;
+    }
+    digest_of(token, hex);
+    int r = get(store, COLLECTION, hex, &found, err);
+    if (r < 0 || found.data == NULL) {
+        return r;
+    }
+    auto_free char *data = found.data;
+    auto_json struct json_object *object = NULL;
+    enum token_scope scope = TOKEN_NONE;
+    r = json_parse(data, found.len, &object, err);
+    if (r < 0) {
+        return r;
+    }
+    if (is_over(object, now_ns) ||
+        !token_scope_from_name(json_get_string(object, "scope", ""), &scope)) {
+        return 0;
+    }
+    read_grant(object, ret_grant);
+    ret_grant->scope = scope;
+    memcpy(ret_grant->digest, hex, sizeof(hex));
+    note_use(store, hex, now_ns);
+    return 0;
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a caller without the scope administer may start. */
+
+/* cmocka needs these four before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/json/json.h"
+#include "base/memory.h"
+#include "os/file.h"
+#include "server/auth/start_rights.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct place {
+    char folder[64];
+    char workspace[96];
+    char store[128];
+    struct start_rights rights;
+};
+
+static void touch(const struct place *place, const char *name)
+{
+    char path[160];
+    snprintf(path, sizeof(path), "%s/%s", place->folder, name);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fclose(file);
+}
+
+static int setup(void **state)
+{
+    static const char *const folders[] = {"work", "work/below", "work/.rondo", "work/.rondo/roles"};
+    struct place *place = memory_new_zero(1, sizeof(*place));
+    snprintf(place->folder, sizeof(place->folder), "/tmp/rondo-rights-XXXXXX");
+    assert_non_null(mkdtemp(place->folder));
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%s", place->folder, folders[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    touch(place, "work/evil.yaml");
+    touch(place, "work/.rondo/roles/fixer.yaml");
+    snprintf(place->workspace, sizeof(place->workspace), "%s/work", place->folder);
+    snprintf(place->store, sizeof(place->store), "%s/.rondo/rondo.db", place->workspace);
+    place->rights = (struct start_rights){place->workspace, place->store};
+    *state = place;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct place *place = *state;
+    file_remove_tree(place->folder, NULL);
+    free(place);
+    return 0;
+}
+
+/** @param ret_message RONDO_ERROR_MESSAGE_SIZE bytes, or NULL */
+static int check(const struct place *place, const char *body, char *ret_message)
+{
+    struct rondo_error err = {0};
+    auto_json struct json_object *object = NULL;
+    assert_int_equal(json_parse(body, strlen(body), &object, NULL), 0);
+    int r = start_rights_check_body(&place->rights, object, &err);
+    if (ret_message != NULL) {
+        memcpy(ret_message, err.message, sizeof(err.message));
+    }
+    return r;
+}
+
+static void what_opens_the_sandbox_is_refused_by_name(void **state)
+{
+    static const char *const bodies[][2] = {
+        {"role", "{\"role\":\"text\"}"},
+        {"policy", "{\"policy\":\"p.cedar\"}"},
+        {"read", "{\"read\":[\"/etc\"]}"},
+        {"write", "{\"write\":[]}"},
+        {"env", "{\"env\":[\"OPENAI_API_KEY\"]}"},
+        {"allow_hosts", "{\"allow_hosts\":[\"127.0.0.1\"]}"},
+        {"allow_network", "{\"allow_network\":true}"},
+        {"verifier_sandbox", "{\"verifier_sandbox\":\"none\"}"},
+        {"workspace", "{\"workspace\":\"/\"}"},
+        {"workspace", "{\"workspace\":\"..\"}"},
+        {"workspace", "{\"workspace\":\"below\"}"},
+        {"workspace", "{\"workspace\":\"no such folder\"}"},
+        {"role_file", "{\"role_file\":\"/etc/passwd\"}"},
+        {"role_file", "{\"role_file\":\"evil.yaml\"}"},
+        {"role_file", "{\"role_file\":\".rondo/roles/../../evil.yaml\"}"},
+        {"role_file", "{\"role_file\":\"no such file\"}"},
+    };
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        char message[RONDO_ERROR_MESSAGE_SIZE];
+        assert_int_equal(check(*state, bodies[i][1], message), RONDO_ERR_INVALID);
+        assert_int_equal(strncmp(message, bodies[i][0], strlen(bodies[i][0])), 0);
+        assert_non_null(strstr(message, "administer"));
+    }
+}
+
+static void files_that_exist_and_that_do_not_are_refused_alike(void **state)
+{
+    char there[RONDO_ERROR_MESSAGE_SIZE];
+    char missing[RONDO_ERROR_MESSAGE_SIZE];
+    check(*state, "{\"role_file\":\"/etc/passwd\"}", there);
+    check(*state, "{\"role_file\":\"/etc/no-such-file\"}", missing);
+    assert_string_equal(there, missing);
+    check(*state, "{\"workspace\":\"/etc\"}", there);
+    check(*state, "{\"workspace\":\"/no-such-folder\"}", missing);
+    assert_string_equal(there, missing);
+}
+
+static void what_the_sandbox_holds_is_allowed(void **state)
+{
+    assert_int_equal(check(*state, "{\"command\":[\"true\"],\"sandbox\":\"namespace\"}", NULL), 0);
+    assert_int_equal(check(*state, "{\"workspace\":\".\",\"allow_network\":false}", NULL), 0);
+    assert_int_equal(check(*state, "{\"verifier_sandbox\":\"landlock\",\"read\":null}", NULL), 0);
+}
+
+static void roles_beside_the_store_are_allowed_under_their_real_path(void **state)
+{
+    struct place *place = *state;
+    auto_json struct json_object *body = json_object_new_object();
+    json_object_object_add(body, "role_file",
+                           json_object_new_string("below/../.rondo/roles/fixer.yaml"));
+    assert_int_equal(start_rights_check_body(&place->rights, body, NULL), 0);
+    const char *path = json_get_string(body, "role_file", "");
+    assert_int_equal(path[0], '/');
+    assert_null(strstr(path, ".."));
+    assert_non_null(strstr(path, "/.rondo/roles/fixer.yaml"));
+}
+
+static void links_out_of_the_folder_of_roles_are_followed_first(void **state)
+{
+    struct place *place = *state;
+    char link[160];
+    snprintf(link, sizeof(link), "%s/.rondo/roles/link.yaml", place->workspace);
+    assert_int_equal(symlink("/etc/passwd", link), 0);
+    assert_int_equal(check(place, "{\"role_file\":\".rondo/roles/link.yaml\"}", NULL),
+                     RONDO_ERR_INVALID);
+}
+
+static void a_store_where_runs_may_write_has_no_roles(void **state)
+{
+    struct place place = *(struct place *)*state;
+    char store[128];
+    char roles[128];
+    snprintf(store, sizeof(store), "%s/my.db", place.workspace);
+    snprintf(roles, sizeof(roles), "%s/roles", place.workspace);
+    assert_int_equal(mkdir(roles, 0700), 0);
+    touch(&place, "work/roles/evil.yaml");
+    place.rights.store_path = store;
+    assert_int_equal(check(&place, "{\"role_file\":\"roles/evil.yaml\"}", NULL), RONDO_ERR_INVALID);
+    place.rights.workspace = "/usr"; /* now nobody writes there */
+    auto_buf struct buf body = {0};
+    buf_printf(&body, "{\"role_file\":\"%s/evil.yaml\"}", roles);
+    assert_int_equal(check(&place, buf_string(&body), NULL), 0);
+}
+
+static void a_run_is_executed_again_with_no_more_than_a_sandbox(void **state)
+{
+    struct place *place = *state;
+    char *words[] = {(char[]){"./worker.sh"}, NULL};
+    struct loop_spec spec = {.workspace = place->workspace,
+                             .command = words,
+                             .worker_tier = SANDBOX_NAMESPACE,
+                             .verifier_tier = SANDBOX_NAMESPACE,
+                             .condition_count = 1};
+    struct loop_spec bad = spec;
+    assert_int_equal(start_rights_check_again(&place->rights, &spec, NULL), 0);
+    bad.worker_tier = SANDBOX_NONE;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad = spec;
+    bad.verifier_tier = SANDBOX_NONE;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    assert_int_equal(start_rights_check_spec(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad.condition_count = 0;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), 0);
+    bad = spec;
+    bad.read_paths = words;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad = spec;
+    bad.write_paths = words;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad = spec;
+    bad.env_names = words;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad = spec;
+    bad.allow_network = 1;
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+    bad = spec;
+    bad.policy = words[0];
+    assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
+}
+
+static void a_run_whose_files_are_out_of_reach_may_have_no_sandbox(void **state)
+{
+    struct place *place = *state;
+    char below[128];
+    char gone[128];
+    char link[128];
+    char *words[] = {(char[]){"./worker.sh"}, NULL};
+    struct loop_spec spec = {.workspace = (char[]){"/usr"}, .command = words};
+    snprintf(below, sizeof(below), "%s/below", place->workspace);
+    snprintf(gone, sizeof(gone), "%s/gone", place->folder);
+    snprintf(link, sizeof(link), "%s/link", place->folder);
+    assert_int_equal(symlink(below, link), 0);
+    assert_int_equal(start_rights_check_again(&place->rights, &spec, NULL), 0);
+    char *const in_reach[] = {place->workspace, below, place->folder, link, gone};
+    for (size_t i = 0; i < sizeof(in_reach) / sizeof(in_reach[0]); i++) {
+        spec.workspace = in_reach[i];
+        assert_int_equal(start_rights_check_again(&place->rights, &spec, NULL), RONDO_ERR_INVALID);
+    }
+}
+
+static void without_the_file_of_a_store_there_are_no_roles(void **state)
+{
+    struct place place = *(struct place *)*state;
+    place.rights.store_path = NULL;
+    assert_int_equal(check(&place, "{\"role_file\":\".rondo/roles/fixer.yaml\"}", NULL),
+                     RONDO_ERR_INVALID);
+}
+
+static void a_command_needs_a_sandbox_and_the_servers_workspace(void **state)
+{
+    struct place *place = *state;
+    struct loop_spec spec = loop_spec_default();
+    char *command[] = {(char[]){"true"}, NULL};
+    char elsewhere[] = "/";
+    spec.command = command;
+    spec.workspace = place->workspace;
+    spec.worker_tier = SANDBOX_NONE;
+    assert_int_equal(start_rights_check_spec(&place->rights, &spec, NULL), RONDO_ERR_INVALID);
+    spec.worker_tier = SANDBOX_NAMESPACE;
+    assert_int_equal(start_rights_check_spec(&place->rights, &spec, NULL), 0);
+    spec.workspace = elsewhere;
+    assert_int_equal(start_rights_check_spec(&place->rights, &spec, NULL), RONDO_ERR_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_opens_the_sandbox_is_refused_by_name),
+        cmocka_unit_test(files_that_exist_and_that_do_not_are_refused_alike),
+        cmocka_unit_test(what_the_sandbox_holds_is_allowed),
+        cmocka_unit_test(roles_beside_the_store_are_allowed_under_their_real_path),
+        cmocka_unit_test(links_out_of_the_folder_of_roles_are_followed_first),
+        cmocka_unit_test(a_store_where_runs_may_write_has_no_roles),
+        cmocka_unit_test(a_run_is_executed_again_with_no_more_than_a_sandbox),
+        cmocka_unit_test(a_run_whose_files_are_out_of_reach_may_have_no_sandbox),
+        cmocka_unit_test(without_the_file_of_a_store_there_are_no_roles),
+        cmocka_unit_test(a_command_needs_a_sandbox_and_the_servers_workspace),
+    };
+    return cmocka_run_group_tests_name("server/start_rights", tests, setup, teardown);
+}
