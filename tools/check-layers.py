@@ -27,6 +27,8 @@ PUBLIC_CEDAR = "rondo/cedar.h"
 # The engine depends on nothing but base, so that other programs can take it as it is.
 CEDAR = "policy/cedar"
 CEDAR_MAY_USE = ("base/", CEDAR + "/", PUBLIC_CEDAR, "rondo/error.h")
+# The engine runs any body: it knows no model, tool or role, though these are lower layers.
+UNKNOWN_TO = {"loop": {"role", "model", "tool", "mcp", "memory"}}
 # The public API proper: its implementation and the command line may use it.
 PUBLIC_API_FROM = LAYERS.index("api")
 
@@ -53,6 +55,8 @@ def problem_of(layer, included):
         return f'layer {layer} may use only {" and ".join(sorted(PUBLIC_TYPES))} of the public API'
     if target not in LAYERS:
         return f'"{target}" is not a layer'
+    if target in UNKNOWN_TO.get(layer, ()):
+        return f"layer {layer} knows nothing of {target}"
     if LAYERS.index(target) > LAYERS.index(layer):
         return f"layer {layer} is below {target}"
     return None

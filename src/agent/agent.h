@@ -64,6 +64,9 @@ int agent_spec(const struct role *role, const struct agent_options *options,
 int agent_check_cost(const struct loop_spec *spec, const char *prices_file,
                      struct rondo_error *err);
 
+/** The same for changed limits of a run (struct loop_parts). */
+int agent_check_limits(const struct loop_spec *spec, struct rondo_error *err);
+
 /** A person's answer. */
 enum agent_consent {
     AGENT_CONSENT_NONE = 0, /**< nobody is there to be asked */

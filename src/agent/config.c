@@ -345,6 +345,11 @@ int agent_check_cost(const struct loop_spec *spec, const char *prices_file, stru
     return error_set(err, RONDO_ERR_INVALID, "%s", buf_string(&why));
 }
 
+int agent_check_limits(const struct loop_spec *spec, struct rondo_error *err)
+{
+    return agent_check_cost(spec, NULL, err);
+}
+
 int agent_check_protected(const struct role_findings *findings, struct rondo_error *err)
 {
     auto_buf struct buf paths = {0};

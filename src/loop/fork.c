@@ -37,6 +37,7 @@ struct forking {
     char run_id[ID_SIZE];
     struct loop_spec spec; /* in force at the checkpoint, with the changes */
     bool has_changes;
+    int (*check_limits)(const struct loop_spec *spec, struct rondo_error *err);
     struct run_state state; /* of the new run */
 
     struct store_event events[BATCH_EVENTS]; /* owned texts, until they are committed */
@@ -268,6 +269,9 @@ static int prepare(struct forking *forking, const struct loop_limits *change)
         r = loop_limits_check(change, forking->err);
         loop_limits_apply(change, &forking->spec);
         forking->has_changes = true;
+        if (r == 0 && forking->check_limits != NULL) {
+            r = forking->check_limits(&forking->spec, forking->err);
+        }
     }
     id_new(clock_now(runtime_clock(forking->runtime)), runtime_random(forking->runtime),
            forking->run_id);
@@ -316,6 +320,7 @@ int loop_fork(const struct loop_parts *parts, const char *run_id, uint64_t check
     forking->seq = loaded.state.seq;
     forking->state = loaded.state;
     forking->err = err;
+    forking->check_limits = parts->check_limits;
     r = fork_at(forking, &loaded, change);
     if (r == 0) {
         memcpy(ret_run_id, forking->run_id, ID_SIZE);

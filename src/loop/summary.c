@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "journal/checkpoint.h"
 #include "journal/entry_json.h"
+#include "journal/model_stop.h"
 #include "loop/control/display_status.h"
-#include "model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

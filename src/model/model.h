@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "journal/model_stop.h"
 #include "rondo/error.h"
 
 #include <stdbool.h>
@@ -111,15 +112,6 @@ struct model_usage {
     int64_t reasoning;
 };
 
-enum model_stop {
-    MODEL_STOP_END = 0,  /**< it has said what it wants to say */
-    MODEL_STOP_TOOLS,    /**< it waits for tools */
-    MODEL_STOP_LENGTH,   /**< max_tokens was reached: the reply is cut */
-    MODEL_STOP_FILTERED, /**< the provider's content filter stopped it */
-    MODEL_STOP_REFUSED,  /**< the model refuses, and says so perhaps */
-    MODEL_STOP_EMPTY,    /**< neither words nor calls */
-};
-
 enum model_failure {
     MODEL_OK = 0,
     MODEL_RATE_LIMITED,
@@ -160,16 +152,6 @@ void model_reply_fini(struct model_reply *reply);
 
 /** "rate_limited". Static. */
 const char *model_failure_name(enum model_failure failure);
-/** "end", "tools", "length", "filtered", "refused", "empty". Static. */
-const char *model_stop_name(enum model_stop stop);
-/** For people: "the reply was cut off at the token limit". Static. */
-const char *model_stop_meaning(enum model_stop stop);
-bool model_stop_from_name(const char *name, enum model_stop *ret_stop);
-/** Whether the reply was ended before the model had finished it: its last call may be a part. */
-bool model_stop_is_cut(enum model_stop stop);
-/** Whether the reply is what was asked for: words or calls, whole. */
-bool model_stop_is_answer(enum model_stop stop);
-
 /** What happens while a request is under way; called on the calling thread. All may be NULL. */
 struct model_watcher {
     void (*on_text)(void *context, const char *text, size_t len); /**< a piece of the words */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Why a reply ends: our names for it, and the words of the providers in one table. Pure; any
- * thread.
+ * Why a reply ends, from the words of the providers, in one table. Pure; any thread.
  */
 #include "model/stop.h"
 
@@ -9,19 +8,6 @@
 
 #include <string.h>
 #include <strings.h>
-
-static const struct {
-    const char *name;
-    const char *meaning;
-} stops[] = {
-    [MODEL_STOP_END] = {"end", "the model finished its answer"},
-    [MODEL_STOP_TOOLS] = {"tools", "the model waits for the results of its calls"},
-    [MODEL_STOP_LENGTH] = {"length", "the reply was cut off at the token limit"},
-    [MODEL_STOP_FILTERED] = {"filtered", "the provider's content filter stopped the reply"},
-    [MODEL_STOP_REFUSED] = {"refused", "the model refused to answer"},
-    [MODEL_STOP_EMPTY] = {"empty", "the reply has no text and no calls"},
-};
-#define STOP_COUNT (sizeof(stops) / sizeof(stops[0]))
 
 /* A word that a provider adds to its list reads as "end": then text and calls decide. */
 static const struct {
@@ -50,37 +36,6 @@ static const struct {
 };
 #define WORD_COUNT (sizeof(words) / sizeof(words[0]))
 
-const char *model_stop_name(enum model_stop stop)
-{
-    return stops[stop].name;
-}
-
-const char *model_stop_meaning(enum model_stop stop)
-{
-    return stops[stop].meaning;
-}
-
-bool model_stop_from_name(const char *name, enum model_stop *ret_stop)
-{
-    for (size_t i = 0; name != NULL && i < STOP_COUNT; i++) {
-        if (strcmp(stops[i].name, name) == 0) {
-            *ret_stop = (enum model_stop)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool model_stop_is_cut(enum model_stop stop)
-{
-    return stop == MODEL_STOP_LENGTH || stop == MODEL_STOP_FILTERED || stop == MODEL_STOP_REFUSED;
-}
-
-bool model_stop_is_answer(enum model_stop stop)
-{
-    return stop == MODEL_STOP_END || stop == MODEL_STOP_TOOLS;
-}
-
 enum model_stop stop_from_word(const char *dialect, const char *word)
 {
     size_t len = strcspn(word, ": "); /* "content_filter: RECITATION" */
@@ -108,8 +63,8 @@ void model_describe_stops(struct buf *ret_text)
 {
     buf_append_string(ret_text, "| `stop` | meaning | OpenAI's `finish_reason` | Anthropic's "
                                 "`stop_reason` |\n|---|---|---|---|\n");
-    for (size_t stop = 0; stop < STOP_COUNT; stop++) {
-        buf_printf(ret_text, "| `%s` | %s |", stops[stop].name, stops[stop].meaning);
+    for (enum model_stop stop = MODEL_STOP_END; stop <= MODEL_STOP_EMPTY; stop++) {
+        buf_printf(ret_text, "| `%s` | %s |", model_stop_name(stop), model_stop_meaning(stop));
         static const char *const dialects[] = {"openai", "anthropic"};
         for (size_t d = 0; d < 2; d++) {
             const char *between = " ";

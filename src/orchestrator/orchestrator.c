@@ -6,6 +6,7 @@
  */
 #include "orchestrator/orchestrator.h"
 
+#include "agent/agent.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "orchestrator/internal.h"
@@ -151,7 +152,10 @@ static void set_options(struct orchestrator *orchestrator,
     orchestrator->work_folder = memory_dup_string(options->work_folder);
     orchestrator->config_folder = memory_dup_string(options->config_folder);
     orchestrator->prices_file = memory_dup_string(options->prices_file);
-    orchestrator->parts = (struct loop_parts){.runtime = options->runtime};
+    orchestrator->parts = (struct loop_parts){
+        .runtime = options->runtime,
+        .check_limits = agent_check_limits,
+    };
 }
 
 static void init_lock(struct orchestrator *orchestrator)

@@ -66,6 +66,13 @@ class LayerCheck(unittest.TestCase):
         self.write("src/policy/cedar/b.c", '#include "policy/other.h"\n')
         self.assert_refused("src/policy/cedar/b.c:1")
 
+    def test_the_engine_knows_no_model(self):
+        self.write("src/model/a.h", "#pragma once\n")
+        self.write("src/agent/a.c", '#include "model/a.h"\n')
+        self.assert_accepted()
+        self.write("src/loop/a.c", '#include "model/a.h"\n')
+        self.assert_refused("src/loop/a.c:1")
+
     def test_layers_below_the_policies_may_not_use_cedar(self):
         self.write("include/rondo/cedar.h", "#pragma once\n")
         self.write("src/os/a.c", '#include "rondo/cedar.h"\n')

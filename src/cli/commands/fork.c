@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo fork: begin a new run where a checkpoint of another stands. */
+#include "agent/agent.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/parse.h"
@@ -59,7 +60,10 @@ static int fork_run(struct session *session, const struct forking *forking)
     char run_id[ID_SIZE];
     struct rondo_error err = {0};
     struct store_run run;
-    struct loop_parts parts = {.runtime = session->runtime};
+    struct loop_parts parts = {
+        .runtime = session->runtime,
+        .check_limits = agent_check_limits,
+    };
     steering_describe_self(by, sizeof(by));
     int r = store_find_run(session->store, forking->name, NULL, &run, &err);
     if (r == 0) {

@@ -2,6 +2,7 @@
 /* Finding a run, passing a wish on, and saying what came of it. */
 #include "cli/commands/steering.h"
 
+#include "agent/agent.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/parse.h"
@@ -121,7 +122,10 @@ static int act(struct session *session, const char *name, bool wants_json,
     char by[160];
     struct rondo_error err = {0};
     struct store_run run;
-    struct loop_parts parts = {.runtime = session->runtime};
+    struct loop_parts parts = {
+        .runtime = session->runtime,
+        .check_limits = agent_check_limits,
+    };
     steering_describe_self(by, sizeof(by));
     int r = store_find_run(session->store, name, NULL, &run, &err);
     if (r == 0) {

@@ -5,7 +5,6 @@
  */
 #include "loop/control/control.h"
 
-#include "agent/agent.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "loop/control/orphan.h"
@@ -186,8 +185,8 @@ int loop_limits_check(const struct loop_limits *limits, struct rondo_error *err)
     return loop_spec_check(&spec, err);
 }
 
-/** A limit that cannot hold is not set. A run that cannot be read is control's to tell. */
-static int check_cost(const struct loop_parts *parts, const char *run_id,
+/** A limit that cannot hold is not set. A run that cannot be read is reported by control(). */
+static int check_body(const struct loop_parts *parts, const char *run_id,
                       const struct loop_limits *limits, struct rondo_error *err)
 {
     struct loop_spec spec;
@@ -195,7 +194,7 @@ static int check_cost(const struct loop_parts *parts, const char *run_id,
         return 0;
     }
     loop_limits_apply(limits, &spec);
-    int r = agent_check_cost(&spec, NULL, err);
+    int r = parts->check_limits(&spec, err);
     loop_spec_fini(&spec);
     return r;
 }
@@ -205,8 +204,8 @@ int loop_change_limits(const struct loop_parts *parts, const char *run_id,
 {
     int r = loop_limits_check(limits, err);
     struct wish wish = {.letter = "limits", .by = by, .limits = limits};
-    if (r == 0 && limits->max_cost_micro > 0) {
-        r = check_cost(parts, run_id, limits, err);
+    if (r == 0 && parts->check_limits != NULL) {
+        r = check_body(parts, run_id, limits, err);
     }
     return r < 0 ? r : control(parts, run_id, &wish, err);
 }

@@ -69,6 +69,8 @@ struct loop_parts {
     const struct gate *gate;         /**< NULL = the limits of the spec */
     const struct verifier *verifier; /**< NULL = commands in the sandbox */
     const char *by;                  /**< who asks, for the journal; copied; NULL = nobody said */
+    /** Checks that the body can honour changed limits; NULL = it can honour all. */
+    int (*check_limits)(const struct loop_spec *spec, struct rondo_error *err);
 };
 
 /** How starting or resuming went. */

@@ -246,6 +246,7 @@ static void nobody_sets_a_limit_that_cannot_hold(void **state)
     struct loop_spec spec = spec_of(scene, "", NULL, 0);
     scene->loop = start(scene->world, spec);
     struct loop_parts parts = fixture_parts(scene->fixture);
+    parts.check_limits = agent_check_limits;
     struct loop_limits limits = {.max_cost_micro = 5};
     const char *run_id = scene->world->run_id;
     expect_refused(loop_change_limits(&parts, run_id, &limits, "me", &err), &err);
