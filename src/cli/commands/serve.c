@@ -7,7 +7,7 @@
 #include "alert/monitor.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/commands/run_options.h"
+#include "cli/commands/run/run_options.h"
 #include "cli/commands/session.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of commands. */
-#include "cli/commands/policy_commands.h"
-#include "cli/commands/run_role.h"
-#include "cli/commands/sinks_commands.h"
+#include "cli/commands/policy/commands.h"
+#include "cli/commands/run/run_role.h"
+#include "cli/commands/sinks/commands.h"
 #include "cli/commands/token_commands.h"
 #include "cli/commands/tools_source.h"
 #include "cli/framework/command.h"

@@ -3,7 +3,7 @@
 #include "cli/framework/config.h"
 
 #include "base/limits.h"
-#include "cli/commands/run_options.h"
+#include "cli/commands/run/run_options.h"
 #include "cli/framework/command.h"
 
 #include <setjmp.h>

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rondo policy explain: why the policies allow or deny something. */
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json/json.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "cli/commands/policy/answer.h"
+#include "cli/commands/policy/commands.h"
+#include "cli/commands/policy/source.h"
+#include "cli/commands/session.h"
+#include "cli/framework/common_options.h"
+#include "cli/framework/exit_codes.h"
+#include "cli/framework/report.h"
+#include "loop/limits_ahead.h"
+#include "os/file_untrusted.h"
+#include "store/find.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct explain_values {
+    char *agent;
+    int64_t action;
+    char *tool;
+    char *model;
+    char *condition;
+    char *context;
+    char *run;
+    int64_t shows_all;
+    char *store;
+    int64_t wants_json;
+    int64_t no_colour;
+};
+
+static const struct option_choice actions[] = {
+    {"iterate", ACTION_ITERATE},
+    {"call_model", ACTION_CALL_MODEL},
+    {"call_tool", ACTION_CALL_TOOL},
+    {"verify", ACTION_VERIFY},
+    {"checkpoint", ACTION_CHECKPOINT},
+    {"finish", ACTION_FINISH},
+    {0},
+};
+
+const struct option_row policy_explain_options[] = {
+    {.name = "agent",
+     .letter = 'a',
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct explain_values, agent),
+     .argument = "ID",
+     .by_default = QUESTION_AGENT ", or that of --run",
+     .help = "Who asks",
+     .group = "The question"},
+    {.name = "action",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct explain_values, action),
+     .choices = actions,
+     .by_default = "iterate, or what the next ones belong to",
+     .help = "What the agent wants to do"},
+    {.name = "tool",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct explain_values, tool),
+     .argument = "NAME",
+     .help = "The tool to be called"},
+    {.name = "model",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct explain_values, model),
+     .argument = "NAME",
+     .help = "The model to be called"},
+    {.name = "condition",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct explain_values, condition),
+     .argument = "NAME",
+     .help = "The exit condition to be verified",
+     .completes = COMPLETE_CONDITION},
+    {.name = "context",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct explain_values, context),
+     .argument = "JSON|@FILE",
+     .by_default = "a run at its beginning, now",
+     .help =
+         "The rest of the context, {\"iteration\":100, \"cost_usd\":\"4.50\"}; names are those of "
+         "docs/policies.md",
+     .completes = COMPLETE_FILE},
+    {.name = "run",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct explain_values, run),
+     .argument = "RUN",
+     .help = "Ask as this run would now: its agent, options, counters and policies",
+     .completes = COMPLETE_RUN},
+    {.name = "all",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct explain_values, shows_all),
+     .help = "Show policies that are about something else too",
+     .group = "Output"},
+    OPTION_ROW_STORE(struct explain_values),
+    OPTION_ROW_JSON(struct explain_values, "As one JSON object"),
+    OPTION_ROW_NO_COLOUR(struct explain_values),
+    {0},
+};
+
+/** One invocation. */
+struct asking {
+    const struct explain_values *values;
+    struct question question;
+    char *path; /**< of the policies; NULL = the store's */
+};
+
+static int take_run(struct asking *asking, struct rondo_error *err)
+{
+    struct session session;
+    struct session_options options = {.store = asking->values->store, .access = STORE_READING};
+    int r = session_open(&options, &session, err);
+    if (r < 0) {
+        return r;
+    }
+    struct store_run run;
+    struct summary summary;
+    r = store_find_run(session.store, asking->values->run, NULL, &run, err);
+    if (r == 0) {
+        r = summary_load(session.store, run.id, &summary, err);
+    }
+    if (r == 0) {
+        summary_ask(&summary, &asking->question);
+        if (asking->path == NULL) {
+            asking->path = memory_dup_string(summary.spec.policy);
+        }
+        summary_fini(&summary);
+    }
+    session_close(&session);
+    return r;
+}
+
+static int take_context(struct asking *asking, struct rondo_error *err)
+{
+    const char *given = asking->values->context;
+    auto_buf struct buf text = {0};
+    auto_json struct json_object *context = NULL;
+    int r = 0;
+    if (given[0] == '@') {
+        r = file_read_named(NULL, given + 1, LIMIT_MIB, &text, err);
+    } else {
+        buf_append_string(&text, given);
+    }
+    if (r == 0) {
+        r = json_parse(buf_string(&text), text.len, &context, err);
+    }
+    if (r == 0) {
+        return question_read_context(&asking->question, context, err);
+    }
+    auto_buf struct buf reason = {0};
+    buf_append_string(&reason, err->message);
+    return error_set(err, r, "--context: %s; it takes an object like {\"iteration\":100}, or @FILE",
+                     buf_string(&reason));
+}
+
+static void take_texts(struct asking *asking)
+{
+    const struct explain_values *values = asking->values;
+    struct question *question = &asking->question;
+    if (values->agent != NULL) {
+        question_set_text(&question->options.agent_id, values->agent);
+    }
+    question_set_text(&question->tool, values->tool);
+    question_set_text(&question->model, values->model);
+    question_set_text(&question->step.condition, values->condition);
+}
+
+static int make_question(struct asking *asking, bool has_action, struct rondo_error *err)
+{
+    const struct explain_values *values = asking->values;
+    int r = values->run == NULL ? 0 : take_run(asking, err);
+    if (r < 0) {
+        return r;
+    }
+    take_texts(asking);
+    asking->question.has_action = has_action;
+    asking->question.step.action = (enum vocabulary_action)values->action;
+    r = values->context == NULL ? 0 : take_context(asking, err);
+    return r < 0 ? r : question_finish(&asking->question, err);
+}
+
+static int answer(struct asking *asking)
+{
+    const struct explain_values *values = asking->values;
+    struct ruleset *ruleset = NULL;
+    struct policy_answer answer;
+    int exit_code = policy_require(asking->path, values->store, &ruleset);
+    if (exit_code != EXIT_OK) {
+        return exit_code;
+    }
+    policy_answer_make(&asking->question, ruleset, &answer);
+    auto_buf struct buf out = {0};
+    if (values->wants_json) {
+        policy_answer_json(&answer, &out);
+    } else {
+        struct style style = style_for(stdout, values->no_colour != 0);
+        policy_answer_text(&answer, &style, values->shows_all != 0, &out);
+    }
+    report_output(&out);
+    exit_code = policy_answer_exit_code(&answer);
+    policy_answer_fini(&answer);
+    ruleset_unref(ruleset);
+    return exit_code;
+}
+
+int cmd_policy_explain(const struct invocation *invocation)
+{
+    struct explain_values values = {0};
+    struct option_set set = {.rows = policy_explain_options, .values = &values};
+    struct parsed parsed = command_parse(invocation, &set, 0, 1);
+    int exit_code = parsed.exit_code;
+    if (!parsed.is_over) {
+        struct rondo_error err = {0};
+        struct asking asking = {.values = &values};
+        asking.path = memory_dup_string(parsed.argc > 0 ? parsed.argv[0] : NULL);
+        question_init(&asking.question, clock_now(clock_system()));
+        int r = make_question(&asking, option_is_given(&set, "action"), &err);
+        exit_code = r < 0 ? report_error_as(&err, values.wants_json != 0) : answer(&asking);
+        question_fini(&asking.question);
+        free(asking.path);
+    }
+    option_set_fini(&set);
+    return exit_code;
+}

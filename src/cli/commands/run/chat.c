@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Each line of a person is one iteration. While the agent works, its tools and the end of its words
+ * are shown as in any run; the answer goes to stdout. Ctrl-C during an answer ends the answer, at
+ * the prompt the conversation; whatever was committed stays, and a resume goes on with it.
+ */
+#include "cli/commands/run/chat.h"
+
+#include "base/error.h"
+#include "cli/commands/run/run_execute.h"
+#include "cli/framework/exit_codes.h"
+#include "cli/framework/report.h"
+#include "cli/framework/signals.h"
+#include "cli/framework/telemetry_hook.h"
+#include "cli/terminal/line_input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct chat {
+    struct session *session;
+    struct loop *loop;
+    const struct run_values *values;
+    struct run_agent *agent;
+    uint64_t shown; /* last event that was shown or is not to be */
+};
+
+/** One line of the person and its answer. @return enum loop_turn or a negative code */
+static int answer_until(struct chat *chat, const char *words, struct cancel *interrupt,
+                        struct rondo_error *err)
+{
+    struct display *display =
+        run_display_start(chat->session, chat->loop, chat->values, chat->shown);
+    int turn = loop_next_unpaused(chat->loop, err);
+    if (turn == LOOP_BODY) {
+        int r = run_agent_answer(chat->agent, display, words, interrupt, err);
+        turn = r < 0 ? r : turn;
+    }
+    display_finish(display);
+    chat->shown = loop_state(chat->loop)->seq;
+    if (turn == LOOP_BODY && !cancel_is_set(loop_cancel(chat->loop)) &&
+        run_agent_has_words(chat->agent)) {
+        run_answer_print(run_agent_words(chat->agent), chat->values);
+    }
+    if (turn == LOOP_BODY && run_agent_failure(chat->agent) != NULL) {
+        report_failure(EXIT_OTHER, "%s", run_agent_failure(chat->agent));
+    }
+    return turn;
+}
+
+/** @return enum loop_turn or a negative code */
+static int answer(struct chat *chat, const char *words, struct rondo_error *err)
+{
+    struct cancel interrupt = {0};
+    int r = cancel_init(&interrupt, err);
+    if (r < 0) {
+        return r;
+    }
+    signals_answering(&interrupt);
+    int turn = answer_until(chat, words, &interrupt, err);
+    signals_answering(NULL);
+    cancel_fini(&interrupt);
+    return turn;
+}
+
+/** Words that were given with the command line come first. */
+static enum line_result next_words(struct chat *chat, struct line_input *input, bool is_first,
+                                   struct buf *ret_words)
+{
+    const char *prompt = loop_spec(chat->loop)->prompt;
+    buf_clear(ret_words);
+    if (is_first && prompt != NULL && loop_state(chat->loop)->finished == 0) {
+        buf_append_string(ret_words, prompt);
+        return LINE_WORDS;
+    }
+    const struct clock *clock = runtime_clock(chat->session->runtime);
+    int64_t begin_ns = clock_monotonic(clock);
+    enum line_result said = line_input_read(input, "> ", loop_cancel(chat->loop), ret_words);
+    if (said == LINE_WORDS) {
+        run_agent_note_wait(chat->agent, clock_monotonic(clock) - begin_ns);
+    }
+    return said;
+}
+
+/** @return enum loop_turn or a negative code; LOOP_BODY = the person has nothing more to say */
+static int talk(struct chat *chat, struct line_input *input, struct rondo_error *err)
+{
+    auto_buf struct buf words = {0};
+    if (run_agent_is_cut_off(chat->agent)) {
+        int turn = answer(chat, NULL, err); /* of the words that are in the journal */
+        if (turn != LOOP_BODY) {
+            return turn;
+        }
+    }
+    for (bool is_first = true;; is_first = false) {
+        enum line_result said = next_words(chat, input, is_first, &words);
+        if (said == LINE_TOO_LONG) {
+            report_warning("that was too long, and was not sent");
+            continue;
+        }
+        if (said != LINE_WORDS) {
+            return LOOP_BODY;
+        }
+        int turn = answer(chat, buf_string(&words), err);
+        if (turn != LOOP_BODY) {
+            return turn;
+        }
+    }
+}
+
+static int finish(struct chat *chat, int turn, struct rondo_error *err)
+{
+    char run_id[ID_SIZE];
+    memcpy(run_id, loop_run_id(chat->loop), sizeof(run_id));
+    if (turn == LOOP_ENDED) {
+        loop_free(chat->loop);
+        return run_summary_print(chat->session, run_id, 0, chat->values, chat->agent);
+    }
+    int r = turn < 0 ? turn : loop_park(chat->loop, err);
+    loop_free(chat->loop);
+    if (r < 0) {
+        return report_error_as(err, chat->values->wants_json != 0);
+    }
+    if (chat->values->wants_json) {
+        run_summary_print(chat->session, run_id, 0, chat->values, chat->agent);
+        return EXIT_OK;
+    }
+    auto_buf struct buf hint = {0};
+    session_hint(chat->session, "resume", run_id, &hint);
+    if (!chat->values->wants_quiet) {
+        fprintf(stderr, "go on with `%s`\n", buf_string(&hint));
+    }
+    return EXIT_OK;
+}
+
+int chat_execute(struct session *session, struct loop *loop, const struct run_values *values,
+                 uint64_t after, struct run_agent *agent)
+{
+    char run_id[ID_SIZE];
+    memcpy(run_id, loop_run_id(loop), sizeof(run_id));
+    struct telemetry *telemetry = telemetry_hook_start(session, run_id, after);
+    struct chat chat = {
+        .session = session,
+        .loop = loop,
+        .values = values,
+        .agent = agent,
+        .shown = loop_state(loop)->seq,
+    };
+    struct line_input input;
+    struct rondo_error err = {0};
+    line_input_init(&input, STDIN_FILENO, stderr, values->no_colour != 0);
+    signals_begin(loop);
+    int turn = run_agent_attach(agent, loop, &err);
+    if (turn == 0) {
+        turn = talk(&chat, &input, &err);
+    }
+    signals_end();
+    line_input_fini(&input);
+    int exit_code = finish(&chat, turn, &err);
+    telemetry_hook_stop(telemetry);
+    return exit_code;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rondo loop: start a run and execute it to its end. */
+#include "cli/commands/run/run_execute.h"
+#include "cli/commands/run/run_options.h"
+#include "cli/commands/run/steering.h"
+#include "cli/commands/session.h"
+#include "cli/commands/trust_subject.h"
+#include "cli/framework/command.h"
+#include "cli/framework/exit_codes.h"
+#include "cli/framework/report.h"
+
+static int start_and_execute(struct session *session, const struct run_values *values)
+{
+    char by[STEERING_BY_SIZE];
+    struct loop_parts parts = {.runtime = session->runtime, .by = by};
+    steering_describe_self(by, sizeof(by));
+    struct loop *loop = NULL;
+    struct loop_opening opening;
+    struct rondo_error err = {0};
+    struct trust_naming naming = {0};
+    trust_naming_note(&naming, TRUST_POLICY, values->spec.policy, &values->spec);
+    int r = loop_start(&parts, &values->spec, &loop, &opening, &err);
+    if (r == RONDO_ERR_DENIED && trust_ask_policy(values->spec.policy, session->store_path)) {
+        err = (struct rondo_error){0};
+        r = loop_start(&parts, &values->spec, &loop, &opening, &err);
+    }
+    if (r == 0 && !values->wants_quiet) {
+        trust_naming_tell(&naming);
+    }
+    if (r == 0 && opening.is_held) {
+        r = report_held(session, &opening.holder, &err);
+    }
+    if (r < 0) {
+        return report_error_as(&err, values->wants_json != 0);
+    }
+    return run_execute(session, loop, values, 0, NULL, NULL);
+}
+
+static int run_loop(struct run_values *values, struct option_set *set, const struct parsed *parsed)
+{
+    struct rondo_error err = {0};
+    int r = run_values_complete(values, set, parsed->argc, parsed->argv, &err);
+    if (r == 0) {
+        r = run_check_sandbox(&values->spec, &err);
+    }
+    struct session session;
+    struct session_options options = {
+        .store = values->store,
+        .access = STORE_CREATING,
+        .needs_runtime = true,
+        .lease_ns = values->lease_ns,
+    };
+    if (r == 0) {
+        r = session_open(&options, &session, &err);
+    }
+    if (r < 0) {
+        return report_error_as(&err, values->wants_json != 0);
+    }
+    int exit_code = start_and_execute(&session, values);
+    session_close(&session);
+    return exit_code;
+}
+
+int cmd_loop(const struct invocation *invocation)
+{
+    struct run_values values;
+    struct option_set set;
+    run_values_init(&values, loop_options, &set);
+    struct parsed parsed = command_parse_rest(invocation, &set);
+    if (!parsed.is_over && parsed.argc == 0) {
+        parsed.exit_code = command_misuse(invocation->command, "what is to be run? Give a command");
+        parsed.is_over = true;
+    }
+    int exit_code = parsed.is_over ? parsed.exit_code : run_loop(&values, &set, &parsed);
+    run_values_fini(&values, &set);
+    return exit_code;
+}
