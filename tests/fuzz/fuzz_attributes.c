@@ -7,7 +7,7 @@
 
 #include "journal/reader.h"
 #include "loop/driver/driver.h"
-#include "store/memory_store.h"
+#include "support/store/memory_store.h"
 
 #include <string.h>
 

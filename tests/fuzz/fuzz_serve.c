@@ -15,7 +15,7 @@
 #include "os/file.h"
 #include "server/auth/token.h"
 #include "server/server.h"
-#include "store/memory_store.h"
+#include "support/store/memory_store.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

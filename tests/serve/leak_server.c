@@ -4,8 +4,8 @@
 
 #include "base/auto.h"
 #include "base/json/json.h"
-#include "http_raw.h"
 #include "os/file.h"
+#include "support/http_raw.h"
 
 #include <dirent.h>
 #include <fcntl.h>

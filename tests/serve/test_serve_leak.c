@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "http_raw.h"
+#include "support/http_raw.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "loop/control/control.h"
-#include "store/fault.h"
-#include "store/memory_store.h"
+#include "support/store/fault.h"
+#include "support/store/memory_store.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 
 #include "alert/delivery.h"
 #include "alert/webhook.h"
-#include "http_peer.h"
 #include "journal/trace.h"
 #include "net/client/http.h"
+#include "support/http_peer.h"
 
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 #include "os/file.h"
 #include "store/find.h"
 #include "store/locate.h"
-#include "store/memory_store.h"
+#include "support/store/memory_store.h"
 
 #include <limits.h>
 #include <setjmp.h>

@@ -4,10 +4,10 @@
 
 #include "tool_world.h"
 
-#include "http_peer.h"
 #include "model/environment.h"
 #include "net/client/guard.h"
 #include "net/client/http.h"
+#include "support/http_peer.h"
 
 struct http_world {
     struct world world; /* first: the functions of tool_world.h take it */

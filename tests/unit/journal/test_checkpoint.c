@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "cases.h"
-#include "store/memory_store.h"
+#include "support/store/memory_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

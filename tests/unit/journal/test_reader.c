@@ -4,7 +4,7 @@
 
 #include "base/cancel.h"
 #include "cases.h"
-#include "store/memory_store.h"
+#include "support/store/memory_store.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "loop/driver/driver.h"
-#include "store/fault.h"
-#include "store/memory_store.h"
+#include "support/store/fault.h"
+#include "support/store/memory_store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

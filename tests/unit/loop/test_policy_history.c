@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "os/file.h"
 #include "policy/change.h"
-#include "store/memory_store.h"
+#include "support/store/memory_store.h"
 
 #include <pthread.h>
 #include <setjmp.h>

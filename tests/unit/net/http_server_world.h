@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "http_raw.h"
 #include "net/server/http_server.h"
+#include "support/http_raw.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "http_peer.h"
 #include "net/client/http.h"
+#include "support/http_peer.h"
 
 #include <stdlib.h>
 #include <string.h>

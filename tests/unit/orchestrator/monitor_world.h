@@ -19,8 +19,8 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "loop/control/owner.h"
-#include "store/fault.h"
-#include "store/memory_store.h"
+#include "support/store/fault.h"
+#include "support/store/memory_store.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

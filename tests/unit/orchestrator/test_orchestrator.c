@@ -4,7 +4,7 @@
 
 #include "loop/control/stop.h"
 #include "orchestrator/assignment.h"
-#include "store/fault.h"
+#include "support/store/fault.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -13,13 +13,13 @@
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "http_raw.h"
 #include "loop/runtime.h"
 #include "orchestrator/orchestrator.h"
 #include "os/file.h"
 #include "server/auth/token.h"
 #include "server/server.h"
-#include "store/memory_store.h"
+#include "support/http_raw.h"
+#include "support/store/memory_store.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

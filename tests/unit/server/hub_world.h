@@ -12,11 +12,11 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "http_raw.h"
 #include "orchestrator/orchestrator.h"
 #include "server/api/run_json.h"
 #include "server/stream/hub.h"
-#include "store/memory_store.h"
+#include "support/http_raw.h"
+#include "support/store/memory_store.h"
 
 #include <inttypes.h>
 #include <pthread.h>

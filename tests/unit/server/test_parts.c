@@ -17,7 +17,7 @@
 #include "server/auth/access.h"
 #include "server/auth/rate.h"
 #include "server/router.h"
-#include "store/memory_store.h"
+#include "support/store/memory_store.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

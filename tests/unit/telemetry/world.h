@@ -18,7 +18,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "journal/reader.h"
-#include "store/memory_store.h"
+#include "support/store/memory_store.h"
 #include "telemetry/otlp_json.h"
 #include "telemetry/past.h"
 #include "telemetry/spans.h"
