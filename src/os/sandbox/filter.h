@@ -10,8 +10,8 @@ struct rondo_error;
 int sandbox_filter_number(const char *name);
 
 /**
- * Write the filter of a policy's tier as a BPF program (what `bwrap --seccomp` reads).
- * @param fd a file at its beginning; left at its end. Any thread
+ * Write the filter of the namespace tier as a BPF program (what `bwrap --seccomp` reads).
+ * @param fd a file at its beginning, also readable; left at its end. Any thread
  */
 int sandbox_filter_write(const struct sandbox_policy *policy, int fd, struct rondo_error *err);
 

@@ -6,6 +6,7 @@
 #include "os/sandbox/verify.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -25,8 +26,9 @@
 #define STATX_ATTR_MOUNT_ROOT 0x2000
 #endif
 
-/* Looks at the root while it is being moved, which takes the kernel some microseconds. */
-#define ROOT_LOOKS 1000
+/* The root is being moved for some microseconds, and longer where thousands of threads run. */
+#define ROOT_PATIENCE_NS (2 * NS_PER_S)
+#define ROOT_PAUSE_NS    (NS_PER_MS / 20)
 
 #define PATH_FLAGS (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
@@ -90,13 +92,14 @@ static int open_root_once(const char *path, bool *ret_is_between)
 static int open_root(pid_t inner)
 {
     char path[64];
-    bool is_between = true;
-    int root = -1;
+    const struct clock *clock = clock_system();
+    bool is_between = false;
     snprintf(path, sizeof(path), "/proc/%d/root", (int)inner);
-    for (int i = 0; i < ROOT_LOOKS && is_between; i++) {
-        if (root >= 0) {
-            close(root);
-        }
+    int root = open_root_once(path, &is_between);
+    int64_t deadline = clock_monotonic(clock) + ROOT_PATIENCE_NS;
+    while (is_between && clock_monotonic(clock) < deadline) {
+        clock_sleep(clock, ROOT_PAUSE_NS, NULL);
+        close(root);
         root = open_root_once(path, &is_between);
     }
     return root;

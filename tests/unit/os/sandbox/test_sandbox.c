@@ -6,8 +6,12 @@
  */
 #include "../sandbox_support.h"
 
+#include "base/auto.h"
 #include "base/buf.h"
+#include "base/memory.h"
+#include "os/sandbox/filter.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 /* --- both tiers --- */
@@ -403,6 +407,38 @@ static void without_a_supervisor_the_command_is_not_run(void **state)
 
 /* --- names --- */
 
+static void take_filter(bool allow_network, struct buf *ret_program)
+{
+    const struct sandbox_policy policy = {.tier = SANDBOX_NAMESPACE,
+                                          .allow_network = allow_network};
+    auto_close int fd = memfd_create("filter", MFD_CLOEXEC);
+    assert_int_equal(sandbox_filter_write(&policy, fd, NULL), 0);
+    off_t len = lseek(fd, 0, SEEK_CUR);
+    assert_true(len > 0);
+    char *bytes = memory_new((size_t)len);
+    assert_int_equal(pread(fd, bytes, (size_t)len, 0), len);
+    buf_append(ret_program, bytes, (size_t)len);
+    free(bytes);
+}
+
+static bool is_same(const struct buf *left, const struct buf *right)
+{
+    return left->len == right->len && memcmp(left->data, right->data, left->len) == 0;
+}
+
+static void a_filter_is_the_same_each_time_it_is_written(void **state)
+{
+    (void)state;
+    auto_buf struct buf first = {0};
+    auto_buf struct buf with_network = {0};
+    auto_buf struct buf second = {0};
+    take_filter(false, &first);
+    take_filter(true, &with_network);
+    take_filter(false, &second);
+    assert_true(is_same(&first, &second));
+    assert_false(is_same(&first, &with_network));
+}
+
 static void every_tier_has_a_name_that_leads_back(void **state)
 {
     (void)state;
@@ -444,6 +480,7 @@ static void the_path_decides_whether_the_namespace_tier_is_there(void **state)
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_filter_is_the_same_each_time_it_is_written),
         cmocka_unit_test(every_tier_has_a_name_that_leads_back),
         cmocka_unit_test(an_unknown_name_is_no_tier),
         cmocka_unit_test(no_tier_is_always_available),
