@@ -11,7 +11,6 @@
 #include "base/memory.h"
 
 #include <openssl/sha.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 struct digest digest_begin(void)
@@ -46,7 +45,10 @@ void digest_finish(struct digest *digest, unsigned char *ret_digest)
 
 void digest_hex(const unsigned char *digest, char *ret_hex)
 {
+    static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < DIGEST_SIZE; i++) {
-        snprintf(ret_hex + 2 * i, 3, "%02x", digest[i]);
+        ret_hex[2 * i] = digits[digest[i] >> 4];
+        ret_hex[2 * i + 1] = digits[digest[i] & 0xF];
     }
+    ret_hex[DIGEST_HEX_SIZE - 1] = '\0';
 }

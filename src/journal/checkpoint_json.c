@@ -4,22 +4,20 @@
 
 #include "base/base64.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/json/json.h"
 #include "base/utf8.h"
 
 #include <json-c/json.h>
-#include <stdio.h>
 #include <string.h>
 
 static void write_head(struct json_writer *writer, uint64_t number, uint64_t iteration,
                        int64_t time_ns, const unsigned char *sha256, uint64_t state_bytes)
 {
     char time[CLOCK_UTC_SIZE];
-    char hex[65];
+    char hex[DIGEST_HEX_SIZE];
     clock_format_utc(time_ns, time);
-    for (size_t i = 0; i < 32; i++) {
-        snprintf(hex + 2 * i, 3, "%02x", sha256[i]);
-    }
+    digest_hex(sha256, hex);
     json_write_int(writer, "number", (int64_t)number);
     json_write_int(writer, "iteration", (int64_t)iteration);
     json_write_string(writer, "time", time);

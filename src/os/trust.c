@@ -294,9 +294,11 @@ static bool hand_out(struct json_object *record, const char *name, trust_list_fn
     const char *path = json_get_string(record, "path", "");
     for (int kind = 0; kind < TRUST_KIND_COUNT; kind++) {
         auto_buf struct buf expected = {0};
+        if (!is_about(record, (enum trust_kind)kind, path)) {
+            continue;
+        }
         record_name((enum trust_kind)kind, path, &expected);
-        if (is_about(record, (enum trust_kind)kind, path) &&
-            strcmp(buf_string(&expected), name) == 0) {
+        if (strcmp(buf_string(&expected), name) == 0) {
             const struct trust_record found = {
                 .kind = (enum trust_kind)kind,
                 .path = path,
