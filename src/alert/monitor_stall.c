@@ -115,6 +115,13 @@ static bool is_due(struct monitor *monitor)
     return true;
 }
 
+/** The orchestrator reports it. */
+static void skip_damaged(const struct store_damaged_run *damaged, void *context)
+{
+    (void)damaged;
+    (void)context;
+}
+
 int monitor_find_stalled(struct monitor *monitor, struct rondo_error *err)
 {
     if (!is_due(monitor)) {
@@ -128,10 +135,12 @@ int monitor_find_stalled(struct monitor *monitor, struct rondo_error *err)
         .only_running = true,
         .order = STORE_BY_UPDATED,
         .is_ascending = true,
+        .damaged = skip_damaged,
     };
     int r = monitor->store->ops->list_runs(monitor->store, &query, take_run, &silent, err);
     for (size_t i = 0; r == 0 && i < silent.count; i++) {
         r = weigh(monitor, &silent.runs[i], silent.now_ns, err);
+        r = r == RONDO_ERR_CORRUPT ? 0 : r; /* A damaged run does not silence the others. */
     }
     free(silent.runs);
     return r;

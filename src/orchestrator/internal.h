@@ -80,6 +80,7 @@ struct orchestrator {
     bool is_cutting; /**< draining: bodies are cut off, too */
     bool is_stopping;
     bool is_store_failing;   /**< it cannot be read */
+    size_t damaged_runs;     /**< that the last scan could not read; of its thread */
     bool is_writing_failing; /**< a run could not be committed, and nothing was written since */
     bool has_scheduler;
     pthread_t scheduler;

@@ -25,6 +25,7 @@ struct finding {
     struct store_run *runs;
     size_t count;
     size_t room;
+    size_t damaged;
 };
 
 static bool is_dead(const struct orchestrator *orchestrator, const struct store_run *run)
@@ -223,6 +224,9 @@ static int see_to_marked(struct orchestrator *orchestrator, const char *run_id,
     struct store *store = orchestrator_store(orchestrator);
     struct store_run run;
     int r = store->ops->get_run(store, run_id, &run, err);
+    if (r == RONDO_ERR_CORRUPT) {
+        return 0; /* The list of runs that cannot be read has it. */
+    }
     if (r == RONDO_ERR_NOT_FOUND || (r == 0 && run.summary.status != RONDO_RUNNING)) {
         orphan_clear(store, run_id);
         return 0;
@@ -246,6 +250,17 @@ static int scan_marked(struct orchestrator *orchestrator, struct rondo_error *er
     return r;
 }
 
+/** One that cannot be read must not keep the others from being seen to. */
+static void take_damaged(const struct store_damaged_run *damaged, void *context)
+{
+    struct finding *finding = context;
+    if (++finding->damaged > finding->orchestrator->damaged_runs) {
+        orchestrator_log(finding->orchestrator, "run %s is left alone: %s",
+                         damaged->id == NULL ? "without a readable id" : damaged->id,
+                         damaged->detail);
+    }
+}
+
 int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
 {
     int r = orphans_adopt(orchestrator, false, err);
@@ -253,9 +268,10 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
         return r;
     }
     struct store *store = orchestrator_store(orchestrator);
-    struct store_run_query query = {.only_running = true};
+    struct store_run_query query = {.only_running = true, .damaged = take_damaged};
     struct finding finding = {.orchestrator = orchestrator};
     r = store->ops->list_runs(store, &query, find_dead, &finding, err);
+    orchestrator->damaged_runs = finding.damaged;
     if (finding.count > 1) {
         qsort(finding.runs, finding.count, sizeof(*finding.runs), by_id);
     }
@@ -312,6 +328,9 @@ static int look_at(struct orchestrator *orchestrator, const struct managed *mana
         return 0;
     }
     int r = store->ops->get_run(store, managed->run_id, &run, err);
+    if (r == RONDO_ERR_CORRUPT) {
+        return 0; /* As above. */
+    }
     bool is_over = r == RONDO_ERR_NOT_FOUND || (r == 0 && run.summary.status != RONDO_RUNNING);
     if (is_over) {
         return is_known(orchestrator, managed->run_id)

@@ -61,7 +61,8 @@ void call_problem_with(struct call *call, enum problem_code code, const char *er
 void call_error(struct call *call, const struct rondo_error *err)
 {
     enum problem_code code = problem_of_error(err);
-    if (code == PROBLEM_INTERNAL && call->server->options.log != NULL) {
+    bool needs_attention = code == PROBLEM_INTERNAL || err->code == RONDO_ERR_CORRUPT;
+    if (needs_attention && call->server->options.log != NULL) {
         auto_buf struct buf line = {0};
         buf_printf(&line, "%s %s: %s", http_exchange_method(call->exchange),
                    http_exchange_path(call->exchange), err->message);

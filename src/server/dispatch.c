@@ -71,11 +71,10 @@ static bool refuse_token(struct call *call, const char *detail)
 
 static bool check_token(struct call *call, const char *header)
 {
-    struct rondo_error err = {0};
     int64_t now_ns = clock_now(clock_system());
-    int r = token_check(call_store(call), access_bearer(header), now_ns, &call->grant, &err);
+    int r = token_check(call_store(call), access_bearer(header), now_ns, &call->grant, NULL);
     if (r < 0) {
-        call_problem(call, PROBLEM_STORE_FAILED, "tokens cannot be looked up: %s", err.message);
+        call_problem(call, PROBLEM_STORE_FAILED, PROBLEM_STORE_FAILED_DETAIL);
         return false;
     }
     return call->grant.scope != TOKEN_NONE ||

@@ -202,6 +202,16 @@ struct store_run_place {
     char id[ID_SIZE];
 };
 
+/** A run whose row cannot be read. */
+struct store_damaged_run {
+    int64_t row;        /**< the same in every list */
+    const char *id;     /**< NULL when the id cannot be read either */
+    const char *detail; /**< what is wrong, for people */
+};
+
+/** Is told of a run that cannot be read; with the context of the list. */
+typedef void store_damaged_run_fn(const struct store_damaged_run *damaged, void *context);
+
 /** Which runs to list; newest first unless it says otherwise. */
 struct store_run_query {
     const char *id_prefix;     /**< or NULL */
@@ -215,6 +225,9 @@ struct store_run_query {
     bool is_ascending;
     const struct store_run_place *after; /**< only what follows this place; NULL = from the first */
     uint32_t limit;                      /**< 0 = all */
+    /** Is told of rows that cannot be read, which count against the limit; NULL = the list ends
+     *  with RONDO_ERR_CORRUPT at the first one. */
+    store_damaged_run_fn *damaged;
 };
 
 /** How many runs there are, by status. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo runs: the runs of a store, newest first. */
 #include "base/clock.h"
+#include "base/error.h"
 #include "cli/commands/session.h"
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
@@ -74,8 +75,10 @@ struct listing {
     struct style style;
     struct buf json;
     struct duties *duties;
+    struct buf damaged; /* a line for each run that cannot be read */
     bool wants_json;
     size_t shown;
+    size_t damaged_count;
 };
 
 static void add_holder(struct listing *listing, const struct store_run *run)
@@ -143,6 +146,18 @@ static bool take_run(const struct store_run *run, void *context)
     return true;
 }
 
+/** Runs of a damaged store that are told of one by one. */
+#define DAMAGED_SHOWN 20
+
+static void take_damaged(const struct store_damaged_run *damaged, void *context)
+{
+    struct listing *listing = context;
+    if (listing->damaged_count++ < DAMAGED_SHOWN) {
+        buf_printf(&listing->damaged, "run %s: %s\n",
+                   damaged->id == NULL ? "without a readable id" : damaged->id, damaged->detail);
+    }
+}
+
 static void print_listing(const struct listing *listing, uint32_t limit)
 {
     auto_buf struct buf out = {0};
@@ -159,6 +174,20 @@ static void print_listing(const struct listing *listing, uint32_t limit)
     if (listing->shown == limit) {
         fprintf(stderr, "the newest %u; --all shows all\n", limit);
     }
+}
+
+/** The others were listed; the exit code tells scripts that some are missing. */
+static int report_damaged(const struct listing *listing, struct rondo_error *err)
+{
+    if (listing->damaged_count == 0) {
+        return 0;
+    }
+    fputs(buf_string(&listing->damaged), stderr);
+    return error_set(err, RONDO_ERR_CORRUPT,
+                     "%zu of the runs cannot be read and %s not listed; restore the store from a "
+                     "backup to get %s back",
+                     listing->damaged_count, listing->damaged_count == 1 ? "is" : "are",
+                     listing->damaged_count == 1 ? "it" : "them");
 }
 
 static int run_runs(const struct runs_values *values)
@@ -178,6 +207,7 @@ static int run_runs(const struct runs_values *values)
         .agent_id = values->agent,
         .only_running = values->wants_running != 0,
         .limit = values->wants_all ? 0 : (uint32_t)values->limit,
+        .damaged = take_damaged,
     };
     int r = duties_read(session.store, &listing.duties, &err);
     if (r == 0) {
@@ -185,10 +215,12 @@ static int run_runs(const struct runs_values *values)
     }
     if (r == 0) {
         print_listing(&listing, query.limit);
+        r = report_damaged(&listing, &err);
     }
     duties_free(listing.duties);
     table_fini(&listing.table);
     buf_fini(&listing.json);
+    buf_fini(&listing.damaged);
     session_close(&session);
     return r < 0 ? report_error(&err) : 0;
 }

@@ -50,7 +50,8 @@ static const struct {
     [PROBLEM_DRAINING] = {"draining", 503, "This server is about to end",
                           "It takes no further work; another one may."},
     [PROBLEM_STORE_FAILED] = {"store_failed", 503, "The store cannot be used at present",
-                              "The disk is full or fails; trying again may help."},
+                              "The disk is full or fails, or the store was damaged or deleted. "
+                              "The detail says what to do."},
     [PROBLEM_OVERLOADED] = {"overloaded", 503, "Too many connections",
                             "As many connections as are accepted are open."},
 };
@@ -109,9 +110,9 @@ enum problem_code problem_of_error(const struct rondo_error *err)
     case RONDO_ERR_IO:
     case RONDO_ERR_FULL:
     case RONDO_ERR_TIMEOUT:
+    case RONDO_ERR_CORRUPT:
         return PROBLEM_STORE_FAILED;
     case RONDO_OK:
-    case RONDO_ERR_CORRUPT:
     case RONDO_ERR_CANCELLED:
     case RONDO_ERR_VERSION:
     case RONDO_ERR_SYSTEM:

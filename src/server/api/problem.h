@@ -37,6 +37,9 @@ enum problem_code {
 
 #define PROBLEM_CONTENT_TYPE "application/problem+json"
 
+/** For those who have shown no token yet: the reason has the path of the store in it. */
+#define PROBLEM_STORE_FAILED_DETAIL "the store fails; the messages of the server say why"
+
 /** "not_found", ... Static, as the next ones. */
 const char *problem_name(enum problem_code code);
 unsigned problem_status(enum problem_code code);

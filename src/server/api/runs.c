@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The list of runs. */
 #include "base/auto.h"
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "server/api/handlers.h"
@@ -16,6 +17,8 @@
 #define MAX_LOOKED_AT 5000
 /** Bytes of a search. */
 #define LIMIT_SEARCH_BYTES 256
+/** Runs that cannot be read, and that a page can be read past. */
+#define MAX_DAMAGED 500
 
 /** Kinds of running that only a look at each run tells apart. */
 static const char *const standings[] = {"queued", "paused", "parked", "interrupted"};
@@ -30,13 +33,40 @@ struct page {
     struct store_run *runs;
     size_t count;
     size_t room;
+    struct buf damaged; /* JSON array of runs that cannot be read */
+    struct json_writer damaged_writer;
+    int64_t damaged_rows[MAX_DAMAGED]; /* reading goes on at the last good one: they come again */
+    size_t damaged_count;
+    bool is_hopeless; /* there are more */
+    size_t passed;    /* rows of the last call of the store */
 };
 
 static bool take_run(const struct store_run *run, void *context)
 {
     struct page *page = context;
     page->runs[page->count++] = *run;
+    page->passed++;
     return page->count < page->room;
+}
+
+static void take_damaged(const struct store_damaged_run *damaged, void *context)
+{
+    struct page *page = context;
+    page->passed++;
+    for (size_t i = 0; i < page->damaged_count; i++) {
+        if (page->damaged_rows[i] == damaged->row) {
+            return;
+        }
+    }
+    if (page->damaged_count == MAX_DAMAGED) {
+        page->is_hopeless = true;
+        return;
+    }
+    page->damaged_rows[page->damaged_count++] = damaged->row;
+    json_begin_object(&page->damaged_writer, NULL);
+    json_write_string(&page->damaged_writer, "run_id", damaged->id);
+    json_write_string(&page->damaged_writer, "detail", damaged->detail);
+    json_end_object(&page->damaged_writer);
 }
 
 static bool read_status(struct page *page, const char *word)
@@ -110,6 +140,7 @@ static bool read_page(struct call *call, struct page *page)
     const char *search = call_query(call, "q");
     page->query.agent_id = call_query(call, "agent");
     page->query.search = search == NULL || search[0] == '\0' ? NULL : search;
+    page->query.damaged = take_damaged;
     page->query.agents = (const char *const *)call->grant.agents;
     if (search != NULL && strlen(search) > LIMIT_SEARCH_BYTES) {
         call_problem(call, PROBLEM_MALFORMED, "q takes %d bytes at most", LIMIT_SEARCH_BYTES);
@@ -135,35 +166,50 @@ static bool is_wanted(const struct call *call, const struct page *page, const st
     return false;
 }
 
+/** Read what follows, up to the end of the page. @return 1: there is more, 0: not, or an error */
+static int read_on(struct call *call, struct page *page, struct rondo_error *err)
+{
+    struct store *store = call_store(call);
+    size_t before = page->count;
+    page->query.limit = (uint32_t)(page->room - before + page->damaged_count);
+    page->passed = 0;
+    int r = store->ops->list_runs(store, &page->query, take_run, page, err);
+    if (r < 0) {
+        return r;
+    }
+    if (page->is_hopeless) {
+        return error_set(err, RONDO_ERR_CORRUPT,
+                         "more than %d runs cannot be read; restore the store from a backup",
+                         MAX_DAMAGED);
+    }
+    if (page->count > before) {
+        run_cursor_place(&page->runs[page->count - 1], page->query.order, &page->after);
+        page->query.after = &page->after;
+    }
+    return page->count == page->room || page->passed == page->query.limit;
+}
+
 /** Read until the page is full or nothing follows. What is picked out is done outside of the
  *  store's call, because it asks the orchestrator. */
 static int fill(struct call *call, struct page *page, bool *ret_is_more, struct rondo_error *err)
 {
-    struct store *store = call_store(call);
     size_t kept = 0;
     size_t looked_at = 0;
     *ret_is_more = true;
     page->runs = memory_new_zero(page->room, sizeof(*page->runs));
     while (kept < page->room && looked_at < MAX_LOOKED_AT) {
-        size_t asked = page->room - kept;
-        page->query.limit = (uint32_t)asked;
         page->count = kept;
-        int r = store->ops->list_runs(store, &page->query, take_run, page, err);
+        int r = read_on(call, page, err);
         if (r < 0) {
             return r;
         }
-        size_t got = page->count - kept;
-        looked_at += got;
-        if (got > 0) {
-            run_cursor_place(&page->runs[page->count - 1], page->query.order, &page->after);
-            page->query.after = &page->after;
-        }
+        looked_at += page->passed;
         for (size_t i = kept; i < page->count; i++) {
             if (is_wanted(call, page, &page->runs[i])) {
                 page->runs[kept++] = page->runs[i];
             }
         }
-        if (got < asked) {
+        if (r == 0) {
             *ret_is_more = false;
             break;
         }
@@ -209,6 +255,7 @@ static void write_page(struct call *call, struct page *page, bool is_more, const
     }
     json_write_string(&writer, "next_cursor", is_more ? buf_string(&cursor) : NULL);
     json_write_raw(&writer, "counts", counts);
+    json_write_raw(&writer, "damaged", buf_string(&page->damaged));
     json_end_object(&writer);
 }
 
@@ -221,10 +268,15 @@ void handle_list_runs(struct call *call)
     if (!read_page(call, &page)) {
         return;
     }
-    if (fill(call, &page, &is_more, &err) < 0 || count(call, &page, &counts, &err) < 0) {
+    page.damaged_writer = json_writer(&page.damaged);
+    json_begin_array(&page.damaged_writer, NULL);
+    int r = fill(call, &page, &is_more, &err);
+    json_end_array(&page.damaged_writer);
+    if (r < 0 || count(call, &page, &counts, &err) < 0) {
         call_error(call, &err);
     } else {
         write_page(call, &page, is_more, buf_string(&counts));
     }
+    buf_fini(&page.damaged);
     free(page.runs);
 }

@@ -24,16 +24,13 @@ void handle_alive(struct call *call)
 
 void handle_ready(struct call *call)
 {
-    struct rondo_error err = {0};
     uint64_t position = 0;
     struct store *store = call_store(call);
     struct orchestrator_state state = orchestrator_state(call->server->options.orchestrator);
     if (atomic_load(&call->server->is_draining) || state.is_draining) {
         call_problem(call, PROBLEM_DRAINING, "this server is about to end");
-    } else if (store->ops->last_position(store, &position, &err) < 0) {
-        call_problem(call, PROBLEM_STORE_FAILED, "%s", err.message);
-    } else if (state.is_store_failing) {
-        call_problem(call, PROBLEM_STORE_FAILED, "the store fails");
+    } else if (state.is_store_failing || store->ops->last_position(store, &position, NULL) < 0) {
+        call_problem(call, PROBLEM_STORE_FAILED, PROBLEM_STORE_FAILED_DETAIL);
     } else {
         struct json_writer writer = call_json(call, 200);
         json_begin_object(&writer, NULL);

@@ -6,6 +6,7 @@
  * Threads: sqlite_read_begin holds the reader's mutex until sqlite_read_end, callbacks included.
  */
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/json/json.h"
 #include "store/rules.h"
 #include "store/sqlite/internal.h"
@@ -96,6 +97,27 @@ static enum sqlite_sql statement_of(const struct rules_run_filter *filter)
     return query->is_ascending ? SQL_RUN_LIST_NUMBER : SQL_RUN_LIST_NUMBER_BACK;
 }
 
+/** Pass a row on. @return 1: go on with the next one, 0: enough, or an error */
+static int take_row(const struct sqlite_connection *reader, sqlite3_stmt *statement,
+                    const struct store_run_query *query, store_run_fn *fn, void *context,
+                    struct rondo_error *err)
+{
+    struct store_run run;
+    int64_t key = 0;
+    struct rondo_error why = {0};
+    int rc = sqlite_row_run(reader, statement, &run, &key, &why);
+    if (rc == 0) {
+        return fn(&run, context) ? 1 : 0;
+    }
+    if (query->damaged == NULL) {
+        return error_set(err, why.code, "%s", why.message);
+    }
+    const struct store_damaged_run damaged = {
+        .row = key, .id = id_is_valid(run.id) ? run.id : NULL, .detail = why.message};
+    query->damaged(&damaged, context);
+    return 1;
+}
+
 int sqlite_list_runs(struct store *base, const struct store_run_query *query, store_run_fn *fn,
                      void *context, struct rondo_error *err)
 {
@@ -113,10 +135,8 @@ int sqlite_list_runs(struct store *base, const struct store_run_query *query, st
     bind_filter(statement, &binding);
     bind_place(statement, query);
     while ((rc = sqlite_step_row(reader, statement, "list runs", err)) == 1) {
-        struct store_run run;
-        int64_t key;
-        rc = sqlite_row_run(reader, statement, &run, &key, err);
-        if (rc < 0 || !fn(&run, context)) {
+        rc = take_row(reader, statement, query, fn, context, err);
+        if (rc != 1) {
             break;
         }
     }

@@ -496,6 +496,62 @@ Feature: A server holds the runs of a store
     And the run soon has the status "max_iterations"
     And iteration 4 found the state "state 2"
 
+  # ---- Stores that were damaged or deleted ----
+
+  Scenario Outline: A run that cannot be read does not hide the others: <change>
+    Given a worker
+      """
+      true
+      """
+    When I run `rondo loop -q -n 1 --agent first -- ./worker.sh`
+    And I run `rondo loop -q -n 1 --agent second -- ./worker.sh`
+    And I run `rondo loop -q -n 1 --agent third -- ./worker.sh`
+    And the row of the run of "second" is damaged: "<change>"
+    And I run `rondo runs`
+    Then the exit code is 10
+    And stdout mentions "first"
+    And stdout mentions "third"
+    And stderr mentions "1 of the runs cannot be read"
+    Given a server
+    When I ask for "/v1/runs?limit=2&order=asc" without a token
+    Then the answer is 200
+    And the answer mentions "first"
+    And the answer mentions "third"
+    And the answer mentions "a value that Rondo never writes"
+    When I ask for "/v1/runs?limit=1&order=asc&sort=agent" without a token
+    Then the answer mentions "first"
+    And the answer mentions "next_cursor"
+
+    Examples:
+      | change                     |
+      | status = 99                |
+      | id = 'nothing'             |
+      | created_ns = -1, epoch = 5 |
+
+  Scenario: A server whose store was deleted says so to everybody
+    Given a worker
+      """
+      true
+      """
+    When I run `rondo loop -q -n 1 -- ./worker.sh`
+    Given a server
+    When somebody deletes the store
+    And I post to "/v1/runs"
+      """
+      {"command": ["./worker.sh"]}
+      """
+    Then the answer is the problem "store_failed" with 503
+    And the answer mentions "was deleted or replaced while it was in use"
+    And the answer mentions "Restore it from a backup"
+    When I ask for "/v1/runs" without a token
+    Then the answer is the problem "store_failed" with 503
+    And "/readyz" is soon answered with 503
+    When I post to "/v1/runs" with the key "monday-1"
+      """
+      {"command": ["./worker.sh"]}
+      """
+    Then the answer is the problem "store_failed" with 503
+
   # ---- Agents of role files ----
 
   Scenario: An agent is started over HTTP and followed to its end

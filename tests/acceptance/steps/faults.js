@@ -74,6 +74,18 @@ When("the newest checkpoint is damaged", function () {
   assert.equal(changed.text.trim(), "1");
 });
 
+When("the row of the run of {string} is damaged: {string}", function (agent, change) {
+  const sql = `UPDATE runs SET ${change} WHERE agent_id = '${agent}'; SELECT changes();`;
+  const changed = command("sqlite3", [this.path("STATE/rondo.db"), sql]);
+  assert.equal(changed.text.trim(), "1");
+});
+
+When("somebody deletes the store", function () {
+  for (const suffix of ["", "-wal", "-shm"]) {
+    fs.rmSync(this.path(`STATE/rondo.db${suffix}`), { force: true });
+  }
+});
+
 // ---- Two at once ----
 
 Then("stderr mentions the process id of the holder", function () {

@@ -205,6 +205,7 @@ export class Mock {
       runs: page.map(row),
       next_cursor: from + limit < fits.length ? String(from + limit) : null,
       counts: this.#counts(all),
+      damaged: [],
     };
   }
 

@@ -217,6 +217,11 @@ export function Runs() {
       {table.problem && rows.length > 0 && (
         <Notice>This list may be old: {table.problem.message}</Notice>
       )}
+      {table.damaged.length > 0 && (
+        <Notice>
+          {table.damaged.length} of the runs cannot be read: {table.damaged[0].detail}
+        </Notice>
+      )}
       {phase === "failed" ? (
         <Failure problem={table.problem} onRetry={() => table.load(filter)} />
       ) : phase === "loading" ? (

@@ -31,6 +31,7 @@ export class RunTable {
     this.byId = new Map();
     this.rows = [];
     this.counts = null;
+    this.damaged = [];
     this.next = null;
     this.problem = null;
     this.phase = "loading";
@@ -66,6 +67,7 @@ export class RunTable {
       // Replaced as a whole: what was deleted meanwhile is gone.
       this.byId = new Map(page.runs.map((run) => [run.run_id, run]));
       this.counts = page.counts;
+      this.damaged = page.damaged ?? [];
       this.next = page.next_cursor;
       this.problem = null;
       this.phase = "ready";

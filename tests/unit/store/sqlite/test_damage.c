@@ -243,6 +243,93 @@ static void values_of_other_types_are_found_out(void **state)
     }
 }
 
+struct listed {
+    size_t good;
+    size_t damaged;
+    size_t named; /* of these */
+};
+
+static bool count_good(const struct store_run *run, void *context)
+{
+    struct listed *listed = context;
+    assert_string_not_equal(run->id, RUN_A);
+    listed->good++;
+    return true;
+}
+
+static void count_damaged(const struct store_damaged_run *damaged, void *context)
+{
+    struct listed *listed = context;
+    listed->damaged++;
+    if (damaged->id != NULL) {
+        assert_string_equal(damaged->id, RUN_A);
+        listed->named++;
+    }
+    assert_non_null(strstr(damaged->detail, "is damaged"));
+}
+
+static void assert_listed(struct store *store, struct store_run_query query, struct listed wanted)
+{
+    struct listed listed = {0};
+    struct rondo_error err = {0};
+    query.damaged = count_damaged;
+    assert_int_equal(store->ops->list_runs(store, &query, count_good, &listed, &err), 0);
+    assert_int_equal(listed.good, wanted.good);
+    assert_int_equal(listed.damaged, wanted.damaged);
+    assert_int_equal(listed.named, wanted.named);
+}
+
+static void other_runs_are_listed_beside_a_damaged_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sql;
+        bool is_named;
+    } cases[] = {
+        {"UPDATE runs SET status = 99 WHERE agent_id = 'agent'", true},
+        {"UPDATE runs SET created_ns = -7 WHERE agent_id = 'agent'", true},
+        {"UPDATE runs SET id = 'x' || char(27) WHERE agent_id = 'agent'", false},
+        {LOOSE "UPDATE runs SET id = NULL, tokens = 'many' WHERE agent_id = 'agent'", false},
+        {LOOSE "UPDATE runs SET owner = NULL WHERE agent_id = 'agent'", true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct test_place place = make_store();
+        struct store *store = open_store(&place, false);
+        test_create(store, "01900000-0000-7000-8000-00000000000b", "other", false);
+        test_create(store, "01900000-0000-7000-8000-00000000000c", "third", false);
+        store_close(store);
+        damage(&place, cases[i].sql);
+        store = open_store(&place, false);
+        for (int order = 0; order < STORE_ORDER_COUNT; order++) {
+            const struct store_run_query query = {.order = (enum store_run_order)order};
+            assert_listed(store, query, (struct listed){2, 1, cases[i].is_named});
+        }
+        const struct store_run_query all = {0};
+        struct listed listed = {0};
+        assert_int_equal(store->ops->list_runs(store, &all, count_good, &listed, NULL),
+                         RONDO_ERR_CORRUPT);
+        store_close(store);
+        lose(&place);
+    }
+}
+
+static void damaged_runs_count_against_the_limit(void **state)
+{
+    (void)state;
+    struct test_place place = make_store();
+    struct store *store = open_store(&place, false);
+    test_create(store, "01900000-0000-7000-8000-00000000000b", "other", false);
+    store_close(store);
+    damage(&place, "UPDATE runs SET warnings = -1 WHERE agent_id = 'agent'");
+    store = open_store(&place, false);
+    const struct store_run_query one = {.limit = 1, .is_ascending = true};
+    assert_listed(store, one, (struct listed){0, 1, 1});
+    const struct store_run_query two = {.limit = 2, .is_ascending = true};
+    assert_listed(store, two, (struct listed){1, 1, 1});
+    store_close(store);
+    lose(&place);
+}
+
 /** Garbage collection and reading end whatever the chain of events looks like. */
 static void chains_without_end_end(void **state)
 {
@@ -299,6 +386,8 @@ int main(void)
         cmocka_unit_test(an_undamaged_store_is_read),
         cmocka_unit_test(values_out_of_range_are_found_out),
         cmocka_unit_test(values_of_other_types_are_found_out),
+        cmocka_unit_test(other_runs_are_listed_beside_a_damaged_one),
+        cmocka_unit_test(damaged_runs_count_against_the_limit),
         cmocka_unit_test(chains_without_end_end),
         cmocka_unit_test(what_a_file_brings_along_is_not_executed),
     };
