@@ -361,10 +361,14 @@ static pid_t leave_remains(const char *script, const char *folder, const char *l
              "export RONDO_TEST_FOLDER='%.4000s'; cd $RONDO_TEST_FOLDER; "
              "\"$0\" " HELPER_ARGUMENT " \"$1\" \"$2\" & helper=$!; "
              "until test -s number; do sleep 0.01; done; "
-             /* A supervisor that is running would notice that its caller is dead, and clean up. */
-             "parent=$(cat parent); kill -STOP $parent; "
-             "until grep -q '^State:.T' /proc/$parent/status; do :; done; "
-             "kill -9 $helper $parent; cat number; rm number parent",
+             /* If one of the two ran on, it would notice the death of the other, and clean up. The
+                supervisor goes first: its group becomes an orphan when its caller dies, and the
+                kernel sends HUP to an orphaned group in which a process is stopped. */
+             "parent=$(cat parent); kill -STOP $helper $parent; "
+             "for i in $helper $parent; do "
+             "until grep -q '^State:.T' /proc/$i/status; do :; done; done; "
+             "kill -9 $parent; while grep -q '^State:.[^ZX]' /proc/$parent/status; do :; done; "
+             "kill -9 $helper; cat number; rm number parent",
              folder);
     const char *argv[] = {"sh", "-c", whole, self, script, lock, NULL};
     struct spawn_request request = {.argv = argv,
