@@ -111,7 +111,7 @@ static int open_ends(struct ends *ends, bool has_supervisor, struct rondo_error 
 struct start {
     char program[PATH_MAX];
     const char **supervised_argv; /* owned array of borrowed strings, or NULL */
-    char number[32];
+    char numbers[SUPERVISE_NUMBERS];
     int carried[CARRIED_MAX];
     struct child_setup setup;
 };
@@ -161,13 +161,14 @@ static void wrap_in_supervisor(const struct pipe_child *child, const char *super
         .supervisor = supervisor,
         .carried_count = start->setup.carried_count,
         .scopes_sockets = child->plan != NULL,
+        .record = child->plan == NULL ? 0 : sandbox_plan_record(child->plan),
         .helps = child->plan != NULL && sandbox_plan_supervisor_helps(child->plan),
         .private_folder = child->plan == NULL ? NULL : sandbox_plan_private_folder(child->plan),
         .groups = child->plan == NULL ? NULL : sandbox_plan_groups(child->plan),
         .program = start->setup.program,
         .argv = start->setup.argv,
     };
-    start->supervised_argv = supervise_argv(&order, start->number);
+    start->supervised_argv = supervise_argv(&order, start->numbers);
     start->setup.argv = start->supervised_argv;
     start->setup.program = supervisor;
     memmove(start->carried + 1, start->carried, start->setup.carried_count * sizeof(int));

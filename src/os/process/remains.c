@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* The kernel gives arguments and environment together a quarter of the stack, as a rule 2 MiB. */
@@ -137,14 +138,31 @@ static bool is_one_of(pid_t pid, const pid_t *pids, size_t count)
 
 /* --- killing --- */
 
-size_t remains_kill(int lock_fd, const char *entry)
+/** By what processes of a former command are known. */
+struct marks {
+    const char *entry; /* of the environment; NULL = none */
+    const char *lock;  /* path of an open file; NULL = none */
+    uint64_t limit;    /* RLIMIT_LOCKS; 0 = none */
+};
+
+static bool has_limit(pid_t pid, uint64_t number)
 {
-    char own_fd[64];
-    char lock[PATH_MAX];
+    struct rlimit limit;
+    return prlimit(pid, RLIMIT_LOCKS, NULL, &limit) == 0 && limit.rlim_max == number;
+}
+
+static bool has_mark(int proc_fd, pid_t pid, const struct marks *marks)
+{
+    return (marks->limit != 0 && has_limit(pid, marks->limit)) ||
+           (marks->entry != NULL && has_entry(proc_fd, pid, marks->entry)) ||
+           (marks->lock != NULL && has_file(proc_fd, pid, marks->lock));
+}
+
+static size_t kill_marked(const struct marks *marks)
+{
     pid_t own[ANCESTORS_MAX];
     DIR *proc = opendir("/proc");
-    snprintf(own_fd, sizeof(own_fd), "/proc/self/fd/%d", lock_fd);
-    if (proc == NULL || !read_place(AT_FDCWD, own_fd, lock)) {
+    if (proc == NULL) {
         return 0;
     }
     int proc_fd = dirfd(proc);
@@ -153,8 +171,7 @@ size_t remains_kill(int lock_fd, const char *entry)
     const struct dirent *item;
     while ((item = readdir(proc)) != NULL) {
         pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
-        if (pid <= 0 || is_one_of(pid, own, own_count) ||
-            !((entry != NULL && has_entry(proc_fd, pid, entry)) || has_file(proc_fd, pid, lock))) {
+        if (pid <= 0 || is_one_of(pid, own, own_count) || !has_mark(proc_fd, pid, marks)) {
             continue;
         }
         kill(pid, SIGSTOP);
@@ -163,4 +180,22 @@ size_t remains_kill(int lock_fd, const char *entry)
     }
     closedir(proc);
     return killed;
+}
+
+size_t remains_kill(int lock_fd, const char *entry)
+{
+    char own_fd[64];
+    char lock[PATH_MAX];
+    snprintf(own_fd, sizeof(own_fd), "/proc/self/fd/%d", lock_fd);
+    if (!read_place(AT_FDCWD, own_fd, lock)) {
+        return 0;
+    }
+    const struct marks marks = {.entry = entry, .lock = lock};
+    return kill_marked(&marks);
+}
+
+size_t remains_kill_marked(uint64_t number)
+{
+    const struct marks marks = {.limit = number};
+    return kill_marked(&marks);
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /**
  * Make the descriptor that a command's processes inherit.
@@ -27,3 +28,9 @@ bool remains_hold(int lock_fd);
  * @return how many had a mark
  */
 size_t remains_kill(int lock_fd, const char *entry);
+
+/**
+ * The same for all processes whose hard limit RLIMIT_LOCKS is this number (os/sandbox/record.h).
+ * @return how many had it
+ */
+size_t remains_kill_marked(uint64_t number);

@@ -43,7 +43,7 @@ struct job {
     struct sandbox_plan *plan;
     char program[PATH_MAX];
     const char **supervised_argv; /* owned array of borrowed strings */
-    char carried_option[32];
+    char numbers[SUPERVISE_NUMBERS];
     int output[2];   /* pipe: ours, the child's */
     int errors[2];   /* the same for stderr, where it is apart */
     int input;       /* what the child reads */
@@ -136,14 +136,14 @@ static void wrap_in_supervisor(struct job *job)
         .lock_mark = request->lock_mark,
         .takes_lock_over = request->takes_lock_over,
         .scopes_sockets = job->plan != NULL,
-        .inspects = job->plan != NULL,
+        .record = job->plan == NULL ? 0 : sandbox_plan_record(job->plan),
         .helps = job->plan != NULL && sandbox_plan_supervisor_helps(job->plan),
         .private_folder = job->plan == NULL ? NULL : sandbox_plan_private_folder(job->plan),
         .groups = job->plan == NULL ? NULL : sandbox_plan_groups(job->plan),
         .program = job->setup.program,
         .argv = job->setup.argv,
     };
-    job->supervised_argv = supervise_argv(&order, job->carried_option);
+    job->supervised_argv = supervise_argv(&order, job->numbers);
     job->setup.argv = job->supervised_argv;
     job->setup.program = request->supervisor;
 }
@@ -288,8 +288,14 @@ static void inspect_sandbox(struct job *job)
 {
     auto_buf struct buf notes = {0};
     char reason[256];
+    struct supervise_status status;
     if (job->plan == NULL) {
         return;
+    }
+    if (job->request->supervisor != NULL &&
+        recv(job->lifeline[0], &status, sizeof(status), MSG_DONTWAIT | MSG_PEEK) <
+            (ssize_t)sizeof(status)) {
+        sandbox_plan_lost_supervisor(job->plan);
     }
     if (!sandbox_plan_inspect(job->plan, &notes, reason)) {
         not_started(job, reason);

@@ -21,6 +21,7 @@
 #include "os/sandbox/git.h"
 #include "os/sandbox/landlock.h"
 #include "os/sandbox/limits.h"
+#include "os/sandbox/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +56,8 @@ struct supervisor {
     int mark_fd;      /* what the command's processes inherit; -1 = nothing */
     bool helps;
     bool scopes_sockets;
-    bool inspects;
-    int git_fd;                            /* -1 when it does not inspect */
+    uint64_t record;                       /* number of the command's record; 0 = none */
+    int record_fd;                         /* -1 when there is none */
     int helper_fd;                         /* -1 when it does not help */
     struct sandbox_attributes *attributes; /* owned; NULL when it does not help */
     const char *private_folder;            /* of the command, removed at the end; or "" */
@@ -99,7 +100,7 @@ static bool parse_arguments(struct supervisor *self, int argc, char **argv)
     self->takes_over = strcmp(argv[i++], SUPERVISE_TAKES_OVER) == 0;
     self->helps = strcmp(argv[i++], SUPERVISE_HELPS) == 0;
     self->scopes_sockets = strcmp(argv[i++], SUPERVISE_SCOPES) == 0;
-    self->inspects = strcmp(argv[i++], SUPERVISE_INSPECTS) == 0;
+    self->record = strtoull(argv[i++], NULL, 10);
     self->private_folder = argv[i++];
     self->groups = argv + i;
     while (i < argc && strcmp(argv[i], "--") != 0) {
@@ -166,8 +167,8 @@ static bool set_up(struct supervisor *self)
         self->carried[i] = fcntl(LIFELINE_FD + 1 + (int)i, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD);
         close(LIFELINE_FD + 1 + (int)i);
     }
-    if (self->inspects && self->carried_count > 0) {
-        self->git_fd = self->carried[--self->carried_count];
+    if (self->record != 0 && self->carried_count > 0) {
+        self->record_fd = self->carried[--self->carried_count];
     }
     struct rondo_error error;
     if (self->scopes_sockets && landlock_scope_sockets(&error) != 0) {
@@ -335,6 +336,9 @@ static bool start_command(struct supervisor *self)
         .carried_count = self->carried_count,
         .mark_fd = self->mark_fd,
     };
+    if (self->record != 0) {
+        sandbox_record_mark(self->record);
+    }
     bool has_all = output_fd >= 0 && error_fd >= 0 && input_fd >= 0;
     int os_errno = has_all ? child_start(&setup, &self->command) : errno;
     if (os_errno != 0) {
@@ -420,8 +424,8 @@ static void inspect(const struct supervisor *self)
     auto_buf struct buf bytes = {0};
     auto_buf struct buf notes = {0};
     char reason[256];
-    if (self->git_fd < 0 || lseek(self->git_fd, 0, SEEK_SET) != 0 ||
-        file_read_all(self->git_fd, "git", SIZE_MAX, &bytes, NULL) != 0) {
+    if (self->record_fd < 0 || lseek(self->record_fd, 0, SEEK_SET) != 0 ||
+        file_read_all(self->record_fd, "record", SIZE_MAX, &bytes, NULL) != 0) {
         return;
     }
     struct git_watch *watch = git_watch_restore(&bytes);
@@ -429,12 +433,13 @@ static void inspect(const struct supervisor *self)
         (void)git_watch_end(watch, &notes, reason); /* Nobody is there to be told. */
     }
     git_watch_free(watch);
+    (void)!ftruncate(self->record_fd, 0); /* It says now that nothing is left to do. */
 }
 
 static int supervise_watch(int argc, char **argv)
 {
     struct supervisor self = {
-        .children_fd = -1, .mark_fd = -1, .git_fd = -1, .helper_fd = -1, .private_folder = ""};
+        .children_fd = -1, .mark_fd = -1, .record_fd = -1, .helper_fd = -1, .private_folder = ""};
     if (!parse_arguments(&self, argc, argv)) {
         fprintf(stderr, "rondo: %s is for Rondo's own use\n", SUPERVISE_ARGUMENT);
         return 2;

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** First argument that makes a program call supervise_main before anything else. */
 #define SUPERVISE_ARGUMENT "__supervise"
@@ -30,16 +31,19 @@ struct supervise_order {
     bool helps;          /**< the first carried descriptor has the orders of a command in
                               Landlock, the next to last is the supervisor's (sandbox_attributes.h) */
     bool scopes_sockets; /**< abstract sockets of others are out of reach, if the kernel can */
-    bool inspects;       /**< the last carried descriptor is the supervisor's: a file with the
-                              git folders of before, for when the caller is killed */
+    uint64_t record;     /**< number of the command's record (os/sandbox/record.h), which is the
+                              last carried descriptor, and the supervisor's; 0 = there is none */
     const char *private_folder; /**< removed at the end; or NULL */
     const char *const *groups;  /**< control groups to remove at the end; or NULL */
     const char *program;        /**< what it starts: path, not searched */
     const char *const *argv;    /**< of that, NULL-terminated */
 };
 
+/** Bytes for the numbers of a command line: two, each with its NUL. */
+#define SUPERVISE_NUMBERS 64
+
 /**
  * The supervisor's command line. free(); its texts are borrowed from the order.
- * @param number room for the text of a number, which must live as long
+ * @param number room for the texts of numbers, which must live as long
  */
-const char **supervise_argv(const struct supervise_order *order, char number[32]);
+const char **supervise_argv(const struct supervise_order *order, char number[SUPERVISE_NUMBERS]);

@@ -4,6 +4,7 @@
 #include "os/process/supervise.h"
 #include "os/process/supervise_wire.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,15 +20,17 @@ static size_t count_list(const char *const *list)
     return count;
 }
 
-/* supervisor __supervise watch CARRIED LOCK MARK TAKES-OVER HELPS SCOPES INSPECTS FOLDER GROUP...
+/* supervisor __supervise watch CARRIED LOCK MARK TAKES-OVER HELPS SCOPES RECORD FOLDER GROUP...
  * -- PROGRAM ARGV... */
-const char **supervise_argv(const struct supervise_order *order, char number[32])
+const char **supervise_argv(const struct supervise_order *order, char number[SUPERVISE_NUMBERS])
 {
     size_t group_count = count_list(order->groups);
     size_t argument_count = count_list(order->argv);
     const char **argv = memory_new_zero(WORDS_MAX + group_count + argument_count, sizeof(*argv));
     size_t n = 0;
-    snprintf(number, 32, "%zu", order->carried_count);
+    char *record = number + SUPERVISE_NUMBERS / 2;
+    snprintf(number, SUPERVISE_NUMBERS / 2, "%zu", order->carried_count);
+    snprintf(record, SUPERVISE_NUMBERS / 2, "%" PRIu64, order->record);
     argv[n++] = order->supervisor;
     argv[n++] = SUPERVISE_ARGUMENT;
     argv[n++] = SUPERVISE_JOB_WATCH;
@@ -37,7 +40,7 @@ const char **supervise_argv(const struct supervise_order *order, char number[32]
     argv[n++] = order->takes_lock_over ? SUPERVISE_TAKES_OVER : "";
     argv[n++] = order->helps ? SUPERVISE_HELPS : "";
     argv[n++] = order->scopes_sockets ? SUPERVISE_SCOPES : "";
-    argv[n++] = order->inspects ? SUPERVISE_INSPECTS : "";
+    argv[n++] = record;
     argv[n++] = order->private_folder == NULL ? "" : order->private_folder;
     for (size_t i = 0; i < group_count; i++) {
         argv[n++] = order->groups[i];

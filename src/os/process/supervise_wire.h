@@ -24,9 +24,6 @@
 /** Whether it and the command are kept from abstract sockets of others; else "". */
 #define SUPERVISE_SCOPES "scopes"
 
-/** Whether the last descriptor has the git folders that were there before; else "". */
-#define SUPERVISE_INSPECTS "inspects"
-
 /** The caller's order: kill every descendant. */
 #define SUPERVISE_KILL 'K'
 

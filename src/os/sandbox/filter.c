@@ -24,6 +24,7 @@
 #include <seccomp.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -355,6 +356,22 @@ static int deny_changes_of_others(scmp_filter_ctx filter)
                      : code;
 }
 
+/** The limit that is not used by the kernel is the mark of a command (os/sandbox/record.h). */
+static int keep_mark(scmp_filter_ctx filter)
+{
+    /* The kernel looks at 32 bits of it. */
+    const struct scmp_arg_cmp is_mark = {
+        .arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = UINT32_MAX, .datum_b = RLIMIT_LOCKS};
+    const struct scmp_arg_cmp sets_mark[] = {
+        {.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = UINT32_MAX, .datum_b = RLIMIT_LOCKS},
+        {.arg = 2, .op = SCMP_CMP_NE, .datum_a = 0},
+    };
+    int code = deny_if(filter, EPERM, SCMP_SYS(setrlimit), is_mark);
+    return code == 0 ? seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 2,
+                                              sets_mark)
+                     : code;
+}
+
 /**
  * A pair of datagram sockets could send to any socket of the machine by its address. The kernel
  * takes SOCK_RAW for the same kind.
@@ -432,6 +449,9 @@ static int build(scmp_filter_ctx filter, const struct sandbox_policy *policy, bo
     }
     if (code == 0) {
         code = deny_set_user_id(filter, policy);
+    }
+    if (code == 0) {
+        code = keep_mark(filter);
     }
     if (code == 0 && policy->tier == SANDBOX_LANDLOCK) {
         code = deny_without_namespaces(filter, has_supervisor);

@@ -83,19 +83,14 @@ bool sandbox_plan_watch_git(struct sandbox_plan *plan, char ret_reason[256])
     }
     auto_buf struct buf bytes = {0};
     git_watch_save(plan->git, &bytes);
-    if (plan->git_fd >= 0 && !fill_descriptor(plan->git_fd, bytes.data, bytes.len)) {
-        snprintf(ret_reason, 256, "cannot keep the list of git folders: %s",
-                 strerrordesc_np(errno));
-        return false;
-    }
-    return true;
+    return plan->record.fd < 0 || sandbox_record_write(&plan->record, &bytes, ret_reason);
 }
 
 /** The supervisor looks at what a command left when this process was killed. */
-static bool carry_git_list(struct sandbox_plan *plan, char ret_reason[256])
+static bool carry_record(struct sandbox_plan *plan, char ret_reason[256])
 {
-    if (plan->git_fd < 0 ||
-        sandbox_plan_carry(plan, fcntl(plan->git_fd, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD))) {
+    if (sandbox_plan_record(plan) == 0 ||
+        sandbox_plan_carry(plan, fcntl(plan->record.fd, F_DUPFD_CLOEXEC, CHILD_LOWEST_FD))) {
         return true;
     }
     snprintf(ret_reason, 256, "cannot prepare the sandbox: %s", strerrordesc_np(errno));
@@ -158,14 +153,12 @@ static bool fill(struct sandbox_plan *plan, char ret_reason[256])
         return false;
     }
     sandbox_group_make(&plan->limits, &plan->group);
-    if (plan->request->supervisor != NULL) {
-        plan->git_fd = memfd_create("git", MFD_CLOEXEC);
-        if (plan->git_fd < 0) {
-            snprintf(ret_reason, 256, "cannot prepare the sandbox: %s", strerrordesc_np(errno));
-            return false;
-        }
+    /* A command that can write nowhere leaves nothing but processes, and ends with its caller. */
+    if (plan->paths.roots.count > 0 && (!sandbox_record_recover(&plan->former_notes, ret_reason) ||
+                                        !sandbox_record_begin(&plan->record, ret_reason))) {
+        return false;
     }
-    return ops_of(plan)->fill(plan, ret_reason) && carry_git_list(plan, ret_reason);
+    return ops_of(plan)->fill(plan, ret_reason) && carry_record(plan, ret_reason);
 }
 
 int sandbox_plan_make(const struct spawn_request *request, struct sandbox_plan **ret_plan,
@@ -182,7 +175,7 @@ int sandbox_plan_make(const struct spawn_request *request, struct sandbox_plan *
     plan->release_fd = -1;
     plan->ready_fd = -1;
     plan->inner_pidfd = -1;
-    plan->git_fd = -1;
+    plan->record.fd = -1;
     if (!fill(plan, ret_reason)) {
         sandbox_plan_free(plan);
         plan = NULL;
@@ -220,6 +213,11 @@ const char *const *sandbox_plan_groups(const struct sandbox_plan *plan)
 bool sandbox_plan_supervisor_helps(const struct sandbox_plan *plan)
 {
     return plan->supervisor_helps;
+}
+
+uint64_t sandbox_plan_record(const struct sandbox_plan *plan)
+{
+    return plan->request->supervisor == NULL ? 0 : plan->record.number;
 }
 
 const char *sandbox_plan_private_folder(const struct sandbox_plan *plan)
@@ -317,12 +315,23 @@ static void wait_for_inner(struct sandbox_plan *plan)
     }
 }
 
+void sandbox_plan_lost_supervisor(struct sandbox_plan *plan)
+{
+    if (plan->record.number != 0) {
+        /* The supervisor of the next command tries again, where it is the same run's. */
+        (void)sandbox_record_kill(plan->record.number);
+    }
+}
+
 bool sandbox_plan_inspect(struct sandbox_plan *plan, struct buf *ret_notes, char ret_reason[256])
 {
     wait_for_inner(plan);
+    buf_append(ret_notes, plan->former_notes.data, plan->former_notes.len);
+    buf_fini(&plan->former_notes);
     bool is_complete = plan->git == NULL || git_watch_end(plan->git, ret_notes, ret_reason);
     git_watch_free(plan->git);
     plan->git = NULL;
+    sandbox_record_end(&plan->record);
     return is_complete;
 }
 
@@ -348,7 +357,8 @@ void sandbox_plan_free(struct sandbox_plan *plan)
     close_slot(&plan->release_fd);
     close_slot(&plan->ready_fd);
     close_slot(&plan->inner_pidfd);
-    close_slot(&plan->git_fd);
+    sandbox_record_end(&plan->record);
+    buf_fini(&plan->former_notes);
     buf_fini(&plan->status);
     sandbox_paths_fini(&plan->paths);
     free(plan->private_folder);

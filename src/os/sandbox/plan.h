@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct sandbox_plan;
 
@@ -34,6 +35,11 @@ const char *const *sandbox_plan_groups(const struct sandbox_plan *plan);
 
 /** Whether the last carried descriptor is for the supervisor, with which it helps the command. */
 bool sandbox_plan_supervisor_helps(const struct sandbox_plan *plan);
+/**
+ * Number of the command's record, by which the supervisor marks it; the last carried descriptor is
+ * the record then. 0 = there is none.
+ */
+uint64_t sandbox_plan_record(const struct sandbox_plan *plan);
 /** Folder of the command that whoever watches it removes after it; NULL = none. */
 const char *sandbox_plan_private_folder(const struct sandbox_plan *plan);
 
@@ -54,6 +60,9 @@ bool sandbox_plan_terminate(struct sandbox_plan *plan);
  * @param ret_reason why it never ran; untouched when it did
  */
 bool sandbox_plan_has_run(struct sandbox_plan *plan, const char *output, char ret_reason[256]);
+
+/** The supervisor was killed: kill what it left of the command. */
+void sandbox_plan_lost_supervisor(struct sandbox_plan *plan);
 
 /**
  * Wait for the end of everything in the sandbox and disarm the git folders that it left.

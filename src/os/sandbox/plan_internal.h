@@ -7,6 +7,7 @@
 #include "os/sandbox/limits.h"
 #include "os/sandbox/paths.h"
 #include "os/sandbox/plan.h"
+#include "os/sandbox/record.h"
 
 #include <limits.h>
 
@@ -32,9 +33,10 @@ struct sandbox_plan {
     char failure[256];     /* why the command was not let go; "" */
     pid_t inner;           /* first process inside the pid namespace; 0 = not known */
     int inner_pidfd;
-    struct git_watch *git; /* git folders before the command; owned; NULL = not listed yet */
-    int git_fd;            /* file in memory with that, for the supervisor; -1 = there is none */
-    char *private_folder;  /* temporary folder of the command; owned; removed at the end; or NULL */
+    struct git_watch *git;        /* git folders before the command; owned; NULL = not listed yet */
+    struct sandbox_record record; /* that, in a file that outlives this process */
+    struct buf former_notes;      /* what was disarmed for former commands */
+    char *private_folder; /* temporary folder of the command; owned; removed at the end; or NULL */
 };
 
 /** What a tier does. */

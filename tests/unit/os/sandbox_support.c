@@ -146,6 +146,10 @@ static int try_others(pid_t victim)
         {"shmget", syscall(SYS_shmget, IPC_PRIVATE, 4096, 0600)},
         {"semget", syscall(SYS_semget, IPC_PRIVATE, 1, 0600)},
         {"msgget", syscall(SYS_msgget, IPC_PRIVATE, 0600)},
+        {"mark", setrlimit(RLIMIT_LOCKS, &limit)},
+        {"mark by prlimit", prlimit(0, RLIMIT_LOCKS, &limit, NULL)},
+        {"mark by its low bits",
+         syscall(SYS_prlimit64, 0, (1L << 32) | RLIMIT_LOCKS, &limit, NULL)},
         {"mq_open", syscall(SYS_mq_open, "rondo-test", O_RDWR | O_CREAT, 0600, NULL)},
         {"datagram pair", socketpair(AF_UNIX, SOCK_DGRAM, 0, pair)},
         {"raw pair", socketpair(AF_UNIX, SOCK_RAW | SOCK_CLOEXEC, 0, pair)},
@@ -332,6 +336,7 @@ int set_up(void **state)
     scratch_make(scratch);
     snprintf(workspace, sizeof(workspace), "%s/workspace", scratch);
     snprintf(outside, sizeof(outside), "%s/outside", scratch);
+    setenv("XDG_STATE_HOME", scratch, 1);
     return mkdir(workspace, 0700) == 0 && mkdir(outside, 0700) == 0 ? 0 : -1;
 }
 

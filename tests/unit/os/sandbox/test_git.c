@@ -11,6 +11,7 @@
 
 #include "../sandbox_support.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -345,6 +346,196 @@ static void a_repository_that_is_left_when_rondo_is_killed_is_disarmed(void **st
     assert_true(exists(workspace, "mine/config"));
 }
 
+/* --- when the supervisor is killed too --- */
+
+static pid_t only_child(pid_t pid)
+{
+    char path[64];
+    int child = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%d", &child), 1);
+    (void)fclose(file);
+    return child;
+}
+
+static void await_start(void)
+{
+    for (int i = 0; i < 2000 && !exists(workspace, "started"); i++) {
+        clock_sleep(clock_system(), 10 * NS_PER_MS, NULL);
+    }
+    assert_true(exists(workspace, "started"));
+}
+
+/** Run a script until it has made "started"; kill what called it together with its supervisor. */
+static void leave_behind(void **state, const char *script)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct sandbox_policy policy = policy_for(tier_of(state));
+        struct spawn_result result = run_script(&policy, script);
+        (void)write(STDERR_FILENO, result.reason, strlen(result.reason));
+        _exit(0);
+    }
+    await_start();
+    pid_t supervisor = only_child(pid);
+    kill(pid, SIGSTOP);
+    kill(supervisor, SIGKILL);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static int remove_in_workspace(const char *name)
+{
+    char path[PATH_MAX + 256];
+    snprintf(path, sizeof(path), "%s/%s", workspace, name);
+    return unlink(path);
+}
+
+#define PLANT                                                                               \
+    "mkdir -p s/.git/objects s/.git/refs && echo x >s/.git/HEAD && " EVIL "s/.git/config; " \
+    "touch started; "
+
+static void make_repository_of_the_user(void)
+{
+    make_folder(workspace, "mine/objects");
+    make_folder(workspace, "mine/refs");
+    scratch_write(workspace, "mine/config", "[core]\n\tfsmonitor = x\n");
+}
+
+static size_t count_records(void)
+{
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof(path), "%s/rondo/commands", getenv("XDG_STATE_HOME"));
+    DIR *folder = opendir(path);
+    size_t count = 0;
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        count += entry->d_name[0] != '.';
+    }
+    closedir(folder);
+    return count;
+}
+
+static void what_both_killed_left_is_disarmed_by_the_next_command(void **state)
+{
+    need(tier_of(state));
+    make_repository_of_the_user();
+    leave_behind(state, PLANT "sleep 98757");
+    assert_true(exists(workspace, "s/.git/config"));
+    assert_int_equal(count_records(), 1);
+    expect_disarmed(state, "true", "s/.git/config");
+    assert_true(exists(workspace, "mine/config"));
+    assert_int_equal(count_records(), 0);
+    expect_kept(state, "true", "mine/config");
+}
+
+static void a_command_of_another_workspace_disarms_it_too(void **state)
+{
+    need(tier_of(state));
+    leave_behind(state, PLANT "sleep 98757");
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    policy.workspace = outside;
+    struct spawn_result result = run_script(&policy, "true");
+    assert_int_equal(result.exit_code, 0);
+    assert_false(exists(workspace, "s/.git/config"));
+    spawn_result_fini(&result);
+}
+
+/** A process that takes off every mark that it can, and plants for ever. */
+static const char *write_survivor(void)
+{
+    scratch_write(workspace, "survivor",
+                  "exec 63>&-; ulimit -Hx 7; ulimit -Sx 7; "
+                  "while :; do " PLANT "touch alive; done");
+    return "env -i setsid bash ./survivor </dev/null >/dev/null 2>&1 & wait";
+}
+
+static void expect_no_survivor(void)
+{
+    (void)remove_in_workspace("alive");
+    clock_sleep(clock_system(), 200 * NS_PER_MS, NULL);
+    assert_false(exists(workspace, "alive"));
+    assert_false(exists(workspace, "s/.git/config"));
+}
+
+static void a_process_without_descriptor_and_environment_is_killed_first(void **state)
+{
+    need(tier_of(state));
+    leave_behind(state, write_survivor());
+    free(run_in_workspace(state, "true"));
+    expect_no_survivor();
+}
+
+static void what_a_killed_supervisor_left_is_killed_by_its_caller(void **state)
+{
+    need(tier_of(state));
+    const char *script = write_survivor();
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct sandbox_policy policy = policy_for(tier_of(state));
+        struct spawn_result result = run_script(&policy, script);
+        _exit(result.lost_supervisor ? 7 : 8);
+    }
+    await_start();
+    int status = 0;
+    kill(only_child(pid), SIGKILL);
+    waitpid(pid, &status, 0);
+    assert_int_equal(WEXITSTATUS(status), 7);
+    expect_no_survivor();
+    assert_int_equal(count_records(), 0);
+}
+
+static void a_record_that_was_not_completed_changes_nothing(void **state)
+{
+    need(tier_of(state));
+    make_repository_of_the_user();
+    char path[PATH_MAX + 64];
+    free(run_in_workspace(state, "true"));
+    snprintf(path, sizeof(path), "%s/rondo/commands", getenv("XDG_STATE_HOME"));
+    scratch_write(path, "00000123456789ab", "R/x");
+    scratch_write(path, "00000123456789ac", "");
+    expect_kept(state, "true", "mine/config");
+    assert_int_equal(count_records(), 0);
+}
+
+/* --- many folders --- */
+
+static void folders_are_searched_up_to_their_limit(void **state)
+{
+    (void)state;
+    char root[] = "/dev/shm/rondo-test-XXXXXX";
+    char reason[256];
+    char name[32];
+    if (mkdtemp(root) == NULL) {
+        skip();
+    }
+    int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 1; i < LIMIT_SANDBOX_GIT_FOLDERS; i++) { /* the root is one of them */
+        snprintf(name, sizeof(name), "%d", i);
+        assert_int_equal(mkdirat(fd, name, 0700), 0);
+    }
+    struct named_root item = {.named = root, .path = root, .fd = fd};
+    const struct path_list paths = {.roots = {.items = &item, .count = 1}};
+    struct git_watch *watch = NULL;
+    auto_buf struct buf notes = {0};
+    bool is_accepted = git_watch_begin(&paths, &watch, reason);
+    scratch_write(root, "1/x", "");
+    make_folder(root, "1/objects"); /* one more than the limit */
+    make_folder(root, "1/refs");
+    scratch_write(root, "1/config", "[core]\n\tfsmonitor = x\n");
+    struct git_watch *other = NULL;
+    bool is_refused = !git_watch_begin(&paths, &other, reason);
+    bool says_so = strstr(reason, "more than 300000 folders") != NULL;
+    bool fails = is_accepted && !git_watch_end(watch, &notes, reason);
+    git_watch_free(watch);
+    close(fd);
+    scratch_remove(root);
+    assert_true(is_accepted && is_refused && says_so && fails);
+    assert_non_null(strstr(buf_string(&notes), "not all were looked at"));
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +561,12 @@ static int run_all(void)
         TIER(namespace, content_is_compared_up_to_its_limit),
         TIER(namespace, content_past_its_limit_is_not_compared),
         BOTH(a_repository_that_is_left_when_rondo_is_killed_is_disarmed),
+        BOTH(what_both_killed_left_is_disarmed_by_the_next_command),
+        BOTH(a_command_of_another_workspace_disarms_it_too),
+        BOTH(a_process_without_descriptor_and_environment_is_killed_first),
+        BOTH(what_a_killed_supervisor_left_is_killed_by_its_caller),
+        BOTH(a_record_that_was_not_completed_changes_nothing),
+        cmocka_unit_test(folders_are_searched_up_to_their_limit),
         TIER(namespace, a_configuration_at_its_limit_is_read),
         TIER(namespace, a_configuration_past_its_limit_is_disarmed),
     };
