@@ -86,6 +86,7 @@ static void evaluate_command(const struct verifier *verifier,
     struct sandbox_policy policy = {
         .tier = (enum sandbox_tier)spec->verifier_tier,
         .workspace = spec->workspace,
+        .is_canonical = true,
         .allow_network = spec->allow_network != 0,
         .read_paths = (const char *const *)spec->read_paths,
         .write_paths = (const char *const *)spec->write_paths,

@@ -186,7 +186,17 @@ static int make_home(const struct mcp_options *options, const char *folder, char
     if (code != 0) {
         return code;
     }
-    buf_append_string(&path, "/rondo/mcp/");
+    /* opens: only a name; below it the sandbox refuses links */
+    code = file_make_folder(buf_string(&path), err);
+    /* opens: only a name; below it the sandbox refuses links */
+    auto_free char *cache = code != 0 ? NULL : realpath(buf_string(&path), NULL);
+    if (cache == NULL) {
+        return code != 0 ? code
+                         : error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot find %s",
+                                           buf_string(&path));
+    }
+    buf_clear(&path);
+    buf_printf(&path, "%s/rondo/mcp/", cache);
     const char *slash = strrchr(options->name, '/');
     const char *name = slash == NULL ? options->name : slash + 1;
     for (size_t i = 0; i < HOME_NAME_LEN && name[i] != '\0'; i++) {
@@ -196,14 +206,10 @@ static int make_home(const struct mcp_options *options, const char *folder, char
     }
     write_identity(options, folder, digits);
     buf_printf(&path, "-%.*s", HOME_DIGITS, digits);
-    /* opens: in the state folder */
+    /* opens: makes empty folders only; the sandbox refuses links on the way */
     code = file_make_folder(buf_string(&path), err);
     if (code == 0) {
-        /* opens: in the state folder */
-        *ret_path = realpath(buf_string(&path), NULL);
-        code = *ret_path != NULL ? 0
-                                 : error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot find %s",
-                                                   buf_string(&path));
+        *ret_path = buf_steal(&path);
     }
     return code;
 }
@@ -214,6 +220,18 @@ static void add_relative(char ***list, const char *const *paths, const char *fol
 {
     for (size_t i = 0; paths != NULL && paths[i] != NULL; i++) {
         add(list, join(folder, paths[i]));
+    }
+}
+
+/** The same without links, where there is something. */
+static void add_canonical(char ***list, const char *const *paths, const char *folder)
+{
+    for (size_t i = 0; paths != NULL && paths[i] != NULL; i++) {
+        char *path = join(folder, paths[i]);
+        /* opens: only a name; the sandbox holds it by a descriptor */
+        char *real = realpath(path, NULL);
+        add(list, real == NULL ? path : real);
+        free(real == NULL ? NULL : path);
     }
 }
 
@@ -327,8 +345,8 @@ static void collect_paths(const struct mcp_options *options, const char *folder,
     const struct tool_surroundings *around = options->surroundings;
     const char *const folders[] = {folder, around->role_folder, around->workspace};
     add(&place->write_paths, memory_dup_string(place->home));
-    add_relative(&place->write_paths, options->write_paths, folder);
-    add_relative(&place->read_paths, options->read_paths, folder);
+    add_canonical(&place->write_paths, options->write_paths, folder);
+    add_canonical(&place->read_paths, options->read_paths, folder);
     add_own_files(folder, place);
     if (options->cwd != NULL) {
         add_real(&place->read_paths, place->directory);
@@ -363,6 +381,7 @@ static int sandbox_place(const struct mcp_options *options, const char *folder,
     place->policy = (struct sandbox_policy){
         .tier = options->tier,
         .workspace = options->surroundings->workspace,
+        .is_canonical = true,
         .allow_network = options->allow_network,
         .read_paths = (const char *const *)place->read_paths,
         .write_paths = (const char *const *)place->write_paths,

@@ -234,9 +234,11 @@ int file_folder_make_path(const char *agent_folder, const char *path, struct ron
 
 int file_folder_make_temporary(char **ret_path, struct rondo_error *err)
 {
-    const char *parent = getenv("TMPDIR");
+    const char *named = getenv("TMPDIR");
+    /* A sandbox refuses links in what it is given. */
+    auto_free char *parent = realpath(named != NULL && named[0] == '/' ? named : "/tmp", NULL);
     auto_buf struct buf path = {0};
-    buf_printf(&path, "%s/rondo-XXXXXX", parent != NULL && parent[0] == '/' ? parent : "/tmp");
+    buf_printf(&path, "%s/rondo-XXXXXX", parent != NULL ? parent : "/tmp");
     if (mkdtemp(path.data) == NULL) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot make the folder %s", path.data);
     }

@@ -211,6 +211,7 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
     struct sandbox_policy policy = {
         .tier = (enum sandbox_tier)spec->worker_tier,
         .workspace = spec->workspace,
+        .is_canonical = true,
         .allow_network = spec->allow_network != 0,
         .read_paths = (const char *const *)spec->read_paths,
         .write_paths = write_paths,

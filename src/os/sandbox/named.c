@@ -201,6 +201,56 @@ bool named_path_open(const struct named_roots *roots, const char *path,
     return is_usable;
 }
 
+/** Step by step, since openat2 does not tell which name is the link. */
+static bool open_canonical(const char *path, struct named_path *named, char ret_reason[256])
+{
+    int folder = open("/", PATH_FLAGS | O_DIRECTORY);
+    auto_buf struct buf done = {0};
+    for (const char *at = path + strspn(path, "/"); folder >= 0 && *at != '\0';) {
+        struct stat status;
+        size_t len = strcspn(at, "/");
+        auto_free char *name = memory_dup_bytes(at, len);
+        buf_printf(&done, "/%s", name);
+        at += len;
+        at += strspn(at, "/");
+        int next = openat(folder, name, PATH_FLAGS);
+        int os_errno = errno;
+        close(folder);
+        folder = next;
+        if (next < 0 && os_errno != ENOENT && os_errno != ENOTDIR && os_errno != EACCES) {
+            return refuse(ret_reason, buf_string(&done), strerrordesc_np(os_errno));
+        }
+        if (next >= 0 && (fstat(next, &status) != 0 || S_ISLNK(status.st_mode))) {
+            close(next);
+            return refuse(ret_reason, buf_string(&done),
+                          "is a symbolic link now, and was none when the run began; restore what "
+                          "was there");
+        }
+    }
+    named->fd = folder;
+    if (folder >= 0) {
+        struct stat status;
+        named->path = memory_dup_string(path);
+        named->is_folder = fstat(folder, &status) == 0 && S_ISDIR(status.st_mode);
+    }
+    return true;
+}
+
+bool named_path_open_canonical(const struct named_roots *roots, const char *path,
+                               struct named_path *ret_named, char ret_reason[256])
+{
+    const char *rest;
+    *ret_named = (struct named_path){.fd = -1};
+    auto_free char *clean = normalise(path);
+    const struct named_root *root = find_root(roots, clean, &rest);
+    bool is_usable = root == NULL ? open_canonical(clean, ret_named, ret_reason)
+                                  : walk(root, rest, ret_named, ret_reason);
+    if (!is_usable) {
+        named_path_fini(ret_named);
+    }
+    return is_usable;
+}
+
 bool named_path_resolve(const char *workspace, const char *path, char **ret_path,
                         char ret_reason[256])
 {

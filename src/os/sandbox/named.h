@@ -49,6 +49,13 @@ bool named_path_open(const struct named_roots *roots, const char *path,
 void named_path_fini(struct named_path *named);
 
 /**
+ * The same for an absolute path that had no links in it when it was recorded: none is followed,
+ * wherever it is. Commands of another run may have put one there.
+ */
+bool named_path_open_canonical(const struct named_roots *roots, const char *path,
+                               struct named_path *ret_named, char ret_reason[256]);
+
+/**
  * The canonical path of something that a policy is going to name, as named_path_open finds it from
  * a workspace on. An earlier run may have put a link below the workspace; it is refused.
  * @param path       from the working folder on if it is relative

@@ -281,14 +281,23 @@ static bool is_too_wide(const char *path)
     return false;
 }
 
-static bool add_writable(struct path_list *list, const char *path, char ret_reason[256])
+static bool open_of_policy(const struct path_list *list, const struct sandbox_policy *policy,
+                           const char *path, struct named_path *ret_named, char ret_reason[256])
+{
+    return policy->is_canonical && path[0] == '/'
+               ? named_path_open_canonical(&list->roots, path, ret_named, ret_reason)
+               : named_path_open(&list->roots, path, ret_named, ret_reason);
+}
+
+static bool add_writable(struct path_list *list, const struct sandbox_policy *policy,
+                         const char *path, char ret_reason[256])
 {
     struct named_path named;
     if (path[0] != '/') {
         snprintf(ret_reason, 256, "%.200s: not an absolute path", path);
         return false;
     }
-    if (!named_path_open(&list->roots, path, &named, ret_reason)) {
+    if (!open_of_policy(list, policy, path, &named, ret_reason)) {
         return false;
     }
     if (named.fd >= 0 && is_too_wide(named.path)) {
@@ -344,7 +353,7 @@ static bool add_all_writable(struct path_list *list, const struct sandbox_policy
     qsort(paths, count, sizeof(*paths), compare_lengths);
     bool is_good = true;
     for (size_t i = 0; is_good && i < count; i++) {
-        is_good = add_writable(list, paths[i], ret_reason);
+        is_good = add_writable(list, policy, paths[i], ret_reason);
     }
     for (size_t i = 0; is_good && i < list->roots.count; i++) {
         is_good = protect_repository(list, &list->roots.items[i], ret_reason);
@@ -442,7 +451,7 @@ static bool collect(const struct sandbox_policy *policy, struct path_list *list,
     }
     for (size_t i = 0; policy->read_paths != NULL && policy->read_paths[i] != NULL; i++) {
         struct named_path named;
-        if (!named_path_open(&list->roots, policy->read_paths[i], &named, ret_reason)) {
+        if (!open_of_policy(list, policy, policy->read_paths[i], &named, ret_reason)) {
             return false;
         }
         add_named(list, &named, PATH_READ);

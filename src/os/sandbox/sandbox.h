@@ -41,6 +41,9 @@ struct sandbox_limits {
 struct sandbox_policy {
     enum sandbox_tier tier;
     const char *workspace; /**< writable, at its own path; NULL = none */
+    /** There were no links in `workspace`, `read_paths` and `write_paths` when they were recorded,
+     *  so that one that is there now was planted, and is refused. */
+    bool is_canonical;
     bool allow_network;
     const char *const *read_paths;  /**< further readable paths; NULL-terminated or NULL */
     const char *const *write_paths; /**< further writable paths; NULL-terminated or NULL */

@@ -204,6 +204,7 @@ static void run_in_environment(const struct command_place *place, const struct c
     const struct sandbox_policy policy = {
         .tier = place->tier,
         .workspace = place->workspace,
+        .is_canonical = true,
         .allow_network = place->allow_network,
         .read_paths = paths.read,
         .write_paths = paths.write,

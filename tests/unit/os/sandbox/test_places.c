@@ -144,6 +144,55 @@ static void a_folder_with_one_entry_more_is_hidden(void **state)
 
 /* --- named paths --- */
 
+/** A path that was recorded without links leads through one now. @param path what is replaced */
+static void expect_refused_canonical(struct sandbox_policy policy, const char *path)
+{
+    char moved[PATH_MAX + 64];
+    snprintf(moved, sizeof(moved), "%s.moved", path);
+    assert_int_equal(rename(path, moved), 0);
+    assert_int_equal(symlink(outside, path), 0);
+    policy.is_canonical = true;
+    struct spawn_result result = run_script(&policy, "cat $0/secret; touch $0/made $0/in/made");
+    assert_int_equal(result.end, SPAWN_NOT_STARTED);
+    assert_non_null(strstr(result.reason, "is a symbolic link now"));
+    assert_false(exists(outside, "made"));
+    spawn_result_fini(&result);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rename(moved, path), 0);
+}
+
+static void a_recorded_path_that_leads_through_a_link_now_is_refused(void **state)
+{
+    need(tier_of(state));
+    char shared[PATH_MAX + 64];
+    char inner[PATH_MAX + 80];
+    scratch_write(outside, "secret", "secret");
+    make_folder(outside, "in");
+    make_folder(scratch, "shared");
+    snprintf(shared, sizeof(shared), "%s/shared", scratch);
+    make_folder(shared, "in");
+    snprintf(inner, sizeof(inner), "%s/in", shared);
+    const char *const paths[] = {inner, NULL};
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    expect_refused_canonical(policy, workspace);
+    policy.write_paths = paths;
+    expect_refused_canonical(policy, inner);
+    expect_refused_canonical(policy, shared);
+    policy.write_paths = NULL;
+    policy.read_paths = paths;
+    expect_refused_canonical(policy, inner);
+    policy.read_paths = NULL;
+    policy.workspace = inner;
+    expect_refused_canonical(policy, shared);
+    policy.workspace = workspace;
+    policy.is_canonical = true;
+    policy.write_paths = paths;
+    struct spawn_result result = run_script(&policy, "touch ${0%/outside}/shared/in/good");
+    assert_int_equal(result.exit_code, 0);
+    assert_true(exists(inner, "good"));
+    spawn_result_fini(&result);
+}
+
 /** Run with one further path. @param field where it goes in the policy */
 static struct spawn_result run_with_path(void **state, size_t field, const char *path,
                                          const char *script)
@@ -441,6 +490,7 @@ static int run_all(void)
         TIER(namespace, a_folder_with_one_secret_more_is_hidden),
         TIER(namespace, a_folder_with_as_many_entries_as_allowed_is_shown),
         TIER(namespace, a_folder_with_one_entry_more_is_hidden),
+        BOTH(a_recorded_path_that_leads_through_a_link_now_is_refused),
         BOTH(a_link_planted_as_a_writable_path_is_refused),
         BOTH(a_link_planted_above_a_writable_path_is_refused),
         BOTH(a_link_planted_as_a_readable_path_is_refused),
