@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "os/process/program.h"
 #include "os/process/spawn.h"
 #include "tool/builtin/shell_environment.h"
 #include "tool/secret_files.h"
@@ -66,11 +67,16 @@ void git_commit_ref(const char *ref, struct buf *ret_ref)
 
 /* --- finding the repository --- */
 
-/** Ask git outside of the sandbox; rev-parse and config run nothing. @return owned, or NULL */
+/**
+ * Ask git outside of the sandbox; rev-parse and config run nothing. It is the system's own git:
+ * another one in PATH may be what an agent has put there.
+ * @return owned, or NULL
+ */
 static char *ask_git(const struct tool_surroundings *around, const char *folder,
-                     const char *const *question, bool *ret_is_missing)
+                     const char *const *question, char ret_missing[256])
 {
-    const char *argv[16] = {"git", "-C", folder, "-c", "core.fsmonitor=false"};
+    char program[PATH_MAX];
+    const char *argv[16] = {program, "-C", folder, "-c", "core.fsmonitor=false"};
     size_t count = 5;
     for (size_t i = 0; question[i] != NULL && count < 15; i++) {
         argv[count++] = question[i];
@@ -86,9 +92,10 @@ static char *ask_git(const struct tool_surroundings *around, const char *folder,
     };
     struct spawn_result result = {0};
     char *answer = NULL;
-    *ret_is_missing = true;
-    if (spawn_run(&request, &result, NULL) == 0) {
-        *ret_is_missing = result.end == SPAWN_NOT_STARTED;
+    ret_missing[0] = '\0';
+    if (program_find_system("git", request.envp, program, ret_missing) &&
+        spawn_run(&request, &result, NULL) == 0) {
+        snprintf(ret_missing, 256, "%s", result.reason);
         if (result.end == SPAWN_EXITED && result.exit_code == 0) {
             answer = steal_pointer(&result.output);
             answer[strcspn(answer, "\n")] = '\0';
@@ -102,17 +109,17 @@ static char *ask_git(const struct tool_surroundings *around, const char *folder,
 static char *ask_path(const struct tool_surroundings *around, const char *folder,
                       const char *question)
 {
-    bool is_missing;
+    char missing[256];
     const char *const arguments[] = {"rev-parse", "--path-format=absolute", question, NULL};
-    return ask_git(around, folder, arguments, &is_missing);
+    return ask_git(around, folder, arguments, missing);
 }
 
 static char *ask_setting(const struct tool_surroundings *around, const char *folder,
                          const char *name)
 {
-    bool is_missing;
+    char missing[256];
     const char *const arguments[] = {"config", "--get", name, NULL};
-    return ask_git(around, folder, arguments, &is_missing);
+    return ask_git(around, folder, arguments, missing);
 }
 
 static int check_work_tree(const struct tool_surroundings *around, const char *repo_path,
@@ -120,14 +127,14 @@ static int check_work_tree(const struct tool_surroundings *around, const char *r
 {
     static const char *const question[] = {"rev-parse", "--is-inside-work-tree", NULL};
     struct stat status;
-    bool is_missing = false;
+    char missing[256];
     /* opens: only for the message; git runs in the sandbox */
     if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode)) {
         return error_set(err, RONDO_ERR_INVALID, "'%s' is not a directory", repo_path);
     }
-    auto_free char *answer = ask_git(around, folder, question, &is_missing);
-    if (is_missing) {
-        return error_set(err, RONDO_ERR_NOT_FOUND, "could not run git; is it installed?");
+    auto_free char *answer = ask_git(around, folder, question, missing);
+    if (missing[0] != '\0') {
+        return error_set(err, RONDO_ERR_NOT_FOUND, "could not run git: %s", missing);
     }
     if (answer == NULL || strcmp(answer, "true") != 0) {
         return error_set(err, RONDO_ERR_INVALID, "'%s' is not inside a git repository", repo_path);

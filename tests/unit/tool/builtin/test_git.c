@@ -51,6 +51,24 @@ static void nothing_but_a_work_tree_is_opened(void **state)
     assert_non_null(strstr(err.message, "'no' is not a directory"));
 }
 
+static void a_git_that_path_finds_in_the_workspace_is_not_run(void **state)
+{
+    struct world *world = world_in_tier(state);
+    struct rondo_error err = {0};
+    char path[2 * PATH_MAX];
+    char *usual = strdup(getenv("PATH"));
+    prepare(world, "git init -q . && mkdir bin && printf '#!/bin/sh\\ntouch \"$0.was-run\"\\n' "
+                   ">bin/git && chmod +x bin/git");
+    snprintf(path, sizeof(path), "%s/bin:%s", world->workspace, usual);
+    setenv("PATH", path, 1);
+    int code = world_try_open(world, READ_ONLY, &err);
+    setenv("PATH", usual, 1);
+    free(usual);
+    assert_int_equal(code, RONDO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "take its folder out of PATH"));
+    world_expect_file(world, "bin/git.was-run", NULL);
+}
+
 static void what_changes_is_offered_only_where_it_is_allowed(void **state)
 {
     struct world *world = open_repository(state, READ_ONLY);
@@ -400,6 +418,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         IN_TIER(none, nothing_but_a_work_tree_is_opened),
+        IN_TIER(none, a_git_that_path_finds_in_the_workspace_is_not_run),
         IN_TIER(none, what_changes_is_offered_only_where_it_is_allowed),
         BOTH_TIERS(the_work_tree_is_shown),
         BOTH_TIERS(differences_are_shown),
