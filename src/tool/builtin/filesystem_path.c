@@ -171,6 +171,14 @@ static int open_folders(int base_fd, const char *relative, bool may_make)
     return fd;
 }
 
+/** Its path had no links in it when the run began; commands of another run may plant one. */
+static int open_workspace(const char *path)
+{
+    auto_close int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return top < 0 ? -1
+                   : file_open_beneath(top, path[1] == '\0' ? "." : path + 1, O_PATH | O_DIRECTORY);
+}
+
 /**
  * The root lies in the workspace as a rule. What the agent can change there, it must not be able
  * to turn into a way out: so no symbolic links. A root elsewhere is its owner's choice.
@@ -183,8 +191,9 @@ static int open_root(const struct path_question *question, bool may_make, struct
     make_absolute("/", root->around->workspace, &workspace);
     make_absolute(buf_string(&workspace), root->path, ret_path);
     const char *inside = behind_folder(buf_string(ret_path), buf_string(&workspace));
-    auto_close int base_fd = open(inside == NULL ? buf_string(ret_path) : buf_string(&workspace),
-                                  O_PATH | O_DIRECTORY | O_CLOEXEC);
+    auto_close int base_fd = inside == NULL
+                                 ? open(buf_string(ret_path), O_PATH | O_DIRECTORY | O_CLOEXEC)
+                                 : open_workspace(buf_string(&workspace));
     int fd = -1;
     if (base_fd >= 0) {
         fd = inside == NULL ? steal_fd(&base_fd) : open_folders(base_fd, inside, may_make);
@@ -304,6 +313,69 @@ static bool names_git(const char *path)
     return false;
 }
 
+/** Whether a folder has what makes git take it for a repository, as os/sandbox_git sees it. */
+static bool is_repository(int fd, const char *also)
+{
+    static const char *const parts[] = {"objects", "refs", "HEAD", "commondir"};
+    bool has[4];
+    for (size_t i = 0; i < 4; i++) {
+        struct stat status;
+        has[i] = (also != NULL && strcasecmp(also, parts[i]) == 0) ||
+                 (fd >= 0 && fstatat(fd, parts[i], &status, AT_SYMLINK_NOFOLLOW) == 0);
+    }
+    return (has[0] && has[1]) || (has[2] && has[3]);
+}
+
+/** Whether git takes programs, or where to look for them, from a file or folder of this name. */
+static bool decides_for_git(const char *name)
+{
+    static const char *const names[] = {"config", "config.worktree", "commondir", "HEAD", "hooks"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcasecmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/**
+ * Whether a file would make a repository of a folder on its way, or set one up. A repository needs
+ * not be named .git: the settings in any folder that looks like one run programs when a person
+ * uses git there. What sandboxed commands leave is examined; what a tool writes is refused.
+ */
+static bool sets_up_repository(int root_fd, const char *file)
+{
+    auto_free char *path = memory_dup_string(file);
+    for (char *name = path; name != NULL;) {
+        char *end = strchr(name, '/');
+        if (end != NULL) {
+            *end = '\0';
+        }
+        if (name > path) {
+            name[-1] = '\0';
+        }
+        auto_close int fd =
+            file_open_beneath(root_fd, name > path ? path : ".", O_PATH | O_DIRECTORY);
+        if (is_repository(fd, name) && (decides_for_git(name) || !is_repository(fd, NULL))) {
+            return true;
+        }
+        if (name > path) {
+            name[-1] = '/';
+        }
+        name = end == NULL ? NULL : end + 1;
+        if (end != NULL) {
+            *end = '/';
+        }
+    }
+    return false;
+}
+
+static int refuse_git(const struct path_question *question, struct tool_result *ret_result)
+{
+    tool_fail(ret_result, "Error: path '%s' belongs to a git repository itself", question->asked);
+    return -1;
+}
+
 static bool split(const struct path_question *question, const char *root, struct buf *ret_folder,
                   struct buf *ret_name, struct tool_result *ret_result)
 {
@@ -315,8 +387,7 @@ static bool split(const struct path_question *question, const char *root, struct
         return false;
     }
     if (names_git(buf_string(ret_folder)) || names_git(root)) {
-        tool_fail(ret_result, "Error: path '%s' belongs to a git repository itself",
-                  question->asked);
+        refuse_git(question, ret_result);
         return false;
     }
     size_t asked_len = strlen(question->asked);
@@ -345,6 +416,9 @@ int path_open_parent(const struct path_question *question, struct buf *ret_name,
     /* Before anything is made, and again where the folder turned out to be. */
     if (!may_touch(question, root_fd, buf_string(&file), ret_result)) {
         return -1;
+    }
+    if (sets_up_repository(root_fd, buf_string(&file))) {
+        return refuse_git(question, ret_result);
     }
     auto_close int fd = open_folders(root_fd, buf_string(&folder), true);
     if (fd < 0) {

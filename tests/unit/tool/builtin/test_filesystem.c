@@ -101,6 +101,24 @@ static void a_root_that_became_a_symbolic_link_is_refused(void **state)
                        "the root 'drafts' goes through a symlink");
 }
 
+static void a_workspace_that_became_a_symbolic_link_is_refused(void **state)
+{
+    struct world *world = *state;
+    char other[PATH_MAX + 32];
+    world_open(world, READ_WRITE);
+    world_make_folder(world, "../victim");
+    world_write(world, "../victim/file", "secret");
+    snprintf(other, sizeof(other), "%s/moved", world->folder);
+    assert_int_equal(rename(world->workspace, other), 0);
+    assert_int_equal(symlink("victim", world->workspace), 0);
+    world_expect_error(world, "read_file", "{\"path\":\"file\"}", "goes through a symlink");
+    world_expect_error(world, "write_file", "{\"path\":\"made\",\"content\":\"x\"}",
+                       "goes through a symlink");
+    world_expect_file(world, "../victim/made", NULL);
+    assert_int_equal(unlink(world->workspace), 0);
+    assert_int_equal(rename(other, world->workspace), 0);
+}
+
 struct swapper {
     char inside[2 * PATH_MAX];
     char link[2 * PATH_MAX];
@@ -185,6 +203,59 @@ static void keys_of_the_role_are_kept_from_agents(void **state)
     world_expect_error(world, "write_file", "{\"path\":\".env\",\"content\":\"x\"}",
                        "kept from agents");
     world_expect_file(world, ".env", "KEY=1");
+}
+
+static void expect_written(struct world *world, const char *path, bool is_written)
+{
+    char arguments[256];
+    snprintf(arguments, sizeof(arguments), "{\"path\":\"%s\",\"content\":\"x\"}", path);
+    if (is_written) {
+        char text[128];
+        snprintf(text, sizeof(text), "Written 1 bytes to %s", path);
+        world_expect(world, "write_file", arguments, text);
+    } else {
+        world_expect_error(world, "write_file", arguments, "belongs to a git repository itself");
+    }
+}
+
+/** Files in an order such that only the last one would complete a repository. */
+static void expect_no_repository(struct world *world, const char *const *paths)
+{
+    for (size_t i = 0; paths[i] != NULL; i++) {
+        expect_written(world, paths[i], paths[i + 1] != NULL);
+    }
+}
+
+static void a_repository_of_any_name_is_not_made(void **state)
+{
+    struct world *world = *state;
+    world_open(world, READ_WRITE);
+    const char *const orders[][6] = {
+        {"a/config", "a/HEAD", "a/objects/x", "a/refs/heads/x"},
+        {"b/refs/heads/x", "b/HEAD", "b/config", "b/objects/x"},
+        {"c/config", "c/commondir", "c/HEAD"},
+        {"d/e/HEAD", "d/e/hooks/pre-commit", "d/e/commondir"},
+        {"refs/x", "config", "Objects/x"},
+    };
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        expect_no_repository(world, orders[i]);
+    }
+}
+
+static void a_repository_of_any_name_is_not_set_up(void **state)
+{
+    struct world *world = *state;
+    world_open(world, READ_WRITE);
+    world_make_folder(world, "bare");
+    world_make_folder(world, "bare/objects");
+    world_make_folder(world, "bare/refs");
+    expect_written(world, "bare/config", false);
+    expect_written(world, "bare/Config.worktree", false);
+    expect_written(world, "bare/hooks/pre-commit", false);
+    expect_written(world, "bare/x/../HEAD", false);
+    expect_written(world, "bare/README.md", true);
+    expect_written(world, "bare/objects/x", true);
+    expect_written(world, "config", true);
 }
 
 static void the_inside_of_a_git_repository_is_not_written(void **state)
@@ -404,6 +475,9 @@ int main(void)
         WORLD_TEST(no_race_leads_out),
         WORLD_TEST(hidden_paths_are_kept_from_agents),
         WORLD_TEST(keys_of_the_role_are_kept_from_agents),
+        WORLD_TEST(a_workspace_that_became_a_symbolic_link_is_refused),
+        WORLD_TEST(a_repository_of_any_name_is_not_made),
+        WORLD_TEST(a_repository_of_any_name_is_not_set_up),
         WORLD_TEST(the_inside_of_a_git_repository_is_not_written),
         WORLD_TEST(extensions_are_checked),
         WORLD_TEST(reading_is_capped),
