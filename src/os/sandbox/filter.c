@@ -3,8 +3,8 @@
  * What a sandboxed command may not ask of the kernel. The list names what leads out of a sandbox or
  * into rarely used, complicated parts of the kernel, and leaves the rest alone: a build or a test
  * suite uses nearly everything else. ptrace stays allowed, because leak detection needs it and it
- * reaches no process outside (pid namespace, or Landlock's own rule). Programs for bubblewrap are
- * kept once they are made, under a mutex; any thread.
+ * reaches no process outside (pid namespace, or Landlock's own rule). The program for
+ * bubblewrap is kept once it is made, under a mutex; any thread.
  */
 #include "os/sandbox/filter.h"
 
@@ -15,7 +15,6 @@
 #include "os/file.h"
 #include "os/sandbox/attributes.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -479,35 +478,30 @@ static int with_filter(const struct sandbox_policy *policy, int fd, int *ret_lis
     return code == 0 ? 0 : error_set_errno(err, RONDO_ERR_SYSTEM, -code, "cannot set up seccomp");
 }
 
-/*
- * Making a program takes 0.2 ms, which every command would wait for. That of the namespace tier
- * depends on whether there is a network, and on nothing else.
- */
+/* Making it takes 0.2 ms, which every command would wait for. */
 static pthread_mutex_t made_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct buf made[2];
+static struct buf made;
 
-/** Make a program in `fd`, and keep it. */
-static int make(const struct sandbox_policy *policy, int fd, struct buf *ret_program,
-                struct rondo_error *err)
+/** Make the program in `fd`, and keep it. */
+static int make(int fd, struct rondo_error *err)
 {
-    int r = with_filter(policy, fd, NULL, err);
+    static const struct sandbox_policy policy = {.tier = SANDBOX_NAMESPACE};
+    int r = with_filter(&policy, fd, NULL, err);
     off_t len = r < 0 ? 0 : lseek(fd, 0, SEEK_CUR);
     auto_free char *bytes = len > 0 ? memory_new((size_t)len) : NULL;
     if (bytes != NULL && pread(fd, bytes, (size_t)len, 0) == len) {
-        buf_append(ret_program, bytes, (size_t)len);
+        buf_append(&made, bytes, (size_t)len);
     }
     return r;
 }
 
-int sandbox_filter_write(const struct sandbox_policy *policy, int fd, struct rondo_error *err)
+int sandbox_filter_write(int fd, struct rondo_error *err)
 {
-    assert(policy->tier == SANDBOX_NAMESPACE);
-    struct buf *program = &made[policy->allow_network];
     int r = 0;
     pthread_mutex_lock(&made_mutex);
-    if (program->len == 0) {
-        r = make(policy, fd, program, err);
-    } else if (file_write_all(fd, program->data, program->len) != 0) {
+    if (made.len == 0) {
+        r = make(fd, err);
+    } else if (file_write_all(fd, made.data, made.len) != 0) {
         r = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot set up seccomp");
     }
     pthread_mutex_unlock(&made_mutex);

@@ -10,10 +10,11 @@ struct rondo_error;
 int sandbox_filter_number(const char *name);
 
 /**
- * Write the filter of the namespace tier as a BPF program (what `bwrap --seccomp` reads).
+ * Write the filter of the namespace tier as a BPF program (what `bwrap --seccomp` reads). It is
+ * the same for all commands.
  * @param fd a file at its beginning, also readable; left at its end. Any thread
  */
-int sandbox_filter_write(const struct sandbox_policy *policy, int fd, struct rondo_error *err);
+int sandbox_filter_write(int fd, struct rondo_error *err);
 
 /**
  * Put the calling thread, and what it starts, under the filter for good.

@@ -220,8 +220,7 @@ static void put_directory(struct buf *options, const struct spawn_request *reque
 static bool carry_filter(struct sandbox_plan *plan)
 {
     int fd = memfd_create("seccomp", MFD_CLOEXEC);
-    if (fd >= 0 && (sandbox_filter_write(plan->request->sandbox, fd, NULL) != 0 ||
-                    lseek(fd, 0, SEEK_SET) != 0)) {
+    if (fd >= 0 && (sandbox_filter_write(fd, NULL) != 0 || lseek(fd, 0, SEEK_SET) != 0)) {
         close(fd);
         fd = -1;
     }
