@@ -87,6 +87,8 @@ bool http_exchange_is_http_1_0(const struct http_exchange *exchange);
 const char *http_exchange_path(const struct http_exchange *exchange);
 /** A header, names without case; NULL when absent. Several of a name: the first. */
 const char *http_exchange_header(const struct http_exchange *exchange, const char *name);
+/** The name, as sent, of the first header that begins with a prefix, without case; or NULL. */
+const char *http_exchange_header_like(const struct http_exchange *exchange, const char *prefix);
 /** How often a header was sent. */
 size_t http_exchange_header_count(const struct http_exchange *exchange, const char *name);
 /** A parameter of the query, decoded; NULL when absent, "" without value. */

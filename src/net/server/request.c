@@ -90,6 +90,17 @@ const char *http_exchange_header(const struct http_exchange *exchange, const cha
     return NULL;
 }
 
+const char *http_exchange_header_like(const struct http_exchange *exchange, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    for (size_t i = 0; i < exchange->header_count; i++) {
+        if (strncasecmp(exchange->headers[i].name, prefix, len) == 0) {
+            return exchange->headers[i].name;
+        }
+    }
+    return NULL;
+}
+
 size_t http_exchange_header_count(const struct http_exchange *exchange, const char *name)
 {
     size_t count = 0;

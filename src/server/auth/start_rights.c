@@ -153,7 +153,13 @@ static int check_sandbox(const struct loop_spec *spec, struct rondo_error *err)
         return refuse("sandbox", "a command without a sandbox (give \"namespace\" or \"landlock\")",
                       err);
     }
-    return spec->condition_count > 0 && spec->verifier_tier == SANDBOX_NONE
+    if (spec->verifier_tier != SANDBOX_NONE) {
+        return 0;
+    }
+    if (spec->agent != NULL) { /* The prompt decides what its tools do. */
+        return refuse("role_file", "a role whose tools have no sandbox", err);
+    }
+    return spec->condition_count > 0
                ? refuse("verifier_sandbox", "to check conditions without a sandbox", err)
                : 0;
 }

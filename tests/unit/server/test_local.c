@@ -69,6 +69,14 @@ static void what_a_proxy_passes_on_needs_a_token(void **state)
         "CF-Connecting-IP: 127.0.0.1\r\n",
         "CDN-Loop: a\r\n",
         "X-Envoy-External-Address: 127.0.0.1\r\n",
+        "X-Forwarded-Scheme: http\r\n",
+        "x-forwarded-for-original: 127.0.0.1\r\n",
+        "X-Cluster-Client-IP: 127.0.0.1\r\n",
+        "Fastly-Client-IP: 127.0.0.1\r\n",
+        "X-Amzn-Trace-Id: Root=1\r\n",
+        "Tailscale-User-Login: a\r\n",
+        "Fly-Client-IP: 127.0.0.1\r\n",
+        "Forwarded-For: 127.0.0.1\r\n",
         "User-Agent: rondo/1.0\r\n",
     };
     struct world *world = *state;

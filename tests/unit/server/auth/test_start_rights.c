@@ -247,6 +247,20 @@ static void a_command_needs_a_sandbox_and_the_servers_workspace(void **state)
     assert_int_equal(start_rights_check_spec(&place->rights, &spec, NULL), RONDO_ERR_INVALID);
 }
 
+static void an_agent_needs_a_sandbox_for_its_tools(void **state)
+{
+    struct place *place = *state;
+    struct loop_spec spec = loop_spec_default();
+    char agent[] = "{}";
+    spec.agent = agent;
+    spec.workspace = place->workspace;
+    assert_int_equal(start_rights_check_spec(&place->rights, &spec, NULL), 0);
+    assert_int_equal(start_rights_check_again(&place->rights, &spec, NULL), 0);
+    spec.verifier_tier = SANDBOX_NONE;
+    assert_int_equal(start_rights_check_spec(&place->rights, &spec, NULL), RONDO_ERR_INVALID);
+    assert_int_equal(start_rights_check_again(&place->rights, &spec, NULL), RONDO_ERR_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_run_whose_files_are_out_of_reach_may_have_no_sandbox),
         cmocka_unit_test(without_the_file_of_a_store_there_are_no_roles),
         cmocka_unit_test(a_command_needs_a_sandbox_and_the_servers_workspace),
+        cmocka_unit_test(an_agent_needs_a_sandbox_for_its_tools),
     };
     return cmocka_run_group_tests_name("server/start_rights", tests, setup, teardown);
 }
