@@ -9,8 +9,6 @@
 #include "store/sqlite/internal.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -135,15 +133,10 @@ int sqlite_refuse_poisoned(const struct sqlite_store *store, struct rondo_error 
 }
 
 /** @return the inode; 0 = nothing is there; 1 = it cannot be known */
-static unsigned long long find_inode(const char *path, const char *suffix)
+static unsigned long long find_inode(const char *path)
 {
-    char name[PATH_MAX];
     struct stat status;
-    int len = snprintf(name, sizeof(name), "%s%s", path, suffix);
-    if (len < 0 || (size_t)len >= sizeof(name)) {
-        return 1;
-    }
-    if (stat(name, &status) != 0) {
+    if (stat(path, &status) != 0) {
         return errno == ENOENT || errno == ENOTDIR ? 0 : 1;
     }
     return status.st_ino;
@@ -151,14 +144,14 @@ static unsigned long long find_inode(const char *path, const char *suffix)
 
 void sqlite_note_file(struct sqlite_store *store)
 {
-    unsigned long long inode = find_inode(store->path, "");
+    unsigned long long inode = find_inode(store->path);
     atomic_store(&store->file_inode, inode > 1 ? inode : 0);
 }
 
 static bool is_file_there(struct sqlite_store *store)
 {
     unsigned long long known = atomic_load(&store->file_inode);
-    unsigned long long found = find_inode(store->path, "");
+    unsigned long long found = find_inode(store->path);
     return known == 0 || found == known || found == 1;
 }
 
@@ -166,7 +159,7 @@ static bool is_file_there(struct sqlite_store *store)
 static bool is_log_there(struct sqlite_store *store)
 {
     unsigned long long known = atomic_load(&store->log_inode);
-    unsigned long long found = find_inode(store->path, "-wal");
+    unsigned long long found = find_inode(store->log_path);
     if (known == 0 && found > 1 && atomic_load(&store->open_count) > 0) {
         atomic_compare_exchange_strong(&store->log_inode, &known, found);
     }

@@ -35,6 +35,7 @@ struct sqlite_connection {
 struct sqlite_store {
     struct store base;
     char *path; /**< absolute, because connections are opened again later */
+    char *log_path;
     const struct clock *clock;
     int busy_timeout_ms;
     atomic_bool is_poisoned;  /**< an fsync failed: no more writing in this process */

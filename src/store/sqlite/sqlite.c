@@ -45,6 +45,7 @@ static void close_store(struct store *base)
         store_copy_remove(store->path, store->private_lock);
     }
     free(store->path);
+    free(store->log_path);
     free(store);
 }
 
@@ -262,6 +263,13 @@ static int prepare_with_patience(struct sqlite_store *store, int64_t patience_ns
     return rc;
 }
 
+static char *log_path_of(const char *path)
+{
+    struct buf log = {0};
+    buf_printf(&log, "%s-wal", path);
+    return buf_steal(&log);
+}
+
 static void init_connection(struct sqlite_store *store, struct sqlite_connection *connection)
 {
     connection->store = store;
@@ -289,6 +297,7 @@ int store_sqlite_open(const struct store_sqlite_options *options, struct store *
     struct sqlite_store *store = memory_new_zero(1, sizeof(*store));
     store->base.ops = &sqlite_ops;
     store->path = path;
+    store->log_path = log_path_of(path);
     store->clock = options->clock != NULL ? options->clock : clock_system();
     store->busy_timeout_ms = (int)((patience_ns + NS_PER_MS - 1) / NS_PER_MS);
     init_connection(store, &store->writer);
