@@ -84,7 +84,7 @@ struct listing {
 static bool take_record(void *context, const struct trust_record *record)
 {
     struct listing *listing = context;
-    bool is_other = record->kind == TRUST_STORE && strcmp(record->path, listing->own) != 0;
+    bool is_other = strcmp(record->path, listing->own) != 0;
     /* opens: only whether it is there; it is hidden then. */
     if (is_other && file_exists(record->path)) {
         listing->paths = append_store(listing->paths, record->path);
@@ -105,7 +105,7 @@ char **hidden_of_store(const char *store_path)
     /* A run must not change what another one is resumed from. */
     /* opens: the state folder, which no agent reaches. */
     if (state != NULL && file_exists(state)) {
-        trust_list(take_record, &listing, NULL);
+        trust_list(TRUST_STORE, take_record, &listing, NULL);
     }
     return listing.paths;
 }

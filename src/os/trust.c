@@ -310,7 +310,15 @@ static bool hand_out(struct json_object *record, const char *name, trust_list_fn
     return true;
 }
 
-int trust_list(trust_list_fn *fn, void *context, struct rondo_error *err)
+/** Whether the name of a file is that of a record, of this kind. */
+static bool is_record_name(const char *name, enum trust_kind kind)
+{
+    size_t len = kind == TRUST_KIND_COUNT ? 0 : strlen(kinds[kind].name);
+    return name[0] != '.' &&
+           (len == 0 || (strncmp(name, kinds[kind].name, len) == 0 && name[len] == '-'));
+}
+
+int trust_list(enum trust_kind kind, trust_list_fn *fn, void *context, struct rondo_error *err)
 {
     auto_free char *path = NULL;
     int r = trust_folder(&path, err);
@@ -322,7 +330,7 @@ int trust_list(trust_list_fn *fn, void *context, struct rondo_error *err)
     bool goes_on = true;
     while (goes_on && (entry = readdir(folder)) != NULL) {
         auto_json struct json_object *record =
-            entry->d_name[0] == '.' ? NULL : read_record(path, entry->d_name);
+            is_record_name(entry->d_name, kind) ? read_record(path, entry->d_name) : NULL;
         goes_on = record == NULL || hand_out(record, entry->d_name, fn, context);
     }
     closedir(folder);

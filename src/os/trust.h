@@ -84,8 +84,8 @@ int trust_forget(const char *path, struct rondo_error *err);
 /** @return false to stop */
 typedef bool trust_list_fn(void *context, const struct trust_record *record);
 
-/** All records, in no particular order. */
-int trust_list(trust_list_fn *fn, void *context, struct rondo_error *err);
+/** The records of a kind, or all with TRUST_KIND_COUNT, in no particular order. */
+int trust_list(enum trust_kind kind, trust_list_fn *fn, void *context, struct rondo_error *err);
 
 /**
  * Whether agents could exchange what a path leads to: one of the folders that they can write is on

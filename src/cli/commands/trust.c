@@ -175,7 +175,9 @@ static int confirm_project(const struct trust_values *values)
         buf_printf(&path, "%s/%s", candidates.folder, names[i]);
         add_candidate(&candidates, buf_string(&path));
     }
-    int exit_code = trust_list(take_record, &candidates, &err) < 0 ? report_error(&err) : EXIT_OK;
+    int exit_code = trust_list(TRUST_KIND_COUNT, take_record, &candidates, &err) < 0
+                        ? report_error(&err)
+                        : EXIT_OK;
     if (exit_code == EXIT_OK && candidates.count == 0) {
         fputs("no file here needs a confirmation\n", stderr);
     }
@@ -234,7 +236,7 @@ static int list(const struct trust_values *values)
         .values = values,
         .table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
     };
-    int r = trust_list(list_record, &listing, &err);
+    int r = trust_list(TRUST_KIND_COUNT, list_record, &listing, &err);
     if (r == 0 && listing.count > 0 && !values->wants_json) {
         struct style style = style_for(stdout, values->no_colour != 0);
         table_draw(&listing.table, &style, style_columns(stdout, PIPE_COLUMNS), &listing.out);

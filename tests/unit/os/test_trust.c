@@ -208,7 +208,18 @@ static void forgotten_records_are_gone(void **context)
     assert_int_equal(trust_forget(in_project("rondo.yaml"), NULL), 1);
     assert_int_equal(trust_forget(in_project("rondo.yaml"), NULL), 0);
     assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
-    assert_int_equal(trust_list(count_record, &count, NULL), 0);
+    assert_int_equal(trust_list(TRUST_KIND_COUNT, count_record, &count, NULL), 0);
+    assert_int_equal(count, 1);
+}
+
+static void the_records_of_one_kind_are_listed(void **context)
+{
+    (void)context;
+    int count = 0;
+    confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
+    confirm(TRUST_ROLE, in_project("role.yaml"), "a");
+    confirm(TRUST_STORE, in_project("other.db"), "a");
+    assert_int_equal(trust_list(TRUST_ROLE, count_record, &count, NULL), 0);
     assert_int_equal(count, 1);
 }
 
@@ -295,6 +306,7 @@ int main(void)
         TEST(a_damaged_or_misplaced_record_is_none),
         TEST(a_record_is_private_and_has_a_size_limit),
         TEST(forgotten_records_are_gone),
+        TEST(the_records_of_one_kind_are_listed),
         TEST(a_stamp_changes_with_each_confirmation),
         TEST(a_requirement_names_the_command_to_type),
         TEST(reach_is_seen_through_links_and_dots),
