@@ -42,10 +42,10 @@ static void trim_history(struct agent *agent)
     }
     struct journal_event event = {
         .type = JOURNAL_HISTORY_TRIMMED,
-        .iteration = (int64_t)agent->memory.iteration,
-        .value = most,
-        .messages = (int64_t)history->count,
-        .dropped = (int64_t)history_droppable(history, most),
+        .history_trimmed = {.iteration = (int64_t)agent->memory.iteration,
+                            .window = most,
+                            .messages_before = (int64_t)history->count,
+                            .dropped = (int64_t)history_droppable(history, most)},
     };
     agent_record(agent, &event);
 }

@@ -102,15 +102,17 @@ static void record_requested(struct agent *agent, const char *words)
     auto_buf struct buf prompt = {0};
     struct journal_event event = {
         .type = JOURNAL_MODEL_REQUESTED,
-        .iteration = (int64_t)memory->iteration,
-        .turn = (int64_t)loop_state(agent->loop)->turn + (memory->is_request_open ? 0 : 1),
-        .attempt = memory->is_request_open ? memory->attempt + 1 : 1,
-        .model = agent->model_id,
-        .messages = (int64_t)memory->history.count + (memory->has_words ? 0 : 1),
+        .model_requested = {.iteration = (int64_t)memory->iteration,
+                            .turn = (int64_t)loop_state(agent->loop)->turn +
+                                    (memory->is_request_open ? 0 : 1),
+                            .attempt = memory->is_request_open ? memory->attempt + 1 : 1,
+                            .model = agent->model_id,
+                            .messages =
+                                (int64_t)memory->history.count + (memory->has_words ? 0 : 1)},
     };
     if (!memory->has_words) {
         agent_write_prompt(agent, words, &prompt);
-        event.prompt = buf_string(&prompt);
+        event.model_requested.prompt = buf_string(&prompt);
     }
     agent_record(agent, &event);
 }
@@ -121,11 +123,11 @@ static void on_retry(void *context, unsigned attempt, int64_t delay_ns, const ch
     struct agent *agent = context;
     struct journal_event event = {
         .type = JOURNAL_MODEL_RETRYING,
-        .iteration = (int64_t)agent->memory.iteration,
-        .turn = (int64_t)loop_state(agent->loop)->turn,
-        .attempt = attempt, /* those that were made */
-        .delay_ns = delay_ns,
-        .message = why,
+        .model_retrying = {.iteration = (int64_t)agent->memory.iteration,
+                           .turn = (int64_t)loop_state(agent->loop)->turn,
+                           .attempts = attempt,
+                           .delay_ns = delay_ns,
+                           .message = why},
     };
     agent_record(agent, &event);
     loop_commit(agent->loop, NULL);
@@ -207,25 +209,25 @@ static void record_replied(struct agent *agent, const struct model_reply *reply)
     bool is_ok = reply->failure == MODEL_OK;
     struct journal_event event = {
         .type = JOURNAL_MODEL_REPLIED,
-        .iteration = (int64_t)agent->memory.iteration,
-        .turn = (int64_t)loop_state(agent->loop)->turn,
-        .outcome = is_ok ? "ok" : model_failure_name(reply->failure),
-        .stop = is_ok ? model_stop_name(reply->stop) : NULL,
-        .output = unless_empty(reply->text),
-        .thinking = unless_empty(reply->thinking),
-        .calls = calls.len > 0 ? calls.data : NULL,
-        .native = reply->native,
-        .tokens = reply->usage.input + reply->usage.output,
-        .tokens_in = reply->usage.input,
-        .tokens_out = reply->usage.output,
-        .tokens_cached = reply->usage.cached,
-        .tokens_reasoning = reply->usage.reasoning,
-        .cost_micro = reply->has_cost ? reply->cost_micro : COST_UNKNOWN,
-        .duration_ns = reply->duration_ns,
-        .attempt = reply->attempts,
-        .request_id = reply->request_id,
-        .response_model = reply->model_name,
-        .message = reply->message,
+        .model_replied = {.iteration = (int64_t)agent->memory.iteration,
+                          .turn = (int64_t)loop_state(agent->loop)->turn,
+                          .outcome = is_ok ? "ok" : model_failure_name(reply->failure),
+                          .stop = is_ok ? model_stop_name(reply->stop) : NULL,
+                          .text = unless_empty(reply->text),
+                          .thinking = unless_empty(reply->thinking),
+                          .calls = calls.len > 0 ? calls.data : NULL,
+                          .native = reply->native,
+                          .tokens = reply->usage.input + reply->usage.output,
+                          .tokens_in = reply->usage.input,
+                          .tokens_out = reply->usage.output,
+                          .tokens_cached = reply->usage.cached,
+                          .tokens_reasoning = reply->usage.reasoning,
+                          .cost_micro = reply->has_cost ? reply->cost_micro : COST_UNKNOWN,
+                          .duration_ns = reply->duration_ns,
+                          .attempts = reply->attempts,
+                          .request_id = reply->request_id,
+                          .response_model = reply->model_name,
+                          .message = reply->message},
     };
     agent_record(agent, &event);
 }

@@ -41,13 +41,13 @@ void agent_begin_call(struct agent *agent, size_t index)
     buf_append(&shown, call->call.arguments, len);
     struct journal_event event = {
         .type = JOURNAL_TOOL_REQUESTED,
-        .iteration = (int64_t)agent->memory.iteration,
-        .turn = (int64_t)agent->memory.turn,
-        .index = (int64_t)index,
-        .attempt = call->attempt + 1,
-        .call_id = call->call.id,
-        .name = call->call.name,
-        .arguments = buf_string(&shown),
+        .tool_requested = {.iteration = (int64_t)agent->memory.iteration,
+                           .turn = (int64_t)agent->memory.turn,
+                           .index = (int64_t)index,
+                           .attempt = call->attempt + 1,
+                           .call_id = call->call.id,
+                           .tool = call->call.name,
+                           .arguments = buf_string(&shown)},
     };
     agent_record(agent, &event);
 }
@@ -63,16 +63,16 @@ void agent_answer(struct agent *agent, size_t index, const char *outcome, const 
     char *name = memory_dup_string(call->call.name);
     struct journal_event event = {
         .type = JOURNAL_TOOL_FINISHED,
-        .iteration = (int64_t)agent->memory.iteration,
-        .turn = (int64_t)agent->memory.turn,
-        .index = (int64_t)index,
-        .call_id = id,
-        .name = name,
-        .outcome = outcome,
-        .duration_ns = duration_ns,
-        .output_bytes = (int64_t)len,
-        .output = len > 0 ? text : NULL,
-        .output_len = len,
+        .tool_finished = {.iteration = (int64_t)agent->memory.iteration,
+                          .turn = (int64_t)agent->memory.turn,
+                          .index = (int64_t)index,
+                          .call_id = id,
+                          .tool = name,
+                          .outcome = outcome,
+                          .duration_ns = duration_ns,
+                          .output_bytes = (int64_t)len,
+                          .output = len > 0 ? text : NULL,
+                          .output_len = len},
     };
     agent_record(agent, &event);
     free(id);

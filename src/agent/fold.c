@@ -58,14 +58,15 @@ void agent_end_iteration(struct agent_memory *memory)
 static void fold_requested(struct agent *agent, const struct journal_event *event)
 {
     struct agent_memory *memory = &agent->memory;
+    const struct event_model_requested *request = &event->model_requested;
     memory->is_request_open = true;
-    memory->attempt = event->attempt;
-    if (event->attempt <= 1 || event->prompt != NULL) {
+    memory->attempt = request->attempt;
+    if (request->attempt <= 1 || request->prompt != NULL) {
         memory->usage.requests++;
     }
-    if (event->prompt != NULL) {
+    if (request->prompt != NULL) {
         struct model_message message;
-        model_write_user(agent->model, event->prompt, &message);
+        model_write_user(agent->model, request->prompt, &message);
         history_add(&memory->history, &message, event->seq);
         memory->has_words = true;
     }
@@ -104,7 +105,7 @@ static void add_reply(struct agent *agent, const struct journal_event *event)
         .thinking = (char *)"",
         .calls = calls,
         .call_count = memory->call_count,
-        .native = (char *)event->native,
+        .native = (char *)event->model_replied.native,
     };
     struct model_message message;
     model_write_assistant(agent->model, &reply, &message);
@@ -113,35 +114,34 @@ static void add_reply(struct agent *agent, const struct journal_event *event)
 }
 
 /** @return MODEL_STOP_END where an older version did not say */
-static enum model_stop stop_of(const struct journal_event *event)
+static enum model_stop stop_of(const char *name)
 {
     enum model_stop stop = MODEL_STOP_END;
-    model_stop_from_name(event->stop, &stop);
+    model_stop_from_name(name, &stop);
     return stop;
 }
 
-static bool was_ok(const struct journal_event *event)
+static bool is_ok(const char *outcome)
 {
-    return event->outcome != NULL && strcmp(event->outcome, "ok") == 0;
+    return outcome != NULL && strcmp(outcome, "ok") == 0;
 }
 
 static void fold_replied(struct agent *agent, const struct journal_event *event)
 {
     struct agent_memory *memory = &agent->memory;
-    memory->usage.tokens_in += event->tokens_in;
-    memory->usage.tokens_out += event->tokens_out;
-    if (!was_ok(event)) {
+    const struct event_model_replied *reply = &event->model_replied;
+    memory->usage.tokens_in += reply->tokens_in;
+    memory->usage.tokens_out += reply->tokens_out;
+    if (!is_ok(reply->outcome)) {
         return; /* The request is still open: it is the same turn that is tried again. */
     }
     memory->is_request_open = false;
-    memory->turn = (uint64_t)event->turn;
-    memory->stop = stop_of(event);
+    memory->turn = (uint64_t)reply->turn;
+    memory->stop = stop_of(reply->stop);
     free(memory->words);
-    size_t len = event->output == NULL   ? 0
-                 : event->output_len > 0 ? event->output_len
-                                         : strlen(event->output);
-    memory->words = memory_dup_bytes(event->output == NULL ? "" : event->output, len);
-    take_calls(memory, event->calls);
+    size_t len = journal_output_len(reply->text, reply->text_len);
+    memory->words = memory_dup_bytes(reply->text == NULL ? "" : reply->text, len);
+    take_calls(memory, reply->calls);
     memory->is_answered = memory->call_count == 0;
     memory->usage.tool_calls += (int64_t)memory->call_count;
     add_reply(agent, event);
@@ -173,11 +173,11 @@ static void add_answers(struct agent *agent, uint64_t seq)
     forget_calls(memory);
 }
 
-static struct agent_call *find_call(struct agent_memory *memory, const struct journal_event *event)
+static struct agent_call *find_call(struct agent_memory *memory, int64_t turn, int64_t index)
 {
-    bool is_known = event->turn == (int64_t)memory->turn && event->index >= 0 &&
-                    (uint64_t)event->index < memory->call_count;
-    return is_known ? &memory->calls[event->index] : NULL;
+    bool is_known =
+        turn == (int64_t)memory->turn && index >= 0 && (uint64_t)index < memory->call_count;
+    return is_known ? &memory->calls[index] : NULL;
 }
 
 /** The run has the agent's word. */
@@ -193,32 +193,35 @@ static void take_finish(struct agent_memory *memory, const struct agent_call *ca
     memory->summary = summary[0] == '\0' ? NULL : memory_dup_string(summary);
 }
 
-static void fold_tool(struct agent *agent, const struct journal_event *event)
+static void fold_tool_requested(struct agent *agent, const struct event_tool_requested *event)
+{
+    struct agent_call *call = find_call(&agent->memory, event->turn, event->index);
+    if (call != NULL) {
+        call->is_begun = true;
+        call->attempt = event->attempt;
+    }
+}
+
+static void fold_tool_finished(struct agent *agent, const struct event_tool_finished *event,
+                               uint64_t seq)
 {
     struct agent_memory *memory = &agent->memory;
-    struct agent_call *call = find_call(memory, event);
+    struct agent_call *call = find_call(memory, event->turn, event->index);
     if (call == NULL) {
         return;
     }
-    if (event->type == JOURNAL_TOOL_REQUESTED) {
-        call->is_begun = true;
-        call->attempt = event->attempt;
-        return;
-    }
-    if (was_ok(event) && strcmp(call->call.name, "finish_task") == 0) {
+    if (is_ok(event->outcome) && strcmp(call->call.name, "finish_task") == 0) {
         take_finish(memory, call);
     }
     call->is_answered = true;
-    call->is_error = !was_ok(event);
+    call->is_error = !is_ok(event->outcome);
     buf_clear(&call->answer);
-    if (event->output != NULL) {
-        buf_append(&call->answer, event->output,
-                   event->output_len > 0 ? event->output_len : strlen(event->output));
-    }
-    add_answers(agent, event->seq);
+    buf_append(&call->answer, event->output == NULL ? "" : event->output,
+               journal_output_len(event->output, event->output_len));
+    add_answers(agent, seq);
 }
 
-static void fold_plan(struct agent *agent, const struct journal_event *event)
+static void fold_plan(struct agent *agent, const struct event_plan_updated *event)
 {
     auto_json struct json_object *steps = NULL;
     if (event->plan != NULL && json_parse(event->plan, strlen(event->plan), &steps, NULL) == 0) {
@@ -231,19 +234,21 @@ void agent_fold(struct agent *agent, const struct journal_event *event)
     if (event->type == JOURNAL_RUN_FINISHED) {
         agent->memory.idle = 0; /* Whoever goes on with it gives it another chance. */
     } else if (event->type == JOURNAL_ITERATION_STARTED) {
-        agent_begin_iteration(&agent->memory, (uint64_t)event->iteration);
+        agent_begin_iteration(&agent->memory, (uint64_t)event->iteration_started.iteration);
     } else if (event->type == JOURNAL_ITERATION_FINISHED) {
         agent_end_iteration(&agent->memory);
     } else if (event->type == JOURNAL_MODEL_REQUESTED) {
         fold_requested(agent, event);
     } else if (event->type == JOURNAL_MODEL_REPLIED) {
         fold_replied(agent, event);
-    } else if (event->type == JOURNAL_TOOL_REQUESTED || event->type == JOURNAL_TOOL_FINISHED) {
-        fold_tool(agent, event);
+    } else if (event->type == JOURNAL_TOOL_REQUESTED) {
+        fold_tool_requested(agent, &event->tool_requested);
+    } else if (event->type == JOURNAL_TOOL_FINISHED) {
+        fold_tool_finished(agent, &event->tool_finished, event->seq);
     } else if (event->type == JOURNAL_PLAN_UPDATED) {
-        fold_plan(agent, event);
+        fold_plan(agent, &event->plan_updated);
     } else if (event->type == JOURNAL_HISTORY_TRIMMED) {
-        history_trim(&agent->memory.history, event->value);
+        history_trim(&agent->memory.history, event->history_trimmed.window);
     }
 }
 

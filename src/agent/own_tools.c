@@ -116,8 +116,7 @@ static int call_plan(struct agent *agent, size_t index, struct json_object *argu
     plan_fini(&fresh);
     struct journal_event event = {
         .type = JOURNAL_PLAN_UPDATED,
-        .iteration = (int64_t)agent->memory.iteration,
-        .plan = buf_string(&json),
+        .plan_updated = {.iteration = (int64_t)agent->memory.iteration, .plan = buf_string(&json)},
     };
     agent_record(agent, &event);
     return answer(agent, index, "ok", &text);

@@ -99,7 +99,7 @@ static int is_end_told(struct monitor *monitor, const struct wanted_event *item,
 }
 
 /** A denial of a step is said once for each policy and action of a run. */
-static bool is_denial_new(struct run_note *note, const struct journal_event *event)
+static bool is_denial_new(struct run_note *note, const struct event_step_denied *event)
 {
     char mark[MONITOR_MARK_SIZE];
     monitor_mark(event->policy, event->action, NULL, mark);
@@ -120,7 +120,7 @@ static bool is_denial_new(struct run_note *note, const struct journal_event *eve
 static bool is_refusal_new(struct monitor *monitor, const struct journal_event *event)
 {
     struct refusal refusal = {.time_ns = event->time_ns};
-    monitor_mark(event->source, event->message, NULL, refusal.mark);
+    monitor_mark(event->policy_refused.source, event->policy_refused.message, NULL, refusal.mark);
     for (size_t i = 0; i < monitor->refusal_count; i++) {
         struct refusal *known = &monitor->refusals[i];
         if (strcmp(known->mark, refusal.mark) == 0) {
@@ -157,14 +157,16 @@ static int decide(struct monitor *monitor, const struct wanted_event *item,
     switch (item->kind) {
     case WARNING_ENDED_BADLY:
         clear_note(note);
-        *ret_is_wanted = event->status != NULL && is_end_bad(event->status);
+        *ret_is_wanted =
+            event->run_finished.status != NULL && is_end_bad(event->run_finished.status);
         if (*ret_is_wanted) {
             r = is_end_told(monitor, item, &is_told, err);
             *ret_is_wanted = !is_told;
         }
         return r;
     case WARNING_POLICY:
-        *ret_is_wanted = item->type == JOURNAL_GATE_DENIED || is_denial_new(note, event);
+        *ret_is_wanted =
+            item->type == JOURNAL_GATE_DENIED || is_denial_new(note, &event->step_denied);
         return 0;
     case WARNING_POLICY_REFUSED:
         *ret_is_wanted = is_refusal_new(monitor, event);

@@ -6,6 +6,7 @@
 #include "base/json/json.h"
 #include "base/plain.h"
 #include "base/utf8.h"
+#include "journal/describe.h"
 #include "journal/state.h"
 
 #include <json-c/json.h>
@@ -15,17 +16,11 @@
 /** Characters of a run's id in a line for people. */
 #define SHOWN_ID_LEN 13
 
-static const struct {
-    const char *name;
-    const char *told; /* between the agent and the message */
-} kinds[WARNING_KIND_COUNT] = {
-    [WARNING_LIMIT] = {"limit", "near its limit"},
-    [WARNING_POLICY] = {"policy", "denied"},
-    [WARNING_ENDED_BADLY] = {"ended", "ended"},
-    [WARNING_STALLED] = {"stalled", "silent"},
-    [WARNING_STORAGE] = {"storage", "storage"},
-    [WARNING_POLICY_REFUSED] = {"policy_refused", "policies refused"},
-    [WARNING_TEST] = {"test", "test"},
+static const char *const kinds[WARNING_KIND_COUNT] = {
+    [WARNING_LIMIT] = "limit",       [WARNING_POLICY] = "policy",
+    [WARNING_ENDED_BADLY] = "ended", [WARNING_STALLED] = "stalled",
+    [WARNING_STORAGE] = "storage",   [WARNING_POLICY_REFUSED] = "policy_refused",
+    [WARNING_TEST] = "test",
 };
 
 /** Events that people are warned of. */
@@ -44,13 +39,13 @@ static const struct {
 
 const char *warning_kind_name(enum warning_kind kind)
 {
-    return kinds[kind].name;
+    return kinds[kind];
 }
 
 bool warning_kind_from_name(const char *name, enum warning_kind *ret_kind)
 {
     for (unsigned i = 0; i < WARNING_KIND_COUNT; i++) {
-        if (strcmp(kinds[i].name, name) == 0) {
+        if (strcmp(kinds[i], name) == 0) {
             *ret_kind = (enum warning_kind)i;
             return true;
         }
@@ -89,49 +84,16 @@ bool warning_is_wanted(const char *type_name, enum journal_type *ret_type,
 
 /* ---- From events ---------------------------------------------------------------------------- */
 
-/** "WHAT NAME: MESSAGE", without what is missing. */
-static void set_message(struct warning *warning, const char *what, const char *name,
-                        const char *message)
+static void set_limit(struct warning *warning, const char *name, int64_t limit, int64_t value)
 {
-    auto_buf struct buf text = {0};
-    buf_append_string(&text, what);
-    if (name != NULL && name[0] != '\0') {
-        buf_printf(&text, " %s", name);
-    }
-    if (message != NULL && message[0] != '\0') {
-        buf_printf(&text, "%s%s", text.len > 0 ? ": " : "", message);
-    }
-    warning_set_text(warning->message, sizeof(warning->message), buf_string(&text));
+    warning_set_text(warning->limit_name, sizeof(warning->limit_name), name);
+    warning->limit = limit;
+    warning->value = value;
 }
 
-static void word_message(const struct journal_event *event, struct warning *warning)
+static void set_status(struct warning *warning, const char *status)
 {
-    switch (warning->kind) {
-    case WARNING_ENDED_BADLY:
-        set_message(warning, "with status", event->status, event->message);
-        break;
-    case WARNING_POLICY:
-        if (event->type == JOURNAL_STEP_DENIED) {
-            set_message(warning, event->action == NULL ? "a step" : event->action, event->name,
-                        event->message);
-        } else {
-            set_message(warning, "", NULL, event->message);
-        }
-        break;
-    case WARNING_STORAGE:
-        set_message(warning,
-                    event->type == JOURNAL_CHECKPOINT_CORRUPT ? "a checkpoint is damaged"
-                                                              : "the store failed",
-                    NULL, event->message);
-        break;
-    case WARNING_LIMIT:
-    case WARNING_STALLED:
-    case WARNING_POLICY_REFUSED:
-    case WARNING_TEST:
-    case WARNING_KIND_COUNT:
-        set_message(warning, "", NULL, event->message);
-        break;
-    }
+    warning_set_text(warning->status, sizeof(warning->status), status);
 }
 
 void warning_from_event(const struct journal_event *event, enum warning_kind kind,
@@ -140,20 +102,22 @@ void warning_from_event(const struct journal_event *event, enum warning_kind kin
     *ret_warning = (struct warning){
         .kind = kind,
         .time_ns = event->time_ns,
-        .iteration = event->iteration,
+        .iteration = journal_event_iteration(event),
         .seq = event->seq,
     };
-    bool has_limit = kind == WARNING_LIMIT || event->type == JOURNAL_GATE_DENIED;
-    if (has_limit) {
-        warning_set_text(ret_warning->limit_name, sizeof(ret_warning->limit_name),
-                         event->limit_name);
-        ret_warning->limit = event->limit;
-        ret_warning->value = event->value;
+    if (event->type == JOURNAL_LIMIT_WARNING) {
+        set_limit(ret_warning, event->limit_warning.limit_name, event->limit_warning.limit,
+                  event->limit_warning.value);
+    } else if (event->type == JOURNAL_GATE_DENIED) {
+        set_limit(ret_warning, event->gate_denied.limit_name, event->gate_denied.limit,
+                  event->gate_denied.value);
+        set_status(ret_warning, event->gate_denied.status);
+    } else if (event->type == JOURNAL_RUN_FINISHED) {
+        set_status(ret_warning, event->run_finished.status);
     }
-    if (event->type == JOURNAL_GATE_DENIED || event->type == JOURNAL_RUN_FINISHED) {
-        warning_set_text(ret_warning->status, sizeof(ret_warning->status), event->status);
-    }
-    word_message(event, ret_warning);
+    auto_buf struct buf text = {0};
+    event_sentence(event, &text);
+    warning_set_text(ret_warning->message, sizeof(ret_warning->message), buf_string(&text));
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
@@ -250,12 +214,10 @@ void warning_tell(const char *json, size_t len, const char *run_url, struct buf 
     if (json_parse(json, len, &root, NULL) < 0) {
         return;
     }
-    enum warning_kind kind = WARNING_TEST;
-    warning_kind_from_name(json_get_string(root, "kind", ""), &kind);
     const char *agent = json_get_string(root, "agent_id", "");
     buf_append_string(ret_text, "*");
     append_escaped(agent[0] == '\0' ? "Rondo" : agent, ret_text);
-    buf_printf(ret_text, "* %s: ", kinds[kind].told);
+    buf_append_string(ret_text, "*: ");
     append_escaped(json_get_string(root, "message", ""), ret_text);
     tell_run(json_get_string(root, "run_id", ""), run_url, ret_text);
 }

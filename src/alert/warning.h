@@ -59,7 +59,7 @@ void warning_from_event(const struct journal_event *event, enum warning_kind kin
 void warning_write(const struct warning *warning, struct buf *ret_json);
 
 /**
- * A line for people who read it elsewhere: "*fixer* near its limit: 8 of 10 iterations, 2 left".
+ * A line for people who read it elsewhere: "*fixer*: near a limit: 8 of 10 iterations, 2 left".
  * @param json     as warning_write wrote it
  * @param run_url  or NULL
  * Written for Slack: &, < and > are escaped as it demands.

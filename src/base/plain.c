@@ -156,3 +156,32 @@ void text_cost_json(int64_t micro, struct buf *ret_buf)
         text_money(micro, ret_buf);
     }
 }
+
+void text_bytes(uint64_t bytes, struct buf *ret_buf)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) {
+        buf_printf(ret_buf, "%" PRIu64 " B", bytes);
+        return;
+    }
+    double size = (double)bytes / 1024;
+    size_t unit = 0;
+    while (size >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        size /= 1024;
+        unit++;
+    }
+    buf_printf(ret_buf, "%.1f %s", size, units[unit]);
+}
+
+void text_count(int64_t number, struct buf *ret_buf)
+{
+    char digits[24];
+    snprintf(digits, sizeof(digits), "%" PRId64, number);
+    size_t len = strlen(digits);
+    for (size_t i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0 && digits[i - 1] != '-') {
+            buf_append(ret_buf, ",", 1);
+        }
+        buf_append(ret_buf, &digits[i], 1);
+    }
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Text from outside made safe to show anywhere, and money in text form. Pure; any thread. */
+/* Text from outside made safe to show anywhere; money, sizes and counts in text form. Pure; any
+ * thread. */
 #pragma once
 
 #include "base/buf.h"
@@ -48,3 +49,12 @@ void text_cost(int64_t micro, struct buf *ret_buf);
 
 /** Append a cost for programs: as money, or "null" below 0. */
 void text_cost_json(int64_t micro, struct buf *ret_buf);
+
+/** Append bytes as "1.2 KiB". */
+void text_bytes(uint64_t bytes, struct buf *ret_buf);
+
+/** The first digits of a digest, which people compare. */
+#define TEXT_DIGEST_LEN 12
+
+/** Append a count with separators ("12,345"). */
+void text_count(int64_t number, struct buf *ret_buf);

@@ -4,11 +4,11 @@
 
 #include "journal/reader.h"
 
-/** Append {"run_id","seq","position","time","type","data"}. The data must be JSON. */
+/**
+ * Append {"run_id","seq","position","time","type","category","level","text","data"}. The data must
+ * be JSON.
+ */
 void event_json_object(const struct store_event *event, struct buf *ret_buf);
 
 /** The same for an event that was read, and a line end. */
 void event_json(const struct journal_entry *entry, struct buf *ret_buf);
-
-/** Append why a condition is not met: "exit code 2", "timed out", ... */
-void event_reason(const struct journal_event *event, struct buf *ret_buf);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The events of a run's journal: one table of types, one table of fields, and the JSON form that
- * follows from both. Adding a type or a field means adding a row in event.c; docs/events.md is
- * written from the same tables (`rondo doc events`).
+ * The events of a run's journal. events.def lists the types with their fields; what is here and in
+ * event.c follows from it: a struct for each type, and the JSON form.
  *
  * The format has a version, recorded in the first event of each run (`format`). Fields may be added
  * without raising it; a reader ignores what it does not know. Pure functions; any thread.
@@ -22,123 +21,41 @@ struct json_object;
 /** Version of the event format; a run with a newer one is refused. */
 #define JOURNAL_FORMAT 1
 
+/** JOURNAL_RUN_CREATED, ... */
 enum journal_type {
-    JOURNAL_RUN_CREATED = 0,
-    JOURNAL_RUN_CLAIMED,
-    JOURNAL_RUN_OPTIONS,
-    JOURNAL_STOP_REQUESTED,
-    JOURNAL_PAUSED,
-    JOURNAL_CONTINUED,
-    JOURNAL_FORKED,
-    JOURNAL_POLICY_CHANGED,
-    JOURNAL_POLICY_REFUSED,
-    JOURNAL_LIMIT_WARNING,
-    JOURNAL_GATE_DENIED,
-    JOURNAL_STEP_DENIED,
-    JOURNAL_ITERATION_STARTED,
-    JOURNAL_ITERATION_FINISHED,
-    JOURNAL_ITERATION_INTERRUPTED,
-    JOURNAL_MODEL_REQUESTED,
-    JOURNAL_MODEL_RETRYING,
-    JOURNAL_MODEL_REPLIED,
-    JOURNAL_TOOL_REQUESTED,
-    JOURNAL_TOOL_FINISHED,
-    JOURNAL_PERSON_ANSWERED,
-    JOURNAL_TIME_SKIPPED,
-    JOURNAL_PLAN_UPDATED,
-    JOURNAL_HISTORY_TRIMMED,
-    JOURNAL_VERIFICATION_STARTED,
-    JOURNAL_CONDITION_EVALUATED,
-    JOURNAL_VERIFICATION_FINISHED,
-    JOURNAL_FINISH_REJECTED,
-    JOURNAL_CHECKPOINT_SAVED,
-    JOURNAL_CHECKPOINT_CORRUPT,
-    JOURNAL_STORAGE_DEGRADED,
-    JOURNAL_NOTE,
-    JOURNAL_RUN_FINISHED,
+#define EVENT(ID, id, name, CATEGORY, LEVEL, FOLD, help) JOURNAL_##ID,
+#include "journal/events.def"
     JOURNAL_TYPE_COUNT
 };
 
-/**
- * One event in memory. Only the fields that the type's row names are written or read; the others
- * are ignored. Texts are borrowed: when decoded, from the json_object that the caller holds.
- */
+/* struct event_run_created { int64_t format; const char *version; ... }; and so on. Texts are
+ * borrowed: when decoded, from the json_object that the caller holds. */
+#define EVENT_INT(member)    int64_t member;
+#define EVENT_COST(member)   int64_t member; /* COST_UNKNOWN (base/plain.h) = not known */
+#define EVENT_COUNT(member)  int64_t member;
+#define EVENT_AMOUNT(member) int64_t member;
+#define EVENT_TIME(member)   int64_t member;
+#define EVENT_TEXT(member)   const char *member;
+#define EVENT_JSON(member)   const char *member;
+#define EVENT_OUTPUT(member) \
+    const char *member;      \
+    size_t member##_len; /* 0 = `member` is NUL-terminated */
+#define EVENT(ID, id, name, CATEGORY, LEVEL, FOLD, help) struct event_##id {
+#define FIELD_AS(KIND, member, wire, help)               EVENT_##KIND(member)
+#define END() \
+    }         \
+    ;
+#include "journal/events.def"
+
+/** One event in memory. Only the member that belongs to the type may be read. */
 struct journal_event {
     enum journal_type type;
     uint64_t seq; /**< set when reading, and by the driver when recording */
     int64_t time_ns;
-
-    int64_t format;
-    int64_t epoch;
-    int64_t alive_ns;
-    int64_t iteration;
-    int64_t attempt;
-    int64_t limit;
-    int64_t value;
-    int64_t exit_code;
-    int64_t signal;
-    int64_t duration_ns;
-    int64_t output_bytes;
-    int64_t tokens;
-    int64_t cost_micro; /**< COST_UNKNOWN (base/plain.h) = nobody knows */
-    int64_t number;
-    int64_t bytes;
-    int64_t met;
-    int64_t total;
-    int64_t failures;
-    int64_t turn;
-    int64_t index;
-    int64_t messages;
-    int64_t dropped;
-    int64_t tokens_in;
-    int64_t tokens_out;
-    int64_t tokens_cached;
-    int64_t tokens_reasoning;
-    int64_t delay_ns;
-    int64_t forked_seq;
-    int64_t checkpoint;
-    const char *agent_id;
-    const char *version;
-    const char *owner;
-    const char *how;
-    const char *outcome;
-    const char *message;
-    const char *output;
-    size_t output_len; /**< 0 = `output` is NUL-terminated */
-    const char *finish;
-    const char *summary;
-    const char *name;
-    const char *status;
-    const char *reason;
-    const char *policy;
-    const char *limit_name;
-    const char *by;
-    const char *sha256;
-    const char *old_sha256;
-    const char *source;
-    const char *action;
-    const char *verdict;
-    const char *decision;
-    const char *estimate;
-    const char *model;
-    const char *prompt;
-    const char *thinking;
-    const char *stop;
-    const char *call_id;
-    const char *arguments;
-    const char *request_id;
-    const char *response_model;
-    const char *forked_from;
-    const char *spec;        /**< JSON */
-    const char *attributes;  /**< JSON */
-    const char *custom_data; /**< JSON */
-    const char *limits;      /**< JSON, as the next ones */
-    const char *old_limits;
-    const char *policies;
-    const char *errors;
-    const char *calls;
-    const char *native;
-    const char *plan;
+    union {
+#define EVENT(ID, id, name, CATEGORY, LEVEL, FOLD, help) struct event_##id id;
+#include "journal/events.def"
+    };
 };
 
 /** Dotted name of a type ("iteration.started"). Static. */
@@ -161,5 +78,17 @@ int journal_decode(const char *type_name, const char *data, size_t len,
                    struct journal_event *ret_event, struct json_object **ret_root,
                    struct rondo_error *err);
 
+/** The iteration that an event belongs to; 0 when its type has none. */
+int64_t journal_event_iteration(const struct journal_event *event);
+
+/** The options of a run that an event holds; NULL when it holds none. */
+const char *journal_event_spec(const struct journal_event *event);
+
+/** The output of a command or tool, or the text of a reply; NULL when there is none. */
+const char *journal_event_output(const struct journal_event *event, size_t *ret_len);
+
+/** Length of a field of the kind OUTPUT. @param len its `_len` */
+size_t journal_output_len(const char *output, size_t len);
+
 /** Append the reference page of all events and fields, in Markdown. */
-void journal_describe(struct buf *ret_buf);
+void journal_write_reference(struct buf *ret_buf);

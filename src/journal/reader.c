@@ -39,8 +39,8 @@ struct journal_reader {
     struct json_object *root;
 };
 
-static int decode_row(const struct store_event *stored, struct journal_entry *ret_entry,
-                      struct json_object **ret_root, struct rondo_error *err)
+int journal_entry_decode(const struct store_event *stored, struct journal_entry *ret_entry,
+                         struct json_object **ret_root, struct rondo_error *err)
 {
     *ret_entry = (struct journal_entry){
         .run_id = stored->run_id,
@@ -124,7 +124,7 @@ static int hand_out(struct journal_reader *reader, const struct journal_entry **
         .data = row->data,
         .data_len = row->data_len,
     };
-    int r = decode_row(&stored, &reader->entry, &reader->root, err);
+    int r = journal_entry_decode(&stored, &reader->entry, &reader->root, err);
     *ret_entry = &reader->entry;
     return r < 0 ? r : 1;
 }
@@ -178,7 +178,7 @@ static bool visit_event(const struct store_event *stored, void *context)
     struct visiting *visiting = context;
     struct journal_entry entry;
     auto_json struct json_object *root = NULL;
-    visiting->result = decode_row(stored, &entry, &root, visiting->err);
+    visiting->result = journal_entry_decode(stored, &entry, &root, visiting->err);
     return visiting->result == 0 && visiting->fn(&entry, visiting->context);
 }
 

@@ -22,6 +22,15 @@ struct journal_entry {
 };
 
 /**
+ * Decode an event as stored.
+ * @param ret_entry set in any case; borrows from `stored` and `*ret_root`
+ * @param ret_root  NULL before; json_object_put()
+ * @return 0, also for a type of a newer version, or RONDO_ERR_CORRUPT
+ */
+int journal_entry_decode(const struct store_event *stored, struct journal_entry *ret_entry,
+                         struct json_object **ret_root, struct rondo_error *err);
+
+/**
  * Begin to read.
  * @param writer must outlive the reader
  * @param run_id a run, or NULL for all

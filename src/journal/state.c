@@ -81,14 +81,17 @@ static int64_t add_saturating(int64_t a, int64_t b)
  */
 static void fold_time(struct run_state *state, const struct journal_event *event)
 {
-    bool is_begin = event->type == JOURNAL_RUN_CLAIMED || event->type == JOURNAL_FORKED;
-    int64_t until = is_begin ? event->alive_ns : event->time_ns;
-    if (event->type == JOURNAL_PERSON_ANSWERED && event->duration_ns > 0) {
-        until = add_saturating(until, -event->duration_ns);
-    }
-    if (event->type == JOURNAL_TIME_SKIPPED) {
+    int64_t until = event->time_ns;
+    if (event->type == JOURNAL_RUN_CLAIMED) {
+        until = event->run_claimed.alive_ns;
+    } else if (event->type == JOURNAL_RUN_FORKED) {
+        until = 0;
+    } else if (event->type == JOURNAL_PERSON_ANSWERED && event->person_answered.waited_ns > 0) {
+        until = add_saturating(until, -event->person_answered.waited_ns);
+    } else if (event->type == JOURNAL_TIME_SKIPPED) {
         until = 0; /* The owner has measured it by another clock. */
-        state->active_ns = event->value > state->active_ns ? event->value : state->active_ns;
+        int64_t active_ns = event->time_skipped.active_ns;
+        state->active_ns = active_ns > state->active_ns ? active_ns : state->active_ns;
     }
     bool is_counted = state->last_event_ns != 0 && !run_stands_still(state);
     if (is_counted && until > state->last_event_ns) {
@@ -105,7 +108,33 @@ static enum run_phase phase_of_reopened(const struct run_state *state)
     return state->iteration == state->finished && !is_verified ? PHASE_BODY_DONE : PHASE_READY;
 }
 
-static void fold_claimed(struct run_state *state, const struct journal_event *event)
+/* ---- One function for each type that is folded ------------------------------------------------
+ * The seq and the time of the event are in the state already. */
+
+/** Other options: what was verified under the former ones does not count. */
+static void use_options(struct run_state *state)
+{
+    state->spec_seq = state->seq;
+    state->condition_count = 0;
+    state->verified = 0;
+}
+
+static void fold_run_created(struct run_state *state, const struct event_run_created *event)
+{
+    (void)event;
+    use_options(state);
+}
+
+/** Options with a name are limits that somebody changed: what was verified stays so. */
+static void fold_run_options(struct run_state *state, const struct event_run_options *event)
+{
+    if (event->by == NULL) {
+        use_options(state);
+    }
+    state->spec_seq = state->seq;
+}
+
+static void fold_run_claimed(struct run_state *state, const struct event_run_claimed *event)
 {
     state->epoch = (uint64_t)event->epoch;
     if (state->phase == PHASE_ENDED) {
@@ -118,7 +147,82 @@ static void fold_claimed(struct run_state *state, const struct journal_event *ev
     state->is_stop_requested = false;
 }
 
-static void fold_started(struct run_state *state, const struct journal_event *event)
+static void fold_run_stop_requested(struct run_state *state,
+                                    const struct event_run_stop_requested *event)
+{
+    (void)event;
+    state->is_stop_requested = true;
+}
+
+static void fold_run_paused(struct run_state *state, const struct event_run_paused *event)
+{
+    (void)event;
+    state->is_paused = true;
+}
+
+static void fold_run_continued(struct run_state *state, const struct event_run_continued *event)
+{
+    (void)event;
+    state->is_paused = false;
+}
+
+/** A fork begins at the checkpoint, without what ended the other run; nobody has claimed it yet. */
+static void fold_run_forked(struct run_state *state, const struct event_run_forked *event)
+{
+    (void)event;
+    state->epoch = 0;
+    state->checkpoint_number = 0;
+    state->finish = FINISH_NONE;
+    state->consecutive_failures = 0;
+    state->denied = RONDO_RUNNING;
+    state->is_stop_requested = false;
+    state->is_paused = false;
+}
+
+static void fold_run_finished(struct run_state *state, const struct event_run_finished *event)
+{
+    state->phase = PHASE_ENDED;
+    state->is_paused = false;
+    if (event->status == NULL || !status_from_name(event->status, &state->status)) {
+        state->status = RONDO_ERROR;
+    }
+}
+
+static void fold_policy_changed(struct run_state *state, const struct event_policy_changed *event)
+{
+    snprintf(state->policy_sha256, sizeof(state->policy_sha256), "%s",
+             event->sha256 == NULL ? "" : event->sha256);
+}
+
+static void fold_limit_warning(struct run_state *state, const struct event_limit_warning *event)
+{
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT && event->limit_name != NULL; i++) {
+        if (strcmp(run_limit_name(i), event->limit_name) == 0) {
+            state->warned[i] = event->limit > 0 ? event->limit : 0;
+        }
+    }
+    state->warnings++;
+}
+
+static void fold_gate_denied(struct run_state *state, const struct event_gate_denied *event)
+{
+    enum rondo_status status;
+    bool is_final = event->status != NULL && status_from_name(event->status, &status) &&
+                    status != RONDO_RUNNING && status != RONDO_COMPLETED;
+    state->denied = is_final ? status : RONDO_POLICY_VIOLATION;
+}
+
+/** A denied finish takes the worker's word back as well. */
+static void fold_step_denied(struct run_state *state, const struct event_step_denied *event)
+{
+    if (event->action != NULL && strcmp(event->action, "finish") == 0) {
+        state->finish_denied = state->finished;
+        state->finish = FINISH_NONE;
+    }
+}
+
+static void fold_iteration_started(struct run_state *state,
+                                   const struct event_iteration_started *event)
 {
     state->phase = PHASE_IN_BODY;
     state->iteration = (uint64_t)event->iteration;
@@ -128,7 +232,7 @@ static void fold_started(struct run_state *state, const struct journal_event *ev
 }
 
 /** What a body reports may hold replies that were counted when they came. */
-static void fold_body_usage(struct run_state *state, const struct journal_event *event)
+static void fold_body_usage(struct run_state *state, const struct event_iteration_finished *event)
 {
     if (event->tokens > state->body_tokens) {
         state->tokens = add_saturating(state->tokens, event->tokens - state->body_tokens);
@@ -143,7 +247,7 @@ static void fold_body_usage(struct run_state *state, const struct journal_event 
     state->is_body_cost_unknown = false;
 }
 
-/** A round inside the body is as good as one behind it when nothing came between. */
+/** A round inside the body is as good as one after it when nothing came between. */
 static void fold_body_verified(struct run_state *state)
 {
     if (state->is_body_verified && state->consecutive_failures == 0) {
@@ -153,12 +257,13 @@ static void fold_body_verified(struct run_state *state)
     state->is_body_verified = false;
 }
 
-static void fold_finished(struct run_state *state, const struct journal_event *event)
+static void fold_iteration_finished(struct run_state *state,
+                                    const struct event_iteration_finished *event)
 {
     state->phase = PHASE_BODY_DONE;
     state->finished = (uint64_t)event->iteration;
     fold_body_usage(state, event);
-    state->last_finished_ns = event->time_ns;
+    state->last_finished_ns = state->last_event_ns;
     const char *outcome = event->outcome == NULL ? "" : event->outcome;
     bool is_ok = strcmp(outcome, "ok") == 0;
     if (strcmp(outcome, "error") == 0) {
@@ -169,11 +274,32 @@ static void fold_finished(struct run_state *state, const struct journal_event *e
     if (event->finish != NULL) {
         run_finish_from_name(event->finish, &state->finish);
     }
-    state->is_guarded = event->reason != NULL && strcmp(event->reason, RUN_GUARD_SPIN) == 0;
+    state->is_guarded = event->guard != NULL && strcmp(event->guard, RUN_GUARD_SPIN) == 0;
     fold_body_verified(state);
 }
 
-static void fold_replied(struct run_state *state, const struct journal_event *event)
+static void fold_iteration_interrupted(struct run_state *state,
+                                       const struct event_iteration_interrupted *event)
+{
+    (void)event;
+    state->phase = PHASE_READY;
+    state->is_body_verified = false;
+}
+
+/** Steps of an agent may change what was verified before. */
+static void fold_model_requested(struct run_state *state, const struct event_model_requested *event)
+{
+    state->is_body_verified = false;
+    state->turn = (uint64_t)event->turn;
+}
+
+static void fold_tool_requested(struct run_state *state, const struct event_tool_requested *event)
+{
+    (void)event;
+    state->is_body_verified = false;
+}
+
+static void fold_model_replied(struct run_state *state, const struct event_model_replied *event)
 {
     int64_t tokens = event->tokens > 0 ? event->tokens : 0;
     int64_t cost_micro = event->cost_micro > 0 ? event->cost_micro : 0;
@@ -183,19 +309,6 @@ static void fold_replied(struct run_state *state, const struct journal_event *ev
     state->body_cost_micro = add_saturating(state->body_cost_micro, cost_micro);
     state->is_cost_unknown = state->is_cost_unknown || event->cost_micro < 0;
     state->is_body_cost_unknown = state->is_body_cost_unknown || event->cost_micro < 0;
-}
-
-/** Steps of an agent: what they do may change what was verified before. */
-static void fold_agent_step(struct run_state *state, const struct journal_event *event)
-{
-    bool is_intent =
-        event->type == JOURNAL_MODEL_REQUESTED || event->type == JOURNAL_TOOL_REQUESTED;
-    state->is_body_verified = state->is_body_verified && !is_intent;
-    if (event->type == JOURNAL_MODEL_REQUESTED) {
-        state->turn = (uint64_t)event->turn;
-    } else if (event->type == JOURNAL_MODEL_REPLIED) {
-        fold_replied(state, event);
-    }
 }
 
 static struct run_condition *find_condition(struct run_state *state, const char *name)
@@ -218,29 +331,45 @@ static struct run_condition *find_condition(struct run_state *state, const char 
  * names its one condition and leaves the phase alone, because it happens inside a body; what it
  * finds cannot complete a round that was over before.
  */
-static void fold_verification_started(struct run_state *state, const struct journal_event *event)
+static void fold_verification_started(struct run_state *state,
+                                      const struct event_verification_started *event)
 {
-    if (event->name != NULL) {
-        state->verified = 0;
-        struct run_condition *condition = find_condition(state, event->name);
+    state->verified = 0;
+    if (event->condition != NULL) {
+        struct run_condition *condition = find_condition(state, event->condition);
         if (condition != NULL) {
             condition->status = RONDO_NOT_MET;
             condition->reason = RONDO_REASON_NOT_EVALUATED;
         }
         return;
     }
-    /* An agent that wants to finish has its conditions evaluated inside its body. */
+    /* An agent that reports completion has its conditions evaluated inside its body. */
     if (state->phase != PHASE_IN_BODY) {
         state->phase = PHASE_IN_VERIFYING;
     }
     state->is_body_verified = false;
-    state->round_seq = event->seq;
-    state->verified = 0;
+    state->round_seq = state->seq;
     state->condition_count = 0;
 }
 
-static void fold_verification_finished(struct run_state *state)
+static void fold_condition_evaluated(struct run_state *state,
+                                     const struct event_condition_evaluated *event)
 {
+    if (event->condition == NULL || event->status == NULL || event->reason == NULL) {
+        return;
+    }
+    struct run_condition *condition = find_condition(state, event->condition);
+    if (condition == NULL) {
+        return;
+    }
+    condition->status = strcmp(event->status, "met") == 0 ? RONDO_MET : RONDO_NOT_MET;
+    condition_reason_from_name(event->reason, &condition->reason);
+}
+
+static void fold_verification_finished(struct run_state *state,
+                                       const struct event_verification_finished *event)
+{
+    (void)event;
     if (state->phase == PHASE_IN_BODY) {
         state->is_body_verified = true;
         return;
@@ -249,199 +378,29 @@ static void fold_verification_finished(struct run_state *state)
     state->verified = state->finished;
 }
 
-static void fold_evaluated(struct run_state *state, const struct journal_event *event)
+static void fold_finish_rejected(struct run_state *state, const struct event_finish_rejected *event)
 {
-    if (event->name == NULL || event->status == NULL || event->reason == NULL) {
-        return;
-    }
-    struct run_condition *condition = find_condition(state, event->name);
-    if (condition == NULL) {
-        return;
-    }
-    condition->status = strcmp(event->status, "met") == 0 ? RONDO_MET : RONDO_NOT_MET;
-    condition_reason_from_name(event->reason, &condition->reason);
+    (void)event;
+    state->finish = FINISH_NONE;
 }
 
-static void fold_verification(struct run_state *state, const struct journal_event *event)
-{
-    if (event->type == JOURNAL_VERIFICATION_STARTED) {
-        fold_verification_started(state, event);
-    } else if (event->type == JOURNAL_CONDITION_EVALUATED) {
-        fold_evaluated(state, event);
-    } else if (event->type == JOURNAL_VERIFICATION_FINISHED) {
-        fold_verification_finished(state);
-    } else {
-        state->finish = FINISH_NONE; /* rejected: conditions are not met */
-    }
-}
-
-static void fold_denied(struct run_state *state, const struct journal_event *event)
-{
-    enum rondo_status status;
-    bool is_final = event->status != NULL && status_from_name(event->status, &status) &&
-                    status != RONDO_RUNNING && status != RONDO_COMPLETED;
-    state->denied = is_final ? status : RONDO_POLICY_VIOLATION;
-}
-
-static void fold_warning(struct run_state *state, const struct journal_event *event)
-{
-    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT && event->limit_name != NULL; i++) {
-        if (strcmp(run_limit_name(i), event->limit_name) == 0) {
-            state->warned[i] = event->limit > 0 ? event->limit : 0;
-        }
-    }
-    state->warnings++;
-}
-
-static void fold_policy(struct run_state *state, const struct journal_event *event)
-{
-    snprintf(state->policy_sha256, sizeof(state->policy_sha256), "%s",
-             event->sha256 == NULL ? "" : event->sha256);
-}
-
-/** A denied finish takes the worker's word back as well. */
-static void fold_step_denied(struct run_state *state, const struct journal_event *event)
-{
-    if (event->action != NULL && strcmp(event->action, "finish") == 0) {
-        state->finish_denied = state->finished;
-        state->finish = FINISH_NONE;
-    }
-}
-
-static void fold_run_finished(struct run_state *state, const struct journal_event *event)
-{
-    state->phase = PHASE_ENDED;
-    state->is_paused = false;
-    if (event->status == NULL || !status_from_name(event->status, &state->status)) {
-        state->status = RONDO_ERROR;
-    }
-}
-
-/** What policies have said. */
-static void fold_policies(struct run_state *state, const struct journal_event *event)
-{
-    if (event->type == JOURNAL_POLICY_CHANGED) {
-        fold_policy(state, event);
-    } else if (event->type == JOURNAL_LIMIT_WARNING) {
-        fold_warning(state, event);
-    } else if (event->type == JOURNAL_GATE_DENIED) {
-        fold_denied(state, event);
-    } else if (event->type == JOURNAL_STEP_DENIED) {
-        fold_step_denied(state, event);
-    }
-}
-
-static void fold_interrupted(struct run_state *state)
-{
-    state->phase = PHASE_READY;
-    state->is_body_verified = false;
-}
-
-static void fold_iteration(struct run_state *state, const struct journal_event *event)
-{
-    if (event->type == JOURNAL_ITERATION_STARTED) {
-        fold_started(state, event);
-    } else if (event->type == JOURNAL_ITERATION_FINISHED) {
-        fold_finished(state, event);
-    } else {
-        fold_interrupted(state);
-    }
-}
-
-static void fold_checkpoint(struct run_state *state, const struct journal_event *event)
+static void fold_checkpoint_saved(struct run_state *state,
+                                  const struct event_checkpoint_saved *event)
 {
     state->checkpoint_number = (uint64_t)event->number;
     state->checkpoint_iteration = state->finished;
 }
 
-/** Options with a name are limits that somebody changed: what was verified stays so. */
-static void fold_options(struct run_state *state, const struct journal_event *event)
-{
-    state->spec_seq = event->seq;
-    if (event->by == NULL) {
-        state->condition_count = 0;
-        state->verified = 0;
-    }
-}
-
-/** A fork stands where the checkpoint was, without what ended the other run; it was never held. */
-static void fold_forked(struct run_state *state)
-{
-    state->epoch = 0;
-    state->checkpoint_number = 0;
-    state->finish = FINISH_NONE;
-    state->consecutive_failures = 0;
-    state->denied = RONDO_RUNNING;
-    state->is_stop_requested = false;
-    state->is_paused = false;
-}
-
-/** What people want of the run. */
-static void fold_control(struct run_state *state, const struct journal_event *event)
-{
-    if (event->type == JOURNAL_STOP_REQUESTED) {
-        state->is_stop_requested = true;
-    } else if (event->type == JOURNAL_FORKED) {
-        fold_forked(state);
-    } else {
-        state->is_paused = event->type == JOURNAL_PAUSED;
-    }
-}
-
 static void fold_by_type(struct run_state *state, const struct journal_event *event)
 {
+#define DO_FOLD(id)    fold_##id(state, &event->id)
+#define DO_NO_FOLD(id) (void)0
     switch (event->type) {
-    case JOURNAL_RUN_CREATED:
-    case JOURNAL_RUN_OPTIONS:
-        fold_options(state, event);
+#define EVENT(ID, id, name, CATEGORY, LEVEL, FOLD, help) \
+    case JOURNAL_##ID:                                   \
+        DO_##FOLD(id);                                   \
         break;
-    case JOURNAL_RUN_CLAIMED:
-        fold_claimed(state, event);
-        break;
-    case JOURNAL_STOP_REQUESTED:
-    case JOURNAL_PAUSED:
-    case JOURNAL_CONTINUED:
-    case JOURNAL_FORKED:
-        fold_control(state, event);
-        break;
-    case JOURNAL_ITERATION_STARTED:
-    case JOURNAL_ITERATION_FINISHED:
-    case JOURNAL_ITERATION_INTERRUPTED:
-        fold_iteration(state, event);
-        break;
-    case JOURNAL_MODEL_REQUESTED:
-    case JOURNAL_MODEL_REPLIED:
-    case JOURNAL_TOOL_REQUESTED:
-    case JOURNAL_TOOL_FINISHED:
-        fold_agent_step(state, event);
-        break;
-    case JOURNAL_VERIFICATION_STARTED:
-    case JOURNAL_CONDITION_EVALUATED:
-    case JOURNAL_VERIFICATION_FINISHED:
-    case JOURNAL_FINISH_REJECTED:
-        fold_verification(state, event);
-        break;
-    case JOURNAL_CHECKPOINT_SAVED:
-        fold_checkpoint(state, event);
-        break;
-    case JOURNAL_RUN_FINISHED:
-        fold_run_finished(state, event);
-        break;
-    case JOURNAL_POLICY_CHANGED:
-    case JOURNAL_LIMIT_WARNING:
-    case JOURNAL_GATE_DENIED:
-    case JOURNAL_STEP_DENIED:
-        fold_policies(state, event);
-        break;
-    case JOURNAL_POLICY_REFUSED:
-    case JOURNAL_CHECKPOINT_CORRUPT:
-    case JOURNAL_STORAGE_DEGRADED:
-    case JOURNAL_NOTE:
-    case JOURNAL_MODEL_RETRYING:
-    case JOURNAL_PERSON_ANSWERED:
-    case JOURNAL_TIME_SKIPPED:
-    case JOURNAL_PLAN_UPDATED:
-    case JOURNAL_HISTORY_TRIMMED:
+#include "journal/events.def"
     case JOURNAL_TYPE_COUNT:
         break;
     }

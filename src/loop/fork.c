@@ -205,7 +205,9 @@ static void record_options(struct forking *forking)
     auto_buf struct buf spec = {0};
     loop_spec_encode(&forking->spec, &spec);
     struct journal_event options = {
-        .type = JOURNAL_RUN_OPTIONS, .spec = buf_string(&spec), .by = forking->by};
+        .type = JOURNAL_RUN_OPTIONS,
+        .run_options = {.spec = buf_string(&spec), .by = forking->by},
+    };
     record(forking, &options);
 }
 
@@ -218,17 +220,17 @@ static void record_checkpoint(struct forking *forking, const struct checkpoint *
         .type = JOURNAL_CHECKPOINT_SAVED,
         .seq = forking->state.seq + 1,
         .time_ns = clock_now(runtime_clock(forking->runtime)),
-        .number = (int64_t)forking->state.checkpoint_number + 1,
-        .iteration = (int64_t)run_current_iteration(&forking->state),
-        .bytes = (int64_t)checkpoint->agent_state.len,
-        .how = "fork",
+        .checkpoint_saved = {.number = (int64_t)forking->state.checkpoint_number + 1,
+                             .iteration = (int64_t)run_current_iteration(&forking->state),
+                             .bytes = (int64_t)checkpoint->agent_state.len,
+                             .how = "fork"},
     };
     struct run_state after = forking->state;
     run_fold(&after, &saved, NULL);
     checkpoint_record_init(ret_record, forking->run_id, &after, &checkpoint->agent_state,
                            checkpoint->custom_data, saved.time_ns);
     digest_hex(ret_record->stored.sha256, sha256);
-    saved.sha256 = sha256;
+    saved.checkpoint_saved.sha256 = sha256;
     record(forking, &saved);
 }
 
@@ -236,11 +238,11 @@ static void record_checkpoint(struct forking *forking, const struct checkpoint *
 static int finish_fork(struct forking *forking, const struct checkpoint *checkpoint)
 {
     struct journal_event forked = {
-        .type = JOURNAL_FORKED,
-        .by = forking->by,
-        .forked_from = forking->from,
-        .forked_seq = (int64_t)forking->seq,
-        .checkpoint = (int64_t)forking->number,
+        .type = JOURNAL_RUN_FORKED,
+        .run_forked = {.by = forking->by,
+                       .forked_from = forking->from,
+                       .forked_seq = (int64_t)forking->seq,
+                       .forked_checkpoint = (int64_t)forking->number},
     };
     record(forking, &forked);
     if (forking->has_changes) {

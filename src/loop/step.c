@@ -98,9 +98,9 @@ static void step_end(const struct run_state *state, enum rondo_status status, co
     ret_effect->kind = EFFECT_RECORD;
     ret_effect->event = (struct journal_event){
         .type = JOURNAL_RUN_FINISHED,
-        .status = rondo_status_name(status),
-        .iteration = (int64_t)state->finished,
-        .message = message,
+        .run_finished = {.status = rondo_status_name(status),
+                         .iterations = (int64_t)state->finished,
+                         .message = message},
     };
 }
 
@@ -109,9 +109,9 @@ static void step_reject_finish(const struct run_state *state, struct loop_effect
     ret_effect->kind = EFFECT_RECORD;
     ret_effect->event = (struct journal_event){
         .type = JOURNAL_FINISH_REJECTED,
-        .iteration = (int64_t)state->finished,
-        .met = run_conditions_met(state),
-        .total = state->condition_count,
+        .finish_rejected = {.iteration = (int64_t)state->finished,
+                            .met = run_conditions_met(state),
+                            .total = state->condition_count},
     };
 }
 
@@ -225,6 +225,11 @@ static int64_t shown_limit(uint64_t limit)
     return limit < LIMIT_MAX_ITERATIONS ? (int64_t)limit : 0;
 }
 
+static const char *unless_empty(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
 struct journal_event loop_step_gate(const struct run_state *state,
                                     const struct gate_decision *decision)
 {
@@ -233,25 +238,29 @@ struct journal_event loop_step_gate(const struct run_state *state,
         bool is_again = state->iteration == (uint64_t)next;
         return (struct journal_event){
             .type = JOURNAL_ITERATION_STARTED,
-            .iteration = next,
-            .attempt = is_again ? (int64_t)state->attempt + 1 : 1,
-            .limit = shown_limit(decision->iteration_limit),
-            .estimate = estimate_of(&decision->limits[RUN_LIMIT_ITERATIONS]),
+            .iteration_started = {.iteration = next,
+                                  .attempt = is_again ? (int64_t)state->attempt + 1 : 1,
+                                  .limit = shown_limit(decision->iteration_limit),
+                                  .estimate = estimate_of(&decision->limits[RUN_LIMIT_ITERATIONS])},
         };
     }
-    struct journal_event event = loop_step_denied(state, ACTION_ITERATE, decision);
-    event.type = JOURNAL_GATE_DENIED;
-    event.iteration = next;
-    event.status = rondo_status_name(denial_status(decision));
-    event.limit_name = decision->limit_name;
-    event.limit = decision->limit;
-    event.value = decision->value;
-    return event;
-}
-
-static const char *unless_empty(const char *text)
-{
-    return text[0] == '\0' ? NULL : text;
+    return (struct journal_event){
+        .type = JOURNAL_GATE_DENIED,
+        .gate_denied = {.iteration = next,
+                        .status = rondo_status_name(denial_status(decision)),
+                        .policy = decision->policy,
+                        .limit_name = decision->limit_name,
+                        .limit = decision->limit,
+                        .value = decision->value,
+                        .reason = unless_empty(decision->reason),
+                        .message = decision->message,
+                        .action = vocabulary_action_name(ACTION_ITERATE),
+                        .verdict = decision->needs_approval ? "ask" : "deny",
+                        .decision = unless_empty(decision->decision),
+                        .policies = unless_empty(decision->policies),
+                        .errors = unless_empty(decision->errors),
+                        .policy_sha256 = unless_empty(decision->sha256)},
+    };
 }
 
 struct journal_event loop_step_denied(const struct run_state *state, enum vocabulary_action action,
@@ -259,16 +268,16 @@ struct journal_event loop_step_denied(const struct run_state *state, enum vocabu
 {
     return (struct journal_event){
         .type = JOURNAL_STEP_DENIED,
-        .iteration = (int64_t)run_current_iteration(state),
-        .action = vocabulary_action_name(action),
-        .policy = decision->policy,
-        .reason = unless_empty(decision->reason),
-        .message = decision->message,
-        .verdict = decision->needs_approval ? "ask" : "deny",
-        .decision = unless_empty(decision->decision),
-        .policies = unless_empty(decision->policies),
-        .errors = unless_empty(decision->errors),
-        .sha256 = unless_empty(decision->sha256),
+        .step_denied = {.iteration = (int64_t)run_current_iteration(state),
+                        .action = vocabulary_action_name(action),
+                        .policy = decision->policy,
+                        .reason = unless_empty(decision->reason),
+                        .message = decision->message,
+                        .verdict = decision->needs_approval ? "ask" : "deny",
+                        .decision = unless_empty(decision->decision),
+                        .policies = unless_empty(decision->policies),
+                        .errors = unless_empty(decision->errors),
+                        .policy_sha256 = unless_empty(decision->sha256)},
     };
 }
 
@@ -285,11 +294,11 @@ bool loop_step_warning(const struct run_state *state, enum run_limit counter,
     }
     *ret_event = (struct journal_event){
         .type = JOURNAL_LIMIT_WARNING,
-        .iteration = (int64_t)state->finished + (begins ? 1 : 0),
-        .limit_name = run_limit_name(counter),
-        .limit = limit->limit,
-        .value = reached,
-        .estimate = estimate_of(limit),
+        .limit_warning = {.iteration = (int64_t)state->finished + (begins ? 1 : 0),
+                          .limit_name = run_limit_name(counter),
+                          .limit = limit->limit,
+                          .value = reached,
+                          .estimate = estimate_of(limit)},
     };
     return true;
 }

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "journal/checkpoint.h"
-#include "journal/entry_json.h"
+#include "journal/describe.h"
 #include "journal/model_stop.h"
 #include "loop/control/display_status.h"
 
@@ -60,7 +60,7 @@ static int load_state(struct store *store, const char *run_id, struct gathering 
 static bool read_spec(const struct journal_entry *entry, void *context)
 {
     struct gathering *gathering = context;
-    const char *spec = entry->is_known ? entry->event.spec : NULL;
+    const char *spec = entry->is_known ? journal_event_spec(&entry->event) : NULL;
     gathering->result =
         spec == NULL
             ? error_set(gathering->err, RONDO_ERR_CORRUPT, "the journal does not hold the options")
@@ -90,35 +90,35 @@ static struct summary_condition *find(struct summary *summary, const char *name)
 
 static void take_evaluated(struct summary *summary, const struct journal_event *event)
 {
-    struct summary_condition *condition = find(summary, event->name);
+    const struct event_condition_evaluated *result = &event->condition_evaluated;
+    struct summary_condition *condition = find(summary, result->condition);
     if (condition == NULL) {
         return;
     }
     auto_buf struct buf reason = {0};
-    event_reason(event, &reason);
+    event_condition_reason(result, &reason);
     condition->is_evaluated = true;
-    condition->is_met = event->status != NULL && strcmp(event->status, "met") == 0;
-    condition->exit_code = event->exit_code;
-    condition->duration_ns = event->duration_ns;
-    condition->iteration = event->iteration;
+    condition->is_met = result->status != NULL && strcmp(result->status, "met") == 0;
+    condition->exit_code = result->exit_code;
+    condition->duration_ns = result->duration_ns;
+    condition->iteration = result->iteration;
     condition->time_ns = event->time_ns;
     snprintf(condition->reason, sizeof(condition->reason), "%s",
              condition->is_met ? "" : buf_string(&reason));
     free(condition->output);
-    size_t len =
-        event->output_len > 0 || event->output == NULL ? event->output_len : strlen(event->output);
-    condition->output = event->output == NULL ? NULL : memory_dup_bytes(event->output, len);
+    size_t len = journal_output_len(result->output, result->output_len);
+    condition->output = result->output == NULL ? NULL : memory_dup_bytes(result->output, len);
     condition->output_len = len;
 }
 
-static void take_denied(struct summary *summary, const struct journal_event *event)
+static void take_denied(struct summary *summary, const struct event_gate_denied *event)
 {
     replace_text(&summary->policy, event->policy == NULL ? "" : event->policy);
     replace_text(&summary->limit_name, event->limit_name == NULL ? "" : event->limit_name);
     replace_text(&summary->denied_message, event->message == NULL ? "" : event->message);
     replace_text(&summary->denied_reason, event->reason == NULL ? "" : event->reason);
     replace_text(&summary->verdict, event->verdict == NULL ? "deny" : event->verdict);
-    replace_text(&summary->policy_sha256, event->sha256 == NULL ? "" : event->sha256);
+    replace_text(&summary->policy_sha256, event->policy_sha256 == NULL ? "" : event->policy_sha256);
     summary->limit = event->limit;
     summary->value = event->value;
     summary->denied_iteration = event->iteration;
@@ -133,7 +133,7 @@ static void forget_end(struct summary *summary)
 }
 
 /** Why the last reply ended, where that makes it less than an answer. */
-static void take_stop(struct summary *summary, const struct journal_event *event)
+static void take_stop(struct summary *summary, const struct event_model_replied *event)
 {
     enum model_stop stop = MODEL_STOP_END;
     model_stop_from_name(event->stop, &stop);
@@ -150,22 +150,25 @@ static bool take_detail(const struct journal_entry *entry, void *context)
     if (event->type == JOURNAL_RUN_CLAIMED) {
         forget_end(summary);
     } else if (event->type == JOURNAL_MODEL_REPLIED) {
-        take_stop(summary, event);
+        take_stop(summary, &event->model_replied);
     } else if (event->type == JOURNAL_CONDITION_EVALUATED) {
         take_evaluated(summary, event);
-    } else if (event->type == JOURNAL_PAUSED) {
-        replace_text(&summary->paused_by, event->by == NULL ? "" : event->by);
+    } else if (event->type == JOURNAL_RUN_PAUSED) {
+        replace_text(&summary->paused_by, event->run_paused.by == NULL ? "" : event->run_paused.by);
         summary->paused_ns = event->time_ns;
     } else if (event->type == JOURNAL_GATE_DENIED) {
-        take_denied(summary, event);
+        take_denied(summary, &event->gate_denied);
     } else if (event->type == JOURNAL_STORAGE_DEGRADED) {
-        replace_text(&summary->storage_message, event->message == NULL ? "" : event->message);
-    } else if (event->type == JOURNAL_ITERATION_FINISHED && event->summary != NULL) {
-        replace_text(&summary->words, event->summary);
+        replace_text(&summary->storage_message, event->storage_degraded.message == NULL
+                                                    ? ""
+                                                    : event->storage_degraded.message);
+    } else if (event->type == JOURNAL_ITERATION_FINISHED &&
+               event->iteration_finished.summary != NULL) {
+        replace_text(&summary->words, event->iteration_finished.summary);
     } else if (event->type == JOURNAL_RUN_FINISHED) {
-        replace_text(&summary->message, event->message);
-        if (event->summary != NULL) {
-            replace_text(&summary->words, event->summary);
+        replace_text(&summary->message, event->run_finished.message);
+        if (event->run_finished.summary != NULL) {
+            replace_text(&summary->words, event->run_finished.summary);
         }
     }
     return true;

@@ -256,7 +256,7 @@ static void add_tokens(struct metrics *metrics, const char *model, const char *k
     }
 }
 
-static void count_reply(struct metrics *metrics, const struct journal_event *event,
+static void count_reply(struct metrics *metrics, const struct event_model_replied *event,
                         const char *model)
 {
     const char *labels[METRIC_MAX_LABELS] = {model, NULL, NULL};
@@ -308,7 +308,7 @@ static struct metric_run *remember_run(struct metrics *metrics, const char *run_
 static void remember_model(struct metrics *metrics, const struct journal_entry *entry)
 {
     struct metric_run *run = remember_run(metrics, entry->run_id);
-    const char *model = entry->event.model;
+    const char *model = entry->event.model_requested.model;
     snprintf(run->model, sizeof(run->model), "%s", model == NULL ? "" : model);
 }
 
@@ -321,8 +321,9 @@ static const char *model_of(const struct metrics *metrics, const char *run_id)
 /** A fork begins with a copy of events that were counted once. */
 static void remember_fork(struct metrics *metrics, const struct journal_entry *entry)
 {
-    if (entry->event.forked_seq > 0) {
-        remember_run(metrics, entry->run_id)->copied_until = (uint64_t)entry->event.forked_seq;
+    int64_t forked_seq = entry->event.run_created.forked_seq;
+    if (forked_seq > 0) {
+        remember_run(metrics, entry->run_id)->copied_until = (uint64_t)forked_seq;
     }
 }
 
@@ -335,68 +336,89 @@ static bool is_copied(const struct metrics *metrics, const struct journal_entry 
 /* ---- Events, all of them ----------------------------------------------------------------------
  */
 
-static void count_agent(struct metrics *metrics, const struct journal_entry *entry)
+static void count_condition(struct metrics *metrics, const struct event_condition_evaluated *event)
 {
-    const struct journal_event *event = &entry->event;
-    if (event->type == JOURNAL_MODEL_REQUESTED) {
-        remember_model(metrics, entry);
-    } else if (event->type == JOURNAL_MODEL_RETRYING) {
-        add_one(metrics, METRIC_MODEL_RETRIES, NULL, NULL);
-    } else if (event->type == JOURNAL_MODEL_REPLIED) {
-        count_reply(metrics, event, model_of(metrics, entry->run_id));
-    } else if (event->type == JOURNAL_TOOL_FINISHED) {
-        add_one(metrics, METRIC_TOOL_CALLS, event->name, event->outcome);
-        add_seconds(metrics, METRIC_TOOL_SECONDS, event->name, event->duration_ns);
-    }
+    add_one(metrics, METRIC_CONDITIONS, event->status, event->reason);
+    add_seconds(metrics, METRIC_CONDITION_SECONDS, NULL, event->duration_ns);
 }
 
-static void count_run(struct metrics *metrics, const struct journal_entry *entry)
+static void count_tool(struct metrics *metrics, const struct event_tool_finished *event)
+{
+    add_one(metrics, METRIC_TOOL_CALLS, event->tool, event->outcome);
+    add_seconds(metrics, METRIC_TOOL_SECONDS, event->tool, event->duration_ns);
+}
+
+static void count_checkpoint(struct metrics *metrics, const struct event_checkpoint_saved *event)
+{
+    add_one(metrics, METRIC_CHECKPOINTS, event->how, NULL);
+    add(metrics, METRIC_CHECKPOINT_BYTES, NULL, (double)event->bytes);
+    add_seconds(metrics, METRIC_CHECKPOINT_SECONDS, NULL, event->duration_ns);
+}
+
+static void count_denied(struct metrics *metrics, const char *action, const char *verdict)
+{
+    add_one(metrics, METRIC_POLICY_DECISIONS, action == NULL ? "iterate" : action,
+            verdict == NULL ? "deny" : verdict);
+}
+
+static void count_run_end(struct metrics *metrics, const struct journal_entry *entry)
+{
+    add_one(metrics, METRIC_RUNS_FINISHED, entry->event.run_finished.status, NULL);
+    forget_run(metrics, find_run(metrics, entry->run_id));
+}
+
+static void count_iteration(struct metrics *metrics, const struct event_iteration_finished *event)
+{
+    add_one(metrics, METRIC_ITERATIONS, event->outcome, NULL);
+    add_seconds(metrics, METRIC_ITERATION_SECONDS, NULL, event->duration_ns);
+}
+
+/* long: one case for each type of event that counts */
+static void count_known(struct metrics *metrics, const struct journal_entry *entry)
 {
     const struct journal_event *event = &entry->event;
     if (event->type == JOURNAL_RUN_CREATED) {
         remember_fork(metrics, entry);
-        add_one(metrics, METRIC_RUNS_STARTED, event->agent_id, NULL);
+        add_one(metrics, METRIC_RUNS_STARTED, event->run_created.agent_id, NULL);
     } else if (event->type == JOURNAL_RUN_CLAIMED) {
-        if (event->how != NULL && strcmp(event->how, "start") != 0) {
-            add_one(metrics, METRIC_RUNS_RESUMED, event->how, NULL);
+        const char *how = event->run_claimed.how;
+        if (how != NULL && strcmp(how, "start") != 0) {
+            add_one(metrics, METRIC_RUNS_RESUMED, how, NULL);
         }
     } else if (event->type == JOURNAL_RUN_FINISHED) {
-        add_one(metrics, METRIC_RUNS_FINISHED, event->status, NULL);
-        forget_run(metrics, find_run(metrics, entry->run_id));
+        count_run_end(metrics, entry);
     } else if (event->type == JOURNAL_ITERATION_FINISHED) {
-        add_one(metrics, METRIC_ITERATIONS, event->outcome, NULL);
-        add_seconds(metrics, METRIC_ITERATION_SECONDS, NULL, event->duration_ns);
+        count_iteration(metrics, &event->iteration_finished);
     } else if (event->type == JOURNAL_CONDITION_EVALUATED) {
-        add_one(metrics, METRIC_CONDITIONS, event->status, event->reason);
-        add_seconds(metrics, METRIC_CONDITION_SECONDS, NULL, event->duration_ns);
-    }
-}
-
-static void count_keeping(struct metrics *metrics, const struct journal_event *event)
-{
-    if (event->type == JOURNAL_CHECKPOINT_SAVED) {
-        add_one(metrics, METRIC_CHECKPOINTS, event->how, NULL);
-        add(metrics, METRIC_CHECKPOINT_BYTES, NULL, (double)event->bytes);
-        add_seconds(metrics, METRIC_CHECKPOINT_SECONDS, NULL, event->duration_ns);
-    } else if (event->type == JOURNAL_GATE_DENIED || event->type == JOURNAL_STEP_DENIED) {
-        add_one(metrics, METRIC_POLICY_DECISIONS, event->action == NULL ? "iterate" : event->action,
-                event->verdict == NULL ? "deny" : event->verdict);
+        count_condition(metrics, &event->condition_evaluated);
+    } else if (event->type == JOURNAL_MODEL_REQUESTED) {
+        remember_model(metrics, entry);
+    } else if (event->type == JOURNAL_MODEL_RETRYING) {
+        add_one(metrics, METRIC_MODEL_RETRIES, NULL, NULL);
+    } else if (event->type == JOURNAL_MODEL_REPLIED) {
+        count_reply(metrics, &event->model_replied, model_of(metrics, entry->run_id));
+    } else if (event->type == JOURNAL_TOOL_FINISHED) {
+        count_tool(metrics, &event->tool_finished);
+    } else if (event->type == JOURNAL_CHECKPOINT_SAVED) {
+        count_checkpoint(metrics, &event->checkpoint_saved);
+    } else if (event->type == JOURNAL_GATE_DENIED) {
+        count_denied(metrics, event->gate_denied.action, event->gate_denied.verdict);
+    } else if (event->type == JOURNAL_STEP_DENIED) {
+        count_denied(metrics, event->step_denied.action, event->step_denied.verdict);
     } else if (event->type == JOURNAL_POLICY_CHANGED) {
         add_one(metrics, METRIC_POLICY_CHANGES, "changed", NULL);
     } else if (event->type == JOURNAL_POLICY_REFUSED) {
         add_one(metrics, METRIC_POLICY_CHANGES, "refused", NULL);
     } else if (event->type == JOURNAL_LIMIT_WARNING) {
-        add_one(metrics, METRIC_WARNINGS, event->limit_name, NULL);
+        add_one(metrics, METRIC_WARNINGS, event->limit_warning.limit_name, NULL);
     } else if (event->type == JOURNAL_STORAGE_DEGRADED) {
-        add(metrics, METRIC_STORAGE_FAILURES, NULL, (double)event->failures);
+        add(metrics, METRIC_STORAGE_FAILURES, NULL, (double)event->storage_degraded.failures);
     }
 }
 
 void metrics_count(struct metrics *metrics, const struct journal_entry *entry)
 {
     if (entry->is_known && !is_copied(metrics, entry)) {
-        count_run(metrics, entry);
-        count_agent(metrics, entry);
-        count_keeping(metrics, &entry->event);
+        count_known(metrics, entry);
     }
 }

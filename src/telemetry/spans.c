@@ -182,13 +182,14 @@ static void end_iteration(struct spans *spans, struct span_run *run, int64_t end
 static void iteration_started(struct spans *spans, struct span_run *run,
                               const struct journal_event *event)
 {
+    const struct event_iteration_started *started = &event->iteration_started;
     end_iteration(spans, run, run->iteration.last_ns);
     run->iteration = (struct iteration){
         .is_open = true,
         .is_parent = true,
-        .number = (uint64_t)event->iteration,
-        .attempt = event->attempt < 1 ? 1 : (uint64_t)event->attempt,
-        .limit = event->limit,
+        .number = (uint64_t)started->iteration,
+        .attempt = started->attempt < 1 ? 1 : (uint64_t)started->attempt,
+        .limit = started->limit,
         .start_ns = event->time_ns,
         .last_ns = event->time_ns,
     };
@@ -198,25 +199,27 @@ static void iteration_started(struct spans *spans, struct span_run *run,
 static void iteration_finished(struct spans *spans, struct span_run *run,
                                const struct journal_event *event)
 {
+    const struct event_iteration_finished *finished = &event->iteration_finished;
     struct iteration *iteration = &run->iteration;
     spans_cut_parts(spans, run, event->time_ns);
     iteration->is_body_done = true;
     snprintf(iteration->outcome, sizeof(iteration->outcome), "%s",
-             event->outcome == NULL ? "" : event->outcome);
+             finished->outcome == NULL ? "" : finished->outcome);
     iteration->is_failed = strcmp(iteration->outcome, "ok") != 0;
-    iteration->tokens = event->tokens;
-    iteration->cost_micro = event->cost_micro;
-    iteration->exit_code = event->exit_code;
-    run->execution.tokens += event->tokens;
-    run->execution.cost_micro = run->execution.cost_micro < 0 || event->cost_micro < 0
+    iteration->tokens = finished->tokens;
+    iteration->cost_micro = finished->cost_micro;
+    iteration->exit_code = finished->exit_code;
+    run->execution.tokens += finished->tokens;
+    run->execution.cost_micro = run->execution.cost_micro < 0 || finished->cost_micro < 0
                                     ? COST_UNKNOWN
-                                    : run->execution.cost_micro + event->cost_micro;
+                                    : run->execution.cost_micro + finished->cost_micro;
 }
 
 static void iteration_interrupted(struct spans *spans, struct span_run *run,
                                   const struct journal_event *event)
 {
-    if (run->iteration.is_open && run->iteration.number == (uint64_t)event->iteration) {
+    if (run->iteration.is_open &&
+        run->iteration.number == (uint64_t)event->iteration_interrupted.iteration) {
         end_iteration(spans, run, event->time_ns);
     }
 }
@@ -288,8 +291,8 @@ static void end_execution(struct spans *spans, struct span_run *run, int64_t end
  */
 static bool is_dead_owner(const struct span_run *run, const struct journal_event *event)
 {
-    return (event->how != NULL && strcmp(event->how, "takeover") == 0) || run->call.is_open ||
-           run->verification.is_open || run->tool_count > 0 ||
+    return (event->run_claimed.how != NULL && strcmp(event->run_claimed.how, "takeover") == 0) ||
+           run->call.is_open || run->verification.is_open || run->tool_count > 0 ||
            (run->iteration.is_open && !run->iteration.is_body_done);
 }
 
@@ -297,7 +300,8 @@ static bool is_dead_owner(const struct span_run *run, const struct journal_event
 static void end_former(struct spans *spans, struct span_run *run, const struct journal_event *event)
 {
     bool is_dead = is_dead_owner(run, event);
-    int64_t end_ns = event->alive_ns > run->last_ns ? event->alive_ns : run->last_ns;
+    int64_t end_ns =
+        event->run_claimed.alive_ns > run->last_ns ? event->run_claimed.alive_ns : run->last_ns;
     end_ns = end_ns > event->time_ns ? event->time_ns : end_ns;
     bool was_replaying = spans->is_replaying;
     bool was_sent = !is_dead && event->seq > 0 && event->seq - 1 <= spans->options.sent_until;
@@ -309,6 +313,7 @@ static void end_former(struct spans *spans, struct span_run *run, const struct j
 static void run_claimed(struct spans *spans, struct span_run *run,
                         const struct journal_event *event)
 {
+    const struct event_run_claimed *claim = &event->run_claimed;
     struct execution *execution = &run->execution;
     if (execution->is_open) {
         end_former(spans, run, event);
@@ -317,12 +322,12 @@ static void run_claimed(struct spans *spans, struct span_run *run,
     buf_fini(&execution->events);
     *execution = (struct execution){
         .is_open = true,
-        .epoch = (uint64_t)event->epoch,
+        .epoch = (uint64_t)claim->epoch,
         .former_epoch = former,
         .start_ns = event->time_ns,
-        .checkpoint = event->number,
+        .checkpoint = claim->checkpoint,
     };
-    snprintf(execution->how, sizeof(execution->how), "%s", event->how == NULL ? "" : event->how);
+    snprintf(execution->how, sizeof(execution->how), "%s", claim->how == NULL ? "" : claim->how);
     /* A span says what happened in its execution: an exporter that begins here knows no more. */
     run->iteration = (struct iteration){0};
     run->model[0] = '\0';
@@ -330,7 +335,7 @@ static void run_claimed(struct spans *spans, struct span_run *run,
     run->total = -1;
 }
 
-static void run_created(struct span_run *run, const struct journal_event *event)
+static void run_created(struct span_run *run, const struct event_run_created *event)
 {
     free(run->agent_id);
     free(run->version);
@@ -358,64 +363,60 @@ static bool is_error_status(const char *status)
 
 static void add_warning(struct span_run *run, const struct journal_event *event)
 {
+    const struct event_limit_warning *warning = &event->limit_warning;
     struct span_event told = {.time_ns = event->time_ns, .name = "loop.limit.warning"};
-    attributes_text(&told.attributes, "loop.limit.name", event->limit_name);
-    attributes_int(&told.attributes, "loop.iteration", event->iteration);
-    attributes_int(&told.attributes, "loop.limit", event->limit);
-    attributes_int(&told.attributes, "loop.limit.value", event->value);
+    attributes_text(&told.attributes, "loop.limit.name", warning->limit_name);
+    attributes_int(&told.attributes, "loop.iteration", warning->iteration);
+    attributes_int(&told.attributes, "loop.limit", warning->limit);
+    attributes_int(&told.attributes, "loop.limit.value", warning->value);
     attributes_int(&told.attributes, "loop.limit.remaining",
-                   event->limit > event->value ? event->limit - event->value : 0);
+                   warning->limit > warning->value ? warning->limit - warning->value : 0);
     spans_add_event(run, &told);
 }
 
-static void add_policy(struct span_run *run, const struct journal_event *event, const char *name)
+static void add_policy(struct span_run *run, int64_t time_ns, const char *name,
+                       const char *old_sha256, const char *sha256)
 {
-    struct span_event told = {.time_ns = event->time_ns, .name = name};
-    attributes_text(&told.attributes, "loop.policy.old_digest", event->old_sha256);
-    attributes_text(&told.attributes, "loop.policy.digest", event->sha256);
-    spans_add_event(run, &told);
-}
-
-static void add_plain(struct span_run *run, const struct journal_event *event, const char *name)
-{
-    struct span_event told = {.time_ns = event->time_ns, .name = name};
-    attributes_text(&told.attributes, "loop.event.name", event->name);
-    attributes_some(&told.attributes, "loop.iteration", event->iteration);
-    attributes_some(&told.attributes, "loop.checkpoint.id", event->number);
-    attributes_some(&told.attributes, "loop.failures", event->failures);
+    struct span_event told = {.time_ns = time_ns, .name = name};
+    attributes_text(&told.attributes, "loop.policy.old_digest", old_sha256);
+    attributes_text(&told.attributes, "loop.policy.digest", sha256);
     spans_add_event(run, &told);
 }
 
 static void policy_changed(struct span_run *run, const struct journal_event *event)
 {
     snprintf(run->policy_sha256, sizeof(run->policy_sha256), "%s",
-             event->sha256 == NULL ? "" : event->sha256);
-    add_policy(run, event, "loop.policy.updated");
+             event->policy_changed.sha256 == NULL ? "" : event->policy_changed.sha256);
+    add_policy(run, event->time_ns, "loop.policy.updated", event->policy_changed.old_sha256,
+               event->policy_changed.sha256);
 }
 
-/** Events that only become one of the execution's span, by their type. */
-static const struct {
-    const char *type;
-    const char *name;
-} plain_events[] = {
-    {"run.paused", "loop.paused"},
-    {"run.continued", "loop.continued"},
-    {"run.forked", "loop.forked"},
-    {"run.options", "loop.options.changed"},
-    {"run.stop_requested", "loop.stop_requested"},
-    {"finish.rejected", "loop.finish.rejected"},
-    {"checkpoint.corrupt", "loop.checkpoint.corrupt"},
-    {"storage.degraded", "loop.storage.degraded"},
-    {"note", "loop.note"},
+/** Names of the events that only become one of the execution's span, by their type. */
+static const char *const plain_events[JOURNAL_TYPE_COUNT] = {
+    [JOURNAL_RUN_PAUSED] = "loop.paused",
+    [JOURNAL_RUN_CONTINUED] = "loop.continued",
+    [JOURNAL_RUN_FORKED] = "loop.forked",
+    [JOURNAL_RUN_OPTIONS] = "loop.options.changed",
+    [JOURNAL_RUN_STOP_REQUESTED] = "loop.stop_requested",
+    [JOURNAL_FINISH_REJECTED] = "loop.finish.rejected",
+    [JOURNAL_CHECKPOINT_CORRUPT] = "loop.checkpoint.corrupt",
+    [JOURNAL_STORAGE_DEGRADED] = "loop.storage.degraded",
+    [JOURNAL_NOTE] = "loop.note",
 };
 
-static void take_plain(struct span_run *run, const struct journal_entry *entry)
+static void add_plain(struct span_run *run, const struct journal_event *event)
 {
-    for (size_t i = 0; i < sizeof(plain_events) / sizeof(plain_events[0]); i++) {
-        if (strcmp(plain_events[i].type, entry->type_name) == 0) {
-            add_plain(run, &entry->event, plain_events[i].name);
-        }
+    struct span_event told = {.time_ns = event->time_ns, .name = plain_events[event->type]};
+    if (event->type == JOURNAL_NOTE) {
+        attributes_text(&told.attributes, "loop.event.name", event->note.name);
     }
+    attributes_some(&told.attributes, "loop.iteration", journal_event_iteration(event));
+    if (event->type == JOURNAL_CHECKPOINT_CORRUPT) {
+        attributes_some(&told.attributes, "loop.checkpoint.id", event->checkpoint_corrupt.number);
+    } else if (event->type == JOURNAL_STORAGE_DEGRADED) {
+        attributes_some(&told.attributes, "loop.failures", event->storage_degraded.failures);
+    }
+    spans_add_event(run, &told);
 }
 
 /* ---- All events ----------------------------------------------------------------------------- */
@@ -423,7 +424,8 @@ static void take_plain(struct span_run *run, const struct journal_entry *entry)
 static void gate_denied(struct spans *spans, struct span_run *run,
                         const struct journal_event *event)
 {
-    if (run->iteration.is_body_done && event->iteration != (int64_t)run->iteration.number) {
+    if (run->iteration.is_body_done &&
+        event->gate_denied.iteration != (int64_t)run->iteration.number) {
         end_iteration(spans, run, run->iteration.last_ns);
     }
     spans_denied(spans, run, event);
@@ -431,7 +433,8 @@ static void gate_denied(struct spans *spans, struct span_run *run,
 
 static void finish_run(struct spans *spans, struct span_run *run, const struct journal_event *event)
 {
-    const char *status = event->status == NULL ? "unknown" : event->status;
+    const char *status =
+        event->run_finished.status == NULL ? "unknown" : event->run_finished.status;
     end_iteration(spans, run, run->iteration.last_ns);
     if (run->execution.is_open) {
         end_execution(spans, run, event->time_ns, status, is_error_status(status));
@@ -473,15 +476,17 @@ static void take_known(struct spans *spans, struct span_run *run, const struct j
     } else if (bounds[event->type] != NULL) {
         bounds[event->type](spans, run, event);
     } else if (event->type == JOURNAL_RUN_CREATED) {
-        run_created(run, event);
+        run_created(run, &event->run_created);
     } else if (event->type == JOURNAL_POLICY_CHANGED) {
         policy_changed(run, event);
     } else if (event->type == JOURNAL_POLICY_REFUSED) {
-        add_policy(run, event, "loop.policy.refused");
+        add_policy(run, event->time_ns, "loop.policy.refused", NULL, event->policy_refused.sha256);
     } else if (event->type == JOURNAL_LIMIT_WARNING) {
         add_warning(run, event);
     } else if (event->type == JOURNAL_MODEL_RETRYING) {
         run->call.retries++;
+    } else if (plain_events[event->type] != NULL) {
+        add_plain(run, event);
     }
 }
 
@@ -489,7 +494,7 @@ static void take_known(struct spans *spans, struct span_run *run, const struct j
 static void take_copied(struct span_run *run, const struct journal_entry *entry)
 {
     if (entry->is_known && entry->event.type == JOURNAL_RUN_CLAIMED) {
-        run->source_epoch = (uint64_t)entry->event.epoch;
+        run->source_epoch = (uint64_t)entry->event.run_claimed.epoch;
     }
 }
 
@@ -503,7 +508,6 @@ static void take(struct spans *spans, struct span_run *run, const struct journal
     if (entry->is_known) {
         take_known(spans, run, entry);
     }
-    take_plain(run, entry);
     run->last_ns = entry->event.time_ns;
 }
 

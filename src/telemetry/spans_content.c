@@ -106,7 +106,7 @@ static void add_calls(const struct spans *spans, struct json_writer *writer, con
     }
 }
 
-void spans_content_reply(const struct spans *spans, const struct journal_event *event,
+void spans_content_reply(const struct spans *spans, const struct event_model_replied *event,
                          const char *finish_reason, struct buf *ret_json)
 {
     if (!is_shown(spans)) {
@@ -118,7 +118,7 @@ void spans_content_reply(const struct spans *spans, const struct journal_event *
     json_write_string(&writer, "role", "assistant");
     json_begin_array(&writer, "parts");
     add_kept(spans, &writer, "reasoning", event->thinking);
-    add_kept(spans, &writer, "text", event->output);
+    add_kept(spans, &writer, "text", event->text);
     add_calls(spans, &writer, event->calls);
     json_end_array(&writer);
     json_write_string(&writer, "finish_reason", finish_reason == NULL ? "error" : finish_reason);

@@ -140,5 +140,5 @@ void spans_forget_parts(struct span_run *run);
 char *spans_content_keep(const struct spans *spans, const char *text, size_t len);
 /** Messages as the GenAI conventions have them; nothing when content is not shown. */
 void spans_content_prompt(const struct spans *spans, const char *prompt, struct buf *ret_json);
-void spans_content_reply(const struct spans *spans, const struct journal_event *event,
+void spans_content_reply(const struct spans *spans, const struct event_model_replied *event,
                          const char *finish_reason, struct buf *ret_json);

@@ -97,20 +97,21 @@ static void cut_call(struct spans *spans, struct span_run *run, int64_t end_ns)
 void spans_model_requested(struct spans *spans, struct span_run *run,
                            const struct journal_event *event)
 {
+    const struct event_model_requested *request = &event->model_requested;
     cut_call(spans, run, event->time_ns);
-    snprintf(run->model, sizeof(run->model), "%s", event->model == NULL ? "" : event->model);
+    snprintf(run->model, sizeof(run->model), "%s", request->model == NULL ? "" : request->model);
     run->call = (struct model_call){
         .is_open = true,
-        .turn = (uint64_t)event->turn,
-        .attempt = event->attempt < 1 ? 1 : (uint64_t)event->attempt,
+        .turn = (uint64_t)request->turn,
+        .attempt = request->attempt < 1 ? 1 : (uint64_t)request->attempt,
         .start_ns = event->time_ns,
-        .prompt = event->prompt == NULL
+        .prompt = request->prompt == NULL
                       ? NULL
-                      : spans_content_keep(spans, event->prompt, strlen(event->prompt)),
+                      : spans_content_keep(spans, request->prompt, strlen(request->prompt)),
     };
 }
 
-static void add_reply_usage(struct span_run *run, const struct journal_event *event,
+static void add_reply_usage(struct span_run *run, const struct event_model_replied *event,
                             struct attributes *attributes)
 {
     attributes_int(attributes, "gen_ai.usage.input_tokens", event->tokens_in);
@@ -129,27 +130,28 @@ static void add_reply_usage(struct span_run *run, const struct journal_event *ev
 void spans_model_replied(struct spans *spans, struct span_run *run,
                          const struct journal_event *event)
 {
+    const struct event_model_replied *reply = &event->model_replied;
     char provider[SPANS_NAME_SIZE];
-    int64_t start_ns = event->duration_ns > 0 ? event->time_ns - event->duration_ns
+    int64_t start_ns = reply->duration_ns > 0 ? event->time_ns - reply->duration_ns
                        : run->call.is_open    ? run->call.start_ns
                                               : event->time_ns;
-    struct span span = begin_chat(run, provider, (uint64_t)event->turn, start_ns, event->time_ns);
-    add_reply_usage(run, event, &span.attributes);
-    attributes_text(&span.attributes, "gen_ai.response.id", event->request_id);
-    attributes_text(&span.attributes, "gen_ai.response.model", event->response_model);
-    const char *reasons[2] = {finish_reason(event->stop), NULL};
+    struct span span = begin_chat(run, provider, (uint64_t)reply->turn, start_ns, event->time_ns);
+    add_reply_usage(run, reply, &span.attributes);
+    attributes_text(&span.attributes, "gen_ai.response.id", reply->request_id);
+    attributes_text(&span.attributes, "gen_ai.response.model", reply->response_model);
+    const char *reasons[2] = {finish_reason(reply->stop), NULL};
     if (reasons[0] != NULL) {
         attributes_add(&span.attributes, (struct attribute){.key = "gen_ai.response.finish_reasons",
                                                             .kind = ATTRIBUTE_TEXTS,
                                                             .texts = reasons});
     }
-    if (event->outcome != NULL && strcmp(event->outcome, "ok") != 0) {
-        spans_set_error(&span, event->outcome);
+    if (reply->outcome != NULL && strcmp(reply->outcome, "ok") != 0) {
+        spans_set_error(&span, reply->outcome);
     }
     auto_buf struct buf input = {0};
     auto_buf struct buf output = {0};
     spans_content_prompt(spans, run->call.prompt, &input);
-    spans_content_reply(spans, event, reasons[0], &output);
+    spans_content_reply(spans, reply, reasons[0], &output);
     attributes_text(&span.attributes, "gen_ai.input.messages", buf_string(&input));
     attributes_text(&span.attributes, "gen_ai.output.messages", buf_string(&output));
     spans_emit(spans, &span);
@@ -158,11 +160,10 @@ void spans_model_replied(struct spans *spans, struct span_run *run,
 
 /* ---- Tool calls ----------------------------------------------------------------------------- */
 
-static struct tool_call *find_tool(struct span_run *run, const struct journal_event *event)
+static struct tool_call *find_tool(struct span_run *run, int64_t turn, int64_t index)
 {
     for (size_t i = 0; i < run->tool_count; i++) {
-        if (run->tools[i].turn == (uint64_t)event->turn &&
-            run->tools[i].index == (uint64_t)event->index) {
+        if (run->tools[i].turn == (uint64_t)turn && run->tools[i].index == (uint64_t)index) {
             return &run->tools[i];
         }
     }
@@ -178,7 +179,8 @@ static void forget_tool(struct span_run *run, struct tool_call *call)
 void spans_tool_requested(struct spans *spans, struct span_run *run,
                           const struct journal_event *event)
 {
-    struct tool_call *call = find_tool(run, event);
+    const struct event_tool_requested *request = &event->tool_requested;
+    struct tool_call *call = find_tool(run, request->turn, request->index);
     if (call != NULL) {
         forget_tool(run, call);
     }
@@ -188,15 +190,15 @@ void spans_tool_requested(struct spans *spans, struct span_run *run,
     run->tools = memory_resize(run->tools, run->tool_count + 1, sizeof(run->tools[0]));
     call = &run->tools[run->tool_count++];
     *call = (struct tool_call){
-        .turn = (uint64_t)event->turn,
-        .index = (uint64_t)event->index,
+        .turn = (uint64_t)request->turn,
+        .index = (uint64_t)request->index,
         .start_ns = event->time_ns,
     };
-    snprintf(call->name, sizeof(call->name), "%s", event->name == NULL ? "" : event->name);
+    snprintf(call->name, sizeof(call->name), "%s", request->tool == NULL ? "" : request->tool);
     snprintf(call->call_id, sizeof(call->call_id), "%s",
-             event->call_id == NULL ? "" : event->call_id);
-    if (event->arguments != NULL) {
-        call->arguments = spans_content_keep(spans, event->arguments, strlen(event->arguments));
+             request->call_id == NULL ? "" : request->call_id);
+    if (request->arguments != NULL) {
+        call->arguments = spans_content_keep(spans, request->arguments, strlen(request->arguments));
     }
 }
 
@@ -228,26 +230,25 @@ static void set_times(const struct span_run *run, struct span *span, int64_t sta
 void spans_tool_finished(struct spans *spans, struct span_run *run,
                          const struct journal_event *event)
 {
-    struct tool_call *call = find_tool(run, event);
-    int64_t start_ns = event->duration_ns > 0 ? event->time_ns - event->duration_ns
-                       : call != NULL         ? call->start_ns
-                                              : event->time_ns;
-    struct span span =
-        begin_tool(run, (uint64_t)event->turn, (uint64_t)event->index, event->name, event->call_id);
+    const struct event_tool_finished *result = &event->tool_finished;
+    struct tool_call *call = find_tool(run, result->turn, result->index);
+    int64_t start_ns = result->duration_ns > 0 ? event->time_ns - result->duration_ns
+                       : call != NULL          ? call->start_ns
+                                               : event->time_ns;
+    struct span span = begin_tool(run, (uint64_t)result->turn, (uint64_t)result->index,
+                                  result->tool, result->call_id);
     set_times(run, &span, start_ns, event->time_ns);
-    attributes_text(&span.attributes, "loop.tool.outcome", event->outcome);
-    attributes_some(&span.attributes, "loop.tool.output_bytes", event->output_bytes);
-    if (event->outcome != NULL && strcmp(event->outcome, "ok") != 0) {
+    attributes_text(&span.attributes, "loop.tool.outcome", result->outcome);
+    attributes_some(&span.attributes, "loop.tool.output_bytes", result->output_bytes);
+    if (result->outcome != NULL && strcmp(result->outcome, "ok") != 0) {
         spans_set_error(&span,
-                        strcmp(event->outcome, "error") == 0 ? "tool_error" : event->outcome);
+                        strcmp(result->outcome, "error") == 0 ? "tool_error" : result->outcome);
     }
-    size_t len = event->output == NULL    ? 0
-                 : event->output_len == 0 ? strlen(event->output)
-                                          : event->output_len;
-    auto_free char *result = len == 0 ? NULL : spans_content_keep(spans, event->output, len);
+    size_t len = journal_output_len(result->output, result->output_len);
+    auto_free char *kept = len == 0 ? NULL : spans_content_keep(spans, result->output, len);
     attributes_text(&span.attributes, "gen_ai.tool.call.arguments",
                     call == NULL ? NULL : call->arguments);
-    attributes_text(&span.attributes, "gen_ai.tool.call.result", result);
+    attributes_text(&span.attributes, "gen_ai.tool.call.result", kept);
     spans_emit(spans, &span);
     if (call != NULL) {
         forget_tool(run, call);
@@ -295,9 +296,9 @@ void spans_verification_started(struct spans *spans, struct span_run *run,
     end_verification(spans, run, event->time_ns, false);
     run->verification = (struct verification){
         .is_open = true,
-        .is_single = event->name != NULL,
+        .is_single = event->verification_started.condition != NULL,
         .seq = event->seq,
-        .iteration = event->iteration,
+        .iteration = event->verification_started.iteration,
         .start_ns = event->time_ns,
     };
 }
@@ -306,37 +307,41 @@ void spans_verification_started(struct spans *spans, struct span_run *run,
 static void add_evaluation(const struct journal_event *event, bool is_met, struct buf *ret_events)
 {
     struct span_event told = {.time_ns = event->time_ns, .name = "gen_ai.evaluation.result"};
-    attributes_text(&told.attributes, "gen_ai.evaluation.name", event->name);
+    attributes_text(&told.attributes, "gen_ai.evaluation.name",
+                    event->condition_evaluated.condition);
     attributes_double(&told.attributes, "gen_ai.evaluation.score.value", is_met ? 1 : 0);
-    attributes_text(&told.attributes, "gen_ai.evaluation.score.label", event->status);
-    attributes_text(&told.attributes, "gen_ai.evaluation.explanation", event->reason);
+    attributes_text(&told.attributes, "gen_ai.evaluation.score.label",
+                    event->condition_evaluated.status);
+    attributes_text(&told.attributes, "gen_ai.evaluation.explanation",
+                    event->condition_evaluated.reason);
     otlp_write_event(&told, ret_events);
 }
 
 void spans_condition_evaluated(struct spans *spans, struct span_run *run,
                                const struct journal_event *event)
 {
+    const struct event_condition_evaluated *result = &event->condition_evaluated;
     struct span span = spans_begin(run, TRACE_CONDITION, event->seq, 0,
-                                   event->time_ns - event->duration_ns, event->time_ns);
+                                   event->time_ns - result->duration_ns, event->time_ns);
     if (run->verification.is_open) {
         trace_span_id(run->run_id, TRACE_VERIFICATION, run->verification.seq, 0, span.parent_id);
         if (span.start_ns < run->verification.start_ns) {
             span.start_ns = run->verification.start_ns;
         }
     }
-    bool is_met = event->status != NULL && strcmp(event->status, "met") == 0;
+    bool is_met = result->status != NULL && strcmp(result->status, "met") == 0;
     snprintf(span.name, sizeof(span.name), "loop.exit_condition %s",
-             event->name == NULL ? "?" : event->name);
-    attributes_text(&span.attributes, "loop.exit_condition.name", event->name);
-    attributes_text(&span.attributes, "loop.exit_condition.status", event->status);
-    attributes_text(&span.attributes, "loop.exit_condition.reason", event->reason);
-    attributes_some(&span.attributes, "loop.iteration", event->iteration);
-    attributes_int(&span.attributes, "process.exit.code", event->exit_code);
-    attributes_some(&span.attributes, "loop.exit_condition.signal", event->signal);
-    bool is_verdict = event->reason == NULL || strcmp(event->reason, "passed") == 0 ||
-                      strcmp(event->reason, "failed") == 0;
+             result->condition == NULL ? "?" : result->condition);
+    attributes_text(&span.attributes, "loop.exit_condition.name", result->condition);
+    attributes_text(&span.attributes, "loop.exit_condition.status", result->status);
+    attributes_text(&span.attributes, "loop.exit_condition.reason", result->reason);
+    attributes_some(&span.attributes, "loop.iteration", result->iteration);
+    attributes_int(&span.attributes, "process.exit.code", result->exit_code);
+    attributes_some(&span.attributes, "loop.exit_condition.signal", result->signal);
+    bool is_verdict = result->reason == NULL || strcmp(result->reason, "passed") == 0 ||
+                      strcmp(result->reason, "failed") == 0;
     if (!is_verdict) { /* not met because it could not be found out */
-        spans_set_error(&span, event->reason);
+        spans_set_error(&span, result->reason);
     }
     auto_buf struct buf events = {0};
     add_evaluation(event, is_met, &events);
@@ -350,8 +355,8 @@ void spans_condition_evaluated(struct spans *spans, struct span_run *run,
 void spans_verification_finished(struct spans *spans, struct span_run *run,
                                  const struct journal_event *event)
 {
-    run->met = event->met;
-    run->total = event->total;
+    run->met = event->verification_finished.met;
+    run->total = event->verification_finished.total;
     end_verification(spans, run, event->time_ns, true);
 }
 
@@ -361,14 +366,15 @@ void spans_verification_finished(struct spans *spans, struct span_run *run,
 void spans_checkpoint_saved(struct spans *spans, struct span_run *run,
                             const struct journal_event *event)
 {
-    struct span span = spans_begin(run, TRACE_CHECKPOINT, (uint64_t)event->number, 0,
-                                   event->time_ns - event->duration_ns, event->time_ns);
+    const struct event_checkpoint_saved *saved = &event->checkpoint_saved;
+    struct span span = spans_begin(run, TRACE_CHECKPOINT, (uint64_t)saved->number, 0,
+                                   event->time_ns - saved->duration_ns, event->time_ns);
     snprintf(span.name, sizeof(span.name), "loop.checkpoint.save");
-    attributes_int(&span.attributes, "loop.checkpoint.id", event->number);
-    attributes_int(&span.attributes, "loop.checkpoint.iteration", event->iteration);
-    attributes_int(&span.attributes, "loop.checkpoint.bytes", event->bytes);
-    attributes_text(&span.attributes, "loop.checkpoint.sha256", event->sha256);
-    attributes_text(&span.attributes, "loop.checkpoint.how", event->how);
+    attributes_int(&span.attributes, "loop.checkpoint.id", saved->number);
+    attributes_int(&span.attributes, "loop.checkpoint.iteration", saved->iteration);
+    attributes_int(&span.attributes, "loop.checkpoint.bytes", saved->bytes);
+    attributes_text(&span.attributes, "loop.checkpoint.sha256", saved->sha256);
+    attributes_text(&span.attributes, "loop.checkpoint.how", saved->how);
     spans_emit(spans, &span);
 }
 
@@ -386,50 +392,97 @@ static void list_texts(struct json_object *list, const char **ret_texts, size_t 
     ret_texts[count] = NULL;
 }
 
-static void add_decision(const struct journal_event *event, struct span *span)
+/** What gate.denied and step.denied have in common, and what only one of them has. */
+struct denial {
+    int64_t iteration;
+    const char *action;
+    const char *resource; /* of a step */
+    const char *policy;
+    const char *reason;
+    const char *verdict;
+    const char *decision;
+    const char *policies;
+    const char *policy_sha256;
+    const char *status; /* of a gate, as the next ones */
+    const char *limit_name;
+    int64_t limit;
+    int64_t value;
+};
+
+static struct denial denial_of(const struct journal_event *event)
+{
+    if (event->type == JOURNAL_STEP_DENIED) {
+        const struct event_step_denied *step = &event->step_denied;
+        return (struct denial){.iteration = step->iteration,
+                               .action = step->action,
+                               .resource = step->resource,
+                               .policy = step->policy,
+                               .reason = step->reason,
+                               .verdict = step->verdict,
+                               .decision = step->decision,
+                               .policies = step->policies,
+                               .policy_sha256 = step->policy_sha256};
+    }
+    const struct event_gate_denied *gate = &event->gate_denied;
+    return (struct denial){.iteration = gate->iteration,
+                           .action = gate->action,
+                           .policy = gate->policy,
+                           .reason = gate->reason,
+                           .verdict = gate->verdict,
+                           .decision = gate->decision,
+                           .policies = gate->policies,
+                           .policy_sha256 = gate->policy_sha256,
+                           .status = gate->status,
+                           .limit_name = gate->limit_name,
+                           .limit = gate->limit,
+                           .value = gate->value};
+}
+
+static void add_decision(const struct denial *denial, struct span *span)
 {
     struct attributes *attributes = &span->attributes;
     attributes_text(attributes, "aws.agentcore.policy.authorization_decision",
-                    event->decision == NULL ? "deny" : event->decision);
-    attributes_text(attributes, "aws.agentcore.policy.authorization_reason", event->reason);
-    attributes_text(attributes, "loop.policy.action", event->action);
-    attributes_text(attributes, "loop.policy.verdict", event->verdict);
-    attributes_text(attributes, "loop.policy.id", event->policy);
-    attributes_text(attributes, "loop.policy.resource", event->name);
-    attributes_some(attributes, "loop.iteration", event->iteration);
-    attributes_text(attributes, "loop.limit.name", event->limit_name);
-    attributes_some(attributes, "loop.limit", event->limit);
-    attributes_some(attributes, "loop.limit.value", event->value);
-    attributes_text(attributes, "loop.status", event->status);
+                    denial->decision == NULL ? "deny" : denial->decision);
+    attributes_text(attributes, "aws.agentcore.policy.authorization_reason", denial->reason);
+    attributes_text(attributes, "loop.policy.action", denial->action);
+    attributes_text(attributes, "loop.policy.verdict", denial->verdict);
+    attributes_text(attributes, "loop.policy.id", denial->policy);
+    attributes_text(attributes, "loop.policy.resource", denial->resource);
+    attributes_some(attributes, "loop.iteration", denial->iteration);
+    attributes_text(attributes, "loop.limit.name", denial->limit_name);
+    attributes_some(attributes, "loop.limit", denial->limit);
+    attributes_some(attributes, "loop.limit.value", denial->value);
+    attributes_text(attributes, "loop.status", denial->status);
 }
 
 /** A decision against a run or a step is something that people look for in its execution too. */
-static void add_violation(struct span_run *run, const struct journal_event *event)
+static void add_violation(struct span_run *run, int64_t time_ns, const struct denial *denial)
 {
-    bool is_asked = event->verdict != NULL && strcmp(event->verdict, "ask") == 0;
+    bool is_asked = denial->verdict != NULL && strcmp(denial->verdict, "ask") == 0;
     struct span_event told = {
-        .time_ns = event->time_ns,
+        .time_ns = time_ns,
         .name = is_asked ? "loop.hitl.requested" : "loop.policy.violation",
     };
-    attributes_text(&told.attributes, "loop.policy.id", event->policy);
-    attributes_text(&told.attributes, "loop.policy.action", event->action);
-    attributes_text(&told.attributes, "loop.limit.name", event->limit_name);
-    attributes_some(&told.attributes, "loop.iteration", event->iteration);
+    attributes_text(&told.attributes, "loop.policy.id", denial->policy);
+    attributes_text(&told.attributes, "loop.policy.action", denial->action);
+    attributes_text(&told.attributes, "loop.limit.name", denial->limit_name);
+    attributes_some(&told.attributes, "loop.iteration", denial->iteration);
     spans_add_event(run, &told);
 }
 
 void spans_denied(struct spans *spans, struct span_run *run, const struct journal_event *event)
 {
+    struct denial denial = denial_of(event);
     struct span span =
         spans_begin(run, TRACE_POLICY, event->seq, 0, event->time_ns, event->time_ns);
     snprintf(span.name, sizeof(span.name), "loop.policy.evaluate");
-    add_decision(event, &span);
+    add_decision(&denial, &span);
     attributes_text(&span.attributes, "loop.policy.digest",
-                    event->sha256 == NULL ? run->policy_sha256 : event->sha256);
+                    denial.policy_sha256 == NULL ? run->policy_sha256 : denial.policy_sha256);
     auto_json struct json_object *policies = NULL;
     const char *ids[17] = {NULL};
-    if (event->policies != NULL &&
-        json_parse(event->policies, strlen(event->policies), &policies, NULL) == 0) {
+    if (denial.policies != NULL &&
+        json_parse(denial.policies, strlen(denial.policies), &policies, NULL) == 0) {
         list_texts(policies, ids, sizeof(ids) / sizeof(ids[0]));
     }
     if (ids[0] != NULL) {
@@ -439,7 +492,7 @@ void spans_denied(struct spans *spans, struct span_run *run, const struct journa
                                           .texts = ids});
     }
     spans_emit(spans, &span);
-    add_violation(run, event);
+    add_violation(run, event->time_ns, &denial);
 }
 
 void spans_cut_parts(struct spans *spans, struct span_run *run, int64_t end_ns)

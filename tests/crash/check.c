@@ -64,8 +64,8 @@ static void add_attempt(struct run_check *run, const struct journal_event *event
         run->attempts = memory_resize(run->attempts, run->attempt_room, sizeof(*run->attempts));
     }
     run->attempts[run->attempt_count++] = (struct attempt){
-        .iteration = (uint64_t)event->iteration,
-        .attempt = (uint64_t)event->attempt,
+        .iteration = (uint64_t)event->iteration_started.iteration,
+        .attempt = (uint64_t)event->iteration_started.attempt,
         .seq = event->seq,
     };
 }
@@ -79,11 +79,12 @@ static void check_started(struct run_check *run, const struct journal_event *eve
         fail_msg("run %s: event %" PRIu64 " begins an iteration inside another", run->row.id,
                  event->seq);
     }
-    if ((uint64_t)event->iteration != run->finished + 1 || (uint64_t)event->attempt != attempt) {
+    if ((uint64_t)event->iteration_started.iteration != run->finished + 1 ||
+        (uint64_t)event->iteration_started.attempt != attempt) {
         fail_msg("run %s: event %" PRIu64 " begins iteration %" PRId64 " attempt %" PRId64
                  " instead of %" PRIu64 " attempt %" PRIu64,
-                 run->row.id, event->seq, event->iteration, event->attempt, run->finished + 1,
-                 attempt);
+                 run->row.id, event->seq, event->iteration_started.iteration,
+                 event->iteration_started.attempt, run->finished + 1, attempt);
     }
     run->is_open = true;
     add_attempt(run, event);
@@ -91,10 +92,11 @@ static void check_started(struct run_check *run, const struct journal_event *eve
 
 static void check_closed(struct run_check *run, const struct journal_event *event)
 {
+    int64_t iteration = journal_event_iteration(event);
     struct attempt *last = run->attempt_count == 0 ? NULL : &run->attempts[run->attempt_count - 1];
-    if (!run->is_open || last == NULL || (uint64_t)event->iteration != last->iteration) {
+    if (!run->is_open || last == NULL || (uint64_t)iteration != last->iteration) {
         fail_msg("run %s: event %" PRIu64 " ends iteration %" PRId64 ", which is not open",
-                 run->row.id, event->seq, event->iteration);
+                 run->row.id, event->seq, iteration);
         return;
     }
     run->is_open = false;
@@ -115,11 +117,11 @@ static void check_closed(struct run_check *run, const struct journal_event *even
 
 static void check_claimed(struct run_check *run, const struct journal_event *event)
 {
-    if ((uint64_t)event->epoch <= run->epoch) {
-        fail_msg("run %s: epoch %" PRId64 " follows %" PRIu64, run->row.id, event->epoch,
-                 run->epoch);
+    if ((uint64_t)event->run_claimed.epoch <= run->epoch) {
+        fail_msg("run %s: epoch %" PRId64 " follows %" PRIu64, run->row.id,
+                 event->run_claimed.epoch, run->epoch);
     }
-    run->epoch = (uint64_t)event->epoch;
+    run->epoch = (uint64_t)event->run_claimed.epoch;
     run->interrupted_since_claim = 0;
     run->has_end = false;
     run->findings->claims++;
@@ -127,7 +129,7 @@ static void check_claimed(struct run_check *run, const struct journal_event *eve
 
 static void check_saved(struct run_check *run, const struct journal_event *event)
 {
-    uint64_t number = (uint64_t)event->number;
+    uint64_t number = (uint64_t)event->checkpoint_saved.number;
     if (number <= run->checkpoint) {
         fail_msg("run %s: checkpoint %" PRIu64 " follows %" PRIu64, run->row.id, number,
                  run->checkpoint);
@@ -157,9 +159,10 @@ static bool check_event(const struct journal_entry *entry, void *context)
         run->findings->degraded++;
     } else if (event->type == JOURNAL_RUN_FINISHED) {
         run->has_end = true;
-        snprintf(run->status, sizeof(run->status), "%s", event->status);
+        snprintf(run->status, sizeof(run->status), "%s", event->run_finished.status);
     } else if (event->type == JOURNAL_CHECKPOINT_CORRUPT) {
-        fail_msg("run %s: a resume met a damaged checkpoint: %s", run->row.id, event->message);
+        fail_msg("run %s: a resume met a damaged checkpoint: %s", run->row.id,
+                 event->checkpoint_corrupt.message);
     }
     return true;
 }

@@ -310,20 +310,23 @@ static int64_t iterations_of(const char *limits)
 static void read_change(struct run_story *story, const struct journal_event *event)
 {
     struct flipping *flipping = story->flipping;
-    size_t flip = find_flip(flipping, event->sha256);
-    const char *old = event->old_sha256 == NULL ? "" : event->old_sha256;
-    if (strcmp(old, story->sha256) != 0 || strcmp(event->sha256, story->sha256) == 0) {
+    size_t flip = find_flip(flipping, event->policy_changed.sha256);
+    const char *old =
+        event->policy_changed.old_sha256 == NULL ? "" : event->policy_changed.old_sha256;
+    if (strcmp(old, story->sha256) != 0 ||
+        strcmp(event->policy_changed.sha256, story->sha256) == 0) {
         fail_msg("run %s: changed from %s to %s while %s was in force", story->run_id, old,
-                 event->sha256, story->sha256);
+                 event->policy_changed.sha256, story->sha256);
     }
     if (story->sha256[0] != '\0' && flip <= story->flip) {
         fail_msg("run %s: change %zu came behind change %zu", story->run_id, flip, story->flip);
     }
-    story->limit = iterations_of(event->limits);
+    story->limit = iterations_of(event->policy_changed.limits);
     assert_int_equal(story->limit, smaller_limit(story->own_limit, flipping->flips[flip].limit));
-    assert_string_equal(event->source, flipping->policy);
-    assert_true(strcmp(event->by, BY) == 0 || strstr(event->by, "owner") != NULL);
-    snprintf(story->sha256, sizeof(story->sha256), "%s", event->sha256);
+    assert_string_equal(event->policy_changed.source, flipping->policy);
+    assert_true(strcmp(event->policy_changed.by, BY) == 0 ||
+                strstr(event->policy_changed.by, "owner") != NULL);
+    snprintf(story->sha256, sizeof(story->sha256), "%s", event->policy_changed.sha256);
     story->flip = flip;
     flipping->changes_seen++;
 }
@@ -353,21 +356,21 @@ static void check_gate(struct run_story *story, const struct journal_event *even
 
 static void read_denial(struct run_story *story, const struct journal_event *event)
 {
-    assert_string_equal(event->limit_name, "iterations");
-    assert_int_equal(event->limit, story->limit);
-    assert_int_equal(event->value, story->finished);
+    assert_string_equal(event->gate_denied.limit_name, "iterations");
+    assert_int_equal(event->gate_denied.limit, story->limit);
+    assert_int_equal(event->gate_denied.value, story->finished);
     assert_true(story->finished >= story->limit);
-    assert_string_equal(event->sha256, story->sha256);
+    assert_string_equal(event->gate_denied.policy_sha256, story->sha256);
 }
 
 static void read_start(struct run_story *story, const struct journal_event *event)
 {
-    if (story->sha256[0] == '\0' || event->iteration > story->limit) {
+    if (story->sha256[0] == '\0' || event->iteration_started.iteration > story->limit) {
         fail_msg("run %s: iteration %" PRId64
                  " began though the policies in force allowed %" PRId64,
-                 story->run_id, event->iteration, story->limit);
+                 story->run_id, event->iteration_started.iteration, story->limit);
     }
-    story->started = event->iteration;
+    story->started = event->iteration_started.iteration;
 }
 
 static bool read_event(const struct journal_entry *entry, void *context)
@@ -377,7 +380,8 @@ static bool read_event(const struct journal_entry *entry, void *context)
     check_gate(story, event);
     if (event->type == JOURNAL_RUN_CREATED) {
         struct json_object *spec = NULL;
-        assert_int_equal(json_parse(event->spec, strlen(event->spec), &spec, NULL), 0);
+        assert_int_equal(
+            json_parse(event->run_created.spec, strlen(event->run_created.spec), &spec, NULL), 0);
         story->own_limit = json_get_int(spec, "max_iterations", 0);
         json_object_put(spec);
     } else if (event->type == JOURNAL_POLICY_CHANGED) {
@@ -392,7 +396,7 @@ static bool read_event(const struct journal_entry *entry, void *context)
         story->asked_after_ns = event->time_ns;
         story->finished++;
     } else if (event->type == JOURNAL_RUN_FINISHED) {
-        assert_string_equal(event->status, "max_iterations");
+        assert_string_equal(event->run_finished.status, "max_iterations");
         story->is_over = true;
     }
     assert_int_not_equal(event->type, JOURNAL_POLICY_REFUSED);

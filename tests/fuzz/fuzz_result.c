@@ -15,13 +15,13 @@ static void check_journalling(const struct worker_result *result)
 {
     struct journal_event event = {
         .type = JOURNAL_ITERATION_FINISHED,
-        .iteration = 1,
-        .outcome = "ok",
-        .tokens = result->tokens,
-        .cost_micro = result->cost_micro,
-        .finish = run_finish_name(result->finish),
-        .summary = result->summary,
-        .custom_data = result->custom_data,
+        .iteration_finished = {.iteration = 1,
+                               .outcome = "ok",
+                               .tokens = result->tokens,
+                               .cost_micro = result->cost_micro,
+                               .finish = run_finish_name(result->finish),
+                               .summary = result->summary,
+                               .custom_data = result->custom_data},
     };
     auto_buf struct buf text = {0};
     auto_json struct json_object *root = NULL;

@@ -40,10 +40,10 @@ static void take_spec(struct sim_run *run, const struct journal_event *event)
 {
     loop_spec_fini(&run->spec);
     struct rondo_error err;
-    require(event->spec != NULL &&
-                loop_spec_decode(event->spec, strlen(event->spec), &run->spec, &err) == 0,
+    const char *spec = journal_event_spec(event);
+    require(spec != NULL && loop_spec_decode(spec, strlen(spec), &run->spec, &err) == 0,
             "options that cannot be read");
-    if (event->by == NULL) {
+    if (event->type == JOURNAL_RUN_CREATED || event->run_options.by == NULL) {
         run->is_round_met = false;
     } else {
         run->world->counters->limits_changed++;
@@ -52,7 +52,7 @@ static void take_spec(struct sim_run *run, const struct journal_event *event)
 
 static void check_pause(struct sim_run *run, const struct journal_event *event)
 {
-    bool is_pause = event->type == JOURNAL_PAUSED;
+    bool is_pause = event->type == JOURNAL_RUN_PAUSED;
     require(run->is_paused != is_pause, "%s twice", journal_type_name(event->type));
     run->is_paused = is_pause;
     run->world->counters->pauses += is_pause;
@@ -72,8 +72,8 @@ static void end_body(struct sim_run *run, const struct journal_event *event)
 
 static void check_claimed(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
 {
-    require((uint64_t)event->epoch == epoch, "a claim of epoch %lld by epoch %llu",
-            (long long)event->epoch, (unsigned long long)epoch);
+    require((uint64_t)event->run_claimed.epoch == epoch, "a claim of epoch %lld by epoch %llu",
+            (long long)event->run_claimed.epoch, (unsigned long long)epoch);
     require(epoch > run->epoch || run->seq == 2, "epoch %llu is claimed after %llu",
             (unsigned long long)epoch, (unsigned long long)run->epoch);
     run->epoch = epoch;
@@ -82,8 +82,8 @@ static void check_claimed(struct sim_run *run, const struct journal_event *event
         run->failures_in_a_row = 0;
         run->finish = FINISH_NONE;
     }
-    run->world->counters->takeovers += strcmp(event->how, "takeover") == 0;
-    run->world->counters->controlled += strcmp(event->how, "control") == 0;
+    run->world->counters->takeovers += strcmp(event->run_claimed.how, "takeover") == 0;
+    run->world->counters->controlled += strcmp(event->run_claimed.how, "control") == 0;
     run->is_ended = false;
     run->is_denied = false;
     run->is_stopping = false;
@@ -108,7 +108,7 @@ static void check_pace(const struct sim_run *run, const struct journal_event *ev
 
 static void check_started(struct sim_run *run, const struct journal_event *event)
 {
-    uint64_t n = (uint64_t)event->iteration;
+    uint64_t n = (uint64_t)event->iteration_started.iteration;
     const struct loop_spec *spec = &run->spec;
     require(n == run->finished + 1, "iteration %llu begins after %llu were finished",
             (unsigned long long)n, (unsigned long long)run->finished);
@@ -121,16 +121,18 @@ static void check_started(struct sim_run *run, const struct journal_event *event
     require(!run->is_round_open, "an iteration begins inside a round of verification");
     require(run->finish == FINISH_NONE, "an iteration begins though the worker finished");
     require(run->failures_in_a_row < (uint64_t)spec->max_failures, "too many failures in a row");
-    require((uint64_t)event->attempt == run->attempts[n] + 1, "attempt %lld of iteration %llu",
-            (long long)event->attempt, (unsigned long long)n);
+    require((uint64_t)event->iteration_started.attempt == run->attempts[n] + 1,
+            "attempt %lld of iteration %llu", (long long)event->iteration_started.attempt,
+            (unsigned long long)n);
     if (!run->has_policy) {
         require(spec->max_tokens == 0 || run->tokens < spec->max_tokens,
                 "an iteration begins though the budget is used up");
         require(n <= (uint64_t)spec->max_iterations, "iteration %llu of %lld",
                 (unsigned long long)n, (long long)spec->max_iterations);
     }
-    require(event->limit == 0 || n <= (uint64_t)event->limit, "iteration %llu of %lld",
-            (unsigned long long)n, (long long)event->limit);
+    require(event->iteration_started.limit == 0 || n <= (uint64_t)event->iteration_started.limit,
+            "iteration %llu of %lld", (unsigned long long)n,
+            (long long)event->iteration_started.limit);
     check_pace(run, event);
     run->attempts[n]++;
     run->started = n;
@@ -139,21 +141,22 @@ static void check_started(struct sim_run *run, const struct journal_event *event
 
 static void check_finished(struct sim_run *run, const struct journal_event *event)
 {
-    require(run->is_in_body && (uint64_t)event->iteration == run->started &&
+    require(run->is_in_body && (uint64_t)event->iteration_finished.iteration == run->started &&
                 run->started == run->finished + 1,
-            "iteration %lld finishes after %llu", (long long)event->iteration,
+            "iteration %lld finishes after %llu", (long long)event->iteration_finished.iteration,
             (unsigned long long)run->finished);
     end_body(run, event);
     run->finished = run->started;
     run->finished_ns = event->time_ns;
-    run->tokens += event->tokens;
+    run->tokens += event->iteration_finished.tokens;
     run->is_round_met = false;
-    bool is_ok = strcmp(event->outcome, "ok") == 0;
+    bool is_ok = strcmp(event->iteration_finished.outcome, "ok") == 0;
     run->failures_in_a_row = is_ok ? 0 : run->failures_in_a_row + 1;
-    run->is_broken_by_body = strcmp(event->outcome, "error") == 0;
+    run->is_broken_by_body = strcmp(event->iteration_finished.outcome, "error") == 0;
     run->finish = FINISH_NONE;
-    if (event->finish != NULL) {
-        require(run_finish_from_name(event->finish, &run->finish), "finish %s", event->finish);
+    if (event->iteration_finished.finish != NULL) {
+        require(run_finish_from_name(event->iteration_finished.finish, &run->finish), "finish %s",
+                event->iteration_finished.finish);
     }
 }
 
@@ -162,7 +165,7 @@ static void check_verification(struct sim_run *run, const struct journal_event *
     switch (event->type) {
     case JOURNAL_VERIFICATION_STARTED:
         run->is_round_met = false;
-        if (event->name != NULL) {
+        if (event->verification_started.condition != NULL) {
             return;
         }
         require(!run->is_in_body, "a round inside a body");
@@ -174,7 +177,7 @@ static void check_verification(struct sim_run *run, const struct journal_event *
     case JOURNAL_CONDITION_EVALUATED:
         if (run->is_round_open) {
             run->round_total++;
-            run->round_met += strcmp(event->status, "met") == 0;
+            run->round_met += strcmp(event->condition_evaluated.status, "met") == 0;
         }
         break;
     default:
@@ -219,8 +222,10 @@ static bool is_earned(const struct sim_run *run, enum rondo_status status)
 static void check_run_finished(struct sim_run *run, const struct journal_event *event)
 {
     enum rondo_status status = RONDO_RUNNING;
-    require(status_from_name(event->status, &status), "status %s", event->status);
-    require(is_earned(run, status), "the journal does not explain the status %s", event->status);
+    require(status_from_name(event->run_finished.status, &status), "status %s",
+            event->run_finished.status);
+    require(is_earned(run, status), "the journal does not explain the status %s",
+            event->run_finished.status);
     require(status == RONDO_ERROR || run->spec.durability != DURABILITY_STRICT ||
                 (run->checkpoints > 0 && run->checkpoint_finished == run->finished),
             "no final checkpoint");
@@ -249,15 +254,17 @@ static void check_place(const struct sim_run *run, const struct journal_event *e
 static void check_warning(struct sim_run *run, const struct journal_event *event)
 {
     enum run_limit limit = RUN_LIMIT_ITERATIONS;
-    while (limit < RUN_LIMIT_COUNT && strcmp(run_limit_name(limit), event->limit_name) != 0) {
+    while (limit < RUN_LIMIT_COUNT &&
+           strcmp(run_limit_name(limit), event->limit_warning.limit_name) != 0) {
         limit++;
     }
-    require(limit < RUN_LIMIT_COUNT, "a warning of %s", event->limit_name);
-    require(event->value * 100 >= event->limit * 80, "a warning at %lld of %lld",
-            (long long)event->value, (long long)event->limit);
-    require(run->warned[limit] != event->limit, "a second warning about %lld",
-            (long long)event->limit);
-    run->warned[limit] = event->limit;
+    require(limit < RUN_LIMIT_COUNT, "a warning of %s", event->limit_warning.limit_name);
+    require(event->limit_warning.value * 100 >= event->limit_warning.limit * 80,
+            "a warning at %lld of %lld", (long long)event->limit_warning.value,
+            (long long)event->limit_warning.limit);
+    require(run->warned[limit] != event->limit_warning.limit, "a second warning about %lld",
+            (long long)event->limit_warning.limit);
+    run->warned[limit] = event->limit_warning.limit;
     run->warnings++;
 }
 
@@ -278,7 +285,7 @@ static void check_rejected(struct sim_run *run)
 /** Why the run will end. */
 static void note_end(struct sim_run *run, const struct journal_event *event)
 {
-    run->is_stopping = run->is_stopping || event->type == JOURNAL_STOP_REQUESTED;
+    run->is_stopping = run->is_stopping || event->type == JOURNAL_RUN_STOP_REQUESTED;
     run->is_denied = run->is_denied || event->type == JOURNAL_GATE_DENIED;
 }
 
@@ -312,12 +319,12 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_RUN_CLAIMED:
         check_claimed(run, event, epoch);
         break;
-    case JOURNAL_STOP_REQUESTED:
+    case JOURNAL_RUN_STOP_REQUESTED:
     case JOURNAL_GATE_DENIED:
         note_end(run, event);
         break;
-    case JOURNAL_PAUSED:
-    case JOURNAL_CONTINUED:
+    case JOURNAL_RUN_PAUSED:
+    case JOURNAL_RUN_CONTINUED:
         check_pause(run, event);
         break;
     case JOURNAL_LIMIT_WARNING:
@@ -326,7 +333,7 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_POLICY_CHANGED:
     case JOURNAL_POLICY_REFUSED:
     case JOURNAL_STEP_DENIED:
-    case JOURNAL_FORKED:
+    case JOURNAL_RUN_FORKED:
     case JOURNAL_MODEL_REQUESTED:
     case JOURNAL_MODEL_RETRYING:
     case JOURNAL_MODEL_REPLIED:
@@ -396,7 +403,7 @@ static void check_checkpoint(struct sim_run *run, const struct journal_event *ev
                              const struct store_checkpoint *checkpoint)
 {
     require(checkpoint != NULL, "checkpoint.saved without a checkpoint");
-    uint64_t number = (uint64_t)event->number;
+    uint64_t number = (uint64_t)event->checkpoint_saved.number;
     require(number == run->checkpoints + 1 && number == checkpoint->number,
             "checkpoint %llu follows %llu", (unsigned long long)number,
             (unsigned long long)run->checkpoints);
@@ -406,14 +413,14 @@ static void check_checkpoint(struct sim_run *run, const struct journal_event *ev
             "checkpoint %llu is not where its event is", (unsigned long long)number);
     char sha256[DIGEST_HEX_SIZE];
     digest_hex(checkpoint->sha256, sha256);
-    require(strcmp(sha256, event->sha256) == 0, "the event names another digest");
+    require(strcmp(sha256, event->checkpoint_saved.sha256) == 0, "the event names another digest");
     auto_buf struct buf expected = {0};
     run_state_encode(&run->fold, &expected);
     require(strcmp(checkpoint->fold, buf_string(&expected)) == 0,
             "checkpoint %llu is no fold of the journal:\n%s\n%s", (unsigned long long)number,
             checkpoint->fold, buf_string(&expected));
     take_state(run, checkpoint);
-    bool is_demand = strcmp(event->how, "demand") == 0;
+    bool is_demand = strcmp(event->checkpoint_saved.how, "demand") == 0;
     require(is_demand || run->is_state_lost || strcmp(run->saved, run->state) == 0,
             "checkpoint %llu holds the state '%s', not '%s'", (unsigned long long)number,
             run->saved, run->state);
@@ -458,7 +465,7 @@ static unsigned take_events(struct sim_run *run, uint64_t epoch, const struct st
         run->is_state_lost = run->is_state_lost || event.type == JOURNAL_CHECKPOINT_CORRUPT;
         if (event.type == JOURNAL_ITERATION_FINISHED) {
             run->is_state_lost = false;
-            take_finished_state(run, epoch, (uint64_t)event.iteration);
+            take_finished_state(run, epoch, (uint64_t)event.iteration_finished.iteration);
         }
         require(run_fold(&run->fold, &event, &err) == 0, "%s", err.message);
         if (event.type == JOURNAL_CHECKPOINT_SAVED) {

@@ -19,7 +19,7 @@ static const struct {
     const char *name;
     void (*write)(struct buf *ret_buf);
 } pages[] = {
-    {"events", journal_describe},
+    {"events", journal_write_reference},
     {"options", manual_options},
     {"exit-codes", exit_codes_describe},
     {"conditions", detect_describe},

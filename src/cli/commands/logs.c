@@ -4,9 +4,10 @@
 #include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
-#include "cli/progress/event_text.h"
+#include "cli/progress/event_line.h"
 #include "cli/progress/follow.h"
 #include "cli/terminal/text.h"
+#include "journal/entry_json.h"
 #include "loop/control/display_status.h"
 #include "store/find.h"
 
@@ -72,12 +73,12 @@ static void add_entry(struct printing *printing, const struct journal_entry *ent
     const struct journal_event *event = &entry->event;
     add_time(printing, event->time_ns);
     buf_printf(&printing->out, " %4" PRIu64 "  ", event->seq);
-    buf_append_string(&printing->out, event_is_warning(entry) ? "warning: " : "");
-    event_text(entry, &printing->style, &printing->out);
+    event_line(entry, &printing->style, &printing->out);
     buf_append_string(&printing->out, "\n");
-    if (printing->values->wants_output && entry->is_known && event->output != NULL) {
-        size_t len = event->output_len > 0 ? event->output_len : strlen(event->output);
-        event_output(event->output, len, &printing->out);
+    size_t len = 0;
+    const char *output = entry->is_known ? journal_event_output(event, &len) : NULL;
+    if (printing->values->wants_output && output != NULL) {
+        event_output(output, len, &printing->out);
     }
 }
 

@@ -8,7 +8,7 @@
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
 #include "cli/progress/agent_view.h"
-#include "cli/progress/event_text.h"
+#include "cli/progress/event_line.h"
 #include "cli/progress/summary.h"
 #include "cli/terminal/fields.h"
 #include "cli/terminal/text.h"

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "cli/progress/event_telling.h"
+#include "cli/progress/event_line.h"
 #include "cli/terminal/markdown.h"
 #include "cli/terminal/panel.h"
 #include "cli/terminal/text.h"
@@ -96,6 +96,15 @@ static void begin_activity(struct agent_view *agent, enum agent_view_activity ac
     buf_clear(&agent->retry);
 }
 
+/** Append words of others, cleaned and at most `columns` wide. */
+static void add_cut(const char *words, size_t columns, struct buf *ret_buf)
+{
+    auto_buf struct buf clean = {0};
+    /* No character has more than four bytes; some have no width, so that twice as many do. */
+    text_clean(words == NULL ? "" : words, words == NULL ? 0 : strnlen(words, columns * 8), &clean);
+    text_fit(buf_string(&clean), columns, ret_buf);
+}
+
 /* ---- Words ---------------------------------------------------------------------------------- */
 
 /** Words between calls: as they are, indented, above the line of the call. */
@@ -117,31 +126,33 @@ static void show_words(struct agent_view *agent, const struct style *style, size
 static void take_reply(struct agent_view *agent, const struct journal_event *event,
                        const struct style *style, size_t columns, struct buf *ret_buf)
 {
-    agent->tokens_in += event->tokens_in;
-    agent->tokens_out += event->tokens_out;
-    agent->tokens_cached += event->tokens_cached;
-    agent->is_cost_unknown = agent->is_cost_unknown || event->cost_micro < 0;
-    agent->cost_micro += event->cost_micro > 0 ? event->cost_micro : 0;
+    const struct event_model_replied *reply = &event->model_replied;
+    agent->tokens_in += reply->tokens_in;
+    agent->tokens_out += reply->tokens_out;
+    agent->tokens_cached += reply->tokens_cached;
+    agent->is_cost_unknown = agent->is_cost_unknown || reply->cost_micro < 0;
+    agent->cost_micro += reply->cost_micro > 0 ? reply->cost_micro : 0;
     agent_tail_clear(agent->tail);
     begin_activity(agent, AGENT_VIEW_CALLS_TOOLS, event->time_ns);
-    if (event->output != NULL) {
+    if (reply->text != NULL) {
         show_words(agent, style, columns, ret_buf);
-        buf_append(&agent->words, event->output,
-                   event->output_len > 0 ? event->output_len : strlen(event->output));
+        buf_append(&agent->words, reply->text, journal_output_len(reply->text, reply->text_len));
     }
 }
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 
-static bool is_named(const struct journal_event *event, const char *name)
+static bool is_text(const char *text, const char *word)
 {
-    return event->name != NULL && strcmp(event->name, name) == 0;
+    return text != NULL && strcmp(text, word) == 0;
 }
 
 static void take_call(struct agent_view *agent, const struct journal_event *event,
                       const struct style *style, size_t columns, struct buf *ret_buf)
 {
-    if (!is_named(event, "finish_task")) { /* Words beside that one belong into the panel. */
+    const struct event_tool_requested *request = &event->tool_requested;
+    /* Words beside that one belong into the panel. */
+    if (!is_text(request->tool, "finish_task")) {
         show_words(agent, style, columns, ret_buf);
     }
     begin_activity(agent, AGENT_VIEW_CALLS_TOOLS, event->time_ns);
@@ -150,15 +161,13 @@ static void take_call(struct agent_view *agent, const struct journal_event *even
     }
     struct agent_view_call *call = &agent->calls[agent->call_count++];
     *call = (struct agent_view_call){
-        .turn = event->turn, .index = event->index, .started_ns = event->time_ns};
-    struct telling telling = {.event = event, .out = &call->name};
-    telling_add_cut(&telling, "", event->name, NAME_COLUMNS);
-    telling.out = &call->arguments;
-    telling_add_cut(&telling, "", event->arguments, ARGUMENTS_COLUMNS);
+        .turn = request->turn, .index = request->index, .started_ns = event->time_ns};
+    add_cut(request->tool, NAME_COLUMNS, &call->name);
+    add_cut(request->arguments, ARGUMENTS_COLUMNS, &call->arguments);
 }
 
 /** Forget a call that has ended. @return its arguments in `ret_arguments`, "" = unknown */
-static void end_call(struct agent_view *agent, const struct journal_event *event,
+static void end_call(struct agent_view *agent, const struct event_tool_finished *event,
                      struct buf *ret_arguments)
 {
     for (size_t i = 0; i < agent->call_count; i++) {
@@ -173,15 +182,22 @@ static void end_call(struct agent_view *agent, const struct journal_event *event
     }
 }
 
+static void add_sentence(const struct journal_event *event, const struct style *style,
+                         struct buf *ret_buf)
+{
+    auto_buf struct buf text = {0};
+    event_sentence(event, &text);
+    style_append(style, event_colour(event_level(event)), buf_string(&text), ret_buf);
+}
+
 /** "  tool run_shell: ok (12ms)  {"command": ...}". */
 static void show_call(const struct journal_event *event, const char *arguments,
                       const struct style *style, size_t columns, struct buf *ret_buf)
 {
     auto_buf struct buf line = {0};
-    bool is_ok = event->outcome != NULL && strcmp(event->outcome, "ok") == 0;
-    struct telling telling = {.event = event, .style = style, .out = &line};
+    bool is_ok = is_text(event->tool_finished.outcome, "ok");
     buf_append_string(&line, "  ");
-    tell_tool_finished(&telling);
+    add_sentence(event, style, &line);
     if (is_ok && arguments[0] != '\0' && strcmp(arguments, "{}") != 0) {
         buf_append_string(&line, "  ");
         style_append(style, COLOUR_DIM, arguments, &line);
@@ -191,18 +207,18 @@ static void show_call(const struct journal_event *event, const char *arguments,
 }
 
 /** The plan and the panel show what these do when they work. */
-static bool is_shown_elsewhere(const struct journal_event *event)
+static bool is_shown_elsewhere(const struct event_tool_finished *event)
 {
-    bool is_ok = event->outcome != NULL && strcmp(event->outcome, "ok") == 0;
-    return is_ok && (is_named(event, "update_plan") || is_named(event, "finish_task"));
+    return is_text(event->outcome, "ok") &&
+           (is_text(event->tool, "update_plan") || is_text(event->tool, "finish_task"));
 }
 
 static void take_result(struct agent_view *agent, const struct journal_event *event,
                         const struct style *style, size_t columns, struct buf *ret_buf)
 {
     auto_buf struct buf arguments = {0};
-    end_call(agent, event, &arguments);
-    if (!is_shown_elsewhere(event)) {
+    end_call(agent, &event->tool_finished, &arguments);
+    if (!is_shown_elsewhere(&event->tool_finished)) {
         show_call(event, buf_string(&arguments), style, columns, ret_buf);
     }
     if (agent->call_count == 0) {
@@ -213,15 +229,13 @@ static void take_result(struct agent_view *agent, const struct journal_event *ev
 static void take_retry(struct agent_view *agent, const struct journal_event *event,
                        const struct style *style, struct buf *ret_buf)
 {
-    struct telling telling = {.event = event, .style = style, .out = &agent->retry};
     agent_tail_clear(agent->tail);
     begin_activity(agent, AGENT_VIEW_THINKS, event->time_ns);
-    telling_add_cut(&telling, "", event->message == NULL ? "no answer" : event->message,
-                    NAME_COLUMNS);
-    agent->retry_ns = event->time_ns + event->delay_ns;
+    const char *message = event->model_retrying.message;
+    add_cut(message == NULL ? "no answer" : message, NAME_COLUMNS, &agent->retry);
+    agent->retry_ns = event->time_ns + event->model_retrying.delay_ns;
     buf_append_string(ret_buf, "  ");
-    telling.out = ret_buf;
-    tell_model_retrying(&telling);
+    add_sentence(event, style, ret_buf);
     buf_append_string(ret_buf, "\n");
 }
 
@@ -241,7 +255,7 @@ static char mark_of(const char *status)
     return ' ';
 }
 
-static void take_plan(struct agent_view *agent, const struct journal_event *event)
+static void take_plan(struct agent_view *agent, const struct event_plan_updated *event)
 {
     auto_json struct json_object *root = NULL;
     if (event->plan == NULL || json_parse(event->plan, strlen(event->plan), &root, NULL) < 0 ||
@@ -325,7 +339,7 @@ static void add_cost(int64_t micro, struct buf *ret_buf)
 }
 
 static void add_figures(const struct agent_view *agent, const struct view *view,
-                        const struct journal_event *event, struct buf *ret_buf)
+                        const struct event_iteration_finished *event, struct buf *ret_buf)
 {
     buf_printf(ret_buf, "tokens: %" PRId64 "in/%" PRId64 "out | %" PRId64 "ms", agent->tokens_in,
                agent->tokens_out, event->duration_ns / NS_PER_MS);
@@ -348,8 +362,8 @@ static void add_figures(const struct agent_view *agent, const struct view *view,
 }
 
 /** What the panel holds: the words; without any what the agent or the runtime says of its end. */
-static void add_body(const struct agent_view *agent, const struct journal_event *event, bool is_ok,
-                     const struct style *style, size_t columns, struct buf *ret_buf)
+static void add_body(const struct agent_view *agent, const struct event_iteration_finished *event,
+                     bool is_ok, const struct style *style, size_t columns, struct buf *ret_buf)
 {
     const char *message = event->message == NULL ? "" : event->message;
     const char *summary = event->summary == NULL ? "" : event->summary;
@@ -366,13 +380,13 @@ static void add_body(const struct agent_view *agent, const struct journal_event 
 }
 
 static void show_iteration(struct agent_view *agent, const struct view *view,
-                           const struct journal_event *event, const struct style *style,
+                           const struct event_iteration_finished *event, const struct style *style,
                            size_t columns, struct buf *ret_buf)
 {
     auto_buf struct buf title = {0};
     auto_buf struct buf figures = {0};
     auto_buf struct buf body = {0};
-    bool is_ok = event->outcome != NULL && strcmp(event->outcome, "ok") == 0;
+    bool is_ok = is_text(event->outcome, "ok");
     buf_append_string(&title, is_ok ? "Agent" : "Error");
     if (agent->is_numbered) {
         buf_append_string(&title, " (");
@@ -439,13 +453,13 @@ bool agent_view_apply(struct agent_view *agent, const struct view *view,
     } else if (event->type == JOURNAL_TOOL_FINISHED) {
         take_result(agent, event, style, columns, ret_buf);
     } else if (event->type == JOURNAL_PLAN_UPDATED) {
-        take_plan(agent, event);
+        take_plan(agent, &event->plan_updated);
     } else if (event->type == JOURNAL_VERIFICATION_STARTED) {
         begin_activity(agent, AGENT_VIEW_VERIFIES, event->time_ns);
     } else if (event->type == JOURNAL_VERIFICATION_FINISHED) {
         begin_activity(agent, AGENT_VIEW_CALLS_TOOLS, event->time_ns);
     } else if (event->type == JOURNAL_ITERATION_FINISHED) {
-        show_iteration(agent, view, event, style, columns, ret_buf);
+        show_iteration(agent, view, &event->iteration_finished, style, columns, ret_buf);
         begin_activity(agent, AGENT_VIEW_WAITS, event->time_ns);
     } else if (event->type == JOURNAL_RUN_FINISHED) {
         show_end(agent, style, columns, ret_buf);

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
-#include "cli/progress/event_text.h"
+#include "cli/progress/event_line.h"
 #include "cli/progress/summary.h"
 #include "cli/terminal/markdown.h"
 #include "cli/terminal/markdown_text.h"
@@ -160,28 +160,32 @@ void agent_view_activity(const struct agent_view *agent, const struct view *view
     }
 }
 
+/** Whether it begins what an event about the result follows, and not for another time. */
+static bool is_first_intent(const struct journal_event *event)
+{
+    return (event->type == JOURNAL_MODEL_REQUESTED && event->model_requested.attempt <= 1) ||
+           (event->type == JOURNAL_TOOL_REQUESTED && event->tool_requested.attempt <= 1);
+}
+
 void agent_view_plain(const struct agent_view *agent, const struct journal_entry *entry,
                       const struct style *style, struct buf *ret_buf)
 {
     const struct journal_event *event = &entry->event;
     (void)agent;
-    bool is_intent = entry->is_known && (event->type == JOURNAL_MODEL_REQUESTED ||
-                                         event->type == JOURNAL_TOOL_REQUESTED);
-    if (is_intent && event->attempt <= 1) {
+    if (entry->is_known && is_first_intent(event)) {
         return; /* The result follows. */
     }
-    buf_append_string(ret_buf, event_is_warning(entry) ? "warning: " : "");
     struct journal_entry shown = *entry;
-    bool has_words =
-        entry->is_known && event->type == JOURNAL_MODEL_REPLIED && event->output != NULL;
-    if (has_words) {
-        shown.event.output = NULL; /* They follow as a whole. */
+    const char *words = NULL;
+    size_t len = 0;
+    if (entry->is_known && event->type == JOURNAL_MODEL_REPLIED) {
+        words = journal_event_output(event, &len);
+        shown.event.model_replied.text = NULL; /* It follows as a whole. */
     }
-    event_text(&shown, style, ret_buf);
+    event_line(&shown, style, ret_buf);
     buf_append_string(ret_buf, "\n");
-    if (has_words) {
-        event_output(event->output,
-                     event->output_len > 0 ? event->output_len : strlen(event->output), ret_buf);
+    if (words != NULL) {
+        event_output(words, len, ret_buf);
     }
 }
 

@@ -12,11 +12,12 @@
 #include "cli/framework/report.h"
 #include "cli/framework/signals.h"
 #include "cli/progress/agent_view.h"
-#include "cli/progress/event_text.h"
+#include "cli/progress/event_line.h"
 #include "cli/progress/output_queue.h"
 #include "cli/progress/view.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text.h"
+#include "journal/entry_json.h"
 #include "journal/reader.h"
 
 #include <pthread.h>
@@ -161,8 +162,8 @@ static void draw(struct display *display, int64_t monotonic_ns)
 static bool is_shown_live(const struct journal_entry *entry)
 {
     static const bool is_shown[JOURNAL_TYPE_COUNT] = {
-        [JOURNAL_RUN_OPTIONS] = true,      [JOURNAL_STOP_REQUESTED] = true,
-        [JOURNAL_PAUSED] = true,           [JOURNAL_CONTINUED] = true,
+        [JOURNAL_RUN_OPTIONS] = true,      [JOURNAL_RUN_STOP_REQUESTED] = true,
+        [JOURNAL_RUN_PAUSED] = true,       [JOURNAL_RUN_CONTINUED] = true,
         [JOURNAL_GATE_DENIED] = true,      [JOURNAL_ITERATION_INTERRUPTED] = true,
         [JOURNAL_FINISH_REJECTED] = true,  [JOURNAL_CHECKPOINT_CORRUPT] = true,
         [JOURNAL_STORAGE_DEGRADED] = true, [JOURNAL_NOTE] = true,
@@ -174,14 +175,12 @@ static bool is_shown_live(const struct journal_entry *entry)
 
 static void add_event_text(struct display *display, const struct journal_entry *entry)
 {
-    bool is_warning = event_is_warning(entry);
-    bool is_near = entry->event.type == JOURNAL_LIMIT_WARNING;
-    enum colour colour = is_near ? COLOUR_YELLOW : is_warning ? COLOUR_RED : COLOUR_DIM;
+    enum event_level level = event_level(&entry->event);
+    enum colour colour = level == EVENT_LEVEL_INFO ? COLOUR_DIM : event_colour(level);
     auto_buf struct buf text = {0};
     struct style plain = display->style;
     plain.has_colour = false;
-    buf_append_string(&text, is_warning ? "warning: " : "");
-    event_text(entry, &plain, &text);
+    event_line(entry, &plain, &text);
     buf_append_string(&display->permanent, "  ");
     buf_append_string(&display->permanent, style_begin(&display->style, colour));
     text_wrap(buf_string(&text), 4, style_columns(stderr, DEFAULT_COLUMNS), 2, &display->permanent);
@@ -232,9 +231,9 @@ static bool is_shown_in_answer(const struct journal_entry *entry)
         [JOURNAL_MODEL_RETRYING] = true,     [JOURNAL_TOOL_FINISHED] = true,
         [JOURNAL_POLICY_REFUSED] = true,     [JOURNAL_POLICY_CHANGED] = true,
         [JOURNAL_GATE_DENIED] = true,        [JOURNAL_STEP_DENIED] = true,
-        [JOURNAL_STOP_REQUESTED] = true,     [JOURNAL_STORAGE_DEGRADED] = true,
-        [JOURNAL_CHECKPOINT_CORRUPT] = true, [JOURNAL_PAUSED] = true,
-        [JOURNAL_CONTINUED] = true,
+        [JOURNAL_RUN_STOP_REQUESTED] = true, [JOURNAL_STORAGE_DEGRADED] = true,
+        [JOURNAL_CHECKPOINT_CORRUPT] = true, [JOURNAL_RUN_PAUSED] = true,
+        [JOURNAL_RUN_CONTINUED] = true,
     };
     return entry->is_known && is_shown[entry->event.type];
 }
@@ -246,7 +245,7 @@ static void take_plain(struct display *display, const struct journal_entry *entr
         return;
     }
     if (entry->is_known && entry->event.type == JOURNAL_ITERATION_STARTED) {
-        display->shown_iteration = (uint64_t)entry->event.iteration;
+        display->shown_iteration = (uint64_t)entry->event.iteration_started.iteration;
     } else {
         show_output(display, display->shown_iteration);
     }
@@ -254,8 +253,7 @@ static void take_plain(struct display *display, const struct journal_entry *entr
     if (display->is_agent) {
         agent_view_plain(&display->agent, entry, &display->style, &line);
     } else {
-        buf_append_string(&line, event_is_warning(entry) ? "warning: " : "");
-        event_text(entry, &display->style, &line);
+        event_line(entry, &display->style, &line);
         buf_append_string(&line, "\n");
     }
     fwrite(buf_string(&line), 1, line.len, stderr);

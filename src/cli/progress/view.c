@@ -3,7 +3,7 @@
 #include "cli/progress/view.h"
 
 #include "base/parse.h"
-#include "cli/progress/event_text.h"
+#include "cli/progress/event_line.h"
 #include "cli/terminal/text.h"
 
 #include <inttypes.h>
@@ -35,7 +35,7 @@ static struct view_condition *find(struct view *view, const char *name)
     return NULL;
 }
 
-static void take_finished(struct view *view, const struct journal_event *event)
+static void take_finished(struct view *view, const struct event_iteration_finished *event)
 {
     const char *outcome = event->outcome == NULL ? "" : event->outcome;
     const char *message = event->message == NULL ? "" : event->message;
@@ -52,14 +52,14 @@ static void take_finished(struct view *view, const struct journal_event *event)
     snprintf(view->finished_message, sizeof(view->finished_message), "%s", buf_string(&clean));
 }
 
-static void take_evaluated(struct view *view, const struct journal_event *event)
+static void take_evaluated(struct view *view, const struct event_condition_evaluated *event)
 {
-    struct view_condition *condition = find(view, event->name);
+    struct view_condition *condition = find(view, event->condition);
     if (condition == NULL) {
         return;
     }
     auto_buf struct buf reason = {0};
-    event_reason(event, &reason);
+    event_condition_reason(event, &reason);
     condition->is_evaluated = true;
     condition->is_met = event->status != NULL && strcmp(event->status, "met") == 0;
     condition->duration_ns = event->duration_ns;
@@ -71,7 +71,8 @@ static void take_round(struct view *view, const struct journal_event *event)
 {
     view->verify_started_ns = event->time_ns;
     for (uint32_t i = 0; i < view->condition_count; i++) {
-        if (event->name == NULL || strcmp(event->name, view->conditions[i].name) == 0) {
+        if (event->verification_started.condition == NULL ||
+            strcmp(event->verification_started.condition, view->conditions[i].name) == 0) {
             view->conditions[i].is_evaluated = false;
         }
     }
@@ -91,11 +92,11 @@ void view_apply(struct view *view, const struct journal_entry *entry)
     if (event->type == JOURNAL_ITERATION_STARTED) {
         view->body_started_ns = event->time_ns;
     } else if (event->type == JOURNAL_ITERATION_FINISHED) {
-        take_finished(view, event);
+        take_finished(view, &event->iteration_finished);
     } else if (event->type == JOURNAL_VERIFICATION_STARTED) {
         take_round(view, event);
     } else if (event->type == JOURNAL_CONDITION_EVALUATED) {
-        take_evaluated(view, event);
+        take_evaluated(view, &event->condition_evaluated);
     }
 }
 

@@ -37,15 +37,6 @@ void text_pad(const char *text, size_t columns, struct buf *ret_buf);
  */
 void text_wrap(const char *text, size_t indent, size_t columns, size_t first, struct buf *ret_buf);
 
-/** Append bytes as "1.2 KiB". */
-void text_bytes(uint64_t bytes, struct buf *ret_buf);
-
-/** The first digits of a digest, which people compare. */
-#define TEXT_DIGEST_LEN 12
-
-/** Append a count with separators ("12,345"). */
-void text_count(int64_t number, struct buf *ret_buf);
-
 /** Append a time in the user's time zone ("2026-11-21 06:22:28.604"). */
 void text_time(int64_t time_ns, struct buf *ret_buf);
 

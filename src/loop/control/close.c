@@ -12,9 +12,9 @@ int loop_close(struct loop *loop, const char *message, struct rondo_error *err)
 {
     struct journal_event event = {
         .type = JOURNAL_RUN_FINISHED,
-        .status = rondo_status_name(RONDO_ERROR),
-        .iteration = (int64_t)loop->state.finished,
-        .message = message,
+        .run_finished = {.status = rondo_status_name(RONDO_ERROR),
+                         .iterations = (int64_t)loop->state.finished,
+                         .message = message},
     };
     int r = loop_can_record(loop, err);
     if (r < 0) {

@@ -27,21 +27,21 @@ static void record_finished(struct loop *loop)
     int64_t measured = clock_monotonic(runtime_clock(loop->runtime)) - loop->body_started_ns;
     struct journal_event event = {
         .type = JOURNAL_ITERATION_FINISHED,
-        .iteration = (int64_t)loop->state.iteration,
-        .outcome = outcome_names[body->outcome],
-        .exit_code = body->exit_code,
-        .signal = body->signal,
-        .duration_ns = body->duration_ns > 0 ? body->duration_ns : measured,
-        .tokens = body->tokens,
-        .cost_micro = body->cost_micro,
-        .finish = run_finish_name(body->finish),
-        .reason = body->is_guarded ? RUN_GUARD_SPIN : NULL,
-        .summary = loop->body_summary,
-        .message = loop->body_message,
-        .output_bytes = (int64_t)body->output_total,
-        .output = loop->body_output.len > 0 ? loop->body_output.data : NULL,
-        .output_len = loop->body_output.len,
-        .custom_data = loop->has_custom_data ? loop->custom_data : NULL,
+        .iteration_finished = {.iteration = (int64_t)loop->state.iteration,
+                               .outcome = outcome_names[body->outcome],
+                               .exit_code = body->exit_code,
+                               .signal = body->signal,
+                               .duration_ns = body->duration_ns > 0 ? body->duration_ns : measured,
+                               .tokens = body->tokens,
+                               .cost_micro = body->cost_micro,
+                               .finish = run_finish_name(body->finish),
+                               .guard = body->is_guarded ? RUN_GUARD_SPIN : NULL,
+                               .summary = loop->body_summary,
+                               .message = loop->body_message,
+                               .output_bytes = (int64_t)body->output_total,
+                               .output = loop->body_output.len > 0 ? loop->body_output.data : NULL,
+                               .output_len = loop->body_output.len,
+                               .custom_data = loop->has_custom_data ? loop->custom_data : NULL},
     };
     loop_record(loop, &event);
     loop_keep_state(loop);
@@ -54,9 +54,10 @@ static void record_body(struct loop *loop)
     if (loop->body.outcome == LOOP_INTERRUPTED) {
         struct journal_event event = {
             .type = JOURNAL_ITERATION_INTERRUPTED,
-            .iteration = (int64_t)loop->state.iteration,
-            .attempt = (int64_t)loop->state.attempt,
-            .reason = loop->parking == PARKING_NOW ? "the run was parked" : "stopped",
+            .iteration_interrupted = {.iteration = (int64_t)loop->state.iteration,
+                                      .attempt = (int64_t)loop->state.attempt,
+                                      .reason = loop->parking == PARKING_NOW ? "the run was parked"
+                                                                             : "stopped"},
         };
         loop_record(loop, &event);
         loop_take_back_state(loop);
@@ -103,7 +104,7 @@ static bool is_told_by_body(const struct loop *loop, const struct journal_event 
 {
     const struct run_state *state = &loop->state;
     bool is_only_failure = state->finish == FINISH_NONE && state->consecutive_failures == 1 &&
-                           strcmp(event->status, rondo_status_name(RONDO_FAILED)) == 0;
+                           strcmp(event->run_finished.status, rondo_status_name(RONDO_FAILED)) == 0;
     return loop->body_message != NULL && (state->denied == RONDO_ERROR || is_only_failure);
 }
 
@@ -111,11 +112,11 @@ static bool is_told_by_body(const struct loop *loop, const struct journal_event 
 static struct journal_event worded_end(const struct loop *loop, const struct journal_event *event)
 {
     struct journal_event worded = *event;
-    worded.summary = loop->body_summary;
+    worded.run_finished.summary = loop->body_summary;
     if (loop->violation != NULL) {
-        worded.message = loop->violation->message;
+        worded.run_finished.message = loop->violation->message;
     } else if (is_told_by_body(loop, event)) {
-        worded.message = loop->body_message;
+        worded.run_finished.message = loop->body_message;
     }
     return worded;
 }
@@ -123,7 +124,7 @@ static struct journal_event worded_end(const struct loop *loop, const struct jou
 static bool is_completion(const struct journal_event *event)
 {
     return event->type == JOURNAL_RUN_FINISHED &&
-           strcmp(event->status, rondo_status_name(RONDO_COMPLETED)) == 0;
+           strcmp(event->run_finished.status, rondo_status_name(RONDO_COMPLETED)) == 0;
 }
 
 static int record_decided(struct loop *loop, const struct journal_event *event,
@@ -180,9 +181,9 @@ static int end_with_error(struct loop *loop, const char *message)
 {
     struct journal_event event = {
         .type = JOURNAL_RUN_FINISHED,
-        .status = rondo_status_name(RONDO_ERROR),
-        .iteration = (int64_t)loop->state.finished,
-        .message = message,
+        .run_finished = {.status = rondo_status_name(RONDO_ERROR),
+                         .iterations = (int64_t)loop->state.finished,
+                         .message = message},
     };
     loop_prepare_checkpoint(loop, "final");
     loop_warn_at_end(loop);
@@ -374,7 +375,10 @@ int loop_note(struct loop *loop, const char *name, const char *attributes, struc
     }
     int r = loop_can_record(loop, err);
     if (r == 0) {
-        struct journal_event event = {.type = JOURNAL_NOTE, .name = name, .attributes = attributes};
+        struct journal_event event = {
+            .type = JOURNAL_NOTE,
+            .note = {.name = name, .attributes = attributes},
+        };
         loop_record(loop, &event);
     }
     return r;

@@ -24,7 +24,7 @@ void loop_feedback_begin(struct loop *loop, uint64_t iteration)
                (unsigned long long)iteration);
 }
 
-void loop_feedback_add(struct loop *loop, const struct journal_event *event)
+void loop_feedback_add(struct loop *loop, const struct event_condition_evaluated *event)
 {
     struct buf *buf = &loop->feedback;
     if (buf->len == 0 || buf->data[buf->len - 1] == '}') {
@@ -36,7 +36,7 @@ void loop_feedback_add(struct loop *loop, const struct journal_event *event)
     /* The comma is the separator between elements; each is a value of its own. */
     struct json_writer writer = json_writer(buf);
     json_begin_object(&writer, NULL);
-    json_write_string(&writer, "name", event->name);
+    json_write_string(&writer, "name", event->condition);
     json_write_string(&writer, "status", event->status);
     json_write_string(&writer, "reason", event->reason);
     json_write_int(&writer, "exit_code", event->exit_code);
@@ -46,7 +46,7 @@ void loop_feedback_add(struct loop *loop, const struct journal_event *event)
         json_write_string(&writer, "output", "");
     } else {
         json_write_string_len(&writer, "output", event->output,
-                              event->output_len > 0 ? event->output_len : strlen(event->output));
+                              journal_output_len(event->output, event->output_len));
     }
     json_end_object(&writer);
     buf_append(buf, " ", 1); /* marks the open list: a closed document ends with a brace */
@@ -66,13 +66,13 @@ static bool add_from_journal(const struct journal_entry *entry, void *context)
         return true;
     }
     if (event->type == JOURNAL_VERIFICATION_STARTED) {
-        if (event->name != NULL) {
+        if (event->verification_started.condition != NULL) {
             return false;
         }
-        loop_feedback_begin(loop, (uint64_t)event->iteration);
+        loop_feedback_begin(loop, (uint64_t)event->verification_started.iteration);
     }
     if (event->type == JOURNAL_CONDITION_EVALUATED) {
-        loop_feedback_add(loop, event);
+        loop_feedback_add(loop, &event->condition_evaluated);
     }
     return event->type != JOURNAL_VERIFICATION_FINISHED;
 }

@@ -232,9 +232,10 @@ void loop_record_degraded(struct loop *loop)
 {
     struct journal_event event = {
         .type = JOURNAL_STORAGE_DEGRADED,
-        .failures = (int64_t)loop->degraded_failures,
-        .duration_ns = clock_now(runtime_clock(loop->runtime)) - loop->degraded_since_ns,
-        .message = loop->degraded_message,
+        .storage_degraded = {.failures = (int64_t)loop->degraded_failures,
+                             .duration_ns =
+                                 clock_now(runtime_clock(loop->runtime)) - loop->degraded_since_ns,
+                             .message = loop->degraded_message},
     };
     loop_record(loop, &event);
 }
@@ -245,9 +246,9 @@ void loop_record_trouble(struct loop *loop, uint64_t failures, int64_t since_ns,
     int64_t duration_ns = clock_now(runtime_clock(loop->runtime)) - since_ns;
     struct journal_event event = {
         .type = JOURNAL_STORAGE_DEGRADED,
-        .failures = (int64_t)failures,
-        .duration_ns = duration_ns < 0 ? 0 : duration_ns,
-        .message = message,
+        .storage_degraded = {.failures = (int64_t)failures,
+                             .duration_ns = duration_ns < 0 ? 0 : duration_ns,
+                             .message = message},
     };
     loop_record(loop, &event);
 }
@@ -346,11 +347,12 @@ static void note_skipped_time(struct loop *loop, int64_t waited_ns)
     }
     struct journal_event event = {
         .type = JOURNAL_TIME_SKIPPED,
-        .value = loop_step_active_ns(&loop->state, now_ns - waited_ns),
-        .duration_ns = skipped_ns > 0 ? skipped_ns : -skipped_ns,
-        .message = skipped_ns > 0
-                       ? "the clock was set forward, or the process or the machine stood still"
-                       : "the clock was set back",
+        .time_skipped =
+            {.active_ns = loop_step_active_ns(&loop->state, now_ns - waited_ns),
+             .skipped_ns = skipped_ns > 0 ? skipped_ns : -skipped_ns,
+             .message = skipped_ns > 0
+                            ? "the clock was set forward, or the process or the machine stood still"
+                            : "the clock was set back"},
     };
     loop->clock_offset_ns += skipped_ns;
     loop_record(loop, &event);
@@ -372,7 +374,7 @@ void loop_record(struct loop *loop, const struct journal_event *event)
 {
     if (is_measured(event)) {
         bool is_wait = event->type == JOURNAL_PERSON_ANSWERED;
-        note_skipped_time(loop, is_wait ? event->duration_ns : 0);
+        note_skipped_time(loop, is_wait ? event->person_answered.waited_ns : 0);
     }
     struct journal_event complete = *event;
     if (complete.time_ns == 0) {
@@ -392,7 +394,7 @@ void loop_record(struct loop *loop, const struct journal_event *event)
     pending->data = buf_steal(&data);
     loop->pending_bytes += pending->data_len;
     if (complete.type == JOURNAL_ITERATION_STARTED) {
-        loop->limit_ahead = (uint64_t)complete.limit;
+        loop->limit_ahead = (uint64_t)complete.iteration_started.limit;
     }
     int r = run_fold(&loop->state, &complete, NULL);
     assert(r == 0); /* The seq was made to fit. */
@@ -412,10 +414,10 @@ void loop_prepare_checkpoint(struct loop *loop, const char *how)
         .type = JOURNAL_CHECKPOINT_SAVED,
         .seq = after.seq + 1,
         .time_ns = clock_now(clock),
-        .number = (int64_t)loop->state.checkpoint_number + 1,
-        .iteration = (int64_t)run_current_iteration(&loop->state),
-        .bytes = (int64_t)finished_state(loop)->len,
-        .how = how,
+        .checkpoint_saved = {.number = (int64_t)loop->state.checkpoint_number + 1,
+                             .iteration = (int64_t)run_current_iteration(&loop->state),
+                             .bytes = (int64_t)finished_state(loop)->len,
+                             .how = how},
     };
     run_fold(&after, &event, NULL);
     if (strcmp(how, "demand") == 0) {
@@ -427,8 +429,8 @@ void loop_prepare_checkpoint(struct loop *loop, const char *how)
     note_saved(loop);
     char sha256[65];
     digest_hex(loop->checkpoint->stored.sha256, sha256);
-    event.sha256 = sha256;
-    event.duration_ns = clock_monotonic(clock) - begun_ns;
+    event.checkpoint_saved.sha256 = sha256;
+    event.checkpoint_saved.duration_ns = clock_monotonic(clock) - begun_ns;
     loop->checkpoint_at = loop->pending_count;
     loop_record(loop, &event);
 }

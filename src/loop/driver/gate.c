@@ -68,12 +68,12 @@ static void record_change(struct loop *loop, const struct gate_news *news)
     snprintf(old_sha256, sizeof(old_sha256), "%s", loop->state.policy_sha256);
     struct journal_event event = {
         .type = JOURNAL_POLICY_CHANGED,
-        .sha256 = news->sha256[0] == '\0' ? NULL : news->sha256,
-        .old_sha256 = old_sha256[0] == '\0' ? NULL : old_sha256,
-        .source = news->source,
-        .by = news->by,
-        .limits = news->limits,
-        .old_limits = news->old_limits[0] == '\0' ? NULL : news->old_limits,
+        .policy_changed = {.sha256 = news->sha256[0] == '\0' ? NULL : news->sha256,
+                           .old_sha256 = old_sha256[0] == '\0' ? NULL : old_sha256,
+                           .source = news->source,
+                           .by = news->by,
+                           .limits = news->limits,
+                           .old_limits = news->old_limits[0] == '\0' ? NULL : news->old_limits},
     };
     loop_record(loop, &event);
 }
@@ -82,10 +82,10 @@ static void record_refusal(struct loop *loop, const struct gate_news *news)
 {
     struct journal_event event = {
         .type = JOURNAL_POLICY_REFUSED,
-        .sha256 = news->sha256,
-        .source = news->source,
-        .by = news->by,
-        .message = news->message,
+        .policy_refused = {.sha256 = news->sha256,
+                           .source = news->source,
+                           .by = news->by,
+                           .message = news->message},
     };
     loop_record(loop, &event);
 }
@@ -120,22 +120,21 @@ static void write_figure(enum run_limit counter, int64_t value, char *ret_text, 
     }
 }
 
-static void record_warning(struct loop *loop, enum run_limit counter,
-                           const struct journal_event *event)
+static void record_warning(struct loop *loop, enum run_limit counter, struct journal_event *event)
 {
+    struct event_limit_warning *warning = &event->limit_warning;
     char reached[FORMAT_DURATION_SIZE];
     char limit[FORMAT_DURATION_SIZE];
     char left[FORMAT_DURATION_SIZE];
     char message[160];
-    int64_t remaining = event->limit > event->value ? event->limit - event->value : 0;
-    write_figure(counter, event->value, reached, sizeof(reached));
-    write_figure(counter, event->limit, limit, sizeof(limit));
+    int64_t remaining = warning->limit > warning->value ? warning->limit - warning->value : 0;
+    write_figure(counter, warning->value, reached, sizeof(reached));
+    write_figure(counter, warning->limit, limit, sizeof(limit));
     write_figure(counter, remaining, left, sizeof(left));
     snprintf(message, sizeof(message), "%s of %s %s, %s left", reached, limit,
              counter == RUN_LIMIT_COST ? "cost" : run_limit_name(counter), left);
-    struct journal_event worded = *event;
-    worded.message = message;
-    loop_record(loop, &worded);
+    warning->message = message;
+    loop_record(loop, event);
 }
 
 /** Policies see whole seconds, rounded up; the run ends by its own clock. */
@@ -272,7 +271,8 @@ static void record_denied(struct loop *loop, const struct gate_request *request,
                           const struct gate_decision *decision)
 {
     struct journal_event event = loop_step_denied(&loop->state, request->action, decision);
-    event.name = request->condition != NULL ? request->condition : request->resource;
+    event.step_denied.resource =
+        request->condition != NULL ? request->condition : request->resource;
     loop_record(loop, &event);
 }
 
@@ -301,8 +301,8 @@ static bool end_denied(struct loop *loop, const struct gate_request *request,
                        const struct gate_decision *decision)
 {
     struct journal_event event = loop_step_gate(&loop->state, decision);
-    event.iteration = (int64_t)run_current_iteration(&loop->state);
-    event.action = vocabulary_action_name(request->action);
+    event.gate_denied.iteration = (int64_t)run_current_iteration(&loop->state);
+    event.gate_denied.action = vocabulary_action_name(request->action);
     loop_record(loop, &event);
     keep_violation(loop, decision);
     return false;
@@ -363,10 +363,10 @@ void loop_record_wait(struct loop *loop, const char *name, const char *answer, i
     }
     struct journal_event event = {
         .type = JOURNAL_PERSON_ANSWERED,
-        .iteration = (int64_t)run_current_iteration(&loop->state),
-        .name = name,
-        .outcome = answer,
-        .duration_ns = waited_ns,
+        .person_answered = {.iteration = (int64_t)run_current_iteration(&loop->state),
+                            .tool = name,
+                            .answer = answer,
+                            .waited_ns = waited_ns},
     };
     loop_record(loop, &event);
 }

@@ -223,5 +223,5 @@ int loop_can_record(const struct loop *loop, struct rondo_error *err);
 
 /** Begin a new feedback document, add to it, end it. @param iteration the one that was verified */
 void loop_feedback_begin(struct loop *loop, uint64_t iteration);
-void loop_feedback_add(struct loop *loop, const struct journal_event *event);
+void loop_feedback_add(struct loop *loop, const struct event_condition_evaluated *event);
 void loop_feedback_end(struct loop *loop);

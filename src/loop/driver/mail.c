@@ -22,7 +22,10 @@ void loop_record_stop(struct loop *loop, const char *by)
     if (loop->state.is_stop_requested || loop->state.phase == PHASE_ENDED) {
         return;
     }
-    struct journal_event event = {.type = JOURNAL_STOP_REQUESTED, .by = by};
+    struct journal_event event = {
+        .type = JOURNAL_RUN_STOP_REQUESTED,
+        .run_stop_requested = {.by = by},
+    };
     loop_record(loop, &event);
 }
 
@@ -31,10 +34,10 @@ bool loop_record_paused(struct loop *loop, bool is_paused, const char *by)
     if (loop->state.is_paused == is_paused || loop->state.phase == PHASE_ENDED) {
         return false;
     }
-    struct journal_event event = {
-        .type = is_paused ? JOURNAL_PAUSED : JOURNAL_CONTINUED,
-        .by = by,
-    };
+    struct journal_event event = {.type = JOURNAL_RUN_PAUSED, .run_paused = {.by = by}};
+    if (!is_paused) {
+        event = (struct journal_event){.type = JOURNAL_RUN_CONTINUED, .run_continued = {.by = by}};
+    }
     loop_record(loop, &event);
     return true;
 }
@@ -72,8 +75,7 @@ bool loop_record_limits(struct loop *loop, const struct loop_limits *limits, con
     loop_spec_encode(&loop->spec, &spec);
     struct journal_event event = {
         .type = JOURNAL_RUN_OPTIONS,
-        .spec = buf_string(&spec),
-        .by = by,
+        .run_options = {.spec = buf_string(&spec), .by = by},
     };
     loop_record(loop, &event);
     loop_use_limits(loop);

@@ -96,11 +96,11 @@ static void record_created(struct loop *loop)
     loop_spec_encode(&loop->spec, &spec);
     struct journal_event event = {
         .type = JOURNAL_RUN_CREATED,
-        .format = JOURNAL_FORMAT,
-        .version = RONDO_VERSION,
-        .agent_id = loop->spec.agent_id,
-        .by = loop->by[0] == '\0' ? NULL : loop->by,
-        .spec = buf_string(&spec),
+        .run_created = {.format = JOURNAL_FORMAT,
+                        .version = RONDO_VERSION,
+                        .agent_id = loop->spec.agent_id,
+                        .by = loop->by[0] == '\0' ? NULL : loop->by,
+                        .spec = buf_string(&spec)},
     };
     loop_record(loop, &event);
 }
@@ -110,12 +110,12 @@ void loop_record_claimed(struct loop *loop, uint64_t epoch, const char *how, int
 {
     struct journal_event event = {
         .type = JOURNAL_RUN_CLAIMED,
-        .epoch = (int64_t)epoch,
-        .owner = runtime_owner(loop->runtime),
-        .how = how,
-        .by = loop->by[0] == '\0' ? NULL : loop->by,
-        .alive_ns = alive_ns,
-        .number = (int64_t)checkpoint,
+        .run_claimed = {.epoch = (int64_t)epoch,
+                        .owner = runtime_owner(loop->runtime),
+                        .how = how,
+                        .by = loop->by[0] == '\0' ? NULL : loop->by,
+                        .alive_ns = alive_ns,
+                        .checkpoint = (int64_t)checkpoint},
     };
     loop_record(loop, &event);
 }
@@ -184,9 +184,9 @@ void loop_record_interrupted(struct loop *loop, const char *reason)
     }
     struct journal_event event = {
         .type = JOURNAL_ITERATION_INTERRUPTED,
-        .iteration = (int64_t)loop->state.iteration,
-        .attempt = (int64_t)loop->state.attempt,
-        .reason = reason,
+        .iteration_interrupted = {.iteration = (int64_t)loop->state.iteration,
+                                  .attempt = (int64_t)loop->state.attempt,
+                                  .reason = reason},
     };
     loop_record(loop, &event);
 }

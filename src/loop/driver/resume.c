@@ -43,21 +43,24 @@ static bool read_spec(const struct journal_entry *entry, void *context)
 {
     struct spec_reading *reading = context;
     reading->is_found = true;
-    const char *spec = entry->is_known ? entry->event.spec : NULL;
+    const struct journal_event *event = &entry->event;
+    const char *spec = entry->is_known ? journal_event_spec(event) : NULL;
     if (spec == NULL) {
-        reading->result = error_set(reading->err, RONDO_ERR_CORRUPT,
-                                    "event %" PRIu64 " of the journal does not hold the options",
-                                    entry->event.seq);
+        reading->result =
+            error_set(reading->err, RONDO_ERR_CORRUPT,
+                      "event %" PRIu64 " of the journal does not hold the options", event->seq);
         return false;
     }
-    if (entry->event.type == JOURNAL_RUN_CREATED && entry->event.format > JOURNAL_FORMAT) {
+    const struct event_run_created *created =
+        event->type == JOURNAL_RUN_CREATED ? &event->run_created : NULL;
+    if (created != NULL && created->format > JOURNAL_FORMAT) {
         reading->result =
             error_set(reading->err, RONDO_ERR_VERSION,
                       "the run was made by a newer Rondo (%s); use that one to resume it",
-                      entry->event.version == NULL ? "?" : entry->event.version);
+                      created->version == NULL ? "?" : created->version);
         return false;
     }
-    reading->forked_seq = (uint64_t)entry->event.forked_seq;
+    reading->forked_seq = created == NULL ? 0 : (uint64_t)created->forked_seq;
     reading->result = loop_spec_decode(spec, strlen(spec), &reading->spec, reading->err);
     return false;
 }
@@ -114,9 +117,10 @@ static int use_spec(struct loop *loop, uint64_t seq, struct rondo_error *err)
 /** Custom data that an iteration left is that of the run, until the next one replaces it. */
 static void take_custom_data(struct loop *loop, const struct journal_event *event)
 {
-    if (event->type == JOURNAL_ITERATION_FINISHED && event->custom_data != NULL) {
+    if (event->type == JOURNAL_ITERATION_FINISHED &&
+        event->iteration_finished.custom_data != NULL) {
         free(loop->custom_data);
-        loop->custom_data = memory_dup_string(event->custom_data);
+        loop->custom_data = memory_dup_string(event->iteration_finished.custom_data);
     }
 }
 
@@ -129,10 +133,12 @@ static void keep_text(char **kept, const char *text)
 /** The words of the last body, which the end of the run repeats; a new body has its own. */
 static void take_words(struct loop *loop, const struct journal_event *event)
 {
-    bool is_begun = event->type == JOURNAL_ITERATION_STARTED;
-    if (is_begun || event->type == JOURNAL_ITERATION_FINISHED) {
-        keep_text(&loop->body_summary, is_begun ? NULL : event->summary);
-        keep_text(&loop->body_message, is_begun ? NULL : event->message);
+    if (event->type == JOURNAL_ITERATION_STARTED) {
+        keep_text(&loop->body_summary, NULL);
+        keep_text(&loop->body_message, NULL);
+    } else if (event->type == JOURNAL_ITERATION_FINISHED) {
+        keep_text(&loop->body_summary, event->iteration_finished.summary);
+        keep_text(&loop->body_message, event->iteration_finished.message);
     }
 }
 
@@ -316,8 +322,8 @@ static void record_corrupt(struct resuming *resuming)
     for (uint32_t i = 0; i < resuming->corrupt_count; i++) {
         struct journal_event event = {
             .type = JOURNAL_CHECKPOINT_CORRUPT,
-            .number = (int64_t)resuming->corrupt[i],
-            .message = resuming->corrupt_messages[i],
+            .checkpoint_corrupt = {.number = (int64_t)resuming->corrupt[i],
+                                   .message = resuming->corrupt_messages[i]},
         };
         loop_record(resuming->loop, &event);
     }
@@ -362,7 +368,10 @@ static int change_spec(struct loop *loop, loop_change_fn *change, void *context,
     }
     loop_spec_encode(&loop->spec, &after);
     if (strcmp(buf_string(&before), buf_string(&after)) != 0) {
-        struct journal_event event = {.type = JOURNAL_RUN_OPTIONS, .spec = buf_string(&after)};
+        struct journal_event event = {
+            .type = JOURNAL_RUN_OPTIONS,
+            .run_options = {.spec = buf_string(&after)},
+        };
         loop_record(loop, &event);
     }
     return 0;

@@ -36,20 +36,20 @@ static void record_evaluated(struct loop *loop, size_t index, struct verify_resu
 {
     struct journal_event event = {
         .type = JOURNAL_CONDITION_EVALUATED,
-        .iteration = (int64_t)loop->state.iteration,
-        .name = loop->spec.conditions[index].name,
-        .status = rondo_condition_status_name(result->status),
-        .reason = rondo_condition_reason_name(result->reason),
-        .exit_code = result->exit_code,
-        .signal = result->signal,
-        .duration_ns = result->duration_ns,
-        .message = result->message[0] == '\0' ? NULL : result->message,
-        .output_bytes = (int64_t)result->output_total,
-        .output = result->output_len > 0 ? result->output : NULL,
-        .output_len = result->output_len,
+        .condition_evaluated = {.iteration = (int64_t)loop->state.iteration,
+                                .condition = loop->spec.conditions[index].name,
+                                .status = rondo_condition_status_name(result->status),
+                                .reason = rondo_condition_reason_name(result->reason),
+                                .exit_code = result->exit_code,
+                                .signal = result->signal,
+                                .duration_ns = result->duration_ns,
+                                .message = result->message[0] == '\0' ? NULL : result->message,
+                                .output_bytes = (int64_t)result->output_total,
+                                .output = result->output_len > 0 ? result->output : NULL,
+                                .output_len = result->output_len},
     };
     loop_record(loop, &event);
-    loop_feedback_add(loop, &event);
+    loop_feedback_add(loop, &event.condition_evaluated);
     keep_result(loop, index, result);
 }
 
@@ -138,8 +138,8 @@ int loop_verify(struct loop *loop, struct rondo_error *err)
     uint64_t iteration = run_current_iteration(&loop->state);
     struct journal_event started = {
         .type = JOURNAL_VERIFICATION_STARTED,
-        .iteration = (int64_t)iteration,
-        .total = (int64_t)loop->spec.condition_count,
+        .verification_started = {.iteration = (int64_t)iteration,
+                                 .total = (int64_t)loop->spec.condition_count},
     };
     loop_record(loop, &started);
     for (size_t i = 0; i < loop->spec.condition_count; i++) {
@@ -165,9 +165,9 @@ int loop_verify(struct loop *loop, struct rondo_error *err)
     }
     struct journal_event finished = {
         .type = JOURNAL_VERIFICATION_FINISHED,
-        .iteration = (int64_t)iteration,
-        .met = run_conditions_met(&loop->state),
-        .total = (int64_t)loop->spec.condition_count,
+        .verification_finished = {.iteration = (int64_t)iteration,
+                                  .met = run_conditions_met(&loop->state),
+                                  .total = (int64_t)loop->spec.condition_count},
     };
     loop_record(loop, &finished);
     return 0;
@@ -183,9 +183,9 @@ static void record_intent(struct loop *loop, const char *name)
 {
     struct journal_event started = {
         .type = JOURNAL_VERIFICATION_STARTED,
-        .iteration = (int64_t)loop->state.iteration,
-        .total = 1,
-        .name = name,
+        .verification_started = {.iteration = (int64_t)loop->state.iteration,
+                                 .total = 1,
+                                 .condition = name},
     };
     loop_record(loop, &started);
 }
@@ -276,6 +276,9 @@ void loop_record_options(struct loop *loop)
     loop->has_new_options = false;
     auto_buf struct buf spec = {0};
     loop_spec_encode(&loop->spec, &spec);
-    struct journal_event event = {.type = JOURNAL_RUN_OPTIONS, .spec = buf_string(&spec)};
+    struct journal_event event = {
+        .type = JOURNAL_RUN_OPTIONS,
+        .run_options = {.spec = buf_string(&spec)},
+    };
     loop_record(loop, &event);
 }

@@ -3,6 +3,7 @@
 #include "base/auto.h"
 #include "base/plain.h"
 #include "journal/backward.h"
+#include "journal/describe.h"
 #include "server/api/handlers.h"
 
 #include <stdlib.h>
@@ -28,50 +29,73 @@ static void write_head(struct json_writer *writer, const struct journal_event *e
     json_begin_object(writer, NULL);
     json_write_int(writer, "seq", (int64_t)event->seq);
     call_write_time(writer, "time", event->time_ns);
-    json_write_int(writer, "iteration", event->iteration);
+    json_write_int(writer, "iteration", journal_event_iteration(event));
     json_write_string(writer, "kind", kind);
 }
 
 static void write_reply(struct json_writer *writer, const struct journal_event *event)
 {
-    bool is_ok = event->outcome == NULL || strcmp(event->outcome, "ok") == 0;
+    const struct event_model_replied *reply = &event->model_replied;
+    bool is_ok = reply->outcome == NULL || strcmp(reply->outcome, "ok") == 0;
     write_head(writer, event, is_ok ? "reply" : "error");
-    json_write_int(writer, "turn", event->turn);
-    json_write_string(writer, "outcome", event->outcome);
-    json_write_string(writer, "message", event->message);
-    json_write_string(writer, "text", event->output);
-    json_write_string(writer, "thinking", event->thinking);
-    json_write_raw(writer, "calls", event->calls == NULL ? "[]" : event->calls);
-    json_write_string(writer, "stop", event->stop);
-    json_write_int(writer, "tokens", event->tokens);
-    json_write_int(writer, "tokens_in", event->tokens_in);
-    json_write_int(writer, "tokens_out", event->tokens_out);
+    json_write_int(writer, "turn", reply->turn);
+    json_write_string(writer, "outcome", reply->outcome);
+    json_write_string(writer, "message", reply->message);
+    json_write_string(writer, "text", reply->text);
+    json_write_string(writer, "thinking", reply->thinking);
+    json_write_raw(writer, "calls", reply->calls == NULL ? "[]" : reply->calls);
+    json_write_string(writer, "stop", reply->stop);
+    json_write_int(writer, "tokens", reply->tokens);
+    json_write_int(writer, "tokens_in", reply->tokens_in);
+    json_write_int(writer, "tokens_out", reply->tokens_out);
     auto_buf struct buf cost = {0};
-    text_cost_json(event->cost_micro, &cost);
+    text_cost_json(reply->cost_micro, &cost);
     json_write_raw(writer, "cost", buf_string(&cost));
-    json_write_int(writer, "duration_ns", event->duration_ns);
+    json_write_int(writer, "duration_ns", reply->duration_ns);
 }
 
 static void write_tool(struct json_writer *writer, const struct journal_event *event)
 {
+    const struct event_tool_finished *tool = &event->tool_finished;
     write_head(writer, event, "tool");
-    json_write_int(writer, "turn", event->turn);
-    json_write_int(writer, "index", event->index);
-    json_write_string(writer, "call_id", event->call_id);
-    json_write_string(writer, "name", event->name);
-    json_write_string(writer, "outcome", event->outcome);
-    json_write_string(writer, "text", event->output);
-    json_write_int(writer, "output_bytes", event->output_bytes);
-    json_write_int(writer, "duration_ns", event->duration_ns);
+    json_write_int(writer, "turn", tool->turn);
+    json_write_int(writer, "index", tool->index);
+    json_write_string(writer, "call_id", tool->call_id);
+    json_write_string(writer, "name", tool->tool);
+    json_write_string(writer, "outcome", tool->outcome);
+    json_write_string(writer, "text", tool->output);
+    json_write_int(writer, "output_bytes", tool->output_bytes);
+    json_write_int(writer, "duration_ns", tool->duration_ns);
 }
 
-/** Events before 0.2 do not say how many were dropped: at least those beyond the window. */
+static void write_prompt(struct json_writer *writer, const struct journal_event *event)
+{
+    write_head(writer, event, "prompt");
+    json_write_int(writer, "turn", event->model_requested.turn);
+    json_write_string(writer, "model", event->model_requested.model);
+    json_write_string(writer, "text", event->model_requested.prompt);
+}
+
+static void write_retrying(struct json_writer *writer, const struct journal_event *event)
+{
+    write_head(writer, event, "error");
+    json_write_int(writer, "turn", event->model_retrying.turn);
+    json_write_string(writer, "outcome", "retrying");
+    json_write_string(writer, "message", event->model_retrying.message);
+}
+
 static void write_trimmed(struct json_writer *writer, const struct journal_event *event)
 {
-    int64_t beyond = event->messages > event->value ? event->messages - event->value : 0;
-    int64_t dropped = event->dropped > 0 ? event->dropped : beyond;
-    json_write_int(writer, "messages", event->messages - dropped);
+    int64_t dropped = event_dropped_messages(&event->history_trimmed);
+    write_head(writer, event, "trimmed");
+    json_write_int(writer, "messages", event->history_trimmed.messages_before - dropped);
     json_write_int(writer, "dropped", dropped);
+}
+
+/** Words for the model; a repeated request has none of its own. */
+static bool has_prompt(const struct event_model_requested *event)
+{
+    return event->prompt != NULL && event->prompt[0] != '\0' && event->attempt <= 1;
 }
 
 /** @return whether the event says something in the conversation */
@@ -81,19 +105,11 @@ static bool write_item(struct json_writer *writer, const struct journal_event *e
         write_reply(writer, event);
     } else if (event->type == JOURNAL_TOOL_FINISHED) {
         write_tool(writer, event);
-    } else if (event->type == JOURNAL_MODEL_REQUESTED && event->prompt != NULL &&
-               event->prompt[0] != '\0' && event->attempt <= 1) {
-        write_head(writer, event, "prompt");
-        json_write_int(writer, "turn", event->turn);
-        json_write_string(writer, "model", event->model);
-        json_write_string(writer, "text", event->prompt);
+    } else if (event->type == JOURNAL_MODEL_REQUESTED && has_prompt(&event->model_requested)) {
+        write_prompt(writer, event);
     } else if (event->type == JOURNAL_MODEL_RETRYING) {
-        write_head(writer, event, "error");
-        json_write_int(writer, "turn", event->turn);
-        json_write_string(writer, "outcome", "retrying");
-        json_write_string(writer, "message", event->message);
+        write_retrying(writer, event);
     } else if (event->type == JOURNAL_HISTORY_TRIMMED) {
-        write_head(writer, event, "trimmed");
         write_trimmed(writer, event);
     } else {
         return false;

@@ -5,7 +5,7 @@
 #include "base/parse.h"
 #include "journal/backward.h"
 #include "journal/checkpoint_json.h"
-#include "journal/entry_json.h"
+#include "journal/describe.h"
 #include "loop/control/display_status.h"
 #include "loop/limits_ahead.h"
 #include "server/api/handlers.h"
@@ -117,16 +117,17 @@ struct history {
 
 static void write_evaluation(struct json_writer *writer, const struct journal_event *event)
 {
+    const struct event_condition_evaluated *result = &event->condition_evaluated;
     auto_buf struct buf reason = {0};
-    bool is_met = event->status != NULL && strcmp(event->status, "met") == 0;
-    event_reason(event, &reason);
+    bool is_met = result->status != NULL && strcmp(result->status, "met") == 0;
+    event_condition_reason(result, &reason);
     json_begin_object(writer, NULL);
-    json_write_int(writer, "iteration", event->iteration);
+    json_write_int(writer, "iteration", result->iteration);
     call_write_time(writer, "time", event->time_ns);
     json_write_string(writer, "status", is_met ? "met" : "not_met");
     json_write_string(writer, "reason", is_met ? "" : buf_string(&reason));
-    json_write_int(writer, "exit_code", event->exit_code);
-    json_write_int(writer, "duration_ns", event->duration_ns);
+    json_write_int(writer, "exit_code", result->exit_code);
+    json_write_int(writer, "duration_ns", result->duration_ns);
     json_write_int(writer, "seq", (int64_t)event->seq);
     json_end_object(writer);
 }
@@ -142,8 +143,8 @@ static bool take_evaluation(const struct store_event *stored, void *context)
     event.seq = stored->seq;
     event.time_ns = stored->time_ns;
     for (size_t i = 0; i < history->summary->condition_count; i++) {
-        bool is_this =
-            event.name != NULL && strcmp(history->summary->conditions[i].name, event.name) == 0;
+        const char *name = event.condition_evaluated.condition;
+        bool is_this = name != NULL && strcmp(history->summary->conditions[i].name, name) == 0;
         if (is_this && history->counts[i] < HISTORY_MAX) {
             write_evaluation(&history->writers[i], &event);
             history->full += ++history->counts[i] == HISTORY_MAX;

@@ -34,9 +34,10 @@ static struct hub_run *find_run(struct hub *hub, const struct journal_entry *ent
 {
     pthread_mutex_lock(&hub->lock);
     struct hub_run *run = hub_run_get(hub, entry->run_id);
-    if (!run->has_agent && entry->is_known && entry->event.type == JOURNAL_RUN_CREATED &&
-        entry->event.agent_id != NULL && strlen(entry->event.agent_id) <= LIMIT_AGENT_ID_LEN) {
-        memcpy(run->agent_id, entry->event.agent_id, strlen(entry->event.agent_id) + 1);
+    bool is_created = entry->is_known && entry->event.type == JOURNAL_RUN_CREATED;
+    const char *agent_id = is_created ? entry->event.run_created.agent_id : NULL;
+    if (!run->has_agent && agent_id != NULL && strlen(agent_id) <= LIMIT_AGENT_ID_LEN) {
+        memcpy(run->agent_id, agent_id, strlen(agent_id) + 1);
         run->has_agent = true;
     }
     bool has_agent = run->has_agent;

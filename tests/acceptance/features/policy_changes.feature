@@ -47,7 +47,7 @@ Feature: Policies change while loops run
       | message | *<message>* |
       | by      | *owner*     |
     And stderr mentions "<message>"
-    And stderr mentions "the policies before stay in force"
+    And stderr mentions "the previous policies stay in force"
     And the journal has an event "gate.denied" with
       | limit  | 4                |
       | policy | limit.iterations |

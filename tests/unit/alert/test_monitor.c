@@ -24,7 +24,8 @@ static void a_limit_that_comes_near_is_a_warning(void **state)
     assert_int_equal(json_get_int(warning, "remaining", 0), 2);
     assert_int_equal(json_get_int(warning, "percent", 0), 80);
     assert_int_equal(json_get_int(warning, "seq", 0), 2);
-    assert_string_equal(json_get_string(warning, "message", ""), "8 of 10 iterations, 2 left");
+    assert_string_equal(json_get_string(warning, "message", ""),
+                        "near a limit: 8 of 10 iterations, 2 left");
 }
 
 static void money_is_shown_in_dollars(void **state)
@@ -70,7 +71,7 @@ static void a_bad_end_is_a_warning_and_a_good_one_is_none(void **state)
         world_tick(world);
         assert_int_equal(world_warnings(world, run.id), cases[i].expected);
     }
-    assert_int_equal(world_warnings(world, "with status blocked: because"), 1);
+    assert_int_equal(world_warnings(world, "blocked after 0 iterations: because"), 1);
 }
 
 static void a_run_that_goes_on_after_a_denial_can_end_badly_again(void **state)
@@ -112,8 +113,12 @@ static void trouble_with_the_store_is_a_warning(void **state)
     world_event(world, &run, "storage.degraded", "{\"failures\":3,\"message\":\"disk full\"}");
     world_event(world, &run, "checkpoint.corrupt", "{\"number\":3,\"message\":\"digest\"}");
     world_tick(world);
-    assert_int_equal(world_warnings(world, "the store failed: disk full"), 1);
-    assert_int_equal(world_warnings(world, "a checkpoint is damaged: digest"), 1);
+    assert_int_equal(
+        world_warnings(
+            world,
+            "the store failed 3 times in 0 ms; the run continued without checkpoints: disk full"),
+        1);
+    assert_int_equal(world_warnings(world, "checkpoint 3 is damaged and was not used: digest"), 1);
 }
 
 static void a_wrong_policy_file_is_said_once_though_many_loops_refuse_it(void **state)

@@ -124,7 +124,7 @@ static void slack_gets_a_line_that_people_read(void **state)
     char text[256];
     assert_int_equal(json_parse(request->body, request->body_len, &body, NULL), 0);
     snprintf(text, sizeof(text),
-             "*fixer* near its limit: 8 of &lt;10&gt; &amp; 2 left "
+             "*fixer*: near a limit: 8 of &lt;10&gt; &amp; 2 left "
              "(<http://127.0.0.1:7466/#/runs/%s|run %.13s>)",
              run.id, run.id);
     assert_string_equal(json_get_string(body, "text", ""), text);
@@ -149,8 +149,8 @@ static void a_command_gets_the_warning_on_stdin_and_in_its_environment(void **st
     char got[4096] = "";
     char expected[256];
     assert_true(pread(fd, got, sizeof(got) - 1, 0) > 0);
-    snprintf(expected, sizeof(expected), "}\nlimit %s fixer 8/10 2 8 of 10 iterations, 2 left\n",
-             run.id);
+    snprintf(expected, sizeof(expected),
+             "}\nlimit %s fixer 8/10 2 near a limit: 8 of 10 iterations, 2 left\n", run.id);
     assert_non_null(strstr(got, expected));
     assert_int_equal(strncmp(got, "{\"id\":\"000", 10), 0);
     close(fd);

@@ -23,22 +23,27 @@ static struct run_state begun(void)
 {
     struct run_state run = {0};
     ADD(&run, .type = JOURNAL_RUN_CREATED, .time_ns = 1000);
-    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 1);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .run_claimed = {.epoch = 1});
     return run;
 }
 
 static void iterate(struct run_state *run, const char *outcome)
 {
-    ADD(run, .type = JOURNAL_ITERATION_STARTED, .iteration = (int64_t)run->finished + 1,
-        .attempt = 1);
-    ADD(run, .type = JOURNAL_ITERATION_FINISHED, .iteration = (int64_t)run->finished + 1,
-        .outcome = outcome, .tokens = 10, .cost_micro = 3);
+    ADD(run, .type = JOURNAL_ITERATION_STARTED,
+        .iteration_started = {.iteration = (int64_t)run->finished + 1, .attempt = 1});
+    ADD(run, .type = JOURNAL_ITERATION_FINISHED,
+        .iteration_finished = {.iteration = (int64_t)run->finished + 1,
+                               .outcome = outcome,
+                               .tokens = 10,
+                               .cost_micro = 3});
 }
 
 static void evaluate(struct run_state *run, const char *name, const char *status)
 {
-    ADD(run, .type = JOURNAL_CONDITION_EVALUATED, .name = name, .status = status,
-        .reason = strcmp(status, "met") == 0 ? "passed" : "failed");
+    ADD(run, .type = JOURNAL_CONDITION_EVALUATED,
+        .condition_evaluated = {.condition = name,
+                                .status = status,
+                                .reason = strcmp(status, "met") == 0 ? "passed" : "failed"});
 }
 
 static void events_out_of_order_are_refused(void **state)
@@ -57,10 +62,12 @@ static void an_iteration_goes_through_its_phases(void **state)
     (void)state;
     struct run_state run = begun();
     assert_int_equal(run.phase, PHASE_READY);
-    ADD(&run, .type = JOURNAL_ITERATION_STARTED, .iteration = 1, .attempt = 1, .limit = 9);
+    ADD(&run, .type = JOURNAL_ITERATION_STARTED,
+        .iteration_started = {.iteration = 1, .attempt = 1, .limit = 9});
     assert_int_equal(run.phase, PHASE_IN_BODY);
     assert_int_equal(run.limit, 9);
-    ADD(&run, .type = JOURNAL_ITERATION_FINISHED, .iteration = 1, .outcome = "ok");
+    ADD(&run, .type = JOURNAL_ITERATION_FINISHED,
+        .iteration_finished = {.iteration = 1, .outcome = "ok"});
     assert_int_equal(run.phase, PHASE_BODY_DONE);
     ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
     assert_int_equal(run.phase, PHASE_IN_VERIFYING);
@@ -77,9 +84,9 @@ static void usage_adds_up_and_stays_at_the_top(void **state)
     iterate(&run, "failed");
     assert_int_equal(run.tokens, 20);
     assert_int_equal(run.cost_micro, 6);
-    ADD(&run, .type = JOURNAL_ITERATION_STARTED, .iteration = 3);
-    ADD(&run, .type = JOURNAL_ITERATION_FINISHED, .iteration = 3, .outcome = "ok",
-        .tokens = INT64_MAX);
+    ADD(&run, .type = JOURNAL_ITERATION_STARTED, .iteration_started = {.iteration = 3});
+    ADD(&run, .type = JOURNAL_ITERATION_FINISHED,
+        .iteration_finished = {.iteration = 3, .outcome = "ok", .tokens = INT64_MAX});
     assert_int_equal(run.tokens, INT64_MAX);
 }
 
@@ -120,7 +127,7 @@ static void an_evaluation_on_demand_leaves_the_phase_and_ends_the_rounds_worth(v
     ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
     evaluate(&run, "a", "not_met");
     ADD(&run, .type = JOURNAL_VERIFICATION_FINISHED);
-    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED, .name = "a");
+    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED, .verification_started = {.condition = "a"});
     evaluate(&run, "a", "met");
     assert_int_equal(run.phase, PHASE_READY);
     assert_int_equal(run_conditions_met(&run), 1);
@@ -131,11 +138,11 @@ static void a_claim_ends_a_stop_and_a_denial(void **state)
 {
     (void)state;
     struct run_state run = begun();
-    ADD(&run, .type = JOURNAL_STOP_REQUESTED);
-    ADD(&run, .type = JOURNAL_GATE_DENIED, .status = "max_iterations");
+    ADD(&run, .type = JOURNAL_RUN_STOP_REQUESTED);
+    ADD(&run, .type = JOURNAL_GATE_DENIED, .gate_denied = {.status = "max_iterations"});
     assert_true(run.is_stop_requested);
     assert_int_equal(run.denied, RONDO_MAX_ITERATIONS);
-    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 2);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .run_claimed = {.epoch = 2});
     assert_false(run.is_stop_requested);
     assert_int_equal(run.denied, RONDO_RUNNING);
     assert_int_equal(run.epoch, 2);
@@ -145,7 +152,7 @@ static void a_denial_with_an_unknown_status_is_a_violation(void **state)
 {
     (void)state;
     struct run_state run = begun();
-    ADD(&run, .type = JOURNAL_GATE_DENIED, .status = "by the newest fashion");
+    ADD(&run, .type = JOURNAL_GATE_DENIED, .gate_denied = {.status = "by the newest fashion"});
     assert_int_equal(run.denied, RONDO_POLICY_VIOLATION);
 }
 
@@ -154,10 +161,10 @@ static void a_reopened_run_that_was_not_verified_is_verified_first(void **state)
     (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
-    ADD(&run, .type = JOURNAL_RUN_FINISHED, .status = "cancelled");
+    ADD(&run, .type = JOURNAL_RUN_FINISHED, .run_finished = {.status = "cancelled"});
     assert_int_equal(run.phase, PHASE_ENDED);
     assert_int_equal(run.status, RONDO_CANCELLED);
-    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 2);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .run_claimed = {.epoch = 2});
     assert_int_equal(run.phase, PHASE_BODY_DONE);
     assert_int_equal(run.status, RONDO_RUNNING);
 }
@@ -168,8 +175,8 @@ static void time_counts_only_while_an_owner_was_alive(void **state)
     struct run_state run = begun();
     int64_t before = run.active_ns;
     int64_t last = run.last_event_ns;
-    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 2, .alive_ns = last + 300,
-        .time_ns = last + 1000000);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .time_ns = last + 1000000,
+        .run_claimed = {.epoch = 2, .alive_ns = last + 300});
     assert_int_equal(run.active_ns - before, 300);
     ADD(&run, .type = JOURNAL_NOTE, .time_ns = last + 1000050);
     assert_int_equal(run.active_ns - before, 350);
@@ -182,19 +189,23 @@ static void a_pause_counts_no_time_between_bodies_and_all_of_it_inside_one(void 
     (void)state;
     struct run_state run = {0};
     ADD(&run, .type = JOURNAL_RUN_CREATED, .time_ns = 1);
-    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 1, .alive_ns = 1, .time_ns = 1);
-    ADD(&run, .type = JOURNAL_ITERATION_STARTED, .iteration = 1, .attempt = 1, .time_ns = 1);
-    ADD(&run, .type = JOURNAL_PAUSED, .by = "ann", .time_ns = 11);
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .time_ns = 1,
+        .run_claimed = {.epoch = 1, .alive_ns = 1});
+    ADD(&run, .type = JOURNAL_ITERATION_STARTED, .time_ns = 1,
+        .iteration_started = {.iteration = 1, .attempt = 1});
+    ADD(&run, .type = JOURNAL_RUN_PAUSED, .time_ns = 11, .run_paused = {.by = "ann"});
     assert_false(run_stands_still(&run));
-    ADD(&run, .type = JOURNAL_ITERATION_FINISHED, .iteration = 1, .outcome = "ok", .time_ns = 31);
+    ADD(&run, .type = JOURNAL_ITERATION_FINISHED, .time_ns = 31,
+        .iteration_finished = {.iteration = 1, .outcome = "ok"});
     assert_true(run_stands_still(&run));
     assert_int_equal(run.active_ns, 30);
-    ADD(&run, .type = JOURNAL_RUN_OPTIONS, .by = "ann", .time_ns = 1000);
-    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .epoch = 2, .alive_ns = 2000, .time_ns = 3000);
+    ADD(&run, .type = JOURNAL_RUN_OPTIONS, .time_ns = 1000, .run_options = {.by = "ann"});
+    ADD(&run, .type = JOURNAL_RUN_CLAIMED, .time_ns = 3000,
+        .run_claimed = {.epoch = 2, .alive_ns = 2000});
     assert_true(run.is_paused);
-    ADD(&run, .type = JOURNAL_CONTINUED, .by = "bob", .time_ns = 4000);
+    ADD(&run, .type = JOURNAL_RUN_CONTINUED, .time_ns = 4000, .run_continued = {.by = "bob"});
     assert_int_equal(run.active_ns, 30);
-    ADD(&run, .type = JOURNAL_NOTE, .name = "n", .time_ns = 4005);
+    ADD(&run, .type = JOURNAL_NOTE, .time_ns = 4005, .note = {.name = "n"});
     assert_int_equal(run.active_ns, 35);
 }
 
@@ -203,13 +214,14 @@ static void verifying_in_a_pause_is_active_time(void **state)
     (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
-    ADD(&run, .type = JOURNAL_PAUSED, .by = "ann");
-    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED, .iteration = 1, .total = 1);
+    ADD(&run, .type = JOURNAL_RUN_PAUSED, .run_paused = {.by = "ann"});
+    ADD(&run, .type = JOURNAL_VERIFICATION_STARTED,
+        .verification_started = {.iteration = 1, .total = 1});
     int64_t before_ns = run.active_ns;
     evaluate(&run, "a", "failed");
-    ADD(&run, .type = JOURNAL_VERIFICATION_FINISHED, .iteration = 1);
+    ADD(&run, .type = JOURNAL_VERIFICATION_FINISHED, .verification_finished = {.iteration = 1});
     assert_int_equal(run.active_ns - before_ns, 2000);
-    ADD(&run, .type = JOURNAL_CONTINUED, .by = "ann");
+    ADD(&run, .type = JOURNAL_RUN_CONTINUED, .run_continued = {.by = "ann"});
     assert_int_equal(run.active_ns - before_ns, 2000);
 }
 
@@ -217,13 +229,13 @@ static void the_end_of_a_run_ends_its_pause(void **state)
 {
     (void)state;
     struct run_state run = begun();
-    ADD(&run, .type = JOURNAL_PAUSED, .by = "ann");
+    ADD(&run, .type = JOURNAL_RUN_PAUSED, .run_paused = {.by = "ann"});
     auto_buf struct buf json = {0};
     run_state_encode(&run, &json);
     struct run_state again;
     assert_int_equal(run_state_decode(json.data, json.len, &again, NULL), 0);
     assert_true(again.is_paused);
-    ADD(&run, .type = JOURNAL_RUN_FINISHED, .status = "cancelled");
+    ADD(&run, .type = JOURNAL_RUN_FINISHED, .run_finished = {.status = "cancelled"});
     assert_false(run.is_paused);
     buf_clear(&json);
     run_state_encode(&run, &json);
@@ -254,7 +266,7 @@ static void the_state_comes_back_from_json(void **state)
     ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
     evaluate(&run, "a", "met");
     evaluate(&run, "b", "not_met");
-    ADD(&run, .type = JOURNAL_STOP_REQUESTED);
+    ADD(&run, .type = JOURNAL_RUN_STOP_REQUESTED);
     run.finish = FINISH_BLOCKED;
     run.denied = RONDO_BUDGET_EXCEEDED;
     auto_buf struct buf first = {0};
@@ -276,12 +288,14 @@ static void the_state_comes_back_from_json(void **state)
 /** What policies have said of a run. */
 static void add_policies(struct run_state *run)
 {
-    ADD(run, .type = JOURNAL_POLICY_CHANGED, .sha256 = DIGEST);
-    ADD(run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "iterations", .limit = 100);
-    ADD(run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "tokens", .limit = 200);
-    ADD(run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "cost", .limit = 300);
-    ADD(run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "time", .limit = 400);
-    ADD(run, .type = JOURNAL_STEP_DENIED, .action = "finish");
+    ADD(run, .type = JOURNAL_POLICY_CHANGED, .policy_changed = {.sha256 = DIGEST});
+    ADD(run, .type = JOURNAL_LIMIT_WARNING,
+        .limit_warning = {.limit_name = "iterations", .limit = 100});
+    ADD(run, .type = JOURNAL_LIMIT_WARNING,
+        .limit_warning = {.limit_name = "tokens", .limit = 200});
+    ADD(run, .type = JOURNAL_LIMIT_WARNING, .limit_warning = {.limit_name = "cost", .limit = 300});
+    ADD(run, .type = JOURNAL_LIMIT_WARNING, .limit_warning = {.limit_name = "time", .limit = 400});
+    ADD(run, .type = JOURNAL_STEP_DENIED, .step_denied = {.action = "finish"});
 }
 
 static void policies_digests_and_warnings_are_remembered(void **state)
@@ -297,7 +311,7 @@ static void policies_digests_and_warnings_are_remembered(void **state)
     }
     assert_int_equal(run.finish_denied, 1);
     assert_int_equal(run.finish, FINISH_NONE);
-    ADD(&run, .type = JOURNAL_POLICY_REFUSED, .sha256 = "other");
+    ADD(&run, .type = JOURNAL_POLICY_REFUSED, .policy_refused = {.sha256 = "other"});
     assert_string_equal(run.policy_sha256, DIGEST);
     ADD(&run, .type = JOURNAL_POLICY_CHANGED);
     assert_string_equal(run.policy_sha256, "");
@@ -309,11 +323,12 @@ static void events_about_policies_that_say_little_change_little(void **state)
     struct run_state run = begun();
     iterate(&run, "ok");
     run.finish = FINISH_COMPLETED;
-    ADD(&run, .type = JOURNAL_LIMIT_WARNING, .limit = 5);
-    ADD(&run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "patience", .limit = 5);
-    ADD(&run, .type = JOURNAL_LIMIT_WARNING, .limit_name = "time", .limit = -5);
+    ADD(&run, .type = JOURNAL_LIMIT_WARNING, .limit_warning = {.limit = 5});
+    ADD(&run, .type = JOURNAL_LIMIT_WARNING,
+        .limit_warning = {.limit_name = "patience", .limit = 5});
+    ADD(&run, .type = JOURNAL_LIMIT_WARNING, .limit_warning = {.limit_name = "time", .limit = -5});
     ADD(&run, .type = JOURNAL_STEP_DENIED);
-    ADD(&run, .type = JOURNAL_STEP_DENIED, .action = "verify");
+    ADD(&run, .type = JOURNAL_STEP_DENIED, .step_denied = {.action = "verify"});
     for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
         assert_int_equal(run.warned[i], 0);
     }

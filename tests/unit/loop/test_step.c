@@ -41,7 +41,7 @@ static void expect_end(const struct run_state *run, const struct loop_spec *spec
     struct loop_effect effect = decide(run, spec);
     assert_int_equal(effect.kind, EFFECT_RECORD);
     assert_int_equal(effect.event.type, JOURNAL_RUN_FINISHED);
-    assert_string_equal(effect.event.status, status);
+    assert_string_equal(effect.event.run_finished.status, status);
 }
 
 static void phases_lead_to_their_effects(void **state)
@@ -195,16 +195,16 @@ static void a_gates_answer_becomes_an_event(void **state)
     struct gate_decision decision = {.is_allowed = true, .iteration_limit = 9};
     struct journal_event event = loop_step_gate(&run, &decision);
     assert_int_equal(event.type, JOURNAL_ITERATION_STARTED);
-    assert_int_equal(event.iteration, 3);
-    assert_int_equal(event.attempt, 1);
-    assert_int_equal(event.limit, 9);
+    assert_int_equal(event.iteration_started.iteration, 3);
+    assert_int_equal(event.iteration_started.attempt, 1);
+    assert_int_equal(event.iteration_started.limit, 9);
     run.iteration = 3;
     run.attempt = 1;
-    assert_int_equal(loop_step_gate(&run, &decision).attempt, 2);
+    assert_int_equal(loop_step_gate(&run, &decision).iteration_started.attempt, 2);
     decision = (struct gate_decision){.status = RONDO_POLICY_VIOLATION, .policy = "p"};
     event = loop_step_gate(&run, &decision);
     assert_int_equal(event.type, JOURNAL_GATE_DENIED);
-    assert_string_equal(event.status, "policy_violation");
+    assert_string_equal(event.gate_denied.status, "policy_violation");
 }
 
 static void a_denied_step_becomes_an_event_that_lets_the_run_go_on(void **state)
@@ -215,10 +215,10 @@ static void a_denied_step_becomes_an_event_that_lets_the_run_go_on(void **state)
         .policy = "p", .reason = "approval_needed", .needs_approval = true, .message = "m"};
     struct journal_event event = loop_step_denied(&run, ACTION_FINISH, &decision);
     assert_int_equal(event.type, JOURNAL_STEP_DENIED);
-    assert_string_equal(event.action, "finish");
-    assert_string_equal(event.verdict, "ask");
-    assert_int_equal(event.iteration, 2);
-    assert_null(event.policies);
+    assert_string_equal(event.step_denied.action, "finish");
+    assert_string_equal(event.step_denied.verdict, "ask");
+    assert_int_equal(event.step_denied.iteration, 2);
+    assert_null(event.step_denied.policies);
 }
 
 static bool warns(const struct run_state *run, enum run_limit counter, int64_t limit, int64_t value,
@@ -237,9 +237,9 @@ static void a_limit_is_warned_about_at_its_threshold_and_once(void **state)
     assert_false(warns(&run, RUN_LIMIT_ITERATIONS, 100, 78, &event));
     assert_true(warns(&run, RUN_LIMIT_ITERATIONS, 100, 79, &event));
     assert_int_equal(event.type, JOURNAL_LIMIT_WARNING);
-    assert_int_equal(event.value, 80);
-    assert_int_equal(event.limit, 100);
-    assert_string_equal(event.limit_name, "iterations");
+    assert_int_equal(event.limit_warning.value, 80);
+    assert_int_equal(event.limit_warning.limit, 100);
+    assert_string_equal(event.limit_warning.limit_name, "iterations");
     assert_true(warns(&run, RUN_LIMIT_ITERATIONS, 100, 95, &event)); /* one that was jumped over */
     run.warned[RUN_LIMIT_ITERATIONS] = 100;
     assert_false(warns(&run, RUN_LIMIT_ITERATIONS, 100, 95, &event));
@@ -259,8 +259,8 @@ static void at_the_end_only_what_was_done_counts(void **state)
     assert_false(loop_step_warning(&run, RUN_LIMIT_ITERATIONS, &limit, false, &event));
     limit.limit = 90;
     assert_true(loop_step_warning(&run, RUN_LIMIT_ITERATIONS, &limit, false, &event));
-    assert_int_equal(event.value, 79);
-    assert_int_equal(event.iteration, 79);
+    assert_int_equal(event.limit_warning.value, 79);
+    assert_int_equal(event.limit_warning.iteration, 79);
 }
 
 int main(void)

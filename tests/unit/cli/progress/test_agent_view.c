@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/progress/event_text.h"
 #include "cli/progress/summary.h"
 #include "cli/terminal/text.h"
 
@@ -61,31 +60,40 @@ static const char *apply(struct fixture *fixture, struct journal_event event)
 
 static void begin(struct fixture *fixture)
 {
-    apply(fixture,
-          (struct journal_event){.type = JOURNAL_ITERATION_STARTED, .iteration = 1, .limit = 3});
-    apply(fixture, (struct journal_event){.type = JOURNAL_MODEL_REQUESTED, .turn = 1});
+    apply(fixture, (struct journal_event){
+                       .type = JOURNAL_ITERATION_STARTED,
+                       .iteration_started = {.iteration = 1, .limit = 3},
+                   });
+    apply(fixture, (struct journal_event){
+                       .type = JOURNAL_MODEL_REQUESTED,
+                       .model_requested = {.turn = 1},
+                   });
 }
 
 static struct journal_event reply(const char *words)
 {
-    return (struct journal_event){.type = JOURNAL_MODEL_REPLIED,
-                                  .turn = 1,
-                                  .outcome = "ok",
-                                  .output = words,
-                                  .tokens = 350,
-                                  .tokens_in = 300,
-                                  .tokens_out = 50,
-                                  .tokens_cached = 150,
-                                  .cost_micro = 12340};
+    return (struct journal_event){
+        .type = JOURNAL_MODEL_REPLIED,
+        .model_replied = {.turn = 1,
+                          .outcome = "ok",
+                          .text = words,
+                          .tokens = 350,
+                          .tokens_in = 300,
+                          .tokens_out = 50,
+                          .tokens_cached = 150,
+                          .cost_micro = 12340},
+    };
 }
 
 static struct journal_event finished(void)
 {
-    return (struct journal_event){.type = JOURNAL_ITERATION_FINISHED,
-                                  .iteration = 1,
-                                  .outcome = "ok",
-                                  .tokens = 350,
-                                  .duration_ns = 1234 * NS_PER_MS};
+    return (struct journal_event){
+        .type = JOURNAL_ITERATION_FINISHED,
+        .iteration_finished = {.iteration = 1,
+                               .outcome = "ok",
+                               .tokens = 350,
+                               .duration_ns = 1234 * NS_PER_MS},
+    };
 }
 
 static void an_iteration_leaves_a_panel_with_its_words(void **state)
@@ -111,10 +119,13 @@ static void an_error_has_a_panel_of_its_own(void **state)
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
-    const char *lines = apply(&fixture, (struct journal_event){.type = JOURNAL_ITERATION_FINISHED,
-                                                               .iteration = 1,
-                                                               .outcome = "error",
-                                                               .message = "Model API error: no"});
+    const char *lines =
+        apply(&fixture, (struct journal_event){
+                            .type = JOURNAL_ITERATION_FINISHED,
+                            .iteration_finished = {.iteration = 1,
+                                                   .outcome = "error",
+                                                   .message = "Model API error: no"},
+                        });
     assert_non_null(strstr(lines, "─ Error (iteration 1/3) ─"));
     assert_non_null(strstr(lines, "│ Model API error: no "));
     assert_non_null(strstr(lines, " tokens: 0in/0out | 0ms | budget: 0/1,000 "));
@@ -128,25 +139,32 @@ static void each_tool_leaves_a_line(void **state)
     setup(&fixture);
     begin(&fixture);
     apply(&fixture, reply("I look."));
-    struct journal_event event = {.type = JOURNAL_TOOL_REQUESTED,
-                                  .turn = 1,
-                                  .name = "run_shell",
-                                  .arguments = "{\"command\":\"ls\"}"};
+    struct journal_event event = {
+        .type = JOURNAL_TOOL_REQUESTED,
+        .tool_requested =
+            {
+                .turn = 1,
+                .tool = "run_shell",
+                .arguments = "{\"command\":\"ls\"}",
+            },
+    };
     assert_string_equal(apply(&fixture, event), "  I look.\n");
-    event = (struct journal_event){.type = JOURNAL_TOOL_FINISHED,
-                                   .turn = 1,
-                                   .name = "run_shell",
-                                   .outcome = "ok",
-                                   .duration_ns = 12 * NS_PER_MS,
-                                   .output = "a\nb"};
+    event = (struct journal_event){
+        .type = JOURNAL_TOOL_FINISHED,
+        .tool_finished = {.turn = 1,
+                          .tool = "run_shell",
+                          .outcome = "ok",
+                          .duration_ns = 12 * NS_PER_MS,
+                          .output = "a\nb"},
+    };
     assert_string_equal(apply(&fixture, event),
                         "  tool run_shell: ok (12ms)  {\"command\":\"ls\"}\n");
-    event.outcome = "error";
-    event.output = "Error: no\nsuch\033[2J file";
+    event.tool_finished.outcome = "error";
+    event.tool_finished.output = "Error: no\nsuch\033[2J file";
     assert_string_equal(apply(&fixture, event),
                         "  tool run_shell: error (12ms): Error: no such file\n");
-    event.outcome = "denied";
-    event.output = NULL;
+    event.tool_finished.outcome = "denied";
+    event.tool_finished.output = NULL;
     assert_string_equal(apply(&fixture, event), "  tool run_shell: denied (12ms)\n");
     teardown(&fixture);
 }
@@ -158,10 +176,15 @@ static void words_beside_the_last_call_belong_into_the_panel(void **state)
     setup(&fixture);
     begin(&fixture);
     apply(&fixture, reply("All done."));
-    struct journal_event event = {.type = JOURNAL_TOOL_REQUESTED, .name = "finish_task"};
+    struct journal_event event = {
+        .type = JOURNAL_TOOL_REQUESTED,
+        .tool_requested = {.tool = "finish_task"},
+    };
     assert_string_equal(apply(&fixture, event), "");
     event = (struct journal_event){
-        .type = JOURNAL_TOOL_FINISHED, .name = "finish_task", .outcome = "ok"};
+        .type = JOURNAL_TOOL_FINISHED,
+        .tool_finished = {.tool = "finish_task", .outcome = "ok"},
+    };
     assert_string_equal(apply(&fixture, event), "");
     assert_non_null(strstr(apply(&fixture, finished()), "│ All done. "));
     teardown(&fixture);
@@ -175,7 +198,7 @@ static void an_iteration_without_words_shows_the_agents_summary(void **state)
     begin(&fixture);
     struct journal_event event = finished();
     assert_non_null(strstr(apply(&fixture, event), "│ (no words) "));
-    event.summary = "It *works*.";
+    event.iteration_finished.summary = "It *works*.";
     assert_non_null(strstr(apply(&fixture, event), "│ It *works*. "));
     teardown(&fixture);
 }
@@ -186,10 +209,10 @@ static void a_retry_leaves_a_line(void **state)
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
-    struct journal_event event = {.type = JOURNAL_MODEL_RETRYING,
-                                  .attempt = 1,
-                                  .delay_ns = 4 * NS_PER_S,
-                                  .message = "rate limited"};
+    struct journal_event event = {
+        .type = JOURNAL_MODEL_RETRYING,
+        .model_retrying = {.attempts = 1, .delay_ns = 4 * NS_PER_S, .message = "rate limited"},
+    };
     assert_string_equal(apply(&fixture, event),
                         "  model: rate limited, next attempt in 4.0 s (2 of 5)\n");
     teardown(&fixture);
@@ -207,18 +230,27 @@ static void the_plan_is_a_checklist(void **state)
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
-    apply(&fixture, (struct journal_event){.type = JOURNAL_PLAN_UPDATED, .plan = plan});
+    apply(&fixture, (struct journal_event){
+                        .type = JOURNAL_PLAN_UPDATED,
+                        .plan_updated = {.plan = plan},
+                    });
     auto_buf struct buf out = {0};
     agent_view_plan(&fixture.agent, &grey, 60, 10, &out);
     assert_string_equal(out.data, "  [x] one\n  [!] two\n  [-] three\n  [>] four\n  [ ] five\n");
     buf_clear(&out);
     agent_view_plan(&fixture.agent, &grey, 60, 3, &out);
     assert_string_equal(out.data, "  [>] four\n  [ ] five\n  (5 steps in all)\n");
-    apply(&fixture, (struct journal_event){.type = JOURNAL_PLAN_UPDATED, .plan = "nonsense"});
+    apply(&fixture, (struct journal_event){
+                        .type = JOURNAL_PLAN_UPDATED,
+                        .plan_updated = {.plan = "nonsense"},
+                    });
     assert_int_equal(fixture.agent.step_count, 5);
-    assert_string_equal(
-        apply(&fixture, (struct journal_event){.type = JOURNAL_RUN_FINISHED, .status = "failed"}),
-        "  [x] one\n  [!] two\n  [-] three\n  [>] four\n  [ ] five\n");
+    assert_string_equal(apply(&fixture,
+                              (struct journal_event){
+                                  .type = JOURNAL_RUN_FINISHED,
+                                  .run_finished = {.status = "failed"},
+                              }),
+                        "  [x] one\n  [!] two\n  [-] three\n  [>] four\n  [ ] five\n");
     teardown(&fixture);
 }
 
@@ -245,7 +277,10 @@ static void the_live_area_shows_what_streams_in(void **state)
                         "  Let me\n  see: a b c\n  d\nThinking (iteration 1/3)...  2.0 s");
     apply(&fixture, reply("Let me see."));
     assert_string_equal(draw(&fixture, 10, 14), "working");
-    apply(&fixture, (struct journal_event){.type = JOURNAL_MODEL_REQUESTED, .turn = 2});
+    apply(&fixture, (struct journal_event){
+                        .type = JOURNAL_MODEL_REQUESTED,
+                        .model_requested = {.turn = 2},
+                    });
     assert_string_equal(draw(&fixture, 10, 14), "Thinking (iteration 1/3)...  2.0 s");
     teardown(&fixture);
 }
@@ -256,21 +291,32 @@ static void the_live_area_shows_calls_and_retries(void **state)
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
-    apply(&fixture, (struct journal_event){.type = JOURNAL_TOOL_REQUESTED,
-                                           .name = "run_shell",
-                                           .arguments = "{\"command\":\"make\"}"});
+    apply(&fixture, (struct journal_event){
+                        .type = JOURNAL_TOOL_REQUESTED,
+                        .tool_requested =
+                            {
+                                .tool = "run_shell",
+                                .arguments = "{\"command\":\"make\"}",
+                            },
+                    });
     assert_string_equal(draw(&fixture, 10, 60),
                         "  ⠋ tool run_shell  2.0 s  {\"command\":\"make\"}\n1 tool running");
     apply(&fixture, (struct journal_event){
-                        .type = JOURNAL_TOOL_FINISHED, .name = "run_shell", .outcome = "ok"});
+                        .type = JOURNAL_TOOL_FINISHED,
+                        .tool_finished = {.tool = "run_shell", .outcome = "ok"},
+                    });
     assert_string_equal(draw(&fixture, 10, 60), "working");
-    apply(&fixture, (struct journal_event){.type = JOURNAL_MODEL_RETRYING,
-                                           .delay_ns = 5 * NS_PER_S,
-                                           .message = "overloaded"});
+    apply(&fixture, (struct journal_event){
+                        .type = JOURNAL_MODEL_RETRYING,
+                        .model_retrying = {.delay_ns = 5 * NS_PER_S, .message = "overloaded"},
+                    });
     assert_string_equal(draw(&fixture, 10, 60), "model: overloaded, next attempt in 3 s");
     fixture.agent.retry_ns -= 4 * NS_PER_S;
     assert_string_equal(draw(&fixture, 10, 60), "Thinking (iteration 1/3)...  2.0 s");
-    apply(&fixture, (struct journal_event){.type = JOURNAL_VERIFICATION_STARTED, .total = 1});
+    apply(&fixture, (struct journal_event){
+                        .type = JOURNAL_VERIFICATION_STARTED,
+                        .verification_started = {.total = 1},
+                    });
     assert_string_equal(draw(&fixture, 10, 60), "verifying");
     teardown(&fixture);
 }
@@ -281,14 +327,25 @@ static void the_live_area_fits_whatever_there_is(void **state)
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
-    apply(&fixture, (struct journal_event){.type = JOURNAL_PLAN_UPDATED, .plan = plan});
+    apply(&fixture, (struct journal_event){
+                        .type = JOURNAL_PLAN_UPDATED,
+                        .plan_updated = {.plan = plan},
+                    });
     for (int64_t i = 0; i < AGENT_VIEW_CALLS + 4; i++) {
-        apply(&fixture, (struct journal_event){.type = JOURNAL_TOOL_REQUESTED,
-                                               .index = i,
-                                               .name = "a_tool_with_a_long_name",
-                                               .arguments = "{\"漢字\":\"漢字漢字漢字漢字\"}"});
+        apply(&fixture, (struct journal_event){
+                            .type = JOURNAL_TOOL_REQUESTED,
+                            .tool_requested =
+                                {
+                                    .index = i,
+                                    .tool = "a_tool_with_a_long_name",
+                                    .arguments = "{\"漢字\":\"漢字漢字漢字漢字\"}",
+                                },
+                        });
     }
-    apply(&fixture, (struct journal_event){.type = JOURNAL_MODEL_REQUESTED, .turn = 2});
+    apply(&fixture, (struct journal_event){
+                        .type = JOURNAL_MODEL_REQUESTED,
+                        .model_requested = {.turn = 2},
+                    });
     agent_view_text(&fixture.agent, "words\nwords\nwords\nwords words words\nwords", 41);
     for (size_t rows = 0; rows < 20; rows++) {
         for (size_t columns = 12; columns < 90; columns += 7) {
@@ -346,25 +403,38 @@ static void plain_lines_hold_results_and_no_intents(void **state)
 {
     (void)state;
     struct journal_event event = {
-        .type = JOURNAL_MODEL_REQUESTED, .turn = 2, .attempt = 1, .model = "openai:m"};
+        .type = JOURNAL_MODEL_REQUESTED,
+        .model_requested = {.turn = 2, .attempt = 1, .model = "openai:m"},
+    };
     check_plain(&event, "");
-    event.attempt = 2;
-    event.messages = 3;
+    event.model_requested.attempt = 2;
+    event.model_requested.messages = 3;
     check_plain(&event, "asking openai:m, turn 2, 3 messages, again (2)\n");
     event = reply("Words\nof \033[1mit");
-    event.calls = "[{\"id\":\"1\",\"name\":\"run_shell\"},{\"id\":\"2\",\"name\":\"think\"}]";
+    event.model_replied.calls =
+        "[{\"id\":\"1\",\"name\":\"run_shell\"},{\"id\":\"2\",\"name\":\"think\"}]";
     check_plain(&event, "model replied in 0 ms, tokens 300in/50out (150 cached), cost 0.01234, "
                         "calls run_shell, think\n    Words\n    of it\n");
     event = (struct journal_event){
-        .type = JOURNAL_MODEL_REPLIED, .outcome = "rate_limited", .message = "quota is used up"};
+        .type = JOURNAL_MODEL_REPLIED,
+        .model_replied = {.outcome = "rate_limited", .message = "quota is used up"},
+    };
     check_plain(&event, "model failed in 0 ms: rate_limited, quota is used up\n");
     event = (struct journal_event){
-        .type = JOURNAL_TOOL_FINISHED, .name = "think", .outcome = "refused", .output = "no\nway"};
+        .type = JOURNAL_TOOL_FINISHED,
+        .tool_finished = {.tool = "think", .outcome = "refused", .output = "no\nway"},
+    };
     check_plain(&event, "tool think: refused (0ms): no way\n");
-    event = (struct journal_event){.type = JOURNAL_PLAN_UPDATED, .plan = plan};
+    event = (struct journal_event){
+        .type = JOURNAL_PLAN_UPDATED,
+        .plan_updated = {.plan = plan},
+    };
     check_plain(&event, "plan: 1 of 5 steps done, now: four\n");
-    event = (struct journal_event){.type = JOURNAL_HISTORY_TRIMMED, .value = 40};
-    check_plain(&event, "history trimmed to the last 40 messages\n");
+    event = (struct journal_event){
+        .type = JOURNAL_HISTORY_TRIMMED,
+        .history_trimmed = {.window = 40, .messages_before = 59, .dropped = 19},
+    };
+    check_plain(&event, "conversation trimmed: 19 messages dropped, 40 kept\n");
 }
 
 static void the_summary_is_a_panel_or_plain_lines(void **state)

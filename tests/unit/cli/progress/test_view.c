@@ -49,26 +49,36 @@ static const char *apply(struct fixture *fixture, struct journal_event event)
 static void play_iteration(struct fixture *fixture, int64_t number)
 {
     apply(fixture, (struct journal_event){
-                       .type = JOURNAL_ITERATION_STARTED, .iteration = number, .limit = 60});
-    apply(fixture, (struct journal_event){.type = JOURNAL_ITERATION_FINISHED,
-                                          .iteration = number,
-                                          .outcome = "ok",
-                                          .duration_ns = 1200 * NS_PER_MS,
-                                          .tokens = 1200,
-                                          .cost_micro = 250000});
+                       .type = JOURNAL_ITERATION_STARTED,
+                       .iteration_started = {.iteration = number, .limit = 60},
+                   });
     apply(fixture, (struct journal_event){
-                       .type = JOURNAL_VERIFICATION_STARTED, .iteration = number, .total = 2});
-    apply(fixture, (struct journal_event){.type = JOURNAL_CONDITION_EVALUATED,
-                                          .name = "build_succeeds",
-                                          .status = "met",
-                                          .reason = "passed",
-                                          .duration_ns = 300 * NS_PER_MS});
-    apply(fixture, (struct journal_event){.type = JOURNAL_CONDITION_EVALUATED,
-                                          .name = "all_tests_pass",
-                                          .status = "not_met",
-                                          .reason = "failed",
-                                          .exit_code = 2,
-                                          .duration_ns = 900 * NS_PER_MS});
+                       .type = JOURNAL_ITERATION_FINISHED,
+                       .iteration_finished = {.iteration = number,
+                                              .outcome = "ok",
+                                              .duration_ns = 1200 * NS_PER_MS,
+                                              .tokens = 1200,
+                                              .cost_micro = 250000},
+                   });
+    apply(fixture, (struct journal_event){
+                       .type = JOURNAL_VERIFICATION_STARTED,
+                       .verification_started = {.iteration = number, .total = 2},
+                   });
+    apply(fixture, (struct journal_event){
+                       .type = JOURNAL_CONDITION_EVALUATED,
+                       .condition_evaluated = {.condition = "build_succeeds",
+                                               .status = "met",
+                                               .reason = "passed",
+                                               .duration_ns = 300 * NS_PER_MS},
+                   });
+    apply(fixture, (struct journal_event){
+                       .type = JOURNAL_CONDITION_EVALUATED,
+                       .condition_evaluated = {.condition = "all_tests_pass",
+                                               .status = "not_met",
+                                               .reason = "failed",
+                                               .exit_code = 2,
+                                               .duration_ns = 900 * NS_PER_MS},
+                   });
 }
 
 static void an_iteration_leaves_one_line_when_its_conditions_are_known(void **state)
@@ -77,10 +87,15 @@ static void an_iteration_leaves_one_line_when_its_conditions_are_known(void **st
     struct fixture fixture;
     setup(&fixture);
     play_iteration(&fixture, 1);
-    const char *line = apply(
-        &fixture, (struct journal_event){.type = JOURNAL_VERIFICATION_FINISHED, .iteration = 1});
+    const char *line = apply(&fixture, (struct journal_event){
+                                           .type = JOURNAL_VERIFICATION_FINISHED,
+                                           .verification_finished = {.iteration = 1},
+                                       });
     assert_string_equal(line, "   1  ok  1.2 s   tests not met \xc2\xb7 build met");
-    line = apply(&fixture, (struct journal_event){.type = JOURNAL_CHECKPOINT_SAVED, .number = 1});
+    line = apply(&fixture, (struct journal_event){
+                               .type = JOURNAL_CHECKPOINT_SAVED,
+                               .checkpoint_saved = {.number = 1},
+                           });
     assert_string_equal(line, "");
     loop_spec_fini(&fixture.spec);
 }
@@ -90,15 +105,21 @@ static void an_iteration_that_is_not_verified_leaves_its_line_with_the_next_even
     (void)state;
     struct fixture fixture;
     setup(&fixture);
-    apply(&fixture,
-          (struct journal_event){.type = JOURNAL_ITERATION_STARTED, .iteration = 1, .limit = 60});
-    const char *line = apply(&fixture, (struct journal_event){.type = JOURNAL_ITERATION_FINISHED,
-                                                              .iteration = 1,
-                                                              .outcome = "failed",
-                                                              .message = "exit\ncode 1"});
+    apply(&fixture, (struct journal_event){
+                        .type = JOURNAL_ITERATION_STARTED,
+                        .iteration_started = {.iteration = 1, .limit = 60},
+                    });
+    const char *line = apply(
+        &fixture,
+        (struct journal_event){
+            .type = JOURNAL_ITERATION_FINISHED,
+            .iteration_finished = {.iteration = 1, .outcome = "failed", .message = "exit\ncode 1"},
+        });
     assert_string_equal(line, "");
-    line = apply(&fixture,
-                 (struct journal_event){.type = JOURNAL_RUN_FINISHED, .status = "cancelled"});
+    line = apply(&fixture, (struct journal_event){
+                               .type = JOURNAL_RUN_FINISHED,
+                               .run_finished = {.status = "cancelled"},
+                           });
     assert_string_equal(line, "   1  failed  0 ms  exit code 1");
     loop_spec_fini(&fixture.spec);
 }
@@ -141,8 +162,10 @@ static void no_line_of_a_frame_reaches_the_last_column(void **state)
     struct fixture fixture;
     setup(&fixture);
     play_iteration(&fixture, 1);
-    apply(&fixture,
-          (struct journal_event){.type = JOURNAL_ITERATION_STARTED, .iteration = 2, .limit = 60});
+    apply(&fixture, (struct journal_event){
+                        .type = JOURNAL_ITERATION_STARTED,
+                        .iteration_started = {.iteration = 2, .limit = 60},
+                    });
     for (size_t columns = 2; columns < 140; columns++) {
         auto_buf struct buf out = {0};
         draw(&fixture, columns, 24, &out);

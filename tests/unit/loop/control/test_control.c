@@ -355,7 +355,10 @@ static void conditions_that_are_met_stay_met_when_limits_change(void **state)
     fixture->met = 1;
     struct loop *loop = fixture_start(fixture, fixture_spec(1));
     fixture_iterate(loop, 1);
-    struct journal_event options = {.type = JOURNAL_RUN_OPTIONS, .by = "ann"};
+    struct journal_event options = {
+        .type = JOURNAL_RUN_OPTIONS,
+        .run_options = {.by = "ann"},
+    };
     struct run_state state_now = *loop_state(loop);
     state_now.condition_count = 1;
     state_now.verified = 7;
@@ -364,7 +367,7 @@ static void conditions_that_are_met_stay_met_when_limits_change(void **state)
     assert_int_equal(state_now.condition_count, 1);
     assert_int_equal(state_now.verified, 7);
     assert_int_equal(state_now.spec_seq, options.seq);
-    options.by = NULL;
+    options.run_options.by = NULL;
     options.seq++;
     assert_int_equal(run_fold(&state_now, &options, NULL), 0);
     assert_int_equal(state_now.condition_count, 0);
