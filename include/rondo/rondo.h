@@ -322,8 +322,11 @@ struct rondo_event {
     uint64_t position; /**< place among the events of all runs */
     uint64_t seq;      /**< place in the run: 1, 2, 3, ... without gap */
     int64_t time_ns;
-    const char *type; /**< see docs/events.md */
-    const char *data; /**< JSON object */
+    const char *type;     /**< see docs/events.md */
+    const char *data;     /**< JSON object */
+    const char *category; /**< "run", "policy", "iteration", ...: see docs/events.md */
+    const char *level;    /**< "info", "success", "notice", "failure" or "warning" */
+    const char *text;     /**< what happened, in one sentence for people */
 };
 
 /**

@@ -2,7 +2,7 @@
 /* Stopping and pausing runs, and following their events. */
 #include "api/internal.h"
 #include "base/memory.h"
-#include "journal/reader.h"
+#include "journal/describe.h"
 #include "loop/control/control.h"
 #include "loop/control/stop.h"
 #include "store/find.h"
@@ -46,6 +46,7 @@ int rondo_continue_run(struct rondo *rondo, const char *run_id, struct rondo_err
 
 struct rondo_subscription {
     struct journal_reader *reader;
+    struct buf text; /* of the event handed out last */
 };
 
 struct rondo_subscription *rondo_subscribe(struct rondo *rondo, const char *run_id, uint64_t after)
@@ -61,6 +62,10 @@ int rondo_subscription_next(struct rondo_subscription *subscription, int64_t tim
     const struct journal_entry *entry = NULL;
     int r = journal_reader_next(subscription->reader, timeout_ns, NULL, &entry, err);
     if (r == 1) {
+        struct event_description description;
+        event_describe(entry, &description);
+        buf_fini(&subscription->text);
+        subscription->text = description.text;
         *ret_event = (struct rondo_event){
             .run_id = entry->run_id,
             .position = entry->position,
@@ -68,6 +73,9 @@ int rondo_subscription_next(struct rondo_subscription *subscription, int64_t tim
             .time_ns = entry->event.time_ns,
             .type = entry->type_name,
             .data = entry->data,
+            .category = event_category_name(description.category),
+            .level = event_level_name(description.level),
+            .text = buf_string(&subscription->text),
         };
     }
     return r;
@@ -79,5 +87,6 @@ void rondo_subscription_free(struct rondo_subscription *subscription)
         return;
     }
     journal_reader_free(subscription->reader);
+    buf_fini(&subscription->text);
     free(subscription);
 }

@@ -23,10 +23,14 @@ static void a_subscription_gives_every_event_once_and_in_order(void **state)
         assert_int_equal(event.seq, ++seq);
         assert_string_equal(event.run_id, rondo_loop_run_id(loop));
         assert_true(event.data[0] == '{');
+        assert_true(event.text[0] != '\0' && event.category[0] != '\0');
+        assert_true((strcmp(event.level, "warning") == 0) ==
+                    (strcmp(event.type, "limit.warning") == 0));
         notes += strcmp(event.type, "note") == 0;
         snprintf(type, sizeof(type), "%s", event.type);
     }
     assert_int_equal(notes, 3);
+    assert_int_equal(strncmp(event.text, "max_iterations after 3 iterations", 33), 0);
     assert_string_equal(type, "run.finished");
     rondo_subscription_free(subscription);
     rondo_loop_free(loop);
