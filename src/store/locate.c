@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "os/file.h"
 #include "os/state_folder.h"
+#include "store/log_files.h"
 #include "store/origin.h"
 #include "store/sqlite/sqlite.h"
 #include "store/store.h"
@@ -242,6 +243,27 @@ static bool is_new(const char *path)
                : S_ISREG(status.st_mode) && status.st_size == 0 && status.st_uid == geteuid();
 }
 
+/** Open a store of the user. What SQLite would find beside one that commands can see is checked. */
+static int open_own(const char *path, bool may_create, struct store **ret_store,
+                    struct rondo_error *err)
+{
+    bool is_hidden = store_is_in_state(path);
+    struct store *store = NULL;
+    const struct store_sqlite_options options = {
+        .path = path, .may_create = may_create, .keeps_log = !is_hidden};
+    int r = is_hidden ? 0 : store_log_files_hold(path, err);
+    r = r < 0 ? r : store_sqlite_open(&options, &store, err);
+    if (r == 0 && !is_hidden) {
+        r = store_log_files_hold_all(path, err);
+    }
+    if (r < 0) {
+        store_close(store);
+        return r;
+    }
+    *ret_store = store;
+    return 0;
+}
+
 /** Open a store that exists. */
 static int open_existing(const char *path, enum store_access access, struct store **ret_store,
                          struct rondo_error *err)
@@ -259,8 +281,7 @@ static int open_existing(const char *path, enum store_access access, struct stor
         return access == STORE_READING ? store_origin_open_copy(real, ret_store, err)
                                        : store_origin_refuse(real, err);
     }
-    struct store_sqlite_options options = {.path = real};
-    return store_sqlite_open(&options, ret_store, err);
+    return open_own(real, false, ret_store, err);
 }
 
 /** Make a store. It is recorded before it has a content that another process could refuse. */
@@ -275,8 +296,7 @@ static int create(const char *path, struct store **ret_store, struct rondo_error
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot find the store %s", path);
     }
     r = store_origin_record(real, err);
-    struct store_sqlite_options options = {.path = real, .may_create = true};
-    return r < 0 ? r : store_sqlite_open(&options, ret_store, err);
+    return r < 0 ? r : open_own(real, true, ret_store, err);
 }
 
 int store_open_default(const char *given, enum store_access access, struct store **ret_store,

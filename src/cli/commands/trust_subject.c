@@ -14,6 +14,7 @@
 #include "policy/change.h"
 #include "role/role.h"
 #include "store/locate.h"
+#include "store/log_files.h"
 #include "store/origin.h"
 #include "store/store.h"
 
@@ -371,6 +372,10 @@ int trust_subject_read(const char *path, const char *skill_folder,
             trust_subject_fini(&subject);
             return r;
         }
+        if (subject.kind == TRUST_STORE && subject.verdict == TRUST_CONFIRMED &&
+            !store_log_files_are_own(path)) {
+            subject.verdict = TRUST_CHANGED;
+        }
         *ret_subject = subject;
         return 0;
     }
@@ -401,8 +406,10 @@ void trust_subject_write(const struct trust_subject *subject, struct buf *ret_te
 
 int trust_subject_confirm(const struct trust_subject *subject, struct rondo_error *err)
 {
-    return trust_confirm(subject->kind, subject->path, subject->bytes.data, subject->bytes.len,
-                         err);
+    int r = subject->kind == TRUST_STORE ? store_log_files_accept(subject->path, err) : 0;
+    return r < 0 ? r
+                 : trust_confirm(subject->kind, subject->path, subject->bytes.data,
+                                 subject->bytes.len, err);
 }
 
 /** Show one file that waits, and ask. @return whether it was confirmed */

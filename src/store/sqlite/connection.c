@@ -92,6 +92,10 @@ int sqlite_connection_open(struct sqlite_connection *connection, struct rondo_er
         sqlite3_busy_timeout(connection->db, store->busy_timeout_ms);
         rc = sqlite3_exec(connection->db, setup_sql, NULL, NULL, NULL);
     }
+    int keeps_log = store->keeps_log;
+    if (rc == SQLITE_OK && keeps_log) {
+        rc = sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keeps_log);
+    }
     if (rc == SQLITE_OK && connection->is_reader) {
         rc = sqlite3_exec(connection->db, reader_sql, NULL, NULL, NULL);
     }

@@ -46,6 +46,7 @@ struct sqlite_store {
     struct sqlite_connection writer;
     struct sqlite_connection readers[SQLITE_READERS];
     atomic_uint next_reader; /**< to wait for, when all are busy */
+    bool keeps_log;          /**< see struct store_sqlite_options */
     bool is_private;         /**< see struct store_sqlite_options */
     int private_lock;
 };

@@ -299,6 +299,7 @@ int store_sqlite_open(const struct store_sqlite_options *options, struct store *
     store->path = path;
     store->log_path = log_path_of(path);
     store->clock = options->clock != NULL ? options->clock : clock_system();
+    store->keeps_log = options->keeps_log;
     store->busy_timeout_ms = (int)((patience_ns + NS_PER_MS - 1) / NS_PER_MS);
     init_connection(store, &store->writer);
     for (size_t i = 0; i < SQLITE_READERS; i++) {

@@ -9,6 +9,7 @@ struct store_sqlite_options {
     bool may_create;           /**< create the file (mode 0600), else RONDO_ERR_NOT_FOUND */
     const struct clock *clock; /**< NULL = the machine's */
     int64_t busy_timeout_ns;   /**< wait for other processes' transactions; 0 = 10 s */
+    bool keeps_log;            /**< the log and its index stay when the store is closed */
     bool is_private;  /**< a copy of store/copy.h, which is removed when the store is closed */
     int private_lock; /**< its lock, taken over on success */
 };

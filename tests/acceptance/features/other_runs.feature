@@ -78,6 +78,26 @@ Feature: A sandboxed command sees neither other runs nor the store
       | namespace |
       | landlock  |
 
+  Scenario Outline: A log is not planted beside another store that nobody has open: <tier>
+    Given a worker
+      """
+      true
+      """
+    When I run `rondo loop -q --store other.db --max-iterations 1 -- ./worker.sh`
+    And I run `rondo loop -q --store mine.db --sandbox <tier> --max-iterations 1 -- sh -c 'for i in wal shm journal; do rm -f other.db-$i; echo planted >other.db-$i; done; true'`
+    Then the exit code is 5
+    When I run `if grep -l planted other.db-*; then false; else rondo runs --store other.db --json; fi`
+    Then the exit code is 0
+    And stdout lists 1 run
+    When I run `rm other.db-wal; echo planted >other.db-wal; rondo runs --store other.db`
+    Then the exit code is 2
+    And stderr mentions "other.db-wal is not Rondo's, and would change the store"
+
+    Examples:
+      | tier      |
+      | namespace |
+      | landlock  |
+
   Scenario Outline: A store of another run's is not changed either: <tier>
     Given a worker
       """
