@@ -3,7 +3,6 @@
 #include "mock_model_internal.h"
 
 #include "base/json/json.h"
-#include "base/json/json_check.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -65,7 +64,7 @@ static void write_call_block(struct mock_answer *answer, size_t index, struct js
     json_write_string(writer, "id", mock_call_id(id, answer, index, "toolu"));
     json_write_string(writer, "name", call->name);
     const char *input = mock_expand(&arguments, call->arguments, answer->number);
-    if (json_is_valid(input, strlen(input), &(size_t){0})) {
+    if (json_parse(input, strlen(input), NULL, NULL) == 0) {
         json_write_raw(writer, "input", input);
     } else {
         json_write_string(writer, "input", input); /* The nearest to it that is a whole reply. */

@@ -9,7 +9,6 @@
 
 #include "base/auto.h"
 #include "base/json/json.h"
-#include "base/json/strict_json.h"
 #include "base/memory.h"
 #include "tool/schema_check.h"
 
@@ -197,7 +196,7 @@ static struct json_object *read_arguments(const struct model_call *call, struct 
     const char *text = call->arguments[0] == '\0' ? "{}" : call->arguments;
     const char *schema_text = own_tools[find_own_tool(call->name)].schema;
     if (strlen(text) > TOOL_ARGUMENTS_MAX_BYTES ||
-        strict_json_parse(text, strlen(text), &arguments, NULL) < 0 ||
+        json_parse_strict(text, strlen(text), &arguments, NULL) < 0 ||
         !json_object_is_type(arguments, json_type_object)) {
         buf_append_string(ret_faults,
                           "Error: the arguments are not a JSON object that has each member once");

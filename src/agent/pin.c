@@ -89,16 +89,9 @@ int agent_read_config(const struct loop_spec *spec, const char *path,
 
 /* ---- Pinning -------------------------------------------------------------------------------- */
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    json_object_object_get_ex(object, key, &value);
-    return value;
-}
-
 static struct json_object *tools_of(struct json_object *root)
 {
-    return member(member(member(root, "role"), "spec"), "tools");
+    return json_member(json_member(json_member(root, "role"), "spec"), "tools");
 }
 
 static size_t array_len(struct json_object *array)

@@ -14,18 +14,9 @@
 /* JSON-RPC 2.0, section 5.1. */
 #define METHOD_NOT_FOUND (-32601)
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    if (json_object_is_type(object, json_type_object)) {
-        json_object_object_get_ex(object, key, &value);
-    }
-    return value;
-}
-
 static bool is_required(struct json_object *schema, const char *name)
 {
-    struct json_object *required = member(schema, "required");
+    struct json_object *required = json_member(schema, "required");
     if (!json_object_is_type(required, json_type_array)) {
         return false;
     }
@@ -42,7 +33,7 @@ static bool is_required(struct json_object *schema, const char *name)
 static struct json_object *defaults_of(struct json_object *schema)
 {
     struct json_object *content = json_object_new_object();
-    struct json_object *properties = member(schema, "properties");
+    struct json_object *properties = json_member(schema, "properties");
     if (!json_object_is_type(properties, json_type_object)) {
         return content;
     }
@@ -50,7 +41,7 @@ static struct json_object *defaults_of(struct json_object *schema)
     struct json_object_iterator end = json_object_iter_end(properties);
     for (; !json_object_iter_equal(&i, &end); json_object_iter_next(&i)) {
         const char *name = json_object_iter_peek_name(&i);
-        struct json_object *by_default = member(json_object_iter_peek_value(&i), "default");
+        struct json_object *by_default = json_member(json_object_iter_peek_value(&i), "default");
         if (by_default != NULL) {
             json_object_object_add(content, name, json_object_get(by_default));
         } else if (is_required(schema, name)) {
@@ -69,7 +60,7 @@ static enum mcp_consent answer_form(const struct mcp_inbox *inbox, struct json_o
         return MCP_DECLINE;
     }
     if (inbox->accepts_defaults) {
-        *ret_content = defaults_of(member(params, "requestedSchema"));
+        *ret_content = defaults_of(json_member(params, "requestedSchema"));
         return *ret_content == NULL ? MCP_DECLINE : MCP_ACCEPT;
     }
     return may_ask && inbox->ask != NULL
@@ -108,7 +99,7 @@ static bool write_result(struct json_writer *writer, const char *key, struct jso
 {
     const char *method = json_get_string(request, "method", "");
     if (strcmp(method, "elicitation/create") == 0) {
-        write_elicitation(writer, key, member(request, "params"), inbox, may_ask);
+        write_elicitation(writer, key, json_member(request, "params"), inbox, may_ask);
     } else if (strcmp(method, "roots/list") == 0) {
         write_roots(writer, key);
     } else if (strcmp(method, "ping") == 0) {
@@ -150,7 +141,7 @@ int64_t mcp_inbox_progress(const struct mcp_inbox *inbox, int64_t id)
 
 static void take_progress(struct mcp_inbox *inbox, struct json_object *message)
 {
-    int64_t id = json_get_int(member(message, "params"), "progressToken", -1);
+    int64_t id = json_get_int(json_member(message, "params"), "progressToken", -1);
     if (id > 0) {
         size_t slot = (size_t)id % MCP_PROGRESS_SLOTS;
         atomic_store(&inbox->progress_ns[slot], clock_monotonic(clock_system()));
@@ -160,7 +151,7 @@ static void take_progress(struct mcp_inbox *inbox, struct json_object *message)
 
 void mcp_inbox_take(struct mcp_inbox *inbox, struct json_object *message, struct buf *ret_answer)
 {
-    struct json_object *id = member(message, "id");
+    struct json_object *id = json_member(message, "id");
     if (id == NULL) {
         const char *method = json_get_string(message, "method", "");
         if (strcmp(method, "notifications/tools/list_changed") == 0) {
@@ -176,14 +167,14 @@ void mcp_inbox_take(struct mcp_inbox *inbox, struct json_object *message, struct
 
 bool mcp_inbox_is_form(const struct mcp_inbox *inbox, struct json_object *message)
 {
-    return inbox->ask != NULL && member(message, "id") != NULL &&
+    return inbox->ask != NULL && json_member(message, "id") != NULL &&
            strcmp(json_get_string(message, "method", ""), "elicitation/create") == 0;
 }
 
 void mcp_inbox_answer(const struct mcp_inbox *inbox, struct json_object *message,
                       struct buf *ret_answer)
 {
-    write_answer(inbox, message, member(message, "id"), true, ret_answer);
+    write_answer(inbox, message, json_member(message, "id"), true, ret_answer);
 }
 
 int mcp_answer_inputs(struct json_object *requests, const struct mcp_inbox *inbox,

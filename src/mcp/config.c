@@ -15,15 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    if (json_object_is_type(object, json_type_object)) {
-        json_object_object_get_ex(object, key, &value);
-    }
-    return value;
-}
-
 static size_t array_len(struct json_object *value)
 {
     return json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
@@ -106,7 +97,8 @@ static int expand_map(struct json_object *map, const char *separator, const char
 static int check_command(const char *command, const char *server,
                          const struct tool_surroundings *surroundings, struct rondo_error *err)
 {
-    struct json_object *allowed = member(surroundings->security_tools, "mcp_command_allowlist");
+    struct json_object *allowed =
+        json_member(surroundings->security_tools, "mcp_command_allowlist");
     if (array_len(allowed) == 0 || (command != NULL && list_has(allowed, command))) {
         return 0;
     }
@@ -139,9 +131,9 @@ static bool is_http(const char *transport, const char *command, const char *url)
 
 int64_t mcp_config_timeout_ns(struct json_object *config)
 {
-    struct json_object *seconds = member(config, "timeout_seconds");
+    struct json_object *seconds = json_member(config, "timeout_seconds");
     if (seconds == NULL) {
-        seconds = member(config, "timeout");
+        seconds = json_member(config, "timeout");
     }
     double value = json_object_is_type(seconds, json_type_int) ||
                            json_object_is_type(seconds, json_type_double)
@@ -157,10 +149,10 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
     const char *command = json_get_string(config, "command", NULL);
     const char *url = json_get_string(config, "url", NULL);
     bool wants_http = is_http(json_get_string(config, "transport", NULL), command, url);
-    char **args = dup_list(member(config, "args"));
+    char **args = dup_list(json_member(config, "args"));
     char **pass = shell_environment_allowed(surroundings->security_tools);
-    char **read_paths = dup_list(member(config, "read"));
-    char **write_paths = dup_list(member(config, "write"));
+    char **read_paths = dup_list(json_member(config, "read"));
+    char **write_paths = dup_list(json_member(config, "write"));
     const char *cwd = json_get_string(config, "cwd", NULL);
     enum sandbox_tier tier = SANDBOX_NAMESPACE;
     char **env = NULL;
@@ -170,10 +162,10 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
         code = read_tier(config, name, surroundings, &tier, err);
     }
     if (code == 0) {
-        code = expand_map(member(config, "env"), "=", name, surroundings, &env, err);
+        code = expand_map(json_member(config, "env"), "=", name, surroundings, &env, err);
     }
     if (code == 0) {
-        code = expand_map(member(config, "headers"), ": ", name, surroundings, &headers, err);
+        code = expand_map(json_member(config, "headers"), ": ", name, surroundings, &headers, err);
     }
     if (code == 0) {
         const struct mcp_options options = {
@@ -207,7 +199,7 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
 
 bool mcp_config_wants(struct json_object *config, const char *tool)
 {
-    struct json_object *filter = member(config, "tool_filter");
+    struct json_object *filter = json_member(config, "tool_filter");
     return (array_len(filter) == 0 || list_has(filter, tool)) &&
-           !list_has(member(config, "tool_exclude"), tool);
+           !list_has(json_member(config, "tool_exclude"), tool);
 }

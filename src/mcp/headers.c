@@ -2,6 +2,7 @@
 /* Walks over JSON of limited depth (LIMIT_JSON_DEPTH), because it was parsed by base/json. */
 #include "mcp/headers.h"
 
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -62,15 +63,6 @@ void mcp_header_encode(const char *value, size_t len, struct buf *ret_text)
 }
 
 /* --- schemas --- */
-
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    if (json_object_is_type(object, json_type_object)) {
-        json_object_object_get_ex(object, key, &value);
-    }
-    return value;
-}
 
 /** A field name's characters (RFC 9110, 5.6.2). */
 static bool is_token(const char *text)
@@ -142,7 +134,7 @@ static bool take_annotation(struct found *found, struct json_object *property,
     if ((size_t)json_object_get_string_len(annotation) != strlen(name) || !is_token(name)) {
         return refuse(found, name, "cannot be part of a header's name");
     }
-    if (!is_primitive(member(property, "type"))) {
+    if (!is_primitive(json_member(property, "type"))) {
         return refuse(found, name, "stands at an argument that is no string, integer or boolean");
     }
     for (size_t i = 0; i < found->count; i++) {
@@ -158,7 +150,7 @@ static bool take_annotation(struct found *found, struct json_object *property,
 /** Those that are reached by `properties` alone. */
 static bool take_properties(struct found *found, struct json_object *schema)
 {
-    struct json_object *properties = member(schema, "properties");
+    struct json_object *properties = json_member(schema, "properties");
     if (!json_object_is_type(properties, json_type_object)) {
         return true;
     }
@@ -257,7 +249,7 @@ static void give(const char *name, struct json_object *value, mcp_header_taker *
 void mcp_headers_of(struct json_object *schema, struct json_object *arguments,
                     mcp_header_taker *take, void *context)
 {
-    struct json_object *properties = member(schema, "properties");
+    struct json_object *properties = json_member(schema, "properties");
     if (!json_object_is_type(properties, json_type_object) ||
         !json_object_is_type(arguments, json_type_object)) {
         return;
@@ -266,8 +258,8 @@ void mcp_headers_of(struct json_object *schema, struct json_object *arguments,
     struct json_object_iterator end = json_object_iter_end(properties);
     for (; !json_object_iter_equal(&i, &end); json_object_iter_next(&i)) {
         struct json_object *property = json_object_iter_peek_value(&i);
-        struct json_object *value = member(arguments, json_object_iter_peek_name(&i));
-        struct json_object *annotation = member(property, ANNOTATION);
+        struct json_object *value = json_member(arguments, json_object_iter_peek_name(&i));
+        struct json_object *annotation = json_member(property, ANNOTATION);
         if (value != NULL && json_object_is_type(annotation, json_type_string)) {
             give(json_object_get_string(annotation), value, take, context);
         }

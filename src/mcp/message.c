@@ -243,25 +243,16 @@ static bool list_has(struct json_object *list, const char *text)
     return false;
 }
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    if (json_object_is_type(object, json_type_object)) {
-        json_object_object_get_ex(object, key, &value);
-    }
-    return value;
-}
-
 bool mcp_reply_supports(struct json_object *reply, const char *version)
 {
-    struct json_object *data = member(member(reply, "error"), "data");
-    return list_has(member(data, "supported"), version) ||
-           list_has(member(member(reply, "result"), "supportedVersions"), version);
+    struct json_object *data = json_member(json_member(reply, "error"), "data");
+    return list_has(json_member(data, "supported"), version) ||
+           list_has(json_member(json_member(reply, "result"), "supportedVersions"), version);
 }
 
 int mcp_reply_to_error(struct json_object *reply, const char *server, struct rondo_error *err)
 {
-    struct json_object *error = member(reply, "error");
+    struct json_object *error = json_member(reply, "error");
     const char *message = json_object_is_type(error, json_type_object)
                               ? json_get_string(error, "message", "")
                               : json_object_get_string(error);

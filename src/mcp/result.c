@@ -11,15 +11,6 @@
 #include <string.h>
 #include <strings.h>
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    if (json_object_is_type(object, json_type_object)) {
-        json_object_object_get_ex(object, key, &value);
-    }
-    return value;
-}
-
 static const char *text_of(struct json_object *value)
 {
     return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
@@ -48,38 +39,39 @@ static void add_binary(struct buf *text, const char *what, const char *type, con
 
 static void add_resource(struct buf *text, struct json_object *resource)
 {
-    const char *content = text_of(member(resource, "text"));
+    const char *content = text_of(json_member(resource, "text"));
     if (content != NULL) {
         add_line(text, content);
         return;
     }
     auto_buf struct buf what = {0};
-    const char *uri = text_of(member(resource, "uri"));
+    const char *uri = text_of(json_member(resource, "uri"));
     buf_printf(&what, "resource %s", uri == NULL ? "without address" : uri);
-    add_binary(text, buf_string(&what), text_of(member(resource, "mimeType")),
-               text_of(member(resource, "blob")));
+    add_binary(text, buf_string(&what), text_of(json_member(resource, "mimeType")),
+               text_of(json_member(resource, "blob")));
 }
 
 static void add_link(struct buf *text, struct json_object *block)
 {
     auto_buf struct buf line = {0};
-    const char *name = text_of(member(block, "name"));
-    const char *uri = text_of(member(block, "uri"));
+    const char *name = text_of(json_member(block, "name"));
+    const char *uri = text_of(json_member(block, "uri"));
     buf_printf(&line, "[resource %s: %s]", name == NULL ? "" : name, uri == NULL ? "" : uri);
     add_line(text, buf_string(&line));
 }
 
 static void add_block(struct buf *text, struct json_object *block)
 {
-    const char *type = text_of(member(block, "type"));
+    const char *type = text_of(json_member(block, "type"));
     type = type == NULL ? "" : type;
     if (strcmp(type, "text") == 0) {
-        const char *content = text_of(member(block, "text"));
+        const char *content = text_of(json_member(block, "text"));
         add_line(text, content == NULL ? "" : content);
     } else if (strcmp(type, "image") == 0 || strcmp(type, "audio") == 0) {
-        add_binary(text, type, text_of(member(block, "mimeType")), text_of(member(block, "data")));
+        add_binary(text, type, text_of(json_member(block, "mimeType")),
+                   text_of(json_member(block, "data")));
     } else if (strcmp(type, "resource") == 0) {
-        add_resource(text, member(block, "resource"));
+        add_resource(text, json_member(block, "resource"));
     } else if (strcmp(type, "resource_link") == 0) {
         add_link(text, block);
     } else {
@@ -97,7 +89,7 @@ static bool find_exit_code(struct json_object *object, int *ret_code)
 {
     static const char *const names[] = {"exitCode", "exit_code", "exit_status"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        struct json_object *value = member(object, names[i]);
+        struct json_object *value = json_member(object, names[i]);
         if (json_object_is_type(value, json_type_int)) {
             int64_t code = json_object_get_int64(value);
             if (code < INT_MIN || code > INT_MAX) {
@@ -114,7 +106,7 @@ static bool find_exit_code(struct json_object *object, int *ret_code)
 static bool find_exit_code_in_text(struct json_object *content, int *ret_code)
 {
     for (size_t i = 0; i < array_len(content); i++) {
-        const char *text = text_of(member(json_object_array_get_idx(content, i), "text"));
+        const char *text = text_of(json_member(json_object_array_get_idx(content, i), "text"));
         auto_json struct json_object *object = NULL;
         if (text != NULL && text[strspn(text, " \t\r\n")] == '{' &&
             json_parse(text, strlen(text), &object, NULL) == 0 &&
@@ -140,8 +132,8 @@ static void mark_as_error(struct buf *text)
 
 void mcp_read_result(struct json_object *result, struct tool_result *ret_result)
 {
-    struct json_object *content = member(result, "content");
-    struct json_object *structured = member(result, "structuredContent");
+    struct json_object *content = json_member(result, "content");
+    struct json_object *structured = json_member(result, "structuredContent");
     ret_result->is_error = json_get_bool(result, "isError", false);
     for (size_t i = 0; i < array_len(content); i++) {
         add_block(&ret_result->text, json_object_array_get_idx(content, i));

@@ -3,7 +3,6 @@
 #include "model/dialect.h"
 
 #include "base/json/json.h"
-#include "base/json/json_check.h"
 #include "base/memory.h"
 
 #include <ctype.h>
@@ -58,10 +57,9 @@ static bool is_object(const char *text)
 
 void dialect_write_arguments(const char *arguments, struct buf *ret_json)
 {
-    size_t offset = 0;
     if (dialect_is_blank(arguments)) {
         buf_append_string(ret_json, "{}");
-    } else if (is_object(arguments) && json_is_valid(arguments, strlen(arguments), &offset)) {
+    } else if (is_object(arguments) && json_parse(arguments, strlen(arguments), NULL, NULL) == 0) {
         buf_append_string(ret_json, arguments);
     } else {
         struct json_writer writer = json_writer(ret_json);

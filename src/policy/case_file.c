@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json/json.h"
-#include "base/json/json_check.h"
 #include "base/memory.h"
 #include "base/suggest.h"
 
@@ -153,29 +152,12 @@ static int read_cases(struct json_object *root, int64_t now_ns, struct case_file
     return r;
 }
 
-/** Fails with line and column where a text is no JSON. */
-static int parse(const char *json, size_t len, struct json_object **ret_root,
-                 struct rondo_error *err)
-{
-    size_t fault = 0;
-    if (json_is_valid(json, len, &fault)) {
-        return json_parse(json, len, ret_root, err);
-    }
-    unsigned line = 1;
-    unsigned column = 1;
-    for (size_t i = 0; i < fault && i < len; i++) {
-        column = json[i] == '\n' ? 1 : column + 1;
-        line += json[i] == '\n' ? 1 : 0;
-    }
-    return error_set(err, RONDO_ERR_INVALID, "%u:%u: this is not valid JSON", line, column);
-}
-
 int case_file_read(const char *name, const char *json, size_t len, int64_t now_ns,
                    struct case_file *ret_file, struct rondo_error *err)
 {
     auto_json struct json_object *root = NULL;
     struct case_file file = {0};
-    int r = parse(json, len, &root, err);
+    int r = json_parse_strict(json, len, &root, err);
     if (r == 0) {
         r = read_cases(root, now_ns, &file, err);
     }

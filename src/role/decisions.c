@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What of a role decides about the machine: all of it but words. What is new in the format counts
  * by itself, because this names what is left out. */
+#include "base/json/json.h"
 #include "role/role.h"
 
 #include <json-c/json.h>
@@ -21,21 +22,14 @@ static const struct {
     {"spec", "autonomy", "continuation_prompt"},
 };
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    json_object_object_get_ex(object, key, &value);
-    return value;
-}
-
 void role_decisions_write(const struct role *role, struct buf *ret_json)
 {
     struct json_object *copy = NULL;
     json_object_deep_copy(role->normal, &copy, NULL);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        struct json_object *object = member(copy, words[i].section);
+        struct json_object *object = json_member(copy, words[i].section);
         if (words[i].sub_section != NULL) {
-            object = member(object, words[i].sub_section);
+            object = json_member(object, words[i].sub_section);
         }
         if (object != NULL) {
             json_object_object_del(object, words[i].key);

@@ -17,15 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    if (json_object_is_type(object, json_type_object)) {
-        json_object_object_get_ex(object, key, &value);
-    }
-    return value;
-}
-
 static char *dup_text(struct json_object *object, const char *key)
 {
     return object == NULL ? NULL : memory_dup_string(json_get_string(object, key, NULL));
@@ -38,7 +29,7 @@ static int64_t get_int(struct json_object *object, const char *key, int64_t othe
 
 static double get_number(struct json_object *object, const char *key, double otherwise)
 {
-    struct json_object *value = member(object, key);
+    struct json_object *value = json_member(object, key);
     bool is_number =
         json_object_is_type(value, json_type_double) || json_object_is_type(value, json_type_int);
     return is_number ? json_object_get_double(value) : otherwise;
@@ -58,8 +49,8 @@ static void fill_model(struct role_model *model, struct json_object *object)
     model->api_key_env = dup_text(object, "api_key_env");
     model->temperature = get_number(object, "temperature", 0.1);
     model->max_tokens = get_int(object, "max_tokens", 4096);
-    model->price_input_micro = get_price(member(object, "price"), "input");
-    model->price_output_micro = get_price(member(object, "price"), "output");
+    model->price_input_micro = get_price(json_member(object, "price"), "input");
+    model->price_output_micro = get_price(json_member(object, "price"), "output");
 }
 
 static void fill_guardrails(struct role_guardrails *limits, struct json_object *object)
@@ -117,7 +108,7 @@ static void fill_autonomy(struct role_autonomy *autonomy, struct json_object *ob
 
 static void fill_condition(struct role_condition *condition, struct json_object *object)
 {
-    struct json_object *arguments = member(object, "arguments");
+    struct json_object *arguments = json_member(object, "arguments");
     *condition = (struct role_condition){
         .name = dup_text(object, "name"),
         .command = dup_text(object, "command"),
@@ -151,7 +142,7 @@ static int fill_conditions(struct role *role, struct json_object *list, struct r
 
 static void fill_execution(struct role *role, struct json_object *object)
 {
-    struct json_object *hosts = member(object, "allow_hosts");
+    struct json_object *hosts = json_member(object, "allow_hosts");
     size_t count =
         json_object_is_type(hosts, json_type_array) ? json_object_array_length(hosts) : 0;
     role->sandbox = dup_text(object, "sandbox");
@@ -198,20 +189,20 @@ int role_fill(struct json_object *normal, const char *path, struct role **ret_ro
               struct rondo_error *err)
 {
     struct role *role = memory_new_zero(1, sizeof(*role));
-    struct json_object *spec = member(normal, "spec");
-    struct json_object *autonomy = member(spec, "autonomy");
+    struct json_object *spec = json_member(normal, "spec");
+    struct json_object *autonomy = json_member(spec, "autonomy");
     role->normal = normal;
     fill_path(role, path);
-    role->name = dup_text(member(normal, "metadata"), "name");
-    role->description = dup_text(member(normal, "metadata"), "description");
+    role->name = dup_text(json_member(normal, "metadata"), "name");
+    role->description = dup_text(json_member(normal, "metadata"), "description");
     role->text = dup_text(spec, "role");
-    role->tools = member(spec, "tools");
+    role->tools = json_member(spec, "tools");
     role->policy = dup_text(spec, "policy");
-    fill_model(&role->model, member(spec, "model"));
-    fill_guardrails(&role->guardrails, member(spec, "guardrails"));
+    fill_model(&role->model, json_member(spec, "model"));
+    fill_guardrails(&role->guardrails, json_member(spec, "guardrails"));
     fill_autonomy(&role->autonomy, autonomy);
-    fill_execution(role, member(spec, "execution"));
-    int r = fill_conditions(role, member(autonomy, "exit_conditions"), err);
+    fill_execution(role, json_member(spec, "execution"));
+    int r = fill_conditions(role, json_member(autonomy, "exit_conditions"), err);
     if (r == 0) {
         r = check_filled(role, err);
     }

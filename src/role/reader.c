@@ -6,9 +6,11 @@
 #include "role/reader.h"
 
 #include "base/auto.h"
+#include "base/json/json.h"
 #include "base/limits.h"
 #include "base/suggest.h"
 
+#include <assert.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,16 @@ struct slot {
     const struct yaml_node *node;  /**< the value, or NULL */
     const struct yaml_node *owner; /**< the object, or NULL */
 };
+
+/** A value that a table of fields has as JSON. */
+static struct json_object *value_of(const char *json)
+{
+    struct json_object *value = NULL;
+    int r = json_parse(json, strlen(json), &value, NULL);
+    assert(r == 0);
+    (void)r;
+    return value;
+}
 
 static bool is_1_0(const struct role_reader *reader)
 {
@@ -138,7 +150,7 @@ static struct json_object *read_condition(struct role_reader *reader,
         bool is_name = strcmp(field->name, "name") == 0;
         json_object_object_add(condition, field->name,
                                is_name ? text_of(node)
-                                       : json_tokener_parse(role_field_default(field, false)));
+                                       : value_of(role_field_default(field, false)));
     }
     return condition;
 }
@@ -263,7 +275,7 @@ static struct json_object *read_default(struct role_reader *reader, const struct
     if (field->kind == FIELD_OBJECT && strcmp(text, "{}") == 0) {
         return reader_read_object(reader, field->shape, NULL);
     }
-    return json_tokener_parse(text);
+    return value_of(text);
 }
 
 static const char *normal_name(const struct role_field *field)

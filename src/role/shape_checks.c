@@ -13,16 +13,9 @@ static const char *text_of(struct json_object *normal, const char *key)
     return json_get_string(normal, key, "");
 }
 
-static struct json_object *member(struct json_object *normal, const char *key)
-{
-    struct json_object *value = NULL;
-    json_object_object_get_ex(normal, key, &value);
-    return value;
-}
-
 static size_t length_of(struct json_object *normal, const char *key)
 {
-    struct json_object *list = member(normal, key);
+    struct json_object *list = json_member(normal, key);
     return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 }
 
@@ -46,11 +39,11 @@ static void error_at(struct role_reader *reader, const struct yaml_node *node, c
 void check_file(struct role_reader *reader, const struct yaml_node *node,
                 struct json_object *normal)
 {
-    struct json_object *spec = member(normal, "spec");
-    struct json_object *triggers = member(spec, "triggers");
+    struct json_object *spec = json_member(normal, "spec");
+    struct json_object *triggers = json_member(spec, "triggers");
     const struct yaml_node *spec_node = node == NULL ? NULL : yaml_get(node, "spec");
     const struct yaml_node *list = spec_node == NULL ? NULL : yaml_get(spec_node, "triggers");
-    bool has_loop = member(spec, "autonomy") != NULL;
+    bool has_loop = json_member(spec, "autonomy") != NULL;
     for (size_t i = 0; !has_loop && i < length_of(spec, "triggers") && list != NULL; i++) {
         if (!json_get_bool(json_object_array_get_idx(triggers, i), "autonomous", false)) {
             continue;
@@ -69,7 +62,7 @@ void check_guardrails(struct role_reader *reader, const struct yaml_node *node,
 {
     (void)reader;
     (void)node;
-    if (member(normal, "max_request_limit") == NULL) {
+    if (json_member(normal, "max_request_limit") == NULL) {
         int64_t calls = json_get_int(normal, "max_tool_calls", 0);
         int64_t requests = calls > INT64_MAX - 10 ? INT64_MAX : calls + 10;
         json_object_object_add(normal, "max_request_limit",
@@ -97,7 +90,7 @@ void check_autonomy(struct role_reader *reader, const struct yaml_node *node,
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        if (is_repeated_name(member(normal, "exit_conditions"), i)) {
+        if (is_repeated_name(json_member(normal, "exit_conditions"), i)) {
             size_t mark = reader_enter(reader, "exit_conditions", strlen("exit_conditions"));
             reader_enter_index(reader, i);
             reader_error(reader, place_of(node, "exit_conditions")->items[i], NULL,
@@ -110,16 +103,16 @@ void check_autonomy(struct role_reader *reader, const struct yaml_node *node,
 void check_condition(struct role_reader *reader, const struct yaml_node *node,
                      struct json_object *normal)
 {
-    bool has_tool = member(normal, "tool") != NULL;
-    if (has_tool && member(normal, "command") != NULL) {
+    bool has_tool = json_member(normal, "tool") != NULL;
+    if (has_tool && json_member(normal, "command") != NULL) {
         error_at(reader, node, "tool", "give one of them",
                  "a condition is verified by a command or by a tool");
     }
-    if (!has_tool && member(normal, "server") != NULL) {
+    if (!has_tool && json_member(normal, "server") != NULL) {
         error_at(reader, node, "server", "name the server's tool with `tool`",
                  "a server without a tool");
     }
-    if (!has_tool && json_object_object_length(member(normal, "arguments")) > 0) {
+    if (!has_tool && json_object_object_length(json_member(normal, "arguments")) > 0) {
         error_at(reader, node, "arguments", "name the tool with `tool`",
                  "arguments without a tool");
     }
@@ -145,7 +138,7 @@ static void check_property(struct role_reader *reader, const struct yaml_node *p
 static void check_properties(struct role_reader *reader, const struct yaml_node *place,
                              struct json_object *schema)
 {
-    struct json_object *properties = member(schema, "properties");
+    struct json_object *properties = json_member(schema, "properties");
     if (!json_object_is_type(properties, json_type_object)) {
         return;
     }
@@ -190,8 +183,8 @@ static void check_schema(struct role_reader *reader, const struct yaml_node *nod
 void check_output(struct role_reader *reader, const struct yaml_node *node,
                   struct json_object *normal)
 {
-    bool has_schema = member(normal, "schema_") != NULL;
-    bool has_file = member(normal, "schema_file") != NULL;
+    bool has_schema = json_member(normal, "schema_") != NULL;
+    bool has_file = json_member(normal, "schema_file") != NULL;
     if (strcmp(text_of(normal, "type"), "json_schema") != 0) {
         return;
     }
@@ -202,7 +195,7 @@ void check_output(struct role_reader *reader, const struct yaml_node *node,
         error_at(reader, node, "schema_file", "take one of them away",
                  "`schema` and `schema_file` exclude each other");
     } else if (has_schema) {
-        check_schema(reader, node, member(normal, "schema_"));
+        check_schema(reader, node, json_member(normal, "schema_"));
     }
 }
 
@@ -221,7 +214,7 @@ void check_memory(struct role_reader *reader, const struct yaml_node *node,
 {
     enum { USUAL = 1000 };
     int64_t old = json_get_int(normal, "max_memories", USUAL);
-    struct json_object *semantic = member(normal, "semantic");
+    struct json_object *semantic = json_member(normal, "semantic");
     if (node != NULL && yaml_get(node, "max_memories") != NULL) {
         size_t mark = reader_enter(reader, "max_memories", strlen("max_memories"));
         reader_warning(reader, yaml_get(node, "max_memories"), "write semantic.max_memories",
@@ -236,7 +229,7 @@ void check_memory(struct role_reader *reader, const struct yaml_node *node,
 void check_docker(struct role_reader *reader, const struct yaml_node *node,
                   struct json_object *normal)
 {
-    struct json_object *mounts = member(normal, "bind_mounts");
+    struct json_object *mounts = json_member(normal, "bind_mounts");
     for (size_t i = 0; i < length_of(normal, "bind_mounts"); i++) {
         const char *target = text_of(json_object_array_get_idx(mounts, i), "target");
         bool is_repeated = false;
@@ -259,7 +252,7 @@ void check_docker(struct role_reader *reader, const struct yaml_node *node,
 void check_webhook(struct role_reader *reader, const struct yaml_node *node,
                    struct json_object *normal)
 {
-    if (member(normal, "secret") == NULL) {
+    if (json_member(normal, "secret") == NULL) {
         json_object_object_add(normal, "secret", json_object_new_string("<generated>"));
         reader_warning(reader, node, "give a `secret`",
                        "without a secret one is made up, so that nobody can call this webhook");
@@ -288,7 +281,7 @@ void check_delegate(struct role_reader *reader, const struct yaml_node *node,
 {
     bool is_mcp = strcmp(text_of(normal, "mode"), "mcp") == 0;
     const char *needed = is_mcp ? "url" : "role_file";
-    struct json_object *agents = member(normal, "agents");
+    struct json_object *agents = json_member(normal, "agents");
     for (size_t i = 0; i < length_of(normal, "agents"); i++) {
         if (text_of(json_object_array_get_idx(agents, i), needed)[0] == '\0') {
             size_t mark = reader_enter(reader, "agents", strlen("agents"));
@@ -305,7 +298,7 @@ void check_delegate(struct role_reader *reader, const struct yaml_node *node,
 void check_script(struct role_reader *reader, const struct yaml_node *node,
                   struct json_object *normal)
 {
-    struct json_object *scripts = member(normal, "scripts");
+    struct json_object *scripts = json_member(normal, "scripts");
     size_t count = length_of(normal, "scripts");
     if (count == 0) {
         error_at(reader, node, "scripts", NULL, "there must be one script at least");

@@ -236,13 +236,6 @@ static bool read_skill(struct merge *merge, struct skill *skill)
     return merge->errors == errors;
 }
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    json_object_object_get_ex(object, key, &value);
-    return value;
-}
-
 static const char *type_of(struct json_object *tools, size_t index)
 {
     return json_get_string(json_object_array_get_idx(tools, index), "type", "");
@@ -261,7 +254,7 @@ static size_t find_type(struct json_object *tools, const char *type)
 
 static void merge_tools(struct merge *merge, const struct skill *skill)
 {
-    struct json_object *tools = member(skill->normal, "tools");
+    struct json_object *tools = json_member(skill->normal, "tools");
     struct json_object *own = merge->role->tools;
     for (size_t i = 0; i < json_object_array_length(tools); i++) {
         const char *type = type_of(tools, i);
@@ -280,9 +273,9 @@ static void merge_tools(struct merge *merge, const struct skill *skill)
 
 static void check_requirements(struct merge *merge, const struct skill *skill)
 {
-    struct json_object *requires = member(skill->normal, "requires");
-    struct json_object *variables = member(requires, "env");
-    struct json_object *programs = member(requires, "bins");
+    struct json_object *requires = json_member(skill->normal, "requires");
+    struct json_object *variables = json_member(requires, "env");
+    struct json_object *programs = json_member(requires, "bins");
     for (size_t i = 0; i < json_object_array_length(variables); i++) {
         const char *name = json_object_get_string(json_object_array_get_idx(variables, i));
         if (getenv(name) == NULL) {
@@ -359,7 +352,7 @@ static void put_tools(struct merge *merge)
     for (size_t i = 0; i < json_object_array_length(own); i++) {
         json_object_array_add(tools, json_object_get(json_object_array_get_idx(own, i)));
     }
-    json_object_object_add(member(merge->role->normal, "spec"), "tools", tools);
+    json_object_object_add(json_member(merge->role->normal, "spec"), "tools", tools);
     merge->role->tools = tools;
 }
 
@@ -376,7 +369,7 @@ static void merge_fini(struct merge *merge)
 int role_resolve_skills(struct role *role, const char *extra_folder, struct role_findings *findings,
                         struct buf *ret_prompt, struct rondo_error *err)
 {
-    struct json_object *names = member(member(role->normal, "spec"), "skills");
+    struct json_object *names = json_member(json_member(role->normal, "spec"), "skills");
     size_t count =
         json_object_is_type(names, json_type_array) ? json_object_array_length(names) : 0;
     if (count > LIMIT_ROLE_SKILLS) {

@@ -11,15 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    if (json_object_is_type(object, json_type_object)) {
-        json_object_object_get_ex(object, key, &value);
-    }
-    return value;
-}
-
 static void warn(struct role_findings *findings, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -48,17 +39,17 @@ static void find_sections(struct json_object *spec, struct role_findings *findin
          "has no effect: traces go where OTEL_EXPORTER_OTLP_ENDPOINT says"},
     };
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-        struct json_object *section = member(spec, sections[i].key);
+        struct json_object *section = json_member(spec, sections[i].key);
         bool is_list = json_object_is_type(section, json_type_array);
         if (section != NULL && (!is_list || json_object_array_length(section) > 0)) {
             warn(findings, sections[i].path, "%s", sections[i].message);
         }
     }
-    struct json_object *search = member(spec, "tool_search");
+    struct json_object *search = json_member(spec, "tool_search");
     if (search != NULL && json_get_bool(search, "enabled", false)) {
         warn(findings, "spec.tool_search", "run does not hide tools: the model sees them all");
     }
-    if (strcmp(json_get_string(member(spec, "output"), "type", "text"), "json_schema") == 0) {
+    if (strcmp(json_get_string(json_member(spec, "output"), "type", "text"), "json_schema") == 0) {
         warn(findings, "spec.output", "run does not hold answers against a schema yet");
     }
 }
@@ -82,7 +73,8 @@ static void find_tools(struct json_object *tools, struct role_findings *findings
         json_object_is_type(tools, json_type_array) ? json_object_array_length(tools) : 0;
     for (size_t i = 0; i < count; i++) {
         struct json_object *tool = json_object_array_get_idx(tools, i);
-        const char *type = member(tool, "type") == NULL ? "" : json_get_string(tool, "type", "");
+        const char *type =
+            json_member(tool, "type") == NULL ? "" : json_get_string(tool, "type", "");
         char path[64];
         snprintf(path, sizeof(path), "spec.tools[%zu]", i);
         if (!runs_tool(type)) {
@@ -98,7 +90,7 @@ static void find_tools(struct json_object *tools, struct role_findings *findings
 
 void role_find_unsupported(const struct role *role, struct role_findings *findings)
 {
-    struct json_object *spec = member(role->normal, "spec");
+    struct json_object *spec = json_member(role->normal, "spec");
     find_sections(spec, findings);
     find_tools(role->tools, findings);
 }
@@ -115,7 +107,7 @@ static void walk(const struct role_shape *shape, struct json_object *object, con
                  struct role_findings *findings)
 {
     for (const struct role_field *field = shape->fields; field->name != NULL; field++) {
-        struct json_object *value = member(object, field->name);
+        struct json_object *value = json_member(object, field->name);
         auto_buf struct buf inner = {0};
         buf_printf(&inner, "%s.%s", path, field->name);
         if (value != NULL && field->kind == FIELD_OBJECT) {
@@ -129,6 +121,6 @@ static void walk(const struct role_shape *shape, struct json_object *object, con
 
 void role_find_unprotected(const struct role *role, struct role_findings *findings)
 {
-    struct json_object *security = member(member(role->normal, "spec"), "security");
+    struct json_object *security = json_member(json_member(role->normal, "spec"), "security");
     walk(&role_shape_security, security, "spec.security", findings);
 }

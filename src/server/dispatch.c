@@ -5,7 +5,7 @@
  * either lets the request go on or has written a problem.
  */
 #include "base/auto.h"
-#include "base/json/strict_json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "server/call.h"
 
@@ -222,7 +222,7 @@ static bool parse_body(struct call *call, const char *bytes, size_t len)
                      "a body needs `Content-Type: application/json`");
         return false;
     }
-    if (strict_json_parse(bytes, len, &call->body, &err) < 0) {
+    if (json_parse_strict(bytes, len, &call->body, &err) < 0) {
         call_problem(call, PROBLEM_MALFORMED, "the body: %s", err.message);
         return false;
     }

@@ -18,14 +18,6 @@ void worker_result_fini(struct worker_result *result)
     *result = (struct worker_result){0};
 }
 
-/** Member of an object, NULL when it is absent or null. */
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    json_object_object_get_ex(object, key, &value);
-    return value;
-}
-
 static int wrong_type(const char *key, const char *wanted, struct rondo_error *err)
 {
     return error_set(err, RONDO_ERR_INVALID, "'%s' must be %s", key, wanted);
@@ -41,7 +33,7 @@ static int parse_finish(struct json_object *finish, struct worker_result *result
     if (!run_finish_from_name(status, &result->finish)) {
         return wrong_type("finish.status", "completed, blocked or failed", err);
     }
-    struct json_object *summary = member(finish, "summary");
+    struct json_object *summary = json_member(finish, "summary");
     if (summary == NULL) {
         return 0;
     }
@@ -83,7 +75,7 @@ static int parse_usage(struct json_object *usage, struct worker_result *result,
     if (!json_object_is_type(usage, json_type_object)) {
         return wrong_type("usage", "an object", err);
     }
-    struct json_object *tokens = member(usage, "tokens");
+    struct json_object *tokens = json_member(usage, "tokens");
     if (tokens != NULL) {
         result->tokens = json_object_get_int64(tokens);
         if (!json_object_is_type(tokens, json_type_int) || result->tokens < 0 ||
@@ -91,7 +83,7 @@ static int parse_usage(struct json_object *usage, struct worker_result *result,
             return wrong_type("usage.tokens", "a whole number that is not negative", err);
         }
     }
-    struct json_object *cost = member(usage, "cost");
+    struct json_object *cost = json_member(usage, "cost");
     return cost == NULL ? 0 : parse_cost(cost, &result->cost_micro, err);
 }
 
@@ -132,7 +124,7 @@ int worker_result_parse(const char *json, size_t len, struct worker_result *ret_
     }
     struct worker_result result = {0};
     for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++) {
-        struct json_object *value = member(root, keys[i].key);
+        struct json_object *value = json_member(root, keys[i].key);
         if (value != NULL) {
             r = keys[i].parse(value, &result, err);
         }

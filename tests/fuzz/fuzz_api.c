@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "base/json/strict_json.h"
+#include "base/json/json.h"
 #include "server/api/idempotency.h"
 #include "server/api/problem.h"
 #include "server/api/run_cursor.h"
@@ -62,7 +62,7 @@ static void try_names(const char *text)
 static void try_body(const char *bytes, size_t size)
 {
     struct json_object *value = NULL;
-    if (strict_json_parse(bytes, size, &value, NULL) == 0) {
+    if (json_parse_strict(bytes, size, &value, NULL) == 0) {
         FUZZ_CHECK(fuzz_is_json(bytes, size));
         json_object_put(value);
     }

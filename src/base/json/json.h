@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * JSON in two directions. Reading goes through json-c with depth, UTF-8 and strictness fixed here
- * (the depth is LIMIT_JSON_DEPTH); writing goes straight into a buffer, because events are written
- * on the hot path and never need a tree.
+ * JSON in two directions. Reading makes json-c's objects of what base/json/reader.h reads, at most
+ * LIMIT_JSON_DEPTH levels deep; writing goes straight into a buffer, because events are written on
+ * the hot path and never need a tree.
  */
 #pragma once
 
@@ -15,12 +15,23 @@
 struct json_object;
 
 /**
- * Parse one JSON text (RFC 8259), nothing behind it but white space.
- * @param ret_value set on success; release with json_object_put()
- * @return 0 or RONDO_ERR_INVALID with the offset in the message
+ * Parse one JSON text (RFC 8259) with nothing after it but white space. Of two members of the same
+ * name the last one counts, and half of a surrogate pair becomes U+FFFD.
+ * @param ret_value set on success; json_object_put(). NULL = only check the text
+ * @return 0, or RONDO_ERR_INVALID with line and column in the message
  */
 int json_parse(const char *text, size_t len, struct json_object **ret_value,
                struct rondo_error *err);
+
+/**
+ * The same for JSON that decides something: a name that occurs twice and half of a surrogate pair
+ * are errors, because two readers could each believe another one.
+ */
+int json_parse_strict(const char *text, size_t len, struct json_object **ret_value,
+                      struct rondo_error *err);
+
+/** Member of an object. NULL when there is none, it is null, or `object` is something else. */
+struct json_object *json_member(struct json_object *object, const char *key);
 
 /** Member of an object that is a string, else `otherwise`. Borrowed from `object`. */
 const char *json_get_string(struct json_object *object, const char *key, const char *otherwise);

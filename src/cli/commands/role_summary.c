@@ -11,13 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    json_object_object_get_ex(object, key, &value);
-    return value;
-}
-
 /** Append with a comma before it, when something stands there. */
 static void add_part(struct buf *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -66,7 +59,7 @@ static void add_detail(struct json_object *tool, struct buf *out)
             return;
         }
     }
-    struct json_object *commands = member(tool, "allowed_commands");
+    struct json_object *commands = json_member(tool, "allowed_commands");
     size_t count =
         json_object_is_type(commands, json_type_array) ? json_object_array_length(commands) : 0;
     for (size_t i = 0; i < count; i++) {
@@ -145,15 +138,15 @@ static void add_unsupported(const struct role *role, struct fields *fields)
 
 static void add_role(const struct role *role, struct fields *fields)
 {
-    struct json_object *spec = member(role->normal, "spec");
+    struct json_object *spec = json_member(role->normal, "spec");
     if (role->description[0] != '\0') {
         fields_add(fields, "what for", role->description);
     }
     add_model(&role->model, fields);
     add_tools(role->tools, fields);
-    add_list(member(spec, "skills"), NULL, "skills", fields);
-    add_list(member(spec, "triggers"), "type", "triggers", fields);
-    add_list(member(spec, "sinks"), "type", "sinks", fields);
+    add_list(json_member(spec, "skills"), NULL, "skills", fields);
+    add_list(json_member(spec, "triggers"), "type", "triggers", fields);
+    add_list(json_member(spec, "sinks"), "type", "sinks", fields);
     add_conditions(role, fields);
     add_limits(&role->guardrails, fields);
     if (role->policy != NULL) {

@@ -40,12 +40,6 @@ const struct option_row show_options[] = {
     {0},
 };
 
-static struct json_object *member(struct json_object *object, const char *name)
-{
-    struct json_object *value = NULL;
-    return json_object_object_get_ex(object, name, &value) ? value : NULL;
-}
-
 /** Protections that the role asks for and the run goes without. */
 static void add_unprotected(struct fields *fields, struct json_object *agent)
 {
@@ -66,7 +60,8 @@ static void add_role(struct fields *fields, const struct loop_spec *spec)
         return;
     }
     fields_add(fields, "role", json_get_string(agent, "path", "?"));
-    struct json_object *model = member(member(member(agent, "role"), "spec"), "model");
+    struct json_object *model =
+        json_member(json_member(json_member(agent, "role"), "spec"), "model");
     auto_buf struct buf name = {0};
     buf_printf(&name, "%s:%s", json_get_string(model, "provider", "?"),
                json_get_string(model, "name", "?"));

@@ -235,15 +235,6 @@ static int read_role(struct tools_source *source, const char *path, struct rondo
     return code;
 }
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    if (json_object_is_type(object, json_type_object)) {
-        json_object_object_get_ex(object, key, &value);
-    }
-    return value;
-}
-
 static int open_role_tools(struct tools_source *source, struct rondo_error *err)
 {
     struct json_object *tools = source->role->tools;
@@ -278,7 +269,8 @@ static int describe_surroundings(struct tools_source *source, const struct tools
     if (code == 0) {
         code = dotenv_read(folder, &source->dotenv, err);
     }
-    struct json_object *spec = source->role == NULL ? NULL : member(source->role->normal, "spec");
+    struct json_object *spec =
+        source->role == NULL ? NULL : json_member(source->role->normal, "spec");
     source->around = (struct tool_surroundings){
         .workspace = source->workspace,
         .role_folder = source->role == NULL ? NULL : source->role->folder,
@@ -289,7 +281,7 @@ static int describe_surroundings(struct tools_source *source, const struct tools
         .supervisor = SELF,
         .sandbox = source->role == NULL ? NULL : source->role->sandbox,
         .allow_network = source->role == NULL || source->role->allows_network,
-        .security_tools = member(member(spec, "security"), "tools"),
+        .security_tools = json_member(json_member(spec, "security"), "tools"),
     };
     return code;
 }

@@ -20,15 +20,6 @@ struct filling {
     struct json_object *content;
 };
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    if (json_object_is_type(object, json_type_object)) {
-        json_object_object_get_ex(object, key, &value);
-    }
-    return value;
-}
-
 /** "Name of the branch (string, one of ["a","b"]; main): " */
 static void write_prompt(const char *name, struct json_object *field, struct buf *ret_text)
 {
@@ -40,8 +31,8 @@ static void write_prompt(const char *name, struct json_object *field, struct buf
     }
     buf_append_string(ret_text, " (");
     line_input_append_shown(json_get_string(field, "type", "string"), ret_text);
-    struct json_object *choices = member(field, "enum");
-    struct json_object *usual = member(field, "default");
+    struct json_object *choices = json_member(field, "enum");
+    struct json_object *usual = json_member(field, "default");
     if (choices != NULL) {
         buf_append_string(ret_text, ", one of ");
         line_input_append_shown(json_object_to_json_string_ext(choices, JSON_C_TO_STRING_PLAIN),
@@ -80,7 +71,7 @@ static bool fits(struct json_object *field, struct json_object *value)
 
 static bool is_required(struct json_object *schema, const char *name)
 {
-    struct json_object *list = member(schema, "required");
+    struct json_object *list = json_member(schema, "required");
     size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
     for (size_t i = 0; i < count; i++) {
         const char *text = json_object_get_string(json_object_array_get_idx(list, i));
@@ -102,7 +93,7 @@ static enum mcp_consent fill(struct filling *filling, const char *name, struct j
             LINE_WORDS) {
             return MCP_CANCEL;
         }
-        struct json_object *usual = member(field, "default");
+        struct json_object *usual = json_member(field, "default");
         if (words.len == 0 && usual == NULL && !is_required(filling->schema, name)) {
             return MCP_ACCEPT;
         }
@@ -158,8 +149,8 @@ static enum mcp_consent begin(struct filling *filling, const char *server,
 enum mcp_consent form_ask(struct line_input *input, const char *server, struct json_object *params,
                           struct cancel *cancel, struct json_object **ret_content)
 {
-    struct json_object *schema = member(params, "requestedSchema");
-    struct json_object *properties = member(schema, "properties");
+    struct json_object *schema = json_member(params, "requestedSchema");
+    struct json_object *properties = json_member(schema, "properties");
     struct filling filling = {input, cancel, schema, NULL};
     size_t count = json_object_is_type(properties, json_type_object)
                        ? (size_t)json_object_object_length(properties)

@@ -51,26 +51,27 @@ struct cedar_context *cedar_context_new(const char *const *names, size_t count)
 }
 
 /** Nothing but one value. */
-static int read_all(struct cedar_json *json, struct cedar_value *ret_value)
+static int read_all(struct json_reader *json, struct cedar_value *ret_value)
 {
-    int code = cedar_json_begin(json);
+    int code = json_reader_begin(json);
     code = code != 0 ? code : cedar_json_value(json, ret_value);
-    return code != 0 ? code : cedar_json_end(json);
+    return code != 0 ? code : json_reader_end(json);
 }
 
 struct cedar_context *cedar_context_parse(const char *text, size_t len, struct rondo_error *err)
 {
     struct cedar_context *context = memory_new_zero(1, sizeof(*context));
-    struct cedar_json json = {.text = text, .len = len, .arena = &context->arena, .err = err};
+    struct json_reader json = {
+        .text = text, .len = len, CEDAR_JSON_LIMITS, .arena = &context->arena, .err = err};
     struct cedar_value value = cedar_bool(false);
     int code = read_all(&json, &value);
     if (code == 0 && value.kind != CEDAR_RECORD) {
         json.at = 0;
-        cedar_json_peek(&json);
-        code = cedar_json_fail(&json, "a context must be a record, not a value of type %s",
-                               cedar_kind_name(value.kind));
+        json_reader_peek(&json);
+        code = json_reader_fail(&json, "a context must be a record, not a value of type %s",
+                                cedar_kind_name(value.kind));
     }
-    cedar_json_fini(&json);
+    json_reader_fini(&json);
     if (code != 0) {
         cedar_context_free(context);
         return NULL;
@@ -123,10 +124,11 @@ int cedar_context_set_json(struct cedar_context *context, size_t index, const ch
     struct context_memory *memory = &context->memory[index];
     struct arena *arena = &memory->arenas[1 - memory->in_use];
     arena_clear(arena);
-    struct cedar_json json = {.text = text, .len = len, .arena = arena, .err = err};
+    struct json_reader json = {
+        .text = text, .len = len, CEDAR_JSON_LIMITS, .arena = arena, .err = err};
     struct cedar_value value = cedar_bool(false);
     int code = read_all(&json, &value);
-    cedar_json_fini(&json);
+    json_reader_fini(&json);
     if (code == 0) {
         memory->in_use = 1 - memory->in_use;
         cedar_context_set(context, index, value);

@@ -135,7 +135,7 @@ static void index_entities(struct cedar_entities *entities)
 
 static void load_fini(struct entities_load *load)
 {
-    cedar_json_fini(&load->json);
+    json_reader_fini(&load->json);
     arena_fini(&load->work);
     for (uint32_t i = 0; i < load->list_count; i++) {
         free(load->lists[i].points);
@@ -153,10 +153,11 @@ struct cedar_entities *cedar_entities_parse(const char *json, size_t len,
     struct cedar_entities *entities = memory_new_zero(1, sizeof(*entities));
     entities->base = base;
     struct entities_load load = {
-        .json = {.text = json, .len = len, .arena = &entities->arena, .err = err},
+        .json =
+            {.text = json, .len = len, CEDAR_JSON_LIMITS, .arena = &entities->arena, .err = err},
         .entities = entities,
     };
-    int code = cedar_json_begin(&load.json);
+    int code = json_reader_begin(&load.json);
     code = code != 0 ? code : entities_load_text(&load);
     code = code != 0 ? code : entities_load_ancestors(&load);
     if (code == 0) {

@@ -232,11 +232,11 @@ static int look_above_parents(struct entities_load *load, const struct entity_so
 static int fail_cycle(struct entities_load *load, const struct entity_source *source)
 {
     struct buf name = {0};
-    struct cedar_json_node place = {.at = source->at};
+    struct json_node place = {.at = source->at};
     cedar_uid_write(load->points[source->point].uid, &name);
     int len = name.len < 200 ? (int)name.len : 200;
-    int code = cedar_json_fail_at(&load->json, &place, "%.*s is an ancestor of itself", len,
-                                  buf_string(&name));
+    int code = json_reader_fail_at(&load->json, &place, "%.*s is an ancestor of itself", len,
+                                   buf_string(&name));
     buf_fini(&name);
     return code;
 }

@@ -41,7 +41,7 @@ struct point_list {
 };
 
 struct entities_load {
-    struct cedar_json json;
+    struct json_reader json;
     struct cedar_entities *entities; /**< what is filled */
     struct entity_source *sources;   /**< beside the entities */
     size_t size;                     /**< room of both */

@@ -55,24 +55,23 @@ uint32_t entities_load_point(struct entities_load *load, const struct cedar_uid 
 
 /** The fields of an entity, in the order of the form as an array. */
 struct entity_fields {
-    const struct cedar_json_node *uid, *attrs, *parents, *tags;
+    const struct json_node *uid, *attrs, *parents, *tags;
 };
 
-static int fail_missing(struct cedar_json *json, const struct cedar_json_node *node,
-                        const char *name)
+static int fail_missing(struct json_reader *json, const struct json_node *node, const char *name)
 {
-    return cedar_json_fail_at(json, node, "an entity without `%s`; expected %s", name,
-                              "{\"uid\":{..},\"attrs\":{..},\"parents\":[..]}");
+    return json_reader_fail_at(json, node, "an entity without `%s`; expected %s", name,
+                               "{\"uid\":{..},\"attrs\":{..},\"parents\":[..]}");
 }
 
 /** The real engine takes `[uid, attrs, parents]` and `[uid, attrs, parents, tags]` as well. */
-static int find_elements(struct cedar_json *json, const struct cedar_json_node *node,
+static int find_elements(struct json_reader *json, const struct json_node *node,
                          struct entity_fields *ret_fields)
 {
     if (node->count < 3 || node->count > 4) {
-        return cedar_json_fail_at(json, node, "expected an entity as an object");
+        return json_reader_fail_at(json, node, "expected an entity as an object");
     }
-    const struct cedar_json_node *elements = node->as.children;
+    const struct json_node *elements = node->as.children;
     *ret_fields = (struct entity_fields){.uid = &elements[0],
                                          .attrs = &elements[1],
                                          .parents = &elements[2],
@@ -80,19 +79,19 @@ static int find_elements(struct cedar_json *json, const struct cedar_json_node *
     return 0;
 }
 
-static int find_fields(struct cedar_json *json, const struct cedar_json_node *node,
+static int find_fields(struct json_reader *json, const struct json_node *node,
                        struct entity_fields *ret_fields)
 {
-    if (node->kind == CEDAR_JSON_ARRAY) {
+    if (node->kind == JSON_NODE_ARRAY) {
         return find_elements(json, node, ret_fields);
     }
-    if (node->kind != CEDAR_JSON_OBJECT) {
-        return cedar_json_fail_at(json, node, "expected an entity as an object");
+    if (node->kind != JSON_NODE_OBJECT) {
+        return json_reader_fail_at(json, node, "expected an entity as an object");
     }
-    *ret_fields = (struct entity_fields){.uid = cedar_json_member(node, "uid"),
-                                         .attrs = cedar_json_member(node, "attrs"),
-                                         .parents = cedar_json_member(node, "parents"),
-                                         .tags = cedar_json_member(node, "tags")};
+    *ret_fields = (struct entity_fields){.uid = json_node_member(node, "uid"),
+                                         .attrs = json_node_member(node, "attrs"),
+                                         .parents = json_node_member(node, "parents"),
+                                         .tags = json_node_member(node, "tags")};
     if (ret_fields->uid == NULL) {
         return fail_missing(json, node, "uid");
     }
@@ -124,8 +123,7 @@ static uint32_t make_distinct(uint32_t *points, uint32_t count)
     return kept;
 }
 
-static int read_uid(struct entities_load *load, const struct cedar_json_node *node,
-                    uint32_t *ret_point)
+static int read_uid(struct entities_load *load, const struct json_node *node, uint32_t *ret_point)
 {
     const struct cedar_uid *uid = NULL;
     int code = cedar_json_to_uid(&load->json, node, &load->json.scratch, &uid);
@@ -135,24 +133,24 @@ static int read_uid(struct entities_load *load, const struct cedar_json_node *no
     return code;
 }
 
-static int read_parents(struct entities_load *load, const struct cedar_json_node *node,
+static int read_parents(struct entities_load *load, const struct json_node *node,
                         struct entity_source *source)
 {
-    if (node->kind != CEDAR_JSON_ARRAY) {
-        return cedar_json_fail_at(&load->json, node, "expected an array of parents");
+    if (node->kind != JSON_NODE_ARRAY) {
+        return json_reader_fail_at(&load->json, node, "expected an array of parents");
     }
     bool is_action = cedar_type_is_action(load->points[source->point].uid->type);
     uint32_t *parents = arena_new_array(&load->work, node->count, sizeof(*parents));
     for (uint32_t i = 0; i < node->count; i++) {
-        const struct cedar_json_node *parent = &node->as.children[i];
+        const struct json_node *parent = &node->as.children[i];
         int code = read_uid(load, parent, &parents[i]);
         if (code != 0) {
             return code;
         }
         if (is_action && !cedar_type_is_action(load->points[parents[i]].uid->type)) {
-            return cedar_json_fail_at(&load->json, parent,
-                                      "the parent of an action must be an "
-                                      "action");
+            return json_reader_fail_at(&load->json, parent,
+                                       "the parent of an action must be an "
+                                       "action");
         }
     }
     source->parents = parents;
@@ -160,10 +158,10 @@ static int read_parents(struct entities_load *load, const struct cedar_json_node
     return 0;
 }
 
-static int read_record(struct cedar_json *json, const struct cedar_json_node *node,
+static int read_record(struct json_reader *json, const struct json_node *node,
                        const struct cedar_record **ret_record)
 {
-    static const struct cedar_json_node empty = {.kind = CEDAR_JSON_OBJECT};
+    static const struct json_node empty = {.kind = JSON_NODE_OBJECT};
     return cedar_json_to_record(json, node == NULL ? &empty : node, ret_record);
 }
 
@@ -184,13 +182,13 @@ static bool are_identical(const struct entities_load *load, size_t index,
            are_records_equal(other->tags, entity->tags);
 }
 
-static int fail_uid(struct entities_load *load, const struct cedar_json_node *node,
+static int fail_uid(struct entities_load *load, const struct json_node *node,
                     const struct cedar_uid *uid, const char *what)
 {
     struct buf name = {0};
     cedar_uid_write(uid, &name);
     int len = name.len < SHOWN_BYTES ? (int)name.len : SHOWN_BYTES;
-    int code = cedar_json_fail_at(&load->json, node, "%.*s %s", len, buf_string(&name), what);
+    int code = json_reader_fail_at(&load->json, node, "%.*s %s", len, buf_string(&name), what);
     buf_fini(&name);
     return code;
 }
@@ -210,9 +208,9 @@ static void append(struct entities_load *load, const struct cedar_entity *entity
     load->points[source->point].entity = (uint32_t)++entities->count;
 }
 
-static int load_entity(struct entities_load *load, const struct cedar_json_node *node)
+static int load_entity(struct entities_load *load, const struct json_node *node)
 {
-    struct cedar_json *json = &load->json;
+    struct json_reader *json = &load->json;
     struct entity_fields fields = {0};
     struct entity_source source = {.at = node->at};
     struct cedar_entity entity = {0};
@@ -237,17 +235,17 @@ static int load_entity(struct entities_load *load, const struct cedar_json_node 
 
 int entities_load_text(struct entities_load *load)
 {
-    struct cedar_json *json = &load->json;
-    int code = cedar_json_expect(json, '[');
-    if (code != 0 || cedar_json_accept(json, ']')) {
-        return code != 0 ? code : cedar_json_end(json);
+    struct json_reader *json = &load->json;
+    int code = json_reader_expect(json, '[');
+    if (code != 0 || json_reader_accept(json, ']')) {
+        return code != 0 ? code : json_reader_end(json);
     }
     json->depth++;
     do {
-        const struct cedar_json_node *node = NULL;
-        code = cedar_json_read(json, &node);
+        const struct json_node *node = NULL;
+        code = json_reader_read(json, &node);
         code = code != 0 ? code : load_entity(load, node);
-    } while (code == 0 && cedar_json_accept(json, ','));
-    code = code != 0 ? code : cedar_json_expect(json, ']');
-    return code != 0 ? code : cedar_json_end(json);
+    } while (code == 0 && json_reader_accept(json, ','));
+    code = code != 0 ? code : json_reader_expect(json, ']');
+    return code != 0 ? code : json_reader_end(json);
 }

@@ -11,33 +11,33 @@
 
 /* ---- Numbers and other plain values --------------------------------------------------------- */
 
-static int fail_number(struct cedar_json *json, const struct cedar_json_node *node)
+static int fail_number(struct json_reader *json, const struct json_node *node)
 {
     const char *text = json->text + node->at;
     int len = node->count < SHOWN_DIGITS ? (int)node->count : SHOWN_DIGITS;
     bool has_exponent =
         memchr(text, 'e', node->count) != NULL || memchr(text, 'E', node->count) != NULL;
     if (has_exponent) {
-        return cedar_json_fail_at(json, node,
-                                  "a number with an exponent is not a Cedar value; "
-                                  "write the whole number");
+        return json_reader_fail_at(json, node,
+                                   "a number with an exponent is not a Cedar value; "
+                                   "write the whole number");
     }
     if (memchr(text, '.', node->count) != NULL) {
-        return cedar_json_fail_at(json, node,
-                                  "a number with a fraction is not a Cedar value; use "
-                                  "{\"__extn\":{\"fn\":\"decimal\",\"arg\":\"%.*s\"}}",
-                                  len, text);
+        return json_reader_fail_at(json, node,
+                                   "a number with a fraction is not a Cedar value; use "
+                                   "{\"__extn\":{\"fn\":\"decimal\",\"arg\":\"%.*s\"}}",
+                                   len, text);
     }
     if (node->count == 2) {
-        return cedar_json_fail_at(json, node, "-0 is not a Cedar value; write 0");
+        return json_reader_fail_at(json, node, "-0 is not a Cedar value; write 0");
     }
-    return cedar_json_fail_at(json, node,
-                              "%.*s is out of range; a Cedar long goes from -9223372036854775808 "
-                              "to 9223372036854775807",
-                              len, text);
+    return json_reader_fail_at(json, node,
+                               "%.*s is out of range; a Cedar long goes from -9223372036854775808 "
+                               "to 9223372036854775807",
+                               len, text);
 }
 
-static int to_set(struct cedar_json *json, const struct cedar_json_node *node,
+static int to_set(struct json_reader *json, const struct json_node *node,
                   struct cedar_value *ret_value)
 {
     struct cedar_value *values = arena_new_array(json->arena, node->count, sizeof(*values));
@@ -51,15 +51,15 @@ static int to_set(struct cedar_json *json, const struct cedar_json_node *node,
     return 0;
 }
 
-int cedar_json_to_record(struct cedar_json *json, const struct cedar_json_node *node,
+int cedar_json_to_record(struct json_reader *json, const struct json_node *node,
                          const struct cedar_record **ret_record)
 {
-    if (node->kind != CEDAR_JSON_OBJECT) {
-        return cedar_json_fail_at(json, node, "expected an object");
+    if (node->kind != JSON_NODE_OBJECT) {
+        return json_reader_fail_at(json, node, "expected an object");
     }
     struct cedar_field *fields = arena_new_array(json->arena, node->count, sizeof(*fields));
     for (size_t i = 0; i < node->count; i++) {
-        const struct cedar_json_node *key = &node->as.children[2 * i];
+        const struct json_node *key = &node->as.children[2 * i];
         fields[i].name = cedar_text_new(json->arena, key->as.bytes, key->count);
         int code = cedar_json_to_value(json, key + 1, &fields[i].value);
         if (code != 0) {
@@ -68,7 +68,7 @@ int cedar_json_to_record(struct cedar_json *json, const struct cedar_json_node *
     }
     const struct cedar_record *record = cedar_record_make(json->arena, fields, node->count);
     if (record == NULL) { /* Reading has looked for such keys already. */
-        return cedar_json_fail_at(json, node, "a key occurs twice");
+        return json_reader_fail_at(json, node, "a key occurs twice");
     }
     *ret_record = record;
     return 0;
@@ -77,28 +77,28 @@ int cedar_json_to_record(struct cedar_json *json, const struct cedar_json_node *
 /* ---- Uids ----------------------------------------------------------------------------------- */
 
 struct reference {
-    const struct cedar_json_node *type;
-    const struct cedar_json_node *id;
+    const struct json_node *type;
+    const struct json_node *id;
 };
 
 static bool are_strings(const struct reference *reference)
 {
-    return reference->type != NULL && reference->type->kind == CEDAR_JSON_STRING &&
-           reference->id != NULL && reference->id->kind == CEDAR_JSON_STRING;
+    return reference->type != NULL && reference->type->kind == JSON_NODE_STRING &&
+           reference->id != NULL && reference->id->kind == JSON_NODE_STRING;
 }
 
 /** `{"type":"..","id":".."}`, whatever else is in it. */
-static bool find_reference(const struct cedar_json_node *node, struct reference *ret_reference)
+static bool find_reference(const struct json_node *node, struct reference *ret_reference)
 {
-    ret_reference->type = cedar_json_member(node, "type");
-    ret_reference->id = cedar_json_member(node, "id");
+    ret_reference->type = json_node_member(node, "type");
+    ret_reference->id = json_node_member(node, "id");
     return are_strings(ret_reference);
 }
 
 /** The same, or `["type","id"]`, which the real engine takes where only a uid can stand. */
-static bool find_uid(const struct cedar_json_node *node, struct reference *ret_reference)
+static bool find_uid(const struct json_node *node, struct reference *ret_reference)
 {
-    if (node != NULL && node->kind == CEDAR_JSON_ARRAY && node->count == 2) {
+    if (node != NULL && node->kind == JSON_NODE_ARRAY && node->count == 2) {
         ret_reference->type = &node->as.children[0];
         ret_reference->id = &node->as.children[1];
         return are_strings(ret_reference);
@@ -106,64 +106,64 @@ static bool find_uid(const struct cedar_json_node *node, struct reference *ret_r
     return find_reference(node, ret_reference);
 }
 
-static int make_uid(struct cedar_json *json, const struct reference *reference, struct arena *arena,
-                    const struct cedar_uid **ret_uid)
+static int make_uid(struct json_reader *json, const struct reference *reference,
+                    struct arena *arena, const struct cedar_uid **ret_uid)
 {
-    const struct cedar_json_node *type = reference->type;
-    char shown[CEDAR_JSON_SHOWN_SIZE];
+    const struct json_node *type = reference->type;
+    char shown[JSON_SHOWN_SIZE];
     if (!cedar_type_is_valid(type->as.bytes, type->count)) {
-        return cedar_json_fail_at(json, type,
-                                  "`%s` is not the name of an entity type; expected identifiers "
-                                  "joined by `::`, none of them reserved",
-                                  cedar_json_show(type, shown));
+        return json_reader_fail_at(json, type,
+                                   "`%s` is not the name of an entity type; expected identifiers "
+                                   "joined by `::`, none of them reserved",
+                                   json_node_show(type, shown));
     }
     *ret_uid = cedar_uid_make(arena, cedar_text_new(arena, type->as.bytes, type->count),
                               cedar_text_new(arena, reference->id->as.bytes, reference->id->count));
     return 0;
 }
 
-static bool is_expression(const struct cedar_json_node *node)
+static bool is_expression(const struct json_node *node)
 {
-    return node != NULL && node->kind == CEDAR_JSON_STRING;
+    return node != NULL && node->kind == JSON_NODE_STRING;
 }
 
-static int fail_expression(struct cedar_json *json, const struct cedar_json_node *node)
+static int fail_expression(struct json_reader *json, const struct json_node *node)
 {
-    return cedar_json_fail_at(json, node,
-                              "`__expr` is no longer part of Cedar; use `__entity` or "
-                              "`__extn`");
+    return json_reader_fail_at(json, node,
+                               "`__expr` is no longer part of Cedar; use `__entity` or "
+                               "`__extn`");
 }
 
-int cedar_json_to_uid(struct cedar_json *json, const struct cedar_json_node *node,
-                      struct arena *arena, const struct cedar_uid **ret_uid)
+int cedar_json_to_uid(struct json_reader *json, const struct json_node *node, struct arena *arena,
+                      const struct cedar_uid **ret_uid)
 {
     struct reference reference;
-    if (is_expression(cedar_json_member(node, "__expr"))) {
+    if (is_expression(json_node_member(node, "__expr"))) {
         return fail_expression(json, node);
     }
-    if (find_uid(cedar_json_member(node, "__entity"), &reference) || find_uid(node, &reference)) {
+    if (find_uid(json_node_member(node, "__entity"), &reference) || find_uid(node, &reference)) {
         return make_uid(json, &reference, arena, ret_uid);
     }
-    return cedar_json_fail_at(json, node,
-                              "expected an entity as {\"type\":\"User\",\"id\":\"alice\"}%s",
-                              node->kind == CEDAR_JSON_STRING ? ", not as a string" : "");
+    return json_reader_fail_at(json, node,
+                               "expected an entity as {\"type\":\"User\",\"id\":\"alice\"}%s",
+                               node->kind == JSON_NODE_STRING ? ", not as a string" : "");
 }
 
 /* ---- Extension calls ------------------------------------------------------------------------ */
 
 struct call {
-    const struct cedar_json_node *function;
-    const struct cedar_json_node *arguments;
+    const struct json_node *function;
+    const struct json_node *arguments;
     uint32_t count;
 };
 
 /** `{"fn":"..","arg":..}` or `{"fn":"..","args":[..]}`; with both, `arg` counts. */
-static bool find_call(const struct cedar_json_node *node, struct call *ret_call)
+static bool find_call(const struct json_node *node, struct call *ret_call)
 {
-    const struct cedar_json_node *arg = cedar_json_member(node, "arg");
-    const struct cedar_json_node *args = cedar_json_member(node, "args");
-    ret_call->function = cedar_json_member(node, "fn");
-    if (ret_call->function == NULL || ret_call->function->kind != CEDAR_JSON_STRING) {
+    const struct json_node *arg = json_node_member(node, "arg");
+    const struct json_node *args = json_node_member(node, "args");
+    ret_call->function = json_node_member(node, "fn");
+    if (ret_call->function == NULL || ret_call->function->kind != JSON_NODE_STRING) {
         return false;
     }
     if (arg != NULL) {
@@ -171,7 +171,7 @@ static bool find_call(const struct cedar_json_node *node, struct call *ret_call)
         ret_call->count = 1;
         return true;
     }
-    if (args == NULL || args->kind != CEDAR_JSON_ARRAY) {
+    if (args == NULL || args->kind != JSON_NODE_ARRAY) {
         return false;
     }
     ret_call->arguments = args->as.children;
@@ -179,21 +179,21 @@ static bool find_call(const struct cedar_json_node *node, struct call *ret_call)
     return true;
 }
 
-static int fail_call(struct cedar_json *json, const struct call *call, int function,
+static int fail_call(struct json_reader *json, const struct call *call, int function,
                      enum cedar_failure_code failure, const struct cedar_value *wrong)
 {
     const char *name = cedar_function_name(function);
-    char shown[CEDAR_JSON_SHOWN_SIZE];
+    char shown[JSON_SHOWN_SIZE];
     switch (failure) {
     case CEDAR_FAIL_EXTENSION:
-        return cedar_json_fail_at(json, call->arguments, "%s() does not accept \"%s\"", name,
-                                  cedar_json_show(call->arguments, shown));
+        return json_reader_fail_at(json, call->arguments, "%s() does not accept \"%s\"", name,
+                                   json_node_show(call->arguments, shown));
     case CEDAR_FAIL_TYPE:
-        return cedar_json_fail_at(json, call->arguments, "%s() does not accept a value of type %s",
-                                  name, cedar_kind_name(wrong->kind));
+        return json_reader_fail_at(json, call->arguments, "%s() does not accept a value of type %s",
+                                   name, cedar_kind_name(wrong->kind));
     case CEDAR_FAIL_ARGUMENTS:
-        return cedar_json_fail_at(json, call->function, "%s() does not take %u argument%s", name,
-                                  call->count, call->count == 1 ? "" : "s");
+        return json_reader_fail_at(json, call->function, "%s() does not take %u argument%s", name,
+                                   call->count, call->count == 1 ? "" : "s");
     case CEDAR_FAIL_NONE:
     case CEDAR_FAIL_OVERFLOW:
     case CEDAR_FAIL_NO_ATTRIBUTE:
@@ -201,11 +201,11 @@ static int fail_call(struct cedar_json *json, const struct call *call, int funct
     case CEDAR_FAIL_NO_ENTITY:
         break;
     }
-    return cedar_json_fail_at(json, call->function, "%s() overflows", name);
+    return json_reader_fail_at(json, call->function, "%s() overflows", name);
 }
 
 /** Arguments are of no use once the result is known: they go to the scratch memory. */
-static int read_arguments(struct cedar_json *json, const struct call *call,
+static int read_arguments(struct json_reader *json, const struct call *call,
                           struct cedar_value *ret_values)
 {
     struct arena *arena = json->arena;
@@ -218,16 +218,16 @@ static int read_arguments(struct cedar_json *json, const struct call *call,
     return code;
 }
 
-static int to_extension(struct cedar_json *json, const struct call *call,
+static int to_extension(struct json_reader *json, const struct call *call,
                         struct cedar_value *ret_value)
 {
     int function = cedar_function_find(call->function->as.bytes, call->function->count);
-    char shown[CEDAR_JSON_SHOWN_SIZE];
+    char shown[JSON_SHOWN_SIZE];
     if (function < 0) {
-        return cedar_json_fail_at(json, call->function,
-                                  "there is no extension function `%s`; expected ip, decimal, "
-                                  "datetime, duration or one of their methods",
-                                  cedar_json_show(call->function, shown));
+        return json_reader_fail_at(json, call->function,
+                                   "there is no extension function `%s`; expected ip, decimal, "
+                                   "datetime, duration or one of their methods",
+                                   json_node_show(call->function, shown));
     }
     struct cedar_value *values = arena_new_array(&json->scratch, call->count, sizeof(*values));
     int code = read_arguments(json, call, values);
@@ -247,14 +247,14 @@ static int to_extension(struct cedar_json *json, const struct call *call,
 /* ---- Escapes -------------------------------------------------------------------------------- */
 
 /** Fields of an escape that nobody looks at may hold anything that is not a broken number. */
-static int check_numbers(struct cedar_json *json, const struct cedar_json_node *node)
+static int check_numbers(struct json_reader *json, const struct json_node *node)
 {
-    if (node->kind == CEDAR_JSON_NUMBER) {
+    if (node->kind == JSON_NODE_NUMBER) {
         return fail_number(json, node);
     }
-    bool is_object = node->kind == CEDAR_JSON_OBJECT;
+    bool is_object = node->kind == JSON_NODE_OBJECT;
     size_t count = is_object ? (size_t)node->count * 2 : node->count;
-    for (size_t i = 0; (is_object || node->kind == CEDAR_JSON_ARRAY) && i < count; i++) {
+    for (size_t i = 0; (is_object || node->kind == JSON_NODE_ARRAY) && i < count; i++) {
         int code = check_numbers(json, &node->as.children[i]);
         if (code != 0) {
             return code;
@@ -264,12 +264,11 @@ static int check_numbers(struct cedar_json *json, const struct cedar_json_node *
 }
 
 /** Check the fields of an escape's object. @param read one that is read anyway, or NULL */
-static int check_others(struct cedar_json *json, const struct cedar_json_node *object,
-                        const char *read)
+static int check_others(struct json_reader *json, const struct json_node *object, const char *read)
 {
-    const struct cedar_json_node *known = read == NULL ? NULL : cedar_json_member(object, read);
+    const struct json_node *known = read == NULL ? NULL : json_node_member(object, read);
     for (size_t i = 0; i < object->count; i++) {
-        const struct cedar_json_node *value = &object->as.children[2 * i + 1];
+        const struct json_node *value = &object->as.children[2 * i + 1];
         int code = value == known ? 0 : check_numbers(json, value);
         if (code != 0) {
             return code;
@@ -278,17 +277,17 @@ static int check_others(struct cedar_json *json, const struct cedar_json_node *o
     return 0;
 }
 
-static bool is_named(const struct cedar_json_node *key, const char *name)
+static bool is_named(const struct json_node *key, const char *name)
 {
     return key->count == strlen(name) && memcmp(key->as.bytes, name, key->count) == 0;
 }
 
 /** An object with one member. @return 1 when it is an escape, 0 when not, negative on an error */
-static int read_escape(struct cedar_json *json, const struct cedar_json_node *node,
+static int read_escape(struct json_reader *json, const struct json_node *node,
                        struct cedar_value *ret_value)
 {
-    const struct cedar_json_node *key = node->as.children;
-    const struct cedar_json_node *inner = key + 1;
+    const struct json_node *key = node->as.children;
+    const struct json_node *inner = key + 1;
     struct reference reference;
     struct call call;
     if (is_named(key, "__expr") && is_expression(inner)) {
@@ -302,7 +301,7 @@ static int read_escape(struct cedar_json *json, const struct cedar_json_node *no
         return code != 0 ? code : 1;
     }
     if (is_named(key, "__extn") && find_call(inner, &call)) {
-        bool has_one = cedar_json_member(inner, "arg") != NULL;
+        bool has_one = json_node_member(inner, "arg") != NULL;
         int code = check_others(json, inner, has_one ? "arg" : "args");
         code = code != 0 ? code : to_extension(json, &call, ret_value);
         return code != 0 ? code : 1;
@@ -310,7 +309,7 @@ static int read_escape(struct cedar_json *json, const struct cedar_json_node *no
     return 0;
 }
 
-static int to_object(struct cedar_json *json, const struct cedar_json_node *node,
+static int to_object(struct json_reader *json, const struct json_node *node,
                      struct cedar_value *ret_value)
 {
     struct cedar_value value;
@@ -327,51 +326,51 @@ static int to_object(struct cedar_json *json, const struct cedar_json_node *node
     return 0;
 }
 
-int cedar_json_to_value(struct cedar_json *json, const struct cedar_json_node *node,
+int cedar_json_to_value(struct json_reader *json, const struct json_node *node,
                         struct cedar_value *ret_value)
 {
     switch (node->kind) {
-    case CEDAR_JSON_NULL:
-        return cedar_json_fail_at(json, node, "null is not a Cedar value; leave the field out");
-    case CEDAR_JSON_BOOL:
+    case JSON_NODE_NULL:
+        return json_reader_fail_at(json, node, "null is not a Cedar value; leave the field out");
+    case JSON_NODE_BOOL:
         *ret_value = cedar_bool(node->as.truth);
         return 0;
-    case CEDAR_JSON_INTEGER:
+    case JSON_NODE_INTEGER:
         *ret_value = cedar_long(node->as.number);
         return 0;
-    case CEDAR_JSON_NUMBER:
+    case JSON_NODE_NUMBER:
         return fail_number(json, node);
-    case CEDAR_JSON_STRING:
+    case JSON_NODE_STRING:
         *ret_value =
             cedar_object(CEDAR_STRING, cedar_text_new(json->arena, node->as.bytes, node->count));
         return 0;
-    case CEDAR_JSON_ARRAY:
+    case JSON_NODE_ARRAY:
         return to_set(json, node, ret_value);
-    case CEDAR_JSON_OBJECT:
+    case JSON_NODE_OBJECT:
         return to_object(json, node, ret_value);
     }
-    return cedar_json_fail_at(json, node, "expected a value");
+    return json_reader_fail_at(json, node, "expected a value");
 }
 
 /* ---- Straight from the text ----------------------------------------------------------------- */
 
-int cedar_json_value(struct cedar_json *json, struct cedar_value *ret_value)
+int cedar_json_value(struct json_reader *json, struct cedar_value *ret_value)
 {
-    const struct cedar_json_node *node = NULL;
-    int code = cedar_json_read(json, &node);
+    const struct json_node *node = NULL;
+    int code = json_reader_read(json, &node);
     return code != 0 ? code : cedar_json_to_value(json, node, ret_value);
 }
 
-int cedar_json_record(struct cedar_json *json, const struct cedar_record **ret_record)
+int cedar_json_record(struct json_reader *json, const struct cedar_record **ret_record)
 {
-    const struct cedar_json_node *node = NULL;
-    int code = cedar_json_read(json, &node);
+    const struct json_node *node = NULL;
+    int code = json_reader_read(json, &node);
     return code != 0 ? code : cedar_json_to_record(json, node, ret_record);
 }
 
-int cedar_json_uid(struct cedar_json *json, const struct cedar_uid **ret_uid)
+int cedar_json_uid(struct json_reader *json, const struct cedar_uid **ret_uid)
 {
-    const struct cedar_json_node *node = NULL;
-    int code = cedar_json_read(json, &node);
+    const struct json_node *node = NULL;
+    int code = json_reader_read(json, &node);
     return code != 0 ? code : cedar_json_to_uid(json, node, json->arena, ret_uid);
 }

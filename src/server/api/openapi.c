@@ -10,12 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct json_object *member(struct json_object *object, const char *name)
-{
-    struct json_object *value = NULL;
-    return json_object_object_get_ex(object, name, &value) ? value : NULL;
-}
-
 /** Follow a reference into the components; anything else is itself. */
 static struct json_object *resolve(struct json_object *root, struct json_object *object)
 {
@@ -28,7 +22,7 @@ static struct json_object *resolve(struct json_object *root, struct json_object 
         char name[64];
         size_t len = strcspn(path, "/");
         snprintf(name, sizeof(name), "%.*s", (int)len, path);
-        at = member(at, name);
+        at = json_member(at, name);
         path += len + (path[len] == '/');
     }
     return at;
@@ -37,9 +31,9 @@ static struct json_object *resolve(struct json_object *root, struct json_object 
 /** The type of a schema in few words: "integer", "text or null", "[Run](#run)". */
 static void write_type(struct json_object *schema, struct buf *out)
 {
-    struct json_object *type = member(schema, "type");
+    struct json_object *type = json_member(schema, "type");
     const char *reference = json_get_string(schema, "$ref", NULL);
-    struct json_object *choices = member(schema, "oneOf");
+    struct json_object *choices = json_member(schema, "oneOf");
     if (reference != NULL) {
         buf_append_string(out, strrchr(reference, '/') + 1);
     } else if (choices != NULL) {
@@ -55,7 +49,7 @@ static void write_type(struct json_object *schema, struct buf *out)
     } else {
         buf_append_string(out, type == NULL ? "any" : json_object_get_string(type));
     }
-    struct json_object *items = member(schema, "items");
+    struct json_object *items = json_member(schema, "items");
     if (items != NULL) {
         buf_append_string(out, " of ");
         write_type(items, out);
@@ -65,7 +59,7 @@ static void write_type(struct json_object *schema, struct buf *out)
 static void write_parameters(struct json_object *root, struct json_object *operation,
                              struct buf *out)
 {
-    struct json_object *list = member(operation, "parameters");
+    struct json_object *list = json_member(operation, "parameters");
     size_t count = list == NULL ? 0 : json_object_array_length(list);
     if (count > 0) {
         buf_append_string(out, "| parameter | in | type | meaning |\n|---|---|---|---|\n");
@@ -74,7 +68,7 @@ static void write_parameters(struct json_object *root, struct json_object *opera
         struct json_object *parameter = resolve(root, json_object_array_get_idx(list, i));
         buf_printf(out, "| `%s` | %s | ", json_get_string(parameter, "name", "?"),
                    json_get_string(parameter, "in", "?"));
-        write_type(member(parameter, "schema"), out);
+        write_type(json_member(parameter, "schema"), out);
         buf_printf(out, " | %s |\n", json_get_string(parameter, "description", ""));
     }
     buf_append_string(out, count > 0 ? "\n" : "");
@@ -87,19 +81,19 @@ static void write_content(struct json_object *content, struct buf *out)
     struct json_object_iterator end = json_object_iter_end(content);
     for (size_t i = 0; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
         buf_printf(out, "%s`%s` ", i++ > 0 ? ", " : "", json_object_iter_peek_name(&at));
-        write_type(member(json_object_iter_peek_value(&at), "schema"), out);
+        write_type(json_member(json_object_iter_peek_value(&at), "schema"), out);
     }
 }
 
 static void write_answers(struct json_object *root, struct json_object *operation, struct buf *out)
 {
-    struct json_object *answers = member(operation, "responses");
+    struct json_object *answers = json_member(operation, "responses");
     struct json_object_iterator at = json_object_iter_begin(answers);
     struct json_object_iterator end = json_object_iter_end(answers);
     buf_append_string(out, "| answer | meaning | content |\n|---|---|---|\n");
     for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
         struct json_object *answer = resolve(root, json_object_iter_peek_value(&at));
-        struct json_object *content = member(answer, "content");
+        struct json_object *content = json_member(answer, "content");
         buf_printf(out, "| %s | %s | ", json_object_iter_peek_name(&at),
                    json_get_string(answer, "description", ""));
         if (content != NULL) {
@@ -118,8 +112,9 @@ static void write_operation(struct json_object *root, const struct route *route,
         method[len] = (char)(route->method[len] | 0x20);
     }
     method[len] = '\0';
-    struct json_object *operation = member(member(member(root, "paths"), route->pattern), method);
-    struct json_object *body = member(operation, "requestBody");
+    struct json_object *operation =
+        json_member(json_member(json_member(root, "paths"), route->pattern), method);
+    struct json_object *body = json_member(operation, "requestBody");
     buf_printf(out, "### %s %s\n\n%s. Scope: %s.", route->method, route->pattern,
                json_get_string(operation, "summary", ""),
                route->is_public ? "none" : token_scope_name(route->scope));
@@ -130,7 +125,7 @@ static void write_operation(struct json_object *root, const struct route *route,
     write_parameters(root, operation, out);
     if (body != NULL) {
         buf_append_string(out, "Body: ");
-        write_content(member(body, "content"), out);
+        write_content(json_member(body, "content"), out);
         buf_append_string(out, json_get_bool(body, "required", false) ? "\n\n" : " (optional)\n\n");
     }
     write_answers(root, operation, out);
@@ -139,7 +134,7 @@ static void write_operation(struct json_object *root, const struct route *route,
 /** Rows of an object's members, those of the schemas that it extends too. */
 static void write_members(struct json_object *schema, struct buf *out)
 {
-    struct json_object *parts = member(schema, "allOf");
+    struct json_object *parts = json_member(schema, "allOf");
     for (size_t i = 0; parts != NULL && i < json_object_array_length(parts); i++) {
         struct json_object *part = json_object_array_get_idx(parts, i);
         const char *reference = json_get_string(part, "$ref", NULL);
@@ -149,7 +144,7 @@ static void write_members(struct json_object *schema, struct buf *out)
             write_members(part, out);
         }
     }
-    struct json_object *members = member(schema, "properties");
+    struct json_object *members = json_member(schema, "properties");
     if (members == NULL) {
         return;
     }
@@ -165,7 +160,7 @@ static void write_members(struct json_object *schema, struct buf *out)
 
 static void write_schemas(struct json_object *root, struct buf *out)
 {
-    struct json_object *schemas = member(member(root, "components"), "schemas");
+    struct json_object *schemas = json_member(json_member(root, "components"), "schemas");
     struct json_object_iterator at = json_object_iter_begin(schemas);
     struct json_object_iterator end = json_object_iter_end(schemas);
     buf_append_string(out, "## Objects\n\n");
@@ -173,7 +168,7 @@ static void write_schemas(struct json_object *root, struct buf *out)
         struct json_object *schema = json_object_iter_peek_value(&at);
         buf_printf(out, "### %s\n\n%s.\n\n", json_object_iter_peek_name(&at),
                    json_get_string(schema, "description", json_object_iter_peek_name(&at)));
-        if (member(schema, "oneOf") != NULL) {
+        if (json_member(schema, "oneOf") != NULL) {
             buf_append_string(out, "One of: ");
             write_type(schema, out);
             buf_append_string(out, "\n\n");

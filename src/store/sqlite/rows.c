@@ -6,7 +6,7 @@
  * id is an id, a status is one of the enum, a time is not negative, and a text has no NUL in it.
  */
 #include "base/error.h"
-#include "base/json/json_check.h"
+#include "base/json/json.h"
 #include "store/sqlite/internal.h"
 
 #include <stdio.h>
@@ -247,7 +247,6 @@ int sqlite_row_document(const struct sqlite_connection *connection, sqlite3_stmt
                         struct store_document *ret_document, struct rondo_error *err)
 {
     struct row row = {.statement = statement, .bad_column = -1};
-    size_t at = 0;
     *ret_document = (struct store_document){
         .collection = text(&row, 0, 1, STORE_COLLECTION_LEN),
         .key = text(&row, 1, 1, STORE_KEY_LEN),
@@ -256,7 +255,7 @@ int sqlite_row_document(const struct sqlite_connection *connection, sqlite3_stmt
         .data = text(&row, 4, 0, (size_t)LIMIT_DOCUMENT_BYTES),
     };
     ret_document->data_len = strlen(ret_document->data);
-    if (!json_is_valid(ret_document->data, ret_document->data_len, &at)) {
+    if (json_parse(ret_document->data, ret_document->data_len, NULL, NULL) < 0) {
         refuse(&row, 4);
     }
     return finish(&row, connection, "a document", err);

@@ -47,13 +47,6 @@ static void free_endpoint(void *owned)
     free(self);
 }
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-    struct json_object *value = NULL;
-    json_object_object_get_ex(object, key, &value);
-    return value;
-}
-
 /* --- running --- */
 
 static bool make_url(const struct endpoint *self, const struct template_values *values,
@@ -68,7 +61,7 @@ static bool make_url(const struct endpoint *self, const struct template_values *
     buf_printf(ret_url, "%s%s", self->base_url, text[0] == '/' || text[0] == '\0' ? "" : "/");
     /* What the role wrote may hold characters that have no place in a URL; "%" is escaped once. */
     tool_url_escape(text, TOOL_URL_RESERVED, ret_url);
-    template_query(values, member(self->config, "query_params"),
+    template_query(values, json_member(self->config, "query_params"),
                    strchr(buf_string(ret_url), '?') != NULL, ret_url);
     return true;
 }
@@ -140,8 +133,9 @@ static void run_endpoint(const struct tool *tool, const struct tool_call *call,
                          struct tool_result *ret_result)
 {
     const struct endpoint *self = tool->context;
-    const struct template_values values = {member(self->config, "parameters"), call->arguments};
-    struct json_object *template = member(self->config, "body_template");
+    const struct template_values values = {json_member(self->config, "parameters"),
+                                           call->arguments};
+    struct json_object *template = json_member(self->config, "body_template");
     auto_buf struct buf url = {0};
     auto_buf struct buf body = {0};
     struct http_response response;
@@ -176,7 +170,7 @@ static void run_endpoint(const struct tool *tool, const struct tool_call *call,
 static void write_parameter(struct json_writer *writer, struct json_object *parameter)
 {
     const char *description = json_get_string(parameter, "description", "");
-    struct json_object *by_default = member(parameter, "default");
+    struct json_object *by_default = json_member(parameter, "default");
     json_begin_object(writer, json_get_string(parameter, "name", ""));
     json_write_string(writer, "type", json_get_string(parameter, "type", "string"));
     if (description[0] != '\0') {
@@ -233,10 +227,10 @@ static char *describe(const struct endpoint *self)
 static void set_headers(struct endpoint *self, struct json_object *api)
 {
     const struct dotenv *dotenv = self->around->dotenv;
-    tool_headers_add_map(&self->headers, dotenv, member(api, "headers"));
-    tool_headers_add_map(&self->headers, dotenv, member(api, "auth"));
-    tool_headers_add_map(&self->headers, dotenv, member(self->config, "headers"));
-    if (member(self->config, "body_template") != NULL &&
+    tool_headers_add_map(&self->headers, dotenv, json_member(api, "headers"));
+    tool_headers_add_map(&self->headers, dotenv, json_member(api, "auth"));
+    tool_headers_add_map(&self->headers, dotenv, json_member(self->config, "headers"));
+    if (json_member(self->config, "body_template") != NULL &&
         !tool_headers_have(&self->headers, "Content-Type")) {
         tool_headers_set(&self->headers, "Content-Type", "application/json");
     }
@@ -284,7 +278,7 @@ static int open_endpoint(struct toolbox *toolbox, struct json_object *api,
     const struct tool tool = {
         .name = memory_dup_string(json_get_string(config, "name", "")),
         .description = describe(self),
-        .schema = make_schema(member(config, "parameters")),
+        .schema = make_schema(json_member(config, "parameters")),
         .type = api_tool_type.name,
         .is_idempotent = tool_method_is_idempotent(self->method),
         .is_read_only = strcmp(self->method, "GET") == 0,
@@ -298,7 +292,7 @@ static int open_endpoint(struct toolbox *toolbox, struct json_object *api,
 
 static int open_api(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err)
 {
-    struct json_object *endpoints = member(config, "endpoints");
+    struct json_object *endpoints = json_member(config, "endpoints");
     int r = 0;
     for (size_t i = 0; i < length_of(endpoints) && r == 0; i++) {
         r = open_endpoint(toolbox, config, json_object_array_get_idx(endpoints, i), err);

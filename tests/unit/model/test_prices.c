@@ -100,7 +100,7 @@ static void a_wrong_file_is_refused(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"{", "prices p.json: not valid JSON at byte 1"},
+        {"{", "prices p.json: not valid JSON: 1:2: expected a key in quotes, found the end"},
         {"[]", "prices p.json: {\"provider:model\": {\"input\": ...}} is expected"},
         {"{\"local:m:7b\":7}", "prices p.json: local:m:7b: an object is expected"},
         {"{\"local:m:7b\":{\"input\":\"1\"}}",

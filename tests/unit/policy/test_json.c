@@ -20,19 +20,19 @@ struct reading {
 static struct reading read_bytes(const char *json, size_t len)
 {
     struct reading reading = {0};
-    struct cedar_json reader = {
-        .text = json, .len = len, .arena = &reading.arena, .err = &reading.err};
-    reading.code = cedar_json_begin(&reader);
+    struct json_reader reader = {
+        .text = json, .len = len, CEDAR_JSON_LIMITS, .arena = &reading.arena, .err = &reading.err};
+    reading.code = json_reader_begin(&reader);
     if (reading.code == 0) {
         reading.code = cedar_json_value(&reader, &reading.value);
     }
     if (reading.code == 0) {
-        reading.code = cedar_json_end(&reader);
+        reading.code = json_reader_end(&reader);
     }
     if (reading.code == 0) {
         cedar_value_write(reading.value, &reading.text);
     }
-    cedar_json_fini(&reader);
+    json_reader_fini(&reader);
     return reading;
 }
 
@@ -230,10 +230,10 @@ static void wrong_strings_are_refused(void **state)
     (void)state;
     static const struct pair pairs[] = {
         {"\"a", "1:3: the string has no end"},
-        {"\"a\\", "1:4: expected one of \"\\/bfnrtu behind `\\`, found the end"},
-        {"\"\\x41\"", "1:3: expected one of \"\\/bfnrtu behind `\\`, found `x`"},
-        {"\"\\u12\"", "1:4: expected four hexadecimal digits behind \\u"},
-        {"\"\\u12g4\"", "1:4: expected four hexadecimal digits behind \\u"},
+        {"\"a\\", "1:4: expected one of \"\\/bfnrtu after `\\`, found the end"},
+        {"\"\\x41\"", "1:3: expected one of \"\\/bfnrtu after `\\`, found `x`"},
+        {"\"\\u12\"", "1:4: expected four hexadecimal digits after \\u"},
+        {"\"\\u12g4\"", "1:4: expected four hexadecimal digits after \\u"},
         {"\"\\ud800\"", "1:8: \\ud800 is half of a surrogate pair without the other half"},
         {"\"\\ud800x\"", "1:8: \\ud800 is half of a surrogate pair without the other half"},
         {"\"\\ud800\\n\"", "1:8: \\ud800 is half of a surrogate pair without the other half"},
@@ -527,43 +527,37 @@ static void a_record_is_read_without_escapes(void **state)
     (void)state;
     static const char text[] = "{\"__extn\":{\"fn\":\"ip\",\"arg\":\"::1\"}}";
     struct arena arena = {0};
-    struct cedar_json json = {.text = text, .len = sizeof(text) - 1, .arena = &arena};
+    struct json_reader json = {
+        .text = text, .len = sizeof(text) - 1, CEDAR_JSON_LIMITS, .arena = &arena};
     const struct cedar_record *record = NULL;
     assert_int_equal(cedar_json_record(&json, &record), 0);
     assert_int_equal(record->count, 1);
     assert_string_equal(record->fields[0].name->bytes, "__extn");
     assert_int_equal(record->fields[0].value.kind, CEDAR_RECORD);
-    cedar_json_fini(&json);
+    json_reader_fini(&json);
     arena_fini(&arena);
 }
 
-static void pieces_are_read_one_by_one(void **state)
+static void elements_are_read_one_by_one(void **state)
 {
     (void)state;
-    static const char text[] = " { \"na\\u006de\" : {\"type\":\"U\",\"id\":\"x\"} , "
-                               "\"rest\": [1.5, null] } ";
+    static const char text[] = " [ {\"type\":\"U\",\"id\":\"x\"} , [1.5, null] ] ";
     struct arena arena = {0};
-    struct cedar_json json = {.text = text, .len = sizeof(text) - 1, .arena = &arena};
-    const struct cedar_text *name = NULL;
-    const struct cedar_text *rest = NULL;
+    struct json_reader json = {
+        .text = text, .len = sizeof(text) - 1, CEDAR_JSON_LIMITS, .arena = &arena};
+    const struct json_node *node = NULL;
     const struct cedar_uid *uid = NULL;
-    assert_int_equal(cedar_json_peek(&json), '{');
-    assert_int_equal(cedar_json_expect(&json, '{'), 0);
-    assert_int_equal(cedar_json_string(&json, &name), 0);
-    assert_int_equal(cedar_json_expect(&json, ':'), 0);
+    assert_int_equal(json_reader_peek(&json), '[');
+    assert_int_equal(json_reader_expect(&json, '['), 0);
     assert_int_equal(cedar_json_uid(&json, &uid), 0);
-    assert_int_equal(cedar_json_accept(&json, '}'), 0);
-    assert_int_equal(cedar_json_accept(&json, ','), 1);
-    assert_int_equal(cedar_json_string(&json, &rest), 0);
-    assert_int_equal(cedar_json_expect(&json, ':'), 0);
-    assert_int_equal(cedar_json_skip(&json), 0);
-    assert_int_equal(cedar_json_accept(&json, '}'), 1);
-    assert_int_equal(cedar_json_end(&json), 0);
-    assert_int_equal(cedar_json_peek(&json), '\0');
-    assert_string_equal(name->bytes, "name");
-    assert_string_equal(rest->bytes, "rest");
+    assert_int_equal(json_reader_accept(&json, ']'), 0);
+    assert_int_equal(json_reader_accept(&json, ','), 1);
+    assert_int_equal(json_reader_read(&json, &node), 0);
+    assert_int_equal(json_reader_accept(&json, ']'), 1);
+    assert_int_equal(json_reader_end(&json), 0);
+    assert_int_equal(json_reader_peek(&json), '\0');
     assert_string_equal(uid->type->bytes, "U");
-    cedar_json_fini(&json);
+    json_reader_fini(&json);
     arena_fini(&arena);
 }
 
@@ -571,12 +565,14 @@ static void a_refused_value_leaves_the_result_alone(void **state)
 {
     (void)state;
     struct reading reading = {.value = cedar_long(7)};
-    struct cedar_json json = {
-        .text = "{\"__extn\":{\"fn\":\"ip\",\"arg\":\"x\"}}", .len = 34, .arena = &reading.arena};
+    struct json_reader json = {.text = "{\"__extn\":{\"fn\":\"ip\",\"arg\":\"x\"}}",
+                               .len = 34,
+                               CEDAR_JSON_LIMITS,
+                               .arena = &reading.arena};
     assert_int_equal(cedar_json_value(&json, &reading.value), RONDO_ERR_INVALID);
     assert_int_equal(reading.value.kind, CEDAR_LONG);
     assert_int_equal(reading.value.as.number, 7);
-    cedar_json_fini(&json);
+    json_reader_fini(&json);
     forget(&reading);
 }
 
@@ -609,7 +605,7 @@ int main(void)
         cmocka_unit_test(nesting_without_an_end_is_refused),
         cmocka_unit_test(the_text_has_a_limit),
         cmocka_unit_test(a_record_is_read_without_escapes),
-        cmocka_unit_test(pieces_are_read_one_by_one),
+        cmocka_unit_test(elements_are_read_one_by_one),
         cmocka_unit_test(a_refused_value_leaves_the_result_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,7 +164,7 @@ static void a_wrong_case_is_refused_with_its_name(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"{\"cases\":[\n{\"nam]}", "c.json: 2:8: this is not valid JSON"},
+        {"{\"cases\":[\n{\"nam]}", "c.json: not valid JSON: 2:8: the string has no end"},
         {"{}", "c.json: {\"cases\":[...]} is expected"},
         {"{\"cases\":[1]}", "c.json: case 1: an object is expected"},
         {"{\"cases\":[{\"name\":\"x\"}]}",

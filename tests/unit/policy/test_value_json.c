@@ -11,12 +11,13 @@
 static struct cedar_value read_value(struct arena *arena, const char *text, size_t len)
 {
     struct rondo_error err = {0};
-    struct cedar_json json = {.text = text, .len = len, .arena = arena, .err = &err};
+    struct json_reader json = {
+        .text = text, .len = len, CEDAR_JSON_LIMITS, .arena = arena, .err = &err};
     struct cedar_value value = cedar_bool(false);
     if (cedar_json_value(&json, &value) < 0) {
         fail_msg("%s\n%.*s", err.message, (int)len, text);
     }
-    cedar_json_fini(&json);
+    json_reader_fini(&json);
     return value;
 }
 

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "base/json/strict_json.h"
 #include "server/api/idempotency.h"
 #include "server/api/openapi.h"
 #include "server/api/problem.h"
@@ -455,26 +454,6 @@ static void a_key_has_visible_characters(void **state)
     assert_false(idempotency_key_is_valid("\xc3\xa9"));
 }
 
-/* ---- Texts ---------------------------------------------------------------------------------- */
-
-static void a_member_that_is_there_twice_is_refused(void **state)
-{
-    static const char *const good[] = {"{}", "{\"a:b\":\":\",\"c\":{\"a:b\":[{\"x\":1}]}}",
-                                       "{\"\\\":\":\"\\\\\"}", "[1]"};
-    static const char *const bad[] = {"{\"a\":1,\"a\":2}", "{\"b\":[{\"a\":1,\"\\u0061\":2}]}",
-                                      "{\"a\":1", ""};
-    struct json_object *value = NULL;
-    (void)state;
-    for (size_t i = 0; i < COUNT(good); i++) {
-        assert_int_equal(strict_json_parse(good[i], strlen(good[i]), &value, NULL), 0);
-        json_object_put(value);
-    }
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        assert_int_equal(strict_json_parse(bad[i], strlen(bad[i]), &value, NULL),
-                         RONDO_ERR_INVALID);
-    }
-}
-
 static void a_cursor_belongs_to_its_order(void **state)
 {
     struct store_run_place place = {-7, "agent.x", "01900000-0000-7000-8000-000000000000"};
@@ -514,7 +493,6 @@ int main(void)
         cmocka_unit_test(a_key_is_free_again_after_a_day),
         cmocka_unit_test(old_keys_are_deleted_faster_than_new_ones_come),
         cmocka_unit_test(a_key_has_visible_characters),
-        cmocka_unit_test(a_member_that_is_there_twice_is_refused),
         cmocka_unit_test(a_cursor_belongs_to_its_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

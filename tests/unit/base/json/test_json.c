@@ -57,9 +57,77 @@ static int parse_nested(unsigned depth)
 static void nesting_is_limited(void **state)
 {
     (void)state;
-    assert_int_equal(parse_nested(LIMIT_JSON_DEPTH - 1), 0);
+    assert_int_equal(parse_nested(LIMIT_JSON_DEPTH), 0);
     assert_int_equal(parse_nested(LIMIT_JSON_DEPTH + 1), RONDO_ERR_INVALID);
     assert_int_equal(parse_nested(100000), RONDO_ERR_INVALID);
+}
+
+static void a_name_that_occurs_twice_is_refused_where_json_decides(void **state)
+{
+    static const char *const good[] = {"{}", "{\"a:b\":\":\",\"c\":{\"a:b\":[{\"x\":1}]}}",
+                                       "{\"\\\":\":\"\\\\\"}", "[1]"};
+    static const char *const bad[] = {"{\"a\":1,\"a\":2}", "{\"b\":[{\"a\":1,\"\\u0061\":2}]}",
+                                      "[\"\\ud800\"]", "{\"a\":1", ""};
+    (void)state;
+    for (size_t i = 0; i < COUNT(good); i++) {
+        auto_json struct json_object *value = NULL;
+        assert_int_equal(json_parse_strict(good[i], strlen(good[i]), &value, NULL), 0);
+    }
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        auto_json struct json_object *value = NULL;
+        assert_int_equal(json_parse_strict(bad[i], strlen(bad[i]), &value, NULL),
+                         RONDO_ERR_INVALID);
+    }
+}
+
+/** Texts and what json-c writes of them: old journals and replies of models hold such. */
+static void what_others_write_carelessly_is_read(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *written;
+    } cases[] = {
+        {"{\"a\":1,\"a\":2}", "{\"a\":2}"},
+        {"\"\\ud800\"", "\"\xef\xbf\xbd\""},
+        {"\"\\ud800x\\ude00\"", "\"\xef\xbf\xbdx\xef\xbf\xbd\""},
+        {"\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\""},
+        {"\"a\\u0000b\"", "\"a\\u0000b\""},
+        {"-0", "0"},
+        {"9223372036854775807", "9223372036854775807"},
+        {"-9223372036854775808", "-9223372036854775808"},
+        {"18446744073709551615", "18446744073709551615"},
+        {"18446744073709551616", "18446744073709551616"},
+        {"-9223372036854775809", "-9223372036854775809"},
+        {"1.50", "1.50"},
+        {"1e400", "1e400"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        auto_json struct json_object *value = NULL;
+        assert_int_equal(json_parse(cases[i].text, strlen(cases[i].text), &value, NULL), 0);
+        assert_string_equal(json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN),
+                            cases[i].written);
+    }
+}
+
+static void a_fault_has_its_line_and_column(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"{\n \"\xc3\xa4\": nul}", "not valid JSON: 2:7: expected a value, found `n`"},
+        {"{} x", "not valid JSON: 1:4: expected the end, found `x`"},
+        {"[1 2]", "not valid JSON: 1:4: expected `,` or `]`, found `2`"},
+        {"", "not valid JSON: 1:1: expected a value, found the end"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct rondo_error err = {0};
+        assert_int_equal(json_parse(cases[i].text, strlen(cases[i].text), NULL, &err),
+                         RONDO_ERR_INVALID);
+        assert_string_equal(err.message, cases[i].message);
+    }
 }
 
 static void members_of_the_wrong_type_count_as_missing(void **state)
@@ -115,6 +183,9 @@ int main(void)
         cmocka_unit_test(every_kind_of_value_is_read),
         cmocka_unit_test(what_is_not_json_is_refused),
         cmocka_unit_test(nesting_is_limited),
+        cmocka_unit_test(a_name_that_occurs_twice_is_refused_where_json_decides),
+        cmocka_unit_test(what_others_write_carelessly_is_read),
+        cmocka_unit_test(a_fault_has_its_line_and_column),
         cmocka_unit_test(members_of_the_wrong_type_count_as_missing),
         cmocka_unit_test(written_values_are_json),
         cmocka_unit_test(bytes_that_are_not_utf8_are_replaced),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From JSON text to nodes, by the letter of RFC 8259. Recursion is bounded by CEDAR_LIMIT_DEPTH. */
-#include "policy/cedar/json.h"
+/* From JSON text to nodes, by the letter of RFC 8259. Recursion is bounded by max_depth. */
+#include "base/json/reader.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -13,10 +13,12 @@
 
 /** Objects with more members than this are sorted to find a name that occurs twice. */
 #define COMPARE_EACH 8
+/** Stands for half of a surrogate pair. */
+#define REPLACEMENT 0xfffd
 
 /* ---- Failing -------------------------------------------------------------------------------- */
 
-static int fail_with(struct cedar_json *json, int code, const char *format, va_list arguments)
+static int fail_with(struct json_reader *json, int code, const char *format, va_list arguments)
 {
     unsigned line = 1;
     unsigned column = 1;
@@ -33,7 +35,7 @@ static int fail_with(struct cedar_json *json, int code, const char *format, va_l
     return error_set(json->err, code, "%u:%u: %s", line, column, what);
 }
 
-int cedar_json_fail(struct cedar_json *json, const char *format, ...)
+int json_reader_fail(struct json_reader *json, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -42,8 +44,8 @@ int cedar_json_fail(struct cedar_json *json, const char *format, ...)
     return code;
 }
 
-int cedar_json_fail_at(struct cedar_json *json, const struct cedar_json_node *node,
-                       const char *format, ...)
+int json_reader_fail_at(struct json_reader *json, const struct json_node *node, const char *format,
+                        ...)
 {
     json->at = node->at;
     va_list arguments;
@@ -53,10 +55,10 @@ int cedar_json_fail_at(struct cedar_json *json, const struct cedar_json_node *no
     return code;
 }
 
-static int fail_limit(struct cedar_json *json, const char *format, ...)
+static int fail_limit(struct json_reader *json, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int fail_limit(struct cedar_json *json, const char *format, ...)
+static int fail_limit(struct json_reader *json, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -66,30 +68,30 @@ static int fail_limit(struct cedar_json *json, const char *format, ...)
 }
 
 /** "expected X, found Y" */
-static int fail_expected(struct cedar_json *json, const char *expected)
+static int fail_expected(struct json_reader *json, const char *expected)
 {
-    unsigned char byte = (unsigned char)cedar_json_peek(json);
+    unsigned char byte = (unsigned char)json_reader_peek(json);
     if (json->at >= json->len) {
-        return cedar_json_fail(json, "expected %s, found the end", expected);
+        return json_reader_fail(json, "expected %s, found the end", expected);
     }
     if (byte < 0x20 || byte >= 0x7f) {
-        return cedar_json_fail(json, "expected %s, found byte 0x%02x", expected, byte);
+        return json_reader_fail(json, "expected %s, found byte 0x%02x", expected, byte);
     }
-    return cedar_json_fail(json, "expected %s, found `%c`", expected, byte);
+    return json_reader_fail(json, "expected %s, found `%c`", expected, byte);
 }
 
 /* ---- Bytes ---------------------------------------------------------------------------------- */
 
-int cedar_json_begin(struct cedar_json *json)
+int json_reader_begin(struct json_reader *json)
 {
-    if (json->len > CEDAR_LIMIT_TEXT_BYTES) {
+    if (json->len > json->max_bytes) {
         return error_set(json->err, RONDO_ERR_LIMIT, "the JSON has %zu bytes; the limit is %zu",
-                         json->len, CEDAR_LIMIT_TEXT_BYTES);
+                         json->len, json->max_bytes);
     }
     return 0;
 }
 
-void cedar_json_fini(struct cedar_json *json)
+void json_reader_fini(struct json_reader *json)
 {
     arena_fini(&json->scratch);
     free(json->stack);
@@ -99,12 +101,12 @@ void cedar_json_fini(struct cedar_json *json)
     buf_fini(&json->string);
 }
 
-static bool is_at(const struct cedar_json *json, char byte)
+static bool is_at(const struct json_reader *json, char byte)
 {
     return json->at < json->len && json->text[json->at] == byte;
 }
 
-char cedar_json_peek(struct cedar_json *json)
+char json_reader_peek(struct json_reader *json)
 {
     while (is_at(json, ' ') || is_at(json, '\n') || is_at(json, '\r') || is_at(json, '\t')) {
         json->at++;
@@ -112,9 +114,9 @@ char cedar_json_peek(struct cedar_json *json)
     return json->at < json->len ? json->text[json->at] : '\0';
 }
 
-int cedar_json_accept(struct cedar_json *json, char byte)
+int json_reader_accept(struct json_reader *json, char byte)
 {
-    cedar_json_peek(json);
+    json_reader_peek(json);
     if (!is_at(json, byte)) {
         return 0;
     }
@@ -122,22 +124,22 @@ int cedar_json_accept(struct cedar_json *json, char byte)
     return 1;
 }
 
-int cedar_json_expect(struct cedar_json *json, char byte)
+int json_reader_expect(struct json_reader *json, char byte)
 {
     char expected[] = {'`', byte, '`', '\0'};
-    return cedar_json_accept(json, byte) ? 0 : fail_expected(json, expected);
+    return json_reader_accept(json, byte) ? 0 : fail_expected(json, expected);
 }
 
-int cedar_json_end(struct cedar_json *json)
+int json_reader_end(struct json_reader *json)
 {
-    cedar_json_peek(json);
+    json_reader_peek(json);
     return json->at == json->len ? 0 : fail_expected(json, "the end");
 }
 
 /* ---- Strings -------------------------------------------------------------------------------- */
 
-/** Bytes up to a quote, a backslash, or something that may not stand in a string. */
-static size_t plain_len(const struct cedar_json *json)
+/** Bytes up to a quote, a backslash, or something that a string may not contain. */
+static size_t plain_len(const struct json_reader *json)
 {
     size_t at = json->at;
     while (at < json->len) {
@@ -163,8 +165,8 @@ static int hex_value(char byte)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/** The four digits behind `\u`. @return -1 when there are none; the place is then unchanged */
-static int32_t read_hex(struct cedar_json *json)
+/** The four digits after `\u`. @return -1 when there are none; the place is then unchanged */
+static int32_t read_hex(struct json_reader *json)
 {
     int32_t number = 0;
     for (size_t i = 0; i < 4; i++) {
@@ -191,33 +193,39 @@ static void append_point(struct buf *buf, uint32_t point)
     buf_append(buf, bytes, len);
 }
 
-/** Behind `\u`: a code point, or the two halves of one. */
-static int read_unicode_escape(struct cedar_json *json)
+/** After `\u`: a code point, or the two halves of one. */
+static int read_unicode_escape(struct json_reader *json)
 {
     int32_t first = read_hex(json);
     if (first < 0) {
-        return cedar_json_fail(json, "expected four hexadecimal digits behind \\u");
+        return json_reader_fail(json, "expected four hexadecimal digits after \\u");
     }
     if (first < 0xd800 || first > 0xdfff) {
         append_point(&json->string, (uint32_t)first);
         return 0;
     }
     int32_t second = -1;
+    size_t after_first = json->at;
     if (first < 0xdc00 && json->len - json->at >= 6 && json->text[json->at] == '\\' &&
         json->text[json->at + 1] == 'u') {
         json->at += 2;
         second = read_hex(json);
     }
     if (second < 0xdc00 || second > 0xdfff) {
-        return cedar_json_fail(json, "\\u%04x is half of a surrogate pair without the other half",
-                               (unsigned)first);
+        if (json->is_lenient) {
+            json->at = after_first;
+            append_point(&json->string, REPLACEMENT);
+            return 0;
+        }
+        return json_reader_fail(json, "\\u%04x is half of a surrogate pair without the other half",
+                                (unsigned)first);
     }
     append_point(&json->string,
                  0x10000 + ((uint32_t)(first - 0xd800) << 10) + (uint32_t)(second - 0xdc00));
     return 0;
 }
 
-static int read_escape(struct cedar_json *json)
+static int read_escape(struct json_reader *json)
 {
     static const char names[] = "\"\\/bfnrt";
     static const char bytes[] = "\"\\/\b\f\n\r\t";
@@ -229,32 +237,32 @@ static int read_escape(struct cedar_json *json)
     }
     const char *found = name == '\0' ? NULL : strchr(names, name);
     if (found == NULL) {
-        return fail_expected(json, "one of \"\\/bfnrtu behind `\\`");
+        return fail_expected(json, "one of \"\\/bfnrtu after `\\`");
     }
     buf_append(&json->string, &bytes[found - names], 1);
     json->at++;
     return 0;
 }
 
-/** What stands where a string can go on neither plainly nor with its end. */
-static int read_special(struct cedar_json *json)
+/** What is neither a plain byte of a string nor its end. */
+static int read_special(struct json_reader *json)
 {
     if (json->at >= json->len) {
-        return cedar_json_fail(json, "the string has no end");
+        return json_reader_fail(json, "the string has no end");
     }
     unsigned char byte = (unsigned char)json->text[json->at];
     if (byte == '\\') {
         return read_escape(json);
     }
     if (byte < 0x20) {
-        return cedar_json_fail(json, "a control character in a string; write it as \\u%04x", byte);
+        return json_reader_fail(json, "a control character in a string; write it as \\u%04x", byte);
     }
-    return cedar_json_fail(json, "the string is not UTF-8");
+    return json_reader_fail(json, "the string is not UTF-8");
 }
 
 /** The rest of a string that began at `begin` and has an escape or an error at the present place.
  */
-static int read_escaped(struct cedar_json *json, size_t begin, struct cedar_json_node *ret_node)
+static int read_escaped(struct json_reader *json, size_t begin, struct json_node *ret_node)
 {
     struct buf *string = &json->string;
     buf_clear(string);
@@ -276,9 +284,9 @@ static int read_escaped(struct cedar_json *json, size_t begin, struct cedar_json
 }
 
 /** A string; the opening quote is the next byte. */
-static int read_string(struct cedar_json *json, struct cedar_json_node *ret_node)
+static int read_string(struct json_reader *json, struct json_node *ret_node)
 {
-    ret_node->kind = CEDAR_JSON_STRING;
+    ret_node->kind = JSON_NODE_STRING;
     ret_node->at = (uint32_t)json->at;
     size_t begin = ++json->at;
     json->at += plain_len(json);
@@ -291,7 +299,7 @@ static int read_string(struct cedar_json *json, struct cedar_json_node *ret_node
 
 /* ---- Numbers and words ---------------------------------------------------------------------- */
 
-static size_t skip_digits(struct cedar_json *json)
+static size_t skip_digits(struct json_reader *json)
 {
     size_t begin = json->at;
     while (json->at < json->len && json->text[json->at] >= '0' && json->text[json->at] <= '9') {
@@ -300,8 +308,8 @@ static size_t skip_digits(struct cedar_json *json)
     return json->at - begin;
 }
 
-/** Behind the whole part. @return whether a fraction or an exponent was there, or negative */
-static int skip_fraction(struct cedar_json *json)
+/** After the whole part. @return whether a fraction or an exponent was there, or negative */
+static int skip_fraction(struct json_reader *json)
 {
     int is_there = 0;
     if (is_at(json, '.')) {
@@ -337,7 +345,7 @@ static bool parse_digits(const char *digits, size_t len, bool is_negative, int64
     return true;
 }
 
-static int read_number(struct cedar_json *json, struct cedar_json_node *ret_node)
+static int read_number(struct json_reader *json, struct json_node *ret_node)
 {
     bool is_negative = is_at(json, '-');
     json->at += is_negative;
@@ -359,22 +367,22 @@ static int read_number(struct cedar_json *json, struct cedar_json_node *ret_node
     bool is_exact = fraction == 0 && parse_digits(json->text + begin, len, is_negative, &number);
     /* An integer has no negative zero: that is one of the floating-point numbers. */
     is_exact = is_exact && !(is_negative && number == 0);
-    ret_node->kind = is_exact ? CEDAR_JSON_INTEGER : CEDAR_JSON_NUMBER;
+    ret_node->kind = is_exact ? JSON_NODE_INTEGER : JSON_NODE_NUMBER;
     ret_node->as.number = number;
     ret_node->count = (uint32_t)(json->at - ret_node->at);
     return 0;
 }
 
-static int read_word(struct cedar_json *json, struct cedar_json_node *ret_node)
+static int read_word(struct json_reader *json, struct json_node *ret_node)
 {
     static const struct {
         const char *word;
-        enum cedar_json_kind kind;
+        enum json_node_kind kind;
         bool truth;
     } words[] = {
-        {"true", CEDAR_JSON_BOOL, true},
-        {"false", CEDAR_JSON_BOOL, false},
-        {"null", CEDAR_JSON_NULL, false},
+        {"true", JSON_NODE_BOOL, true},
+        {"false", JSON_NODE_BOOL, false},
+        {"null", JSON_NODE_NULL, false},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         size_t len = strlen(words[i].word);
@@ -390,9 +398,9 @@ static int read_word(struct cedar_json *json, struct cedar_json_node *ret_node)
 
 /* ---- Arrays and objects --------------------------------------------------------------------- */
 
-static int read_node(struct cedar_json *json, struct cedar_json_node *ret_node);
+static int read_node(struct json_reader *json, struct json_node *ret_node);
 
-static void push(struct cedar_json *json, const struct cedar_json_node *node)
+static void push(struct json_reader *json, const struct json_node *node)
 {
     if (json->stack_count == json->stack_size) {
         json->stack_size = json->stack_size == 0 ? 64 : json->stack_size * 2;
@@ -401,10 +409,10 @@ static void push(struct cedar_json *json, const struct cedar_json_node *node)
     json->stack[json->stack_count++] = *node;
 }
 
-static int enter(struct cedar_json *json)
+static int enter(struct json_reader *json)
 {
-    if (json->depth >= CEDAR_LIMIT_DEPTH) {
-        return fail_limit(json, "nested too deeply; the limit is %d", CEDAR_LIMIT_DEPTH);
+    if (json->depth >= json->max_depth) {
+        return fail_limit(json, "nested too deeply; the limit is %u", json->max_depth);
     }
     json->depth++;
     json->at++;
@@ -412,50 +420,50 @@ static int enter(struct cedar_json *json)
 }
 
 /** Take the children above `base` from the stack. */
-static void leave(struct cedar_json *json, size_t base, struct cedar_json_node *ret_node)
+static void leave(struct json_reader *json, size_t base, struct json_node *ret_node)
 {
     size_t count = json->stack_count - base;
-    struct cedar_json_node *children = arena_new_array(&json->scratch, count, sizeof(*children));
+    struct json_node *children = arena_new_array(&json->scratch, count, sizeof(*children));
     if (count > 0) {
         memcpy(children, json->stack + base, count * sizeof(*children));
     }
     json->stack_count = base;
     json->depth--;
     ret_node->as.children = children;
-    ret_node->count = (uint32_t)(ret_node->kind == CEDAR_JSON_OBJECT ? count / 2 : count);
+    ret_node->count = (uint32_t)(ret_node->kind == JSON_NODE_OBJECT ? count / 2 : count);
 }
 
-static int read_array(struct cedar_json *json, struct cedar_json_node *ret_node)
+static int read_array(struct json_reader *json, struct json_node *ret_node)
 {
     size_t base = json->stack_count;
     int code = enter(json);
-    bool is_more = code == 0 && !cedar_json_accept(json, ']');
+    bool is_more = code == 0 && !json_reader_accept(json, ']');
     bool is_open = is_more;
     while (code == 0 && is_more) {
-        struct cedar_json_node child;
+        struct json_node child;
         code = read_node(json, &child);
         push(json, &child);
-        is_more = code == 0 && cedar_json_accept(json, ',');
+        is_more = code == 0 && json_reader_accept(json, ',');
     }
-    if (code == 0 && is_open && !cedar_json_accept(json, ']')) {
+    if (code == 0 && is_open && !json_reader_accept(json, ']')) {
         code = fail_expected(json, "`,` or `]`");
     }
     if (code == 0) {
-        ret_node->kind = CEDAR_JSON_ARRAY;
+        ret_node->kind = JSON_NODE_ARRAY;
         leave(json, base, ret_node);
     }
     return code;
 }
 
-static int read_member(struct cedar_json *json)
+static int read_member(struct json_reader *json)
 {
-    struct cedar_json_node node;
-    if (cedar_json_peek(json) != '"') {
+    struct json_node node;
+    if (json_reader_peek(json) != '"') {
         return fail_expected(json, "a key in quotes");
     }
     int code = read_string(json, &node);
     push(json, &node);
-    code = code != 0 ? code : cedar_json_expect(json, ':');
+    code = code != 0 ? code : json_reader_expect(json, ':');
     code = code != 0 ? code : read_node(json, &node);
     push(json, &node);
     return code;
@@ -464,8 +472,8 @@ static int read_member(struct cedar_json *json)
 /** By length and bytes, then by place. Not by hash: those that collide would make it slow. */
 static int compare_keys(const void *left, const void *right)
 {
-    const struct cedar_json_node *a = *(const struct cedar_json_node *const *)left;
-    const struct cedar_json_node *b = *(const struct cedar_json_node *const *)right;
+    const struct json_node *a = *(const struct json_node *const *)left;
+    const struct json_node *b = *(const struct json_node *const *)right;
     if (a->count != b->count) {
         return a->count < b->count ? -1 : 1;
     }
@@ -473,19 +481,19 @@ static int compare_keys(const void *left, const void *right)
     return order != 0 ? order : (a->at > b->at) - (a->at < b->at);
 }
 
-static bool are_equal(const struct cedar_json_node *a, const struct cedar_json_node *b)
+static bool are_equal(const struct json_node *a, const struct json_node *b)
 {
     return a->count == b->count && memcmp(a->as.bytes, b->as.bytes, a->count) == 0;
 }
 
-static const struct cedar_json_node *find_twice_sorted(const struct cedar_json_node *object)
+static const struct json_node *find_twice_sorted(const struct json_node *object)
 {
-    const struct cedar_json_node **keys = memory_new(object->count * sizeof(*keys));
+    const struct json_node **keys = memory_new(object->count * sizeof(*keys));
     for (size_t i = 0; i < object->count; i++) {
         keys[i] = &object->as.children[2 * i];
     }
     qsort(keys, object->count, sizeof(*keys), compare_keys);
-    const struct cedar_json_node *found = NULL;
+    const struct json_node *found = NULL;
     for (size_t i = 1; i < object->count && found == NULL; i++) {
         found = are_equal(keys[i], keys[i - 1]) ? keys[i] : NULL;
     }
@@ -494,12 +502,12 @@ static const struct cedar_json_node *find_twice_sorted(const struct cedar_json_n
 }
 
 /** @return the later one of two equal keys, or NULL */
-static const struct cedar_json_node *find_twice(const struct cedar_json_node *object)
+static const struct json_node *find_twice(const struct json_node *object)
 {
     if (object->count > COMPARE_EACH) {
         return find_twice_sorted(object);
     }
-    const struct cedar_json_node *members = object->as.children;
+    const struct json_node *members = object->as.children;
     for (size_t i = 2; i < (size_t)object->count * 2; i += 2) {
         for (size_t k = 0; k < i; k += 2) {
             if (are_equal(&members[i], &members[k])) {
@@ -510,41 +518,41 @@ static const struct cedar_json_node *find_twice(const struct cedar_json_node *ob
     return NULL;
 }
 
-static int check_keys(struct cedar_json *json, const struct cedar_json_node *object)
+static int check_keys(struct json_reader *json, const struct json_node *object)
 {
-    const struct cedar_json_node *key = find_twice(object);
-    char text[CEDAR_JSON_SHOWN_SIZE];
+    const struct json_node *key = find_twice(object);
+    char text[JSON_SHOWN_SIZE];
     if (key == NULL) {
         return 0;
     }
-    return cedar_json_fail_at(json, key, "the key `%s` occurs twice", cedar_json_show(key, text));
+    return json_reader_fail_at(json, key, "the key `%s` occurs twice", json_node_show(key, text));
 }
 
-static int read_object(struct cedar_json *json, struct cedar_json_node *ret_node)
+static int read_object(struct json_reader *json, struct json_node *ret_node)
 {
     size_t base = json->stack_count;
     int code = enter(json);
-    bool is_more = code == 0 && !cedar_json_accept(json, '}');
+    bool is_more = code == 0 && !json_reader_accept(json, '}');
     bool is_open = is_more;
     while (code == 0 && is_more) {
         code = read_member(json);
-        is_more = code == 0 && cedar_json_accept(json, ',');
+        is_more = code == 0 && json_reader_accept(json, ',');
     }
-    if (code == 0 && is_open && !cedar_json_accept(json, '}')) {
+    if (code == 0 && is_open && !json_reader_accept(json, '}')) {
         code = fail_expected(json, "`,` or `}`");
     }
     if (code == 0) {
-        ret_node->kind = CEDAR_JSON_OBJECT;
+        ret_node->kind = JSON_NODE_OBJECT;
         leave(json, base, ret_node);
-        code = check_keys(json, ret_node);
+        code = json->is_lenient ? 0 : check_keys(json, ret_node);
     }
     return code;
 }
 
-static int read_node(struct cedar_json *json, struct cedar_json_node *ret_node)
+static int read_node(struct json_reader *json, struct json_node *ret_node)
 {
-    char next = cedar_json_peek(json);
-    *ret_node = (struct cedar_json_node){.at = (uint32_t)json->at};
+    char next = json_reader_peek(json);
+    *ret_node = (struct json_node){.at = (uint32_t)json->at};
     if (next == '{') {
         return read_object(json, ret_node);
     }
@@ -562,48 +570,28 @@ static int read_node(struct cedar_json *json, struct cedar_json_node *ret_node)
 
 /* ---- For the readers ------------------------------------------------------------------------ */
 
-int cedar_json_read(struct cedar_json *json, const struct cedar_json_node **ret_node)
+int json_reader_read(struct json_reader *json, const struct json_node **ret_node)
 {
     arena_clear(&json->scratch);
     json->stack_count = 0;
-    struct cedar_json_node node;
+    struct json_node node;
     int code = read_node(json, &node);
     if (code == 0) {
-        struct cedar_json_node *copy = arena_new(&json->scratch, sizeof(*copy));
+        struct json_node *copy = arena_new(&json->scratch, sizeof(*copy));
         *copy = node;
         *ret_node = copy;
     }
     return code;
 }
 
-int cedar_json_skip(struct cedar_json *json)
-{
-    const struct cedar_json_node *node;
-    return cedar_json_read(json, &node);
-}
-
-int cedar_json_string(struct cedar_json *json, const struct cedar_text **ret_text)
-{
-    struct cedar_json_node node;
-    if (cedar_json_peek(json) != '"') {
-        return fail_expected(json, "a string");
-    }
-    arena_clear(&json->scratch);
-    int code = read_string(json, &node);
-    if (code == 0) {
-        *ret_text = cedar_text_new(json->arena, node.as.bytes, node.count);
-    }
-    return code;
-}
-
-const char *cedar_json_show(const struct cedar_json_node *string, char *ret_text)
+const char *json_node_show(const struct json_node *string, char *ret_text)
 {
     size_t len = 0;
     for (size_t at = 0; at < string->count;) {
         const char *bytes = string->as.bytes + at;
         size_t step = utf8_sequence_len(bytes, string->count - at);
         bool is_control = (unsigned char)*bytes < 0x20 || *bytes == 0x7f;
-        if (step == 0 || len + step > CEDAR_JSON_SHOWN_SIZE - 4) {
+        if (step == 0 || len + step > JSON_SHOWN_SIZE - 4) {
             memcpy(ret_text + len, "...", 3);
             len += 3;
             break;
@@ -616,15 +604,14 @@ const char *cedar_json_show(const struct cedar_json_node *string, char *ret_text
     return ret_text;
 }
 
-const struct cedar_json_node *cedar_json_member(const struct cedar_json_node *object,
-                                                const char *name)
+const struct json_node *json_node_member(const struct json_node *object, const char *name)
 {
-    if (object == NULL || object->kind != CEDAR_JSON_OBJECT) {
+    if (object == NULL || object->kind != JSON_NODE_OBJECT) {
         return NULL;
     }
     size_t len = strlen(name);
     for (size_t i = 0; i < object->count; i++) {
-        const struct cedar_json_node *key = &object->as.children[2 * i];
+        const struct json_node *key = &object->as.children[2 * i];
         if (key->count == len && memcmp(key->as.bytes, name, len) == 0) {
             return key + 1;
         }
