@@ -5,9 +5,9 @@
  */
 #include "fuzz.h"
 
+#include "../support/store/memory_store.h"
 #include "journal/reader.h"
 #include "loop/driver/driver.h"
-#include "support/store/memory_store.h"
 
 #include <string.h>
 

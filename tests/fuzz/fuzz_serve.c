@@ -10,12 +10,12 @@
  */
 #include "fuzz_server.h"
 
+#include "../support/store/memory_store.h"
 #include "loop/runtime.h"
 #include "orchestrator/orchestrator.h"
 #include "os/file.h"
 #include "server/auth/token.h"
 #include "server/server.h"
-#include "support/store/memory_store.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 /* Starting the server under test, and what is known of it. */
 #include "leak.h"
 
+#include "../support/http_raw.h"
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "os/file.h"
-#include "support/http_raw.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -9,9 +9,9 @@
  */
 #include "leak.h"
 
+#include "../support/http_raw.h"
 #include "base/auto.h"
 #include "base/clock.h"
-#include "support/http_raw.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
  */
 #include "sim.h"
 
+#include "../support/store/fault.h"
+#include "../support/store/memory_store.h"
 #include "base/memory.h"
 #include "loop/control/control.h"
-#include "support/store/fault.h"
-#include "support/store/memory_store.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A thread that accepts, and one for each connection. Everything shared stands under one mutex. */
-#include "support/http_peer.h"
+#include "http_peer.h"
 
 #include "base/auto.h"
 #include "base/buf.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* See http_raw.h. */
-#include "support/http_raw.h"
+#include "http_raw.h"
 
 #include "base/clock.h"
 

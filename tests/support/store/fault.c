@@ -6,7 +6,7 @@
  * Threads: calls are counted atomically; the plan itself must cope with being asked from several
  * threads.
  */
-#include "support/store/fault.h"
+#include "fault.h"
 
 #include "base/auto.h"
 #include "base/error.h"

@@ -6,8 +6,8 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "memory_rows.h"
 #include "store/rules.h"
-#include "support/store/memory_rows.h"
 
 #include <string.h>
 

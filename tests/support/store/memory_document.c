@@ -6,8 +6,8 @@
  */
 #include "base/clock.h"
 #include "base/memory.h"
+#include "memory_rows.h"
 #include "store/rules.h"
-#include "support/store/memory_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

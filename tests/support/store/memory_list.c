@@ -5,8 +5,8 @@
  */
 #include "base/auto.h"
 #include "base/memory.h"
+#include "memory_rows.h"
 #include "store/rules.h"
-#include "support/store/memory_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

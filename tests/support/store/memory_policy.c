@@ -2,8 +2,8 @@
 /* The history of policies in the memory back end. Threads: one mutex over everything, callbacks
  * included. */
 #include "base/memory.h"
+#include "memory_rows.h"
 #include "store/rules.h"
-#include "support/store/memory_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

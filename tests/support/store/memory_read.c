@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reading from the memory back end. Threads: the store's mutex is held, callbacks included. */
 #include "base/error.h"
-#include "support/store/memory_rows.h"
+#include "memory_rows.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Rows of the memory back end. The mutex is held; see memory_rows.h. */
-#include "support/store/memory_rows.h"
+#include "memory_rows.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -3,12 +3,12 @@
  * The back end without a disk: its table of operations, mail, garbage collection and the end.
  * Threads: one mutex over everything, callbacks included.
  */
-#include "support/store/memory_store.h"
+#include "memory_store.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "memory_rows.h"
 #include "store/rules.h"
-#include "support/store/memory_rows.h"
 
 #include <assert.h>
 

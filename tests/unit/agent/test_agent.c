@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Bodies of role agents: what they ask, what ends them, and each of their guardrails. */
-#include "../loop/agent_fixture.h"
+#include "agent_fixture.h"
 
 #define AUTONOMY(lines)   "  autonomy:\n" lines
 #define GUARDRAILS(lines) "  guardrails:\n" lines

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Calls that models make: what is wrong with them, who is asked, and which run side by side. */
-#include "../loop/agent_fixture.h"
+#include "agent_fixture.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Conversations with agents: one answer to each line, and what ends an answer but not the run. */
-#include "../loop/agent_fixture.h"
+#include "agent_fixture.h"
 
 #include "loop/control/control.h"
 #include "loop/driver/internal.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Limits of cost where it is not known what a model costs: at the start, on resume, and live. */
-#include "../loop/agent_fixture.h"
+#include "agent_fixture.h"
 
 #include "base/plain.h"
 #include "loop/control/control.h"

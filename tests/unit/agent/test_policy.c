@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Agents under policies: which calls and models are denied, who may approve, and when it counts. */
-#include "../loop/agent_fixture.h"
+#include "agent_fixture.h"
 
 #define POLICY "  policy: p.cedar\n"
 #define TOOLS  "forbid (principal, action == Action::\"call_tool\", resource "

@@ -5,8 +5,8 @@
  * disturbed; the model must be sent the very same bytes, and asked for nothing that stands in the
  * journal.
  */
-#include "../loop/agent_fixture.h"
-#include "support/sanitizer.h"
+#include "../../support/sanitizer.h"
+#include "agent_fixture.h"
 
 /* What a sanitizer sees, it sees soon. */
 #define SEQUENCES     (HAS_SANITIZER ? 20 : 150)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Limits of time while a request, a call or a person is waited for. The clock stands still but for
  * what takes time in these tests. */
-#include "../loop/agent_fixture.h"
+#include "agent_fixture.h"
 
 #define GUARDRAILS(lines) "  guardrails:\n" lines
 #define LIMIT_4S          GUARDRAILS("    autonomous_timeout_seconds: 4\n")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What an agent's run is said to be: replies that are no answers, and words that do not add up. */
-#include "../loop/agent_fixture.h"
+#include "agent_fixture.h"
 
 #define STOPPED(text, stop) "{\"text\":\"" text "\",\"stop\":\"" stop "\"}\n"
 #define CUT(calls)          "{\"stop\":\"length\",\"tool_calls\":[" calls "]}\n"

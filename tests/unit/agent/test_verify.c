@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Exit conditions of agents: what finish_task is answered, and conditions that tools verify. */
-#include "../loop/agent_fixture.h"
+#include "agent_fixture.h"
 
 #define AUTONOMY(lines)  "  autonomy:\n" lines
 #define CONDITION_A      "      - {name: a, command: 'make a'}\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which events become warnings, once each, over deaths and beside other monitors. */
-#include "../orchestrator/monitor_world.h"
+#include "monitor_world.h"
 
 /* ---- What is warned of ---- */
 

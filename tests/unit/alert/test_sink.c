@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sinks: what may be put, what is shown, and what is kept. */
-#include "../orchestrator/monitor_world.h"
+#include "monitor_world.h"
 
 #include "alert/sink_read.h"
 

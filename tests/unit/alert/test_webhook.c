@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Deliveries: what receivers get, and what becomes of those that they do not take. */
-#include "../orchestrator/monitor_world.h"
+#include "monitor_world.h"
 
+#include "../../support/http_peer.h"
 #include "alert/delivery.h"
 #include "alert/webhook.h"
 #include "journal/trace.h"
 #include "net/client/http.h"
-#include "support/http_peer.h"
 
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where the store is found, and how runs are named: what the command line promises. */
+#include "../../support/store/memory_store.h"
 #include "base/memory.h"
 #include "os/file.h"
 #include "store/find.h"
 #include "store/locate.h"
-#include "support/store/memory_store.h"
 
 #include <limits.h>
 #include <setjmp.h>

@@ -2,9 +2,9 @@
 /* Checkpoints are only used when nothing in them was changed. */
 #include "journal/checkpoint.h"
 
+#include "../../support/store/memory_store.h"
 #include "base/memory.h"
 #include "cases.h"
-#include "support/store/memory_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /* Reading: backfill and live, in order, each event once. */
 #include "journal/reader.h"
 
+#include "../../support/store/memory_store.h"
 #include "base/cancel.h"
 #include "cases.h"
-#include "support/store/memory_store.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -6,10 +6,10 @@
  */
 #pragma once
 
+#include "../../support/store/fault.h"
+#include "../../support/store/memory_store.h"
 #include "base/memory.h"
 #include "loop/driver/driver.h"
-#include "support/store/fault.h"
-#include "support/store/memory_store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,11 +2,11 @@
 /* The history of policies while loops read files that people change by `rondo policy set`. */
 #include "loop/policy_history.h"
 
+#include "../../support/store/memory_store.h"
 #include "base/auto.h"
 #include "base/memory.h"
 #include "os/file.h"
 #include "policy/change.h"
-#include "support/store/memory_store.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../gateway/mcp_world.h"
+#include "mcp_world.h"
 
+#include "../../support/http_peer.h"
 #include "net/client/http.h"
-#include "support/http_peer.h"
 
 #define JSON   "Content-Type: application/json\r\n"
 #define SSE    "Content-Type: text/event-stream\r\n"

@@ -2,7 +2,7 @@
 /* Where MCP servers run: not where agents can put something in their way. */
 #include "mcp/place.h"
 
-#include "../gateway/mcp_world.h"
+#include "mcp_world.h"
 
 static struct mcp_place place;
 

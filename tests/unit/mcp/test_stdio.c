@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../gateway/mcp_world.h"
+#include "mcp_world.h"
 
 #include "base/auto.h"
 #include "base/limits.h"

@@ -9,13 +9,13 @@
 
 #include <cmocka.h>
 
+#include "../../support/http_peer.h"
 #include "base/buf.h"
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "model/model.h"
 #include "net/client/http.h"
-#include "support/http_peer.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 /** What peers say before JSON and before a stream. */

@@ -5,8 +5,8 @@
  */
 #include "orchestrator_world.h"
 
+#include "../../support/sanitizer.h"
 #include "os/host.h"
-#include "support/sanitizer.h"
 
 #include <dirent.h>
 #include <pthread.h>

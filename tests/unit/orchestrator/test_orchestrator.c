@@ -2,9 +2,9 @@
 /* Executing, queueing, pausing, stopping and draining. */
 #include "orchestrator_world.h"
 
+#include "../../support/store/fault.h"
 #include "loop/control/stop.h"
 #include "orchestrator/assignment.h"
-#include "support/store/fault.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

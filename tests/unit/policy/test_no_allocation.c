@@ -4,9 +4,9 @@
  * functions are replaced by ones that count, for the C library as well. Sanitizers replace them
  * themselves, and make each allocation of an arena one of its own: there the tests are skipped.
  */
+#include "../../support/sanitizer.h"
 #include "cedar_help.h"
 #include "policy/subject.h"
-#include "support/sanitizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "../../support/http_raw.h"
+#include "../../support/store/memory_store.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/memory.h"
@@ -18,8 +20,6 @@
 #include "os/file.h"
 #include "server/auth/token.h"
 #include "server/server.h"
-#include "support/http_raw.h"
-#include "support/store/memory_store.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "../../support/store/memory_store.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "server/api/idempotency.h"
@@ -16,7 +17,6 @@
 #include "server/auth/access.h"
 #include "server/auth/rate.h"
 #include "server/router.h"
-#include "support/store/memory_store.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

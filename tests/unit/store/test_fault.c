@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The failing decorator: transparent with an empty plan, and failing as planned with another. */
+#include "../../support/store/fault.h"
+#include "../../support/store/memory_store.h"
 #include "contract.h"
 #include "support.h"
-#include "support/store/fault.h"
-#include "support/store/memory_store.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The memory back end keeps the contract. */
+#include "../../support/store/memory_store.h"
 #include "contract.h"
-#include "support/store/memory_store.h"
 
 int main(void)
 {

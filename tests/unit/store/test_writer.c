@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The group-committing writer: many threads, one bad batch among good ones, and waiting. */
+#include "../../support/store/fault.h"
+#include "../../support/store/memory_store.h"
 #include "store/sqlite/sqlite.h"
 #include "store/writer.h"
 #include "support.h"
-#include "support/store/fault.h"
-#include "support/store/memory_store.h"
 
 #include "base/cancel.h"
 

@@ -13,12 +13,12 @@
 
 #include <cmocka.h>
 
+#include "../../support/store/memory_store.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "journal/reader.h"
-#include "support/store/memory_store.h"
 #include "telemetry/otlp_json.h"
 #include "telemetry/past.h"
 #include "telemetry/spans.h"

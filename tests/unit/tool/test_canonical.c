@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One spelling for each meaning of paths, commands and URLs. */
-#include "../gateway/tool_world.h"
 #include "tool/canonical.h"
+#include "tool_world.h"
 
 #include "base/auto.h"
 #include "base/memory.h"

@@ -2,7 +2,7 @@
 /* Globs: the answers are those of Python's fnmatch.fnmatchcase. */
 #include "tool/permission.h"
 
-#include "../gateway/tool_world.h"
+#include "tool_world.h"
 
 struct sample {
     const char *glob;

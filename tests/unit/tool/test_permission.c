@@ -2,7 +2,7 @@
 /* Permissions of tool entries: what is looked at, in which order, and which rule is told. */
 #include "tool/permission.h"
 
-#include "../gateway/tool_world.h"
+#include "tool_world.h"
 
 /** Ask, and insist on the answer and, for a refusal, on the rule. */
 static void expect(const char *permissions, const char *arguments, bool is_allowed,

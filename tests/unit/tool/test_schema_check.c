@@ -2,7 +2,7 @@
 /* The JSON Schema checker: what fits, what does not, and what is said about it. */
 #include "tool/schema_check.h"
 
-#include "../gateway/tool_world.h"
+#include "tool_world.h"
 
 /** Check, and insist on the faults; NULL = it fits. */
 static void expect(const char *schema_text, const char *value_text, const char *faults)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The toolbox: opening, finding, what stands before a call, and the bounds of results. */
-#include "../gateway/tool_world.h"
+#include "tool_world.h"
 
 #include "base/memory.h"
 #include "model/model.h"

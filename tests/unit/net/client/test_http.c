@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Calls that go well: what is sent, what comes back, what is kept alive, where redirects lead. */
-#include "../http_world.h"
+#include "http_world.h"
 
 #include "base/version.h"
 #include "net/client/guard.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Every way in which a call has no complete reply. */
-#include "../http_world.h"
+#include "http_world.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Many calls at once over one client. */
-#include "../http_world.h"
+#include "http_world.h"
 
 #include "base/cancel.h"
 

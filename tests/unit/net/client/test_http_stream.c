@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Bodies that are handed over as they come: order, back-pressure, stopping. */
-#include "../http_world.h"
+#include "http_world.h"
 
 #include <pthread.h>
 

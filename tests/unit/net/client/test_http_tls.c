@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Certificates: one that verifies, and those that do not. The server's key is made by the test. */
-#include "../http_world.h"
+#include "http_world.h"
 
 #include "os/file.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Heads and chunks of the HTTP server as raw bytes: what has one meaning, and what has none. */
-#include "../http_server_world.h"
+#include "http_server_world.h"
 #include "net/server/internal.h"
 
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Requests that take long leave the server to the others. */
-#include "../http_server_world.h"
+#include "http_server_world.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Requests and answers of the HTTP server, byte by byte. */
-#include "../http_server_world.h"
+#include "http_server_world.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the HTTP server refuses: too large, too slow, too many, ambiguous. */
-#include "../http_server_world.h"
+#include "http_server_world.h"
 #include "net/server/internal.h"
 
 #include <arpa/inet.h>

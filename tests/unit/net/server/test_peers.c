@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Connections of others never lock the owner out: other users, other addresses, sandboxed ones. */
-#include "../http_server_world.h"
+#include "http_server_world.h"
 #include "net/server/internal.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Streams of the HTTP server: woken, ended, cut off, by the hundred. */
-#include "../http_server_world.h"
+#include "http_server_world.h"
 #include "net/server/internal.h"
 
 #include <pthread.h>

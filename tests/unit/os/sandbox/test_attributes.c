@@ -3,7 +3,7 @@
  * Modes, owners, times and further attributes of files: a command may change those of its own
  * files, by every call and way of naming them, and none of a file outside.
  */
-#include "../sandbox_support.h"
+#include "sandbox_support.h"
 
 #include <sys/stat.h>
 

@@ -9,7 +9,7 @@
 #include "os/sandbox/git.h"
 #include "os/sandbox/git_config.h"
 
-#include "../sandbox_support.h"
+#include "sandbox_support.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #include "os/sandbox/named.h"
 #include "os/sandbox/secrets.h"
 
-#include "../sandbox_support.h"
+#include "sandbox_support.h"
 
 #include <fcntl.h>
 #include <pthread.h>

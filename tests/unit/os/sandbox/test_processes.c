@@ -8,7 +8,7 @@
 #include "os/sandbox/landlock.h"
 #include "os/sandbox/limits.h"
 
-#include "../sandbox_support.h"
+#include "sandbox_support.h"
 
 #include <arpa/inet.h>
 #include <glob.h>

@@ -4,7 +4,7 @@
  * when there is no sandbox. Each promise that both tiers make is tested in both; a test is
  * skipped, with a message, where the machine lacks the tier.
  */
-#include "../sandbox_support.h"
+#include "sandbox_support.h"
 
 #include "base/auto.h"
 #include "base/buf.h"

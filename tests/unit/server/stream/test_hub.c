@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Streams of events: each event once and in order, from the store, live, and in between. */
-#include "../hub_world.h"
+#include "hub_world.h"
 #include "server/auth/token.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Streams of the table of runs: rows that changed, counts, what others tell, and starting over. */
-#include "../hub_world.h"
+#include "hub_world.h"
 #include "server/stream/hub_internal.h"
 
 static size_t count_of(const char *text, const char *part)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The tool `api`: endpoints as functions, templates, what is taken out of answers. */
-#include "../../gateway/http_tool_world.h"
+#include "http_tool_world.h"
 
 /* Like the endpoints of a tracker of issues. */
 #define TRACKER                                                                               \

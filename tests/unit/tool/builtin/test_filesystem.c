@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The filesystem tools: what they do, and every way out of the root that we know. */
-#include "../../gateway/tool_world.h"
+#include "../tool_world.h"
 
 #include "tool/builtin/filesystem_path.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The git tools: what they say, and that no argument becomes an option or a program. */
-#include "../../gateway/command_world.h"
+#include "command_world.h"
 
 #include "base/auto.h"
 #include "os/process/spawn.h"

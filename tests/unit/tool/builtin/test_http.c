@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The tool `http`: what is asked, what the model reads, what it cannot reach. */
-#include "../../gateway/http_tool_world.h"
+#include "http_tool_world.h"
 
 #include <pthread.h>
 

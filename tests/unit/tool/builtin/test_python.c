@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The python tool. Skipped where the sandbox has no python3. */
-#include "../../gateway/command_world.h"
+#include "command_world.h"
 
 /** Run a program in the default entry. */
 static struct tool_result run_python(struct world *world, const char *code)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Scripts of a role as tools. */
-#include "../../gateway/command_world.h"
+#include "command_world.h"
 
 static void a_script_is_a_tool_with_its_parameters(void **state)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The shell tool: what is refused, what is told, and what a command can reach. */
-#include "../../gateway/command_world.h"
+#include "command_world.h"
 
 #include "tool/builtin/shell_environment.h"
 

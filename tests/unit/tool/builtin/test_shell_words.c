@@ -2,7 +2,7 @@
 /* Words of command lines: the answers are those of Python's shlex.split. */
 #include "tool/builtin/shell_words.h"
 
-#include "../../gateway/tool_world.h"
+#include "../tool_world.h"
 
 struct sample {
     const char *line;

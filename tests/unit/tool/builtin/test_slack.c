@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The tool `slack`: the message that is sent, and what comes of it. */
-#include "../../gateway/http_tool_world.h"
+#include "http_tool_world.h"
 
 #define PLAIN "{\"type\":\"slack\",\"webhook_url\":\"PEER/hook/${RONDO_TEST_TOKEN}\"}"
 

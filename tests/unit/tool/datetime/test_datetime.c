@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Dates: the calendar, zones, ISO forms, formats, and the tools over them. */
-#include "../../gateway/tool_world.h"
+#include "../tool_world.h"
 
 #include "tool/datetime/calendar.h"
 #include "tool/datetime/zone.h"

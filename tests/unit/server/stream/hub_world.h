@@ -10,13 +10,13 @@
 
 #include <cmocka.h>
 
+#include "../../../support/http_raw.h"
+#include "../../../support/store/memory_store.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "orchestrator/orchestrator.h"
 #include "server/api/run_json.h"
 #include "server/stream/hub.h"
-#include "support/http_raw.h"
-#include "support/store/memory_store.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -13,14 +13,14 @@
 
 #include <cmocka.h>
 
+#include "../../support/store/fault.h"
+#include "../../support/store/memory_store.h"
 #include "alert/monitor.h"
 #include "alert/sink.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "loop/control/owner.h"
-#include "support/store/fault.h"
-#include "support/store/memory_store.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

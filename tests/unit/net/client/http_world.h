@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
+#include "../../../support/http_peer.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "net/client/http.h"
-#include "support/http_peer.h"
 
 #include <stdlib.h>
 #include <string.h>

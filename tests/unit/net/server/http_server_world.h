@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
+#include "../../../support/http_raw.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "net/server/http_server.h"
-#include "support/http_raw.h"
 
 #include <stdio.h>
 #include <stdlib.h>

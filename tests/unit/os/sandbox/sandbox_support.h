@@ -4,7 +4,7 @@
 
 #include "os/sandbox/sandbox.h"
 
-#include "helper.h"
+#include "../helper.h"
 
 #define SELF "/proc/self/exe"
 /** Makes this program try something from inside a sandbox. */

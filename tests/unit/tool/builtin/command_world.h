@@ -5,7 +5,7 @@
 #include "os/process/supervise.h"
 #include "os/sandbox/sandbox.h"
 
-#include "tool_world.h"
+#include "../tool_world.h"
 
 #define SELF "/proc/self/exe"
 

@@ -2,12 +2,12 @@
 /* A world of tools with a scripted HTTP peer that the guard lets them reach. */
 #pragma once
 
-#include "tool_world.h"
+#include "../tool_world.h"
 
+#include "../../../support/http_peer.h"
 #include "model/environment.h"
 #include "net/client/guard.h"
 #include "net/client/http.h"
-#include "support/http_peer.h"
 
 struct http_world {
     struct world world; /* first: the functions of tool_world.h take it */

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "policy_world.h"
+#include "../loop/policy_world.h"
 
 #include "agent/internal.h"
 #include "base/digest.h"
