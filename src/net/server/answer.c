@@ -200,9 +200,9 @@ static ssize_t read_source(struct http_connection *connection)
         char size[CHUNK_HEAD_BYTES + 1];
         snprintf(size, sizeof(size), "%04zx\r\n", (size_t)n & 0xffff);
         memcpy(room, size, head);
-        memcpy(room + head + n, "\r\n", 2);
     }
-    buf_grown(&connection->output, n <= 0 ? 0 : (size_t)n + head + (is_chunk ? 2 : 0));
+    buf_grown(&connection->output, n <= 0 ? 0 : (size_t)n + head);
+    buf_append(&connection->output, "\r\n", n > 0 && is_chunk ? 2 : 0);
     return n;
 }
 

@@ -56,7 +56,7 @@ static enum step refuse(struct http_connection *connection, unsigned status)
 {
     struct http_server *server = connection->server;
     const struct http_exchange *exchange = connection->exchange;
-    bool is_head = exchange != NULL && strncmp(exchange->head, "HEAD", 5) == 0;
+    bool is_head = exchange != NULL && strcmp(exchange->head, "HEAD") == 0;
     pthread_mutex_lock(&server->lock);
     bool is_cut = connection->is_cut;
     connection->is_cut = true;
