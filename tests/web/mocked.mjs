@@ -23,9 +23,23 @@ export async function readTimeline(page) {
   return page.evaluate(async () => {
     const list = document.querySelector(".timeline .virtual");
     const seqs = [];
-    list.scrollTop = 0;
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    const isDrawn = (index) => list.querySelector(`[aria-rowindex="${index + 1}"]`) !== null;
+    // Rows are drawn when the page has time for it, some frames after the scrolling.
+    const areDrawn = () => {
+      const height = list.querySelector("[data-seq]").offsetHeight;
+      const count = Math.round(list.querySelector(".virtual-space").offsetHeight / height);
+      const end = Math.min(count, Math.ceil((list.scrollTop + list.clientHeight) / height));
+      return isDrawn(Math.floor(list.scrollTop / height)) && isDrawn(end - 1);
+    };
+    // While the list follows the end, it goes back there.
+    do {
+      list.scrollTop = 0;
+      await frame();
+      await frame();
+    } while (list.scrollTop !== 0);
     for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, 40));
+      while (!areDrawn()) await frame();
       for (const row of list.querySelectorAll("[data-seq]")) {
         const seq = Number(row.dataset.seq);
         if (!seqs.length || seq > seqs.at(-1)) seqs.push(seq);

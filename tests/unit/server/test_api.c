@@ -634,6 +634,7 @@ struct twin {
     struct world *world;
     int status;
     char id[ID_SIZE];
+    char body[256];
 };
 
 static void *start_with_one_key(void *context)
@@ -644,6 +645,7 @@ static void *start_with_one_key(void *context)
         START, &answer);
     twin->status = answer.status;
     snprintf(twin->id, sizeof(twin->id), "%s", json_get_string(answer.json, "run_id", ""));
+    snprintf(twin->body, sizeof(twin->body), "%s", answer.body);
     answer_fini(&answer);
     return NULL;
 }
@@ -659,7 +661,11 @@ static void the_same_request_at_once_starts_one_run(void **state)
     }
     for (size_t i = 0; i < 6; i++) {
         pthread_join(threads[i], NULL);
-        assert_true(twins[i].status == 201 || twins[i].status == 409);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        if (twins[i].status != 201 && twins[i].status != 409) {
+            fail_msg("request %zu is answered with %d: %s", i, twins[i].status, twins[i].body);
+        }
         if (twins[i].status == 201) {
             assert_true(id[0] == '\0' || strcmp(id, twins[i].id) == 0);
             id = twins[i].id;
