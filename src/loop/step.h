@@ -7,9 +7,16 @@
  */
 #pragma once
 
+#include "base/clock.h"
 #include "journal/state.h"
 #include "loop/gate.h"
 #include "loop/spec.h"
+
+/**
+ * The times of events are the wall clock's; the loop's own clock follows it only where they differ
+ * by this much, for threads are not always scheduled at once.
+ */
+#define LOOP_CLOCKS_DIFFER_NS (500 * NS_PER_MS)
 
 enum loop_effect_kind {
     EFFECT_RECORD,     /**< append `event` to the journal */
@@ -31,7 +38,7 @@ struct loop_effect {
 
 /**
  * What comes next.
- * @param now_ns   wall clock
+ * @param now_ns   the loop's clock: about the wall clock's time
  * @param can_save false while the store fails and the run goes on without checkpoints
  * @param ret_effect texts in it are static, or point into `state`
  */

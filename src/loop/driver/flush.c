@@ -20,8 +20,6 @@
 #define FLUSH_TRIES 7
 /** First pause; each further one is twice as long, plus jitter of up to as much again. */
 #define FLUSH_PAUSE_NS (20 * NS_PER_MS)
-/** Differences of the clocks that are not recorded: threads are not always scheduled at once. */
-#define SKIPPED_FROM_NS (500 * NS_PER_MS)
 /** Old checkpoints are pruned once in so many. */
 #define PRUNE_EVERY 32
 
@@ -342,7 +340,7 @@ static void note_skipped_time(struct loop *loop, int64_t waited_ns)
 {
     int64_t now_ns = loop_now(loop);
     int64_t skipped_ns = clock_now(runtime_clock(loop->runtime)) - now_ns;
-    if (skipped_ns < SKIPPED_FROM_NS && skipped_ns > -SKIPPED_FROM_NS) {
+    if (skipped_ns < LOOP_CLOCKS_DIFFER_NS && skipped_ns > -LOOP_CLOCKS_DIFFER_NS) {
         return;
     }
     struct journal_event event = {
