@@ -439,7 +439,8 @@ static int resume_claimed(struct resuming *resuming, const struct loop_taking *t
     const char *how = taking->how != NULL ? taking->how : how_resumed(before, &loop->state);
     snprintf(opening->how, sizeof(opening->how), "%s", how);
     loop->limit_ahead = before->summary.iteration_limit;
-    loop_record_claimed(loop, resuming->claim.epoch, how, before->alive_ns,
+    /* Who held a run that had ended, and died before its first event, did not work on it. */
+    loop_record_claimed(loop, resuming->claim.epoch, how, had_ended ? 0 : before->alive_ns,
                         opening->from_checkpoint);
     record_corrupt(resuming);
     loop_record_interrupted(loop, "the process that ran it is gone");

@@ -98,6 +98,42 @@ static void a_checkpoint_is_right_when_the_clock_is_set_just_before_it(void **st
     loop_free(loop);
 }
 
+/** Who resumed it died before the first event: the run had ended all the while. */
+static void the_time_after_the_end_of_a_run_is_not_active(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop_spec spec = spec_of(0);
+    spec.max_iterations = 1;
+    struct loop *loop = fixture_start(fixture, spec);
+    char run_id[ID_SIZE];
+    memcpy(run_id, loop_run_id(loop), ID_SIZE);
+    fixture_iterate(loop, 1);
+    pass(fixture, 5 * NS_PER_S);
+    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
+    loop_free(loop);
+    pass(fixture, HOUR_NS);
+    struct loop_opening opening;
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    fixture_crash(fixture, loop);
+    assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), 0);
+    assert_int_equal(active_ns(loop), 5 * NS_PER_S);
+    loop_free(loop);
+}
+
+static void a_delay_survives_a_small_correction_of_the_clock(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop_spec spec = spec_of(0);
+    spec.delay_ns = 10 * NS_PER_S;
+    struct loop *loop = fixture_start(fixture, spec);
+    fixture->skew_ns += 100 * NS_PER_MS;
+    fixture_iterate(loop, 1);
+    int64_t before_ns = fixture->now_ns;
+    fixture_iterate(loop, 1);
+    assert_in_range(fixture->now_ns - before_ns, 10 * NS_PER_S, 11 * NS_PER_S);
+    loop_free(loop);
+}
+
 /** The keeper beats five times a second; a minute without a beat is a process that was stopped. */
 static void time_in_which_the_process_was_stopped_is_not_active(void **state)
 {
@@ -128,6 +164,8 @@ int main(void)
         fixture_test(a_clock_that_is_set_back_gives_no_time_back),
         fixture_test(active_time_goes_on_after_a_resume_as_it_was_counted),
         fixture_test(a_checkpoint_is_right_when_the_clock_is_set_just_before_it),
+        fixture_test(the_time_after_the_end_of_a_run_is_not_active),
+        fixture_test(a_delay_survives_a_small_correction_of_the_clock),
         fixture_test(time_in_which_the_process_was_stopped_is_not_active),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
