@@ -48,6 +48,9 @@ struct writer *runtime_writer(struct runtime *runtime);
  * set it. Begins anywhere. Any thread.
  */
 int64_t runtime_active_ns(struct runtime *runtime);
+/** What the keeper does five times a second, where there is none: this process goes on. Any thread.
+ */
+void runtime_beat(struct runtime *runtime);
 
 const struct clock *runtime_clock(struct runtime *runtime);
 struct random *runtime_random(struct runtime *runtime);

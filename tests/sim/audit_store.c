@@ -36,6 +36,7 @@ static int audit_create_run(struct store *base, const struct store_run *run,
     int r = inner->ops->create_run(inner, run, first, first_count, claim, ret_result, err);
     if (r == 0 && ret_result->outcome == STORE_CLAIMED) {
         model_created(self(base)->world, run, first, first_count);
+        model_held(sim_find_run(self(base)->world, run->id), claim->lease_ns);
     }
     return r;
 }
@@ -47,6 +48,7 @@ static int audit_claim_run(struct store *base, const char *run_id, const struct 
     int r = inner->ops->claim_run(inner, run_id, claim, ret_result, err);
     if (r == 0 && ret_result->outcome == STORE_CLAIMED) {
         model_claimed(self(base)->world, run_id, ret_result);
+        model_held(sim_find_run(self(base)->world, run_id), claim->lease_ns);
     }
     return r;
 }
@@ -55,14 +57,29 @@ static int audit_expire_lease(struct store *base, const char *run_id, uint64_t e
                               struct rondo_error *err)
 {
     struct store *inner = self(base)->inner;
-    return inner->ops->expire_lease(inner, run_id, epoch, err);
+    struct store_run row = {0};
+    inner->ops->get_run(inner, run_id, &row, NULL);
+    int r = inner->ops->expire_lease(inner, run_id, epoch, err);
+    if (r == 0 && row.epoch == epoch) { /* else nothing has happened */
+        model_held(sim_find_run(self(base)->world, run_id), 0);
+    }
+    return r;
 }
 
 static int audit_renew_leases(struct store *base, const char *owner, int64_t lease_ns,
                               struct rondo_error *err)
 {
     struct store *inner = self(base)->inner;
-    return inner->ops->renew_leases(inner, owner, lease_ns, err);
+    struct world *world = self(base)->world;
+    int r = inner->ops->renew_leases(inner, owner, lease_ns, err);
+    for (unsigned i = 0; r == 0 && i < world->run_count; i++) {
+        struct store_run row;
+        inner->ops->get_run(inner, world->runs[i].id, &row, NULL);
+        if (strcmp(row.owner, owner) == 0) {
+            model_held(&world->runs[i], lease_ns);
+        }
+    }
+    return r;
 }
 
 static int audit_commit(struct store *base, const struct store_batch *const *batches, size_t count,
@@ -78,6 +95,7 @@ static int audit_commit(struct store *base, const struct store_batch *const *bat
     if (r == 0 && ret_results[0].outcome == STORE_COMMITTED) {
         inner->ops->get_run(inner, batches[0]->run_id, &after, NULL);
         model_committed(world, batches[0], &before, &after);
+        model_held(sim_find_run(world, batches[0]->run_id), batches[0]->lease_ns);
     }
     return r;
 }

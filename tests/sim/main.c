@@ -31,6 +31,9 @@ static void print_counters(uint64_t first, uint64_t count, const struct sim_coun
         {"rejected finishes", counters->rejected_finishes},
         {"pauses", counters->pauses},
         {"changes of limits", counters->limits_changed},
+        {"clocks set", counters->clocks_set},
+        {"time.skipped", counters->times_skipped},
+        {"frozen owners", counters->freezes},
         {"steered without an owner", counters->controlled},
     };
     printf("seeds %llu to %llu hold\n", (unsigned long long)first,

@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** The clocks of a run may differ by less than that. */
+#define UNNOTICED_NS (NS_PER_S / 2)
+
 struct sim_run *sim_find_run(struct world *world, const char *run_id)
 {
     for (unsigned i = 0; i < world->run_count; i++) {
@@ -56,18 +59,58 @@ static void check_pause(struct sim_run *run, const struct journal_event *event)
     require(run->is_paused != is_pause, "%s twice", journal_type_name(event->type));
     run->is_paused = is_pause;
     run->world->counters->pauses += is_pause;
-    if (is_pause) {
-        run->paused_since_ns = event->time_ns;
-    } else if (!run->is_in_body) {
-        run->paused_ns += event->time_ns - run->paused_since_ns;
-    }
 }
 
-/** A body goes on under a pause: the pause counts from its end. */
-static void end_body(struct sim_run *run, const struct journal_event *event)
+/**
+ * Count the time up to an event, by a clock that nobody sets. Bodies and verifying go on under a
+ * pause. When an owner died is not in the journal: whoever claims the run counts up to when it was
+ * seen last, by the wall clock.
+ */
+static void count_time(struct sim_run *run, const struct journal_event *event)
 {
-    run->is_in_body = false;
-    run->paused_since_ns = event->time_ns;
+    const struct world *world = run->world;
+    uint64_t era = 0;
+    int64_t now_ns = world_true_time(world, event->time_ns, &era);
+    require(now_ns >= run->event_ns, "an event before the one before it");
+    bool stands_still =
+        run->is_ended || (run->is_paused && !run->is_in_body && !run->is_round_open);
+    int64_t passed_ns = stands_still ? 0 : now_ns - run->event_ns;
+    if (event->type == JOURNAL_RUN_CLAIMED) {
+        int64_t jump_ns = world->skews_ns[era] - world->skews_ns[run->event_era];
+        for (uint64_t i = run->event_era; i <= era; i++) {
+            int64_t forward_ns = world->skews_ns[i] - world->skews_ns[run->event_era];
+            jump_ns = forward_ns > jump_ns ? forward_ns : jump_ns;
+        }
+        run->active_most_ns += passed_ns + (stands_still || jump_ns < 0 ? 0 : jump_ns);
+    } else {
+        passed_ns -= stands_still ? 0 : world_frozen_ns(run->executor, run->event_ns, now_ns);
+        run->active_least_ns += passed_ns;
+        run->active_most_ns += passed_ns;
+    }
+    run->event_ns = now_ns;
+    run->event_era = era;
+}
+
+/** How far the loop may be off: by what it need not notice of each change. */
+static int64_t time_tolerance_ns(const struct sim_run *run)
+{
+    const struct world *world = run->world;
+    int64_t freezes = run->executor->freeze_count;
+    int64_t changes = world->era == 0 ? 0 : (int64_t)world->era + (int64_t)run->epoch;
+    return freezes * 2 * NS_PER_S + changes * UNNOTICED_NS;
+}
+
+static void check_skipped(struct sim_run *run, const struct journal_event *event)
+{
+    int64_t off_ns = time_tolerance_ns(run);
+    require(off_ns > 0, "time is skipped, and nobody has set the clock or was frozen");
+    require(event->time_skipped.skipped_ns >= UNNOTICED_NS, "%lld ns are skipped",
+            (long long)event->time_skipped.skipped_ns);
+    require(event->time_skipped.active_ns <= run->active_most_ns + off_ns &&
+                event->time_skipped.active_ns >= run->active_least_ns - off_ns,
+            "%lld ns of active time, not %lld to %lld", (long long)event->time_skipped.active_ns,
+            (long long)run->active_least_ns, (long long)run->active_most_ns);
+    run->world->counters->times_skipped++;
 }
 
 static void check_claimed(struct sim_run *run, const struct journal_event *event, uint64_t epoch)
@@ -77,6 +120,7 @@ static void check_claimed(struct sim_run *run, const struct journal_event *event
     require(epoch > run->epoch || run->seq == 2, "epoch %llu is claimed after %llu",
             (unsigned long long)epoch, (unsigned long long)run->epoch);
     run->epoch = epoch;
+    run->executor = run->world->acting;
     if (run->is_ended) {
         run->world->counters->reopens++;
         run->failures_in_a_row = 0;
@@ -92,14 +136,15 @@ static void check_claimed(struct sim_run *run, const struct journal_event *event
 }
 
 /** Rules of pace: they do not hold while a store fails in best-effort mode. */
-static void check_pace(const struct sim_run *run, const struct journal_event *event)
+static void check_pace(const struct sim_run *run)
 {
     const struct loop_spec *spec = &run->spec;
-    bool is_first_owner = run->epoch == 1;
-    require(!is_first_owner || spec->time_limit_ns == 0 ||
-                event->time_ns - run->created_ns - run->paused_ns < spec->time_limit_ns,
+    int64_t off_ns = run->world->era == 0 ? 0 : UNNOTICED_NS;
+    require(spec->time_limit_ns == 0 ||
+                run->active_least_ns - time_tolerance_ns(run) < spec->time_limit_ns,
             "an iteration begins after the time limit");
-    require(run->finished == 0 || event->time_ns - run->finished_ns >= spec->delay_ns,
+    require(run->finished == 0 || run->finished_era != run->event_era ||
+                run->event_ns - run->finished_ns + off_ns >= spec->delay_ns,
             "an iteration begins before the delay is over");
     require(spec->durability != DURABILITY_STRICT ||
                 run->finished - run->checkpoint_finished < (uint64_t)spec->checkpoint_interval,
@@ -133,7 +178,7 @@ static void check_started(struct sim_run *run, const struct journal_event *event
     require(event->iteration_started.limit == 0 || n <= (uint64_t)event->iteration_started.limit,
             "iteration %llu of %lld", (unsigned long long)n,
             (long long)event->iteration_started.limit);
-    check_pace(run, event);
+    check_pace(run);
     run->attempts[n]++;
     run->started = n;
     run->is_in_body = true;
@@ -145,9 +190,10 @@ static void check_finished(struct sim_run *run, const struct journal_event *even
                 run->started == run->finished + 1,
             "iteration %lld finishes after %llu", (long long)event->iteration_finished.iteration,
             (unsigned long long)run->finished);
-    end_body(run, event);
+    run->is_in_body = false;
     run->finished = run->started;
-    run->finished_ns = event->time_ns;
+    run->finished_ns = run->event_ns;
+    run->finished_era = run->event_era;
     run->tokens += event->iteration_finished.tokens;
     run->is_round_met = false;
     bool is_ok = strcmp(event->iteration_finished.outcome, "ok") == 0;
@@ -207,7 +253,8 @@ static bool is_earned(const struct sim_run *run, enum rondo_status status)
     case RONDO_BUDGET_EXCEEDED:
         return run->is_denied;
     case RONDO_TIMEOUT:
-        return run->spec.time_limit_ns > 0;
+        return run->spec.time_limit_ns > 0 &&
+               run->active_most_ns + time_tolerance_ns(run) >= run->spec.time_limit_ns;
     case RONDO_CANCELLED:
         return run->is_stopping;
     case RONDO_ERROR:
@@ -268,11 +315,11 @@ static void check_warning(struct sim_run *run, const struct journal_event *event
     run->warnings++;
 }
 
-static void check_interrupted(struct sim_run *run, const struct journal_event *event)
+static void check_interrupted(struct sim_run *run)
 {
     require(run->is_in_body, "an interruption outside of a body");
     run->interruptions[run->started]++;
-    end_body(run, event);
+    run->is_in_body = false;
 }
 
 static void check_rejected(struct sim_run *run)
@@ -303,7 +350,7 @@ static void check_iteration(struct sim_run *run, const struct journal_event *eve
     } else if (event->type == JOURNAL_ITERATION_FINISHED) {
         check_finished(run, event);
     } else {
-        check_interrupted(run, event);
+        check_interrupted(run);
     }
 }
 
@@ -340,7 +387,6 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_TOOL_REQUESTED:
     case JOURNAL_TOOL_FINISHED:
     case JOURNAL_PERSON_ANSWERED:
-    case JOURNAL_TIME_SKIPPED:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:
         require(false, "%s without policies or an agent", journal_type_name(event->type));
@@ -357,6 +403,9 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
         break;
     case JOURNAL_FINISH_REJECTED:
         check_rejected(run);
+        break;
+    case JOURNAL_TIME_SKIPPED:
+        check_skipped(run, event);
         break;
     case JOURNAL_STORAGE_DEGRADED:
         check_degraded(run);
@@ -461,6 +510,7 @@ static unsigned take_events(struct sim_run *run, uint64_t epoch, const struct st
         sim_trace(run->world, "    %llu.%llu %s %s", (unsigned long long)epoch,
                   (unsigned long long)event.seq, events[i].type, events[i].data);
         check_place(run, &event, epoch);
+        count_time(run, &event);
         check_event(run, &event, epoch);
         run->is_state_lost = run->is_state_lost || event.type == JOURNAL_CHECKPOINT_CORRUPT;
         if (event.type == JOURNAL_ITERATION_FINISHED) {
@@ -484,7 +534,8 @@ void model_created(struct world *world, const struct store_run *row,
     struct sim_run *run = &world->runs[world->run_count++];
     memcpy(run->id, row->id, sizeof(run->id));
     run->is_created = true;
-    run->created_ns = world->now_ns;
+    run->executor = world->acting;
+    run->event_ns = world_true_time(world, events[0].time_ns, &run->event_era);
     run->epoch = 1;
     sim_trace(world, "  created %s", row->id);
     take_events(run, 1, events, count, NULL);
@@ -495,8 +546,13 @@ void model_claimed(struct world *world, const char *run_id, const struct store_c
     struct sim_run *run = sim_find_run(world, run_id);
     require(claim->epoch > run->epoch, "a claim gives epoch %llu after %llu",
             (unsigned long long)claim->epoch, (unsigned long long)run->epoch);
-    require(claim->run.owner[0] == '\0' || claim->run.lease_until_ns <= world->now_ns,
+    require(claim->run.owner[0] == '\0' || run->held_until_ns <= world->now_ns,
             "a running lease was taken");
+}
+
+void model_held(struct sim_run *run, int64_t lease_ns)
+{
+    run->held_until_ns = run->world->now_ns + lease_ns;
 }
 
 void model_committed(struct world *world, const struct store_batch *batch,

@@ -57,14 +57,24 @@ static void crash_somebody(struct world *world)
 static void freeze_or_thaw(struct world *world)
 {
     struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
-    owner->is_frozen = !owner->is_frozen;
-    sim_trace(world, "owner %u %s", owner->index, owner->is_frozen ? "freezes" : "thaws");
+    world_freeze(owner, !owner->is_frozen);
+}
+
+/** Corrections too small to be noticed, hours, days; there and back. */
+static void set_clock(struct world *world)
+{
+    static const int64_t most_ns[] = {NS_PER_S, 60 * NS_PER_S, 3600 * NS_PER_S, 86400 * NS_PER_S};
+    int64_t by_ns = (int64_t)sim_below(world, (uint64_t)most_ns[sim_below(world, 4)]);
+    int64_t skew_ns = world->skews_ns[world->era];
+    world_set_clock(world, sim_chance(world, 20)   ? -skew_ns
+                           : sim_chance(world, 50) ? by_ns
+                                                   : -by_ns);
 }
 
 static void pass_time(struct world *world)
 {
     int64_t most_ns = sim_chance(world, 30) ? 2 * world->lease_ns : NS_PER_S;
-    world->now_ns += (int64_t)sim_below(world, (uint64_t)most_ns);
+    world_pass(world, (int64_t)sim_below(world, (uint64_t)most_ns));
 }
 
 static void break_store(struct world *world)
@@ -170,19 +180,10 @@ static const struct {
     unsigned weight;
     void (*act)(struct world *world);
 } actions[] = {
-    {60, advance_somewhere},
-    {22, open_somewhere},
-    {4, crash_somebody},
-    {4, freeze_or_thaw},
-    {6, pass_time},
-    {5, break_store},
-    {5, tick_somewhere},
-    {1, send_stop},
-    {1, press_control_c},
-    {2, damage_checkpoint},
-    {2, change_policy},
-    {2, park_somewhere},
-    {5, steer},
+    {60, advance_somewhere}, {22, open_somewhere}, {4, crash_somebody},    {4, freeze_or_thaw},
+    {6, pass_time},          {3, set_clock},       {5, break_store},       {5, tick_somewhere},
+    {1, send_stop},          {1, press_control_c}, {2, damage_checkpoint}, {2, change_policy},
+    {2, park_somewhere},     {5, steer},
 };
 
 static void act(struct world *world)
@@ -208,7 +209,7 @@ static void finish_run(struct world *world, unsigned index)
     struct sim_owner *owner = &world->owners[0];
     for (int i = 0; i < CALM_TURNS && !run->is_ended; i++) {
         if (owner->loops[index] == NULL) {
-            world->now_ns += 2 * world->lease_ns;
+            world_pass(world, 2 * world->lease_ns);
             world_resume(owner, index);
         }
         if (owner->loops[index] != NULL) {
@@ -228,7 +229,7 @@ static void wake_frozen(struct world *world)
 {
     for (unsigned i = 1; i < SIM_OWNERS; i++) {
         struct sim_owner *owner = &world->owners[i];
-        owner->is_frozen = false;
+        world_freeze(owner, false);
         for (unsigned k = 0; k < SIM_RUNS; k++) {
             for (int turn = 0; turn < CALM_TURNS && owner->loops[k] != NULL; turn++) {
                 world_advance(owner, k);

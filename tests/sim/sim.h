@@ -23,6 +23,8 @@ enum {
     SIM_MAX_CHECKPOINTS = 512,
     SIM_CONDITIONS = 3,
     SIM_STATE_SIZE = 64,
+    SIM_MAX_ERAS = 1000, /* an era ends when the clock is set; its number is in the wall time */
+    SIM_MAX_FREEZES = 200,
 };
 
 struct world;
@@ -44,8 +46,13 @@ struct sim_run {
     bool is_denied;
     bool is_stopping;
     bool is_paused;
-    int64_t paused_ns; /* up to the last run.continued, behind bodies only */
-    int64_t paused_since_ns;
+    int64_t event_ns; /* of the last event, by a clock that nobody sets */
+    uint64_t event_era;
+    int64_t active_least_ns; /* up to then; what a dead owner did after its last event is unknown */
+    int64_t active_most_ns;
+    int64_t held_until_ns; /* the end of the owner's lease */
+    const struct sim_owner *executor;
+    uint64_t finished_era;
     uint64_t warnings;
     bool is_broken_by_body;
     bool has_failed_store; /* an end that the store's failure explains */
@@ -60,8 +67,7 @@ struct sim_run {
     bool is_round_met; /* the last round found everything met, and nothing happened since */
     uint64_t round_seq;
     uint32_t round_met, round_total;
-    struct loop_spec spec; /* in force */
-    int64_t created_ns;
+    struct loop_spec spec;        /* in force */
     int64_t finished_ns;          /* time of the last iteration.finished */
     uint64_t checkpoint_finished; /* iterations that the last checkpoint covers */
     uint64_t checkpoints;
@@ -96,6 +102,8 @@ struct sim_owner {
     char states[SIM_RUNS][SIM_MAX_ITERATIONS + 1][SIM_STATE_SIZE]; /* left by its bodies */
     bool is_crashed;
     bool is_frozen;
+    int64_t frozen_ns[SIM_MAX_FREEZES][2]; /* from, to */
+    unsigned freeze_count;
     unsigned crash_in; /* store calls until it dies; 0 = not planned */
     int64_t trouble_until_ns;
     unsigned trouble_calls;
@@ -119,6 +127,9 @@ struct sim_counters {
     uint64_t rejected_finishes;
     uint64_t pauses;
     uint64_t limits_changed;
+    uint64_t clocks_set;
+    uint64_t times_skipped;
+    uint64_t freezes;
     uint64_t controlled;
     uint64_t store_faults;
     uint64_t broken;
@@ -130,11 +141,14 @@ struct world {
     bool is_verbose;
     struct random random;
     struct clock clock;
-    int64_t now_ns;
+    int64_t now_ns;                 /* a clock that nobody sets, in whole microseconds */
+    int64_t skews_ns[SIM_MAX_ERAS]; /* what the wall clock differs by, in each era */
+    unsigned era;
     int64_t lease_ns;
     bool is_calm; /* no more faults */
     struct store *memory;
     struct store *audit;
+    const struct sim_owner *acting; /* whose call the store is in */
     struct sim_owner owners[SIM_OWNERS];
     struct sim_run runs[SIM_RUNS];
     unsigned run_count;
@@ -170,6 +184,8 @@ void model_committed(struct world *world, const struct store_batch *batch,
                      const struct store_run *before, const struct store_run *after);
 /** The journal and checkpoints in the store are those that were seen being committed. */
 void model_check_store(struct sim_run *run);
+/** The lease of a run's owner begins anew. */
+void model_held(struct sim_run *run, int64_t lease_ns);
 /** A loop that has nothing pending has the state of its journal. */
 void model_check_loop(struct sim_run *run, const struct loop *loop);
 void model_fini(struct sim_run *run);
@@ -182,6 +198,16 @@ void world_init(struct world *world, uint64_t seed, bool is_verbose, struct sim_
 void world_fini(struct world *world);
 void world_boot(struct sim_owner *owner);
 void world_crash(struct sim_owner *owner);
+/** Let time pass; processes that are not frozen go on meanwhile. */
+void world_pass(struct world *world, int64_t duration_ns);
+/** Set the wall clock. */
+void world_set_clock(struct world *world, int64_t by_ns);
+/** The time at which the wall clock showed `wall_ns`, and its era. */
+int64_t world_true_time(const struct world *world, int64_t wall_ns, uint64_t *ret_era);
+/** SIGSTOP and SIGCONT. */
+void world_freeze(struct sim_owner *owner, bool is_frozen);
+/** How long the owner was frozen between two points in time. */
+int64_t world_frozen_ns(const struct sim_owner *owner, int64_t from_ns, int64_t to_ns);
 /** Let the owner's loop take its next turn, ending the body that it is in. */
 void world_advance(struct sim_owner *owner, unsigned run_index);
 void world_start_run(struct sim_owner *owner);

@@ -17,6 +17,8 @@
 #include <string.h>
 
 #define START_NS (INT64_C(1800000000) * NS_PER_S)
+/** Processes show that often that they go on, as the keeper does. */
+#define BEAT_NS (NS_PER_S / 2)
 
 void sim_trace(const struct world *world, const char *format, ...)
 {
@@ -53,7 +55,15 @@ uint64_t sim_below(struct world *world, uint64_t bound)
     return random_below(&world->random, bound);
 }
 
+/* ---- Time ----------------------------------------------------------------------------------- */
+
 static int64_t sim_now(const struct clock *clock)
+{
+    const struct world *world = clock->context;
+    return world->now_ns + world->skews_ns[world->era] + world->era;
+}
+
+static int64_t sim_monotonic(const struct clock *clock)
 {
     return ((const struct world *)clock->context)->now_ns;
 }
@@ -61,8 +71,68 @@ static int64_t sim_now(const struct clock *clock)
 static void sim_sleep(const struct clock *clock, int64_t duration_ns, struct cancel *cancel)
 {
     if (!cancel_is_set(cancel)) {
-        ((struct world *)clock->context)->now_ns += duration_ns;
+        world_pass(clock->context, duration_ns);
     }
+}
+
+void world_pass(struct world *world, int64_t duration_ns)
+{
+    int64_t left_ns = (duration_ns + NS_PER_US - 1) / NS_PER_US * NS_PER_US;
+    while (left_ns > 0) {
+        int64_t part_ns = left_ns < BEAT_NS ? left_ns : BEAT_NS;
+        world->now_ns += part_ns;
+        left_ns -= part_ns;
+        for (unsigned i = 0; i < SIM_OWNERS; i++) {
+            if (!world->owners[i].is_frozen && world->owners[i].runtime != NULL) {
+                runtime_beat(world->owners[i].runtime);
+            }
+        }
+    }
+}
+
+void world_set_clock(struct world *world, int64_t by_ns)
+{
+    sim_require(world->era + 1 < SIM_MAX_ERAS, world, NULL, "the clock is set too often");
+    int64_t skew_ns = world->skews_ns[world->era] + by_ns / NS_PER_US * NS_PER_US;
+    world->skews_ns[++world->era] = skew_ns;
+    world->counters->clocks_set++;
+    sim_trace(world, "the clock is set by %.3f s", (double)by_ns / 1e9);
+}
+
+int64_t world_true_time(const struct world *world, int64_t wall_ns, uint64_t *ret_era)
+{
+    *ret_era = (uint64_t)(wall_ns % NS_PER_US);
+    sim_require(*ret_era <= world->era, world, NULL, "a time that no clock has shown");
+    return wall_ns - world->skews_ns[*ret_era] - (int64_t)*ret_era;
+}
+
+void world_freeze(struct sim_owner *owner, bool is_frozen)
+{
+    struct world *world = owner->world;
+    if (owner->is_frozen == is_frozen) {
+        return;
+    }
+    owner->is_frozen = is_frozen;
+    sim_trace(world, "owner %u %s", owner->index, is_frozen ? "freezes" : "thaws");
+    if (is_frozen) {
+        sim_require(owner->freeze_count < SIM_MAX_FREEZES, world, NULL, "it freezes too often");
+        owner->frozen_ns[owner->freeze_count][0] = world->now_ns;
+        owner->frozen_ns[owner->freeze_count++][1] = INT64_MAX;
+        world->counters->freezes++;
+    } else {
+        owner->frozen_ns[owner->freeze_count - 1][1] = world->now_ns;
+    }
+}
+
+int64_t world_frozen_ns(const struct sim_owner *owner, int64_t from_ns, int64_t to_ns)
+{
+    int64_t sum_ns = 0;
+    for (unsigned i = 0; i < owner->freeze_count; i++) {
+        int64_t begin_ns = owner->frozen_ns[i][0] > from_ns ? owner->frozen_ns[i][0] : from_ns;
+        int64_t end_ns = owner->frozen_ns[i][1] < to_ns ? owner->frozen_ns[i][1] : to_ns;
+        sum_ns += end_ns > begin_ns ? end_ns - begin_ns : 0;
+    }
+    return sum_ns;
 }
 
 void world_init(struct world *world, uint64_t seed, bool is_verbose, struct sim_counters *counters)
@@ -75,7 +145,7 @@ void world_init(struct world *world, uint64_t seed, bool is_verbose, struct sim_
         .counters = counters,
     };
     world->clock = (struct clock){
-        .now_ns = sim_now, .monotonic_ns = sim_now, .sleep = sim_sleep, .context = world};
+        .now_ns = sim_now, .monotonic_ns = sim_monotonic, .sleep = sim_sleep, .context = world};
     world->lease_ns = (int64_t)(1 + sim_below(world, 30)) * NS_PER_S;
     world->memory = store_memory_new(&world->clock);
     world->audit = audit_store_new(world, world->memory);
@@ -124,6 +194,7 @@ static enum store_fault decide(void *context, const char *operation, uint64_t ca
     (void)call;
     struct sim_owner *owner = context;
     struct world *world = owner->world;
+    world->acting = owner;
     if (owner->is_crashed) {
         *ret_code = RONDO_ERR_SYSTEM;
         return STORE_FAULT_BEFORE;
@@ -165,8 +236,9 @@ void world_boot(struct sim_owner *owner)
     };
     struct rondo_error err;
     sim_require(runtime_new(&options, &owner->runtime, &err) == 0, world, NULL, "%s", err.message);
+    runtime_beat(owner->runtime);
     owner->is_crashed = false;
-    owner->is_frozen = false;
+    world_freeze(owner, false);
     owner->crash_in = 0;
     owner->trouble_calls = 0;
     owner->trouble_until_ns = 0;
@@ -208,7 +280,7 @@ static void evaluate(const struct verifier *verifier, const struct loop_conditio
     struct world *world = run->world;
     bool is_met = sim_chance(world, run->luck);
     bool is_late = sim_chance(world, 5);
-    world->now_ns += is_late ? timeout_ns : (int64_t)sim_below(world, NS_PER_S);
+    world_pass(world, is_late ? timeout_ns : (int64_t)sim_below(world, NS_PER_S));
     char output[64];
     int len = snprintf(output, sizeof(output), "%s\n\"%llu\"\x01\xff", condition->name,
                        (unsigned long long)sim_below(world, 1000));
@@ -381,6 +453,16 @@ static void check_resumed(struct sim_run *run, const struct loop *loop, int on_c
                 run->state);
 }
 
+/** Also another run of the same agent can be in the way. */
+static bool is_any_held(const struct world *world)
+{
+    bool is_held = false;
+    for (unsigned i = 0; i < world->run_count; i++) {
+        is_held = is_held || world->runs[i].held_until_ns > world->now_ns;
+    }
+    return is_held;
+}
+
 void world_resume(struct sim_owner *owner, unsigned index)
 {
     struct world *world = owner->world;
@@ -394,10 +476,12 @@ void world_resume(struct sim_owner *owner, unsigned index)
     int on_corrupt = world->is_calm ? ON_CORRUPT_PREVIOUS : (int)sim_below(world, 4) - 1;
     bool was_completed = run->is_ended && run->status == RONDO_COMPLETED;
     bool was_damaged = has_damage(run);
+    bool is_held = is_any_held(world);
     sim_trace(world, "owner %u resumes run %u", owner->index, index);
     int r = loop_resume(&parts.parts, run->id, has_changes ? change_options : NULL, world,
                         on_corrupt, &loop, &opening, &err);
     bool has_loop = r == 0 && !opening.is_held;
+    sim_require(r < 0 || has_loop || is_held, world, run, "nobody may have it after its lease");
     sim_require(!has_loop || !was_completed, world, run, "a completed run was resumed");
     sim_require(r != RONDO_ERR_CORRUPT || was_damaged, world, run, "%s", err.message);
     sim_require(r != RONDO_ERR_STATE || was_completed, world, run, "%s", err.message);
@@ -452,7 +536,7 @@ static void do_body(struct sim_owner *owner, unsigned index)
                  (unsigned long long)sim_below(world, 1000));
         loop_set_agent_state(loop, state, strlen(state), &err);
     }
-    world->now_ns += (int64_t)sim_below(world, 3 * NS_PER_S);
+    world_pass(world, (int64_t)sim_below(world, 3 * NS_PER_S));
     if (sim_chance(world, 10)) {
         loop_note(loop, "progress", "{\"percent\":50}", &err);
     }
