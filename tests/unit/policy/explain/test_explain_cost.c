@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What an explanation costs, in instructions: a child is run step by step and counted. A clock
+ * would say as much about the machine as about the code.
+ */
+#include "../cedar_help.h"
+#include "base/buf.h"
+#include "policy/explain/explain.h"
+#include "support/sanitizer.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/** Bytes of comment before each policy: reading the text again and again shows. */
+#define COMMENT_BYTES 8192
+
+static void explain_all(struct explain *explain, const struct cedar_policies *policies)
+{
+    for (uint32_t i = 0; i < cedar_policies_count(policies); i++) {
+        assert_int_equal(explain_state(explain, i), EXPLAIN_UNSATISFIED);
+        assert_int_equal(explain_policy(explain, i)->condition_count, 1);
+    }
+}
+
+/** The child: explain each policy between two stops. */
+static void be_counted(const struct cedar_policies *policies, const struct cedar_request *request)
+{
+    struct explain *explain = explain_new(policies, request);
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
+        _exit(1);
+    }
+    explain_all(explain, policies); /* The first time, functions of libraries are found. */
+    raise(SIGSTOP);
+    explain_all(explain, policies);
+    raise(SIGSTOP);
+    _exit(0);
+}
+
+/** @return instructions, or 0 when this process may not trace */
+static uint64_t count_steps(pid_t child)
+{
+    uint64_t count = 0;
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) {
+        return 0;
+    }
+    do {
+        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0) {
+            count = 0;
+            break;
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        count++;
+    } while (WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    return count;
+}
+
+static uint64_t cost_of(unsigned count)
+{
+    struct buf text = {0};
+    for (unsigned i = 0; i < count; i++) {
+        char *room = buf_room(&text, COMMENT_BYTES);
+        memset(room, '/', COMMENT_BYTES - 1);
+        room[COMMENT_BYTES - 1] = '\n';
+        buf_grown(&text, COMMENT_BYTES);
+        buf_printf(&text,
+                   "@id(\"p%u\")\npermit (principal, action, resource)\n"
+                   "when { context.iteration > %u };\n",
+                   i, i);
+    }
+    struct cedar_policies *policies = policies_of(buf_string(&text));
+    struct cedar_entities *entities = entities_of("[]");
+    struct question question =
+        question_of("Agent::\"a\"", "Action::\"iterate\"", "Run::\"r\"", "{\"iteration\":0}");
+    const struct cedar_request request = {
+        .principal = question.principal,
+        .action = question.action,
+        .resource = question.resource,
+        .context = question.context,
+        .entities = entities,
+    };
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        be_counted(policies, &request);
+    }
+    uint64_t cost = count_steps(child);
+    question_free(&question);
+    cedar_entities_free(entities);
+    cedar_policies_unref(policies);
+    buf_fini(&text);
+    return cost;
+}
+
+static void each_policy_costs_the_same_however_many_there_are(void **state)
+{
+    (void)state;
+    uint64_t few = HAS_SANITIZER ? 0 : cost_of(4);
+    if (few == 0) {
+        print_message("skipped: built with a sanitizer, or processes may not be traced here\n");
+        skip();
+    }
+    uint64_t many = cost_of(16);
+    print_message("4 policies: %llu instructions, 16: %llu\n", (unsigned long long)few,
+                  (unsigned long long)many);
+    assert_true(many > few);
+    assert_in_range(many, 0, few * 9 / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_policy_costs_the_same_however_many_there_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
