@@ -23,6 +23,11 @@ void id_new(int64_t time_ns, struct random *random, char *ret_id)
              b[15]);
 }
 
+static bool is_digit(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
 bool id_is_valid(const char *text)
 {
     if (strlen(text) != ID_SIZE - 1) {
@@ -30,7 +35,7 @@ bool id_is_valid(const char *text)
     }
     for (size_t i = 0; i < ID_SIZE - 1; i++) {
         bool is_hyphen_place = i == 8 || i == 13 || i == 18 || i == 23;
-        if (is_hyphen_place ? text[i] != '-' : strchr("0123456789abcdef", text[i]) == NULL) {
+        if (is_hyphen_place ? text[i] != '-' : !is_digit(text[i])) {
             return false;
         }
     }

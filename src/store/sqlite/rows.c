@@ -9,7 +9,6 @@
 #include "base/json/json.h"
 #include "store/sqlite/internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /** Bytes of an event's type, a letter's kind or a policy change's `how`. */
@@ -106,7 +105,9 @@ static const char *object(struct row *row, int column, size_t high)
 
 static void copy(char *ret_text, size_t size, const char *value)
 {
-    snprintf(ret_text, size, "%s", value);
+    size_t len = strnlen(value, size - 1);
+    memcpy(ret_text, value, len);
+    ret_text[len] = '\0';
 }
 
 /** @param what "a run" @return 0 or RONDO_ERR_CORRUPT */
