@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/sandbox/git_config.h"
 #include "os/state_folder.h"
 #include "os/trust.h"
 #include "policy/watch.h"
@@ -126,6 +127,11 @@ char **protected_of_run(const char *workspace, const char *role)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         paths = append(paths, join(workspace, strlen(workspace), names[i]));
     }
+    char **of_git = sandbox_git_named(workspace);
+    for (size_t i = 0; of_git != NULL && of_git[i] != NULL; i++) {
+        paths = append(paths, of_git[i]);
+    }
+    free(of_git);
     return role == NULL ? paths : append(paths, memory_dup_string(role));
 }
 

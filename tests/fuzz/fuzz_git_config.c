@@ -6,6 +6,14 @@
 
 #include <string.h>
 
+/** A path is never longer than what it was read from. */
+static void take(void *context, const char *path, bool is_hooks)
+{
+    const size_t *size = context;
+    (void)is_hooks;
+    FUZZ_CHECK(strlen(path) <= *size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_bytes(data, size);
@@ -16,6 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(sandbox_git_config_is_harmless(both, size));
         free(both);
     }
+    sandbox_git_config_paths(text, size, take, &size);
     free(text);
     return 0;
 }

@@ -6,7 +6,17 @@
  */
 #include "os/sandbox/git_config.h"
 
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "os/file_untrusted.h"
+#include "os/sandbox/paths.h"
+
 #include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -177,4 +187,141 @@ bool sandbox_git_config_is_harmless(const char *text, size_t len)
         }
     }
     return true;
+}
+
+/* --- paths that a person's settings name --- */
+
+/** As git reads it: blanks around, quotes, escapes and comments. Longer values are cut off. */
+static void take_value(struct line *line, char value[PATH_MAX])
+{
+    size_t len = 0;
+    size_t kept = 0;
+    bool is_quoted = false;
+    skip_blanks(line);
+    for (; line->at < line->end && len < PATH_MAX - 1; line->at++) {
+        char c = *line->at;
+        if (c == '"') {
+            is_quoted = !is_quoted;
+            continue;
+        }
+        if (!is_quoted && (c == '#' || c == ';')) {
+            break;
+        }
+        if (c == '\\' && line->at + 1 < line->end) {
+            c = *++line->at;
+        }
+        value[len++] = c;
+        kept = is_quoted || isspace((unsigned char)c) == 0 ? len : kept;
+    }
+    value[kept] = '\0';
+}
+
+/** Leniently, unlike take_section(): a setting may follow on the same line. */
+static void enter_section(struct line *line, char section[NAME_SIZE])
+{
+    bool is_quoted = false;
+    line->at++;
+    section[0] = '\0';
+    (void)take_name(line, section);
+    while (line->at < line->end && (is_quoted || *line->at != ']')) {
+        is_quoted = *line->at == '"' ? !is_quoted : is_quoted;
+        line->at++;
+    }
+    line->at += line->at < line->end ? 1 : 0;
+}
+
+void sandbox_git_config_paths(const char *text, size_t len, git_path_taker *take, void *context)
+{
+    char section[NAME_SIZE] = "";
+    const char *end = text + len;
+    while (text < end) {
+        char key[NAME_SIZE];
+        char value[PATH_MAX];
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        struct line line = {.at = text, .end = newline == NULL ? end : newline};
+        text = newline == NULL ? end : newline + 1;
+        skip_blanks(&line);
+        if (line.at < line.end && *line.at == '[') {
+            enter_section(&line, section);
+            skip_blanks(&line);
+        }
+        if (!take_name(&line, key)) {
+            continue;
+        }
+        skip_blanks(&line);
+        bool is_hooks = strcasecmp(section, "core") == 0 && strcasecmp(key, "hooksPath") == 0;
+        bool is_include =
+            strncasecmp(section, "include", strlen("include")) == 0 && strcasecmp(key, "path") == 0;
+        if ((is_hooks || is_include) && take_letter(&line, '=')) {
+            take_value(&line, value);
+            take(context, value, is_hooks);
+        }
+    }
+}
+
+/* How many files may include each other in turn, as in git. */
+#define INCLUDES_MAX 10
+
+struct named_by_git {
+    const char *work_tree;
+    const char *folder; /* of the file that is read */
+    char **paths;       /* owned */
+    size_t count;
+    int depth;
+};
+
+static void read_paths(struct named_by_git *named, const char *file);
+
+static void take_path(void *context, const char *path, bool is_hooks)
+{
+    struct named_by_git *named = context;
+    auto_buf struct buf whole = {0};
+    if (path[0] != '/') {
+        buf_printf(&whole, "%s/", is_hooks ? named->work_tree : named->folder);
+    }
+    buf_append_string(&whole, path);
+    char *canonical = realpath(buf_string(&whole), NULL);
+    bool is_new = canonical != NULL && sandbox_path_is_below(canonical, named->work_tree);
+    for (size_t i = 0; is_new && i < named->count; i++) {
+        is_new = strcmp(named->paths[i], canonical) != 0;
+    }
+    if (!is_new) {
+        free(canonical);
+        return;
+    }
+    named->paths = memory_resize(named->paths, named->count + 2, sizeof(*named->paths));
+    named->paths[named->count++] = canonical;
+    named->paths[named->count] = NULL;
+    if (!is_hooks) {
+        read_paths(named, canonical);
+    }
+}
+
+static void read_paths(struct named_by_git *named, const char *file)
+{
+    const char *const agent_folders[] = {named->work_tree, NULL};
+    auto_buf struct buf text = {0};
+    auto_free char *folder = memory_dup_bytes(file, (size_t)(strrchr(file, '/') - file));
+    const char *outer = named->folder;
+    /* What cannot be read is nothing that a person could have set up so. */
+    if (named->depth < INCLUDES_MAX &&
+        file_read_named(agent_folders, file, LIMIT_SANDBOX_GIT_SUM_BYTES, &text, NULL) == 0) {
+        named->folder = folder;
+        named->depth++;
+        sandbox_git_config_paths(buf_string(&text), text.len, take_path, named);
+        named->depth--;
+        named->folder = outer;
+    }
+}
+
+char **sandbox_git_named(const char *work_tree)
+{
+    static const char *const files[] = {".git/config", ".git/config.worktree"};
+    struct named_by_git named = {.work_tree = work_tree};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        auto_buf struct buf file = {0};
+        buf_printf(&file, "%s/%s", work_tree, files[i]);
+        read_paths(&named, buf_string(&file));
+    }
+    return named.paths;
 }

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "os/sandbox/git_config.h"
 #include "os/sandbox/secrets.h"
 
 #include <fcntl.h>
@@ -234,6 +235,19 @@ static bool protect_git_folder(struct path_list *list, int fd, const char *folde
     return true;
 }
 
+/** Keep what a person's settings of git name in the workspace: hooks, and further settings. */
+static bool protect_named_by_git(struct path_list *list, const char *work_tree,
+                                 char ret_reason[256])
+{
+    char **paths = sandbox_git_named(work_tree);
+    bool is_good = true;
+    for (size_t i = 0; is_good && paths != NULL && paths[i] != NULL; i++) {
+        is_good = guard(list, paths[i], PATH_PROTECTED, ret_reason);
+    }
+    memory_free_list(paths);
+    return is_good;
+}
+
 /** Whether a folder is itself a repository (bare, or the .git of one). */
 static bool is_git_folder(int fd)
 {
@@ -259,7 +273,8 @@ static bool protect_repository(struct path_list *list, const struct named_root *
         return guard(list, git.data, PATH_PROTECTED, ret_reason);
     }
     return guard(list, git.data, PATH_PARENT, ret_reason) &&
-           protect_git_folder(list, fd, git.data, ret_reason);
+           protect_git_folder(list, fd, git.data, ret_reason) &&
+           protect_named_by_git(list, root->path, ret_reason);
 }
 
 /* --- what the policy names --- */

@@ -105,6 +105,28 @@ static void other_stores_of_the_user_are_hidden_too(void **state)
     assert_int_equal(file_remove_tree(top, NULL), 0);
 }
 
+static void what_settings_of_git_name_is_protected(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/rondo-test-XXXXXX";
+    char path[256];
+    const char text[] = "[core]\n\thooksPath = hooks\n";
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/.git", folder);
+    assert_int_equal(mkdir(path, 0755), 0);
+    snprintf(path, sizeof(path), "%s/.git/config", folder);
+    assert_int_equal(file_replace(path, text, strlen(text), NULL), 0);
+    snprintf(path, sizeof(path), "%s/hooks", folder);
+    assert_int_equal(mkdir(path, 0755), 0);
+    auto_hidden char **paths = protected_of_run(folder, "/srv/role.yaml");
+    bool has_hooks = false;
+    for (size_t i = 0; paths[i] != NULL; i++) {
+        has_hooks = has_hooks || strcmp(paths[i], path) == 0;
+    }
+    assert_true(has_hooks);
+    assert_int_equal(file_remove_tree(folder, NULL), 0);
+}
+
 int main(void)
 {
     setenv("XDG_STATE_HOME", "/nowhere", 1);
@@ -115,6 +137,7 @@ int main(void)
         cmocka_unit_test(the_state_folder_is_hidden_by_its_real_name),
         cmocka_unit_test(other_stores_of_the_user_are_hidden_too),
         cmocka_unit_test(a_runs_own_policies_are_hidden_too),
+        cmocka_unit_test(what_settings_of_git_name_is_protected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

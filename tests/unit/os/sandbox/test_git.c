@@ -5,6 +5,7 @@
  * before, and plain clones, stay as they are.
  */
 #include "base/limits.h"
+#include "base/memory.h"
 #include "os/process/program.h"
 #include "os/sandbox/git.h"
 #include "os/sandbox/git_config.h"
@@ -536,11 +537,75 @@ static void folders_are_searched_up_to_their_limit(void **state)
     assert_non_null(strstr(buf_string(&notes), "not all were looked at"));
 }
 
+/* --- what a person's settings name --- */
+
+/** A repository whose settings name folders and files of the working tree. */
+static void make_named(const char *settings)
+{
+    char text[1024];
+    make_folder(workspace, ".git/objects");
+    make_folder(workspace, ".git/refs");
+    make_folder(workspace, ".git/hooks");
+    make_folder(workspace, "tools/hooks");
+    scratch_write(workspace, ".git/HEAD", "ref: refs/heads/main\n");
+    scratch_write(workspace, "tools/settings", "[include]\n\tpath = \"inner\" # more\n");
+    scratch_write(workspace, "tools/inner", "[core]\n\tquotepath = on\n");
+    snprintf(text, sizeof(text), "%s", settings);
+    scratch_write(workspace, ".git/config", text);
+}
+
+static void expect_named_kept(void **state, const char *settings, const char *script)
+{
+    need(tier_of(state));
+    make_named(settings);
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    struct spawn_result result = run_script(&policy, script);
+    assert_int_equal(result.end, SPAWN_EXITED);
+    assert_int_equal(result.exit_code, 7);
+    spawn_result_fini(&result);
+    assert_false(exists(workspace, "tools/hooks/post-checkout"));
+    assert_true(exists(workspace, "tools/hooks"));
+}
+
+static void hooks_that_settings_name_are_kept(void **state)
+{
+    expect_named_kept(
+        state, "[core]\n\thooksPath = tools/hooks\n",
+        "touch tools/hooks/post-checkout; mv tools/hooks tools/h2; mv tools t2; exit 7");
+}
+
+static void files_that_settings_include_are_kept(void **state)
+{
+    expect_named_kept(state, "[includeIf \"gitdir:**\"] path = ../tools/settings\n",
+                      "echo '[core] fsmonitor = x' >>tools/settings && exit 1; "
+                      "echo '[core] fsmonitor = x' >>tools/inner && exit 2; "
+                      "rm -f tools/inner && exit 3; mv tools/settings tools/s2 && exit 4; exit 7");
+}
+
+static void names_of_settings_are_read_as_git_reads_them(void **state)
+{
+    (void)state;
+    make_named("[user]\n\tname = x\n[Include]\n  PATH=../tools/settings\n"
+               "[core] HooksPath=\"tools/hooks\" ; old\n"
+               "[include]\n\tpath = ../tools/settings\n\tpath = ../absent\n\tpath = /etc/passwd\n");
+    char **paths = sandbox_git_named(workspace);
+    static const char *const expected[] = {"/tools/settings", "/tools/inner", "/tools/hooks"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_non_null(paths[i]);
+        assert_string_equal(paths[i] + strlen(workspace), expected[i]);
+    }
+    assert_null(paths[3]);
+    memory_free_list(paths);
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_configurations_are_harmless),
         cmocka_unit_test(anything_else_counts_as_harmful),
+        BOTH(hooks_that_settings_name_are_kept),
+        BOTH(files_that_settings_include_are_kept),
+        TIER(namespace, names_of_settings_are_read_as_git_reads_them),
         BOTH(a_new_repository_with_a_command_in_its_configuration_is_disarmed),
         BOTH(a_bare_repository_under_another_name_is_disarmed),
         BOTH(a_new_hook_is_disarmed),
