@@ -36,9 +36,9 @@ struct watch {
     _Atomic uint64_t refusal;    /* counts files that were refused */
     _Atomic bool is_waiting;     /* the files were refused because nobody has confirmed them */
     _Atomic uint64_t stamp;      /* of the confirmation that there was then */
+    _Atomic bool is_guarded;     /* agents can write the files; set under the lock */
 
     pthread_mutex_t lock;     /* guards what follows */
-    bool is_guarded;          /* agents can write the files */
     bool is_named;            /* a person names them: the next reading may confirm them */
     bool is_confirmed;        /* somebody has confirmed `ruleset`; else it was loaded unguarded */
     struct watch_files files; /* as they were when they were read last, also to be refused */
@@ -137,10 +137,9 @@ void watch_set_reach(struct watch *watch, enum watch_reach reach)
         return;
     }
     pthread_mutex_lock(&watch->lock);
-    if (!watch->is_guarded || reach == WATCH_NAMED) {
+    if (!atomic_exchange(&watch->is_guarded, true) || reach == WATCH_NAMED) {
         atomic_store(&watch->signature, 0); /* What counted so far must be seen to be confirmed. */
     }
-    watch->is_guarded = true;
     watch->is_named = reach == WATCH_NAMED;
     pthread_mutex_unlock(&watch->lock);
 }
@@ -157,7 +156,7 @@ static void find(const struct watch *watch, struct watch_files *ret_files)
         *ret_files = (struct watch_files){.is_missing = true, .signature = 1};
     } else {
         watch_files_find(watch->path, ret_files);
-        ret_files->is_guarded = watch->is_guarded;
+        ret_files->is_guarded = atomic_load(&watch->is_guarded);
     }
 }
 
