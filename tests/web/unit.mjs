@@ -71,6 +71,7 @@ async function settled(isDone, start) {
 export async function unitTests(test, web, folder) {
   const { fetch } = globalThis;
   pretendBrowser();
+  const { parseJson } = await load(web, "lib/json.js", folder);
   const { FrameParser, delayOf } = await load(web, "lib/sse.js", folder);
   const { RunLog } = await load(web, "run/log.js", folder);
   const { RunFeed } = await load(web, "run/feed.js", folder);
@@ -78,6 +79,24 @@ export async function unitTests(test, web, folder) {
   const { Markdown } = await load(web, "lib/markdown.jsx", folder);
   const { diffLines, hunks } = await load(web, "lib/diff.js", folder);
   const format = await load(web, "lib/format.js", folder);
+
+  await test("no text that a page shows turns its direction or hides a part of itself", () => {
+    const dirty = {
+      a: "x\u202ey\u2066\u200b\ufeff\u{e0041}\u009b31m\u2028z \u00a0\u3000é漢👍",
+      list: [{ b: "\u001b[31mred\u0007\b\tend\n" }],
+      n: 5,
+    };
+    const wanted = { a: "xy31mz \u00a0\u3000é漢👍", list: [{ b: "[31mred\tend\n" }], n: 5 };
+    const raw = JSON.stringify(dirty);
+    const escaped = raw.replace(
+      /[\u007f-\uffff]/g,
+      (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+    assert.deepEqual(parseJson(raw), wanted);
+    assert.deepEqual(parseJson(escaped), wanted);
+    assert.deepEqual(parseJson(escaped.toUpperCase().replaceAll("\\U", "\\u")).N, 5);
+    assert.deepEqual(parseJson('{"a":"\\\\u202e"}'), { a: "\\u202e" });
+  });
 
   await test("frames are the same however the stream is cut into pieces", () => {
     const text =

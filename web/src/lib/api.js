@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the API. Failures are always a Problem, whatever went wrong, so that pages show one kind.
+import { parseJson } from "./json.js";
 import { bearer, refuse } from "./session.js";
 import { noteServerTime } from "./time.js";
 
@@ -22,7 +23,7 @@ export function authorization() {
 async function problemOf(response) {
   let body = null;
   try {
-    body = await response.json();
+    body = parseJson(await response.text());
   } catch {
     // Not every answer comes from Rondo: a proxy says what it likes.
   }
@@ -67,7 +68,7 @@ async function call(method, path, { body, signal, headers } = {}) {
   noteServerTime(response.headers.get("Date"));
   if (response.status === 401) refuse();
   if (!response.ok) throw await problemOf(response);
-  return response.status === 204 ? null : response.json();
+  return response.status === 204 ? null : parseJson(await response.text());
 }
 
 export const get = (path, options) => call("GET", path, options);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stream of the table of runs, for the pages that are not about one run. It is opened by whoever
 // needs it first and told to all who listen.
+import { parseJson } from "./json.js";
 import { openStream } from "./live.js";
 import { noteWarning } from "./warnings.js";
 import { toast } from "../ui/toast.jsx";
@@ -12,7 +13,7 @@ let lastId = null;
 function onFrame(frame) {
   let data;
   try {
-    data = JSON.parse(frame.data);
+    data = parseJson(frame.data);
   } catch {
     return;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the agent was told, said and did, as a person reads it.
+import { parseJson } from "../lib/json.js";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import {
   bytes,
@@ -25,7 +26,7 @@ const FEW_LINES = 6;
 function summaryOf(text) {
   let values;
   try {
-    values = JSON.parse(text);
+    values = parseJson(text);
   } catch {
     return text?.slice(0, 120) ?? "";
   }

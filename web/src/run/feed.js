@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fills a RunLog: the newest events first, then what comes live, then the older ones behind the
 // scenes. What a cut connection missed comes with Last-Event-ID, or from the API after a reset.
+import { parseJson } from "../lib/json.js";
 import { get, query } from "../lib/api.js";
 import { openStream } from "../lib/live.js";
 import { Signal } from "../lib/store.js";
@@ -70,7 +71,7 @@ export class RunFeed {
     }
     let event;
     try {
-      event = JSON.parse(frame.data);
+      event = parseJson(frame.data);
     } catch {
       return;
     }

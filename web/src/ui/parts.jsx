@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small parts that all pages are put together from.
+import { parseJson } from "../lib/json.js";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { age, dateTime } from "../lib/format.js";
 import { statusOf } from "../lib/status.js";
@@ -160,7 +161,7 @@ export function pretty(text) {
   const start = text.trimStart()[0];
   if (start !== "{" && start !== "[") return text;
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    return JSON.stringify(parseJson(text), null, 2);
   } catch {
     return text;
   }
