@@ -545,7 +545,9 @@ Feature: A server holds the runs of a store
     And the answer mentions "Restore it from a backup"
     When I ask for "/v1/runs" without a token
     Then the answer is the problem "store_failed" with 503
-    And "/readyz" is soon answered with 503
+    When I ask for "/readyz" without a token
+    Then the answer is the problem "store_failed" with 503
+    And the answer mentions "the store fails; the messages of the server say why"
     When I post to "/v1/runs" with the key "monday-1"
       """
       {"command": ["./worker.sh"]}
