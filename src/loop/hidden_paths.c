@@ -85,7 +85,7 @@ struct listing {
 static bool take_record(void *context, const struct trust_record *record)
 {
     struct listing *listing = context;
-    bool is_other = strcmp(record->path, listing->own) != 0;
+    bool is_other = listing->own == NULL || strcmp(record->path, listing->own) != 0;
     /* opens: only whether it is there; it is hidden then. */
     if (is_other && file_exists(record->path)) {
         listing->paths = append_store(listing->paths, record->path);
@@ -100,7 +100,7 @@ char **hidden_of_store(const char *store_path)
     if (state != NULL) {
         listing.paths = append(NULL, memory_dup_string(state));
     }
-    if (!store_is_in_state(store_path)) {
+    if (store_path != NULL && !store_is_in_state(store_path)) {
         listing.paths = append_store(listing.paths, store_path);
     }
     /* A run must not change what another one is resumed from. */

@@ -9,6 +9,7 @@
  * The user's state folder; and of a store that is not in it the folder `.rondo`, or in another
  * folder the store's files, the hand-over folders of its workers and its policies, whether they
  * exist or not. The same of other stores that this user has made outside of the state folder.
+ * @param store_path or NULL
  */
 char **hidden_of_store(const char *store_path);
 

@@ -12,11 +12,13 @@
 #include "cli/commands/trust_subject.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
+#include "loop/hidden_paths.h"
 #include "mcp/mcp.h"
 #include "model/environment.h"
 #include "net/client/guard.h"
 #include "net/client/http.h"
 #include "role/role.h"
+#include "store/locate.h"
 
 #include <json-c/json.h>
 #include <limits.h>
@@ -66,6 +68,8 @@ struct tools_source {
     struct dotenv *dotenv;
     struct http_client *http;
     struct net_guard guard;
+    char **hide_paths;
+    char **protect_paths;
     struct mcp_shared *shared;
     struct toolbox *toolbox;
 };
@@ -255,6 +259,19 @@ static int open_role_tools(struct tools_source *source, struct rondo_error *err)
 
 /* --- all of it --- */
 
+/** As for the tools of a run: a server that is only tried is no more trusted. */
+static void hide_what_decides(struct tools_source *source)
+{
+    auto_free char *store = NULL;
+    bool has_store = store_locate(NULL, false, &store, NULL) == 0;
+    source->hide_paths = hidden_of_store(has_store ? store : NULL);
+    source->protect_paths =
+        protected_of_run(source->workspace, source->role == NULL ? NULL : source->role->path);
+    if (source->role != NULL) {
+        source->guard.allow_hosts = (const char *const *)source->role->allow_hosts;
+    }
+}
+
 static int describe_surroundings(struct tools_source *source, const struct tools_values *values,
                                  struct rondo_error *err)
 {
@@ -271,12 +288,15 @@ static int describe_surroundings(struct tools_source *source, const struct tools
     }
     struct json_object *spec =
         source->role == NULL ? NULL : json_member(source->role->normal, "spec");
+    hide_what_decides(source);
     source->around = (struct tool_surroundings){
         .workspace = source->workspace,
         .role_folder = source->role == NULL ? NULL : source->role->folder,
         .dotenv = source->dotenv,
         .http = source->http,
         .guard = &source->guard,
+        .hide_paths = (const char *const *)source->hide_paths,
+        .protect_paths = (const char *const *)source->protect_paths,
         .clock = clock_system(),
         .supervisor = SELF,
         .sandbox = source->role == NULL ? NULL : source->role->sandbox,
@@ -333,6 +353,8 @@ void tools_source_close(struct tools_source *source)
     dotenv_free(source->dotenv);
     http_client_free(source->http);
     role_free(source->role);
+    hidden_free(source->hide_paths);
+    hidden_free(source->protect_paths);
     free(source);
 }
 
