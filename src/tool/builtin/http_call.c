@@ -203,7 +203,9 @@ bool tool_http_call(const struct tool_surroundings *around, const struct tool_ca
         tool_fail(ret_result, "Error: %s", err.message);
         return false;
     }
-    if (ret_response->failure != HTTP_OK && ret_response->failure != HTTP_TOO_LARGE) {
+    /* A body that is too large is cut; a head that is too large is no reply. */
+    bool is_cut = ret_response->failure == HTTP_TOO_LARGE && ret_response->body.len > 0;
+    if (ret_response->failure != HTTP_OK && !is_cut) {
         tell_failure(request, ret_response, ret_result);
         return false;
     }

@@ -84,6 +84,28 @@ static void only_methods_that_may_be_repeated_make_it_idempotent(void **state)
     assert_non_null(strstr(writer->description, "GET, POST, PUT"));
 }
 
+static void a_head_that_is_too_large_is_no_reply(void **state)
+{
+    struct http_world *self = *state;
+    static const size_t line_len = 1024;
+    static const size_t lines = 260; /* more than HTTP_HEADERS_MAX_BYTES */
+    char *header = malloc(lines * line_len + 1);
+    memset(header, 'y', lines * line_len);
+    for (size_t i = 0; i < lines; i++) {
+        memcpy(header + i * line_len, "x-a: ", 5);
+        memcpy(header + (i + 1) * line_len - 2, "\r\n", 2);
+    }
+    header[lines * line_len] = '\0';
+    http_world_open(self, PLAIN);
+    http_peer_reply(self->peer, 200, header, "");
+    struct tool_result result =
+        world_call(&self->world, "http_request", "{\"method\":\"GET\",\"path\":\"/\"}");
+    assert_true(result.is_error);
+    assert_non_null(strstr(buf_string(&result.text), "larger"));
+    free(header);
+    tool_result_fini(&result);
+}
+
 static void a_long_reply_is_cut(void **state)
 {
     struct http_world *self = *state;
@@ -223,6 +245,7 @@ int main(void)
         HTTP_WORLD_TEST(a_variable_that_is_not_set_is_named_and_nothing_is_sent),
         HTTP_WORLD_TEST(a_post_carries_the_key_of_its_call),
         HTTP_WORLD_TEST(only_methods_that_may_be_repeated_make_it_idempotent),
+        HTTP_WORLD_TEST(a_head_that_is_too_large_is_no_reply),
         HTTP_WORLD_TEST(a_long_reply_is_cut),
         HTTP_WORLD_TEST(redirects_are_not_followed),
         HTTP_WORLD_TEST(the_base_url_cannot_be_left),
