@@ -16,6 +16,7 @@
 #include "os/trust.h"
 #include "store/copy.h"
 #include "store/locate.h"
+#include "store/log_files.h"
 #include "store/sqlite/sqlite.h"
 #include "store/store.h"
 
@@ -195,7 +196,9 @@ int store_origin_look(const char *path, bool *ret_is_own, struct rondo_error *er
         r = trust_look(TRUST_STORE, path, identity.data, identity.len, &verdict, err);
     }
     if (r == 0 && verdict == TRUST_UNKNOWN && was_made_here_before(path)) {
-        r = trust_confirm(TRUST_STORE, path, identity.data, identity.len, err);
+        /* Its log was read, too, to find that out. */
+        r = store_log_files_accept(path, err);
+        r = r < 0 ? r : trust_confirm(TRUST_STORE, path, identity.data, identity.len, err);
         verdict = TRUST_CONFIRMED;
     }
     if (r == 0) {
