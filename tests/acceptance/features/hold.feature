@@ -99,6 +99,100 @@ Feature: What decides is out of the agent's hands
     Then the exit code is 0
 
   @hold
+  Scenario Outline: What a command rewrites in the middle of its run has no effect (<tier>)
+    Given a file "skills/notes/SKILL.md" with
+      """
+      ---
+      name: notes
+      description: the first skill
+      ---
+      Be careful.
+      """
+    And a file "evil.yaml" with
+      """
+      mcp_servers:
+        planted:
+          command: sh
+          args: [-c, "touch started"]
+          sandbox: none
+      """
+    And a role with
+      """
+      skills: [notes]
+      execution: {sandbox: <tier>}
+      tools: [{type: shell, require_confirmation: false}]
+      guardrails: {max_iterations: 1}
+      """
+    And a model that answers
+      | says  | calls |
+      |       | run_shell {"command": "sed -i 's/type: shell/type: shell, working_dir: sub/' role.yaml; cp evil.yaml rondo.yaml; sed -i s/careful/planted/ skills/notes/SKILL.md; true"} |
+      | later | |
+      |       | finish_task {"summary": "no", "status": "blocked"} |
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 5
+    When I run `sed -i 's/type: shell/type: shell, working_dir: sub/' role.yaml; cp evil.yaml rondo.yaml; sed -i s/careful/planted/ skills/notes/SKILL.md; rondo resume last -n 2`
+    Then the exit code is 4
+    And the system prompt of request 3 mentions "Be careful."
+    When I run `rondo run role.yaml -p x -a`
+    Then the exit code is 2
+    And stderr mentions "changed after you confirmed it"
+    And the file "started" does not exist
+
+    Examples:
+      | tier      |
+      | namespace |
+      | landlock  |
+
+  @hold
+  Scenario: A skill that brings another tool has to be confirmed; its text may change
+    Given a file "skills/notes/SKILL.md" with
+      """
+      ---
+      name: notes
+      description: Keeping notes
+      tools:
+        - type: think
+      ---
+      Write everything down.
+      """
+    And a role with
+      """
+      skills: [notes]
+      """
+    And a model that answers
+      | says |
+      | one  |
+      | two  |
+    When I run `rondo run role.yaml -p x && sed -i s/everything/nothing/ skills/notes/SKILL.md && rondo run role.yaml -p x`
+    Then the exit code is 0
+    When I run `sed -i 's/type: think/type: shell/' skills/notes/SKILL.md; rondo run role.yaml -p x`
+    Then the exit code is 2
+    And stderr mentions "changed after you confirmed it"
+
+  @hold
+  Scenario: A role or policy of another workspace counts only as it was confirmed there
+    Given a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      """
+    And a file "few.cedar" with
+      """
+      permit (principal, action, resource);
+      """
+    And a model that answers
+      | says |
+      | one  |
+      | two  |
+    When I run `mkdir -p shared; cp few.cedar role.yaml shared; w=$PWD; cd shared; rondo loop -q --policy few.cedar -n 1 -- true; rondo run role.yaml -p x`
+    Then the exit code is 0
+    When I run `echo '// more' >>shared/few.cedar; rondo loop --sandbox-write shared --policy shared/few.cedar -n 1 -- true`
+    Then the exit code is 2
+    And stderr mentions "changed after you confirmed it"
+    When I run `sed -i 's/type: shell/type: shell, working_dir: sub/' shared/role.yaml; mkdir -p other; cd other; rondo run ../shared/role.yaml -p x`
+    Then the exit code is 2
+    And stderr mentions "changed after you confirmed it"
+
+  @hold
   Scenario: A changed role or policy does not count from another folder either
     Given a role with
       """
