@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "mcp/mcp.h"
 #include "os/file_untrusted.h"
+#include "os/state_folder.h"
 #include "os/trust.h"
 
 #include <json-c/json.h>
@@ -43,7 +44,8 @@ bool agent_can_reach(const struct loop_spec *spec, const char *path)
 {
     const char *const workspace[] = {spec->workspace, NULL};
     return trust_is_in_reach(path, workspace) ||
-           trust_is_in_reach(path, (const char *const *)spec->write_paths);
+           trust_is_in_reach(path, (const char *const *)spec->write_paths) ||
+           state_is_in_project(path);
 }
 
 static bool is_unsandboxed(struct json_object *config)

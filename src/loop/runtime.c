@@ -12,6 +12,7 @@
 #include "loop/policy_history.h"
 #include "loop/spec.h"
 #include "os/host.h"
+#include "os/state_folder.h"
 #include "os/trust.h"
 #include "policy/watch.h"
 
@@ -272,7 +273,7 @@ bool runtime_policies_in_reach(struct runtime *runtime, const struct loop_spec *
     return path != NULL && !is_hidden(runtime, path) &&
            (watch_is_shared_path(path) || trust_is_in_reach(path, workspace) ||
             trust_is_in_reach(path, (const char *const *)spec->write_paths) ||
-            trust_stamp(TRUST_POLICY, path) != 0);
+            state_is_in_project(path) || trust_stamp(TRUST_POLICY, path) != 0);
 }
 
 void runtime_settle_policies(struct runtime *runtime, struct loop_spec *spec)

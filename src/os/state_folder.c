@@ -258,6 +258,26 @@ int state_project_find(const char *project, char **ret_path, struct rondo_error 
     return open_project(project, false, ret_path, err);
 }
 
+bool state_is_in_project(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    auto_free char *named =
+        slash == NULL ? memory_dup_string(".") : memory_dup_bytes(path, (size_t)(slash - path) + 1);
+    auto_free char *folder = realpath(named, NULL);
+    for (size_t len = folder == NULL ? 0 : strlen(folder); len > 0;) {
+        auto_free char *project = NULL;
+        if (state_project_path(folder, &project, NULL) == 0 && file_exists(project)) {
+            return true;
+        }
+        while (len > 0 && folder[len - 1] != '/') {
+            len--;
+        }
+        len -= len > 0;
+        folder[len] = '\0';
+    }
+    return false;
+}
+
 /** The path that a folder of STATE/projects names, if nothing is there any more. Owned, or NULL. */
 static char *read_lost(const char *folder)
 {

@@ -48,6 +48,10 @@ int state_project_path(const char *project, char **ret_path, struct rondo_error 
 /** The folder without making it: RONDO_ERR_NOT_FOUND when it does not exist. */
 int state_project_find(const char *project, char **ret_path, struct rondo_error *err);
 
+/** Whether a file, which may be absent, is in a project in which Rondo was used: its agents could
+ * have written it. */
+bool state_is_in_project(const char *path);
+
 /**
  * A project that was moved away from where it was used: one whose folder is missing, and had the
  * same name as `project`.

@@ -153,8 +153,11 @@ bool sandbox_verify(const struct path_list *paths, pid_t inner, char ret_reason[
     auto_close int root = open_root(inner);
     if (root < 0) {
         if (errno != ENOENT && errno != ESRCH) {
-            snprintf(ret_reason, 256, "cannot look into the sandbox: %s (is bwrap setuid?)",
-                     strerrordesc_np(errno));
+            snprintf(
+                ret_reason, 256,
+                "cannot look into the sandbox: %s; if bwrap has the set-user-id bit, remove it "
+                "(chmod u-s) and allow user namespaces, or choose the tier landlock",
+                strerrordesc_np(errno));
         }
         return false;
     }

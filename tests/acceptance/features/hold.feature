@@ -193,6 +193,30 @@ Feature: What decides is out of the agent's hands
     And stderr mentions "changed after you confirmed it"
 
   @hold
+  Scenario: A role or policy of another project has to be confirmed, too, when it is named from elsewhere
+    Given a role with
+      """
+      tools: [{type: shell, require_confirmation: false}]
+      """
+    And a file "few.cedar" with
+      """
+      permit (principal, action, resource);
+      """
+    And a model that answers
+      | says |
+      | one  |
+      | two  |
+    When I run `rondo loop -q -n 1 -- true; w=$PWD; mkdir ../other; cd ../other; rondo run "$w/role.yaml" -p x && rondo loop --policy "$w/few.cedar" -n 1 -- true`
+    Then the exit code is 5
+    And stderr mentions "confirmed the current content of"
+    When I run `sed -i 's/type: shell/type: shell, working_dir: sub/' role.yaml; w=$PWD; cd ../other; rondo run "$w/role.yaml" -p x`
+    Then the exit code is 2
+    And stderr mentions "changed after you confirmed it"
+    When I run `echo '// more' >>few.cedar; w=$PWD; cd ../other; rondo loop --policy "$w/few.cedar" -n 1 -- true`
+    Then the exit code is 2
+    And stderr mentions "changed after you confirmed it"
+
+  @hold
   Scenario: A changed role or policy does not count from another folder either
     Given a role with
       """

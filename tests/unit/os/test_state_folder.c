@@ -247,6 +247,26 @@ static void a_sub_folder_is_examined_too(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void files_of_projects_are_known(void **state)
+{
+    (void)state;
+    char *path = NULL;
+    char name[PATH_MAX + 64];
+    snprintf(name, sizeof(name), "%s/sub/role.yaml", project);
+    assert_int_equal(mkdir(below("my project/sub"), 0700), 0);
+    assert_int_equal(mkdir(below("my projectile"), 0700), 0);
+    assert_false(state_is_in_project(name));
+    assert_int_equal(state_project_folder(project, &path, NULL), 0);
+    free(path);
+    assert_true(state_is_in_project(name));
+    assert_true(state_is_in_project(below("my project/absent")));
+    assert_int_equal(symlink("my project/sub", below("link")), 0);
+    assert_true(state_is_in_project(below("link/role.yaml")));
+    assert_false(state_is_in_project(below("role.yaml")));
+    assert_false(state_is_in_project(below("my projectile/role.yaml")));
+    assert_false(state_is_in_project(below("nowhere/role.yaml")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +283,7 @@ int main(void)
         CASE(a_project_folder_that_is_a_link_or_writable_is_refused),
         CASE(a_project_folder_without_its_file_is_completed),
         CASE(a_sub_folder_is_examined_too),
+        CASE(files_of_projects_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
