@@ -102,6 +102,8 @@ class Source:
                 name = re.search(r"(\w+)\s*\(", signature)
                 if name:
                     is_static = re.search(r"\bstatic\b", signature[: name.start()]) is not None
+                    if name.group(1).isupper():  # a macro that makes the head: TEST(name)
+                        name = re.search(r"([a-z]\w*)\s*[,)]", signature) or name
                     yield Function(self.path, name.group(1), is_static, brace, i)
                 brace = None
 

@@ -9,16 +9,13 @@
 #include "journal/reader.h"
 #include "os/file.h"
 #include "store/sqlite/sqlite.h"
+#include "support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define RUNS_ROOM        4096
 #define STORE_FILE_LIMIT ((size_t)1 << 30)

@@ -4,19 +4,16 @@
 #include "base/auto.h"
 #include "check.h"
 #include "os/file.h"
+#include "support/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define LOG_LIMIT ((size_t)64 << 20)
 

@@ -3,15 +3,12 @@
 #include "check.h"
 
 #include "base/memory.h"
+#include "support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 void ledger_clear(struct ledger *ledger)
 {

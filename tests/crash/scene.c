@@ -4,22 +4,19 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "os/file.h"
+#include "support/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define CHILD_ARGUMENTS 64
 

@@ -13,20 +13,17 @@
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "os/file.h"
+#include "support/test.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <json-c/json.h>
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #define ITERATIONS 10
 /** No run of ten iterations makes so many calls of one kind. */
@@ -420,34 +417,34 @@ static void enumerate(void **state, const char *syscall, uint64_t stride, uint64
 }
 
 /** Each commit: behind the intent, the reply, the call's intent, its result, the checkpoint. */
-static void every_commit_may_be_the_last_call(void **state)
+TEST_WITH(every_commit_may_be_the_last_call, set_up, tear_down)
 {
     uint64_t stride = scene_is_long() ? 1 : 3;
     enumerate(state, "fdatasync,fsync", stride, 40 / stride);
 }
 
 /** The request is half sent, or sent and not answered yet. */
-static void every_send_may_be_the_last_call(void **state)
+TEST_WITH(every_send_may_be_the_last_call, set_up, tear_down)
 {
     uint64_t stride = scene_is_long() ? 1 : 3;
     enumerate(state, "sendto,sendmsg", stride, 20 / stride);
 }
 
 /** The reply is paid for and not read, or half read. */
-static void every_receipt_may_be_the_last_call(void **state)
+TEST_WITH(every_receipt_may_be_the_last_call, set_up, tear_down)
 {
     uint64_t stride = scene_is_long() ? 1 : 3;
     enumerate(state, "recvfrom,recvmsg", stride, 20 / stride);
 }
 
 /** The call is recorded as begun, and has not happened. */
-static void every_effect_may_be_the_last_call(void **state)
+TEST_WITH(every_effect_may_be_the_last_call, set_up, tear_down)
 {
     enumerate(state, "rename,renameat,renameat2", scene_is_long() ? 1 : 2, 5);
 }
 
 /** A command that may have run is never run again. */
-static void a_command_in_doubt_is_not_repeated(void **state)
+TEST_WITH(a_command_in_doubt_is_not_repeated, set_up, tear_down)
 {
     struct world *world = *state;
     world->is_delicate = true;
@@ -458,24 +455,10 @@ static void a_command_in_doubt_is_not_repeated(void **state)
 }
 
 /** The process of the command is about to be made. */
-static void a_command_that_may_not_have_begun_is_not_repeated(void **state)
+TEST_WITH(a_command_that_may_not_have_begun_is_not_repeated, set_up, tear_down)
 {
     struct world *world = *state;
     world->is_delicate = true;
     enumerate(state, "clone,clone3,vfork,fork", scene_is_long() ? 1 : 2, 5);
     assert_true(world->doubts > 0 || !inject_is_possible());
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_commit_may_be_the_last_call, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_send_may_be_the_last_call, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_receipt_may_be_the_last_call, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_effect_may_be_the_last_call, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_command_in_doubt_is_not_repeated, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_command_that_may_not_have_begun_is_not_repeated, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

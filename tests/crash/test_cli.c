@@ -10,19 +10,16 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "os/file.h"
+#include "support/test.h"
 
 #include <dirent.h>
 #include <inttypes.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #define LATEST_KILL_NS   (150 * NS_PER_MS)
 #define EXIT_OF_LIMIT    5
@@ -171,7 +168,9 @@ static struct findings kill_once(struct cli *cli, struct ledger *ledger,
     return check_store(cli->scene, ledger);
 }
 
-static void a_killed_command_line_leaves_no_process_and_loses_nothing(void **state)
+#define CASE(name) TEST_WITH(name, scene_setup, teardown)
+
+CASE(a_killed_command_line_leaves_no_process_and_loses_nothing)
 {
     struct cli cli;
     struct ledger ledger = {0};
@@ -237,7 +236,7 @@ static void race_once(struct cli *cli, struct ledger *ledger, const char *run_id
     wait_until_nothing_is_left(cli);
 }
 
-static void one_of_two_resume_commands_wins(void **state)
+CASE(one_of_two_resume_commands_wins)
 {
     struct cli cli;
     struct ledger ledger = {0};
@@ -276,7 +275,7 @@ static struct child *take_over(struct cli *cli, const char *run_id)
     return NULL;
 }
 
-static void a_frozen_command_line_that_wakes_ends_its_worker_and_gives_way(void **state)
+CASE(a_frozen_command_line_that_wakes_ends_its_worker_and_gives_way)
 {
     struct cli cli;
     struct ledger ledger = {0};
@@ -319,7 +318,7 @@ static void a_frozen_command_line_that_wakes_ends_its_worker_and_gives_way(void 
     ledger_clear(&ledger);
 }
 
-static void a_failing_store_has_an_exit_code_and_a_message(void **state)
+CASE(a_failing_store_has_an_exit_code_and_a_message)
 {
     struct cli cli;
     prepare(&cli, *state);
@@ -342,17 +341,4 @@ static void a_failing_store_has_an_exit_code_and_a_message(void **state)
         check_store(cli.scene, NULL);
         wait_until_nothing_is_left(&cli);
     }
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, scene_setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_killed_command_line_leaves_no_process_and_loses_nothing),
-        CASE(one_of_two_resume_commands_wins),
-        CASE(a_frozen_command_line_that_wakes_ends_its_worker_and_gives_way),
-        CASE(a_failing_store_has_an_exit_code_and_a_message),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

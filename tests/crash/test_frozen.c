@@ -7,16 +7,13 @@
 
 #include "base/clock.h"
 #include "rondo/error.h"
+#include "support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 /** The shortest lease that the runtime accepts. */
 #define LEASE_MS "500"
@@ -165,24 +162,13 @@ static void run_rounds(struct scene *scene, const char *how, const char *body_us
     assert_int_equal(taken, rounds);
 }
 
-static void an_owner_frozen_inside_a_body_is_refused_when_it_wakes(void **state)
+TEST_WITH(an_owner_frozen_inside_a_body_is_refused_when_it_wakes, scene_setup, scene_teardown)
 {
     run_rounds(*state, "--hold", "0", scene_is_long() ? 100 : 6);
 }
 
-static void an_owner_frozen_anywhere_is_refused_when_it_wakes(void **state)
+TEST_WITH(an_owner_frozen_anywhere_is_refused_when_it_wakes, scene_setup, scene_teardown)
 {
     run_rounds(*state, "--best-effort", scene_is_long() ? "300" : "5000",
                scene_is_long() ? 100 : 6);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_owner_frozen_inside_a_body_is_refused_when_it_wakes,
-                                        scene_setup, scene_teardown),
-        cmocka_unit_test_setup_teardown(an_owner_frozen_anywhere_is_refused_when_it_wakes,
-                                        scene_setup, scene_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,21 +7,18 @@
 #include "check.h"
 
 #include "rondo/error.h"
+#include "support/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** For a strict loop, which fills it by itself. */
 #define SMALL_DISK "size=1m"
@@ -125,7 +122,7 @@ static void check_complaint(struct scene *scene, const char *output)
     }
 }
 
-static void a_full_disk_ends_a_strict_run_with_a_clear_error(void **state)
+TEST_WITH(a_full_disk_ends_a_strict_run_with_a_clear_error, scene_setup, teardown)
 {
     struct scene *scene = *state;
     struct ledger ledger = {0};
@@ -160,7 +157,7 @@ static void a_full_disk_ends_a_strict_run_with_a_clear_error(void **state)
     ledger_clear(&ledger);
 }
 
-static void a_full_disk_is_survived_in_best_effort_and_told_of_afterwards(void **state)
+TEST_WITH(a_full_disk_is_survived_in_best_effort_and_told_of_afterwards, scene_setup, teardown)
 {
     struct scene *scene = *state;
     struct ledger ledger = {0};
@@ -190,15 +187,4 @@ static void a_full_disk_is_survived_in_best_effort_and_told_of_afterwards(void *
     assert_true(findings.degraded >= 1);
     print_message("%" PRIu64 " storage.degraded in the journal\n", findings.degraded);
     ledger_clear(&ledger);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_full_disk_ends_a_strict_run_with_a_clear_error,
-                                        scene_setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            a_full_disk_is_survived_in_best_effort_and_told_of_afterwards, scene_setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

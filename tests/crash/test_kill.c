@@ -3,16 +3,13 @@
 #include "check.h"
 
 #include "base/clock.h"
+#include "support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 /** Kills on one store before a new one is begun. */
 #define KILLS_PER_STORE 20
@@ -124,31 +121,18 @@ static void kill_often(struct scene *scene, const struct way *way)
                   figures.effects);
 }
 
-static void loops_survive_kills_at_random_instants(void **state)
+TEST_WITH(loops_survive_kills_at_random_instants, scene_setup, scene_teardown)
 {
     kill_often(*state, &(struct way){.interval = "1", .verify_us = "0"});
 }
 
 /** The victim says so when a body does not find the state that the iteration before it left. */
-static void a_kill_while_an_iteration_is_verified_keeps_its_state(void **state)
+TEST_WITH(a_kill_while_an_iteration_is_verified_keeps_its_state, scene_setup, scene_teardown)
 {
     kill_often(*state, &(struct way){.interval = "1", .verify_us = "2000"});
 }
 
-static void a_kill_between_two_checkpoints_keeps_the_state(void **state)
+TEST_WITH(a_kill_between_two_checkpoints_keeps_the_state, scene_setup, scene_teardown)
 {
     kill_often(*state, &(struct way){.interval = "4", .verify_us = "500"});
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(loops_survive_kills_at_random_instants, scene_setup,
-                                        scene_teardown),
-        cmocka_unit_test_setup_teardown(a_kill_while_an_iteration_is_verified_keeps_its_state,
-                                        scene_setup, scene_teardown),
-        cmocka_unit_test_setup_teardown(a_kill_between_two_checkpoints_keeps_the_state, scene_setup,
-                                        scene_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,19 +17,16 @@
 #include "os/file.h"
 #include "policy/ruleset.h"
 #include "store/sqlite/sqlite.h"
+#include "support/test.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <json-c/json.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PROCESSES  4
 #define LOW_LIMIT  10
@@ -517,7 +514,7 @@ static void run_round(struct scene *scene, const char *const *loops, int64_t kil
     free(flipping.flips);
 }
 
-static void no_loop_runs_an_iteration_that_its_policies_denied(void **state)
+TEST_WITH(no_loop_runs_an_iteration_that_its_policies_denied, scene_setup, scene_teardown)
 {
     static const char *const few[PROCESSES] = {"20", "10", "10", "10"};
     static const char *const many[PROCESSES] = {"200", "50", "50", "50"};
@@ -526,13 +523,4 @@ static void no_loop_runs_an_iteration_that_its_policies_denied(void **state)
         run_round(*state, is_long ? many : few, is_long ? 5 : 2);
         scene_clear(*state);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(no_loop_runs_an_iteration_that_its_policies_denied,
-                                        scene_setup, scene_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,20 +12,17 @@
 
 #include "base/clock.h"
 #include "os/file.h"
+#include "support/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define DISK_BYTES    ((off_t)256 << 20)
 #define ARCHIVE_BYTES ((off_t)300 << 20)
@@ -157,7 +154,7 @@ static void need_machine(void)
     }
 }
 
-static void what_was_acknowledged_survives_a_power_cut(void **state)
+TEST_WITH(what_was_acknowledged_survives_a_power_cut, scene_setup, scene_teardown)
 {
     struct scene *scene = *state;
     uint64_t facts = 0, events = 0;
@@ -177,7 +174,7 @@ static void what_was_acknowledged_survives_a_power_cut(void **state)
                   count, facts, events);
 }
 
-static void a_store_that_does_not_sync_loses_what_it_acknowledged(void **state)
+TEST_WITH(a_store_that_does_not_sync_loses_what_it_acknowledged, scene_setup, scene_teardown)
 {
     struct scene *scene = *state;
     need_machine();
@@ -192,15 +189,4 @@ static void a_store_that_does_not_sync_loses_what_it_acknowledged(void **state)
     }
     print_message("%" PRId64 " of %" PRId64 " cuts lost something, as they should\n", lost, count);
     assert_true(lost > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_acknowledged_survives_a_power_cut, scene_setup,
-                                        scene_teardown),
-        cmocka_unit_test_setup_teardown(a_store_that_does_not_sync_loses_what_it_acknowledged,
-                                        scene_setup, scene_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

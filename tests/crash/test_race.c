@@ -7,16 +7,13 @@
 #include "check.h"
 
 #include "rondo/error.h"
+#include "support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define RACERS_ROOM 4
 
@@ -121,7 +118,7 @@ static void run_round(struct scene *scene, struct ledger *ledger, const char *ru
     }
 }
 
-static void one_of_those_that_resume_a_run_wins(void **state)
+TEST_WITH(one_of_those_that_resume_a_run_wins, scene_setup, scene_teardown)
 {
     struct scene *scene = *state;
     struct ledger ledger = {0};
@@ -139,7 +136,7 @@ static void one_of_those_that_resume_a_run_wins(void **state)
     ledger_clear(&ledger);
 }
 
-static void one_of_those_that_start_an_exclusive_agent_wins(void **state)
+TEST_WITH(one_of_those_that_start_an_exclusive_agent_wins, scene_setup, scene_teardown)
 {
     struct scene *scene = *state;
     struct ledger ledger = {0};
@@ -152,15 +149,4 @@ static void one_of_those_that_start_an_exclusive_agent_wins(void **state)
         ledger_clear(&ledger);
     }
     print_message("%" PRId64 " rounds, one winner each, on a store that both create\n", rounds);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_of_those_that_resume_a_run_wins, scene_setup,
-                                        scene_teardown),
-        cmocka_unit_test_setup_teardown(one_of_those_that_start_an_exclusive_agent_wins,
-                                        scene_setup, scene_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

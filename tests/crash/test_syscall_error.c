@@ -7,16 +7,13 @@
 #include "inject.h"
 
 #include "rondo/error.h"
+#include "support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #define MOST_POINTS 60000
 
@@ -138,50 +135,37 @@ static void enumerate(struct scene *scene, const struct trial *trial)
     assert_true(points > 0);
 }
 
-static void a_failed_sync_is_never_followed_by_an_acknowledgement(void **state)
+#define CASE(name) TEST_WITH(name, scene_setup, scene_teardown)
+
+CASE(a_failed_sync_is_never_followed_by_an_acknowledgement)
 {
     enumerate(*state, &(struct trial){"fdatasync,fsync", "EIO", "", 1, true});
 }
 
-static void a_disk_that_no_longer_syncs_ends_the_run_with_a_clear_error(void **state)
+CASE(a_disk_that_no_longer_syncs_ends_the_run_with_a_clear_error)
 {
     enumerate(*state, &(struct trial){"fdatasync,fsync", "EIO", "+", 3, true});
 }
 
-static void a_sync_without_space_is_never_followed_by_an_acknowledgement(void **state)
+CASE(a_sync_without_space_is_never_followed_by_an_acknowledgement)
 {
     enumerate(*state, &(struct trial){"fdatasync,fsync", "ENOSPC", "", 5, true});
 }
 
-static void a_failed_write_corrupts_nothing(void **state)
+CASE(a_failed_write_corrupts_nothing)
 {
     enumerate(*state, &(struct trial){"pwrite64", "EIO", "", 9, false});
     enumerate(*state, &(struct trial){"pwrite64", "ENOSPC", "", 11, false});
 }
 
-static void a_disk_that_no_longer_writes_ends_the_run_with_a_clear_error(void **state)
+CASE(a_disk_that_no_longer_writes_ends_the_run_with_a_clear_error)
 {
     enumerate(*state, &(struct trial){"pwrite64", "EIO", "+", 16, true});
     enumerate(*state, &(struct trial){"pwrite64", "ENOSPC", "+", 16, true});
 }
 
-static void a_failed_truncation_corrupts_nothing(void **state)
+CASE(a_failed_truncation_corrupts_nothing)
 {
     enumerate(*state, &(struct trial){"ftruncate", "EIO", "", 1, false});
     enumerate(*state, &(struct trial){"ftruncate", "ENOSPC", "", 1, false});
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, scene_setup, scene_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_failed_sync_is_never_followed_by_an_acknowledgement),
-        CASE(a_disk_that_no_longer_syncs_ends_the_run_with_a_clear_error),
-        CASE(a_sync_without_space_is_never_followed_by_an_acknowledgement),
-        CASE(a_failed_write_corrupts_nothing),
-        CASE(a_disk_that_no_longer_writes_ends_the_run_with_a_clear_error),
-        CASE(a_failed_truncation_corrupts_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

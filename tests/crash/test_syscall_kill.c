@@ -7,14 +7,12 @@
 #include "check.h"
 #include "inject.h"
 
+#include "support/test.h"
+
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 /** No workload makes so many calls, and strace cannot count much further; a larger N means that it
  * never ended unharmed. */
@@ -102,7 +100,7 @@ static uint64_t enumerate(struct scene *scene, const struct workload *workload, 
     return points;
 }
 
-static void every_sync_may_be_the_last_call(void **state)
+TEST_WITH(every_sync_may_be_the_last_call, scene_setup, scene_teardown)
 {
     if (!inject_is_possible()) {
         skip();
@@ -111,7 +109,7 @@ static void every_sync_may_be_the_last_call(void **state)
     assert_true(points >= 6);
 }
 
-static void every_write_may_be_the_last_call(void **state)
+TEST_WITH(every_write_may_be_the_last_call, scene_setup, scene_teardown)
 {
     if (!inject_is_possible()) {
         skip();
@@ -122,7 +120,7 @@ static void every_write_may_be_the_last_call(void **state)
     assert_true(points >= 10);
 }
 
-static void every_change_of_a_file_may_be_the_last_call(void **state)
+TEST_WITH(every_change_of_a_file_may_be_the_last_call, scene_setup, scene_teardown)
 {
     if (!inject_is_possible()) {
         skip();
@@ -134,7 +132,7 @@ static void every_change_of_a_file_may_be_the_last_call(void **state)
     }
 }
 
-static void a_log_that_is_being_copied_survives(void **state)
+TEST_WITH(a_log_that_is_being_copied_survives, scene_setup, scene_teardown)
 {
     if (!inject_is_possible()) {
         skip();
@@ -142,19 +140,4 @@ static void a_log_that_is_being_copied_survives(void **state)
     uint64_t points = enumerate(*state, &large, "fdatasync,fsync", scene_is_long() ? 1 : 40);
     points += enumerate(*state, &large, "pwrite64", scene_is_long() ? 41 : 2999);
     assert_true(points > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_sync_may_be_the_last_call, scene_setup,
-                                        scene_teardown),
-        cmocka_unit_test_setup_teardown(every_write_may_be_the_last_call, scene_setup,
-                                        scene_teardown),
-        cmocka_unit_test_setup_teardown(every_change_of_a_file_may_be_the_last_call, scene_setup,
-                                        scene_teardown),
-        cmocka_unit_test_setup_teardown(a_log_that_is_being_copied_survives, scene_setup,
-                                        scene_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

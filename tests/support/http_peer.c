@@ -5,14 +5,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/memory.h"
-
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

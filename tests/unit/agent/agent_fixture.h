@@ -340,7 +340,7 @@ static inline int scene_down(void **state)
     return 0;
 }
 
-#define scene_test(function) cmocka_unit_test_setup_teardown(function, scene_up, scene_down)
+#define SCENE_TEST(function) TEST_WITH(function, scene_up, scene_down)
 
 /* ---- Runs ----------------------------------------------------------------------------------- */
 

@@ -50,7 +50,7 @@ static void play_single(struct scene *scene, const char *turns, enum rondo_statu
     scene_expect(scene, status);
 }
 
-static void a_single_answer_completes_the_run(void **state)
+SCENE_TEST(a_single_answer_completes_the_run)
 {
     struct scene *scene = *state;
     play_single(scene, SAY("It is 42."), RONDO_COMPLETED);
@@ -60,7 +60,7 @@ static void a_single_answer_completes_the_run(void **state)
     scene_last(scene, "iteration.finished", "output", "It is 42.");
 }
 
-static void a_single_answer_may_take_tools_first(void **state)
+SCENE_TEST(a_single_answer_may_take_tools_first)
 {
     struct scene *scene = *state;
     play_single(scene, LOOK CALL("send", "y") SAY("Seen."), RONDO_COMPLETED);
@@ -70,7 +70,7 @@ static void a_single_answer_may_take_tools_first(void **state)
     assert_string_equal(agent_words(scene->agent), "Seen.");
 }
 
-static void tools_of_the_loop_are_not_there_in_a_single_answer(void **state)
+SCENE_TEST(tools_of_the_loop_are_not_there_in_a_single_answer)
 {
     struct scene *scene = *state;
     play_single(scene, FINISH("completed") SAY("Well."), RONDO_COMPLETED);
@@ -87,7 +87,7 @@ static void expect_finish(struct scene *scene, const char *turns, enum rondo_sta
     scene_last(scene, "run.finished", "status", rondo_status_name(status));
 }
 
-static void finish_task_completes_without_another_request(void **state)
+SCENE_TEST(finish_task_completes_without_another_request)
 {
     struct scene *scene = *state;
     expect_finish(scene, LOOK FINISH("completed"), RONDO_COMPLETED);
@@ -95,24 +95,24 @@ static void finish_task_completes_without_another_request(void **state)
     scene_last(scene, "tool.finished", "output", "Task finished (completed).");
 }
 
-static void finish_task_may_say_blocked(void **state)
+SCENE_TEST(finish_task_may_say_blocked)
 {
     expect_finish(*state, FINISH("blocked"), RONDO_BLOCKED);
     scene_last(*state, "tool.finished", "output", "Task finished (blocked).");
 }
 
-static void finish_task_may_say_failed(void **state)
+SCENE_TEST(finish_task_may_say_failed)
 {
     expect_finish(*state, FINISH("failed"), RONDO_FAILED);
 }
 
-static void finish_task_without_a_status_completes(void **state)
+SCENE_TEST(finish_task_without_a_status_completes)
 {
     scene_play(*state, "", CALLS(ONE("finish_task", "{\"summary\":\"fine\"}")), RONDO_COMPLETED);
     scene_last(*state, "run.finished", "summary", "fine");
 }
 
-static void finish_task_with_a_wrong_status_is_told_so(void **state)
+SCENE_TEST(finish_task_with_a_wrong_status_is_told_so)
 {
     struct scene *scene = *state;
     scene_play(scene, "", FINISH("great") FINISH("completed"), RONDO_COMPLETED);
@@ -120,7 +120,7 @@ static void finish_task_with_a_wrong_status_is_told_so(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "do not fit"), 1);
 }
 
-static void a_finish_beside_other_calls_waits_for_them(void **state)
+SCENE_TEST(a_finish_beside_other_calls_waits_for_them)
 {
     struct scene *scene = *state;
     scene_play(scene, "",
@@ -133,7 +133,7 @@ static void a_finish_beside_other_calls_waits_for_them(void **state)
     scene_last(scene, "tool.finished", "name", "finish_task");
 }
 
-static void a_plan_that_comes_with_the_finish_is_taken(void **state)
+SCENE_TEST(a_plan_that_comes_with_the_finish_is_taken)
 {
     struct scene *scene = *state;
     scene_play(
@@ -145,7 +145,7 @@ static void a_plan_that_comes_with_the_finish_is_taken(void **state)
     scene_last(scene, "tool.finished", "name", "finish_task");
 }
 
-static void completion_beats_what_else_went_wrong(void **state)
+SCENE_TEST(completion_beats_what_else_went_wrong)
 {
     struct scene *scene = *state;
     scene_play(scene, GUARDRAILS("    max_iterations: 1\n    autonomous_token_budget: 10\n"),
@@ -158,7 +158,7 @@ static void completion_beats_what_else_went_wrong(void **state)
 
 /* ---- Prompts -------------------------------------------------------------------------------- */
 
-static void later_iterations_are_told_to_go_on_with_an_empty_plan(void **state)
+SCENE_TEST(later_iterations_are_told_to_go_on_with_an_empty_plan)
 {
     struct scene *scene = *state;
     scene_play(scene, AUTONOMY(CONTINUE("Go on.")), SAY("Hm.") FINISH("completed"),
@@ -167,7 +167,7 @@ static void later_iterations_are_told_to_go_on_with_an_empty_plan(void **state)
     expect_prompt(scene, 2, "Go on.\n\nCURRENT STATUS:\n(No plan created yet)");
 }
 
-static void later_iterations_are_shown_the_plan(void **state)
+SCENE_TEST(later_iterations_are_shown_the_plan)
 {
     struct scene *scene = *state;
     scene_play(
@@ -186,7 +186,7 @@ static void later_iterations_are_shown_the_plan(void **state)
         1);
 }
 
-static void steps_beyond_the_limit_are_dropped(void **state)
+SCENE_TEST(steps_beyond_the_limit_are_dropped)
 {
     struct scene *scene = *state;
     scene_play(scene, AUTONOMY("    max_plan_steps: 2\n" CONTINUE("Go on.")),
@@ -199,7 +199,7 @@ static void steps_beyond_the_limit_are_dropped(void **state)
                   "  2. [ ] b (pending)");
 }
 
-static void a_plan_may_have_as_many_steps_as_the_limit(void **state)
+SCENE_TEST(a_plan_may_have_as_many_steps_as_the_limit)
 {
     struct scene *scene = *state;
     scene_play(
@@ -210,7 +210,7 @@ static void a_plan_may_have_as_many_steps_as_the_limit(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "Plan updated: 2 pending"), 1);
 }
 
-static void a_plan_that_is_none_is_refused_and_the_old_one_stays(void **state)
+SCENE_TEST(a_plan_that_is_none_is_refused_and_the_old_one_stays)
 {
     struct scene *scene = *state;
     scene_play(scene, AUTONOMY(CONTINUE("Go on.")),
@@ -221,7 +221,7 @@ static void a_plan_that_is_none_is_refused_and_the_old_one_stays(void **state)
     expect_prompt(scene, 4, "Go on.\n\nCURRENT STATUS:\nCurrent Plan:\n  1. [ ] a (pending)");
 }
 
-static void an_empty_plan_clears_it(void **state)
+SCENE_TEST(an_empty_plan_clears_it)
 {
     struct scene *scene = *state;
     scene_play(scene, AUTONOMY(CONTINUE("Go on.")),
@@ -234,7 +234,7 @@ static void an_empty_plan_clears_it(void **state)
 
 /* ---- Idle agents ---------------------------------------------------------------------------- */
 
-static void iterations_without_a_call_block_the_run(void **state)
+SCENE_TEST(iterations_without_a_call_block_the_run)
 {
     struct scene *scene = *state;
     scene_play(scene, AUTONOMY("    max_no_tool_call_iterations: 3\n"),
@@ -244,7 +244,7 @@ static void iterations_without_a_call_block_the_run(void **state)
                "Stopped: no tool calls for 3 consecutive iterations.");
 }
 
-static void a_call_begins_the_count_of_idle_iterations_again(void **state)
+SCENE_TEST(a_call_begins_the_count_of_idle_iterations_again)
 {
     struct scene *scene = *state;
     scene_play(scene, AUTONOMY("    max_no_tool_call_iterations: 2\n"),
@@ -254,7 +254,7 @@ static void a_call_begins_the_count_of_idle_iterations_again(void **state)
                "Stopped: no tool calls for 2 consecutive iterations.");
 }
 
-static void an_agent_may_be_allowed_to_idle(void **state)
+SCENE_TEST(an_agent_may_be_allowed_to_idle)
 {
     struct scene *scene = *state;
     scene_play(scene, GUARDRAILS("    max_iterations: 5\n") AUTONOMY(IDLE),
@@ -262,7 +262,7 @@ static void an_agent_may_be_allowed_to_idle(void **state)
     assert_int_equal(scene->asks, 5);
 }
 
-static void a_dry_run_is_blocked_after_two_iterations(void **state)
+SCENE_TEST(a_dry_run_is_blocked_after_two_iterations)
 {
     struct scene *scene = *state;
     struct agent_options options = {
@@ -284,13 +284,13 @@ static void expect_error(struct scene *scene, const char *lines, const char *tur
     scene_ended_with(scene, message);
 }
 
-static void written_tokens_may_reach_their_limit(void **state)
+SCENE_TEST(written_tokens_may_reach_their_limit)
 {
     scene_play(*state, GUARDRAILS("    max_tokens_per_run: 100\n"),
                CALL_FOR(5000, 60) FINISH_FOR(5000, 40), RONDO_COMPLETED);
 }
 
-static void written_tokens_may_not_pass_their_limit(void **state)
+SCENE_TEST(written_tokens_may_not_pass_their_limit)
 {
     struct scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_tokens_per_run: 100\n"),
@@ -299,7 +299,7 @@ static void written_tokens_may_not_pass_their_limit(void **state)
     assert_int_equal(loop_state(scene->loop)->tokens, 10101);
 }
 
-static void nothing_is_asked_once_the_written_tokens_are_used_up(void **state)
+SCENE_TEST(nothing_is_asked_once_the_written_tokens_are_used_up)
 {
     struct scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_tokens_per_run: 100\n"),
@@ -308,32 +308,32 @@ static void nothing_is_asked_once_the_written_tokens_are_used_up(void **state)
     assert_int_equal(scene_executions(scene, "look", NULL), 1);
 }
 
-static void each_iteration_has_its_own_tokens(void **state)
+SCENE_TEST(each_iteration_has_its_own_tokens)
 {
     scene_play(*state, GUARDRAILS("    max_tokens_per_run: 100\n") AUTONOMY(IDLE),
                SAY_FOR(1, 100) SAY_FOR(1, 100) FINISH_FOR(1, 100), RONDO_COMPLETED);
 }
 
-static void read_tokens_may_reach_their_limit(void **state)
+SCENE_TEST(read_tokens_may_reach_their_limit)
 {
     scene_play(*state, GUARDRAILS("    input_tokens_limit: 100\n"),
                CALL_FOR(60, 900) FINISH_FOR(40, 900), RONDO_COMPLETED);
 }
 
-static void read_tokens_may_not_pass_their_limit(void **state)
+SCENE_TEST(read_tokens_may_not_pass_their_limit)
 {
     expect_error(*state, GUARDRAILS("    input_tokens_limit: 100\n"),
                  CALL_FOR(60, 900) FINISH_FOR(41, 900),
                  "Usage limit exceeded: 101 tokens in one iteration; input_tokens_limit is 100");
 }
 
-static void all_tokens_may_reach_their_limit(void **state)
+SCENE_TEST(all_tokens_may_reach_their_limit)
 {
     scene_play(*state, GUARDRAILS("    total_tokens_limit: 100\n"),
                CALL_FOR(30, 20) FINISH_FOR(30, 20), RONDO_COMPLETED);
 }
 
-static void all_tokens_may_not_pass_their_limit(void **state)
+SCENE_TEST(all_tokens_may_not_pass_their_limit)
 {
     expect_error(*state, GUARDRAILS("    total_tokens_limit: 100\n"),
                  CALL_FOR(30, 20) FINISH_FOR(30, 21),
@@ -342,7 +342,7 @@ static void all_tokens_may_not_pass_their_limit(void **state)
 
 #define TWO_LOOKS ONE("look", "{\"text\":\"1\"}") "," ONE("look", "{\"text\":\"2\"}")
 
-static void calls_may_reach_their_limit(void **state)
+SCENE_TEST(calls_may_reach_their_limit)
 {
     struct scene *scene = *state;
     scene_play(scene, GUARDRAILS("    max_tool_calls: 3\n"), CALLS(TWO_LOOKS) FINISH("completed"),
@@ -350,7 +350,7 @@ static void calls_may_reach_their_limit(void **state)
     assert_int_equal(scene->call_count, 2);
 }
 
-static void calls_beyond_their_limit_are_not_made(void **state)
+SCENE_TEST(calls_beyond_their_limit_are_not_made)
 {
     struct scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_tool_calls: 3\n"), CALLS(TWO_LOOKS) CALLS(TWO_LOOKS),
@@ -358,7 +358,7 @@ static void calls_beyond_their_limit_are_not_made(void **state)
     assert_int_equal(scene->call_count, 2);
 }
 
-static void an_agent_without_calls_may_only_speak(void **state)
+SCENE_TEST(an_agent_without_calls_may_only_speak)
 {
     struct scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_tool_calls: 0\n"), SAY("Hm.") LOOK,
@@ -367,13 +367,13 @@ static void an_agent_without_calls_may_only_speak(void **state)
     assert_int_equal(loop_state(scene->loop)->finished, 2);
 }
 
-static void each_iteration_has_its_own_calls(void **state)
+SCENE_TEST(each_iteration_has_its_own_calls)
 {
     scene_play(*state, GUARDRAILS("    max_tool_calls: 1\n"),
                LOOK SAY("1") LOOK SAY("2") FINISH("completed"), RONDO_COMPLETED);
 }
 
-static void calls_that_were_refused_are_not_made_by_a_resume(void **state)
+SCENE_TEST(calls_that_were_refused_are_not_made_by_a_resume)
 {
     struct scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_tool_calls: 1\n"),
@@ -386,7 +386,7 @@ static void calls_that_were_refused_are_not_made_by_a_resume(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void requests_may_reach_their_limit(void **state)
+SCENE_TEST(requests_may_reach_their_limit)
 {
     struct scene *scene = *state;
     scene_play(scene, GUARDRAILS("    max_request_limit: 3\n"), LOOK LOOK FINISH("completed"),
@@ -394,7 +394,7 @@ static void requests_may_reach_their_limit(void **state)
     assert_int_equal(scene->asks, 3);
 }
 
-static void requests_may_not_pass_their_limit(void **state)
+SCENE_TEST(requests_may_not_pass_their_limit)
 {
     struct scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_request_limit: 3\n"),
@@ -406,7 +406,7 @@ static void requests_may_not_pass_their_limit(void **state)
 
 #define LOOK_FOREVER "{\"tool_calls\":[" ONE("look", "{\"text\":\"x\"}") "],\"forever\":true}"
 
-static void there_are_thirty_requests_where_few_calls_are_allowed(void **state)
+SCENE_TEST(there_are_thirty_requests_where_few_calls_are_allowed)
 {
     struct scene *scene = *state;
     /* A reply without calls would end the iteration, so the twenty calls are made first. */
@@ -414,7 +414,7 @@ static void there_are_thirty_requests_where_few_calls_are_allowed(void **state)
     assert_int_equal(scene->asks, 21);
 }
 
-static void there_are_ten_requests_more_than_calls(void **state)
+SCENE_TEST(there_are_ten_requests_more_than_calls)
 {
     struct scene *scene = *state;
     scene_start(scene, GUARDRAILS("    max_tool_calls: 40\n"), LOOK_FOREVER);
@@ -425,7 +425,7 @@ static void there_are_ten_requests_more_than_calls(void **state)
     scene_ended_with(scene, "50 model requests in one iteration; max_request_limit is 50");
 }
 
-static void there_are_thirty_requests_at_least(void **state)
+SCENE_TEST(there_are_thirty_requests_at_least)
 {
     struct scene *scene = *state;
     scene_start(scene, GUARDRAILS("    max_tool_calls: 5\n"), LOOK_FOREVER);
@@ -444,7 +444,7 @@ static void take_two_seconds(struct scene *scene, const struct tool *tool,
     scene->fixture->now_ns += 2 * NS_PER_S;
 }
 
-static void an_iteration_may_take_less_than_its_time(void **state)
+SCENE_TEST(an_iteration_may_take_less_than_its_time)
 {
     struct scene *scene = *state;
     scene->on_tool = take_two_seconds;
@@ -452,7 +452,7 @@ static void an_iteration_may_take_less_than_its_time(void **state)
                RONDO_COMPLETED);
 }
 
-static void an_iteration_that_takes_all_its_time_ends_the_run(void **state)
+SCENE_TEST(an_iteration_that_takes_all_its_time_ends_the_run)
 {
     struct scene *scene = *state;
     scene->on_tool = take_two_seconds;
@@ -461,14 +461,14 @@ static void an_iteration_that_takes_all_its_time_ends_the_run(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void a_reply_that_takes_too_long_ends_the_run(void **state)
+SCENE_TEST(a_reply_that_takes_too_long_ends_the_run)
 {
     expect_error(*state, GUARDRAILS("    timeout_seconds: 4\n"),
                  "{\"text\":\"late\",\"delay_ms\":4000}\n", "TimeoutError: the iteration took");
     scene_last(*state, "model.replied", "outcome", "timed_out");
 }
 
-static void each_iteration_has_its_own_time(void **state)
+SCENE_TEST(each_iteration_has_its_own_time)
 {
     scene_play(*state, GUARDRAILS("    timeout_seconds: 4\n") AUTONOMY(IDLE),
                "{\"text\":\"slow\",\"delay_ms\":3999,\"repeat\":4}\n" FINISH("completed"),
@@ -477,13 +477,13 @@ static void each_iteration_has_its_own_time(void **state)
 
 /* ---- Guardrails of the run ------------------------------------------------------------------ */
 
-static void the_last_iteration_may_finish(void **state)
+SCENE_TEST(the_last_iteration_may_finish)
 {
     scene_play(*state, GUARDRAILS("    max_iterations: 3\n") AUTONOMY(IDLE),
                SAY("1") SAY("2") FINISH("completed"), RONDO_COMPLETED);
 }
 
-static void no_iteration_follows_the_last(void **state)
+SCENE_TEST(no_iteration_follows_the_last)
 {
     struct scene *scene = *state;
     scene_play(scene, GUARDRAILS("    max_iterations: 2\n") AUTONOMY(IDLE),
@@ -491,7 +491,7 @@ static void no_iteration_follows_the_last(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void a_caller_may_give_other_limits_than_the_role(void **state)
+SCENE_TEST(a_caller_may_give_other_limits_than_the_role)
 {
     struct scene *scene = *state;
     struct agent_options options = {
@@ -502,13 +502,13 @@ static void a_caller_may_give_other_limits_than_the_role(void **state)
     assert_int_equal(scene->asks, 3);
 }
 
-static void the_budget_may_be_used_up_by_the_last_request(void **state)
+SCENE_TEST(the_budget_may_be_used_up_by_the_last_request)
 {
     scene_play(*state, GUARDRAILS("    autonomous_token_budget: 100\n") AUTONOMY(IDLE),
                SAY_FOR(40, 10) FINISH_FOR(40, 10), RONDO_COMPLETED);
 }
 
-static void no_iteration_begins_once_the_budget_is_used_up(void **state)
+SCENE_TEST(no_iteration_begins_once_the_budget_is_used_up)
 {
     struct scene *scene = *state;
     scene_play(scene, GUARDRAILS("    autonomous_token_budget: 100\n") AUTONOMY(IDLE),
@@ -517,7 +517,7 @@ static void no_iteration_begins_once_the_budget_is_used_up(void **state)
     assert_int_equal(loop_state(scene->loop)->tokens, 100);
 }
 
-static void the_budget_is_looked_at_before_each_request(void **state)
+SCENE_TEST(the_budget_is_looked_at_before_each_request)
 {
     struct scene *scene = *state;
     scene_play(scene, GUARDRAILS("    autonomous_token_budget: 100\n"),
@@ -528,7 +528,7 @@ static void the_budget_is_looked_at_before_each_request(void **state)
     scene_ended_with(scene, "the limit of 100 tokens is used up");
 }
 
-static void an_iteration_that_was_cut_by_the_budget_goes_on_with_more(void **state)
+SCENE_TEST(an_iteration_that_was_cut_by_the_budget_goes_on_with_more)
 {
     struct scene *scene = *state;
     scene_play(scene, GUARDRAILS("    autonomous_token_budget: 50\n"),
@@ -543,7 +543,7 @@ static void an_iteration_that_was_cut_by_the_budget_goes_on_with_more(void **sta
     assert_int_equal(scene->asks, 1);
 }
 
-static void tokens_of_failed_replies_count(void **state)
+SCENE_TEST(tokens_of_failed_replies_count)
 {
     struct scene *scene = *state;
     scene_play(scene, "", "{\"error\":\"overloaded\"," USE(70, 7) "}\n", RONDO_ERROR);
@@ -554,7 +554,7 @@ static void tokens_of_failed_replies_count(void **state)
     json_object_put(data);
 }
 
-static void the_time_of_the_run_is_looked_at_before_each_request(void **state)
+SCENE_TEST(the_time_of_the_run_is_looked_at_before_each_request)
 {
     struct scene *scene = *state;
     scene->on_tool = take_two_seconds;
@@ -563,7 +563,7 @@ static void the_time_of_the_run_is_looked_at_before_each_request(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void a_run_may_take_less_than_its_time(void **state)
+SCENE_TEST(a_run_may_take_less_than_its_time)
 {
     struct scene *scene = *state;
     scene->on_tool = take_two_seconds;
@@ -571,7 +571,7 @@ static void a_run_may_take_less_than_its_time(void **state)
                LOOK LOOK FINISH("completed"), RONDO_COMPLETED);
 }
 
-static void no_iteration_begins_once_the_time_is_used_up(void **state)
+SCENE_TEST(no_iteration_begins_once_the_time_is_used_up)
 {
     struct scene *scene = *state;
     scene_play(scene, GUARDRAILS("    autonomous_timeout_seconds: 4\n") AUTONOMY(IDLE),
@@ -579,7 +579,7 @@ static void no_iteration_begins_once_the_time_is_used_up(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void the_delay_lies_between_iterations_only(void **state)
+SCENE_TEST(the_delay_lies_between_iterations_only)
 {
     struct scene *scene = *state;
     int64_t begin_ns = scene->fixture->now_ns;
@@ -588,7 +588,7 @@ static void the_delay_lies_between_iterations_only(void **state)
     assert_int_equal(scene->fixture->now_ns - begin_ns, 3 * NS_PER_S);
 }
 
-static void the_delay_does_not_follow_the_last_iteration(void **state)
+SCENE_TEST(the_delay_does_not_follow_the_last_iteration)
 {
     struct scene *scene = *state;
     int64_t begin_ns = scene->fixture->now_ns;
@@ -601,9 +601,8 @@ static void the_delay_does_not_follow_the_last_iteration(void **state)
 
 /* ---- Models that fail ----------------------------------------------------------------------- */
 
-static void every_failure_of_a_model_ends_the_run_and_can_be_resumed(void **state)
+TEST(every_failure_of_a_model_ends_the_run_and_can_be_resumed)
 {
-    (void)state;
     for (enum model_failure i = MODEL_RATE_LIMITED; i < MODEL_CANCELLED; i++) {
         void *fresh = NULL;
         scene_up(&fresh);
@@ -632,7 +631,7 @@ static void every_failure_of_a_model_ends_the_run_and_can_be_resumed(void **stat
     }
 }
 
-static void the_first_request_may_fail_and_be_repeated(void **state)
+SCENE_TEST(the_first_request_may_fail_and_be_repeated)
 {
     struct scene *scene = *state;
     scene_play(scene, "", "{\"error\":\"unreachable\"}\n", RONDO_ERROR);
@@ -643,7 +642,7 @@ static void the_first_request_may_fail_and_be_repeated(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void a_script_that_is_over_ends_the_run(void **state)
+SCENE_TEST(a_script_that_is_over_ends_the_run)
 {
     scene_play(*state, "", LOOK, RONDO_ERROR);
     scene_ended_with(*state, "the script has no turn 2");
@@ -663,7 +662,7 @@ static void look_at_window(struct scene *scene, const struct model_request *requ
     *most = request->message_count > *most ? request->message_count : *most;
 }
 
-static void the_window_bounds_what_is_sent_over_many_iterations(void **state)
+SCENE_TEST(the_window_bounds_what_is_sent_over_many_iterations)
 {
     struct scene *scene = *state;
     size_t most = 0;
@@ -682,7 +681,7 @@ static void the_window_bounds_what_is_sent_over_many_iterations(void **state)
     assert_true(most <= 7 + 3); /* the window, and the iteration's prompt, call and answer */
 }
 
-static void a_window_of_one_keeps_the_first_message(void **state)
+SCENE_TEST(a_window_of_one_keeps_the_first_message)
 {
     struct scene *scene = *state;
     size_t most = 0;
@@ -693,7 +692,7 @@ static void a_window_of_one_keeps_the_first_message(void **state)
     assert_int_equal(most, 4);
 }
 
-static void a_conversation_that_fits_is_not_trimmed(void **state)
+SCENE_TEST(a_conversation_that_fits_is_not_trimmed)
 {
     struct scene *scene = *state;
     scene_play(scene,
@@ -702,7 +701,7 @@ static void a_conversation_that_fits_is_not_trimmed(void **state)
     assert_int_equal(scene_events(scene, "history.trimmed", NULL), 0);
 }
 
-static void one_message_more_than_fits_is_trimmed(void **state)
+SCENE_TEST(one_message_more_than_fits_is_trimmed)
 {
     struct scene *scene = *state;
     scene_play(scene,
@@ -710,75 +709,4 @@ static void one_message_more_than_fits_is_trimmed(void **state)
                SAY("1") SAY("2"), RONDO_MAX_ITERATIONS);
     assert_int_equal(scene_events(scene, "history.trimmed", NULL), 1);
     assert_int_equal(scene_events(scene, "history.trimmed", "\"messages\":4,\"dropped\":1"), 1);
-}
-
-static const struct CMUnitTest tests[] = {
-    scene_test(a_single_answer_completes_the_run),
-    scene_test(a_single_answer_may_take_tools_first),
-    scene_test(tools_of_the_loop_are_not_there_in_a_single_answer),
-    scene_test(finish_task_completes_without_another_request),
-    scene_test(finish_task_may_say_blocked),
-    scene_test(finish_task_may_say_failed),
-    scene_test(finish_task_without_a_status_completes),
-    scene_test(finish_task_with_a_wrong_status_is_told_so),
-    scene_test(a_finish_beside_other_calls_waits_for_them),
-    scene_test(a_plan_that_comes_with_the_finish_is_taken),
-    scene_test(completion_beats_what_else_went_wrong),
-    scene_test(later_iterations_are_told_to_go_on_with_an_empty_plan),
-    scene_test(later_iterations_are_shown_the_plan),
-    scene_test(steps_beyond_the_limit_are_dropped),
-    scene_test(a_plan_may_have_as_many_steps_as_the_limit),
-    scene_test(a_plan_that_is_none_is_refused_and_the_old_one_stays),
-    scene_test(an_empty_plan_clears_it),
-    scene_test(iterations_without_a_call_block_the_run),
-    scene_test(a_call_begins_the_count_of_idle_iterations_again),
-    scene_test(an_agent_may_be_allowed_to_idle),
-    scene_test(a_dry_run_is_blocked_after_two_iterations),
-    scene_test(written_tokens_may_reach_their_limit),
-    scene_test(written_tokens_may_not_pass_their_limit),
-    scene_test(nothing_is_asked_once_the_written_tokens_are_used_up),
-    scene_test(each_iteration_has_its_own_tokens),
-    scene_test(read_tokens_may_reach_their_limit),
-    scene_test(read_tokens_may_not_pass_their_limit),
-    scene_test(all_tokens_may_reach_their_limit),
-    scene_test(all_tokens_may_not_pass_their_limit),
-    scene_test(calls_may_reach_their_limit),
-    scene_test(calls_beyond_their_limit_are_not_made),
-    scene_test(an_agent_without_calls_may_only_speak),
-    scene_test(each_iteration_has_its_own_calls),
-    scene_test(calls_that_were_refused_are_not_made_by_a_resume),
-    scene_test(requests_may_reach_their_limit),
-    scene_test(requests_may_not_pass_their_limit),
-    scene_test(there_are_thirty_requests_where_few_calls_are_allowed),
-    scene_test(there_are_ten_requests_more_than_calls),
-    scene_test(there_are_thirty_requests_at_least),
-    scene_test(an_iteration_may_take_less_than_its_time),
-    scene_test(an_iteration_that_takes_all_its_time_ends_the_run),
-    scene_test(a_reply_that_takes_too_long_ends_the_run),
-    scene_test(each_iteration_has_its_own_time),
-    scene_test(the_last_iteration_may_finish),
-    scene_test(no_iteration_follows_the_last),
-    scene_test(a_caller_may_give_other_limits_than_the_role),
-    scene_test(the_budget_may_be_used_up_by_the_last_request),
-    scene_test(no_iteration_begins_once_the_budget_is_used_up),
-    scene_test(the_budget_is_looked_at_before_each_request),
-    scene_test(an_iteration_that_was_cut_by_the_budget_goes_on_with_more),
-    scene_test(tokens_of_failed_replies_count),
-    scene_test(the_time_of_the_run_is_looked_at_before_each_request),
-    scene_test(a_run_may_take_less_than_its_time),
-    scene_test(no_iteration_begins_once_the_time_is_used_up),
-    scene_test(the_delay_lies_between_iterations_only),
-    scene_test(the_delay_does_not_follow_the_last_iteration),
-    cmocka_unit_test(every_failure_of_a_model_ends_the_run_and_can_be_resumed),
-    scene_test(the_first_request_may_fail_and_be_repeated),
-    scene_test(a_script_that_is_over_ends_the_run),
-    scene_test(the_window_bounds_what_is_sent_over_many_iterations),
-    scene_test(a_window_of_one_keeps_the_first_message),
-    scene_test(a_conversation_that_fits_is_not_trimmed),
-    scene_test(one_message_more_than_fits_is_trimmed),
-};
-
-int main(void)
-{
-    return cmocka_run_group_tests_name("agent", tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static void expect_outcome(const struct scene *scene, const char *outcome)
 
 /* ---- What is wrong -------------------------------------------------------------------------- */
 
-static void an_unknown_tool_is_an_answer(void **state)
+SCENE_TEST(an_unknown_tool_is_an_answer)
 {
     struct scene *scene = *state;
     scene_play(scene, "", CALL("fly", "x") FINISH_IF("fly"), RONDO_COMPLETED);
@@ -25,7 +25,7 @@ static void an_unknown_tool_is_an_answer(void **state)
     assert_int_equal(scene->call_count, 0);
 }
 
-static void arguments_that_are_no_json_are_an_answer(void **state)
+SCENE_TEST(arguments_that_are_no_json_are_an_answer)
 {
     struct scene *scene = *state;
     scene_play(scene, "", CALLS(ONE("send", "\"{\\\"text\\\":\"")) FINISH_IF("Error"),
@@ -34,7 +34,7 @@ static void arguments_that_are_no_json_are_an_answer(void **state)
     assert_int_equal(scene->call_count, 0);
 }
 
-static void arguments_that_lack_something_are_an_answer(void **state)
+SCENE_TEST(arguments_that_lack_something_are_an_answer)
 {
     struct scene *scene = *state;
     scene_play(scene, "", CALLS(ONE("send", "{}")) FINISH_IF("text"), RONDO_COMPLETED);
@@ -42,7 +42,7 @@ static void arguments_that_lack_something_are_an_answer(void **state)
     assert_int_equal(scene->call_count, 0);
 }
 
-static void broken_arguments_of_the_loops_own_tools_are_an_answer(void **state)
+SCENE_TEST(broken_arguments_of_the_loops_own_tools_are_an_answer)
 {
     struct scene *scene = *state;
     scene_play(scene, "",
@@ -52,7 +52,7 @@ static void broken_arguments_of_the_loops_own_tools_are_an_answer(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "not a JSON object"), 2);
 }
 
-static void a_tool_that_fails_is_an_answer(void **state)
+SCENE_TEST(a_tool_that_fails_is_an_answer)
 {
     struct scene *scene = *state;
     scene_play(scene, "", CALL("send", "break") FINISH_IF("Error: it broke"), RONDO_COMPLETED);
@@ -69,7 +69,7 @@ static void look_for_error(struct scene *scene, const struct model_request *requ
     }
 }
 
-static void the_model_is_told_which_calls_failed(void **state)
+SCENE_TEST(the_model_is_told_which_calls_failed)
 {
     struct scene *scene = *state;
     scene->on_ask = look_for_error;
@@ -78,14 +78,14 @@ static void the_model_is_told_which_calls_failed(void **state)
     assert_int_equal(scene->asks, 3);
 }
 
-static void a_good_call_is_answered_with_its_result(void **state)
+SCENE_TEST(a_good_call_is_answered_with_its_result)
 {
     struct scene *scene = *state;
     scene_play(scene, "", CALL("send", "post") FINISH_IF("send did post"), RONDO_COMPLETED);
     assert_int_equal(scene_events(scene, "tool.finished", "\"output\":\"send did post\""), 1);
 }
 
-static void permissions_of_the_role_deny_a_call(void **state)
+SCENE_TEST(permissions_of_the_role_deny_a_call)
 {
     struct scene *scene = *state;
     scene_play(scene,
@@ -100,7 +100,7 @@ static void permissions_of_the_role_deny_a_call(void **state)
 
 /* ---- Confirmation --------------------------------------------------------------------------- */
 
-static void a_call_to_confirm_is_refused_where_nobody_is(void **state)
+SCENE_TEST(a_call_to_confirm_is_refused_where_nobody_is)
 {
     struct scene *scene = *state;
     scene_play(scene, "", CALL("careful", "x") FINISH_IF("nobody to confirm it"), RONDO_COMPLETED);
@@ -108,7 +108,7 @@ static void a_call_to_confirm_is_refused_where_nobody_is(void **state)
     assert_int_equal(scene->call_count, 0);
 }
 
-static void a_person_may_refuse_a_call(void **state)
+SCENE_TEST(a_person_may_refuse_a_call)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_NO);
@@ -118,7 +118,7 @@ static void a_person_may_refuse_a_call(void **state)
     assert_int_equal(scene->questions, 1);
 }
 
-static void a_person_may_confirm_a_call(void **state)
+SCENE_TEST(a_person_may_confirm_a_call)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
@@ -129,7 +129,7 @@ static void a_person_may_confirm_a_call(void **state)
     assert_false(scene->is_once);
 }
 
-static void a_person_who_goes_away_confirms_nothing(void **state)
+SCENE_TEST(a_person_who_goes_away_confirms_nothing)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_NONE);
@@ -146,7 +146,7 @@ static enum agent_consent look_while_asked(void *context, const struct agent_que
     return AGENT_CONSENT_YES;
 }
 
-static void a_reply_is_durable_while_a_person_is_asked(void **state)
+SCENE_TEST(a_reply_is_durable_while_a_person_is_asked)
 {
     struct scene *scene = *state;
     scene->parts.ask_person = look_while_asked;
@@ -167,7 +167,7 @@ static void look_for_intent(struct scene *scene, const struct tool *tool,
     *seen += scene_events(scene, "tool.requested", text);
 }
 
-static void the_intent_of_a_call_is_durable_before_it_is_made(void **state)
+SCENE_TEST(the_intent_of_a_call_is_durable_before_it_is_made)
 {
     struct scene *scene = *state;
     unsigned seen = 0;
@@ -179,7 +179,7 @@ static void the_intent_of_a_call_is_durable_before_it_is_made(void **state)
     assert_int_equal(scene_events(scene, "tool.requested", "{\\\"text\\\":\\\"x\\\"}"), 1);
 }
 
-static void a_call_without_effect_needs_no_commit(void **state)
+SCENE_TEST(a_call_without_effect_needs_no_commit)
 {
     struct scene *scene = *state;
     unsigned seen = 0;
@@ -200,7 +200,7 @@ static void look_for_results(struct scene *scene, const struct tool *tool,
     }
 }
 
-static void results_are_durable_before_the_next_effect(void **state)
+SCENE_TEST(results_are_durable_before_the_next_effect)
 {
     struct scene *scene = *state;
     scene->on_tool = look_for_results;
@@ -211,7 +211,7 @@ static void results_are_durable_before_the_next_effect(void **state)
     assert_int_equal(scene_executions(scene, "send", "c"), 1);
 }
 
-static void calls_have_keys_of_their_own(void **state)
+SCENE_TEST(calls_have_keys_of_their_own)
 {
     struct scene *scene = *state;
     scene_play(scene, "",
@@ -298,7 +298,7 @@ static void stay_for_a_moment(struct scene *scene, const struct tool *tool,
     pthread_mutex_unlock(&scene->lock);
 }
 
-static void effects_keep_the_order_in_which_the_model_named_them(void **state)
+SCENE_TEST(effects_keep_the_order_in_which_the_model_named_them)
 {
     struct scene *scene = *state;
     struct company company = {0};
@@ -317,7 +317,7 @@ static void effects_keep_the_order_in_which_the_model_named_them(void **state)
     }
 }
 
-static void reading_does_not_overtake_an_effect(void **state)
+SCENE_TEST(reading_does_not_overtake_an_effect)
 {
     struct scene *scene = *state;
     scene_play(scene, "",
@@ -329,28 +329,28 @@ static void reading_does_not_overtake_an_effect(void **state)
     assert_string_equal(scene->calls[3].text, "d");
 }
 
-static void two_calls_that_may_run_side_by_side_do(void **state)
+SCENE_TEST(two_calls_that_may_run_side_by_side_do)
 {
     struct scene *scene = *state;
     play_side_by_side(scene, 2, 2);
     assert_int_equal(scene->most_running, 2);
 }
 
-static void as_many_calls_as_the_limit_run_side_by_side(void **state)
+SCENE_TEST(as_many_calls_as_the_limit_run_side_by_side)
 {
     struct scene *scene = *state;
     play_side_by_side(scene, LIMIT_PARALLEL_TOOL_CALLS, LIMIT_PARALLEL_TOOL_CALLS);
     assert_int_equal(scene->most_running, LIMIT_PARALLEL_TOOL_CALLS);
 }
 
-static void no_more_calls_than_the_limit_run_side_by_side(void **state)
+SCENE_TEST(no_more_calls_than_the_limit_run_side_by_side)
 {
     struct scene *scene = *state;
     play_side_by_side(scene, LIMIT_PARALLEL_TOOL_CALLS + 1, LIMIT_PARALLEL_TOOL_CALLS);
     assert_int_equal(scene->most_running, LIMIT_PARALLEL_TOOL_CALLS);
 }
 
-static void many_calls_are_all_answered(void **state)
+SCENE_TEST(many_calls_are_all_answered)
 {
     play_side_by_side(*state, 5 * LIMIT_PARALLEL_TOOL_CALLS, 2);
 }
@@ -366,7 +366,7 @@ static void expect_intents(struct scene *scene, const struct tool *tool,
     }
 }
 
-static void others_keep_their_order(void **state)
+SCENE_TEST(others_keep_their_order)
 {
     struct scene *scene = *state;
     scene->on_tool = expect_intents;
@@ -386,7 +386,7 @@ static void others_keep_their_order(void **state)
     }
 }
 
-static void one_that_fails_leaves_those_beside_it_alone(void **state)
+SCENE_TEST(one_that_fails_leaves_those_beside_it_alone)
 {
     struct scene *scene = *state;
     scene->awaited = 3;
@@ -416,7 +416,7 @@ static void stop_from_a_tool(struct scene *scene, const struct tool *tool,
     assert_true(cancel_wait(call->cancel, 20 * NS_PER_S));
 }
 
-static void a_stop_reaches_calls_that_run_side_by_side(void **state)
+SCENE_TEST(a_stop_reaches_calls_that_run_side_by_side)
 {
     struct scene *scene = *state;
     auto_buf struct buf turns = {0};
@@ -431,37 +431,4 @@ static void a_stop_reaches_calls_that_run_side_by_side(void **state)
     scene_restart(scene);
     scene_expect(scene, RONDO_COMPLETED);
     assert_int_equal(scene->asks, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        scene_test(an_unknown_tool_is_an_answer),
-        scene_test(arguments_that_are_no_json_are_an_answer),
-        scene_test(arguments_that_lack_something_are_an_answer),
-        scene_test(broken_arguments_of_the_loops_own_tools_are_an_answer),
-        scene_test(a_tool_that_fails_is_an_answer),
-        scene_test(the_model_is_told_which_calls_failed),
-        scene_test(a_good_call_is_answered_with_its_result),
-        scene_test(permissions_of_the_role_deny_a_call),
-        scene_test(a_call_to_confirm_is_refused_where_nobody_is),
-        scene_test(a_person_may_refuse_a_call),
-        scene_test(a_person_may_confirm_a_call),
-        scene_test(a_person_who_goes_away_confirms_nothing),
-        scene_test(a_reply_is_durable_while_a_person_is_asked),
-        scene_test(the_intent_of_a_call_is_durable_before_it_is_made),
-        scene_test(a_call_without_effect_needs_no_commit),
-        scene_test(results_are_durable_before_the_next_effect),
-        scene_test(calls_have_keys_of_their_own),
-        scene_test(effects_keep_the_order_in_which_the_model_named_them),
-        scene_test(reading_does_not_overtake_an_effect),
-        scene_test(two_calls_that_may_run_side_by_side_do),
-        scene_test(as_many_calls_as_the_limit_run_side_by_side),
-        scene_test(no_more_calls_than_the_limit_run_side_by_side),
-        scene_test(many_calls_are_all_answered),
-        scene_test(others_keep_their_order),
-        scene_test(one_that_fails_leaves_those_beside_it_alone),
-        scene_test(a_stop_reaches_calls_that_run_side_by_side),
-    };
-    return cmocka_run_group_tests_name("agent calls", tests, NULL, NULL);
 }

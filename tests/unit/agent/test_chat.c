@@ -25,7 +25,7 @@ static int say(struct scene *scene, const char *words)
     return r;
 }
 
-static void each_line_has_its_answer(void **state)
+SCENE_TEST(each_line_has_its_answer)
 {
     struct scene *scene = *state;
     start_chat(scene, "",
@@ -38,7 +38,7 @@ static void each_line_has_its_answer(void **state)
     assert_null(agent_failure(scene->agent));
 }
 
-static void an_answer_is_durable_while_the_person_thinks(void **state)
+SCENE_TEST(an_answer_is_durable_while_the_person_thinks)
 {
     struct scene *scene = *state;
     start_chat(scene, "", SAY("Hello.") SAY("Well."));
@@ -51,7 +51,7 @@ static void an_answer_is_durable_while_the_person_thinks(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void a_conversation_survives_a_failure(void **state)
+SCENE_TEST(a_conversation_survives_a_failure)
 {
     struct scene *scene = *state;
     start_chat(scene, "", "{\"error\":\"overloaded\",\"message\":\"busy\"}\n");
@@ -61,7 +61,7 @@ static void a_conversation_survives_a_failure(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void the_loops_own_tools_are_not_there(void **state)
+SCENE_TEST(the_loops_own_tools_are_not_there)
 {
     struct scene *scene = *state;
     start_chat(scene, "", FINISH("completed") SAY("Well."));
@@ -70,7 +70,7 @@ static void the_loops_own_tools_are_not_there(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"error\""), 1);
 }
 
-static void an_idle_conversation_is_not_blocked(void **state)
+SCENE_TEST(an_idle_conversation_is_not_blocked)
 {
     struct scene *scene = *state;
     start_chat(scene, "  autonomy: {max_no_tool_call_iterations: 1}\n",
@@ -80,7 +80,7 @@ static void an_idle_conversation_is_not_blocked(void **state)
     }
 }
 
-static void the_budget_of_a_session_ends_it(void **state)
+SCENE_TEST(the_budget_of_a_session_ends_it)
 {
     struct scene *scene = *state;
     start_chat(scene, "  guardrails:\n    session_token_budget: 100\n",
@@ -92,7 +92,7 @@ static void the_budget_of_a_session_ends_it(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void typing_counts_against_no_limit_of_time(void **state)
+SCENE_TEST(typing_counts_against_no_limit_of_time)
 {
     struct scene *scene = *state;
     start_chat(scene, "", "{\"text\":\"Hm.\",\"forever\":true}");
@@ -114,7 +114,7 @@ static void interrupt(struct scene *scene, const struct tool *tool, const struct
     cancel_set(scene->mine, CANCEL_GRACEFUL);
 }
 
-static void an_interrupted_answer_leaves_nothing_for_the_next(void **state)
+SCENE_TEST(an_interrupted_answer_leaves_nothing_for_the_next)
 {
     struct scene *scene = *state;
     struct cancel cancel;
@@ -141,7 +141,7 @@ static void keep_words(void *context, const char *text, size_t len)
     buf_append(context, text, len);
 }
 
-static void whoever_watches_hears_the_words_as_they_come(void **state)
+SCENE_TEST(whoever_watches_hears_the_words_as_they_come)
 {
     struct scene *scene = *state;
     auto_buf struct buf heard = {0};
@@ -151,20 +151,4 @@ static void whoever_watches_hears_the_words_as_they_come(void **state)
     say(scene, "Hi!");
     assert_string_equal(buf_string(&heard), "This is quite a long answer, said in pieces.");
     scene_leave(scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        scene_test(each_line_has_its_answer),
-        scene_test(an_answer_is_durable_while_the_person_thinks),
-        scene_test(a_conversation_survives_a_failure),
-        scene_test(the_loops_own_tools_are_not_there),
-        scene_test(an_idle_conversation_is_not_blocked),
-        scene_test(the_budget_of_a_session_ends_it),
-        scene_test(typing_counts_against_no_limit_of_time),
-        scene_test(an_interrupted_answer_leaves_nothing_for_the_next),
-        scene_test(whoever_watches_hears_the_words_as_they_come),
-    };
-    return cmocka_run_group_tests_name("agent chat", tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ static void expect_refused(int r, const struct rondo_error *err)
 /* ---- Before a run begins ------------------------------------------------------------------------
  */
 
-static void a_limit_of_cost_needs_a_price(void **state)
+SCENE_TEST(a_limit_of_cost_needs_a_price)
 {
     struct rondo_error err = {0};
     struct loop_spec spec = spec_of(*state, "", NULL, 1000000);
@@ -81,7 +81,7 @@ static void a_limit_of_cost_needs_a_price(void **state)
     expect_refused(open_it(*state, &spec, &err), &err);
 }
 
-static void without_a_limit_no_price_is_needed(void **state)
+SCENE_TEST(without_a_limit_no_price_is_needed)
 {
     struct rondo_error err = {0};
     struct loop_spec spec = spec_of(*state, "", NULL, 0);
@@ -89,7 +89,7 @@ static void without_a_limit_no_price_is_needed(void **state)
     assert_int_equal(open_it(*state, &spec, &err), 0);
 }
 
-static void a_limit_of_policies_needs_a_price_too(void **state)
+SCENE_TEST(a_limit_of_policies_needs_a_price_too)
 {
     struct scene *scene = *state;
     struct rondo_error err = {0};
@@ -98,7 +98,7 @@ static void a_limit_of_policies_needs_a_price_too(void **state)
     expect_refused(open_it(scene, &spec, &err), &err);
 }
 
-static void half_a_price_is_none(void **state)
+SCENE_TEST(half_a_price_is_none)
 {
     struct scene *scene = *state;
     static const char prices[] = "{\"openai:my-model\":{\"input\":1}}";
@@ -111,7 +111,7 @@ static void half_a_price_is_none(void **state)
     expect_refused(open_it(scene, &spec, &err), &err);
 }
 
-static void the_price_of_the_role_will_do(void **state)
+SCENE_TEST(the_price_of_the_role_will_do)
 {
     struct rondo_error err = {0};
     struct loop_spec spec = spec_of(*state, "    price: {input: 2, output: 3}\n", NULL, 1);
@@ -119,7 +119,7 @@ static void the_price_of_the_role_will_do(void **state)
     assert_int_equal(open_it(*state, &spec, &err), 0);
 }
 
-static void the_price_of_a_file_stays_with_the_run(void **state)
+SCENE_TEST(the_price_of_a_file_stays_with_the_run)
 {
     struct scene *scene = *state;
     static const char prices[] = "{\"openai:my-model\":{\"input\":1,\"output\":2}}";
@@ -140,7 +140,7 @@ static void the_price_of_a_file_stays_with_the_run(void **state)
     assert_int_equal(scene->agent->model->prices.output, 2000000);
 }
 
-static void scripts_and_local_models_are_free(void **state)
+SCENE_TEST(scripts_and_local_models_are_free)
 {
     struct scene *scene = *state;
     struct agent_options options = {
@@ -166,7 +166,7 @@ static void lose_the_price(struct scene *scene, const struct model_request *requ
     scene->agent->model->prices = (struct prices){.input = 1};
 }
 
-static void what_is_not_known_is_no_zero(void **state)
+SCENE_TEST(what_is_not_known_is_no_zero)
 {
     struct scene *scene = *state;
     scene->on_ask = lose_the_price;
@@ -180,14 +180,14 @@ static void what_is_not_known_is_no_zero(void **state)
     assert_int_equal(row.summary.cost_micro, COST_UNKNOWN);
 }
 
-static void a_free_model_costs_nothing(void **state)
+SCENE_TEST(a_free_model_costs_nothing)
 {
     struct scene *scene = *state;
     scene_play(scene, "", LOOK_USED FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(run_cost(loop_state(scene->loop)), 0);
 }
 
-static void it_stays_unknown_after_a_crash(void **state)
+SCENE_TEST(it_stays_unknown_after_a_crash)
 {
     struct scene *scene = *state;
     scene->on_ask = lose_the_price;
@@ -199,7 +199,7 @@ static void it_stays_unknown_after_a_crash(void **state)
     assert_int_equal(run_cost(loop_state(scene->loop)), COST_UNKNOWN);
 }
 
-static void tokens_that_are_not_told_have_no_known_cost(void **state)
+SCENE_TEST(tokens_that_are_not_told_have_no_known_cost)
 {
     struct scene *scene = *state;
     scene_start(scene, "", LOOK FINISH("completed"));
@@ -208,7 +208,7 @@ static void tokens_that_are_not_told_have_no_known_cost(void **state)
     assert_int_equal(run_cost(loop_state(scene->loop)), COST_UNKNOWN);
 }
 
-static void a_limit_that_comes_later_asks_nothing_more(void **state)
+SCENE_TEST(a_limit_that_comes_later_asks_nothing_more)
 {
     struct scene *scene = *state;
     scene_start(scene, "", LOOK_USED LOOK_USED FINISH("completed"));
@@ -230,7 +230,7 @@ static void limit_it(struct scene *scene, const struct model_request *request)
     }
 }
 
-static void a_limit_in_the_middle_of_an_iteration_ends_it(void **state)
+SCENE_TEST(a_limit_in_the_middle_of_an_iteration_ends_it)
 {
     struct scene *scene = *state;
     scene->on_ask = limit_it;
@@ -239,7 +239,7 @@ static void a_limit_in_the_middle_of_an_iteration_ends_it(void **state)
     scene_last_has(scene, "run.finished", "message", "the cost so far is not known");
 }
 
-static void nobody_sets_a_limit_that_cannot_hold(void **state)
+SCENE_TEST(nobody_sets_a_limit_that_cannot_hold)
 {
     struct scene *scene = *state;
     struct rondo_error err = {0};
@@ -252,25 +252,4 @@ static void nobody_sets_a_limit_that_cannot_hold(void **state)
     expect_refused(loop_change_limits(&parts, run_id, &limits, "me", &err), &err);
     limits = (struct loop_limits){.max_tokens = 5};
     assert_true(loop_change_limits(&parts, run_id, &limits, "me", &err) >= 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        scene_test(a_limit_of_cost_needs_a_price),
-        scene_test(without_a_limit_no_price_is_needed),
-        scene_test(a_limit_of_policies_needs_a_price_too),
-        scene_test(half_a_price_is_none),
-        scene_test(the_price_of_the_role_will_do),
-        scene_test(the_price_of_a_file_stays_with_the_run),
-        scene_test(scripts_and_local_models_are_free),
-        scene_test(what_is_not_known_is_no_zero),
-        scene_test(a_free_model_costs_nothing),
-        scene_test(it_stays_unknown_after_a_crash),
-        scene_test(tokens_that_are_not_told_have_no_known_cost),
-        scene_test(a_limit_that_comes_later_asks_nothing_more),
-        scene_test(a_limit_in_the_middle_of_an_iteration_ends_it),
-        scene_test(nobody_sets_a_limit_that_cannot_hold),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

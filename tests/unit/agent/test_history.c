@@ -2,15 +2,10 @@
 /* The window of a conversation: what trimming keeps. */
 #include "agent/history.h"
 #include "base/memory.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /** Messages from letters: u = user, a = assistant, r = results; the seq is the place, from 1. */
 static struct history make(const char *letters)
@@ -47,51 +42,44 @@ static void expect(const char *before, int64_t max, const char *after, uint64_t 
     history_fini(&history);
 }
 
-static void what_fits_stays(void **state)
+TEST(what_fits_stays)
 {
-    (void)state;
     expect("uarauara", 8, "uarauara", 2);
     expect("u", 1, "u", 0);
 }
 
-static void the_first_message_and_the_last_ones_stay(void **state)
+TEST(the_first_message_and_the_last_ones_stay)
 {
-    (void)state;
     expect("uauauaua", 5, "uuaua", 5);
 }
 
-static void leading_replies_are_dropped(void **state)
+TEST(leading_replies_are_dropped)
 {
-    (void)state;
     expect("uauauaua", 4, "uua", 7);
 }
 
-static void an_answer_never_stands_without_its_call(void **state)
+TEST(an_answer_never_stands_without_its_call)
 {
-    (void)state;
     /* The cut falls between a call and its answer: both go, up to the next words of the user. */
     expect("uarauarauara", 8, "uuara", 9);
     expect("uarauarauara", 7, "uuara", 9);
     expect("uarauarauara", 6, "uuara", 9);
 }
 
-static void an_iteration_longer_than_the_window_keeps_whole_replies(void **state)
+TEST(an_iteration_longer_than_the_window_keeps_whole_replies)
 {
-    (void)state;
     expect("uarararara", 5, "uara", 8);
 }
 
-static void a_window_of_one_keeps_the_first_message(void **state)
+TEST(a_window_of_one_keeps_the_first_message)
 {
-    (void)state;
     expect("uaraua", 1, "u", 0);
     expect("uaraua", 0, "u", 0);
     expect("uaraua", -5, "u", 0);
 }
 
-static void an_empty_history_stays_empty(void **state)
+TEST(an_empty_history_stays_empty)
 {
-    (void)state;
     struct history history = {0};
     enum model_message_kind kind;
     assert_int_equal(history_trim(&history, 4), 0);
@@ -100,9 +88,8 @@ static void an_empty_history_stays_empty(void **state)
 }
 
 /** Any conversation, any window: no answer without its call, never more than the window. */
-static void trimming_holds_its_promises_for_all_short_conversations(void **state)
+TEST(trimming_holds_its_promises_for_all_short_conversations)
 {
-    (void)state;
     static const char *const turns[] = {"ua", "uara", "uarara", "uararara"};
     for (unsigned code = 0; code < 256; code++) {
         char letters[64] = "";
@@ -123,19 +110,4 @@ static void trimming_holds_its_promises_for_all_short_conversations(void **state
             history_fini(&history);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_fits_stays),
-        cmocka_unit_test(the_first_message_and_the_last_ones_stay),
-        cmocka_unit_test(leading_replies_are_dropped),
-        cmocka_unit_test(an_answer_never_stands_without_its_call),
-        cmocka_unit_test(an_iteration_longer_than_the_window_keeps_whole_replies),
-        cmocka_unit_test(a_window_of_one_keeps_the_first_message),
-        cmocka_unit_test(an_empty_history_stays_empty),
-        cmocka_unit_test(trimming_holds_its_promises_for_all_short_conversations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,11 @@
 #include "agent/plan.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool replace(struct plan *plan, const char *json, int64_t max)
 {
@@ -32,9 +27,8 @@ static void expect(const struct plan *plan, void (*write)(const struct plan *, s
     buf_fini(&text);
 }
 
-static void an_empty_plan_says_so(void **state)
+TEST(an_empty_plan_says_so)
 {
-    (void)state;
     struct plan plan = {0};
     expect(&plan, plan_write_state, "(No plan created yet)");
     assert_true(replace(&plan, "[]", 20));
@@ -42,9 +36,8 @@ static void an_empty_plan_says_so(void **state)
     plan_fini(&plan);
 }
 
-static void each_status_has_its_mark(void **state)
+TEST(each_status_has_its_mark)
 {
-    (void)state;
     struct plan plan = {0};
     assert_true(replace(&plan,
                         "[{\"description\":\"one\",\"status\":\"completed\"},"
@@ -66,9 +59,8 @@ static void each_status_has_its_mark(void **state)
     plan_fini(&plan);
 }
 
-static void an_unknown_status_is_pending_and_a_step_without_words_is_left_out(void **state)
+TEST(an_unknown_status_is_pending_and_a_step_without_words_is_left_out)
 {
-    (void)state;
     struct plan plan = {0};
     assert_true(replace(&plan,
                         "[{\"description\":\"one\",\"status\":\"done\"},{\"notes\":\"x\"},"
@@ -79,9 +71,8 @@ static void an_unknown_status_is_pending_and_a_step_without_words_is_left_out(vo
     plan_fini(&plan);
 }
 
-static void steps_beyond_the_limit_are_dropped(void **state)
+TEST(steps_beyond_the_limit_are_dropped)
 {
-    (void)state;
     struct plan plan = {0};
     const char *three = "[{\"description\":\"a\"},{\"description\":\"b\"},{\"description\":\"c\"}]";
     assert_true(replace(&plan, three, 3));
@@ -96,9 +87,8 @@ static void steps_beyond_the_limit_are_dropped(void **state)
     plan_fini(&plan);
 }
 
-static void what_is_no_list_of_objects_changes_nothing(void **state)
+TEST(what_is_no_list_of_objects_changes_nothing)
 {
-    (void)state;
     struct plan plan = {0};
     assert_true(replace(&plan, "[{\"description\":\"a\"}]", 20));
     assert_false(replace(&plan, "{\"description\":\"b\"}", 20));
@@ -108,9 +98,8 @@ static void what_is_no_list_of_objects_changes_nothing(void **state)
     plan_fini(&plan);
 }
 
-static void a_plan_survives_its_json(void **state)
+TEST(a_plan_survives_its_json)
 {
-    (void)state;
     struct plan plan = {0};
     struct plan again = {0};
     struct buf first = {0};
@@ -130,9 +119,8 @@ static void a_plan_survives_its_json(void **state)
     buf_fini(&second);
 }
 
-static void texts_are_cut_at_their_limit(void **state)
+TEST(texts_are_cut_at_their_limit)
 {
-    (void)state;
     struct plan plan = {0};
     char *word = memory_new_zero(PLAN_TEXT_MAX_BYTES + 2, 1);
     memset(word, 'x', PLAN_TEXT_MAX_BYTES + 1);
@@ -143,18 +131,4 @@ static void texts_are_cut_at_their_limit(void **state)
     plan_fini(&plan);
     buf_fini(&json);
     free(word);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_plan_says_so),
-        cmocka_unit_test(each_status_has_its_mark),
-        cmocka_unit_test(an_unknown_status_is_pending_and_a_step_without_words_is_left_out),
-        cmocka_unit_test(steps_beyond_the_limit_are_dropped),
-        cmocka_unit_test(what_is_no_list_of_objects_changes_nothing),
-        cmocka_unit_test(a_plan_survives_its_json),
-        cmocka_unit_test(texts_are_cut_at_their_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

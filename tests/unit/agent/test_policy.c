@@ -17,7 +17,7 @@ static void play_under(struct scene *scene, const char *policies, const char *li
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 
-static void a_denied_call_is_an_answer(void **state)
+SCENE_TEST(a_denied_call_is_an_answer)
 {
     struct scene *scene = *state;
     play_under(scene, PERMIT "@id(\"mute\") @reason(\"no mail\") " TOOLS "== Tool::\"send\");", "",
@@ -34,7 +34,7 @@ static void a_denied_call_is_an_answer(void **state)
     scene_last(scene, "step.denied", "policy", "mute");
 }
 
-static void policies_see_the_arguments(void **state)
+SCENE_TEST(policies_see_the_arguments)
 {
     struct scene *scene = *state;
     play_under(scene,
@@ -49,7 +49,7 @@ static void policies_see_the_arguments(void **state)
 #define FILES       "  tools: [{type: filesystem, read_only: false}]\n"
 #define WRITE(path) CALLS(ONE("write_file", "{\"path\":\"" path "\",\"content\":\"x\"}"))
 
-static void policies_see_canonical_paths_and_the_text_as_it_was_written(void **state)
+SCENE_TEST(policies_see_canonical_paths_and_the_text_as_it_was_written)
 {
     struct scene *scene = *state;
     play_under(scene,
@@ -64,7 +64,7 @@ static void policies_see_canonical_paths_and_the_text_as_it_was_written(void **s
     assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"denied\""), 2);
 }
 
-static void policies_see_which_tools_only_read(void **state)
+SCENE_TEST(policies_see_which_tools_only_read)
 {
     struct scene *scene = *state;
     play_under(scene, PERMIT TOOLS ") unless { resource.read_only };", "",
@@ -75,7 +75,7 @@ static void policies_see_which_tools_only_read(void **state)
     assert_int_equal(scene_executions(scene, "put", NULL), 0);
 }
 
-static void a_call_that_a_broken_policy_decides_is_denied(void **state)
+SCENE_TEST(a_call_that_a_broken_policy_decides_is_denied)
 {
     struct scene *scene = *state;
     play_under(scene,
@@ -86,7 +86,7 @@ static void a_call_that_a_broken_policy_decides_is_denied(void **state)
     scene_last(scene, "step.denied", "reason", "policy_error");
 }
 
-static void the_loops_own_tools_are_not_asked_about(void **state)
+SCENE_TEST(the_loops_own_tools_are_not_asked_about)
 {
     struct scene *scene = *state;
     play_under(scene, PERMIT TOOLS ");", "", FINISH("completed"), RONDO_COMPLETED);
@@ -100,7 +100,7 @@ static void the_loops_own_tools_are_not_asked_about(void **state)
            ") when { resource == Tool::\"send\" || resource == Tool::\"careful\" } " \
            "unless { context.approved };\n"
 
-static void nobody_approves_an_unattended_run(void **state)
+SCENE_TEST(nobody_approves_an_unattended_run)
 {
     struct scene *scene = *state;
     play_under(scene, ASK_TO_SEND, "", CALL("send", "x") FINISH("completed"), RONDO_COMPLETED);
@@ -111,7 +111,7 @@ static void nobody_approves_an_unattended_run(void **state)
                      1);
 }
 
-static void a_person_approves_each_call_by_itself(void **state)
+SCENE_TEST(a_person_approves_each_call_by_itself)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
@@ -125,7 +125,7 @@ static void a_person_approves_each_call_by_itself(void **state)
     assert_int_equal(scene_events(scene, "step.denied", NULL), 0);
 }
 
-static void a_person_may_not_approve(void **state)
+SCENE_TEST(a_person_may_not_approve)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_NO);
@@ -135,7 +135,7 @@ static void a_person_may_not_approve(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"denied\""), 1);
 }
 
-static void an_approved_call_needs_no_confirmation_as_well(void **state)
+SCENE_TEST(an_approved_call_needs_no_confirmation_as_well)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
@@ -144,7 +144,7 @@ static void an_approved_call_needs_no_confirmation_as_well(void **state)
     assert_int_equal(scene->call_count, 1);
 }
 
-static void what_is_forbidden_for_good_is_not_asked(void **state)
+SCENE_TEST(what_is_forbidden_for_good_is_not_asked)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
@@ -154,7 +154,7 @@ static void what_is_forbidden_for_good_is_not_asked(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"denied\""), 1);
 }
 
-static void a_policy_that_no_approval_lifts_stays(void **state)
+SCENE_TEST(a_policy_that_no_approval_lifts_stays)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
@@ -166,7 +166,7 @@ static void a_policy_that_no_approval_lifts_stays(void **state)
 
 /* ---- Models --------------------------------------------------------------------------------- */
 
-static void a_denied_model_ends_the_run(void **state)
+SCENE_TEST(a_denied_model_ends_the_run)
 {
     struct scene *scene = *state;
     play_under(scene, PERMIT "@id(\"cheap\") " MODELS "== Model::\"turns.jsonl\");", "",
@@ -178,13 +178,13 @@ static void a_denied_model_ends_the_run(void **state)
     scene_ended_with(scene, "policy `cheap` forbids `call_model`");
 }
 
-static void another_model_is_not_meant(void **state)
+SCENE_TEST(another_model_is_not_meant)
 {
     play_under(*state, PERMIT MODELS "== Model::\"gpt\");", "", FINISH("completed"),
                RONDO_COMPLETED);
 }
 
-static void policies_see_the_provider(void **state)
+SCENE_TEST(policies_see_the_provider)
 {
     struct scene *scene = *state;
     play_under(scene, PERMIT MODELS ") when { resource.provider == \"scripted\" };", "",
@@ -216,7 +216,7 @@ static void play_change(struct scene *scene, const char *policies, const char *t
     scene->mine = NULL;
 }
 
-static void a_run_whose_model_was_denied_goes_on_when_it_is_permitted(void **state)
+SCENE_TEST(a_run_whose_model_was_denied_goes_on_when_it_is_permitted)
 {
     struct scene *scene = *state;
     play_change(scene, PERMIT MODELS ");", CALL("put", "now") FINISH("completed"),
@@ -230,7 +230,7 @@ static void a_run_whose_model_was_denied_goes_on_when_it_is_permitted(void **sta
     assert_int_equal(scene_events(scene, "iteration.finished", NULL), 1);
 }
 
-static void a_lower_iteration_limit_counts_in_the_middle_of_an_iteration(void **state)
+SCENE_TEST(a_lower_iteration_limit_counts_in_the_middle_of_an_iteration)
 {
     struct scene *scene = *state;
     play_change(scene, PERMIT "@id(\"few\") " ITERATE "unless { context.iteration < 1 };",
@@ -240,7 +240,7 @@ static void a_lower_iteration_limit_counts_in_the_middle_of_an_iteration(void **
     scene_last(scene, "gate.denied", "policy", "few");
 }
 
-static void a_lower_token_limit_counts_in_the_middle_of_an_iteration(void **state)
+SCENE_TEST(a_lower_token_limit_counts_in_the_middle_of_an_iteration)
 {
     struct scene *scene = *state;
     play_change(scene, PERMIT ITERATE "when { context.tokens >= 10 };",
@@ -250,7 +250,7 @@ static void a_lower_token_limit_counts_in_the_middle_of_an_iteration(void **stat
     assert_int_equal(scene->asks, 1);
 }
 
-static void a_tool_may_be_forbidden_in_the_middle_of_an_iteration(void **state)
+SCENE_TEST(a_tool_may_be_forbidden_in_the_middle_of_an_iteration)
 {
     struct scene *scene = *state;
     play_change(scene, PERMIT TOOLS "== Tool::\"send\");",
@@ -260,7 +260,7 @@ static void a_tool_may_be_forbidden_in_the_middle_of_an_iteration(void **state)
     assert_int_equal(scene_executions(scene, "send", "b"), 0);
 }
 
-static void a_tool_may_be_forbidden_between_two_calls_of_one_reply(void **state)
+SCENE_TEST(a_tool_may_be_forbidden_between_two_calls_of_one_reply)
 {
     struct scene *scene = *state;
     play_change(scene, PERMIT TOOLS "== Tool::\"send\");",
@@ -271,7 +271,7 @@ static void a_tool_may_be_forbidden_between_two_calls_of_one_reply(void **state)
     assert_int_equal(scene_executions(scene, "send", "a"), 0);
 }
 
-static void a_policy_that_is_wrong_changes_nothing(void **state)
+SCENE_TEST(a_policy_that_is_wrong_changes_nothing)
 {
     struct scene *scene = *state;
     char wrong[] = "permit (";
@@ -286,7 +286,7 @@ static void a_policy_that_is_wrong_changes_nothing(void **state)
 
 /* ---- The end -------------------------------------------------------------------------------- */
 
-static void a_finish_that_policies_deny_is_not_the_end(void **state)
+SCENE_TEST(a_finish_that_policies_deny_is_not_the_end)
 {
     struct scene *scene = *state;
     play_under(scene,
@@ -298,7 +298,7 @@ static void a_finish_that_policies_deny_is_not_the_end(void **state)
     assert_int_equal(scene->asks, 3);
 }
 
-static void a_condition_that_may_not_be_verified_is_not_met(void **state)
+SCENE_TEST(a_condition_that_may_not_be_verified_is_not_met)
 {
     struct scene *scene = *state;
     scene->fixture->met = 1;
@@ -309,34 +309,4 @@ static void a_condition_that_may_not_be_verified_is_not_met(void **state)
     assert_int_equal(scene->fixture->evaluations, 0);
     assert_int_equal(
         scene_events(scene, "tool.finished", "- a: not met, policy `blind` forbids `verify`"), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        scene_test(a_denied_call_is_an_answer),
-        scene_test(policies_see_the_arguments),
-        scene_test(policies_see_canonical_paths_and_the_text_as_it_was_written),
-        scene_test(policies_see_which_tools_only_read),
-        scene_test(a_call_that_a_broken_policy_decides_is_denied),
-        scene_test(the_loops_own_tools_are_not_asked_about),
-        scene_test(nobody_approves_an_unattended_run),
-        scene_test(a_person_approves_each_call_by_itself),
-        scene_test(a_person_may_not_approve),
-        scene_test(an_approved_call_needs_no_confirmation_as_well),
-        scene_test(what_is_forbidden_for_good_is_not_asked),
-        scene_test(a_policy_that_no_approval_lifts_stays),
-        scene_test(a_denied_model_ends_the_run),
-        scene_test(another_model_is_not_meant),
-        scene_test(policies_see_the_provider),
-        scene_test(a_run_whose_model_was_denied_goes_on_when_it_is_permitted),
-        scene_test(a_lower_iteration_limit_counts_in_the_middle_of_an_iteration),
-        scene_test(a_lower_token_limit_counts_in_the_middle_of_an_iteration),
-        scene_test(a_tool_may_be_forbidden_in_the_middle_of_an_iteration),
-        scene_test(a_tool_may_be_forbidden_between_two_calls_of_one_reply),
-        scene_test(a_policy_that_is_wrong_changes_nothing),
-        scene_test(a_finish_that_policies_deny_is_not_the_end),
-        scene_test(a_condition_that_may_not_be_verified_is_not_met),
-    };
-    return cmocka_run_group_tests_name("agent policy", tests, NULL, NULL);
 }

@@ -365,7 +365,7 @@ static void die_at_every_commit(int window, int interval, bool is_newest_damaged
     free_original(&original);
 }
 
-static void the_undisturbed_run_is_what_it_should_be(void **state)
+SCENE_TEST(the_undisturbed_run_is_what_it_should_be)
 {
     struct scene *scene = *state;
     struct watch watch = {.book = memory_new_zero(1, sizeof(*watch.book)), .is_undisturbed = true};
@@ -381,37 +381,32 @@ static void the_undisturbed_run_is_what_it_should_be(void **state)
     free_book(watch.book);
 }
 
-static void a_death_at_any_commit_changes_nothing(void **state)
+TEST(a_death_at_any_commit_changes_nothing)
 {
-    (void)state;
     die_at_every_commit(6, 1, false);
 }
 
-static void nor_does_it_with_few_checkpoints_or_none(void **state)
+TEST(nor_does_it_with_few_checkpoints_or_none)
 {
-    (void)state;
     die_at_every_commit(6, 3, false);
     die_at_every_commit(1000, 1000, false); /* nothing is trimmed either */
 }
 
-static void nor_does_it_with_a_damaged_checkpoint(void **state)
+TEST(nor_does_it_with_a_damaged_checkpoint)
 {
-    (void)state;
     die_at_every_commit(6, 1, true);
     die_at_every_commit(7, 3, true);
 }
 
-static void nor_does_it_with_the_smallest_windows(void **state)
+TEST(nor_does_it_with_the_smallest_windows)
 {
-    (void)state;
     for (int window = 0; window <= 4; window++) {
         die_at_every_commit(window, 1, false);
     }
 }
 
-static void several_deaths_change_nothing(void **state)
+TEST(several_deaths_change_nothing)
 {
-    (void)state;
     struct random random = random_seeded(11);
     struct original original = {0};
     play_original(&original, 5, 2);
@@ -450,7 +445,7 @@ static void resume_after_death(struct scene *scene, const char *turns)
     scene_expect(scene, RONDO_COMPLETED);
 }
 
-static void a_call_that_may_be_repeated_is_with_its_key(void **state)
+SCENE_TEST(a_call_that_may_be_repeated_is_with_its_key)
 {
     struct scene *scene = *state;
     resume_after_death(scene, CALL("put", "die") FINISH("completed"));
@@ -462,7 +457,7 @@ static void a_call_that_may_be_repeated_is_with_its_key(void **state)
                      1);
 }
 
-static void a_call_without_effect_is_repeated(void **state)
+SCENE_TEST(a_call_without_effect_is_repeated)
 {
     struct scene *scene = *state;
     resume_after_death(scene, CALL("look", "die") FINISH("completed"));
@@ -470,7 +465,7 @@ static void a_call_without_effect_is_repeated(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "in_doubt"), 0);
 }
 
-static void another_call_is_in_doubt_and_the_model_is_told(void **state)
+SCENE_TEST(another_call_is_in_doubt_and_the_model_is_told)
 {
     struct scene *scene = *state;
     resume_after_death(
@@ -482,7 +477,7 @@ static void another_call_is_in_doubt_and_the_model_is_told(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void a_person_may_have_it_repeated(void **state)
+SCENE_TEST(a_person_may_have_it_repeated)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
@@ -496,7 +491,7 @@ static void a_person_may_have_it_repeated(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "in_doubt"), 0);
 }
 
-static void a_person_may_leave_it_in_doubt(void **state)
+SCENE_TEST(a_person_may_leave_it_in_doubt)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_NO);
@@ -506,7 +501,7 @@ static void a_person_may_leave_it_in_doubt(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"in_doubt\""), 1);
 }
 
-static void a_confirmed_call_in_doubt_is_not_said_to_be_refused(void **state)
+SCENE_TEST(a_confirmed_call_in_doubt_is_not_said_to_be_refused)
 {
     struct scene *scene = *state;
     struct rondo_error err = {0};
@@ -521,7 +516,7 @@ static void a_confirmed_call_in_doubt_is_not_said_to_be_refused(void **state)
     assert_int_equal(scene_executions(scene, "careful", NULL), 1);
 }
 
-static void a_call_in_doubt_that_is_repeated_is_confirmed_once(void **state)
+SCENE_TEST(a_call_in_doubt_that_is_repeated_is_confirmed_once)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
@@ -530,7 +525,7 @@ static void a_call_in_doubt_that_is_repeated_is_confirmed_once(void **state)
     assert_int_equal(scene_executions(scene, "careful", NULL), 2);
 }
 
-static void a_call_in_doubt_that_is_forbidden_by_now_is_told_as_both(void **state)
+SCENE_TEST(a_call_in_doubt_that_is_forbidden_by_now_is_told_as_both)
 {
     struct scene *scene = *state;
     struct rondo_error err = {0};
@@ -549,7 +544,7 @@ static void a_call_in_doubt_that_is_forbidden_by_now_is_told_as_both(void **stat
                      1);
 }
 
-static void calls_around_one_in_doubt_are_made_once(void **state)
+SCENE_TEST(calls_around_one_in_doubt_are_made_once)
 {
     struct scene *scene = *state;
     resume_after_death(scene, CALLS(TEXT("send", "a") "," TEXT("send", "die") "," TEXT("send", "c"))
@@ -561,7 +556,7 @@ static void calls_around_one_in_doubt_are_made_once(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"in_doubt\""), 1);
 }
 
-static void a_call_that_dies_twice_is_in_doubt_once(void **state)
+SCENE_TEST(a_call_that_dies_twice_is_in_doubt_once)
 {
     struct scene *scene = *state;
     struct rondo_error err = {0};
@@ -586,7 +581,7 @@ static void stop_in_request(struct scene *scene, const struct model_request *req
     }
 }
 
-static void a_stop_during_a_request_is_resumed_with_it(void **state)
+SCENE_TEST(a_stop_during_a_request_is_resumed_with_it)
 {
     struct scene *scene = *state;
     scene->on_ask = stop_in_request;
@@ -610,7 +605,7 @@ static void stop_in_call(struct scene *scene, const struct tool *tool, const str
     }
 }
 
-static void a_stop_during_a_call_keeps_its_result(void **state)
+SCENE_TEST(a_stop_during_a_call_keeps_its_result)
 {
     struct scene *scene = *state;
     scene->on_tool = stop_in_call;
@@ -627,7 +622,7 @@ static void a_stop_during_a_call_keeps_its_result(void **state)
     assert_int_equal(scene->asks, 1);
 }
 
-static void a_stop_after_the_last_call_does_not_finish_the_run(void **state)
+SCENE_TEST(a_stop_after_the_last_call_does_not_finish_the_run)
 {
     struct scene *scene = *state;
     scene->on_tool = stop_in_call;
@@ -652,7 +647,7 @@ static void lose_run(struct scene *scene, const struct model_request *request)
         loop_resume(&parts, scene->world->run_id, NULL, NULL, -1, scene->mine, &opening, &err), 0);
 }
 
-static void an_agent_that_has_lost_its_run_makes_no_calls(void **state)
+SCENE_TEST(an_agent_that_has_lost_its_run_makes_no_calls)
 {
     struct scene *scene = *state;
     struct loop *heir = NULL;
@@ -689,7 +684,7 @@ static void play_death(struct scene *scene, const char *lines, const char *turns
     scene_restart(scene);
 }
 
-static void calls_of_a_process_that_died_count(void **state)
+SCENE_TEST(calls_of_a_process_that_died_count)
 {
     struct scene *scene = *state;
     play_death(scene, "  guardrails:\n    max_tool_calls: 2\n",
@@ -698,7 +693,7 @@ static void calls_of_a_process_that_died_count(void **state)
     scene_ended_with(scene, "3 tool calls in one iteration; max_tool_calls is 2");
 }
 
-static void tokens_of_a_process_that_died_count(void **state)
+SCENE_TEST(tokens_of_a_process_that_died_count)
 {
     struct scene *scene = *state;
     play_death(scene, "  guardrails:\n    max_tokens_per_run: 100\n",
@@ -707,7 +702,7 @@ static void tokens_of_a_process_that_died_count(void **state)
     scene_ended_with(scene, "101 tokens in one iteration");
 }
 
-static void requests_of_a_process_that_died_count(void **state)
+SCENE_TEST(requests_of_a_process_that_died_count)
 {
     struct scene *scene = *state;
     play_death(scene, "  guardrails:\n    max_request_limit: 2\n",
@@ -717,7 +712,7 @@ static void requests_of_a_process_that_died_count(void **state)
     assert_int_equal(scene->asks, 3); /* The one whose reply was lost counts once. */
 }
 
-static void the_calls_of_an_iteration_are_known_where_its_messages_are_not(void **state)
+SCENE_TEST(the_calls_of_an_iteration_are_known_where_its_messages_are_not)
 {
     struct scene *scene = *state;
     play_death(scene, AUTONOMY("    max_history_messages: 2\n    max_no_tool_call_iterations: 2\n"),
@@ -725,7 +720,7 @@ static void the_calls_of_an_iteration_are_known_where_its_messages_are_not(void 
     scene_expect(scene, RONDO_COMPLETED);
 }
 
-static void idle_iterations_of_a_process_that_died_count(void **state)
+SCENE_TEST(idle_iterations_of_a_process_that_died_count)
 {
     struct scene *scene = *state;
     play_death(scene, AUTONOMY("    max_history_messages: 2\n    max_no_tool_call_iterations: 3\n"),
@@ -736,7 +731,7 @@ static void idle_iterations_of_a_process_that_died_count(void **state)
 
 /* ---- Growth --------------------------------------------------------------------------------- */
 
-static void a_long_run_costs_what_a_short_one_does(void **state)
+SCENE_TEST(a_long_run_costs_what_a_short_one_does)
 {
     struct scene *scene = *state;
     size_t short_state = 0;
@@ -764,37 +759,4 @@ static void a_long_run_costs_what_a_short_one_does(void **state)
         }
     }
     assert_in_range(short_reading, 1, 9 * 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        scene_test(the_undisturbed_run_is_what_it_should_be),
-        cmocka_unit_test(a_death_at_any_commit_changes_nothing),
-        cmocka_unit_test(nor_does_it_with_few_checkpoints_or_none),
-        cmocka_unit_test(nor_does_it_with_a_damaged_checkpoint),
-        cmocka_unit_test(nor_does_it_with_the_smallest_windows),
-        cmocka_unit_test(several_deaths_change_nothing),
-        scene_test(a_call_that_may_be_repeated_is_with_its_key),
-        scene_test(a_call_without_effect_is_repeated),
-        scene_test(another_call_is_in_doubt_and_the_model_is_told),
-        scene_test(a_person_may_have_it_repeated),
-        scene_test(a_person_may_leave_it_in_doubt),
-        scene_test(a_confirmed_call_in_doubt_is_not_said_to_be_refused),
-        scene_test(a_call_in_doubt_that_is_repeated_is_confirmed_once),
-        scene_test(a_call_in_doubt_that_is_forbidden_by_now_is_told_as_both),
-        scene_test(calls_around_one_in_doubt_are_made_once),
-        scene_test(a_call_that_dies_twice_is_in_doubt_once),
-        scene_test(a_stop_during_a_request_is_resumed_with_it),
-        scene_test(a_stop_during_a_call_keeps_its_result),
-        scene_test(a_stop_after_the_last_call_does_not_finish_the_run),
-        scene_test(an_agent_that_has_lost_its_run_makes_no_calls),
-        scene_test(calls_of_a_process_that_died_count),
-        scene_test(tokens_of_a_process_that_died_count),
-        scene_test(requests_of_a_process_that_died_count),
-        scene_test(the_calls_of_an_iteration_are_known_where_its_messages_are_not),
-        scene_test(idle_iterations_of_a_process_that_died_count),
-        scene_test(a_long_run_costs_what_a_short_one_does),
-    };
-    return cmocka_run_group_tests_name("agent resume", tests, NULL, NULL);
 }

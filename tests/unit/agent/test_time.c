@@ -34,7 +34,7 @@ static void take_all_the_time(struct scene *scene, const struct tool *tool,
     scene->fixture->now_ns = call->deadline_ns;
 }
 
-static void a_request_has_the_time_that_is_left(void **state)
+SCENE_TEST(a_request_has_the_time_that_is_left)
 {
     struct scene *scene = *state;
     struct given given = {0};
@@ -44,7 +44,7 @@ static void a_request_has_the_time_that_is_left(void **state)
     assert_int_equal(given.left_ns, 4 * NS_PER_S);
 }
 
-static void a_call_has_the_time_that_is_left(void **state)
+SCENE_TEST(a_call_has_the_time_that_is_left)
 {
     struct scene *scene = *state;
     struct given given = {0};
@@ -54,7 +54,7 @@ static void a_call_has_the_time_that_is_left(void **state)
     assert_int_equal(given.left_ns, 1 * NS_PER_S);
 }
 
-static void the_iterations_time_counts_where_it_is_shorter(void **state)
+SCENE_TEST(the_iterations_time_counts_where_it_is_shorter)
 {
     struct scene *scene = *state;
     struct given given = {0};
@@ -65,7 +65,7 @@ static void the_iterations_time_counts_where_it_is_shorter(void **state)
     assert_int_equal(given.left_ns, 3 * NS_PER_S);
 }
 
-static void a_slow_reply_ends_at_the_limit_of_the_run(void **state)
+SCENE_TEST(a_slow_reply_ends_at_the_limit_of_the_run)
 {
     struct scene *scene = *state;
     int64_t begin_ns = scene->fixture->now_ns;
@@ -77,7 +77,7 @@ static void a_slow_reply_ends_at_the_limit_of_the_run(void **state)
     scene_last(scene, "gate.denied", "limit_name", "time");
 }
 
-static void nothing_is_asked_after_a_call_that_took_all_the_time(void **state)
+SCENE_TEST(nothing_is_asked_after_a_call_that_took_all_the_time)
 {
     struct scene *scene = *state;
     scene->on_tool = take_all_the_time;
@@ -92,7 +92,7 @@ static void give_more_time(struct loop_spec *spec, void *context)
     spec->time_limit_ns = 60 * NS_PER_S;
 }
 
-static void a_run_that_was_cut_goes_on_after_the_last_result(void **state)
+SCENE_TEST(a_run_that_was_cut_goes_on_after_the_last_result)
 {
     struct scene *scene = *state;
     scene->on_tool = take_all_the_time;
@@ -114,7 +114,7 @@ static void give_time_by_letter(struct scene *scene, const struct tool *tool,
     assert_int_equal(store->ops->post(store, scene->world->run_id, "limits", data, NULL), 0);
 }
 
-static void time_that_was_given_meanwhile_counts(void **state)
+SCENE_TEST(time_that_was_given_meanwhile_counts)
 {
     struct scene *scene = *state;
     scene->on_tool = give_time_by_letter;
@@ -130,7 +130,7 @@ static void give_time_by_policy(struct scene *scene, const struct model_request 
     }
 }
 
-static void a_policy_that_gives_time_meanwhile_counts(void **state)
+SCENE_TEST(a_policy_that_gives_time_meanwhile_counts)
 {
     struct scene *scene = *state;
     set_policies(scene->world, PERMIT "@id(\"time\") forbid (principal, action == "
@@ -142,7 +142,7 @@ static void a_policy_that_gives_time_meanwhile_counts(void **state)
     assert_true(scene->asks > 1);
 }
 
-static void a_limit_of_a_policy_cuts_a_request_off_too(void **state)
+SCENE_TEST(a_limit_of_a_policy_cuts_a_request_off_too)
 {
     struct scene *scene = *state;
     int64_t begin_ns = scene->fixture->now_ns;
@@ -172,7 +172,7 @@ static int ask_without_time(struct model *model, const struct model_request *req
     return 0;
 }
 
-static void a_retry_that_would_come_too_late_ends_the_run_as_timeout(void **state)
+SCENE_TEST(a_retry_that_would_come_too_late_ends_the_run_as_timeout)
 {
     struct scene *scene = *state;
     scene->ops.ask = ask_without_time;
@@ -182,7 +182,7 @@ static void a_retry_that_would_come_too_late_ends_the_run_as_timeout(void **stat
                "the time limit of the run, 4.0 s, leaves no time: come back in 30 s");
 }
 
-static void without_a_limit_of_the_run_it_is_a_failed_request(void **state)
+SCENE_TEST(without_a_limit_of_the_run_it_is_a_failed_request)
 {
     struct scene *scene = *state;
     scene->ops.ask = ask_without_time;
@@ -202,7 +202,7 @@ static enum agent_consent answer_after_an_hour(void *context, const struct agent
     return AGENT_CONSENT_YES;
 }
 
-static void waiting_for_a_person_counts_against_no_limit(void **state)
+SCENE_TEST(waiting_for_a_person_counts_against_no_limit)
 {
     struct scene *scene = *state;
     scene->parts.ask_person = answer_after_an_hour;
@@ -215,30 +215,10 @@ static void waiting_for_a_person_counts_against_no_limit(void **state)
     scene_last(scene, "person.answered", "outcome", "yes");
 }
 
-static void a_person_who_answers_at_once_leaves_no_event(void **state)
+SCENE_TEST(a_person_who_answers_at_once_leaves_no_event)
 {
     struct scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
     scene_play(scene, "", CALL("careful", "x") FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene_events(scene, "person.answered", NULL), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        scene_test(a_request_has_the_time_that_is_left),
-        scene_test(a_call_has_the_time_that_is_left),
-        scene_test(the_iterations_time_counts_where_it_is_shorter),
-        scene_test(a_slow_reply_ends_at_the_limit_of_the_run),
-        scene_test(nothing_is_asked_after_a_call_that_took_all_the_time),
-        scene_test(a_run_that_was_cut_goes_on_after_the_last_result),
-        scene_test(time_that_was_given_meanwhile_counts),
-        scene_test(a_policy_that_gives_time_meanwhile_counts),
-        scene_test(a_limit_of_a_policy_cuts_a_request_off_too),
-        scene_test(a_retry_that_would_come_too_late_ends_the_run_as_timeout),
-        scene_test(without_a_limit_of_the_run_it_is_a_failed_request),
-        scene_test(waiting_for_a_person_counts_against_no_limit),
-        scene_test(a_person_who_answers_at_once_leaves_no_event),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,17 +36,17 @@ static void expect_no_answer(struct scene *scene, const char *turns, const char 
     scene_last(scene, "run.finished", "message", message);
 }
 
-static void an_empty_answer_fails(void **state)
+SCENE_TEST(an_empty_answer_fails)
 {
     expect_no_answer(*state, SAY(""), "empty", "the reply has no text and no calls");
 }
 
-static void an_answer_of_blanks_fails(void **state)
+SCENE_TEST(an_answer_of_blanks_fails)
 {
     expect_no_answer(*state, SAY(" \\n\\t"), "empty", "the reply has no text and no calls");
 }
 
-static void an_answer_that_was_cut_fails_and_is_kept(void **state)
+SCENE_TEST(an_answer_that_was_cut_fails_and_is_kept)
 {
     struct scene *scene = *state;
     expect_no_answer(scene, STOPPED("It is 4", "length"), "length",
@@ -55,19 +55,19 @@ static void an_answer_that_was_cut_fails_and_is_kept(void **state)
     assert_string_equal(agent_words(scene->agent), "It is 4");
 }
 
-static void a_filtered_answer_fails(void **state)
+SCENE_TEST(a_filtered_answer_fails)
 {
     expect_no_answer(*state, STOPPED("", "filtered"), "filtered",
                      "the provider's content filter stopped the reply");
 }
 
-static void a_refusal_fails_after_tools_too(void **state)
+SCENE_TEST(a_refusal_fails_after_tools_too)
 {
     expect_no_answer(*state, CALL("look", "x") STOPPED("I will not.", "refused"), "refused",
                      "the model refused to answer");
 }
 
-static void an_answer_is_none_of_these(void **state)
+SCENE_TEST(an_answer_is_none_of_these)
 {
     struct scene *scene = *state;
     play(scene, AGENT_SINGLE, SAY("It is 42."), RONDO_COMPLETED);
@@ -75,7 +75,7 @@ static void an_answer_is_none_of_these(void **state)
     assert_null(agent_failure(scene->agent));
 }
 
-static void an_autonomous_agent_is_asked_again(void **state)
+SCENE_TEST(an_autonomous_agent_is_asked_again)
 {
     struct scene *scene = *state;
     scene_play(scene, "", SAY("") FINISH("completed"), RONDO_COMPLETED);
@@ -85,7 +85,7 @@ static void an_autonomous_agent_is_asked_again(void **state)
 /* ---- Calls of a reply that was cut ------------------------------------------------------------
  */
 
-static void the_last_call_of_a_cut_reply_is_not_made(void **state)
+SCENE_TEST(the_last_call_of_a_cut_reply_is_not_made)
 {
     struct scene *scene = *state;
     scene_play(scene, "",
@@ -97,7 +97,7 @@ static void the_last_call_of_a_cut_reply_is_not_made(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "JSON"), 0);
 }
 
-static void a_cut_call_is_not_made_though_it_looks_whole(void **state)
+SCENE_TEST(a_cut_call_is_not_made_though_it_looks_whole)
 {
     struct scene *scene = *state;
     scene_play(scene, "", CUT(ONE("send", "{\"text\":\"a\"}")) FINISH("completed"),
@@ -105,7 +105,7 @@ static void a_cut_call_is_not_made_though_it_looks_whole(void **state)
     assert_int_equal(scene->call_count, 0);
 }
 
-static void a_finish_that_was_cut_does_not_count(void **state)
+SCENE_TEST(a_finish_that_was_cut_does_not_count)
 {
     struct scene *scene = *state;
     scene_play(scene, "", CUT(RAW("finish_task", "")) CUT(DONE("completed")) FINISH("failed"),
@@ -113,7 +113,7 @@ static void a_finish_that_was_cut_does_not_count(void **state)
     assert_int_equal(scene->asks, 3);
 }
 
-static void a_filtered_call_is_not_made(void **state)
+SCENE_TEST(a_filtered_call_is_not_made)
 {
     struct scene *scene = *state;
     scene_play(scene, "",
@@ -132,7 +132,7 @@ static void a_filtered_call_is_not_made(void **state)
 /* ---- finish_task ------------------------------------------------------------------------------
  */
 
-static void arguments_that_do_not_fit_finish_nothing(void **state)
+SCENE_TEST(arguments_that_do_not_fit_finish_nothing)
 {
     struct scene *scene = *state;
     scene_play(scene, "",
@@ -149,7 +149,7 @@ static void arguments_that_do_not_fit_finish_nothing(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "\"outcome\":\"error\""), 9);
 }
 
-static void the_last_finish_of_a_reply_counts(void **state)
+SCENE_TEST(the_last_finish_of_a_reply_counts)
 {
     struct scene *scene = *state;
     scene_play(scene, "", CALLS(DONE("completed") "," DONE("failed") "," DONE("blocked")),
@@ -158,7 +158,7 @@ static void the_last_finish_of_a_reply_counts(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "does not count"), 2);
 }
 
-static void a_contradiction_never_completes(void **state)
+SCENE_TEST(a_contradiction_never_completes)
 {
     struct scene *scene = *state;
     scene_play(scene, "",
@@ -170,14 +170,14 @@ static void a_contradiction_never_completes(void **state)
     assert_int_equal(scene_events(scene, "tool.finished", "contradict each other"), 3);
 }
 
-static void the_same_word_twice_is_no_contradiction(void **state)
+SCENE_TEST(the_same_word_twice_is_no_contradiction)
 {
     struct scene *scene = *state;
     scene_play(scene, "", CALLS(DONE("completed") "," DONE("completed")), RONDO_COMPLETED);
     assert_int_equal(scene->asks, 1);
 }
 
-static void a_last_finish_that_is_wrong_takes_the_others_back(void **state)
+SCENE_TEST(a_last_finish_that_is_wrong_takes_the_others_back)
 {
     struct scene *scene = *state;
     scene_play(scene, "", CALLS(DONE("completed") "," DONE("great")) FINISH("blocked"),
@@ -185,7 +185,7 @@ static void a_last_finish_that_is_wrong_takes_the_others_back(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void a_contradiction_is_none_after_a_crash_either(void **state)
+SCENE_TEST(a_contradiction_is_none_after_a_crash_either)
 {
     struct scene *scene = *state;
     struct rondo_error err = {0};
@@ -202,7 +202,7 @@ static void a_contradiction_is_none_after_a_crash_either(void **state)
 /* ---- The guard against idling ------------------------------------------------------------------
  */
 
-static void the_guard_speaks_for_itself(void **state)
+SCENE_TEST(the_guard_speaks_for_itself)
 {
     struct scene *scene = *state;
     scene_play(scene, "", SAY("1") STOPPED("no", "refused"), RONDO_BLOCKED);
@@ -214,36 +214,10 @@ static void the_guard_speaks_for_itself(void **state)
                "refused to answer.");
 }
 
-static void the_agents_word_is_not_the_guards(void **state)
+SCENE_TEST(the_agents_word_is_not_the_guards)
 {
     struct scene *scene = *state;
     scene_play(scene, "", FINISH("blocked"), RONDO_BLOCKED);
     scene_last(scene, "run.finished", "message", "the agent says that it is blocked");
     scene_last(scene, "iteration.finished", "reason", "(absent)");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        scene_test(an_empty_answer_fails),
-        scene_test(an_answer_of_blanks_fails),
-        scene_test(an_answer_that_was_cut_fails_and_is_kept),
-        scene_test(a_filtered_answer_fails),
-        scene_test(a_refusal_fails_after_tools_too),
-        scene_test(an_answer_is_none_of_these),
-        scene_test(an_autonomous_agent_is_asked_again),
-        scene_test(the_last_call_of_a_cut_reply_is_not_made),
-        scene_test(a_cut_call_is_not_made_though_it_looks_whole),
-        scene_test(a_finish_that_was_cut_does_not_count),
-        scene_test(a_filtered_call_is_not_made),
-        scene_test(arguments_that_do_not_fit_finish_nothing),
-        scene_test(the_last_finish_of_a_reply_counts),
-        scene_test(a_contradiction_never_completes),
-        scene_test(the_same_word_twice_is_no_contradiction),
-        scene_test(a_last_finish_that_is_wrong_takes_the_others_back),
-        scene_test(a_contradiction_is_none_after_a_crash_either),
-        scene_test(the_guard_speaks_for_itself),
-        scene_test(the_agents_word_is_not_the_guards),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static void fix(struct scene *scene, const struct tool *tool, const struct tool_
 
 /* ---- finish_task ---------------------------------------------------------------------------- */
 
-static void a_finish_is_rejected_with_what_failed(void **state)
+SCENE_TEST(a_finish_is_rejected_with_what_failed)
 {
     struct scene *scene = *state;
     scene->on_tool = fix;
@@ -39,7 +39,7 @@ static void a_finish_is_rejected_with_what_failed(void **state)
     scene_last(scene, "run.finished", "summary", "that is all");
 }
 
-static void a_good_finish_is_verified_once(void **state)
+SCENE_TEST(a_good_finish_is_verified_once)
 {
     struct scene *scene = *state;
     scene->fixture->met = 1;
@@ -50,7 +50,7 @@ static void a_good_finish_is_verified_once(void **state)
     scene_last(scene, "tool.finished", "output", "Task finished (completed).");
 }
 
-static void each_finish_is_verified_anew(void **state)
+SCENE_TEST(each_finish_is_verified_anew)
 {
     struct scene *scene = *state;
     scene->on_tool = fix;
@@ -59,7 +59,7 @@ static void each_finish_is_verified_anew(void **state)
     assert_int_equal(scene->fixture->evaluations, 2);
 }
 
-static void what_is_met_and_what_is_not_is_told(void **state)
+SCENE_TEST(what_is_met_and_what_is_not_is_told)
 {
     struct scene *scene = *state;
     scene->on_tool = fix;
@@ -70,7 +70,7 @@ static void what_is_met_and_what_is_not_is_told(void **state)
         scene_events(scene, "tool.finished", "\\n- a: met\\n- b: not met, exit code 1"), 1);
 }
 
-static void work_beside_the_finish_counts_for_it(void **state)
+SCENE_TEST(work_beside_the_finish_counts_for_it)
 {
     struct scene *scene = *state;
     scene->on_tool = fix;
@@ -80,14 +80,14 @@ static void work_beside_the_finish_counts_for_it(void **state)
     assert_int_equal(scene->fixture->evaluations, 1);
 }
 
-static void an_agent_that_gives_up_is_believed(void **state)
+SCENE_TEST(an_agent_that_gives_up_is_believed)
 {
     struct scene *scene = *state;
     scene_play(scene, ONE_CONDITION, FINISH("blocked"), RONDO_BLOCKED);
     assert_int_equal(scene_events(scene, "tool.finished", "not met"), 0);
 }
 
-static void met_conditions_complete_the_run_without_a_finish(void **state)
+SCENE_TEST(met_conditions_complete_the_run_without_a_finish)
 {
     struct scene *scene = *state;
     scene->on_tool = fix;
@@ -97,7 +97,7 @@ static void met_conditions_complete_the_run_without_a_finish(void **state)
     scene_ended_with(scene, "all exit conditions are met");
 }
 
-static void a_finish_that_is_never_true_runs_into_the_limit(void **state)
+SCENE_TEST(a_finish_that_is_never_true_runs_into_the_limit)
 {
     struct scene *scene = *state;
     scene_play(scene, "  guardrails:\n    max_iterations: 2\n" ONE_CONDITION,
@@ -115,7 +115,7 @@ static void look_for_conditions(struct scene *scene, const struct model_request 
                      request->turn == 2);
 }
 
-static void later_iterations_are_shown_the_conditions(void **state)
+SCENE_TEST(later_iterations_are_shown_the_conditions)
 {
     struct scene *scene = *state;
     scene->on_ask = look_for_conditions;
@@ -123,7 +123,7 @@ static void later_iterations_are_shown_the_conditions(void **state)
     assert_int_equal(scene->asks, 2);
 }
 
-static void a_resumed_agent_is_shown_the_same_conditions(void **state)
+SCENE_TEST(a_resumed_agent_is_shown_the_same_conditions)
 {
     struct scene *scene = *state;
     struct rondo_error err = {0};
@@ -150,7 +150,7 @@ static void evaluate_and_stop(const struct verifier *verifier,
     loop_stop(scene_now->loop, CANCEL_NOW);
 }
 
-static void a_finish_that_was_cut_off_is_verified_again(void **state)
+SCENE_TEST(a_finish_that_was_cut_off_is_verified_again)
 {
     struct scene *scene = *state;
     scene->fixture->verifier.evaluate = evaluate_and_stop;
@@ -193,13 +193,13 @@ static void play_output(struct scene *scene, size_t len)
     scene_play(scene, ONE_CONDITION, FINISH("completed") FINISH("blocked"), RONDO_BLOCKED);
 }
 
-static void an_output_that_fits_is_shown_whole(void **state)
+SCENE_TEST(an_output_that_fits_is_shown_whole)
 {
     play_output(*state, 4096);
     assert_int_equal(scene_events(*state, "tool.finished", "make a)\\nAxxx"), 1);
 }
 
-static void of_a_longer_output_the_end_is_shown(void **state)
+SCENE_TEST(of_a_longer_output_the_end_is_shown)
 {
     play_output(*state, 4097);
     assert_int_equal(scene_events(*state, "tool.finished", "make a)\\n[...]\\nxxx"), 1);
@@ -255,39 +255,39 @@ static void expect_unmet(struct scene *scene, struct scan answer, const char *te
     assert_int_equal(scene_events(scene, "tool.finished", text), 1);
 }
 
-static void a_tool_with_exit_code_zero_meets_its_condition(void **state)
+SCENE_TEST(a_tool_with_exit_code_zero_meets_its_condition)
 {
     play_scan(*state, (struct scan){.exit_code = 0}, FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scan.calls, 1);
 }
 
-static void a_tool_with_another_exit_code_does_not(void **state)
+SCENE_TEST(a_tool_with_another_exit_code_does_not)
 {
     expect_unmet(*state, (struct scan){.exit_code = 2}, "- clean: not met, exit code 2");
     scene_last(*state, "condition.evaluated", "output", "3 findings");
     scene_last(*state, "condition.evaluated", "reason", "failed");
 }
 
-static void a_tool_without_an_exit_code_does_not(void **state)
+SCENE_TEST(a_tool_without_an_exit_code_does_not)
 {
     expect_unmet(*state, (struct scan){.exit_code = -1},
                  "- clean: not met, the tool's result has no exit code");
 }
 
-static void a_tool_that_fails_does_not_even_with_exit_code_zero(void **state)
+SCENE_TEST(a_tool_that_fails_does_not_even_with_exit_code_zero)
 {
     expect_unmet(*state, (struct scan){.is_error = true},
                  "- clean: not met, the tool reports an error");
 }
 
-static void a_tool_that_is_late_does_not(void **state)
+SCENE_TEST(a_tool_that_is_late_does_not)
 {
     expect_unmet(*state, (struct scan){.is_error = true, .is_late = true},
                  "- clean: not met, no answer in time");
     scene_last(*state, "condition.evaluated", "reason", "timed_out");
 }
 
-static void a_condition_cannot_name_a_tool_that_is_not_there(void **state)
+SCENE_TEST(a_condition_cannot_name_a_tool_that_is_not_there)
 {
     struct scene *scene = *state;
     struct loop_spec spec;
@@ -305,9 +305,8 @@ static void a_condition_cannot_name_a_tool_that_is_not_there(void **state)
     role_free(role);
 }
 
-static void the_words_of_an_agent_that_gives_up_outlive_its_process(void **state)
+SCENE_TEST(the_words_of_an_agent_that_gives_up_outlive_its_process)
 {
-    (void)state;
     for (uint64_t i = 1; i <= 8; i++) {
         void *fresh = NULL;
         scene_up(&fresh);
@@ -330,31 +329,4 @@ static void the_words_of_an_agent_that_gives_up_outlive_its_process(void **state
         scene_last(scene, "run.finished", "summary", "that is all");
         scene_down(&fresh);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        scene_test(a_finish_is_rejected_with_what_failed),
-        scene_test(a_good_finish_is_verified_once),
-        scene_test(each_finish_is_verified_anew),
-        scene_test(what_is_met_and_what_is_not_is_told),
-        scene_test(work_beside_the_finish_counts_for_it),
-        scene_test(an_agent_that_gives_up_is_believed),
-        scene_test(met_conditions_complete_the_run_without_a_finish),
-        scene_test(a_finish_that_is_never_true_runs_into_the_limit),
-        scene_test(later_iterations_are_shown_the_conditions),
-        scene_test(a_resumed_agent_is_shown_the_same_conditions),
-        scene_test(a_finish_that_was_cut_off_is_verified_again),
-        scene_test(an_output_that_fits_is_shown_whole),
-        scene_test(of_a_longer_output_the_end_is_shown),
-        scene_test(a_tool_with_exit_code_zero_meets_its_condition),
-        scene_test(a_tool_with_another_exit_code_does_not),
-        scene_test(a_tool_without_an_exit_code_does_not),
-        scene_test(a_tool_that_fails_does_not_even_with_exit_code_zero),
-        scene_test(a_tool_that_is_late_does_not),
-        scene_test(a_condition_cannot_name_a_tool_that_is_not_there),
-        scene_test(the_words_of_an_agent_that_gives_up_outlive_its_process),
-    };
-    return cmocka_run_group_tests_name("agent verify", tests, NULL, NULL);
 }

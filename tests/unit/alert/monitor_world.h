@@ -5,14 +5,6 @@
  */
 #pragma once
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "../../support/store/fault.h"
 #include "../../support/store/memory_store.h"
 #include "alert/monitor.h"
@@ -21,6 +13,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "loop/control/owner.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -283,4 +276,4 @@ static inline void world_sink(struct world *world, const char *json, char *ret_s
     }
 }
 
-#define world_test(name) cmocka_unit_test_setup_teardown(name, make_world, end_world)
+#define WORLD_TEST(name) TEST_WITH(name, make_world, end_world)

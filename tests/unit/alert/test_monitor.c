@@ -4,7 +4,7 @@
 
 /* ---- What is warned of ---- */
 
-static void a_limit_that_comes_near_is_a_warning(void **state)
+WORLD_TEST(a_limit_that_comes_near_is_a_warning)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
@@ -28,7 +28,7 @@ static void a_limit_that_comes_near_is_a_warning(void **state)
                         "near a limit: 8 of 10 iterations, 2 left");
 }
 
-static void money_is_shown_in_dollars(void **state)
+WORLD_TEST(money_is_shown_in_dollars)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
@@ -38,7 +38,7 @@ static void money_is_shown_in_dollars(void **state)
     assert_int_equal(world_warnings(world, "\"limit\":2.00,\"value\":1.75,\"remaining\":0.25"), 1);
 }
 
-static void a_denial_that_ends_a_run_is_said_once(void **state)
+WORLD_TEST(a_denial_that_ends_a_run_is_said_once)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
@@ -52,7 +52,7 @@ static void a_denial_that_ends_a_run_is_said_once(void **state)
     assert_int_equal(world_warnings(world, "\"kind\":\"policy\""), 1);
 }
 
-static void a_bad_end_is_a_warning_and_a_good_one_is_none(void **state)
+WORLD_TEST(a_bad_end_is_a_warning_and_a_good_one_is_none)
 {
     struct world *world = *state;
     static const struct {
@@ -74,7 +74,7 @@ static void a_bad_end_is_a_warning_and_a_good_one_is_none(void **state)
     assert_int_equal(world_warnings(world, "blocked after 0 iterations: because"), 1);
 }
 
-static void a_run_that_goes_on_after_a_denial_can_end_badly_again(void **state)
+WORLD_TEST(a_run_that_goes_on_after_a_denial_can_end_badly_again)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
@@ -85,7 +85,7 @@ static void a_run_that_goes_on_after_a_denial_can_end_badly_again(void **state)
     assert_int_equal(world_warnings(world, "\"kind\":\"ended\""), 1);
 }
 
-static void denied_steps_are_said_once_for_each_policy_and_action(void **state)
+WORLD_TEST(denied_steps_are_said_once_for_each_policy_and_action)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
@@ -106,7 +106,7 @@ static void denied_steps_are_said_once_for_each_policy_and_action(void **state)
     assert_int_equal(world_documents(world, "monitor-run", NULL), 0);
 }
 
-static void trouble_with_the_store_is_a_warning(void **state)
+WORLD_TEST(trouble_with_the_store_is_a_warning)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
@@ -121,7 +121,7 @@ static void trouble_with_the_store_is_a_warning(void **state)
     assert_int_equal(world_warnings(world, "checkpoint 3 is damaged and was not used: digest"), 1);
 }
 
-static void a_wrong_policy_file_is_said_once_though_many_loops_refuse_it(void **state)
+WORLD_TEST(a_wrong_policy_file_is_said_once_though_many_loops_refuse_it)
 {
     struct world *world = *state;
     static const char refused[] = "{\"source\":\"/a.cedar\",\"message\":\"line 1: no\"}";
@@ -140,7 +140,7 @@ static void a_wrong_policy_file_is_said_once_though_many_loops_refuse_it(void **
     assert_int_equal(world_warnings(world, "policy_refused"), 2);
 }
 
-static void the_copied_history_of_a_forked_run_is_not_news(void **state)
+WORLD_TEST(the_copied_history_of_a_forked_run_is_not_news)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", ",\"forked_from\":\"x\",\"forked_seq\":3");
@@ -152,7 +152,7 @@ static void the_copied_history_of_a_forked_run_is_not_news(void **state)
     assert_int_equal(world_warnings(world, "\"limit\":12"), 1);
 }
 
-static void the_first_monitor_leaves_old_history_alone(void **state)
+WORLD_TEST(the_first_monitor_leaves_old_history_alone)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
@@ -164,7 +164,7 @@ static void the_first_monitor_leaves_old_history_alone(void **state)
     assert_int_equal(world_warnings(world, "\"limit\":12"), 1);
 }
 
-static void what_happened_while_no_monitor_ran_is_not_missed(void **state)
+WORLD_TEST(what_happened_while_no_monitor_ran_is_not_missed)
 {
     struct world *world = *state;
     world_tick(world);
@@ -179,7 +179,7 @@ static void what_happened_while_no_monitor_ran_is_not_missed(void **state)
 
 /* ---- Silence ---- */
 
-static void a_silent_run_is_said_once_for_each_silence(void **state)
+WORLD_TEST(a_silent_run_is_said_once_for_each_silence)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
@@ -201,7 +201,7 @@ static void a_silent_run_is_said_once_for_each_silence(void **state)
     assert_int_equal(world_warnings(world, "nothing happened for 11m 00s"), 3);
 }
 
-static void a_run_that_nobody_executes_is_not_silent(void **state)
+WORLD_TEST(a_run_that_nobody_executes_is_not_silent)
 {
     struct world *world = *state;
     struct test_run parked = world_run(world, "fixer", "");
@@ -221,7 +221,7 @@ static void a_run_that_nobody_executes_is_not_silent(void **state)
     assert_int_equal(world_documents(world, "warning", NULL), 0);
 }
 
-static void a_pause_between_iterations_is_not_silence(void **state)
+WORLD_TEST(a_pause_between_iterations_is_not_silence)
 {
     struct world *world = *state;
     world->delay_ns = HOUR_NS;
@@ -236,7 +236,7 @@ static void a_pause_between_iterations_is_not_silence(void **state)
 
 /* ---- Exactly once ---- */
 
-static void two_monitors_of_one_store_make_one_warning(void **state)
+WORLD_TEST(two_monitors_of_one_store_make_one_warning)
 {
     struct world *world = *state;
     struct monitor *other = world_monitor(world);
@@ -278,7 +278,7 @@ static bool live_until(struct world *world, uint64_t dies_at, bool has_effect)
     return is_through;
 }
 
-static void a_monitor_that_dies_anywhere_makes_each_warning_once(void **state)
+WORLD_TEST(a_monitor_that_dies_anywhere_makes_each_warning_once)
 {
     struct world *world = *state;
     static const char slack[] =
@@ -303,7 +303,7 @@ static void a_monitor_that_dies_anywhere_makes_each_warning_once(void **state)
     assert_int_equal(world_documents(world, "delivery", NULL), expected);
 }
 
-static void a_failing_store_stops_nothing_for_ever(void **state)
+WORLD_TEST(a_failing_store_stops_nothing_for_ever)
 {
     struct world *world = *state;
     world_tick(world);
@@ -320,7 +320,7 @@ static void a_failing_store_stops_nothing_for_ever(void **state)
 
 /* ---- Keeping and reading ---- */
 
-static void only_the_newest_warnings_are_kept(void **state)
+WORLD_TEST(only_the_newest_warnings_are_kept)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
@@ -361,7 +361,7 @@ static size_t read_warnings(struct world *world, struct warning_query query,
     return ret_reading->count;
 }
 
-static void warnings_are_read_newest_first_by_run_agent_and_kind(void **state)
+WORLD_TEST(warnings_are_read_newest_first_by_run_agent_and_kind)
 {
     struct world *world = *state;
     struct test_run one = world_run(world, "fixer", "");
@@ -397,7 +397,7 @@ static void hear(void *context, const char *agent_id, const char *json)
     told += strcmp(agent_id, "fixer") == 0 && strstr(json, "\"kind\":\"limit\"") != NULL;
 }
 
-static void a_monitor_that_loses_tells_its_own_listeners_all_the_same(void **state)
+WORLD_TEST(a_monitor_that_loses_tells_its_own_listeners_all_the_same)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
@@ -419,7 +419,7 @@ static void a_monitor_that_loses_tells_its_own_listeners_all_the_same(void **sta
 }
 
 /** The clock was ahead when the first server of the store was started. */
-static void a_clock_that_is_set_back_hides_nothing(void **state)
+WORLD_TEST(a_clock_that_is_set_back_hides_nothing)
 {
     struct world *world = *state;
     struct test_run old = world_run(world, "fixer", "");
@@ -441,7 +441,7 @@ static void hear_silence(void *context, const char *agent_id, const char *json)
 }
 
 /** The later warning has the smaller id. */
-static void runs_that_fall_silent_at_one_position_are_all_told(void **state)
+WORLD_TEST(runs_that_fall_silent_at_one_position_are_all_told)
 {
     struct world *world = *state;
     struct test_run runs[2];
@@ -471,7 +471,7 @@ static void runs_that_fall_silent_at_one_position_are_all_told(void **state)
     monitor_stop(listener);
 }
 
-static void a_message_that_is_too_long_is_cut_between_characters(void **state)
+WORLD_TEST(a_message_that_is_too_long_is_cut_between_characters)
 {
     struct world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
@@ -485,34 +485,4 @@ static void a_message_that_is_too_long_is_cut_between_characters(void **state)
     world_tick(world);
     assert_int_equal(world_warnings(world, "\xc3\xa4\",\"seq\""), 1);
     assert_int_equal(world_warnings(world, "\xef\xbf\xbd"), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(a_limit_that_comes_near_is_a_warning),
-        world_test(money_is_shown_in_dollars),
-        world_test(a_denial_that_ends_a_run_is_said_once),
-        world_test(a_bad_end_is_a_warning_and_a_good_one_is_none),
-        world_test(a_run_that_goes_on_after_a_denial_can_end_badly_again),
-        world_test(denied_steps_are_said_once_for_each_policy_and_action),
-        world_test(trouble_with_the_store_is_a_warning),
-        world_test(a_wrong_policy_file_is_said_once_though_many_loops_refuse_it),
-        world_test(the_copied_history_of_a_forked_run_is_not_news),
-        world_test(the_first_monitor_leaves_old_history_alone),
-        world_test(what_happened_while_no_monitor_ran_is_not_missed),
-        world_test(a_silent_run_is_said_once_for_each_silence),
-        world_test(a_run_that_nobody_executes_is_not_silent),
-        world_test(a_pause_between_iterations_is_not_silence),
-        world_test(two_monitors_of_one_store_make_one_warning),
-        world_test(a_monitor_that_dies_anywhere_makes_each_warning_once),
-        world_test(a_failing_store_stops_nothing_for_ever),
-        world_test(only_the_newest_warnings_are_kept),
-        world_test(warnings_are_read_newest_first_by_run_agent_and_kind),
-        world_test(a_monitor_that_loses_tells_its_own_listeners_all_the_same),
-        world_test(a_message_that_is_too_long_is_cut_between_characters),
-        world_test(runs_that_fall_silent_at_one_position_are_all_told),
-        world_test(a_clock_that_is_set_back_hides_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

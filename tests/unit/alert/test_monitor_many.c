@@ -360,9 +360,8 @@ static size_t try_seed(uint64_t seed)
     return count;
 }
 
-static void warnings_of_limits_are_exactly_those_that_are_due(void **state)
+TEST(warnings_of_limits_are_exactly_those_that_are_due)
 {
-    (void)state;
     size_t count = 0;
     for (long i = 0; i < (runs_wanted + RUNS_IN_WORLD - 1) / RUNS_IN_WORLD; i++) {
         count += try_seed((uint64_t)i + 1);
@@ -375,8 +374,5 @@ int main(int argc, char **argv)
     if (argc > 1) {
         runs_wanted = strtol(argv[1], NULL, 10);
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(warnings_of_limits_are_exactly_those_that_are_due),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

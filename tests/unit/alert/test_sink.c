@@ -24,7 +24,7 @@ static void list(struct world *world, struct buf *ret_text)
     assert_int_equal(sink_list(world->memory, ret_text, NULL), 0);
 }
 
-static void a_webhook_gets_a_secret_that_is_shown_once(void **state)
+WORLD_TEST(a_webhook_gets_a_secret_that_is_shown_once)
 {
     struct world *world = *state;
     char secret[SINK_SECRET_SIZE];
@@ -44,7 +44,7 @@ static void a_webhook_gets_a_secret_that_is_shown_once(void **state)
     assert_non_null(strstr(text.data, "\"kinds\":null"));
 }
 
-static void a_webhook_that_is_put_again_keeps_its_secret(void **state)
+WORLD_TEST(a_webhook_that_is_put_again_keeps_its_secret)
 {
     struct world *world = *state;
     static const char json[] =
@@ -60,7 +60,7 @@ static void a_webhook_that_is_put_again_keeps_its_secret(void **state)
     sink_fini(&sink);
 }
 
-static void a_secret_that_is_given_is_kept_and_not_shown(void **state)
+WORLD_TEST(a_secret_that_is_given_is_kept_and_not_shown)
 {
     struct world *world = *state;
     char secret[SINK_SECRET_SIZE];
@@ -79,7 +79,7 @@ static void a_secret_that_is_given_is_kept_and_not_shown(void **state)
     sink_fini(&sink);
 }
 
-static void what_is_wrong_is_named_and_changes_nothing(void **state)
+WORLD_TEST(what_is_wrong_is_named_and_changes_nothing)
 {
     struct world *world = *state;
     static const struct {
@@ -136,7 +136,7 @@ static int put_sized(struct world *world, const char *head, const char *item, si
     return put(world, buf_string(&json), NULL, &err);
 }
 
-static void sizes_have_limits(void **state)
+WORLD_TEST(sizes_have_limits)
 {
     struct world *world = *state;
     static const struct {
@@ -164,7 +164,7 @@ static void sizes_have_limits(void **state)
     }
 }
 
-static void there_is_room_for_so_many_sinks(void **state)
+WORLD_TEST(there_is_room_for_so_many_sinks)
 {
     struct world *world = *state;
     char json[128];
@@ -182,7 +182,7 @@ static void there_is_room_for_so_many_sinks(void **state)
         put(world, "{\"name\":\"more\",\"kind\":\"slack\",\"url\":\"http://a\"}", NULL, NULL), 0);
 }
 
-static void a_sink_gets_the_kinds_and_agents_that_it_names(void **state)
+WORLD_TEST(a_sink_gets_the_kinds_and_agents_that_it_names)
 {
     struct world *world = *state;
     world_sink(world, "{\"name\":\"all\",\"kind\":\"slack\",\"url\":\"http://127.0.0.1:9/\"}",
@@ -206,7 +206,7 @@ static void a_sink_gets_the_kinds_and_agents_that_it_names(void **state)
     assert_non_null(strstr(text.data, "\"sink\":\"ends\""));
 }
 
-static void a_test_waits_for_the_sink_that_is_named(void **state)
+WORLD_TEST(a_test_waits_for_the_sink_that_is_named)
 {
     struct world *world = *state;
     auto_buf struct buf text = {0};
@@ -219,7 +219,7 @@ static void a_test_waits_for_the_sink_that_is_named(void **state)
     assert_int_equal(world_documents(world, "warning", NULL), 0);
 }
 
-static void what_is_not_there_cannot_be_removed_or_retried(void **state)
+WORLD_TEST(what_is_not_there_cannot_be_removed_or_retried)
 {
     struct world *world = *state;
     assert_int_equal(sink_remove(world->memory, "ops", NULL), RONDO_ERR_NOT_FOUND);
@@ -230,9 +230,8 @@ static void what_is_not_there_cannot_be_removed_or_retried(void **state)
 
 /* ---- Signatures ---- */
 
-static void a_signature_is_that_of_the_specification(void **state)
+WORLD_TEST(a_signature_is_that_of_the_specification)
 {
-    (void)state;
     auto_buf struct buf value = {0};
     static const char body[] = "{\"test\": 2432232314}";
     assert_int_equal(sink_sign(SECRET, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body,
@@ -241,9 +240,8 @@ static void a_signature_is_that_of_the_specification(void **state)
     assert_string_equal(buf_string(&value), "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
 }
 
-static void secrets_have_24_to_64_bytes(void **state)
+WORLD_TEST(secrets_have_24_to_64_bytes)
 {
-    (void)state;
     static const struct {
         size_t digits;
         const char *end;
@@ -272,22 +270,4 @@ static void secrets_have_24_to_64_bytes(void **state)
     assert_int_equal(
         sink_sign("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAA-AAA", "id", 1, "", 0, &value, NULL),
         RONDO_ERR_INVALID);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(a_webhook_gets_a_secret_that_is_shown_once),
-        world_test(a_webhook_that_is_put_again_keeps_its_secret),
-        world_test(a_secret_that_is_given_is_kept_and_not_shown),
-        world_test(what_is_wrong_is_named_and_changes_nothing),
-        world_test(sizes_have_limits),
-        world_test(there_is_room_for_so_many_sinks),
-        world_test(a_sink_gets_the_kinds_and_agents_that_it_names),
-        world_test(a_test_waits_for_the_sink_that_is_named),
-        world_test(what_is_not_there_cannot_be_removed_or_retried),
-        world_test(a_signature_is_that_of_the_specification),
-        world_test(secrets_have_24_to_64_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

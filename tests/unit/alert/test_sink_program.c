@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Programs of sinks: what runs is what somebody added. */
 #include "alert/sink_program.h"
+#include "support/test.h"
 
 #include "base/json/json.h"
 #include "os/file.h"
 #include "os/process/spawn.h"
 
+#include <json-c/json.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-#include <json-c/json.h>
 
 static char folder[64];
 static struct rondo_error err;
@@ -100,9 +96,10 @@ static void expect_output(const struct sink *sink, const char *expected)
     free(output);
 }
 
-static void a_program_of_the_system_is_found_and_runs(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(a_program_of_the_system_is_found_and_runs)
 {
-    (void)state;
     struct sink sink;
     assert_int_equal(add("echo", "told", &sink), 0);
     assert_int_equal(sink.command[0][0], '/');
@@ -110,9 +107,8 @@ static void a_program_of_the_system_is_found_and_runs(void **state)
     sink_fini(&sink);
 }
 
-static void a_script_runs_as_it_was_added(void **state)
+CASE(a_script_runs_as_it_was_added)
 {
-    (void)state;
     struct sink sink;
     put("notify", "#!/bin/sh\necho told\n");
     assert_int_equal(add(below("notify"), NULL, &sink), 0);
@@ -126,9 +122,8 @@ static void a_script_runs_as_it_was_added(void **state)
     sink_fini(&sink);
 }
 
-static void a_script_of_an_interpreter_is_pinned_too(void **state)
+CASE(a_script_of_an_interpreter_is_pinned_too)
 {
-    (void)state;
     struct sink sink;
     put("notify.sh", "echo told\n");
     assert_int_equal(add("sh", below("notify.sh"), &sink), 0);
@@ -138,9 +133,8 @@ static void a_script_of_an_interpreter_is_pinned_too(void **state)
     sink_fini(&sink);
 }
 
-static void a_link_or_nothing_in_its_place_is_refused(void **state)
+CASE(a_link_or_nothing_in_its_place_is_refused)
 {
-    (void)state;
     struct sink sink;
     char moved[128];
     put("notify", "#!/bin/sh\necho told\n");
@@ -156,9 +150,8 @@ static void a_link_or_nothing_in_its_place_is_refused(void **state)
     sink_fini(&sink);
 }
 
-static void what_cannot_be_pinned_is_not_added(void **state)
+CASE(what_cannot_be_pinned_is_not_added)
 {
-    (void)state;
     struct sink sink;
     char script[160];
     assert_int_equal(add("./notify", NULL, &sink), RONDO_ERR_INVALID);
@@ -171,9 +164,8 @@ static void what_cannot_be_pinned_is_not_added(void **state)
     assert_non_null(strstr(err.message, "not a program of the system"));
 }
 
-static void a_planted_program_does_not_pass_for_one_of_rondo_0_1(void **state)
+CASE(a_planted_program_does_not_pass_for_one_of_rondo_0_1)
 {
-    (void)state;
     struct sink sink;
     char text[256];
     put("notify", "#!/bin/sh\necho stolen\n");
@@ -182,19 +174,4 @@ static void a_planted_program_does_not_pass_for_one_of_rondo_0_1(void **state)
     assert_int_equal(sink_decode(text, strlen(text), &sink, NULL), 0);
     assert_null(deliver(&sink));
     sink_fini(&sink);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_program_of_the_system_is_found_and_runs),
-        TEST(a_script_runs_as_it_was_added),
-        TEST(a_script_of_an_interpreter_is_pinned_too),
-        TEST(a_link_or_nothing_in_its_place_is_refused),
-        TEST(what_cannot_be_pinned_is_not_added),
-        TEST(a_planted_program_does_not_pass_for_one_of_rondo_0_1),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static int end_mail(void **state)
     return 0;
 }
 
-#define mail_test(name) cmocka_unit_test_setup_teardown(name, make_mail, end_mail)
+#define MAIL_TEST(name) TEST_WITH(name, make_mail, end_mail)
 
 static void add_sink(struct mail *mail, const char *name, const char *kind, const char *path)
 {
@@ -74,7 +74,7 @@ static void count(struct mail *mail, size_t waiting, size_t dead)
 
 /* ---- What is sent ---- */
 
-static void a_webhook_gets_a_signed_body_and_the_context_of_the_run(void **state)
+MAIL_TEST(a_webhook_gets_a_signed_body_and_the_context_of_the_run)
 {
     struct mail *mail = *state;
     http_peer_always(mail->peer, 204, NULL, "");
@@ -110,7 +110,7 @@ static void a_webhook_gets_a_signed_body_and_the_context_of_the_run(void **state
     assert_int_equal(monitor_state(mail->world->monitor).deliveries_ok, 1);
 }
 
-static void slack_gets_a_line_that_people_read(void **state)
+MAIL_TEST(slack_gets_a_line_that_people_read)
 {
     struct mail *mail = *state;
     http_peer_always(mail->peer, 200, NULL, "ok");
@@ -131,7 +131,7 @@ static void slack_gets_a_line_that_people_read(void **state)
     assert_null(http_peer_header(mail->peer, request, "webhook-signature"));
 }
 
-static void a_command_gets_the_warning_on_stdin_and_in_its_environment(void **state)
+MAIL_TEST(a_command_gets_the_warning_on_stdin_and_in_its_environment)
 {
     struct mail *mail = *state;
     char path[] = "/tmp/rondo-sink-XXXXXX";
@@ -158,7 +158,7 @@ static void a_command_gets_the_warning_on_stdin_and_in_its_environment(void **st
     count(mail, 0, 0);
 }
 
-static void a_test_reaches_its_sink(void **state)
+MAIL_TEST(a_test_reaches_its_sink)
 {
     struct mail *mail = *state;
     http_peer_always(mail->peer, 200, NULL, "");
@@ -175,7 +175,7 @@ static void a_test_reaches_its_sink(void **state)
 
 /* ---- What is not taken ---- */
 
-static void a_delivery_is_tried_again_by_schedule_and_then_given_up(void **state)
+MAIL_TEST(a_delivery_is_tried_again_by_schedule_and_then_given_up)
 {
     struct mail *mail = *state;
     static const int64_t delays_s[] = {5, 30, 120, 600, 1800, 7200, 21600};
@@ -204,7 +204,7 @@ static void a_delivery_is_tried_again_by_schedule_and_then_given_up(void **state
     assert_int_equal(monitor_state(mail->world->monitor).deliveries_failed, MONITOR_ATTEMPTS);
 }
 
-static void a_dead_letter_can_be_tried_again(void **state)
+MAIL_TEST(a_dead_letter_can_be_tried_again)
 {
     struct mail *mail = *state;
     http_peer_always(mail->peer, 500, NULL, "");
@@ -226,7 +226,7 @@ static void a_dead_letter_can_be_tried_again(void **state)
     assert_string_equal(http_peer_header(mail->peer, request, "webhook-id"), id);
 }
 
-static void a_receiver_that_is_gone_gets_nothing_any_more(void **state)
+MAIL_TEST(a_receiver_that_is_gone_gets_nothing_any_more)
 {
     struct mail *mail = *state;
     http_peer_always(mail->peer, 410, NULL, "");
@@ -245,7 +245,7 @@ static void a_receiver_that_is_gone_gets_nothing_any_more(void **state)
     assert_int_equal(http_peer_request_count(mail->peer), 2);
 }
 
-static void a_redirect_is_not_followed(void **state)
+MAIL_TEST(a_redirect_is_not_followed)
 {
     struct mail *mail = *state;
     http_peer_always(mail->peer, 307, "Location: /elsewhere\r\n", "");
@@ -257,7 +257,7 @@ static void a_redirect_is_not_followed(void **state)
     assert_non_null(strstr(text.data, "status 307"));
 }
 
-static void a_receiver_that_asks_for_time_gets_it(void **state)
+MAIL_TEST(a_receiver_that_asks_for_time_gets_it)
 {
     struct mail *mail = *state;
     http_peer_reply(mail->peer, 429, "Retry-After: 3000\r\n", "");
@@ -272,7 +272,7 @@ static void a_receiver_that_asks_for_time_gets_it(void **state)
     assert_int_equal(http_peer_request_count(mail->peer), 2);
 }
 
-static void a_receiver_that_is_down_fails_without_its_address_in_words(void **state)
+MAIL_TEST(a_receiver_that_is_down_fails_without_its_address_in_words)
 {
     struct mail *mail = *state;
     add_sink(mail, "ops", "webhook", "/t0ken");
@@ -285,7 +285,7 @@ static void a_receiver_that_is_down_fails_without_its_address_in_words(void **st
     assert_null(strstr(text.data, "t0ken"));
 }
 
-static void a_command_that_fails_is_tried_again(void **state)
+MAIL_TEST(a_command_that_fails_is_tried_again)
 {
     struct mail *mail = *state;
     world_sink(mail->world,
@@ -302,7 +302,7 @@ static void a_command_that_fails_is_tried_again(void **state)
     assert_null(strstr(text.data, "t0ken"));
 }
 
-static void deliveries_to_a_sink_that_was_removed_are_dropped(void **state)
+MAIL_TEST(deliveries_to_a_sink_that_was_removed_are_dropped)
 {
     struct mail *mail = *state;
     http_peer_always(mail->peer, 500, NULL, "");
@@ -315,7 +315,7 @@ static void deliveries_to_a_sink_that_was_removed_are_dropped(void **state)
     count(mail, 0, 0);
 }
 
-static void a_monitor_that_dies_anywhere_delivers_at_least_once_with_one_id(void **state)
+MAIL_TEST(a_monitor_that_dies_anywhere_delivers_at_least_once_with_one_id)
 {
     struct mail *mail = *state;
     struct world *world = mail->world;
@@ -351,7 +351,7 @@ static void a_monitor_that_dies_anywhere_delivers_at_least_once_with_one_id(void
     }
 }
 
-static void too_many_that_wait_are_given_up_at_once(void **state)
+MAIL_TEST(too_many_that_wait_are_given_up_at_once)
 {
     struct mail *mail = *state;
     struct world *world = mail->world;
@@ -381,7 +381,7 @@ static void too_many_that_wait_are_given_up_at_once(void **state)
     assert_non_null(strstr(text.data, "\"limit\":11"));
 }
 
-static void only_the_newest_dead_letters_are_kept(void **state)
+MAIL_TEST(only_the_newest_dead_letters_are_kept)
 {
     struct mail *mail = *state;
     struct world *world = mail->world;
@@ -420,7 +420,7 @@ static void wait_for_deliveries(struct mail *mail, size_t most)
     }
 }
 
-static void a_sink_that_does_not_answer_holds_no_other(void **state)
+MAIL_TEST(a_sink_that_does_not_answer_holds_no_other)
 {
     struct mail *mail = *state;
     struct world *world = mail->world;
@@ -451,7 +451,7 @@ static void a_sink_that_does_not_answer_holds_no_other(void **state)
     assert_null(strstr(text.data, "\"attempts\":1"));
 }
 
-static void two_servers_of_one_store_deliver_each_warning_once(void **state)
+MAIL_TEST(two_servers_of_one_store_deliver_each_warning_once)
 {
     struct mail *mail = *state;
     struct world *world = mail->world;
@@ -473,28 +473,4 @@ static void two_servers_of_one_store_deliver_each_warning_once(void **state)
     world->monitor = NULL;
     assert_int_equal(http_peer_request_count(mail->peer), 40);
     assert_int_equal(world_documents(world, "warning", NULL), 40);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        mail_test(a_webhook_gets_a_signed_body_and_the_context_of_the_run),
-        mail_test(slack_gets_a_line_that_people_read),
-        mail_test(a_command_gets_the_warning_on_stdin_and_in_its_environment),
-        mail_test(a_test_reaches_its_sink),
-        mail_test(a_delivery_is_tried_again_by_schedule_and_then_given_up),
-        mail_test(a_dead_letter_can_be_tried_again),
-        mail_test(a_receiver_that_is_gone_gets_nothing_any_more),
-        mail_test(a_redirect_is_not_followed),
-        mail_test(a_receiver_that_asks_for_time_gets_it),
-        mail_test(a_receiver_that_is_down_fails_without_its_address_in_words),
-        mail_test(a_command_that_fails_is_tried_again),
-        mail_test(deliveries_to_a_sink_that_was_removed_are_dropped),
-        mail_test(a_monitor_that_dies_anywhere_delivers_at_least_once_with_one_id),
-        mail_test(too_many_that_wait_are_given_up_at_once),
-        mail_test(only_the_newest_dead_letters_are_kept),
-        mail_test(a_sink_that_does_not_answer_holds_no_other),
-        mail_test(two_servers_of_one_store_deliver_each_warning_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,13 @@
 #pragma once
 
 #include "rondo/rondo.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct scratch {
     char folder[64];
@@ -78,4 +73,4 @@ static inline struct rondo_loop *scratch_start(struct scratch *scratch,
     return loop;
 }
 
-#define scratch_test(function) cmocka_unit_test_setup_teardown(function, scratch_up, scratch_down)
+#define SCRATCH_TEST(function) TEST_WITH(function, scratch_up, scratch_down)

@@ -16,7 +16,7 @@ static const struct rondo_condition file_is_there[] = {
     {.name = NULL},
 };
 
-static void a_met_condition_completes_the_run(void **state)
+SCRATCH_TEST(a_met_condition_completes_the_run)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -37,7 +37,7 @@ static void a_met_condition_completes_the_run(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_finish_is_rejected_while_a_condition_is_not_met(void **state)
+SCRATCH_TEST(a_finish_is_rejected_while_a_condition_is_not_met)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -50,7 +50,7 @@ static void a_finish_is_rejected_while_a_condition_is_not_met(void **state)
     rondo_loop_free(loop);
 }
 
-static void one_and_all_can_be_evaluated_inside_a_body(void **state)
+SCRATCH_TEST(one_and_all_can_be_evaluated_inside_a_body)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -69,7 +69,7 @@ static void one_and_all_can_be_evaluated_inside_a_body(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_condition_met_before_the_first_iteration_completes_nothing(void **state)
+SCRATCH_TEST(a_condition_met_before_the_first_iteration_completes_nothing)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -83,7 +83,7 @@ static void a_condition_met_before_the_first_iteration_completes_nothing(void **
     rondo_loop_free(loop);
 }
 
-static void conditions_can_be_added_before_the_first_iteration_only(void **state)
+SCRATCH_TEST(conditions_can_be_added_before_the_first_iteration_only)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -102,7 +102,7 @@ static void conditions_can_be_added_before_the_first_iteration_only(void **state
     rondo_loop_free(loop);
 }
 
-static void an_added_condition_is_there_after_a_resume(void **state)
+SCRATCH_TEST(an_added_condition_is_there_after_a_resume)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -116,7 +116,7 @@ static void an_added_condition_is_there_after_a_resume(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_resume_can_bring_other_conditions(void **state)
+SCRATCH_TEST(a_resume_can_bring_other_conditions)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -137,7 +137,7 @@ static void a_resume_can_bring_other_conditions(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_standard_condition_without_a_project_is_an_error_at_the_start(void **state)
+SCRATCH_TEST(a_standard_condition_without_a_project_is_an_error_at_the_start)
 {
     struct scratch *scratch = *state;
     static const struct rondo_condition standard[] = {{.name = "all_tests_pass"}, {.name = NULL}};
@@ -148,19 +148,4 @@ static void a_standard_condition_without_a_project_is_an_error_at_the_start(void
     assert_int_equal(err.code, RONDO_ERR_NOT_FOUND);
     assert_null(rondo_load_checkpoint(scratch->rondo, "last", 0, &err));
     assert_int_equal(err.code, RONDO_ERR_NOT_FOUND);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        scratch_test(a_met_condition_completes_the_run),
-        scratch_test(a_finish_is_rejected_while_a_condition_is_not_met),
-        scratch_test(one_and_all_can_be_evaluated_inside_a_body),
-        scratch_test(a_condition_met_before_the_first_iteration_completes_nothing),
-        scratch_test(conditions_can_be_added_before_the_first_iteration_only),
-        scratch_test(an_added_condition_is_there_after_a_resume),
-        scratch_test(a_resume_can_bring_other_conditions),
-        scratch_test(a_standard_condition_without_a_project_is_an_error_at_the_start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

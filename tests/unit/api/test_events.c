@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-static void a_subscription_gives_every_event_once_and_in_order(void **state)
+SCRATCH_TEST(a_subscription_gives_every_event_once_and_in_order)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -36,7 +36,7 @@ static void a_subscription_gives_every_event_once_and_in_order(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_subscription_can_begin_in_the_middle_and_see_all_runs(void **state)
+SCRATCH_TEST(a_subscription_can_begin_in_the_middle_and_see_all_runs)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -61,7 +61,7 @@ static void a_subscription_can_begin_in_the_middle_and_see_all_runs(void **state
     rondo_loop_free(second);
 }
 
-static void stopping_a_run_that_nobody_executes_ends_it(void **state)
+SCRATCH_TEST(stopping_a_run_that_nobody_executes_ends_it)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -87,7 +87,7 @@ static void *continue_it(void *argument)
     return NULL;
 }
 
-static void a_paused_loop_waits_until_it_is_continued(void **state)
+SCRATCH_TEST(a_paused_loop_waits_until_it_is_continued)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -119,7 +119,7 @@ static void *stop_it(void *argument)
     return NULL;
 }
 
-static void a_stop_from_another_thread_reaches_a_busy_body(void **state)
+SCRATCH_TEST(a_stop_from_another_thread_reaches_a_busy_body)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -137,16 +137,4 @@ static void a_stop_from_another_thread_reaches_a_busy_body(void **state)
     assert_int_equal(rondo_loop_next(loop), RONDO_DONE);
     assert_int_equal(rondo_loop_status(loop), RONDO_CANCELLED);
     rondo_loop_free(loop);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        scratch_test(a_subscription_gives_every_event_once_and_in_order),
-        scratch_test(a_subscription_can_begin_in_the_middle_and_see_all_runs),
-        scratch_test(a_paused_loop_waits_until_it_is_continued),
-        scratch_test(stopping_a_run_that_nobody_executes_ends_it),
-        scratch_test(a_stop_from_another_thread_reaches_a_busy_body),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* The life of a loop through the public API, over a real store. */
 #include "scratch.h"
 
-static void a_loop_without_conditions_ends_at_its_limit_with_details(void **state)
+SCRATCH_TEST(a_loop_without_conditions_ends_at_its_limit_with_details)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -23,7 +23,7 @@ static void a_loop_without_conditions_ends_at_its_limit_with_details(void **stat
     rondo_loop_free(loop);
 }
 
-static void the_end_is_told_again_when_asked_again(void **state)
+SCRATCH_TEST(the_end_is_told_again_when_asked_again)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -34,7 +34,7 @@ static void the_end_is_told_again_when_asked_again(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_finish_without_conditions_completes(void **state)
+SCRATCH_TEST(a_finish_without_conditions_completes)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -46,7 +46,7 @@ static void a_finish_without_conditions_completes(void **state)
     rondo_loop_free(loop);
 }
 
-static void only_three_statuses_can_be_asked_for(void **state)
+SCRATCH_TEST(only_three_statuses_can_be_asked_for)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -61,7 +61,7 @@ static void only_three_statuses_can_be_asked_for(void **state)
     rondo_loop_free(loop);
 }
 
-static void three_failures_in_a_row_end_it(void **state)
+SCRATCH_TEST(three_failures_in_a_row_end_it)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -76,7 +76,7 @@ static void three_failures_in_a_row_end_it(void **state)
     rondo_loop_free(loop);
 }
 
-static void an_abort_ends_with_status_error_and_a_checkpoint(void **state)
+SCRATCH_TEST(an_abort_ends_with_status_error_and_a_checkpoint)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -94,7 +94,7 @@ static void an_abort_ends_with_status_error_and_a_checkpoint(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_budget_ends_it_after_one_iteration_too_many_at_most(void **state)
+SCRATCH_TEST(a_budget_ends_it_after_one_iteration_too_many_at_most)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -110,7 +110,7 @@ static void a_budget_ends_it_after_one_iteration_too_many_at_most(void **state)
     rondo_loop_free(loop);
 }
 
-static void freeing_inside_a_body_cancels_and_the_run_can_be_resumed(void **state)
+SCRATCH_TEST(freeing_inside_a_body_cancels_and_the_run_can_be_resumed)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -131,7 +131,7 @@ static void freeing_inside_a_body_cancels_and_the_run_can_be_resumed(void **stat
     rondo_loop_free(loop);
 }
 
-static void a_run_that_executes_cannot_be_resumed(void **state)
+SCRATCH_TEST(a_run_that_executes_cannot_be_resumed)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -143,7 +143,7 @@ static void a_run_that_executes_cannot_be_resumed(void **state)
     rondo_loop_free(loop);
 }
 
-static void an_exclusive_agent_runs_once(void **state)
+SCRATCH_TEST(an_exclusive_agent_runs_once)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -157,7 +157,7 @@ static void an_exclusive_agent_runs_once(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_raised_limit_reopens_a_run(void **state)
+SCRATCH_TEST(a_raised_limit_reopens_a_run)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -175,7 +175,7 @@ static void a_raised_limit_reopens_a_run(void **state)
     rondo_loop_free(loop);
 }
 
-static void checkpoints_on_demand_hold_custom_data(void **state)
+SCRATCH_TEST(checkpoints_on_demand_hold_custom_data)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -197,7 +197,7 @@ static void checkpoints_on_demand_hold_custom_data(void **state)
     rondo_loop_free(loop);
 }
 
-static void after_the_end_nothing_can_be_recorded(void **state)
+SCRATCH_TEST(after_the_end_nothing_can_be_recorded)
 {
     struct scratch *scratch = *state;
     struct rondo_loop_options options = scratch_options(scratch);
@@ -210,7 +210,7 @@ static void after_the_end_nothing_can_be_recorded(void **state)
     rondo_loop_free(loop);
 }
 
-static void bad_options_create_nothing(void **state)
+SCRATCH_TEST(bad_options_create_nothing)
 {
     struct scratch *scratch = *state;
     struct rondo_error err = {0};
@@ -229,9 +229,8 @@ static void bad_options_create_nothing(void **state)
     assert_int_equal(err.code, RONDO_ERR_NOT_FOUND);
 }
 
-static void null_is_allowed_where_it_is_promised(void **state)
+TEST(null_is_allowed_where_it_is_promised)
 {
-    (void)state;
     rondo_loop_free(NULL);
     rondo_close(NULL);
     rondo_subscription_free(NULL);
@@ -241,7 +240,7 @@ static void null_is_allowed_where_it_is_promised(void **state)
     assert_non_null(strchr(rondo_version(), '.'));
 }
 
-static void a_store_that_came_from_elsewhere_is_refused(void **state)
+SCRATCH_TEST(a_store_that_came_from_elsewhere_is_refused)
 {
     struct scratch *scratch = *state;
     char command[512], copy[128];
@@ -253,27 +252,4 @@ static void a_store_that_came_from_elsewhere_is_refused(void **state)
     assert_int_equal(err.code, RONDO_ERR_DENIED);
     assert_non_null(strstr(err.message, "rondo trust"));
     assert_int_equal(unlink(copy), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        scratch_test(a_store_that_came_from_elsewhere_is_refused),
-        scratch_test(a_loop_without_conditions_ends_at_its_limit_with_details),
-        scratch_test(the_end_is_told_again_when_asked_again),
-        scratch_test(a_finish_without_conditions_completes),
-        scratch_test(only_three_statuses_can_be_asked_for),
-        scratch_test(three_failures_in_a_row_end_it),
-        scratch_test(an_abort_ends_with_status_error_and_a_checkpoint),
-        scratch_test(a_budget_ends_it_after_one_iteration_too_many_at_most),
-        scratch_test(freeing_inside_a_body_cancels_and_the_run_can_be_resumed),
-        scratch_test(a_run_that_executes_cannot_be_resumed),
-        scratch_test(an_exclusive_agent_runs_once),
-        scratch_test(a_raised_limit_reopens_a_run),
-        scratch_test(checkpoints_on_demand_hold_custom_data),
-        scratch_test(after_the_end_nothing_can_be_recorded),
-        scratch_test(bad_options_create_nothing),
-        cmocka_unit_test(null_is_allowed_where_it_is_promised),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

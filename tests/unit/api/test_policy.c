@@ -32,7 +32,7 @@ static int down(void **state)
     return scratch_down(state);
 }
 
-#define policy_test(function) cmocka_unit_test_setup_teardown(function, scratch_up, down)
+#define POLICY_TEST(function) TEST_WITH(function, scratch_up, down)
 
 /** Policies with an iteration limit and a reason. */
 static void put_limit(const struct scratch *scratch, const char *name, int limit)
@@ -64,7 +64,7 @@ static unsigned run(struct rondo_loop *loop)
     return count;
 }
 
-static void a_file_beside_the_store_counts_for_every_loop(void **state)
+POLICY_TEST(a_file_beside_the_store_counts_for_every_loop)
 {
     struct scratch *scratch = *state;
     put_limit(scratch, "rondo.cedar", 2);
@@ -75,7 +75,7 @@ static void a_file_beside_the_store_counts_for_every_loop(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_violation_tells_everything(void **state)
+POLICY_TEST(a_violation_tells_everything)
 {
     struct scratch *scratch = *state;
     put_limit(scratch, "rondo.cedar", 2);
@@ -98,7 +98,7 @@ static void a_violation_tells_everything(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_violation_that_a_person_may_lift_says_so(void **state)
+POLICY_TEST(a_violation_that_a_person_may_lift_says_so)
 {
     struct scratch *scratch = *state;
     put(scratch, "own.cedar",
@@ -119,7 +119,7 @@ static void a_violation_that_a_person_may_lift_says_so(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_loop_may_have_policies_of_its_own(void **state)
+POLICY_TEST(a_loop_may_have_policies_of_its_own)
 {
     struct scratch *scratch = *state;
     put_limit(scratch, "rondo.cedar", 2);
@@ -140,7 +140,7 @@ static void a_loop_may_have_policies_of_its_own(void **state)
     rondo_loop_free(loop);
 }
 
-static void a_store_may_be_opened_with_policies(void **state)
+POLICY_TEST(a_store_may_be_opened_with_policies)
 {
     struct scratch *scratch = *state;
     struct rondo_error err = {0};
@@ -161,7 +161,7 @@ static void a_store_may_be_opened_with_policies(void **state)
     rondo_loop_free(loop);
 }
 
-static void policies_that_cannot_be_used_start_nothing(void **state)
+POLICY_TEST(policies_that_cannot_be_used_start_nothing)
 {
     struct scratch *scratch = *state;
     struct rondo_error err = {0};
@@ -178,7 +178,7 @@ static void policies_that_cannot_be_used_start_nothing(void **state)
     assert_int_equal(err.code, RONDO_ERR_NOT_FOUND);
 }
 
-static void a_checkpoint_may_be_denied(void **state)
+POLICY_TEST(a_checkpoint_may_be_denied)
 {
     struct scratch *scratch = *state;
     put(scratch, "rondo.cedar",
@@ -191,18 +191,4 @@ static void a_checkpoint_may_be_denied(void **state)
     assert_string_equal(rondo_code_name(err.code), "RONDO_ERR_DENIED");
     assert_int_equal(rondo_loop_next(loop), RONDO_CONTINUE);
     rondo_loop_free(loop);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        policy_test(a_file_beside_the_store_counts_for_every_loop),
-        policy_test(a_violation_tells_everything),
-        policy_test(a_violation_that_a_person_may_lift_says_so),
-        policy_test(a_loop_may_have_policies_of_its_own),
-        policy_test(a_store_may_be_opened_with_policies),
-        policy_test(policies_that_cannot_be_used_start_nothing),
-        policy_test(a_checkpoint_may_be_denied),
-    };
-    return cmocka_run_group_tests_name("policy", tests, NULL, NULL);
 }

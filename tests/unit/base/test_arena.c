@@ -36,9 +36,8 @@ static bool is_null(void *volatile memory)
     return memory == NULL;
 }
 
-static void an_empty_arena_holds_nothing(void **state)
+TEST(an_empty_arena_holds_nothing)
 {
-    (void)state;
     struct arena arena = {0};
     assert_int_equal(arena_size(&arena), 0);
     arena_clear(&arena);
@@ -47,9 +46,8 @@ static void an_empty_arena_holds_nothing(void **state)
     arena_fini(&arena);
 }
 
-static void nothing_asked_for_still_gives_an_address(void **state)
+TEST(nothing_asked_for_still_gives_an_address)
 {
-    (void)state;
     struct arena arena = {0};
     assert_false(is_null(arena_new(&arena, 0)));
     arena_fini(&arena);
@@ -59,9 +57,8 @@ static void nothing_asked_for_still_gives_an_address(void **state)
     arena_fini(&arena);
 }
 
-static void every_size_is_aligned_and_apart_from_the_others(void **state)
+TEST(every_size_is_aligned_and_apart_from_the_others)
 {
-    (void)state;
     enum { TAKEN = 300 };
     struct arena arena = {0};
     unsigned char *taken[TAKEN];
@@ -78,9 +75,8 @@ static void every_size_is_aligned_and_apart_from_the_others(void **state)
     arena_fini(&arena);
 }
 
-static void what_is_larger_than_a_chunk_gets_one_of_its_own(void **state)
+TEST(what_is_larger_than_a_chunk_gets_one_of_its_own)
 {
-    (void)state;
     struct arena arena = {0};
     char *small = arena_new(&arena, 1);
     *small = 'a';
@@ -92,9 +88,8 @@ static void what_is_larger_than_a_chunk_gets_one_of_its_own(void **state)
     assert_int_equal(arena_size(&arena), 0);
 }
 
-static void an_array_has_room_for_all_its_elements(void **state)
+TEST(an_array_has_room_for_all_its_elements)
 {
-    (void)state;
     struct arena arena = {0};
     uint64_t *numbers = arena_new_array(&arena, 1000, sizeof(*numbers));
     for (uint64_t i = 0; i < 1000; i++) {
@@ -104,9 +99,8 @@ static void an_array_has_room_for_all_its_elements(void **state)
     arena_fini(&arena);
 }
 
-static void emptying_keeps_the_largest_chunk_only(void **state)
+TEST(emptying_keeps_the_largest_chunk_only)
 {
-    (void)state;
     struct arena arena = {0};
     arena_new(&arena, 3 * MIB);
     arena_new(&arena, 2 * KIB); /* in a chunk that came later and is smaller */
@@ -119,9 +113,8 @@ static void emptying_keeps_the_largest_chunk_only(void **state)
     arena_fini(&arena);
 }
 
-static void using_it_again_and_again_takes_no_more_memory(void **state)
+TEST(using_it_again_and_again_takes_no_more_memory)
 {
-    (void)state;
     struct arena arena = {0};
     size_t first = 0;
     for (unsigned round = 0; round < 50; round++) {
@@ -135,18 +128,4 @@ static void using_it_again_and_again_takes_no_more_memory(void **state)
         arena_clear(&arena);
     }
     arena_fini(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_arena_holds_nothing),
-        cmocka_unit_test(nothing_asked_for_still_gives_an_address),
-        cmocka_unit_test(every_size_is_aligned_and_apart_from_the_others),
-        cmocka_unit_test(what_is_larger_than_a_chunk_gets_one_of_its_own),
-        cmocka_unit_test(an_array_has_room_for_all_its_elements),
-        cmocka_unit_test(emptying_keeps_the_largest_chunk_only),
-        cmocka_unit_test(using_it_again_and_again_takes_no_more_memory),
-    };
-    return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
-static void ids_are_uuids_of_version_7_and_sort_by_time(void **state)
+TEST(ids_are_uuids_of_version_7_and_sort_by_time)
 {
-    (void)state;
     struct random random = random_seeded(1);
     char earlier[ID_SIZE];
     char later[ID_SIZE];
@@ -26,9 +25,8 @@ static void ids_are_uuids_of_version_7_and_sort_by_time(void **state)
     assert_memory_equal(earlier, "018bcfe5-6800", 13);
 }
 
-static void what_is_no_id_is_noticed(void **state)
+TEST(what_is_no_id_is_noticed)
 {
-    (void)state;
     assert_false(id_is_valid(""));
     assert_false(id_is_valid("018bcfe5-6800-7000-8000-00000000000"));
     assert_false(id_is_valid("018bcfe5-6800-7000-8000-0000000000000"));
@@ -37,9 +35,8 @@ static void what_is_no_id_is_noticed(void **state)
     assert_true(id_is_valid("018bcfe5-6800-7000-8000-000000000000"));
 }
 
-static void a_seed_always_gives_the_same_numbers(void **state)
+TEST(a_seed_always_gives_the_same_numbers)
 {
-    (void)state;
     struct random one = random_seeded(42);
     struct random two = random_seeded(42);
     for (int i = 0; i < 100; i++) {
@@ -49,9 +46,8 @@ static void a_seed_always_gives_the_same_numbers(void **state)
     }
 }
 
-static void a_cancel_token_only_rises(void **state)
+TEST(a_cancel_token_only_rises)
 {
-    (void)state;
     struct cancel cancel;
     assert_int_equal(cancel_init(&cancel, NULL), 0);
     assert_false(cancel_is_set(&cancel));
@@ -65,9 +61,8 @@ static void a_cancel_token_only_rises(void **state)
     cancel_fini(&cancel);
 }
 
-static void times_are_shown_in_utc(void **state)
+TEST(times_are_shown_in_utc)
 {
-    (void)state;
     char text[CLOCK_UTC_SIZE];
     clock_format_utc(INT64_C(1795233600123456789), text);
     assert_string_equal(text, "2026-11-21T04:00:00.123Z");
@@ -75,9 +70,8 @@ static void times_are_shown_in_utc(void **state)
     assert_string_equal(text, "1970-01-01T00:00:00.000Z");
 }
 
-static void errors_keep_their_code_and_grow_in_front(void **state)
+TEST(errors_keep_their_code_and_grow_in_front)
 {
-    (void)state;
     struct rondo_error err;
     assert_int_equal(error_set(&err, RONDO_ERR_IO, "disk %d", 3), RONDO_ERR_IO);
     error_prefix(&err, "while opening");
@@ -90,9 +84,8 @@ static void errors_keep_their_code_and_grow_in_front(void **state)
     error_prefix(NULL, "x");
 }
 
-static void long_errors_are_cut(void **state)
+TEST(long_errors_are_cut)
 {
-    (void)state;
     struct rondo_error err;
     char text[2 * RONDO_ERROR_MESSAGE_SIZE];
     memset(text, 'x', sizeof(text) - 1);
@@ -103,9 +96,8 @@ static void long_errors_are_cut(void **state)
     assert_int_equal(strlen(err.message), RONDO_ERROR_MESSAGE_SIZE - 1);
 }
 
-static void every_status_has_a_name_of_its_own_and_only_completed_exits_with_0(void **state)
+TEST(every_status_has_a_name_of_its_own_and_only_completed_exits_with_0)
 {
-    (void)state;
     for (int i = 0; i < RONDO_STATUS_COUNT; i++) {
         enum rondo_status status = RONDO_STATUS_COUNT;
         assert_true(status_from_name(rondo_status_name((enum rondo_status)i), &status));
@@ -116,29 +108,12 @@ static void every_status_has_a_name_of_its_own_and_only_completed_exits_with_0(v
     assert_string_equal(rondo_status_name((enum rondo_status)99), "unknown");
 }
 
-static void every_reason_has_a_name_of_its_own(void **state)
+TEST(every_reason_has_a_name_of_its_own)
 {
-    (void)state;
     for (int i = 0; i < RONDO_REASON_COUNT; i++) {
         enum rondo_condition_reason reason = RONDO_REASON_COUNT;
         const char *name = rondo_condition_reason_name((enum rondo_condition_reason)i);
         assert_true(condition_reason_from_name(name, &reason));
         assert_int_equal(reason, i);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_are_uuids_of_version_7_and_sort_by_time),
-        cmocka_unit_test(what_is_no_id_is_noticed),
-        cmocka_unit_test(a_seed_always_gives_the_same_numbers),
-        cmocka_unit_test(a_cancel_token_only_rises),
-        cmocka_unit_test(times_are_shown_in_utc),
-        cmocka_unit_test(errors_keep_their_code_and_grow_in_front),
-        cmocka_unit_test(long_errors_are_cut),
-        cmocka_unit_test(every_status_has_a_name_of_its_own_and_only_completed_exits_with_0),
-        cmocka_unit_test(every_reason_has_a_name_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void a_buffer_is_always_a_string(void **state)
+TEST(a_buffer_is_always_a_string)
 {
-    (void)state;
     auto_buf struct buf buf = {0};
     assert_string_equal(buf_string(&buf), "");
     for (int i = 0; i < 1000; i++) {
@@ -31,9 +30,8 @@ static void a_buffer_is_always_a_string(void **state)
     free(stolen);
 }
 
-static void a_fitted_buffer_keeps_its_content_and_grows_again(void **state)
+TEST(a_fitted_buffer_keeps_its_content_and_grows_again)
 {
-    (void)state;
     auto_buf struct buf buf = {0};
     buf_fit(&buf);
     assert_string_equal(buf_string(&buf), "");
@@ -45,9 +43,8 @@ static void a_fitted_buffer_keeps_its_content_and_grows_again(void **state)
     assert_string_equal(buf_string(&buf), "kept and grown");
 }
 
-static void a_list_of_texts_is_copied_with_its_texts(void **state)
+TEST(a_list_of_texts_is_copied_with_its_texts)
 {
-    (void)state;
     const char *const texts[] = {"one", "", "three", NULL};
     const char *const nothing[] = {NULL};
     char **copy = memory_dup_list(texts);
@@ -64,9 +61,8 @@ static void a_list_of_texts_is_copied_with_its_texts(void **state)
     memory_free_list(NULL);
 }
 
-static void sha256_of_the_standard_vectors(void **state)
+TEST(sha256_of_the_standard_vectors)
 {
-    (void)state;
     unsigned char sha256[DIGEST_SIZE];
     char hex[DIGEST_HEX_SIZE];
     struct digest digest = digest_begin();
@@ -82,9 +78,8 @@ static void sha256_of_the_standard_vectors(void **state)
     assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
-static void numbers_are_digested_big_endian(void **state)
+TEST(numbers_are_digested_big_endian)
 {
-    (void)state;
     unsigned char one[DIGEST_SIZE];
     unsigned char two[DIGEST_SIZE];
     struct digest digest = digest_begin();
@@ -96,9 +91,8 @@ static void numbers_are_digested_big_endian(void **state)
     assert_memory_equal(one, two, DIGEST_SIZE);
 }
 
-static void packed_bytes_come_back(void **state)
+TEST(packed_bytes_come_back)
 {
-    (void)state;
     struct random random = random_seeded(5);
     for (size_t len = 0; len < 70000; len = len * 3 + 1) {
         auto_buf struct buf bytes = {0};
@@ -115,9 +109,8 @@ static void packed_bytes_come_back(void **state)
     }
 }
 
-static void damaged_or_wrongly_sized_packed_bytes_are_refused(void **state)
+TEST(damaged_or_wrongly_sized_packed_bytes_are_refused)
 {
-    (void)state;
     auto_buf struct buf packed = {0};
     auto_buf struct buf again = {0};
     zip_pack("aaaaaaaaaaaaaaaaaaaaaaaaaaaa", 28, &packed);
@@ -126,18 +119,4 @@ static void damaged_or_wrongly_sized_packed_bytes_are_refused(void **state)
     assert_int_equal(zip_unpack(packed.data, packed.len - 1, 28, &again, NULL), RONDO_ERR_CORRUPT);
     assert_int_equal(zip_unpack("not zstd", 8, 28, &again, NULL), RONDO_ERR_CORRUPT);
     assert_int_equal(again.len, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_buffer_is_always_a_string),
-        cmocka_unit_test(a_fitted_buffer_keeps_its_content_and_grows_again),
-        cmocka_unit_test(a_list_of_texts_is_copied_with_its_texts),
-        cmocka_unit_test(sha256_of_the_standard_vectors),
-        cmocka_unit_test(numbers_are_digested_big_endian),
-        cmocka_unit_test(packed_bytes_come_back),
-        cmocka_unit_test(damaged_or_wrongly_sized_packed_bytes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

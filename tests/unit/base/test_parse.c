@@ -8,9 +8,8 @@
 
 #include <math.h>
 
-static void whole_numbers_are_read_within_their_range(void **state)
+TEST(whole_numbers_are_read_within_their_range)
 {
-    (void)state;
     int64_t number = 7;
     struct rondo_error err;
     assert_int_equal(parse_int("10", 1, 10, &number, &err), 0);
@@ -19,9 +18,8 @@ static void whole_numbers_are_read_within_their_range(void **state)
     assert_int_equal(number, -3);
 }
 
-static void what_is_no_whole_number_in_range_is_refused(void **state)
+TEST(what_is_no_whole_number_in_range_is_refused)
 {
-    (void)state;
     static const char *const texts[] = {"",   "x", "1x",  " 1",  "1 ",
                                         "11", "0", "1.5", "0x1", "99999999999999999999"};
     for (size_t i = 0; i < COUNT(texts); i++) {
@@ -32,9 +30,8 @@ static void what_is_no_whole_number_in_range_is_refused(void **state)
     }
 }
 
-static void durations_are_read_in_all_units(void **state)
+TEST(durations_are_read_in_all_units)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t ns;
@@ -51,9 +48,8 @@ static void durations_are_read_in_all_units(void **state)
     }
 }
 
-static void bad_durations_are_refused(void **state)
+TEST(bad_durations_are_refused)
 {
-    (void)state;
     static const struct {
         const char *text;
         int code;
@@ -77,9 +73,8 @@ static void bad_durations_are_refused(void **state)
     }
 }
 
-static void money_is_read_exactly(void **state)
+TEST(money_is_read_exactly)
 {
-    (void)state;
     int64_t micro = 7;
     assert_int_equal(parse_money("5", &micro, NULL), 0);
     assert_int_equal(micro, 5000000);
@@ -90,9 +85,8 @@ static void money_is_read_exactly(void **state)
     assert_int_equal(parse_money("9999999999999999", &micro, NULL), RONDO_ERR_INVALID);
 }
 
-static void durations_are_shown_for_people(void **state)
+TEST(durations_are_shown_for_people)
 {
-    (void)state;
     static const struct {
         int64_t ns;
         const char *text;
@@ -113,9 +107,8 @@ static void durations_are_shown_for_people(void **state)
     }
 }
 
-static void seconds_of_any_size_become_a_duration(void **state)
+TEST(seconds_of_any_size_become_a_duration)
 {
-    (void)state;
     static const struct {
         double seconds;
         int64_t ns;
@@ -134,18 +127,4 @@ static void seconds_of_any_size_become_a_duration(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_equal(duration_from_seconds(cases[i].seconds), cases[i].ns);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_numbers_are_read_within_their_range),
-        cmocka_unit_test(what_is_no_whole_number_in_range_is_refused),
-        cmocka_unit_test(durations_are_read_in_all_units),
-        cmocka_unit_test(bad_durations_are_refused),
-        cmocka_unit_test(money_is_read_exactly),
-        cmocka_unit_test(durations_are_shown_for_people),
-        cmocka_unit_test(seconds_of_any_size_become_a_duration),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is taken out of texts, and what is left in them. */
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 #include "base/redact.h"
 
@@ -20,9 +14,8 @@ static void expect(const struct redact *redact, const char *text, const char *ex
     assert_string_equal(buf_string(&out), expected);
 }
 
-static void values_of_secret_variables_go_wherever_they_stand(void **state)
+TEST(values_of_secret_variables_go_wherever_they_stand)
 {
-    (void)state;
     const char *envp[] = {"MY_API_KEY=abcdefgh", "HOME=/home/bob/x", "my_password=abcdefghij",
                           "SHORT_TOKEN=abc",     "BROKEN",           NULL};
     struct redact *redact = redact_new(envp);
@@ -33,9 +26,8 @@ static void values_of_secret_variables_go_wherever_they_stand(void **state)
     redact_free(redact);
 }
 
-static void well_known_tokens_go_by_their_shape(void **state)
+TEST(well_known_tokens_go_by_their_shape)
 {
-    (void)state;
     expect(NULL, "key sk-abcdefghijklmnop1234.", "key [redacted]");
     expect(NULL, "(ghp_0123456789abcdefghij0123)", "([redacted])");
     expect(NULL, "AKIAIOSFODNN7EXAMPLE", "[redacted]");
@@ -44,17 +36,15 @@ static void well_known_tokens_go_by_their_shape(void **state)
            "[redacted]\nrest");
 }
 
-static void ordinary_words_stay(void **state)
+TEST(ordinary_words_stay)
 {
-    (void)state;
     expect(NULL, "", "");
     expect(NULL, "a task-list and sk-1, basic words", "a task-list and sk-1, basic words");
     expect(NULL, "-----BEGIN CERTIFICATE-----\nabc", "-----BEGIN CERTIFICATE-----\nabc");
 }
 
-static void known_values_are_bounded(void **state)
+TEST(known_values_are_bounded)
 {
-    (void)state;
     static char variables[REDACT_MAX_VALUES + 1][32];
     const char *envp[REDACT_MAX_VALUES + 2];
     for (int i = 0; i <= REDACT_MAX_VALUES; i++) {
@@ -66,15 +56,4 @@ static void known_values_are_bounded(void **state)
     expect(redact, "value-00255", "[redacted]");
     expect(redact, "value-00256", "value-00256");
     redact_free(redact);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_of_secret_variables_go_wherever_they_stand),
-        cmocka_unit_test(well_known_tokens_go_by_their_shape),
-        cmocka_unit_test(ordinary_words_stay),
-        cmocka_unit_test(known_values_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-static void well_formed_sequences_have_their_length(void **state)
+TEST(well_formed_sequences_have_their_length)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t len;
@@ -29,9 +28,8 @@ static void well_formed_sequences_have_their_length(void **state)
     }
 }
 
-static void other_sequences_have_none(void **state)
+TEST(other_sequences_have_none)
 {
-    (void)state;
     static const char *const texts[] = {
         "\x80",             /* continuation alone */
         "\xc0\x80",         /* overlong */
@@ -51,13 +49,4 @@ static void other_sequences_have_none(void **state)
     for (size_t i = 0; i < COUNT(texts); i++) {
         assert_int_equal(utf8_sequence_len(texts[i], strlen(texts[i])), 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(well_formed_sequences_have_their_length),
-        cmocka_unit_test(other_sequences_have_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

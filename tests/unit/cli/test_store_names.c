@@ -5,17 +5,14 @@
 #include "os/file.h"
 #include "store/find.h"
 #include "store/locate.h"
+#include "support/test.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* A project with a folder in it, and the state folder beside it. */
 static char top[64];
@@ -85,9 +82,10 @@ static char *make_store(void)
     return path;
 }
 
-static void without_a_store_there_is_a_clear_error(void **state)
+#define CASE(name) TEST_WITH(name, enter_folder, leave_folder)
+
+CASE(without_a_store_there_is_a_clear_error)
 {
-    (void)state;
     char *path = NULL;
     struct rondo_error err;
     assert_int_equal(store_locate(NULL, false, &path, &err), RONDO_ERR_NOT_FOUND);
@@ -95,9 +93,8 @@ static void without_a_store_there_is_a_clear_error(void **state)
     assert_null(path);
 }
 
-static void what_is_given_comes_before_the_environment(void **state)
+CASE(what_is_given_comes_before_the_environment)
 {
-    (void)state;
     setenv("RONDO_STORE", "from-environment.db", 1);
     assert_located("given.db", "/given.db");
     assert_located("/absolute.db", "/absolute.db");
@@ -105,9 +102,8 @@ static void what_is_given_comes_before_the_environment(void **state)
     unsetenv("RONDO_STORE");
 }
 
-static void a_url_is_no_store(void **state)
+CASE(a_url_is_no_store)
 {
-    (void)state;
     static const char *const urls[] = {
         "postgresql://user@host/runs",
         "POSTGRES://host",
@@ -130,9 +126,8 @@ static void a_url_is_no_store(void **state)
     assert_located("a//b.db", "/a//b.db");
 }
 
-static void a_new_store_is_in_the_state_folder(void **state)
+CASE(a_new_store_is_in_the_state_folder)
 {
-    (void)state;
     char *path = NULL;
     assert_int_equal(store_locate(NULL, true, &path, NULL), 0);
     assert_memory_equal(path, getenv("XDG_STATE_HOME"), strlen(getenv("XDG_STATE_HOME")));
@@ -146,9 +141,8 @@ static void a_new_store_is_in_the_state_folder(void **state)
     assert_int_equal(access(".rondo", F_OK), -1);
 }
 
-static void the_store_of_a_parent_is_found(void **state)
+CASE(the_store_of_a_parent_is_found)
 {
-    (void)state;
     char *path = make_store(), *found = NULL;
     assert_int_equal(chdir("deep"), 0);
     assert_int_equal(store_locate(NULL, true, &found, NULL), 0);
@@ -157,18 +151,16 @@ static void the_store_of_a_parent_is_found(void **state)
     free(path);
 }
 
-static void an_old_store_is_found_here_and_above(void **state)
+CASE(an_old_store_is_found_here_and_above)
 {
-    (void)state;
     make_old_store();
     assert_located(NULL, "/project/.rondo/rondo.db");
     assert_int_equal(chdir("deep"), 0);
     assert_located(NULL, "/project/.rondo/rondo.db");
 }
 
-static void a_planted_old_store_does_not_replace_that_in_the_state_folder(void **state)
+CASE(a_planted_old_store_does_not_replace_that_in_the_state_folder)
 {
-    (void)state;
     free(make_store());
     make_old_store();
     assert_located(NULL, "/rondo.db");
@@ -178,9 +170,8 @@ static void a_planted_old_store_does_not_replace_that_in_the_state_folder(void *
     free(path);
 }
 
-static void the_store_of_another_user_is_passed_over(void **state)
+CASE(the_store_of_another_user_is_passed_over)
 {
-    (void)state;
     make_old_store();
     if (geteuid() != 0 || chown(".rondo/rondo.db", 12345, (gid_t)-1) < 0) {
         skip();
@@ -194,9 +185,8 @@ static void the_store_of_another_user_is_passed_over(void **state)
     free(path);
 }
 
-static void an_old_folder_that_is_a_link_is_refused(void **state)
+CASE(an_old_folder_that_is_a_link_is_refused)
 {
-    (void)state;
     make_old_store();
     assert_int_equal(rename(".rondo", "elsewhere"), 0);
     assert_int_equal(symlink("elsewhere", ".rondo"), 0);
@@ -205,9 +195,8 @@ static void an_old_folder_that_is_a_link_is_refused(void **state)
     assert_refused(NULL, RONDO_ERR_DENIED, "symbolic link");
 }
 
-static void an_old_store_that_is_no_file_of_its_own_is_refused(void **state)
+CASE(an_old_store_that_is_no_file_of_its_own_is_refused)
 {
-    (void)state;
     make_old_store();
     assert_int_equal(link(".rondo/rondo.db", "second-name"), 0);
     assert_refused(NULL, RONDO_ERR_DENIED, "hard link");
@@ -219,9 +208,8 @@ static void an_old_store_that_is_no_file_of_its_own_is_refused(void **state)
     assert_refused(NULL, RONDO_ERR_DENIED, "not a regular file");
 }
 
-static void a_moved_project_is_told_where_its_store_is(void **state)
+CASE(a_moved_project_is_told_where_its_store_is)
 {
-    (void)state;
     char *path = make_store();
     char *slash = strrchr(path, '/');
     assert_non_null(slash);
@@ -254,9 +242,8 @@ static void add_run(struct store *store, const char *id, const char *agent)
 #define SECOND "01900000-0000-7000-8000-000000000002"
 #define THIRD  "01911111-0000-7000-8000-000000000003"
 
-static void runs_are_found_by_id_prefix_and_last(void **state)
+TEST(runs_are_found_by_id_prefix_and_last)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *agent;
@@ -277,9 +264,8 @@ static void runs_are_found_by_id_prefix_and_last(void **state)
     store_close(store);
 }
 
-static void an_ambiguous_prefix_lists_the_candidates(void **state)
+TEST(an_ambiguous_prefix_lists_the_candidates)
 {
-    (void)state;
     struct store *store = store_memory_new(NULL);
     add_run(store, FIRST, "a");
     add_run(store, SECOND, "a");
@@ -291,9 +277,8 @@ static void an_ambiguous_prefix_lists_the_candidates(void **state)
     store_close(store);
 }
 
-static void what_is_no_run_is_a_clear_error(void **state)
+TEST(what_is_no_run_is_a_clear_error)
 {
-    (void)state;
     struct store *store = store_memory_new(NULL);
     struct store_run run;
     struct rondo_error err;
@@ -304,27 +289,4 @@ static void what_is_no_run_is_a_clear_error(void **state)
     assert_int_equal(store_find_run(store, "", NULL, &run, &err), RONDO_ERR_INVALID);
     assert_int_equal(store_find_run(store, FIRST "0", NULL, &run, &err), RONDO_ERR_INVALID);
     store_close(store);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, enter_folder, leave_folder)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(without_a_store_there_is_a_clear_error),
-        CASE(what_is_given_comes_before_the_environment),
-        CASE(a_url_is_no_store),
-        CASE(a_new_store_is_in_the_state_folder),
-        CASE(the_store_of_a_parent_is_found),
-        CASE(an_old_store_is_found_here_and_above),
-        CASE(a_planted_old_store_does_not_replace_that_in_the_state_folder),
-        CASE(the_store_of_another_user_is_passed_over),
-        CASE(an_old_folder_that_is_a_link_is_refused),
-        CASE(an_old_store_that_is_no_file_of_its_own_is_refused),
-        CASE(a_moved_project_is_told_where_its_store_is),
-        cmocka_unit_test(runs_are_found_by_id_prefix_and_last),
-        cmocka_unit_test(an_ambiguous_prefix_lists_the_candidates),
-        cmocka_unit_test(what_is_no_run_is_a_clear_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,9 +73,8 @@ static int load(struct fixture *fixture, const char *run_id)
     return r;
 }
 
-static void states_of_every_size_come_back(void **state)
+TEST(states_of_every_size_come_back)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, LIMIT_STATE_COMPRESS_FROM_BYTES - 1,
                                    LIMIT_STATE_COMPRESS_FROM_BYTES, 1024 * 1024};
     for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -149,9 +148,8 @@ static void claim_a_huge_size(struct store_checkpoint *served)
     served->state_size = UINT64_MAX;
 }
 
-static void each_change_is_noticed(void **state)
+TEST(each_change_is_noticed)
 {
-    (void)state;
     static void (*const changes[])(struct store_checkpoint *) = {
         change_number, change_seq,         change_iteration,  change_time,       change_digest,
         change_fold,   change_custom_data, drop_custom_data,  change_conditions, shorten_state,
@@ -169,18 +167,16 @@ static void each_change_is_noticed(void **state)
     }
 }
 
-static void a_checkpoint_of_another_run_is_noticed(void **state)
+TEST(a_checkpoint_of_another_run_is_noticed)
 {
-    (void)state;
     struct fixture fixture;
     set_up(&fixture, 10);
     assert_int_equal(load(&fixture, "018bcfe5-6800-7000-8000-000000000001"), RONDO_ERR_CORRUPT);
     tear_down(&fixture);
 }
 
-static void a_newer_format_is_refused_as_such(void **state)
+TEST(a_newer_format_is_refused_as_such)
 {
-    (void)state;
     struct fixture fixture;
     set_up(&fixture, 10);
     fixture.serving.served.format = CHECKPOINT_FORMAT + 1;
@@ -188,23 +184,10 @@ static void a_newer_format_is_refused_as_such(void **state)
     tear_down(&fixture);
 }
 
-static void a_checkpoint_that_is_not_there_is_not_found(void **state)
+TEST(a_checkpoint_that_is_not_there_is_not_found)
 {
-    (void)state;
     struct store *store = store_memory_new(NULL);
     struct checkpoint checkpoint = {0};
     assert_int_equal(checkpoint_load(store, RUN_ID, 0, &checkpoint, NULL), RONDO_ERR_NOT_FOUND);
     store_close(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_of_every_size_come_back),
-        cmocka_unit_test(each_change_is_noticed),
-        cmocka_unit_test(a_checkpoint_of_another_run_is_noticed),
-        cmocka_unit_test(a_newer_format_is_refused_as_such),
-        cmocka_unit_test(a_checkpoint_that_is_not_there_is_not_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,9 +50,8 @@ static void check(char *stored, const char *described, bool *ret_is_seen)
     ret_is_seen[event.type] = true;
 }
 
-static void journals_of_earlier_versions_read_and_say_the_same(void **state)
+TEST(journals_of_earlier_versions_read_and_say_the_same)
 {
-    (void)state;
     bool is_seen[JOURNAL_TYPE_COUNT] = {false};
     char stored[LINE_SIZE];
     char described[LINE_SIZE];
@@ -70,9 +69,8 @@ static void journals_of_earlier_versions_read_and_say_the_same(void **state)
     }
 }
 
-static void words_of_others_are_cut_and_cleaned(void **state)
+TEST(words_of_others_are_cut_and_cleaned)
 {
-    (void)state;
     char words[4096];
     memset(words, 'x', sizeof(words) - 1);
     words[sizeof(words) - 1] = '\0';
@@ -89,9 +87,8 @@ static void words_of_others_are_cut_and_cleaned(void **state)
     assert_null(strchr(text.data, '\033'));
 }
 
-static void how_many_messages_were_dropped_is_reckoned_for_old_journals(void **state)
+TEST(how_many_messages_were_dropped_is_reckoned_for_old_journals)
 {
-    (void)state;
     struct event_history_trimmed event = {.window = 30, .messages_before = 40, .dropped = 18};
     assert_int_equal(event_dropped_messages(&event), 18);
     event.dropped = 0;
@@ -100,14 +97,4 @@ static void how_many_messages_were_dropped_is_reckoned_for_old_journals(void **s
     assert_int_equal(event_dropped_messages(&event), 0);
     event = (struct event_history_trimmed){.window = -INT64_MAX, .messages_before = 40};
     assert_int_equal(event_dropped_messages(&event), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(journals_of_earlier_versions_read_and_say_the_same),
-        cmocka_unit_test(words_of_others_are_cut_and_cleaned),
-        cmocka_unit_test(how_many_messages_were_dropped_is_reckoned_for_old_journals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@ static const char expected[] =
     "\"time\":\"2023-11-14T22:13:20.000Z\",\"type\":\"test.event\",\"category\":\"run\","
     "\"level\":\"info\",\"text\":\"test.event (of a newer version)\",\"data\":{\"a\":1}}";
 
-static void an_event_is_one_object_with_its_place(void **state)
+TEST(an_event_is_one_object_with_its_place)
 {
-    (void)state;
     auto_buf struct buf out = {0};
     const struct store_event event = {
         .run_id = "01900000-0000-7000-8000-00000000000a",
@@ -28,9 +27,8 @@ static void an_event_is_one_object_with_its_place(void **state)
     assert_string_equal(buf_string(&out), expected);
 }
 
-static void an_event_that_was_read_is_the_same_object_on_a_line(void **state)
+TEST(an_event_that_was_read_is_the_same_object_on_a_line)
 {
-    (void)state;
     auto_buf struct buf out = {0};
     const struct journal_entry entry = {
         .run_id = "01900000-0000-7000-8000-00000000000a",
@@ -45,9 +43,8 @@ static void an_event_that_was_read_is_the_same_object_on_a_line(void **state)
     assert_int_equal(out.data[out.len - 1], '\n');
 }
 
-static void a_known_event_has_its_sentence(void **state)
+TEST(a_known_event_has_its_sentence)
 {
-    (void)state;
     auto_buf struct buf out = {0};
     static const char data[] = "{\"number\":4,\"message\":\"bad \\u001b[31mdigest\"}";
     const struct store_event event = {
@@ -65,9 +62,8 @@ static void a_known_event_has_its_sentence(void **state)
                            "\"checkpoint 4 is damaged and was not used: bad digest\",\"data\":{"));
 }
 
-static void a_damaged_event_is_served_as_it_is(void **state)
+TEST(a_damaged_event_is_served_as_it_is)
 {
-    (void)state;
     auto_buf struct buf out = {0};
     const struct store_event event = {
         .run_id = "01900000-0000-7000-8000-00000000000a",
@@ -78,15 +74,4 @@ static void a_damaged_event_is_served_as_it_is(void **state)
     event_json_object(&event, &out);
     assert_non_null(strstr(buf_string(&out), "\"data\":{\"name\":5}"));
     assert_non_null(strstr(buf_string(&out), "\"text\":\"note (cannot be read)\""));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_event_is_one_object_with_its_place),
-        cmocka_unit_test(an_event_that_was_read_is_the_same_object_on_a_line),
-        cmocka_unit_test(a_known_event_has_its_sentence),
-        cmocka_unit_test(a_damaged_event_is_served_as_it_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 #include <json-c/json.h>
 #include <string.h>
 
-static void an_event_without_texts_comes_back(void **state)
+TEST(an_event_without_texts_comes_back)
 {
-    (void)state;
     for (int type = 0; type < JOURNAL_TYPE_COUNT; type++) {
         struct journal_event event = {.type = (enum journal_type)type};
         auto_buf struct buf first = {0};
@@ -25,9 +24,8 @@ static void an_event_without_texts_comes_back(void **state)
     }
 }
 
-static void an_output_may_hold_any_bytes(void **state)
+TEST(an_output_may_hold_any_bytes)
 {
-    (void)state;
     struct journal_event event = {
         .type = JOURNAL_TOOL_FINISHED,
         .tool_finished = {.tool = "cat", .output = "a\0b", .output_len = 3},
@@ -47,9 +45,8 @@ static void an_output_may_hold_any_bytes(void **state)
     assert_int_equal(len, 13);
 }
 
-static void what_only_some_types_have_is_found_by_the_table(void **state)
+TEST(what_only_some_types_have_is_found_by_the_table)
 {
-    (void)state;
     size_t len = 1;
     struct journal_event note = {.type = JOURNAL_NOTE, .note = {.name = "n"}};
     struct journal_event saved = {
@@ -65,9 +62,8 @@ static void what_only_some_types_have_is_found_by_the_table(void **state)
     assert_string_equal(journal_event_spec(&options), "{}");
 }
 
-static void names_of_types_are_unique_and_found(void **state)
+TEST(names_of_types_are_unique_and_found)
 {
-    (void)state;
     for (int type = 0; type < JOURNAL_TYPE_COUNT; type++) {
         enum journal_type found = JOURNAL_TYPE_COUNT;
         assert_true(journal_type_from_name(journal_type_name((enum journal_type)type), &found));
@@ -86,15 +82,13 @@ static int decode(const char *type, const char *data)
     return journal_decode(type, data, strlen(data), &event, &root, &err);
 }
 
-static void fields_of_a_newer_version_are_ignored(void **state)
+TEST(fields_of_a_newer_version_are_ignored)
 {
-    (void)state;
     assert_int_equal(decode("note", "{\"name\":\"a\",\"colour\":{\"r\":1}}"), 0);
 }
 
-static void what_is_not_an_event_is_refused(void **state)
+TEST(what_is_not_an_event_is_refused)
 {
-    (void)state;
     assert_int_equal(decode("no.such", "{}"), RONDO_ERR_NOT_FOUND);
     assert_int_equal(decode("note", ""), RONDO_ERR_INVALID);
     assert_int_equal(decode("note", "[]"), RONDO_ERR_INVALID);
@@ -104,9 +98,8 @@ static void what_is_not_an_event_is_refused(void **state)
     assert_int_equal(decode("iteration.started", "{\"iteration\":1.5}"), RONDO_ERR_INVALID);
 }
 
-static void numbers_have_a_range(void **state)
+TEST(numbers_have_a_range)
 {
-    (void)state;
     static const struct {
         int result;
         const char *type;
@@ -127,27 +120,11 @@ static void numbers_have_a_range(void **state)
     }
 }
 
-static void the_reference_page_names_every_type(void **state)
+TEST(the_reference_page_names_every_type)
 {
-    (void)state;
     auto_buf struct buf page = {0};
     journal_write_reference(&page);
     for (int type = 0; type < JOURNAL_TYPE_COUNT; type++) {
         assert_non_null(strstr(buf_string(&page), journal_type_name((enum journal_type)type)));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_event_without_texts_comes_back),
-        cmocka_unit_test(an_output_may_hold_any_bytes),
-        cmocka_unit_test(what_only_some_types_have_is_found_by_the_table),
-        cmocka_unit_test(names_of_types_are_unique_and_found),
-        cmocka_unit_test(fields_of_a_newer_version_are_ignored),
-        cmocka_unit_test(what_is_not_an_event_is_refused),
-        cmocka_unit_test(numbers_have_a_range),
-        cmocka_unit_test(the_reference_page_names_every_type),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static void expect_none(struct journal_reader *reader)
     assert_int_equal(journal_reader_next(reader, 0, NULL, &entry, NULL), 0);
 }
 
-static void many_events_come_in_order_and_once(void **state)
+TEST_WITH(many_events_come_in_order_and_once, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     for (uint64_t seq = 1; seq <= 600; seq++) {
@@ -94,7 +94,7 @@ static void many_events_come_in_order_and_once(void **state)
     journal_reader_free(reader);
 }
 
-static void reading_goes_on_behind_what_was_seen(void **state)
+TEST_WITH(reading_goes_on_behind_what_was_seen, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     for (uint64_t seq = 1; seq <= 5; seq++) {
@@ -107,7 +107,7 @@ static void reading_goes_on_behind_what_was_seen(void **state)
     journal_reader_free(reader);
 }
 
-static void all_runs_come_in_the_order_of_their_commits(void **state)
+TEST_WITH(all_runs_come_in_the_order_of_their_commits, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     append(fixture, RUN_B, 1, "note", "{\"name\":\"n\"}");
@@ -121,7 +121,7 @@ static void all_runs_come_in_the_order_of_their_commits(void **state)
     journal_reader_free(reader);
 }
 
-static void an_unknown_type_is_handed_on_undecoded(void **state)
+TEST_WITH(an_unknown_type_is_handed_on_undecoded, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     append(fixture, RUN_A, 1, "from.the.future", "{\"x\":1}");
@@ -135,7 +135,7 @@ static void an_unknown_type_is_handed_on_undecoded(void **state)
     journal_reader_free(reader);
 }
 
-static void a_damaged_event_is_reported(void **state)
+TEST_WITH(a_damaged_event_is_reported, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     append(fixture, RUN_A, 1, "note", "not json");
@@ -153,7 +153,7 @@ static void *append_later(void *argument)
     return NULL;
 }
 
-static void a_waiting_reader_is_woken_by_a_commit(void **state)
+TEST_WITH(a_waiting_reader_is_woken_by_a_commit, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct journal_reader *reader = journal_reader_new(fixture->writer, RUN_A, 0);
@@ -166,7 +166,7 @@ static void a_waiting_reader_is_woken_by_a_commit(void **state)
     journal_reader_free(reader);
 }
 
-static void a_cancelled_reader_does_not_wait(void **state)
+TEST_WITH(a_cancelled_reader_does_not_wait, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct journal_reader *reader = journal_reader_new(fixture->writer, RUN_A, 0);
@@ -177,19 +177,4 @@ static void a_cancelled_reader_does_not_wait(void **state)
     assert_int_equal(journal_reader_next(reader, INT64_C(60000000000), &cancel, &entry, NULL), 0);
     cancel_fini(&cancel);
     journal_reader_free(reader);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(many_events_come_in_order_and_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(reading_goes_on_behind_what_was_seen, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(all_runs_come_in_the_order_of_their_commits, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(an_unknown_type_is_handed_on_undecoded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_damaged_event_is_reported, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_waiting_reader_is_woken_by_a_commit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_cancelled_reader_does_not_wait, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,9 +46,8 @@ static void evaluate(struct run_state *run, const char *name, const char *status
                                 .reason = strcmp(status, "met") == 0 ? "passed" : "failed"});
 }
 
-static void events_out_of_order_are_refused(void **state)
+TEST(events_out_of_order_are_refused)
 {
-    (void)state;
     struct run_state run = begun();
     struct journal_event event = {.type = JOURNAL_NOTE, .seq = 2};
     assert_int_equal(run_fold(&run, &event, NULL), RONDO_ERR_CORRUPT);
@@ -57,9 +56,8 @@ static void events_out_of_order_are_refused(void **state)
     assert_int_equal(run.seq, 2);
 }
 
-static void an_iteration_goes_through_its_phases(void **state)
+TEST(an_iteration_goes_through_its_phases)
 {
-    (void)state;
     struct run_state run = begun();
     assert_int_equal(run.phase, PHASE_READY);
     ADD(&run, .type = JOURNAL_ITERATION_STARTED,
@@ -76,9 +74,8 @@ static void an_iteration_goes_through_its_phases(void **state)
     assert_int_equal(run.verified, 1);
 }
 
-static void usage_adds_up_and_stays_at_the_top(void **state)
+TEST(usage_adds_up_and_stays_at_the_top)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
     iterate(&run, "failed");
@@ -90,9 +87,8 @@ static void usage_adds_up_and_stays_at_the_top(void **state)
     assert_int_equal(run.tokens, INT64_MAX);
 }
 
-static void failures_in_a_row_are_counted(void **state)
+TEST(failures_in_a_row_are_counted)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "failed");
     iterate(&run, "timeout");
@@ -103,9 +99,8 @@ static void failures_in_a_row_are_counted(void **state)
     assert_int_equal(run.consecutive_failures, 1);
 }
 
-static void a_round_forgets_every_earlier_status(void **state)
+TEST(a_round_forgets_every_earlier_status)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
     ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
@@ -119,9 +114,8 @@ static void a_round_forgets_every_earlier_status(void **state)
     assert_int_equal(run.verified, 0);
 }
 
-static void an_evaluation_on_demand_leaves_the_phase_and_ends_the_rounds_worth(void **state)
+TEST(an_evaluation_on_demand_leaves_the_phase_and_ends_the_rounds_worth)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
     ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
@@ -134,9 +128,8 @@ static void an_evaluation_on_demand_leaves_the_phase_and_ends_the_rounds_worth(v
     assert_int_not_equal(run.verified, run.finished);
 }
 
-static void a_claim_ends_a_stop_and_a_denial(void **state)
+TEST(a_claim_ends_a_stop_and_a_denial)
 {
-    (void)state;
     struct run_state run = begun();
     ADD(&run, .type = JOURNAL_RUN_STOP_REQUESTED);
     ADD(&run, .type = JOURNAL_GATE_DENIED, .gate_denied = {.status = "max_iterations"});
@@ -148,17 +141,15 @@ static void a_claim_ends_a_stop_and_a_denial(void **state)
     assert_int_equal(run.epoch, 2);
 }
 
-static void a_denial_with_an_unknown_status_is_a_violation(void **state)
+TEST(a_denial_with_an_unknown_status_is_a_violation)
 {
-    (void)state;
     struct run_state run = begun();
     ADD(&run, .type = JOURNAL_GATE_DENIED, .gate_denied = {.status = "by the newest fashion"});
     assert_int_equal(run.denied, RONDO_POLICY_VIOLATION);
 }
 
-static void a_reopened_run_that_was_not_verified_is_verified_first(void **state)
+TEST(a_reopened_run_that_was_not_verified_is_verified_first)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
     ADD(&run, .type = JOURNAL_RUN_FINISHED, .run_finished = {.status = "cancelled"});
@@ -169,9 +160,8 @@ static void a_reopened_run_that_was_not_verified_is_verified_first(void **state)
     assert_int_equal(run.status, RONDO_RUNNING);
 }
 
-static void time_counts_only_while_an_owner_was_alive(void **state)
+TEST(time_counts_only_while_an_owner_was_alive)
 {
-    (void)state;
     struct run_state run = begun();
     int64_t before = run.active_ns;
     int64_t last = run.last_event_ns;
@@ -184,9 +174,8 @@ static void time_counts_only_while_an_owner_was_alive(void **state)
     assert_int_equal(run.active_ns - before, 350);
 }
 
-static void a_pause_counts_no_time_between_bodies_and_all_of_it_inside_one(void **state)
+TEST(a_pause_counts_no_time_between_bodies_and_all_of_it_inside_one)
 {
-    (void)state;
     struct run_state run = {0};
     ADD(&run, .type = JOURNAL_RUN_CREATED, .time_ns = 1);
     ADD(&run, .type = JOURNAL_RUN_CLAIMED, .time_ns = 1,
@@ -209,9 +198,8 @@ static void a_pause_counts_no_time_between_bodies_and_all_of_it_inside_one(void 
     assert_int_equal(run.active_ns, 35);
 }
 
-static void verifying_in_a_pause_is_active_time(void **state)
+TEST(verifying_in_a_pause_is_active_time)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
     ADD(&run, .type = JOURNAL_RUN_PAUSED, .run_paused = {.by = "ann"});
@@ -225,9 +213,8 @@ static void verifying_in_a_pause_is_active_time(void **state)
     assert_int_equal(run.active_ns - before_ns, 2000);
 }
 
-static void the_end_of_a_run_ends_its_pause(void **state)
+TEST(the_end_of_a_run_ends_its_pause)
 {
-    (void)state;
     struct run_state run = begun();
     ADD(&run, .type = JOURNAL_RUN_PAUSED, .run_paused = {.by = "ann"});
     auto_buf struct buf json = {0};
@@ -244,9 +231,8 @@ static void the_end_of_a_run_ends_its_pause(void **state)
     assert_false(again.is_paused);
 }
 
-static void more_conditions_than_the_limit_are_left_out(void **state)
+TEST(more_conditions_than_the_limit_are_left_out)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
     ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
@@ -258,9 +244,8 @@ static void more_conditions_than_the_limit_are_left_out(void **state)
     assert_int_equal(run.condition_count, LIMIT_CONDITIONS);
 }
 
-static void the_state_comes_back_from_json(void **state)
+TEST(the_state_comes_back_from_json)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
     ADD(&run, .type = JOURNAL_VERIFICATION_STARTED);
@@ -298,9 +283,8 @@ static void add_policies(struct run_state *run)
     ADD(run, .type = JOURNAL_STEP_DENIED, .step_denied = {.action = "finish"});
 }
 
-static void policies_digests_and_warnings_are_remembered(void **state)
+TEST(policies_digests_and_warnings_are_remembered)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
     run.finish = FINISH_COMPLETED;
@@ -317,9 +301,8 @@ static void policies_digests_and_warnings_are_remembered(void **state)
     assert_string_equal(run.policy_sha256, "");
 }
 
-static void events_about_policies_that_say_little_change_little(void **state)
+TEST(events_about_policies_that_say_little_change_little)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
     run.finish = FINISH_COMPLETED;
@@ -336,9 +319,8 @@ static void events_about_policies_that_say_little_change_little(void **state)
     assert_int_equal(run.finish, FINISH_COMPLETED);
 }
 
-static void what_policies_said_comes_back_from_json(void **state)
+TEST(what_policies_said_comes_back_from_json)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
     add_policies(&run);
@@ -352,9 +334,8 @@ static void what_policies_said_comes_back_from_json(void **state)
 }
 
 /** Checkpoints of the first version know nothing of policies. */
-static void a_state_without_policies_is_read_and_written_as_before(void **state)
+TEST(a_state_without_policies_is_read_and_written_as_before)
 {
-    (void)state;
     struct run_state run = begun();
     iterate(&run, "ok");
     auto_buf struct buf json = {0};
@@ -371,9 +352,8 @@ static void a_state_without_policies_is_read_and_written_as_before(void **state)
     assert_int_equal(again.finish_denied, 0);
 }
 
-static void a_state_that_lacks_anything_is_corrupt(void **state)
+TEST(a_state_that_lacks_anything_is_corrupt)
 {
-    (void)state;
     struct run_state run = begun();
     auto_buf struct buf whole = {0};
     run_state_encode(&run, &whole);
@@ -394,31 +374,4 @@ static void a_state_that_lacks_anything_is_corrupt(void **state)
     struct run_state again;
     assert_int_equal(run_state_decode("{", 1, &again, NULL), RONDO_ERR_CORRUPT);
     assert_int_equal(run_state_decode("[]", 2, &again, NULL), RONDO_ERR_CORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_out_of_order_are_refused),
-        cmocka_unit_test(an_iteration_goes_through_its_phases),
-        cmocka_unit_test(usage_adds_up_and_stays_at_the_top),
-        cmocka_unit_test(failures_in_a_row_are_counted),
-        cmocka_unit_test(a_round_forgets_every_earlier_status),
-        cmocka_unit_test(an_evaluation_on_demand_leaves_the_phase_and_ends_the_rounds_worth),
-        cmocka_unit_test(a_claim_ends_a_stop_and_a_denial),
-        cmocka_unit_test(a_denial_with_an_unknown_status_is_a_violation),
-        cmocka_unit_test(a_reopened_run_that_was_not_verified_is_verified_first),
-        cmocka_unit_test(time_counts_only_while_an_owner_was_alive),
-        cmocka_unit_test(a_pause_counts_no_time_between_bodies_and_all_of_it_inside_one),
-        cmocka_unit_test(verifying_in_a_pause_is_active_time),
-        cmocka_unit_test(the_end_of_a_run_ends_its_pause),
-        cmocka_unit_test(more_conditions_than_the_limit_are_left_out),
-        cmocka_unit_test(the_state_comes_back_from_json),
-        cmocka_unit_test(policies_digests_and_warnings_are_remembered),
-        cmocka_unit_test(events_about_policies_that_say_little_change_little),
-        cmocka_unit_test(what_policies_said_comes_back_from_json),
-        cmocka_unit_test(a_state_without_policies_is_read_and_written_as_before),
-        cmocka_unit_test(a_state_that_lacks_anything_is_corrupt),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

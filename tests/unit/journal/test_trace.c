@@ -9,17 +9,15 @@
 
 #define RUN_A "01900000-0000-7000-8000-00000000000a"
 
-static void a_trace_id_is_the_run_id_without_dashes(void **state)
+TEST(a_trace_id_is_the_run_id_without_dashes)
 {
-    (void)state;
     char id[TRACE_ID_SIZE];
     trace_id(RUN_A, id);
     assert_string_equal(id, "0190000000007000800000000000000a");
 }
 
-static void what_is_no_run_id_still_gives_an_id_of_the_right_length(void **state)
+TEST(what_is_no_run_id_still_gives_an_id_of_the_right_length)
 {
-    (void)state;
     char id[TRACE_ID_SIZE];
     trace_id("a-b", id);
     assert_string_equal(id, "ab000000000000000000000000000000");
@@ -41,9 +39,8 @@ static const struct {
     {TRACE_VERIFICATION, UINT64_MAX, 0, "1413d336b010564c"},
 };
 
-static void span_ids_are_those_that_were_always_given(void **state)
+TEST(span_ids_are_those_that_were_always_given)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
         char id[TRACE_SPAN_SIZE];
         trace_span_id(RUN_A, vectors[i].kind, vectors[i].number, vectors[i].part, id);
@@ -51,31 +48,17 @@ static void span_ids_are_those_that_were_always_given(void **state)
     }
 }
 
-static void spans_of_other_runs_have_other_ids(void **state)
+TEST(spans_of_other_runs_have_other_ids)
 {
-    (void)state;
     char id[TRACE_SPAN_SIZE];
     trace_span_id("01900000-0000-7000-8000-00000000000b", TRACE_RUN, 1, 0, id);
     assert_string_not_equal(id, vectors[0].id);
 }
 
-static void a_parent_names_trace_and_span_and_is_sampled(void **state)
+TEST(a_parent_names_trace_and_span_and_is_sampled)
 {
-    (void)state;
     char value[TRACE_PARENT_SIZE];
     trace_parent(RUN_A, TRACE_RUN, 1, 0, value);
     assert_string_equal(value, "00-0190000000007000800000000000000a-24aeff42a80819a7-01");
     assert_int_equal(strlen(value), TRACE_PARENT_SIZE - 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trace_id_is_the_run_id_without_dashes),
-        cmocka_unit_test(what_is_no_run_id_still_gives_an_id_of_the_right_length),
-        cmocka_unit_test(span_ids_are_those_that_were_always_given),
-        cmocka_unit_test(spans_of_other_runs_have_other_ids),
-        cmocka_unit_test(a_parent_names_trace_and_span_and_is_sampled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

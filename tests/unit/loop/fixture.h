@@ -10,16 +10,11 @@
 #include "../../support/store/memory_store.h"
 #include "base/memory.h"
 #include "loop/driver/driver.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -253,4 +248,4 @@ static inline unsigned fixture_events(struct fixture *fixture, const char *run_i
     return count.count;
 }
 
-#define fixture_test(function) cmocka_unit_test_setup_teardown(function, fixture_up, fixture_down)
+#define FIXTURE_TEST(function) TEST_WITH(function, fixture_up, fixture_down)

@@ -52,7 +52,7 @@ static inline int world_down(void **state)
     return 0;
 }
 
-#define world_test(function) cmocka_unit_test_setup_teardown(function, world_up, world_down)
+#define WORLD_TEST(function) TEST_WITH(function, world_up, world_down)
 
 static inline void set_policies(struct world *world, const char *text)
 {

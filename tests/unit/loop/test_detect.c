@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Detection of commands for standard conditions: the table's probes, one project at a time. */
 #include "loop/detect.h"
+#include "support/test.h"
 
 #include "base/buf.h"
 #include "os/file.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/rondo-detect-XXXXXX";
 
@@ -46,34 +43,32 @@ static void assert_detects(const char *condition, const char *command)
     assert_string_equal(result.command, command);
 }
 
-static void a_make_target_is_found_among_several_on_one_line(void **state)
+#define ROW(test) TEST_WITH(test, make_project, remove_project)
+
+ROW(a_make_target_is_found_among_several_on_one_line)
 {
-    (void)state;
     put_file("Makefile", "all: x\nbuild test lint: x\n\techo\n");
     assert_detects("all_tests_pass", "make test");
     assert_detects("linting_clean", "make lint");
     assert_detects("build_succeeds", "make build");
 }
 
-static void a_phony_line_an_assignment_or_a_recipe_is_not_a_target(void **state)
+ROW(a_phony_line_an_assignment_or_a_recipe_is_not_a_target)
 {
-    (void)state;
     put_file("Makefile", ".PHONY: test\ntest := 1\nall:\n\ttest: no\n");
     struct detect_result result;
     assert_int_equal(detect_command(folder, "all_tests_pass", &result, NULL), RONDO_ERR_NOT_FOUND);
     assert_detects("build_succeeds", "make");
 }
 
-static void check_serves_where_there_is_no_test_target(void **state)
+ROW(check_serves_where_there_is_no_test_target)
 {
-    (void)state;
     put_file("Makefile", "check:\n\ttrue\n");
     assert_detects("all_tests_pass", "make check");
 }
 
-static void the_placeholder_script_of_npm_does_not_count(void **state)
+ROW(the_placeholder_script_of_npm_does_not_count)
 {
-    (void)state;
     put_file("package.json",
              "{\"scripts\":{\"test\":\"echo \\\"Error: no test specified\\\" && exit 1\"}}");
     struct detect_result result;
@@ -83,24 +78,21 @@ static void the_placeholder_script_of_npm_does_not_count(void **state)
     assert_detects("linting_clean", "npm run --silent lint");
 }
 
-static void a_broken_package_json_is_no_match_and_no_crash(void **state)
+ROW(a_broken_package_json_is_no_match_and_no_crash)
 {
-    (void)state;
     put_file("package.json", "{\"scripts\":[1,2");
     struct detect_result result;
     assert_int_equal(detect_command(folder, "all_tests_pass", &result, NULL), RONDO_ERR_NOT_FOUND);
 }
 
-static void patterns_match_file_names(void **state)
+ROW(patterns_match_file_names)
 {
-    (void)state;
     put_file("Shop.csproj", "");
     assert_detects("build_succeeds", "dotnet build --nologo");
 }
 
-static void text_in_a_file_decides_between_rows(void **state)
+ROW(text_in_a_file_decides_between_rows)
 {
-    (void)state;
     put_file("pyproject.toml", "[tool.ruff]\n");
     assert_detects("linting_clean", "ruff check .");
     assert_detects("all_tests_pass", "python3 -m unittest discover -q");
@@ -108,9 +100,8 @@ static void text_in_a_file_decides_between_rows(void **state)
     assert_detects("all_tests_pass", "python3 -m pytest -q");
 }
 
-static void an_empty_project_gives_an_error_that_names_the_option(void **state)
+ROW(an_empty_project_gives_an_error_that_names_the_option)
 {
-    (void)state;
     struct detect_result result;
     struct rondo_error err = {0};
     assert_int_equal(detect_command(folder, "security_scan_clean", &result, &err),
@@ -118,16 +109,14 @@ static void an_empty_project_gives_an_error_that_names_the_option(void **state)
     assert_non_null(strstr(err.message, "--until 'security_scan_clean=COMMAND'"));
 }
 
-static void a_name_of_ones_own_needs_a_command(void **state)
+ROW(a_name_of_ones_own_needs_a_command)
 {
-    (void)state;
     struct detect_result result;
     assert_int_equal(detect_command(folder, "docs_fresh", &result, NULL), RONDO_ERR_INVALID);
 }
 
-static void the_reference_lists_every_standard_condition(void **state)
+ROW(the_reference_lists_every_standard_condition)
 {
-    (void)state;
     auto_buf struct buf page = {0};
     detect_describe(&page);
     assert_non_null(strstr(buf_string(&page), "### all_tests_pass"));
@@ -138,18 +127,5 @@ static void the_reference_lists_every_standard_condition(void **state)
 
 int main(void)
 {
-#define ROW(test) cmocka_unit_test_setup_teardown(test, make_project, remove_project)
-    const struct CMUnitTest tests[] = {
-        ROW(a_make_target_is_found_among_several_on_one_line),
-        ROW(a_phony_line_an_assignment_or_a_recipe_is_not_a_target),
-        ROW(check_serves_where_there_is_no_test_target),
-        ROW(the_placeholder_script_of_npm_does_not_count),
-        ROW(a_broken_package_json_is_no_match_and_no_crash),
-        ROW(patterns_match_file_names),
-        ROW(text_in_a_file_decides_between_rows),
-        ROW(an_empty_project_gives_an_error_that_names_the_option),
-        ROW(a_name_of_ones_own_needs_a_command),
-        ROW(the_reference_lists_every_standard_condition),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

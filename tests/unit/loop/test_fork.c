@@ -39,7 +39,7 @@ static void run_of(struct fixture *fixture, int iterations, struct loop_spec spe
     loop_free(loop);
 }
 
-static void a_fork_goes_on_where_the_checkpoint_was(void **state)
+FIXTURE_TEST(a_fork_goes_on_where_the_checkpoint_was)
 {
     struct fixture *fixture = *state;
     char id[ID_SIZE];
@@ -65,7 +65,7 @@ static void a_fork_goes_on_where_the_checkpoint_was(void **state)
     loop_free(loop);
 }
 
-static void a_fork_says_what_it_is_a_copy_of(void **state)
+FIXTURE_TEST(a_fork_says_what_it_is_a_copy_of)
 {
     struct fixture *fixture = *state;
     char id[ID_SIZE];
@@ -99,7 +99,7 @@ static bool keep_one(const struct store_event *event, void *context)
     return false;
 }
 
-static void the_copy_is_the_same_event_for_event(void **state)
+FIXTURE_TEST(the_copy_is_the_same_event_for_event)
 {
     struct fixture *fixture = *state;
     char id[ID_SIZE];
@@ -127,7 +127,7 @@ static void the_copy_is_the_same_event_for_event(void **state)
     checkpoint_fini(&checkpoint);
 }
 
-static void the_newest_checkpoint_is_number_0(void **state)
+FIXTURE_TEST(the_newest_checkpoint_is_number_0)
 {
     struct fixture *fixture = *state;
     char id[ID_SIZE];
@@ -143,7 +143,7 @@ static void the_newest_checkpoint_is_number_0(void **state)
     assert_int_equal(fork_it(fixture, "nothing", 0, fork_id, NULL), RONDO_ERR_NOT_FOUND);
 }
 
-static void time_between_the_checkpoint_and_the_fork_is_not_active(void **state)
+FIXTURE_TEST(time_between_the_checkpoint_and_the_fork_is_not_active)
 {
     struct fixture *fixture = *state;
     char id[ID_SIZE];
@@ -159,7 +159,7 @@ static void time_between_the_checkpoint_and_the_fork_is_not_active(void **state)
     loop_free(loop);
 }
 
-static void an_ended_run_is_forked_and_goes_on_with_more_room(void **state)
+FIXTURE_TEST(an_ended_run_is_forked_and_goes_on_with_more_room)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -184,7 +184,7 @@ static void an_ended_run_is_forked_and_goes_on_with_more_room(void **state)
                      RONDO_ERR_INVALID);
 }
 
-static void a_checkpoint_inside_a_body_is_forked_as_one_that_was_cut_off(void **state)
+FIXTURE_TEST(a_checkpoint_inside_a_body_is_forked_as_one_that_was_cut_off)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -206,7 +206,7 @@ static void a_checkpoint_inside_a_body_is_forked_as_one_that_was_cut_off(void **
     loop_free(loop);
 }
 
-static void a_fork_is_forked(void **state)
+FIXTURE_TEST(a_fork_is_forked)
 {
     struct fixture *fixture = *state;
     char id[ID_SIZE];
@@ -230,7 +230,7 @@ static bool keep_run(const struct store_run *run, void *context)
     return false;
 }
 
-static void half_a_copy_is_never_executed(void **state)
+FIXTURE_TEST(half_a_copy_is_never_executed)
 {
     struct fixture *fixture = *state;
     char id[ID_SIZE];
@@ -279,7 +279,7 @@ static int read_damaged(struct store *store, const char *run_id, uint64_t number
                                               &reading, err);
 }
 
-static void a_damaged_checkpoint_is_not_forked(void **state)
+FIXTURE_TEST(a_damaged_checkpoint_is_not_forked)
 {
     struct fixture *fixture = *state;
     char id[ID_SIZE];
@@ -300,7 +300,7 @@ static void a_damaged_checkpoint_is_not_forked(void **state)
     assert_int_equal(counts.by_status[RONDO_ERROR], 0);
 }
 
-static void an_exclusive_run_is_not_forked_while_it_is_executed(void **state)
+FIXTURE_TEST(an_exclusive_run_is_not_forked_while_it_is_executed)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -352,7 +352,7 @@ static const char turns[] =
 #define TURNS      10
 #define CHECKPOINT 4
 
-static void a_fork_of_an_agent_has_its_conversation(void **state)
+SCENE_TEST(a_fork_of_an_agent_has_its_conversation)
 {
     struct scene *scene = *state;
     struct book book = {0};
@@ -381,23 +381,4 @@ static void a_fork_of_an_agent_has_its_conversation(void **state)
     for (size_t i = 0; i < MOST_TURNS; i++) {
         free(book.requests[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        fixture_test(a_fork_goes_on_where_the_checkpoint_was),
-        fixture_test(a_fork_says_what_it_is_a_copy_of),
-        fixture_test(the_copy_is_the_same_event_for_event),
-        fixture_test(the_newest_checkpoint_is_number_0),
-        fixture_test(time_between_the_checkpoint_and_the_fork_is_not_active),
-        fixture_test(an_ended_run_is_forked_and_goes_on_with_more_room),
-        fixture_test(a_checkpoint_inside_a_body_is_forked_as_one_that_was_cut_off),
-        fixture_test(a_fork_is_forked),
-        fixture_test(half_a_copy_is_never_executed),
-        fixture_test(a_damaged_checkpoint_is_not_forked),
-        fixture_test(an_exclusive_run_is_not_forked_while_it_is_executed),
-        scene_test(a_fork_of_an_agent_has_its_conversation),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

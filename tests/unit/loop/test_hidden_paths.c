@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loop/hidden_paths.h"
+#include "support/test.h"
 
 #include "os/file.h"
 #include "os/trust.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void assert_paths(char **paths, const char *const *expected)
 {
@@ -26,23 +21,20 @@ static void assert_paths(char **paths, const char *const *expected)
     assert_null(paths[i]);
 }
 
-static void a_store_in_the_state_folder_is_hidden_with_all_of_it(void **state)
+TEST(a_store_in_the_state_folder_is_hidden_with_all_of_it)
 {
-    (void)state;
     auto_hidden char **paths = hidden_of_store("/nowhere/rondo/projects/a-1/rondo.db");
     assert_paths(paths, (const char *const[]){"/nowhere/rondo", NULL});
 }
 
-static void an_old_store_is_hidden_with_its_folder(void **state)
+TEST(an_old_store_is_hidden_with_its_folder)
 {
-    (void)state;
     auto_hidden char **paths = hidden_of_store("/srv/.rondo/rondo.db");
     assert_paths(paths, (const char *const[]){"/nowhere/rondo", "/srv/.rondo", NULL});
 }
 
-static void a_store_elsewhere_is_hidden_with_all_that_belongs_to_it(void **state)
+TEST(a_store_elsewhere_is_hidden_with_all_that_belongs_to_it)
 {
-    (void)state;
     auto_hidden char **paths = hidden_of_store("/data/not.rondo/my.db");
     assert_paths(paths, (const char *const[]){
                             "/nowhere/rondo", "/data/not.rondo/my.db", "/data/not.rondo/my.db-wal",
@@ -54,9 +46,8 @@ static void a_store_elsewhere_is_hidden_with_all_that_belongs_to_it(void **state
     assert_string_equal(named[5], "/data/rondo.db.work");
 }
 
-static void the_state_folder_is_hidden_by_its_real_name(void **state)
+TEST(the_state_folder_is_hidden_by_its_real_name)
 {
-    (void)state;
     char top[] = "/tmp/rondo-test-XXXXXX", real[64], link[64], own[80];
     assert_non_null(mkdtemp(top));
     snprintf(real, sizeof(real), "%s/real", top);
@@ -70,9 +61,8 @@ static void the_state_folder_is_hidden_by_its_real_name(void **state)
     assert_int_equal(file_remove_tree(top, NULL), 0);
 }
 
-static void a_runs_own_policies_are_hidden_too(void **state)
+TEST(a_runs_own_policies_are_hidden_too)
 {
-    (void)state;
     const char *const of_runtime[] = {"/a", NULL};
     auto_hidden char **paths = hidden_of_run(of_runtime, "/p/team.cedar");
     assert_paths(paths, (const char *const[]){"/a", "/p/team.cedar", "/p/team.entities.json",
@@ -83,9 +73,8 @@ static void a_runs_own_policies_are_hidden_too(void **state)
     assert_paths(none, (const char *const[]){NULL});
 }
 
-static void other_stores_of_the_user_are_hidden_too(void **state)
+TEST(other_stores_of_the_user_are_hidden_too)
 {
-    (void)state;
     char top[] = "/tmp/rondo-test-XXXXXX", home[64], old[64], path[96], gone[128];
     assert_non_null(mkdtemp(top));
     snprintf(home, sizeof(home), "%s/state", top);
@@ -105,9 +94,8 @@ static void other_stores_of_the_user_are_hidden_too(void **state)
     assert_int_equal(file_remove_tree(top, NULL), 0);
 }
 
-static void what_settings_of_git_name_is_protected(void **state)
+TEST(what_settings_of_git_name_is_protected)
 {
-    (void)state;
     char folder[] = "/tmp/rondo-test-XXXXXX";
     char path[256];
     const char text[] = "[core]\n\thooksPath = hooks\n";
@@ -130,14 +118,5 @@ static void what_settings_of_git_name_is_protected(void **state)
 int main(void)
 {
     setenv("XDG_STATE_HOME", "/nowhere", 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_store_in_the_state_folder_is_hidden_with_all_of_it),
-        cmocka_unit_test(an_old_store_is_hidden_with_its_folder),
-        cmocka_unit_test(a_store_elsewhere_is_hidden_with_all_that_belongs_to_it),
-        cmocka_unit_test(the_state_folder_is_hidden_by_its_real_name),
-        cmocka_unit_test(other_stores_of_the_user_are_hidden_too),
-        cmocka_unit_test(a_runs_own_policies_are_hidden_too),
-        cmocka_unit_test(what_settings_of_git_name_is_protected),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

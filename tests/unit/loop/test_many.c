@@ -5,6 +5,7 @@
  * between machines to be asserted.
  */
 #include "loop/driver/driver.h"
+#include "support/test.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -14,13 +15,9 @@
 #include "store/sqlite/sqlite.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define LOOPS 200 /* sanitizers make each thread many times as large */
@@ -107,9 +104,8 @@ static void start_threads(struct member *members, pthread_t *threads, struct cro
     pthread_attr_destroy(&attributes);
 }
 
-static void a_crowd_of_loops_in_one_process_all_end_rightly(void **state)
+TEST(a_crowd_of_loops_in_one_process_all_end_rightly)
 {
-    (void)state;
     char folder[] = "/tmp/rondo-many-XXXXXX";
     assert_non_null(mkdtemp(folder));
     char path[64];
@@ -150,12 +146,4 @@ static void a_crowd_of_loops_in_one_process_all_end_rightly(void **state)
     runtime_free(crowd.runtime);
     store_close(store);
     file_remove_tree(folder, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_crowd_of_loops_in_one_process_all_end_rightly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 /* ---- Policies that change ------------------------------------------------------------------- */
 
-static void policies_from_a_file_are_told_at_the_start(void **state)
+WORLD_TEST(policies_from_a_file_are_told_at_the_start)
 {
     struct world *world = *state;
     static const char text[] =
@@ -31,7 +31,7 @@ static void policies_from_a_file_are_told_at_the_start(void **state)
     loop_free(loop);
 }
 
-static void a_raised_limit_lets_a_run_go_on(void **state)
+WORLD_TEST(a_raised_limit_lets_a_run_go_on)
 {
     struct world *world = *state;
     set_limit(world, 100);
@@ -56,7 +56,7 @@ static void a_raised_limit_lets_a_run_go_on(void **state)
     loop_free(loop);
 }
 
-static void a_lowered_limit_stops_a_run_at_its_next_gate(void **state)
+WORLD_TEST(a_lowered_limit_stops_a_run_at_its_next_gate)
 {
     struct world *world = *state;
     set_limit(world, 100);
@@ -100,7 +100,7 @@ static unsigned history(struct world *world)
     return count;
 }
 
-static void whoever_set_policies_is_known_from_the_history(void **state)
+WORLD_TEST(whoever_set_policies_is_known_from_the_history)
 {
     struct world *world = *state;
     char digest[DIGEST_HEX_SIZE];
@@ -117,7 +117,7 @@ static void whoever_set_policies_is_known_from_the_history(void **state)
     loop_free(loop);
 }
 
-static void a_bad_file_is_told_once_and_changes_nothing(void **state)
+WORLD_TEST(a_bad_file_is_told_once_and_changes_nothing)
 {
     struct world *world = *state;
     set_limit(world, 4);
@@ -152,7 +152,7 @@ static struct loop *crash_and_resume(struct world *world, struct loop *loop)
     return resumed;
 }
 
-static void a_warning_is_not_repeated_after_a_resume(void **state)
+WORLD_TEST(a_warning_is_not_repeated_after_a_resume)
 {
     struct world *world = *state;
     set_limit(world, 10);
@@ -166,7 +166,7 @@ static void a_warning_is_not_repeated_after_a_resume(void **state)
     loop_free(loop);
 }
 
-static void other_policies_at_a_resume_are_a_change(void **state)
+WORLD_TEST(other_policies_at_a_resume_are_a_change)
 {
     struct world *world = *state;
     set_limit(world, 10);
@@ -213,7 +213,7 @@ static int resume_optional(struct world *world, struct loop **loop)
     return fixture_resume(world->fixture, world->run_id, -1, loop, &opening);
 }
 
-static void a_run_whose_file_is_gone_does_not_go_on_without(void **state)
+WORLD_TEST(a_run_whose_file_is_gone_does_not_go_on_without)
 {
     struct world *world = *state;
     set_limit(world, 10);
@@ -242,7 +242,7 @@ static struct loop_spec spec_in_reach(struct world *world)
     return spec;
 }
 
-static void an_agent_cannot_change_the_policies_of_its_run(void **state)
+WORLD_TEST(an_agent_cannot_change_the_policies_of_its_run)
 {
     struct world *world = *state;
     set_limit(world, 2);
@@ -259,7 +259,7 @@ static void an_agent_cannot_change_the_policies_of_its_run(void **state)
     loop_free(loop);
 }
 
-static void a_folder_that_a_run_may_write_is_in_reach_too(void **state)
+WORLD_TEST(a_folder_that_a_run_may_write_is_in_reach_too)
 {
     struct world *world = *state;
     set_limit(world, 2);
@@ -296,7 +296,7 @@ static struct shape shape_of(struct world *world)
     return shape;
 }
 
-static void a_run_whose_policies_are_broken_is_left_as_it_was(void **state)
+WORLD_TEST(a_run_whose_policies_are_broken_is_left_as_it_was)
 {
     struct world *world = *state;
     set_limit(world, 10);
@@ -336,7 +336,7 @@ static bool count_run(const struct store_run *run, void *context)
     return true;
 }
 
-static void no_run_is_made_under_broken_policies(void **state)
+WORLD_TEST(no_run_is_made_under_broken_policies)
 {
     struct world *world = *state;
     set_policies(world, "forbid (principal, action, resource) when { context.tokns > 5 };");
@@ -388,7 +388,7 @@ static void *run_member(void *argument)
     return NULL;
 }
 
-static void many_loops_stand_under_one_file_that_changes(void **state)
+WORLD_TEST(many_loops_stand_under_one_file_that_changes)
 {
     struct world *world = *state;
     struct store *store = store_memory_new(clock_system());
@@ -418,24 +418,4 @@ static void many_loops_stand_under_one_file_that_changes(void **state)
     }
     runtime_free(runtime);
     store_close(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(policies_from_a_file_are_told_at_the_start),
-        world_test(a_raised_limit_lets_a_run_go_on),
-        world_test(a_lowered_limit_stops_a_run_at_its_next_gate),
-        world_test(whoever_set_policies_is_known_from_the_history),
-        world_test(a_bad_file_is_told_once_and_changes_nothing),
-        world_test(a_warning_is_not_repeated_after_a_resume),
-        world_test(other_policies_at_a_resume_are_a_change),
-        world_test(a_run_whose_file_is_gone_does_not_go_on_without),
-        world_test(an_agent_cannot_change_the_policies_of_its_run),
-        world_test(a_folder_that_a_run_may_write_is_in_reach_too),
-        world_test(a_run_whose_policies_are_broken_is_left_as_it_was),
-        world_test(no_run_is_made_under_broken_policies),
-        world_test(many_loops_stand_under_one_file_that_changes),
-    };
-    return cmocka_run_group_tests_name("policy change", tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 /* ---- Limits of options ---------------------------------------------------------------------- */
 
-static void the_iteration_limit_denies_at_its_value(void **state)
+WORLD_TEST(the_iteration_limit_denies_at_its_value)
 {
     struct world *world = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -23,7 +23,7 @@ static void the_iteration_limit_denies_at_its_value(void **state)
     loop_free(loop);
 }
 
-static void without_an_option_there_are_ten_iterations(void **state)
+WORLD_TEST(without_an_option_there_are_ten_iterations)
 {
     struct world *world = *state;
     struct loop *loop = start(world, fixture_spec(0));
@@ -34,7 +34,7 @@ static void without_an_option_there_are_ten_iterations(void **state)
     loop_free(loop);
 }
 
-static void the_token_limit_denies_at_its_value(void **state)
+WORLD_TEST(the_token_limit_denies_at_its_value)
 {
     struct world *world = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -50,7 +50,7 @@ static void the_token_limit_denies_at_its_value(void **state)
     loop_free(loop);
 }
 
-static void the_cost_limit_denies_at_its_value(void **state)
+WORLD_TEST(the_cost_limit_denies_at_its_value)
 {
     struct world *world = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -70,7 +70,7 @@ static void the_cost_limit_denies_at_its_value(void **state)
     loop_free(loop);
 }
 
-static void a_time_limit_of_policies_denies_at_its_value(void **state)
+WORLD_TEST(a_time_limit_of_policies_denies_at_its_value)
 {
     struct world *world = *state;
     struct loop *loop =
@@ -86,7 +86,7 @@ static void a_time_limit_of_policies_denies_at_its_value(void **state)
     loop_free(loop);
 }
 
-static void two_limits_at_once_report_the_first_with_its_number(void **state)
+WORLD_TEST(two_limits_at_once_report_the_first_with_its_number)
 {
     struct world *world = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -102,7 +102,7 @@ static void two_limits_at_once_report_the_first_with_its_number(void **state)
 
 /* ---- What a denial says --------------------------------------------------------------------- */
 
-static void a_denial_stands_in_the_journal_with_all_that_is_known(void **state)
+WORLD_TEST(a_denial_stands_in_the_journal_with_all_that_is_known)
 {
     struct world *world = *state;
     static const char text[] =
@@ -137,7 +137,7 @@ static void a_denial_stands_in_the_journal_with_all_that_is_known(void **state)
     loop_free(loop);
 }
 
-static void a_policy_that_fails_denies_and_says_why(void **state)
+WORLD_TEST(a_policy_that_fails_denies_and_says_why)
 {
     struct world *world = *state;
     struct loop *loop =
@@ -159,7 +159,7 @@ static void a_policy_that_fails_denies_and_says_why(void **state)
     loop_free(loop);
 }
 
-static void as_many_errors_as_fit_are_told(void **state)
+WORLD_TEST(as_many_errors_as_fit_are_told)
 {
     struct world *world = *state;
     auto_buf struct buf text = {0};
@@ -181,7 +181,7 @@ static void as_many_errors_as_fit_are_told(void **state)
     loop_free(loop);
 }
 
-static void many_policies_that_decide_are_told_as_far_as_they_fit(void **state)
+WORLD_TEST(many_policies_that_decide_are_told_as_far_as_they_fit)
 {
     struct world *world = *state;
     auto_buf struct buf text = {0};
@@ -199,7 +199,7 @@ static void many_policies_that_decide_are_told_as_far_as_they_fit(void **state)
     loop_free(loop);
 }
 
-static void what_a_person_may_approve_says_so(void **state)
+WORLD_TEST(what_a_person_may_approve_says_so)
 {
     struct world *world = *state;
     struct loop *loop =
@@ -217,7 +217,7 @@ static void what_a_person_may_approve_says_so(void **state)
     loop_free(loop);
 }
 
-static void nothing_runs_that_no_policy_permits(void **state)
+WORLD_TEST(nothing_runs_that_no_policy_permits)
 {
     struct world *world = *state;
     struct loop *loop = start_under(world, ITERATE "when { false };");
@@ -230,7 +230,7 @@ static void nothing_runs_that_no_policy_permits(void **state)
 
 /* ---- Other steps ---------------------------------------------------------------------------- */
 
-static void a_denied_verifier_is_not_run_and_not_met(void **state)
+WORLD_TEST(a_denied_verifier_is_not_run_and_not_met)
 {
     struct world *world = *state;
     set_policies(world, PERMIT "@id(\"no-a\") forbid (principal, action == Action::\"verify\", "
@@ -260,7 +260,7 @@ static void a_denied_verifier_is_not_run_and_not_met(void **state)
     loop_free(loop);
 }
 
-static void a_denied_finish_goes_on_and_asks_again(void **state)
+WORLD_TEST(a_denied_finish_goes_on_and_asks_again)
 {
     struct world *world = *state;
     set_policies(world, PERMIT "@id(\"stay\") forbid (principal, action == Action::\"finish\", "
@@ -275,7 +275,7 @@ static void a_denied_finish_goes_on_and_asks_again(void **state)
     loop_free(loop);
 }
 
-static void a_worker_whose_finish_is_denied_goes_on(void **state)
+WORLD_TEST(a_worker_whose_finish_is_denied_goes_on)
 {
     struct world *world = *state;
     struct loop *loop =
@@ -291,7 +291,7 @@ static void a_worker_whose_finish_is_denied_goes_on(void **state)
     loop_free(loop);
 }
 
-static void a_denied_checkpoint_is_not_saved_and_those_by_interval_are(void **state)
+WORLD_TEST(a_denied_checkpoint_is_not_saved_and_those_by_interval_are)
 {
     struct world *world = *state;
     struct loop *loop = start_under(
@@ -310,7 +310,7 @@ static void a_denied_checkpoint_is_not_saved_and_those_by_interval_are(void **st
 
 /* ---- Warnings ------------------------------------------------------------------------------- */
 
-static void a_run_is_warned_once_near_its_limit(void **state)
+WORLD_TEST(a_run_is_warned_once_near_its_limit)
 {
     struct world *world = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -333,7 +333,7 @@ static void a_run_is_warned_once_near_its_limit(void **state)
     loop_free(loop);
 }
 
-static void a_policy_says_when_to_warn(void **state)
+WORLD_TEST(a_policy_says_when_to_warn)
 {
     struct world *world = *state;
     struct loop *loop =
@@ -345,7 +345,7 @@ static void a_policy_says_when_to_warn(void **state)
     loop_free(loop);
 }
 
-static void money_and_tokens_are_warned_about_too(void **state)
+WORLD_TEST(money_and_tokens_are_warned_about_too)
 {
     struct world *world = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -364,7 +364,7 @@ static void money_and_tokens_are_warned_about_too(void **state)
     loop_free(loop);
 }
 
-static void a_raised_limit_is_warned_about_again(void **state)
+WORLD_TEST(a_raised_limit_is_warned_about_again)
 {
     struct world *world = *state;
     set_limit(world, 100);
@@ -378,31 +378,4 @@ static void a_raised_limit_is_warned_about_again(void **state)
     assert_int_equal(events(world, "limit.warning", "160 of 200"), 1);
     assert_int_equal(events(world, "limit.warning", NULL), 2);
     loop_free(loop);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(the_iteration_limit_denies_at_its_value),
-        world_test(without_an_option_there_are_ten_iterations),
-        world_test(the_token_limit_denies_at_its_value),
-        world_test(the_cost_limit_denies_at_its_value),
-        world_test(a_time_limit_of_policies_denies_at_its_value),
-        world_test(two_limits_at_once_report_the_first_with_its_number),
-        world_test(a_denial_stands_in_the_journal_with_all_that_is_known),
-        world_test(a_policy_that_fails_denies_and_says_why),
-        world_test(as_many_errors_as_fit_are_told),
-        world_test(many_policies_that_decide_are_told_as_far_as_they_fit),
-        world_test(what_a_person_may_approve_says_so),
-        world_test(nothing_runs_that_no_policy_permits),
-        world_test(a_denied_verifier_is_not_run_and_not_met),
-        world_test(a_denied_finish_goes_on_and_asks_again),
-        world_test(a_worker_whose_finish_is_denied_goes_on),
-        world_test(a_denied_checkpoint_is_not_saved_and_those_by_interval_are),
-        world_test(a_run_is_warned_once_near_its_limit),
-        world_test(a_policy_says_when_to_warn),
-        world_test(money_and_tokens_are_warned_about_too),
-        world_test(a_raised_limit_is_warned_about_again),
-    };
-    return cmocka_run_group_tests_name("policy gate", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The history of policies while loops read files that people change by `rondo policy set`. */
 #include "loop/policy_history.h"
+#include "support/test.h"
 
 #include "../../support/store/memory_store.h"
 #include "base/auto.h"
@@ -9,17 +10,11 @@
 #include "policy/change.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define READERS 3
 #define CHANGES 60
@@ -114,7 +109,9 @@ static struct counts count_history(struct world *world)
     return counts;
 }
 
-static void each_change_is_entered_once_while_others_read(void **state)
+#define HISTORY_TEST(name) TEST_WITH(name, make_world, remove_world)
+
+HISTORY_TEST(each_change_is_entered_once_while_others_read)
 {
     struct world *world = *state;
     pthread_t readers[READERS];
@@ -135,7 +132,7 @@ static void each_change_is_entered_once_while_others_read(void **state)
     assert_int_equal(counts.others, 0);
 }
 
-static void an_edit_is_entered_once_and_goes_on_top(void **state)
+HISTORY_TEST(an_edit_is_entered_once_and_goes_on_top)
 {
     struct world *world = *state;
     char text[128];
@@ -158,10 +155,5 @@ static void an_edit_is_entered_once_and_goes_on_top(void **state)
 
 int main(void)
 {
-#define HISTORY_TEST(name) cmocka_unit_test_setup_teardown(name, make_world, remove_world)
-    const struct CMUnitTest tests[] = {
-        HISTORY_TEST(each_change_is_entered_once_while_others_read),
-        HISTORY_TEST(an_edit_is_entered_once_and_goes_on_top),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void keep_id(const struct loop *loop, char *ret_id)
 
 /* ---- Failing stores ---- */
 
-static void a_short_failure_is_retried_with_growing_pauses(void **state)
+FIXTURE_TEST(a_short_failure_is_retried_with_growing_pauses)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
@@ -39,7 +39,7 @@ static void a_short_failure_is_retried_with_growing_pauses(void **state)
     loop_free(loop);
 }
 
-static void a_lost_answer_commits_nothing_twice(void **state)
+FIXTURE_TEST(a_lost_answer_commits_nothing_twice)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
@@ -51,7 +51,7 @@ static void a_lost_answer_commits_nothing_twice(void **state)
     loop_free(loop);
 }
 
-static void a_strict_run_ends_with_error_when_the_store_comes_back_in_time(void **state)
+FIXTURE_TEST(a_strict_run_ends_with_error_when_the_store_comes_back_in_time)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 9, 0));
@@ -65,7 +65,7 @@ static void a_strict_run_ends_with_error_when_the_store_comes_back_in_time(void 
     loop_free(loop);
 }
 
-static void a_strict_run_is_broken_when_it_does_not(void **state)
+FIXTURE_TEST(a_strict_run_is_broken_when_it_does_not)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
@@ -90,7 +90,7 @@ static void a_strict_run_is_broken_when_it_does_not(void **state)
     loop_free(loop);
 }
 
-static void best_effort_goes_on_and_tells_afterwards(void **state)
+FIXTURE_TEST(best_effort_goes_on_and_tells_afterwards)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_BEST_EFFORT, 1, 1));
@@ -111,7 +111,7 @@ static void best_effort_goes_on_and_tells_afterwards(void **state)
     loop_free(loop);
 }
 
-static void best_effort_that_ends_while_the_store_fails_is_broken(void **state)
+FIXTURE_TEST(best_effort_that_ends_while_the_store_fails_is_broken)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = spec_of(DURABILITY_BEST_EFFORT, 1, 0);
@@ -125,7 +125,7 @@ static void best_effort_that_ends_while_the_store_fails_is_broken(void **state)
     loop_free(loop);
 }
 
-static void a_store_that_recovers_for_the_end_hears_of_the_failure_first(void **state)
+FIXTURE_TEST(a_store_that_recovers_for_the_end_hears_of_the_failure_first)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = spec_of(DURABILITY_BEST_EFFORT, 1, 0);
@@ -142,7 +142,7 @@ static void a_store_that_recovers_for_the_end_hears_of_the_failure_first(void **
     loop_free(loop);
 }
 
-static void a_release_is_not_lost_behind_an_unclear_commit(void **state)
+FIXTURE_TEST(a_release_is_not_lost_behind_an_unclear_commit)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
@@ -156,7 +156,7 @@ static void a_release_is_not_lost_behind_an_unclear_commit(void **state)
     loop_free(loop);
 }
 
-static void a_checkpoint_on_demand_is_not_an_older_one_that_waited(void **state)
+FIXTURE_TEST(a_checkpoint_on_demand_is_not_an_older_one_that_waited)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_BEST_EFFORT, 1, 0));
@@ -173,7 +173,7 @@ static void a_checkpoint_on_demand_is_not_an_older_one_that_waited(void **state)
     loop_free(loop);
 }
 
-static void mail_that_cannot_be_read_ends_nothing(void **state)
+FIXTURE_TEST(mail_that_cannot_be_read_ends_nothing)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
@@ -187,7 +187,7 @@ static void mail_that_cannot_be_read_ends_nothing(void **state)
     loop_free(loop);
 }
 
-static void a_start_whose_answer_was_lost_starts(void **state)
+FIXTURE_TEST(a_start_whose_answer_was_lost_starts)
 {
     struct fixture *fixture = *state;
     fixture_fail(fixture, "create_run", 1, RONDO_ERR_IO, STORE_FAULT_AFTER);
@@ -196,7 +196,7 @@ static void a_start_whose_answer_was_lost_starts(void **state)
     loop_free(loop);
 }
 
-static void a_claim_whose_answer_was_lost_is_recognised(void **state)
+FIXTURE_TEST(a_claim_whose_answer_was_lost_is_recognised)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
@@ -213,7 +213,7 @@ static void a_claim_whose_answer_was_lost_is_recognised(void **state)
 
 /* ---- Resuming ---- */
 
-static void a_resume_goes_on_with_the_state_of_the_last_finished_iteration(void **state)
+FIXTURE_TEST(a_resume_goes_on_with_the_state_of_the_last_finished_iteration)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 3, 0));
@@ -243,7 +243,7 @@ static void a_resume_goes_on_with_the_state_of_the_last_finished_iteration(void 
     loop_free(loop);
 }
 
-static void a_body_that_is_cut_off_leaves_no_state(void **state)
+FIXTURE_TEST(a_body_that_is_cut_off_leaves_no_state)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
@@ -267,7 +267,7 @@ static void a_body_that_is_cut_off_leaves_no_state(void **state)
     loop_free(loop);
 }
 
-static void a_state_that_a_body_saved_on_demand_stays_when_it_is_cut_off(void **state)
+FIXTURE_TEST(a_state_that_a_body_saved_on_demand_stays_when_it_is_cut_off)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
@@ -283,7 +283,7 @@ static void a_state_that_a_body_saved_on_demand_stays_when_it_is_cut_off(void **
 }
 
 /** What a body reports is copied: the caller may free it before the next turn. */
-static void custom_data_may_be_freed_after_the_report(void **state)
+FIXTURE_TEST(custom_data_may_be_freed_after_the_report)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
@@ -302,7 +302,7 @@ static void custom_data_may_be_freed_after_the_report(void **state)
     loop_free(loop);
 }
 
-static void custom_data_of_the_tail_is_kept(void **state)
+FIXTURE_TEST(custom_data_of_the_tail_is_kept)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 9, 0));
@@ -319,7 +319,7 @@ static void custom_data_of_the_tail_is_kept(void **state)
     loop_free(loop);
 }
 
-static void the_feedback_is_the_same_after_a_resume(void **state)
+FIXTURE_TEST(the_feedback_is_the_same_after_a_resume)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 3));
@@ -336,7 +336,7 @@ static void the_feedback_is_the_same_after_a_resume(void **state)
     loop_free(loop);
 }
 
-static void a_living_owner_is_in_the_way(void **state)
+FIXTURE_TEST(a_living_owner_is_in_the_way)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
@@ -352,7 +352,7 @@ static void a_living_owner_is_in_the_way(void **state)
     loop_free(loop);
 }
 
-static void a_frozen_owner_that_wakes_is_refused(void **state)
+FIXTURE_TEST(a_frozen_owner_that_wakes_is_refused)
 {
     struct fixture *fixture = *state;
     struct loop *frozen = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
@@ -426,7 +426,7 @@ static struct loop *begin_freezing(struct fixture *fixture, bool is_taken_over)
     return loop;
 }
 
-static void whoever_lost_the_run_in_a_commit_begins_no_body(void **state)
+FIXTURE_TEST(whoever_lost_the_run_in_a_commit_begins_no_body)
 {
     struct fixture *fixture = *state;
     struct loop *frozen = begin_freezing(fixture, true);
@@ -441,7 +441,7 @@ static void whoever_lost_the_run_in_a_commit_begins_no_body(void **state)
     fixture->store->ops = freezing.inner;
 }
 
-static void a_lease_that_ended_in_a_commit_is_renewed_once(void **state)
+FIXTURE_TEST(a_lease_that_ended_in_a_commit_is_renewed_once)
 {
     struct fixture *fixture = *state;
     struct loop *loop = begin_freezing(fixture, false);
@@ -465,7 +465,7 @@ static int resume_with_limit(struct fixture *fixture, const char *run_id, int64_
     return loop_resume(&parts, run_id, raise_limit, &limit, -1, ret_loop, ret_opening, NULL);
 }
 
-static void a_raised_limit_reopens_and_is_recorded(void **state)
+FIXTURE_TEST(a_raised_limit_reopens_and_is_recorded)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -491,7 +491,7 @@ static void a_raised_limit_reopens_and_is_recorded(void **state)
     assert_int_equal(fixture_events(fixture, run_id, "run.options", NULL), 1);
 }
 
-static void a_completed_run_is_not_resumed(void **state)
+FIXTURE_TEST(a_completed_run_is_not_resumed)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
@@ -505,7 +505,7 @@ static void a_completed_run_is_not_resumed(void **state)
     assert_int_equal(fixture_resume(fixture, run_id, -1, &loop, &opening), RONDO_ERR_STATE);
 }
 
-static void a_cancelled_run_verifies_what_was_not_verified(void **state)
+FIXTURE_TEST(a_cancelled_run_verifies_what_was_not_verified)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
@@ -524,7 +524,7 @@ static void a_cancelled_run_verifies_what_was_not_verified(void **state)
     loop_free(loop);
 }
 
-static void a_parked_run_can_be_resumed_at_once(void **state)
+FIXTURE_TEST(a_parked_run_can_be_resumed_at_once)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
@@ -542,7 +542,7 @@ static void a_parked_run_can_be_resumed_at_once(void **state)
     loop_free(loop);
 }
 
-static void a_run_of_nobody_is_not_found(void **state)
+FIXTURE_TEST(a_run_of_nobody_is_not_found)
 {
     struct fixture *fixture = *state;
     struct loop *loop = NULL;
@@ -614,7 +614,7 @@ static void damage_from(struct fixture *fixture, struct damaging *damaging, uint
     damage_store(fixture, damaging);
 }
 
-static void a_damaged_interim_is_told_and_the_checkpoint_before_it_used(void **state)
+FIXTURE_TEST(a_damaged_interim_is_told_and_the_checkpoint_before_it_used)
 {
     struct fixture *fixture = *state;
     const struct store_ops *ops = fixture->store->ops;
@@ -651,7 +651,7 @@ static void restore(struct fixture *fixture, const struct store_ops *ops)
     fixture->store->ops = ops;
 }
 
-static void previous_uses_the_newest_that_is_intact(void **state)
+FIXTURE_TEST(previous_uses_the_newest_that_is_intact)
 {
     struct fixture *fixture = *state;
     const struct store_ops *ops = fixture->store->ops;
@@ -672,7 +672,7 @@ static void previous_uses_the_newest_that_is_intact(void **state)
     restore(fixture, ops);
 }
 
-static void without_any_intact_one_the_journal_alone_is_used(void **state)
+FIXTURE_TEST(without_any_intact_one_the_journal_alone_is_used)
 {
     struct fixture *fixture = *state;
     const struct store_ops *ops = fixture->store->ops;
@@ -690,7 +690,7 @@ static void without_any_intact_one_the_journal_alone_is_used(void **state)
     restore(fixture, ops);
 }
 
-static void fresh_forgets_the_agents_state_and_keeps_the_count(void **state)
+FIXTURE_TEST(fresh_forgets_the_agents_state_and_keeps_the_count)
 {
     struct fixture *fixture = *state;
     const struct store_ops *ops = fixture->store->ops;
@@ -708,7 +708,7 @@ static void fresh_forgets_the_agents_state_and_keeps_the_count(void **state)
     restore(fixture, ops);
 }
 
-static void fail_refuses_and_leaves_the_run_to_others(void **state)
+FIXTURE_TEST(fail_refuses_and_leaves_the_run_to_others)
 {
     struct fixture *fixture = *state;
     const struct store_ops *ops = fixture->store->ops;
@@ -724,43 +724,4 @@ static void fail_refuses_and_leaves_the_run_to_others(void **state)
     assert_false(opening.is_held);
     loop_free(loop);
     restore(fixture, ops);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        fixture_test(a_short_failure_is_retried_with_growing_pauses),
-        fixture_test(a_lost_answer_commits_nothing_twice),
-        fixture_test(a_strict_run_ends_with_error_when_the_store_comes_back_in_time),
-        fixture_test(a_strict_run_is_broken_when_it_does_not),
-        fixture_test(best_effort_goes_on_and_tells_afterwards),
-        fixture_test(best_effort_that_ends_while_the_store_fails_is_broken),
-        fixture_test(a_store_that_recovers_for_the_end_hears_of_the_failure_first),
-        fixture_test(a_release_is_not_lost_behind_an_unclear_commit),
-        fixture_test(a_checkpoint_on_demand_is_not_an_older_one_that_waited),
-        fixture_test(mail_that_cannot_be_read_ends_nothing),
-        fixture_test(a_start_whose_answer_was_lost_starts),
-        fixture_test(a_claim_whose_answer_was_lost_is_recognised),
-        fixture_test(a_resume_goes_on_with_the_state_of_the_last_finished_iteration),
-        fixture_test(a_body_that_is_cut_off_leaves_no_state),
-        fixture_test(a_state_that_a_body_saved_on_demand_stays_when_it_is_cut_off),
-        fixture_test(custom_data_may_be_freed_after_the_report),
-        fixture_test(custom_data_of_the_tail_is_kept),
-        fixture_test(the_feedback_is_the_same_after_a_resume),
-        fixture_test(a_living_owner_is_in_the_way),
-        fixture_test(a_frozen_owner_that_wakes_is_refused),
-        fixture_test(whoever_lost_the_run_in_a_commit_begins_no_body),
-        fixture_test(a_lease_that_ended_in_a_commit_is_renewed_once),
-        fixture_test(a_raised_limit_reopens_and_is_recorded),
-        fixture_test(a_completed_run_is_not_resumed),
-        fixture_test(a_cancelled_run_verifies_what_was_not_verified),
-        fixture_test(a_parked_run_can_be_resumed_at_once),
-        fixture_test(a_run_of_nobody_is_not_found),
-        fixture_test(previous_uses_the_newest_that_is_intact),
-        fixture_test(without_any_intact_one_the_journal_alone_is_used),
-        fixture_test(fresh_forgets_the_agents_state_and_keeps_the_count),
-        fixture_test(a_damaged_interim_is_told_and_the_checkpoint_before_it_used),
-        fixture_test(fail_refuses_and_leaves_the_run_to_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

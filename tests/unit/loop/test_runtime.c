@@ -11,7 +11,7 @@ static bool is_held(struct fixture *fixture, const char *run_id)
     return result.outcome == STORE_HELD;
 }
 
-static void leases_are_kept_while_a_body_is_longer_than_they_are(void **state)
+FIXTURE_TEST(leases_are_kept_while_a_body_is_longer_than_they_are)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -25,7 +25,7 @@ static void leases_are_kept_while_a_body_is_longer_than_they_are(void **state)
     loop_free(loop);
 }
 
-static void a_lease_that_is_not_renewed_ends(void **state)
+FIXTURE_TEST(a_lease_that_is_not_renewed_ends)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -36,7 +36,7 @@ static void a_lease_that_is_not_renewed_ends(void **state)
     loop_free(loop);
 }
 
-static void a_body_is_cut_off_when_its_run_was_taken_over(void **state)
+FIXTURE_TEST(a_body_is_cut_off_when_its_run_was_taken_over)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -48,7 +48,7 @@ static void a_body_is_cut_off_when_its_run_was_taken_over(void **state)
     loop_free(loop);
 }
 
-static void a_freeze_in_which_nobody_came_is_survived(void **state)
+FIXTURE_TEST(a_freeze_in_which_nobody_came_is_survived)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -60,7 +60,7 @@ static void a_freeze_in_which_nobody_came_is_survived(void **state)
     loop_free(loop);
 }
 
-static void a_renewal_that_fails_is_tried_at_the_next_tick(void **state)
+FIXTURE_TEST(a_renewal_that_fails_is_tried_at_the_next_tick)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -75,7 +75,7 @@ static void a_renewal_that_fails_is_tried_at_the_next_tick(void **state)
     loop_free(loop);
 }
 
-static void a_loop_that_was_dropped_is_given_back_when_the_store_lets_it(void **state)
+FIXTURE_TEST(a_loop_that_was_dropped_is_given_back_when_the_store_lets_it)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -89,7 +89,7 @@ static void a_loop_that_was_dropped_is_given_back_when_the_store_lets_it(void **
     assert_false(is_held(fixture, run_id));
 }
 
-static void a_dropped_run_can_be_resumed_by_its_own_process_at_once(void **state)
+FIXTURE_TEST(a_dropped_run_can_be_resumed_by_its_own_process_at_once)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -105,7 +105,7 @@ static void a_dropped_run_can_be_resumed_by_its_own_process_at_once(void **state
     loop_free(loop);
 }
 
-static void letters_of_an_unknown_kind_stop_nothing(void **state)
+FIXTURE_TEST(letters_of_an_unknown_kind_stop_nothing)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -117,7 +117,7 @@ static void letters_of_an_unknown_kind_stop_nothing(void **state)
     loop_free(loop);
 }
 
-static void a_lease_that_is_too_short_is_refused(void **state)
+FIXTURE_TEST(a_lease_that_is_too_short_is_refused)
 {
     struct fixture *fixture = *state;
     struct runtime_options options = {
@@ -130,7 +130,7 @@ static void a_lease_that_is_too_short_is_refused(void **state)
 }
 
 /** With the real clock and the keeper's own thread. */
-static void the_keeper_wakes_a_body_that_blocks(void **state)
+FIXTURE_TEST(the_keeper_wakes_a_body_that_blocks)
 {
     struct fixture *fixture = *state;
     struct store *store = store_memory_new(NULL);
@@ -151,21 +151,4 @@ static void the_keeper_wakes_a_body_that_blocks(void **state)
     loop_free(loop);
     runtime_free(runtime);
     store_close(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        fixture_test(leases_are_kept_while_a_body_is_longer_than_they_are),
-        fixture_test(a_lease_that_is_not_renewed_ends),
-        fixture_test(a_body_is_cut_off_when_its_run_was_taken_over),
-        fixture_test(a_freeze_in_which_nobody_came_is_survived),
-        fixture_test(a_renewal_that_fails_is_tried_at_the_next_tick),
-        fixture_test(a_loop_that_was_dropped_is_given_back_when_the_store_lets_it),
-        fixture_test(a_dropped_run_can_be_resumed_by_its_own_process_at_once),
-        fixture_test(letters_of_an_unknown_kind_stop_nothing),
-        fixture_test(a_lease_that_is_too_short_is_refused),
-        fixture_test(the_keeper_wakes_a_body_that_blocks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 
 #include "fixture.h"
 
-static void a_spec_comes_back_from_json(void **state)
+TEST(a_spec_comes_back_from_json)
 {
-    (void)state;
     struct loop_spec spec = fixture_spec(2);
     spec.prompt = memory_dup_string("fix \"it\"\n");
     spec.command = memory_new_zero(3, sizeof(*spec.command));
@@ -33,9 +32,8 @@ static void a_spec_comes_back_from_json(void **state)
     loop_spec_fini(&spec);
 }
 
-static void numbers_are_held_to_their_ranges(void **state)
+TEST(numbers_are_held_to_their_ranges)
 {
-    (void)state;
     static const struct {
         size_t offset;
         int64_t good;
@@ -76,9 +74,8 @@ static int check_agent(const char *agent_id)
     return r;
 }
 
-static void agent_ids_are_plain_names(void **state)
+TEST(agent_ids_are_plain_names)
 {
-    (void)state;
     char longest[LIMIT_AGENT_ID_LEN + 2];
     memset(longest, 'a', sizeof(longest));
     longest[LIMIT_AGENT_ID_LEN + 1] = '\0';
@@ -93,9 +90,8 @@ static void agent_ids_are_plain_names(void **state)
     assert_int_equal(check_agent(NULL), RONDO_ERR_INVALID);
 }
 
-static void conditions_are_unique_and_limited(void **state)
+TEST(conditions_are_unique_and_limited)
 {
-    (void)state;
     struct loop_spec spec = fixture_spec(0);
     for (int i = 0; i < LIMIT_CONDITIONS; i++) {
         char name[16];
@@ -109,9 +105,8 @@ static void conditions_are_unique_and_limited(void **state)
     loop_spec_fini(&spec);
 }
 
-static void commands_have_a_length(void **state)
+TEST(commands_have_a_length)
 {
-    (void)state;
     struct loop_spec spec = fixture_spec(0);
     char *command = memory_new(LIMIT_COMMAND_BYTES + 2);
     memset(command, 'x', LIMIT_COMMAND_BYTES + 1);
@@ -126,9 +121,8 @@ static void commands_have_a_length(void **state)
     loop_spec_fini(&spec);
 }
 
-static void stored_options_that_make_no_sense_are_refused(void **state)
+TEST(stored_options_that_make_no_sense_are_refused)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "[]",
@@ -142,17 +136,4 @@ static void stored_options_that_make_no_sense_are_refused(void **state)
         struct loop_spec spec;
         assert_true(loop_spec_decode(texts[i], strlen(texts[i]), &spec, NULL) < 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_spec_comes_back_from_json),
-        cmocka_unit_test(numbers_are_held_to_their_ranges),
-        cmocka_unit_test(agent_ids_are_plain_names),
-        cmocka_unit_test(conditions_are_unique_and_limited),
-        cmocka_unit_test(commands_have_a_length),
-        cmocka_unit_test(stored_options_that_make_no_sense_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,9 +44,8 @@ static void expect_end(const struct run_state *run, const struct loop_spec *spec
     assert_string_equal(effect.event.run_finished.status, status);
 }
 
-static void phases_lead_to_their_effects(void **state)
+TEST(phases_lead_to_their_effects)
 {
-    (void)state;
     struct loop_spec spec = fixture_spec(1);
     struct run_state run = ready(1);
     run.phase = PHASE_IN_BODY;
@@ -63,9 +62,8 @@ static void phases_lead_to_their_effects(void **state)
 }
 
 /** Each row is the state of the row before plus what outranks it. */
-static void reasons_to_end_have_an_order(void **state)
+TEST(reasons_to_end_have_an_order)
 {
-    (void)state;
     struct loop_spec spec = fixture_spec(1);
     spec.max_failures = 2;
     spec.time_limit_ns = 50 * NS_PER_S;
@@ -89,9 +87,8 @@ static void reasons_to_end_have_an_order(void **state)
     loop_spec_fini(&spec);
 }
 
-static void met_counts_only_right_behind_the_latest_iteration(void **state)
+TEST(met_counts_only_right_behind_the_latest_iteration)
 {
-    (void)state;
     struct loop_spec spec = fixture_spec(1);
     struct run_state run = ready(3);
     verified(&run, RONDO_MET);
@@ -107,9 +104,8 @@ static void met_counts_only_right_behind_the_latest_iteration(void **state)
     loop_spec_fini(&spec);
 }
 
-static void a_round_must_have_covered_every_condition(void **state)
+TEST(a_round_must_have_covered_every_condition)
 {
-    (void)state;
     struct loop_spec spec = fixture_spec(2);
     struct run_state run = ready(3);
     verified(&run, RONDO_MET);
@@ -117,9 +113,8 @@ static void a_round_must_have_covered_every_condition(void **state)
     loop_spec_fini(&spec);
 }
 
-static void a_finish_is_accepted_or_rejected(void **state)
+TEST(a_finish_is_accepted_or_rejected)
 {
-    (void)state;
     struct loop_spec without = fixture_spec(0);
     struct loop_spec with = fixture_spec(1);
     struct run_state run = ready(1);
@@ -132,9 +127,8 @@ static void a_finish_is_accepted_or_rejected(void **state)
     loop_spec_fini(&with);
 }
 
-static void checkpoints_are_due_by_interval_and_at_the_end(void **state)
+TEST(checkpoints_are_due_by_interval_and_at_the_end)
 {
-    (void)state;
     struct loop_spec spec = fixture_spec(0);
     spec.checkpoint_interval = 3;
     struct run_state run = ready(5);
@@ -156,9 +150,8 @@ static void checkpoints_are_due_by_interval_and_at_the_end(void **state)
     loop_spec_fini(&spec);
 }
 
-static void the_delay_counts_from_the_end_of_the_last_iteration(void **state)
+TEST(the_delay_counts_from_the_end_of_the_last_iteration)
 {
-    (void)state;
     struct loop_spec spec = fixture_spec(0);
     spec.delay_ns = 10 * NS_PER_S;
     struct run_state run = ready(1);
@@ -181,9 +174,8 @@ static void the_delay_counts_from_the_end_of_the_last_iteration(void **state)
     loop_spec_fini(&spec);
 }
 
-static void nothing_is_verified_for_a_run_that_ends_anyway(void **state)
+TEST(nothing_is_verified_for_a_run_that_ends_anyway)
 {
-    (void)state;
     struct loop_spec spec = fixture_spec(1);
     struct run_state run = ready(1);
     run.phase = PHASE_BODY_DONE;
@@ -195,9 +187,8 @@ static void nothing_is_verified_for_a_run_that_ends_anyway(void **state)
     loop_spec_fini(&spec);
 }
 
-static void a_gates_answer_becomes_an_event(void **state)
+TEST(a_gates_answer_becomes_an_event)
 {
-    (void)state;
     struct run_state run = ready(2);
     struct gate_decision decision = {.is_allowed = true, .iteration_limit = 9};
     struct journal_event event = loop_step_gate(&run, &decision);
@@ -214,9 +205,8 @@ static void a_gates_answer_becomes_an_event(void **state)
     assert_string_equal(event.gate_denied.status, "policy_violation");
 }
 
-static void a_denied_step_becomes_an_event_that_lets_the_run_go_on(void **state)
+TEST(a_denied_step_becomes_an_event_that_lets_the_run_go_on)
 {
-    (void)state;
     struct run_state run = {.phase = PHASE_READY, .finished = 2, .iteration = 2};
     struct gate_decision decision = {
         .policy = "p", .reason = "approval_needed", .needs_approval = true, .message = "m"};
@@ -235,9 +225,8 @@ static bool warns(const struct run_state *run, enum run_limit counter, int64_t l
     return loop_step_warning(run, counter, &ahead, true, ret_event);
 }
 
-static void a_limit_is_warned_about_at_its_threshold_and_once(void **state)
+TEST(a_limit_is_warned_about_at_its_threshold_and_once)
 {
-    (void)state;
     struct run_state run = {.phase = PHASE_READY};
     struct journal_event event;
     /* Completed iterations: the 80th of 100 begins after 79. */
@@ -257,9 +246,8 @@ static void a_limit_is_warned_about_at_its_threshold_and_once(void **state)
     assert_true(warns(&run, RUN_LIMIT_COST, INT64_MAX, INT64_MAX, &event));
 }
 
-static void at_the_end_only_what_was_done_counts(void **state)
+TEST(at_the_end_only_what_was_done_counts)
 {
-    (void)state;
     struct run_state run = {.phase = PHASE_READY, .finished = 79};
     struct gate_limit limit = {.is_known = true, .limit = 100, .value = 79, .warn_at = 80};
     struct journal_event event;
@@ -268,23 +256,4 @@ static void at_the_end_only_what_was_done_counts(void **state)
     assert_true(loop_step_warning(&run, RUN_LIMIT_ITERATIONS, &limit, false, &event));
     assert_int_equal(event.limit_warning.value, 79);
     assert_int_equal(event.limit_warning.iteration, 79);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_lead_to_their_effects),
-        cmocka_unit_test(reasons_to_end_have_an_order),
-        cmocka_unit_test(met_counts_only_right_behind_the_latest_iteration),
-        cmocka_unit_test(a_round_must_have_covered_every_condition),
-        cmocka_unit_test(a_finish_is_accepted_or_rejected),
-        cmocka_unit_test(checkpoints_are_due_by_interval_and_at_the_end),
-        cmocka_unit_test(the_delay_counts_from_the_end_of_the_last_iteration),
-        cmocka_unit_test(nothing_is_verified_for_a_run_that_ends_anyway),
-        cmocka_unit_test(a_gates_answer_becomes_an_event),
-        cmocka_unit_test(a_denied_step_becomes_an_event_that_lets_the_run_go_on),
-        cmocka_unit_test(a_limit_is_warned_about_at_its_threshold_and_once),
-        cmocka_unit_test(at_the_end_only_what_was_done_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static int64_t active_ns(const struct loop *loop)
     return loop_step_active_ns(loop_state(loop), loop_now(loop));
 }
 
-static void a_clock_that_is_set_forward_uses_up_no_time(void **state)
+FIXTURE_TEST(a_clock_that_is_set_forward_uses_up_no_time)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(0));
@@ -44,7 +44,7 @@ static void a_clock_that_is_set_forward_uses_up_no_time(void **state)
     loop_free(loop);
 }
 
-static void a_clock_that_is_set_back_gives_no_time_back(void **state)
+FIXTURE_TEST(a_clock_that_is_set_back_gives_no_time_back)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(1));
@@ -59,7 +59,7 @@ static void a_clock_that_is_set_back_gives_no_time_back(void **state)
     loop_free(loop);
 }
 
-static void active_time_goes_on_after_a_resume_as_it_was_counted(void **state)
+FIXTURE_TEST(active_time_goes_on_after_a_resume_as_it_was_counted)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(0));
@@ -82,7 +82,7 @@ static void active_time_goes_on_after_a_resume_as_it_was_counted(void **state)
     loop_free(loop);
 }
 
-static void a_checkpoint_is_right_when_the_clock_is_set_just_before_it(void **state)
+FIXTURE_TEST(a_checkpoint_is_right_when_the_clock_is_set_just_before_it)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(0));
@@ -99,7 +99,7 @@ static void a_checkpoint_is_right_when_the_clock_is_set_just_before_it(void **st
 }
 
 /** Who resumed it died before the first event: the run had ended all the while. */
-static void the_time_after_the_end_of_a_run_is_not_active(void **state)
+FIXTURE_TEST(the_time_after_the_end_of_a_run_is_not_active)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = spec_of(0);
@@ -120,7 +120,7 @@ static void the_time_after_the_end_of_a_run_is_not_active(void **state)
     loop_free(loop);
 }
 
-static void a_delay_survives_a_small_correction_of_the_clock(void **state)
+FIXTURE_TEST(a_delay_survives_a_small_correction_of_the_clock)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = spec_of(0);
@@ -135,7 +135,7 @@ static void a_delay_survives_a_small_correction_of_the_clock(void **state)
 }
 
 /** The keeper beats five times a second; a minute without a beat is a process that was stopped. */
-static void time_in_which_the_process_was_stopped_is_not_active(void **state)
+FIXTURE_TEST(time_in_which_the_process_was_stopped_is_not_active)
 {
     struct fixture *fixture = *state;
     struct runtime_options options = {.store = fixture->store, .clock = &fixture->clock};
@@ -155,18 +155,4 @@ static void time_in_which_the_process_was_stopped_is_not_active(void **state)
     runtime_unregister(runtime, id, 1);
     runtime_free(runtime);
     cancel_fini(&cancel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        fixture_test(a_clock_that_is_set_forward_uses_up_no_time),
-        fixture_test(a_clock_that_is_set_back_gives_no_time_back),
-        fixture_test(active_time_goes_on_after_a_resume_as_it_was_counted),
-        fixture_test(a_checkpoint_is_right_when_the_clock_is_set_just_before_it),
-        fixture_test(the_time_after_the_end_of_a_run_is_not_active),
-        fixture_test(a_delay_survives_a_small_correction_of_the_clock),
-        fixture_test(time_in_which_the_process_was_stopped_is_not_active),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A round of verification: what runs side by side, what one after the other, what is capped. */
 #include "loop/verify.h"
+#include "support/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /** What the verifier of these tests saw; its lock guards everything in it. */
 struct stage {
@@ -82,9 +79,8 @@ static struct received run(struct stage *stage, const char *const *commands, siz
     return received;
 }
 
-static void different_tools_run_side_by_side(void **state)
+TEST(different_tools_run_side_by_side)
 {
-    (void)state;
     static const char *const commands[] = {"make test", "ruff check .", "cargo build"};
     struct stage stage = {.awaited = 3}; /* nobody ends before all three run */
     struct received received = run(&stage, commands, 3, INT64_MAX, NULL);
@@ -92,9 +88,8 @@ static void different_tools_run_side_by_side(void **state)
     assert_int_equal(stage.most_running, 3);
 }
 
-static void one_tool_never_runs_twice_at_once_and_keeps_its_order(void **state)
+TEST(one_tool_never_runs_twice_at_once_and_keeps_its_order)
 {
-    (void)state;
     static const char *const commands[] = {"make test", "ruff check", "make", "make lint"};
     struct stage stage = {.awaited = 2};
     struct received received = run(&stage, commands, 4, INT64_MAX, NULL);
@@ -110,18 +105,16 @@ static void one_tool_never_runs_twice_at_once_and_keeps_its_order(void **state)
     }
 }
 
-static void the_time_left_caps_each_timeout(void **state)
+TEST(the_time_left_caps_each_timeout)
 {
-    (void)state;
     static const char *const commands[] = {"a", "b"};
     struct stage stage = {0};
     run(&stage, commands, 2, 10, NULL);
     assert_int_equal(stage.longest_timeout_ns, 10);
 }
 
-static void after_a_stop_nothing_is_evaluated_and_nothing_is_met(void **state)
+TEST(after_a_stop_nothing_is_evaluated_and_nothing_is_met)
 {
-    (void)state;
     static const char *const commands[] = {"a", "b", "c"};
     struct cancel cancel;
     assert_int_equal(cancel_init(&cancel, NULL), 0);
@@ -132,15 +125,4 @@ static void after_a_stop_nothing_is_evaluated_and_nothing_is_met(void **state)
     assert_int_equal(received.met, 0);
     assert_int_equal(stage.most_running, 0);
     cancel_fini(&cancel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(different_tools_run_side_by_side),
-        cmocka_unit_test(one_tool_never_runs_twice_at_once_and_keeps_its_order),
-        cmocka_unit_test(the_time_left_caps_each_timeout),
-        cmocka_unit_test(after_a_stop_nothing_is_evaluated_and_nothing_is_met),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -260,17 +260,9 @@ static void play(struct world *world, uint64_t seed)
     loop_free(scene.loop);
 }
 
-static void every_limit_is_warned_about_exactly_when_it_must_be(void **state)
+WORLD_TEST(every_limit_is_warned_about_exactly_when_it_must_be)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         play(*state, seed);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(every_limit_is_warned_about_exactly_when_it_must_be),
-    };
-    return cmocka_run_group_tests_name("warnings", tests, NULL, NULL);
 }

@@ -8,18 +8,15 @@
 #include "base/json/json.h"
 #include "mcp/mcp.h"
 #include "os/file.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** Nothing here takes this long, even on a slow machine under a sanitizer. */
 #define GENEROUS_NS (60 * NS_PER_S)
@@ -55,7 +52,7 @@ static inline int world_tear_down(void **state)
     return 0;
 }
 
-#define WORLD_TEST(test) cmocka_unit_test_setup_teardown(test, world_set_up, world_tear_down)
+#define WORLD_TEST(test) TEST_WITH(test, world_set_up, world_tear_down)
 
 static inline int64_t in(int64_t ns)
 {

@@ -72,7 +72,9 @@ static const char *header(struct site *site, size_t request, const char *name)
     return value == NULL ? "(none)" : value;
 }
 
-static void a_server_that_does_not_know_discovery_is_initialized(void **state)
+#define SITE_TEST(test) TEST_WITH(test, site_set_up, site_tear_down)
+
+SITE_TEST(a_server_that_does_not_know_discovery_is_initialized)
 {
     struct site *site = *state;
     script_legacy(site, JSON "Mcp-Session-Id: s-1\r\n");
@@ -86,7 +88,7 @@ static void a_server_that_does_not_know_discovery_is_initialized(void **state)
     assert_string_equal(header(site, 3, "Accept"), "application/json, text/event-stream");
 }
 
-static void a_session_that_was_lost_is_begun_anew(void **state)
+SITE_TEST(a_session_that_was_lost_is_begun_anew)
 {
     struct site *site = *state;
     script_legacy(site, JSON "Mcp-Session-Id: s-1\r\n");
@@ -101,7 +103,7 @@ static void a_session_that_was_lost_is_begun_anew(void **state)
     assert_string_equal(header(site, 6, "Mcp-Session-Id"), "s-2");
 }
 
-static void a_reply_in_a_stream_is_found_behind_notifications(void **state)
+SITE_TEST(a_reply_in_a_stream_is_found_behind_notifications)
 {
     struct site *site = *state;
     script_legacy(site, JSON);
@@ -114,7 +116,7 @@ static void a_reply_in_a_stream_is_found_behind_notifications(void **state)
     assert_string_equal(site->world->text, "streamed");
 }
 
-static void a_stream_that_was_cut_is_taken_up_where_it_ended(void **state)
+SITE_TEST(a_stream_that_was_cut_is_taken_up_where_it_ended)
 {
     struct site *site = *state;
     script_legacy(site, JSON);
@@ -127,7 +129,7 @@ static void a_stream_that_was_cut_is_taken_up_where_it_ended(void **state)
     assert_string_equal(header(site, 4, "Last-Event-ID"), "e-7");
 }
 
-static void a_stream_whose_retry_is_behind_the_deadline_is_not_waited_for(void **state)
+SITE_TEST(a_stream_whose_retry_is_behind_the_deadline_is_not_waited_for)
 {
     struct site *site = *state;
     script_legacy(site, JSON);
@@ -139,7 +141,7 @@ static void a_stream_whose_retry_is_behind_the_deadline_is_not_waited_for(void *
     assert_true(in(0) - begun < GENEROUS_NS / 2);
 }
 
-static void a_stream_without_a_reply_is_an_error(void **state)
+SITE_TEST(a_stream_without_a_reply_is_an_error)
 {
     struct site *site = *state;
     script_legacy(site, JSON);
@@ -148,7 +150,7 @@ static void a_stream_without_a_reply_is_an_error(void **state)
     assert_int_equal(call(site->world, "x", "{}"), RONDO_ERR_IO);
 }
 
-static void requests_of_the_new_form_describe_themselves(void **state)
+SITE_TEST(requests_of_the_new_form_describe_themselves)
 {
     struct site *site = *state;
     http_peer_reply(site->peer, 200, JSON, MODERN);
@@ -170,7 +172,7 @@ static void requests_of_the_new_form_describe_themselves(void **state)
                     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"");
 }
 
-static void headers_of_the_configuration_go_with_every_request(void **state)
+SITE_TEST(headers_of_the_configuration_go_with_every_request)
 {
     struct site *site = *state;
     const char *const headers[] = {"Authorization: Bearer t0ken", NULL};
@@ -183,7 +185,7 @@ static void headers_of_the_configuration_go_with_every_request(void **state)
     }
 }
 
-static void a_refused_token_is_said_and_not_shown(void **state)
+SITE_TEST(a_refused_token_is_said_and_not_shown)
 {
     struct site *site = *state;
     const char *const headers[] = {"Authorization: Bearer t0ken", NULL};
@@ -194,7 +196,7 @@ static void a_refused_token_is_said_and_not_shown(void **state)
     assert_null(strstr(site->world->err.message, "t0ken"));
 }
 
-static void a_redirect_is_not_followed(void **state)
+SITE_TEST(a_redirect_is_not_followed)
 {
     struct site *site = *state;
     http_peer_always(site->peer, 302, "Location: /elsewhere\r\n", "");
@@ -203,7 +205,7 @@ static void a_redirect_is_not_followed(void **state)
     assert_string_equal(http_peer_request(site->peer, 1)->path, "/mcp");
 }
 
-static void a_server_that_hangs_ends_at_the_deadline(void **state)
+SITE_TEST(a_server_that_hangs_ends_at_the_deadline)
 {
     struct site *site = *state;
     script_legacy(site, JSON);
@@ -214,7 +216,7 @@ static void a_server_that_hangs_ends_at_the_deadline(void **state)
     assert_int_equal(call_within(site->world, "x", "{}", in(3 * SHORT_NS)), RONDO_ERR_TIMEOUT);
 }
 
-static void a_reply_that_is_not_json_is_an_error(void **state)
+SITE_TEST(a_reply_that_is_not_json_is_an_error)
 {
     struct site *site = *state;
     script_legacy(site, JSON);
@@ -223,7 +225,7 @@ static void a_reply_that_is_not_json_is_an_error(void **state)
     assert_int_equal(call(site->world, "x", "{}"), RONDO_ERR_CORRUPT);
 }
 
-static void a_url_of_another_kind_is_refused(void **state)
+SITE_TEST(a_url_of_another_kind_is_refused)
 {
     struct site *site = *state;
     const struct mcp_options options = {.name = "site",
@@ -232,26 +234,4 @@ static void a_url_of_another_kind_is_refused(void **state)
                                         .surroundings = &site->world->around};
     assert_int_equal(mcp_client_new(&options, &site->world->client, &site->world->err),
                      RONDO_ERR_INVALID);
-}
-
-#define SITE_TEST(test) cmocka_unit_test_setup_teardown(test, site_set_up, site_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SITE_TEST(a_server_that_does_not_know_discovery_is_initialized),
-        SITE_TEST(a_session_that_was_lost_is_begun_anew),
-        SITE_TEST(a_reply_in_a_stream_is_found_behind_notifications),
-        SITE_TEST(a_stream_that_was_cut_is_taken_up_where_it_ended),
-        SITE_TEST(a_stream_whose_retry_is_behind_the_deadline_is_not_waited_for),
-        SITE_TEST(a_stream_without_a_reply_is_an_error),
-        SITE_TEST(requests_of_the_new_form_describe_themselves),
-        SITE_TEST(headers_of_the_configuration_go_with_every_request),
-        SITE_TEST(a_refused_token_is_said_and_not_shown),
-        SITE_TEST(a_redirect_is_not_followed),
-        SITE_TEST(a_server_that_hangs_ends_at_the_deadline),
-        SITE_TEST(a_reply_that_is_not_json_is_an_error),
-        SITE_TEST(a_url_of_another_kind_is_refused),
-    };
-    return cmocka_run_group_tests_name("mcp_http", tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static void read_result(struct world *world, const char *json, struct tool_resul
     buf_fini(&ret_result->text);
 }
 
-static void exit_codes_are_taken_from_where_they_are_unmistakable(void **state)
+WORLD_TEST(exit_codes_are_taken_from_where_they_are_unmistakable)
 {
     static const struct {
         const char *json;
@@ -43,7 +43,7 @@ static void exit_codes_are_taken_from_where_they_are_unmistakable(void **state)
     }
 }
 
-static void what_is_no_text_is_named_in_a_line(void **state)
+WORLD_TEST(what_is_no_text_is_named_in_a_line)
 {
     struct world *world = *state;
     struct tool_result result;
@@ -56,7 +56,7 @@ static void what_is_no_text_is_named_in_a_line(void **state)
                         "a\n[image: image/png, 3 bytes]\ninside\n[content of an unknown kind]");
 }
 
-static void an_error_reads_as_one(void **state)
+WORLD_TEST(an_error_reads_as_one)
 {
     struct world *world = *state;
     struct tool_result result;
@@ -66,7 +66,7 @@ static void an_error_reads_as_one(void **state)
     assert_string_equal(world->text, "Error: no");
 }
 
-static void structured_content_stands_in_for_text(void **state)
+WORLD_TEST(structured_content_stands_in_for_text)
 {
     struct world *world = *state;
     struct tool_result result;
@@ -83,9 +83,8 @@ static bool count_line(void *context, const char *line, size_t len)
     return true;
 }
 
-static void a_line_at_the_limit_is_read_and_one_past_it_is_not(void **state)
+WORLD_TEST(a_line_at_the_limit_is_read_and_one_past_it_is_not)
 {
-    (void)state;
     for (size_t past = 0; past < 2; past++) {
         struct mcp_lines lines = {0};
         size_t total = 0;
@@ -103,7 +102,7 @@ static void a_line_at_the_limit_is_read_and_one_past_it_is_not(void **state)
 
 /* --- headers --- */
 
-static void unsafe_header_values_are_encoded(void **state)
+WORLD_TEST(unsafe_header_values_are_encoded)
 {
     static const char *const cases[][2] = {
         {"us-west1", "us-west1"},
@@ -122,7 +121,7 @@ static void unsafe_header_values_are_encoded(void **state)
     }
 }
 
-static void impossible_headers_are_found(void **state)
+WORLD_TEST(impossible_headers_are_found)
 {
     static const struct {
         const char *schema;
@@ -173,7 +172,7 @@ static int read_yaml(struct world *world, const char *yaml, struct mcp_shared **
     return mcp_shared_read(path, &world->around, ret_shared, &world->err);
 }
 
-static void a_server_of_rondo_yaml_is_shared(void **state)
+WORLD_TEST(a_server_of_rondo_yaml_is_shared)
 {
     struct world *world = *state;
     struct mcp_shared *shared = NULL;
@@ -197,7 +196,7 @@ static void a_server_of_rondo_yaml_is_shared(void **state)
     mcp_shared_free(shared);
 }
 
-static void an_absent_rondo_yaml_registers_nothing(void **state)
+WORLD_TEST(an_absent_rondo_yaml_registers_nothing)
 {
     struct world *world = *state;
     struct mcp_shared *shared = NULL;
@@ -207,7 +206,7 @@ static void an_absent_rondo_yaml_registers_nothing(void **state)
     mcp_shared_free(shared);
 }
 
-static void faults_of_rondo_yaml_are_told_with_their_place(void **state)
+WORLD_TEST(faults_of_rondo_yaml_are_told_with_their_place)
 {
     static const char *const cases[][2] = {
         {"mcp_servers:\n  a:\n    comand: x\n", "rondo.yaml:3:5: mcp_servers.a: `comand`"},
@@ -225,7 +224,7 @@ static void faults_of_rondo_yaml_are_told_with_their_place(void **state)
     }
 }
 
-static void a_variable_that_is_not_set_is_named(void **state)
+WORLD_TEST(a_variable_that_is_not_set_is_named)
 {
     struct world *world = *state;
     struct mcp_shared *shared = NULL;
@@ -240,7 +239,7 @@ static void a_variable_that_is_not_set_is_named(void **state)
     mcp_shared_free(shared);
 }
 
-static void a_command_that_is_not_on_the_allow_list_is_refused(void **state)
+WORLD_TEST(a_command_that_is_not_on_the_allow_list_is_refused)
 {
     struct world *world = *state;
     struct mcp_shared *shared = NULL;
@@ -255,9 +254,8 @@ static void a_command_that_is_not_on_the_allow_list_is_refused(void **state)
     json_object_put(world->around.security_tools);
 }
 
-static void a_call_carries_its_trace_in_either_version(void **state)
+TEST(a_call_carries_its_trace_in_either_version)
 {
-    (void)state;
     auto_buf struct buf text = {0};
     struct mcp_outgoing out = {.id = 3, .method = "tools/call", .name = "x", .arguments = "{}"};
     mcp_write(&out, &text);
@@ -273,24 +271,4 @@ static void a_call_carries_its_trace_in_either_version(void **state)
     mcp_write(&out, &text);
     assert_non_null(strstr(buf_string(&text), "clientInfo"));
     assert_non_null(strstr(buf_string(&text), "\"traceparent\":\"00-0af"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WORLD_TEST(exit_codes_are_taken_from_where_they_are_unmistakable),
-        WORLD_TEST(what_is_no_text_is_named_in_a_line),
-        WORLD_TEST(an_error_reads_as_one),
-        WORLD_TEST(structured_content_stands_in_for_text),
-        WORLD_TEST(a_line_at_the_limit_is_read_and_one_past_it_is_not),
-        cmocka_unit_test(a_call_carries_its_trace_in_either_version),
-        WORLD_TEST(unsafe_header_values_are_encoded),
-        WORLD_TEST(impossible_headers_are_found),
-        WORLD_TEST(a_server_of_rondo_yaml_is_shared),
-        WORLD_TEST(an_absent_rondo_yaml_registers_nothing),
-        WORLD_TEST(faults_of_rondo_yaml_are_told_with_their_place),
-        WORLD_TEST(a_variable_that_is_not_set_is_named),
-        WORLD_TEST(a_command_that_is_not_on_the_allow_list_is_refused),
-    };
-    return cmocka_run_group_tests_name("mcp_parts", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static int place_tear_down(void **state)
     return world_tear_down(state);
 }
 
-#define PLACE_TEST(test) cmocka_unit_test_setup_teardown(test, world_set_up, place_tear_down)
+#define PLACE_TEST(test) TEST_WITH(test, world_set_up, place_tear_down)
 
 static char *below(const struct world *world, const char *name)
 {
@@ -47,7 +47,7 @@ static bool has(char *const *list, const char *text)
     return false;
 }
 
-static void a_sandboxed_server_has_a_private_folder(void **state)
+PLACE_TEST(a_sandboxed_server_has_a_private_folder)
 {
     struct world *world = *state;
     char first[PATH_MAX];
@@ -71,7 +71,7 @@ static void a_sandboxed_server_has_a_private_folder(void **state)
     assert_null(strstr(place.directory, ".."));
 }
 
-static void words_that_name_files_are_relative_to_the_registration(void **state)
+PLACE_TEST(words_that_name_files_are_relative_to_the_registration)
 {
     struct world *world = *state;
     const char *const args[] = {"-m",       "server",      "s.py", "./absent",
@@ -94,7 +94,7 @@ static void words_that_name_files_are_relative_to_the_registration(void **state)
     assert_string_equal(place.directory, "/");
 }
 
-static void a_program_that_path_finds_in_the_workspace_is_refused(void **state)
+PLACE_TEST(a_program_that_path_finds_in_the_workspace_is_refused)
 {
     struct world *world = *state;
     char path[512];
@@ -110,7 +110,7 @@ static void a_program_that_path_finds_in_the_workspace_is_refused(void **state)
     free(before);
 }
 
-static void without_a_sandbox_path_does_not_lead_into_the_workspace(void **state)
+PLACE_TEST(without_a_sandbox_path_does_not_lead_into_the_workspace)
 {
     struct world *world = *state;
     char path[PATH_MAX];
@@ -129,7 +129,7 @@ static void without_a_sandbox_path_does_not_lead_into_the_workspace(void **state
     free(before);
 }
 
-static void the_environment_is_an_allow_list(void **state)
+PLACE_TEST(the_environment_is_an_allow_list)
 {
     struct world *world = *state;
     const char *const env[] = {"OWN=1", NULL};
@@ -149,7 +149,7 @@ static void the_environment_is_an_allow_list(void **state)
     unsetenv("NODE_PATH");
 }
 
-static void files_with_keys_are_hidden(void **state)
+PLACE_TEST(files_with_keys_are_hidden)
 {
     struct world *world = *state;
     const char *const hidden[] = {"/var/lib/hidden", NULL};
@@ -163,7 +163,7 @@ static void files_with_keys_are_hidden(void **state)
     assert_true(has(place.hide_paths, below(world, ".env")));
 }
 
-static void a_home_folder_is_not_shown_as_a_whole(void **state)
+PLACE_TEST(a_home_folder_is_not_shown_as_a_whole)
 {
     struct world *world = *state;
     const char *const args[] = {"s.py", NULL};
@@ -179,18 +179,4 @@ static void a_home_folder_is_not_shown_as_a_whole(void **state)
     assert_true(has(place.read_paths, below(world, "s.py")));
     setenv("HOME", before, 1);
     free(before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PLACE_TEST(a_sandboxed_server_has_a_private_folder),
-        PLACE_TEST(words_that_name_files_are_relative_to_the_registration),
-        PLACE_TEST(a_program_that_path_finds_in_the_workspace_is_refused),
-        PLACE_TEST(without_a_sandbox_path_does_not_lead_into_the_workspace),
-        PLACE_TEST(the_environment_is_an_allow_list),
-        PLACE_TEST(files_with_keys_are_hidden),
-        PLACE_TEST(a_home_folder_is_not_shown_as_a_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 
 /* --- what a well-behaved server gives --- */
 
-static void a_call_gives_what_the_tool_says(void **state)
+WORLD_TEST(a_call_gives_what_the_tool_says)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -23,7 +23,7 @@ static void a_call_gives_what_the_tool_says(void **state)
     assert_string_equal(world->text, "gr\xc3\xbc\xc3\x9f dich\nEcho");
 }
 
-static void nothing_is_started_before_the_first_call(void **state)
+WORLD_TEST(nothing_is_started_before_the_first_call)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -31,7 +31,7 @@ static void nothing_is_started_before_the_first_call(void **state)
     assert_string_equal(mcp_client_version(world->client), "");
 }
 
-static void the_version_is_the_servers(void **state)
+WORLD_TEST(the_version_is_the_servers)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -39,7 +39,7 @@ static void the_version_is_the_servers(void **state)
     assert_string_equal(mcp_client_version(world->client), "2025-06-18");
 }
 
-static void a_list_has_the_tools_of_all_pages(void **state)
+WORLD_TEST(a_list_has_the_tools_of_all_pages)
 {
     struct world *world = *state;
     struct json_object *tools = NULL;
@@ -51,7 +51,7 @@ static void a_list_has_the_tools_of_all_pages(void **state)
     json_object_put(tools);
 }
 
-static void one_server_serves_all_calls(void **state)
+WORLD_TEST(one_server_serves_all_calls)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -61,14 +61,14 @@ static void one_server_serves_all_calls(void **state)
     assert_int_equal(starts(world), 1);
 }
 
-static void a_notification_before_the_first_reply_does_no_harm(void **state)
+WORLD_TEST(a_notification_before_the_first_reply_does_no_harm)
 {
     struct world *world = *state;
     begin(world, "early", NULL);
     assert_int_equal(call(world, "echo", "{\"text\":\"x\"}"), 0);
 }
 
-static void a_server_of_the_new_form_only_is_spoken_to_in_it(void **state)
+WORLD_TEST(a_server_of_the_new_form_only_is_spoken_to_in_it)
 {
     struct world *world = *state;
     begin(world, "modern", NULL);
@@ -77,7 +77,7 @@ static void a_server_of_the_new_form_only_is_spoken_to_in_it(void **state)
     assert_string_equal(mcp_client_version(world->client), "2026-07-28");
 }
 
-static void a_server_that_wants_input_gets_defaults_and_its_state_back(void **state)
+WORLD_TEST(a_server_that_wants_input_gets_defaults_and_its_state_back)
 {
     struct world *world = *state;
     begin(world, "modern", &(struct mcp_options){.accepts_defaults = true});
@@ -86,7 +86,7 @@ static void a_server_that_wants_input_gets_defaults_and_its_state_back(void **st
                         "{\"ok\":{\"action\":\"accept\",\"content\":{\"n\":7}}} s\"tate");
 }
 
-static void forms_are_declined_by_default(void **state)
+WORLD_TEST(forms_are_declined_by_default)
 {
     struct world *world = *state;
     begin(world, "modern", NULL);
@@ -94,7 +94,7 @@ static void forms_are_declined_by_default(void **state)
     assert_contains(world->text, "{\"ok\":{\"action\":\"decline\"}}");
 }
 
-static void lines_that_are_no_messages_are_passed_over(void **state)
+WORLD_TEST(lines_that_are_no_messages_are_passed_over)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -102,7 +102,7 @@ static void lines_that_are_no_messages_are_passed_over(void **state)
     assert_string_equal(world->text, "logged");
 }
 
-static void what_servers_ask_is_answered(void **state)
+WORLD_TEST(what_servers_ask_is_answered)
 {
     static const char *const cases[][2] = {
         {"ping", "\"result\":{}"},
@@ -123,7 +123,7 @@ static void what_servers_ask_is_answered(void **state)
     }
 }
 
-static void an_error_of_the_server_is_told_in_its_words(void **state)
+WORLD_TEST(an_error_of_the_server_is_told_in_its_words)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -156,7 +156,7 @@ static void *call_hold(void *context)
     return NULL;
 }
 
-static void replies_find_their_calls_in_any_order(void **state)
+WORLD_TEST(replies_find_their_calls_in_any_order)
 {
     struct world *world = *state;
     struct caller caller = {.world = world};
@@ -198,7 +198,7 @@ static void *call_echo_often(void *context)
     return NULL;
 }
 
-static void many_threads_share_one_server(void **state)
+WORLD_TEST(many_threads_share_one_server)
 {
     struct world *world = *state;
     struct caller callers[8];
@@ -217,7 +217,7 @@ static void many_threads_share_one_server(void **state)
 
 /* --- servers that die --- */
 
-static void a_call_in_which_the_server_dies_fails_with_its_last_words(void **state)
+WORLD_TEST(a_call_in_which_the_server_dies_fails_with_its_last_words)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -226,7 +226,7 @@ static void a_call_in_which_the_server_dies_fails_with_its_last_words(void **sta
     assert_contains(world->err.message, "last words");
 }
 
-static void a_crash_is_told_by_its_signal(void **state)
+WORLD_TEST(a_crash_is_told_by_its_signal)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -234,7 +234,7 @@ static void a_crash_is_told_by_its_signal(void **state)
     assert_contains(world->err.message, "signal 9");
 }
 
-static void a_call_that_failed_is_not_repeated_and_the_next_finds_a_new_server(void **state)
+WORLD_TEST(a_call_that_failed_is_not_repeated_and_the_next_finds_a_new_server)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -245,7 +245,7 @@ static void a_call_that_failed_is_not_repeated_and_the_next_finds_a_new_server(v
     assert_int_equal(starts(world), 2);
 }
 
-static void a_server_that_closes_its_output_is_taken_for_dead(void **state)
+WORLD_TEST(a_server_that_closes_its_output_is_taken_for_dead)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -253,7 +253,7 @@ static void a_server_that_closes_its_output_is_taken_for_dead(void **state)
     assert_contains(world->err.message, "has closed its output");
 }
 
-static void a_server_that_never_gets_up_is_left_alone_after_six_starts(void **state)
+WORLD_TEST(a_server_that_never_gets_up_is_left_alone_after_six_starts)
 {
     struct world *world = *state;
     begin(world, "dead", NULL);
@@ -268,7 +268,7 @@ static void a_server_that_never_gets_up_is_left_alone_after_six_starts(void **st
     assert_int_equal(starts(world), 6);
 }
 
-static void a_start_that_must_wait_longer_than_the_deadline_is_not_waited_for(void **state)
+WORLD_TEST(a_start_that_must_wait_longer_than_the_deadline_is_not_waited_for)
 {
     struct world *world = *state;
     begin(world, "dead", NULL);
@@ -280,7 +280,7 @@ static void a_start_that_must_wait_longer_than_the_deadline_is_not_waited_for(vo
     assert_int_equal(starts(world), 4);
 }
 
-static void a_missing_program_is_named(void **state)
+WORLD_TEST(a_missing_program_is_named)
 {
     struct world *world = *state;
     begin(world, "plain", &(struct mcp_options){.command = "no-such-server"});
@@ -290,7 +290,7 @@ static void a_missing_program_is_named(void **state)
 
 /* --- servers that misbehave --- */
 
-static void a_server_that_floods_is_ended(void **state)
+WORLD_TEST(a_server_that_floods_is_ended)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -299,7 +299,7 @@ static void a_server_that_floods_is_ended(void **state)
     assert_int_equal(call(world, "echo", "{\"text\":\"x\"}"), 0);
 }
 
-static void a_message_above_the_limit_ends_the_server(void **state)
+WORLD_TEST(a_message_above_the_limit_ends_the_server)
 {
     struct world *world = *state;
     char arguments[64];
@@ -309,7 +309,7 @@ static void a_message_above_the_limit_ends_the_server(void **state)
     assert_contains(world->err.message, "more than 16 MiB");
 }
 
-static void a_message_below_the_limit_is_read(void **state)
+WORLD_TEST(a_message_below_the_limit_is_read)
 {
     struct world *world = *state;
     char arguments[64];
@@ -318,14 +318,14 @@ static void a_message_below_the_limit_is_read(void **state)
     assert_int_equal(call(world, "huge", arguments), 0);
 }
 
-static void half_a_message_ends_the_server(void **state)
+WORLD_TEST(half_a_message_ends_the_server)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "broken", "{}"), RONDO_ERR_CORRUPT);
 }
 
-static void a_call_that_hangs_ends_at_its_deadline_and_the_server_goes_on(void **state)
+WORLD_TEST(a_call_that_hangs_ends_at_its_deadline_and_the_server_goes_on)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -335,7 +335,7 @@ static void a_call_that_hangs_ends_at_its_deadline_and_the_server_goes_on(void *
     assert_int_equal(starts(world), 1);
 }
 
-static void a_server_that_never_answers_initialize_ends_at_the_deadline(void **state)
+WORLD_TEST(a_server_that_never_answers_initialize_ends_at_the_deadline)
 {
     struct world *world = *state;
     begin(world, "mute", NULL);
@@ -344,14 +344,14 @@ static void a_server_that_never_answers_initialize_ends_at_the_deadline(void **s
     assert_true(in(0) < deadline + 30 * NS_PER_S);
 }
 
-static void a_server_that_does_not_read_ends_at_the_deadline(void **state)
+WORLD_TEST(a_server_that_does_not_read_ends_at_the_deadline)
 {
     struct world *world = *state;
     begin(world, "deaf", NULL);
     assert_int_equal(call_within(world, "echo", "{}", in(SHORT_NS)), RONDO_ERR_TIMEOUT);
 }
 
-static void the_timeout_of_the_client_holds_without_a_deadline(void **state)
+WORLD_TEST(the_timeout_of_the_client_holds_without_a_deadline)
 {
     struct world *world = *state;
     begin(world, "plain", &(struct mcp_options){.timeout_ns = SHORT_NS});
@@ -364,7 +364,7 @@ static void *cancel_soon(void *context)
     return NULL;
 }
 
-static void a_cancelled_call_ends(void **state)
+WORLD_TEST(a_cancelled_call_ends)
 {
     struct world *world = *state;
     struct cancel cancel;
@@ -380,14 +380,14 @@ static void a_cancelled_call_ends(void **state)
     cancel_fini(&cancel);
 }
 
-static void an_unknown_version_is_refused(void **state)
+WORLD_TEST(an_unknown_version_is_refused)
 {
     struct world *world = *state;
     begin(world, "odd", NULL);
     assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_VERSION);
 }
 
-static void a_refused_initialize_is_told_in_the_servers_words(void **state)
+WORLD_TEST(a_refused_initialize_is_told_in_the_servers_words)
 {
     struct world *world = *state;
     begin(world, "refuse", NULL);
@@ -397,7 +397,7 @@ static void a_refused_initialize_is_told_in_the_servers_words(void **state)
 
 /* --- what a server gets of us --- */
 
-static void a_server_gets_a_reduced_environment_and_its_own_variables(void **state)
+WORLD_TEST(a_server_gets_a_reduced_environment_and_its_own_variables)
 {
     struct world *world = *state;
     const char *const env[] = {"MINE=given", NULL};
@@ -409,7 +409,7 @@ static void a_server_gets_a_reduced_environment_and_its_own_variables(void **sta
     assert_string_equal(world->text, "given");
 }
 
-static void variables_that_are_named_are_passed_on(void **state)
+WORLD_TEST(variables_that_are_named_are_passed_on)
 {
     struct world *world = *state;
     const char *const pass[] = {"RONDO_TEST_PASSED", NULL};
@@ -419,7 +419,7 @@ static void variables_that_are_named_are_passed_on(void **state)
     assert_string_equal(world->text, "through");
 }
 
-static void a_server_does_not_start_in_the_workspace(void **state)
+WORLD_TEST(a_server_does_not_start_in_the_workspace)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -427,7 +427,7 @@ static void a_server_does_not_start_in_the_workspace(void **state)
     assert_string_equal(world->text, "/");
 }
 
-static void a_sandboxed_server_starts_in_a_folder_of_its_own(void **state)
+WORLD_TEST(a_sandboxed_server_starts_in_a_folder_of_its_own)
 {
     struct world *world = *state;
     char reason[256];
@@ -443,7 +443,7 @@ static void a_sandboxed_server_starts_in_a_folder_of_its_own(void **state)
     assert_string_equal(world->text, "1");
 }
 
-static void with_a_supervisor_nothing_of_a_server_is_left(void **state)
+WORLD_TEST(with_a_supervisor_nothing_of_a_server_is_left)
 {
     struct world *world = *state;
     world->around.supervisor = SELF;
@@ -477,7 +477,7 @@ static enum mcp_consent answer_slowly(void *context, const char *server, struct 
     return *(enum mcp_consent *)context;
 }
 
-static void a_person_answers_a_form_and_takes_no_time_of_the_call(void **state)
+WORLD_TEST(a_person_answers_a_form_and_takes_no_time_of_the_call)
 {
     struct world *world = *state;
     enum mcp_consent consent = MCP_ACCEPT;
@@ -490,7 +490,7 @@ static void a_person_answers_a_form_and_takes_no_time_of_the_call(void **state)
                     "\"id\":77,\"result\":{\"action\":\"accept\",\"content\":{\"who\":\"me\"}}");
 }
 
-static void a_form_is_declined_without_a_person(void **state)
+WORLD_TEST(a_form_is_declined_without_a_person)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -525,7 +525,7 @@ static void call_of(struct toolbox *toolbox, const char *name)
     tool_result_fini(&result);
 }
 
-static void a_tool_cannot_take_the_name_of_one_of_the_loop(void **state)
+WORLD_TEST(a_tool_cannot_take_the_name_of_one_of_the_loop)
 {
     struct world *world = *state;
     struct toolbox *toolbox = NULL;
@@ -541,7 +541,7 @@ static void a_tool_cannot_take_the_name_of_one_of_the_loop(void **state)
     toolbox_free(toolbox);
 }
 
-static void two_tools_of_a_server_cannot_share_a_name(void **state)
+WORLD_TEST(two_tools_of_a_server_cannot_share_a_name)
 {
     struct world *world = *state;
     struct toolbox *toolbox = NULL;
@@ -550,7 +550,7 @@ static void two_tools_of_a_server_cannot_share_a_name(void **state)
     toolbox_free(toolbox);
 }
 
-static void descriptions_are_bounded_and_clean(void **state)
+WORLD_TEST(descriptions_are_bounded_and_clean)
 {
     struct world *world = *state;
     struct toolbox *toolbox = NULL;
@@ -562,7 +562,7 @@ static void descriptions_are_bounded_and_clean(void **state)
     toolbox_free(toolbox);
 }
 
-static void changes_of_tools_are_followed(void **state)
+WORLD_TEST(changes_of_tools_are_followed)
 {
     struct world *world = *state;
     struct toolbox *toolbox = NULL;
@@ -599,7 +599,7 @@ static int work(struct world *world, const char *name, int64_t latest_ns)
     return code;
 }
 
-static void progress_lengthens_a_call(void **state)
+WORLD_TEST(progress_lengthens_a_call)
 {
     struct world *world = *state;
     begin(world, "plain", NULL);
@@ -610,7 +610,7 @@ static void progress_lengthens_a_call(void **state)
     assert_int_equal(work(world, "mumble", in(GENEROUS_NS)), RONDO_ERR_TIMEOUT);
 }
 
-static void a_supervised_server_dies_with_its_last_words_too(void **state)
+WORLD_TEST(a_supervised_server_dies_with_its_last_words_too)
 {
     struct world *world = *state;
     world->around.supervisor = SELF;
@@ -625,52 +625,5 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], SUPERVISE_ARGUMENT) == 0) {
         return supervise_main(argc, argv);
     }
-    const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_call_gives_what_the_tool_says),
-        WORLD_TEST(nothing_is_started_before_the_first_call),
-        WORLD_TEST(the_version_is_the_servers),
-        WORLD_TEST(a_list_has_the_tools_of_all_pages),
-        WORLD_TEST(one_server_serves_all_calls),
-        WORLD_TEST(a_notification_before_the_first_reply_does_no_harm),
-        WORLD_TEST(a_server_of_the_new_form_only_is_spoken_to_in_it),
-        WORLD_TEST(a_server_that_wants_input_gets_defaults_and_its_state_back),
-        WORLD_TEST(forms_are_declined_by_default),
-        WORLD_TEST(lines_that_are_no_messages_are_passed_over),
-        WORLD_TEST(what_servers_ask_is_answered),
-        WORLD_TEST(an_error_of_the_server_is_told_in_its_words),
-        WORLD_TEST(replies_find_their_calls_in_any_order),
-        WORLD_TEST(many_threads_share_one_server),
-        WORLD_TEST(a_call_in_which_the_server_dies_fails_with_its_last_words),
-        WORLD_TEST(a_crash_is_told_by_its_signal),
-        WORLD_TEST(a_call_that_failed_is_not_repeated_and_the_next_finds_a_new_server),
-        WORLD_TEST(a_server_that_closes_its_output_is_taken_for_dead),
-        WORLD_TEST(a_server_that_never_gets_up_is_left_alone_after_six_starts),
-        WORLD_TEST(a_start_that_must_wait_longer_than_the_deadline_is_not_waited_for),
-        WORLD_TEST(a_missing_program_is_named),
-        WORLD_TEST(a_server_that_floods_is_ended),
-        WORLD_TEST(a_message_above_the_limit_ends_the_server),
-        WORLD_TEST(a_message_below_the_limit_is_read),
-        WORLD_TEST(half_a_message_ends_the_server),
-        WORLD_TEST(a_call_that_hangs_ends_at_its_deadline_and_the_server_goes_on),
-        WORLD_TEST(a_server_that_never_answers_initialize_ends_at_the_deadline),
-        WORLD_TEST(a_server_that_does_not_read_ends_at_the_deadline),
-        WORLD_TEST(the_timeout_of_the_client_holds_without_a_deadline),
-        WORLD_TEST(a_cancelled_call_ends),
-        WORLD_TEST(an_unknown_version_is_refused),
-        WORLD_TEST(a_refused_initialize_is_told_in_the_servers_words),
-        WORLD_TEST(a_server_gets_a_reduced_environment_and_its_own_variables),
-        WORLD_TEST(variables_that_are_named_are_passed_on),
-        WORLD_TEST(a_server_does_not_start_in_the_workspace),
-        WORLD_TEST(a_person_answers_a_form_and_takes_no_time_of_the_call),
-        WORLD_TEST(a_form_is_declined_without_a_person),
-        WORLD_TEST(a_tool_cannot_take_the_name_of_one_of_the_loop),
-        WORLD_TEST(two_tools_of_a_server_cannot_share_a_name),
-        WORLD_TEST(descriptions_are_bounded_and_clean),
-        WORLD_TEST(changes_of_tools_are_followed),
-        WORLD_TEST(progress_lengthens_a_call),
-        WORLD_TEST(a_sandboxed_server_starts_in_a_folder_of_its_own),
-        WORLD_TEST(with_a_supervisor_nothing_of_a_server_is_left),
-        WORLD_TEST(a_supervised_server_dies_with_its_last_words_too),
-    };
-    return cmocka_run_group_tests_name("mcp_stdio", tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

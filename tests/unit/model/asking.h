@@ -2,13 +2,6 @@
 /* What tests of models share: a model that asks a scripted peer, and a clock that does not wait. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "../../support/http_peer.h"
 #include "base/buf.h"
 #include "base/cancel.h"
@@ -16,6 +9,7 @@
 #include "base/random.h"
 #include "model/model.h"
 #include "net/client/http.h"
+#include "support/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 /** What peers say before JSON and before a stream. */

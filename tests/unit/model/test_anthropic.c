@@ -37,9 +37,8 @@ static struct model_reply ask_once(struct asking *asking, const char *reply)
     return asking_ask(asking);
 }
 
-static void a_request_has_exactly_these_bytes(void **state)
+TEST(a_request_has_exactly_these_bytes)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "anthropic", "claude-opus-4-1", NULL);
     model_set_tools(asking.model, tools, COUNT(tools));
@@ -65,9 +64,8 @@ static void a_request_has_exactly_these_bytes(void **state)
     asking_close(&asking);
 }
 
-static void users_messages_that_follow_each_other_become_one(void **state)
+TEST(users_messages_that_follow_each_other_become_one)
 {
-    (void)state;
     struct asking asking;
     struct model_reply said = {.text = (char *)"ok"};
     asking_open(&asking, "anthropic", "m", NULL);
@@ -89,9 +87,8 @@ static void users_messages_that_follow_each_other_become_one(void **state)
     asking_close(&asking);
 }
 
-static void a_reply_goes_back_with_its_thinking_in_its_order(void **state)
+TEST(a_reply_goes_back_with_its_thinking_in_its_order)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "anthropic", "m", NULL);
     struct model_reply first = ask_once(&asking, THOUGHT);
@@ -125,9 +122,8 @@ static void a_reply_goes_back_with_its_thinking_in_its_order(void **state)
     asking_close(&asking);
 }
 
-static void what_native_does_not_mention_is_not_lost(void **state)
+TEST(what_native_does_not_mention_is_not_lost)
 {
-    (void)state;
     static const char *const natives[] = {"not json", "[]", "{}", "[7,{\"call\":9},{\"text\":-1}]",
                                           "[{\"call\":-1}]"};
     struct asking asking;
@@ -147,9 +143,8 @@ static void what_native_does_not_mention_is_not_lost(void **state)
     asking_close(&asking);
 }
 
-static void a_reply_without_words_still_has_a_block(void **state)
+TEST(a_reply_without_words_still_has_a_block)
 {
-    (void)state;
     struct asking asking;
     struct model_reply reply = {.text = (char *)"\n"};
     struct model_message message;
@@ -162,9 +157,8 @@ static void a_reply_without_words_still_has_a_block(void **state)
     asking_close(&asking);
 }
 
-static void failed_answers_say_so(void **state)
+TEST(failed_answers_say_so)
 {
-    (void)state;
     struct asking asking;
     struct model_answer answer = {"1", "f", "a\0b", 3, true};
     struct model_message message;
@@ -177,9 +171,8 @@ static void failed_answers_say_so(void **state)
     asking_close(&asking);
 }
 
-static void the_reason_for_stopping_is_read(void **state)
+TEST(the_reason_for_stopping_is_read)
 {
-    (void)state;
     static const struct {
         const char *reason;
         enum model_stop stop;
@@ -205,9 +198,8 @@ static void the_reason_for_stopping_is_read(void **state)
     asking_close(&asking);
 }
 
-static void newer_models_get_no_temperature(void **state)
+TEST(newer_models_get_no_temperature)
 {
-    (void)state;
     static const struct {
         const char *name;
         bool has_temperature;
@@ -236,9 +228,8 @@ static void newer_models_get_no_temperature(void **state)
     }
 }
 
-static void the_temperature_is_1_at_most(void **state)
+TEST(the_temperature_is_1_at_most)
 {
-    (void)state;
     struct asking asking;
     struct http_peer *peer = http_peer_new();
     struct model_options options = {
@@ -282,9 +273,8 @@ static struct model_reply stream(struct asking *asking, const char *events)
     return asking_stream(asking);
 }
 
-static void events_become_texts_thinking_and_calls(void **state)
+TEST(events_become_texts_thinking_and_calls)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "anthropic", "m", NULL);
     struct model_reply reply = stream(
@@ -323,9 +313,8 @@ static void events_become_texts_thinking_and_calls(void **state)
     asking_close(&asking);
 }
 
-static void a_stream_and_a_whole_reply_go_back_as_the_same_bytes(void **state)
+TEST(a_stream_and_a_whole_reply_go_back_as_the_same_bytes)
 {
-    (void)state;
     struct asking asking;
     struct model_message a, b;
     asking_open(&asking, "anthropic", "m", NULL);
@@ -356,9 +345,8 @@ static void a_stream_and_a_whole_reply_go_back_as_the_same_bytes(void **state)
     asking_close(&asking);
 }
 
-static void an_overloaded_stream_is_tried_again_and_its_input_counted(void **state)
+TEST(an_overloaded_stream_is_tried_again_and_its_input_counted)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "anthropic", "m", NULL);
     http_peer_reply(asking.peer, 200, STREAM_TYPE,
@@ -376,9 +364,8 @@ static void an_overloaded_stream_is_tried_again_and_its_input_counted(void **sta
     asking_close(&asking);
 }
 
-static void an_error_that_repeating_does_not_mend_ends_it(void **state)
+TEST(an_error_that_repeating_does_not_mend_ends_it)
 {
-    (void)state;
     static const struct {
         const char *type;
         enum model_failure failure;
@@ -406,9 +393,8 @@ static void an_error_that_repeating_does_not_mend_ends_it(void **state)
     }
 }
 
-static void odd_replies_are_failures_or_nothing(void **state)
+TEST(odd_replies_are_failures_or_nothing)
 {
-    (void)state;
     static const struct {
         const char *reply;
         enum model_failure failure;
@@ -431,9 +417,8 @@ static void odd_replies_are_failures_or_nothing(void **state)
     }
 }
 
-static void a_reply_has_4096_parts_at_most(void **state)
+TEST(a_reply_has_4096_parts_at_most)
 {
-    (void)state;
     for (size_t count = 4096; count <= 4097; count++) {
         struct asking asking;
         struct buf text = {0};
@@ -453,9 +438,8 @@ static void a_reply_has_4096_parts_at_most(void **state)
     }
 }
 
-static void odd_events_are_skipped(void **state)
+TEST(odd_events_are_skipped)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "anthropic", "m", NULL);
     struct model_reply reply =
@@ -469,9 +453,8 @@ static void odd_events_are_skipped(void **state)
     asking_close(&asking);
 }
 
-static void a_request_is_always_json(void **state)
+TEST(a_request_is_always_json)
 {
-    (void)state;
     struct asking asking;
     struct json_object *body = NULL;
     asking_open(&asking, "anthropic", "m", NULL);
@@ -489,28 +472,4 @@ static void a_request_is_always_json(void **state)
     model_reply_fini(&reply);
     model_reply_fini(&again);
     asking_close(&asking);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests_of_anthropic[] = {
-        cmocka_unit_test(a_request_has_exactly_these_bytes),
-        cmocka_unit_test(users_messages_that_follow_each_other_become_one),
-        cmocka_unit_test(a_reply_goes_back_with_its_thinking_in_its_order),
-        cmocka_unit_test(what_native_does_not_mention_is_not_lost),
-        cmocka_unit_test(a_reply_without_words_still_has_a_block),
-        cmocka_unit_test(failed_answers_say_so),
-        cmocka_unit_test(the_reason_for_stopping_is_read),
-        cmocka_unit_test(newer_models_get_no_temperature),
-        cmocka_unit_test(the_temperature_is_1_at_most),
-        cmocka_unit_test(events_become_texts_thinking_and_calls),
-        cmocka_unit_test(a_stream_and_a_whole_reply_go_back_as_the_same_bytes),
-        cmocka_unit_test(an_overloaded_stream_is_tried_again_and_its_input_counted),
-        cmocka_unit_test(an_error_that_repeating_does_not_mend_ends_it),
-        cmocka_unit_test(odd_replies_are_failures_or_nothing),
-        cmocka_unit_test(a_reply_has_4096_parts_at_most),
-        cmocka_unit_test(odd_events_are_skipped),
-        cmocka_unit_test(a_request_is_always_json),
-    };
-    return cmocka_run_group_tests(tests_of_anthropic, NULL, NULL);
 }

@@ -13,9 +13,8 @@ static void begin(struct asking *asking)
     asking_user(asking, "hi");
 }
 
-static void an_error_status_is_one_failure_with_what_the_server_says(void **state)
+TEST(an_error_status_is_one_failure_with_what_the_server_says)
 {
-    (void)state;
     static const struct {
         int status;
         enum model_failure failure;
@@ -66,9 +65,8 @@ static void an_error_status_is_one_failure_with_what_the_server_says(void **stat
     }
 }
 
-static void a_busy_server_is_asked_five_times(void **state)
+TEST(a_busy_server_is_asked_five_times)
 {
-    (void)state;
     static const struct {
         int status;
         enum model_failure failure;
@@ -87,9 +85,8 @@ static void a_busy_server_is_asked_five_times(void **state)
     }
 }
 
-static void a_server_says_how_long_to_wait(void **state)
+TEST(a_server_says_how_long_to_wait)
 {
-    (void)state;
     struct asking asking;
     begin(&asking);
     http_peer_reply(asking.peer, 429, "Retry-After: 17\r\n", "{\"error\":{\"message\":\"m\"}}");
@@ -105,9 +102,8 @@ static void a_server_says_how_long_to_wait(void **state)
     asking_close(&asking);
 }
 
-static void nobody_waits_past_the_deadline(void **state)
+TEST(nobody_waits_past_the_deadline)
 {
-    (void)state;
     struct asking asking;
     begin(&asking);
     asking.request.deadline_ns = clock_monotonic(&asking.clock) + 10 * NS_PER_S;
@@ -121,9 +117,8 @@ static void nobody_waits_past_the_deadline(void **state)
     asking_close(&asking);
 }
 
-static void a_deadline_that_has_passed_makes_no_request(void **state)
+TEST(a_deadline_that_has_passed_makes_no_request)
 {
-    (void)state;
     struct asking asking;
     begin(&asking);
     asking.request.deadline_ns = clock_monotonic(&asking.clock);
@@ -134,9 +129,8 @@ static void a_deadline_that_has_passed_makes_no_request(void **state)
     asking_close(&asking);
 }
 
-static void a_stalled_reply_ends_at_the_deadline(void **state)
+TEST(a_stalled_reply_ends_at_the_deadline)
 {
-    (void)state;
     for (int is_streaming = 0; is_streaming <= 1; is_streaming++) {
         struct asking asking;
         begin(&asking);
@@ -155,9 +149,8 @@ static void a_stalled_reply_ends_at_the_deadline(void **state)
     }
 }
 
-static void whoever_is_cancelled_makes_no_request(void **state)
+TEST(whoever_is_cancelled_makes_no_request)
 {
-    (void)state;
     struct asking asking;
     begin(&asking);
     cancel_set(&asking.cancel, CANCEL_GRACEFUL);
@@ -175,9 +168,8 @@ static void cancel_on_text(void *context, const char *text, size_t len)
     cancel_set(&((struct asking *)context)->cancel, CANCEL_NOW);
 }
 
-static void a_stream_is_left_when_it_is_cancelled(void **state)
+TEST(a_stream_is_left_when_it_is_cancelled)
 {
-    (void)state;
     struct asking asking;
     begin(&asking);
     asking.watcher.on_text = cancel_on_text;
@@ -195,9 +187,8 @@ static void a_stream_is_left_when_it_is_cancelled(void **state)
     asking_close(&asking);
 }
 
-static void a_connection_that_breaks_is_tried_again(void **state)
+TEST(a_connection_that_breaks_is_tried_again)
 {
-    (void)state;
     for (int is_streaming = 0; is_streaming <= 1; is_streaming++) {
         struct asking asking;
         begin(&asking);
@@ -216,9 +207,8 @@ static void a_connection_that_breaks_is_tried_again(void **state)
     }
 }
 
-static void a_server_that_is_not_there_is_unreachable(void **state)
+TEST(a_server_that_is_not_there_is_unreachable)
 {
-    (void)state;
     struct asking asking;
     struct model_options options = {.base_url = "http://127.0.0.1:1/v1", .price_input_micro = -1};
     asking_open(&asking, "local", "m", &options);
@@ -231,9 +221,8 @@ static void a_server_that_is_not_there_is_unreachable(void **state)
     asking_close(&asking);
 }
 
-static void a_reply_of_50_megabytes_is_refused(void **state)
+TEST(a_reply_of_50_megabytes_is_refused)
 {
-    (void)state;
     for (int is_streaming = 0; is_streaming <= 1; is_streaming++) {
         struct asking asking;
         struct buf bytes = {0};
@@ -261,9 +250,8 @@ static void a_reply_of_50_megabytes_is_refused(void **state)
     }
 }
 
-static void a_reply_of_32_mebibytes_is_read_and_one_byte_more_refused(void **state)
+TEST(a_reply_of_32_mebibytes_is_read_and_one_byte_more_refused)
 {
-    (void)state;
     /* What it says is bounded far below: here an unknown member is long. */
     static const char begin_of[] = "{\"padding\":\"";
     static const char end_of[] = "\",\"choices\":[{\"message\":{\"content\":\"good\"}}]}";
@@ -286,9 +274,8 @@ static void a_reply_of_32_mebibytes_is_read_and_one_byte_more_refused(void **sta
     }
 }
 
-static void a_key_that_the_server_repeats_is_not_shown(void **state)
+TEST(a_key_that_the_server_repeats_is_not_shown)
 {
-    (void)state;
     struct asking asking;
     begin(&asking);
     http_peer_reply(asking.peer, 500, NULL, "{\"error\":{\"message\":\"for " TEST_KEY ".\"}}");
@@ -305,9 +292,8 @@ static void a_key_that_the_server_repeats_is_not_shown(void **state)
     asking_close(&asking);
 }
 
-static void a_refused_temperature_is_left_out_from_then_on(void **state)
+TEST(a_refused_temperature_is_left_out_from_then_on)
 {
-    (void)state;
     struct asking asking;
     begin(&asking);
     http_peer_reply(asking.peer, 400, NULL,
@@ -328,9 +314,8 @@ static void a_refused_temperature_is_left_out_from_then_on(void **state)
     asking_close(&asking);
 }
 
-static void a_refused_limit_goes_by_its_other_name(void **state)
+TEST(a_refused_limit_goes_by_its_other_name)
 {
-    (void)state;
     struct asking asking;
     begin(&asking);
     http_peer_reply(asking.peer, 400, NULL,
@@ -349,9 +334,8 @@ static void a_refused_limit_goes_by_its_other_name(void **state)
     asking_close(&asking);
 }
 
-static void a_parameter_that_stays_refused_is_a_failure(void **state)
+TEST(a_parameter_that_stays_refused_is_a_failure)
 {
-    (void)state;
     struct asking asking;
     begin(&asking);
     http_peer_always(asking.peer, 400, NULL,
@@ -363,9 +347,8 @@ static void a_parameter_that_stays_refused_is_a_failure(void **state)
     asking_close(&asking);
 }
 
-static void the_id_of_the_request_is_kept(void **state)
+TEST(the_id_of_the_request_is_kept)
 {
-    (void)state;
     struct asking asking;
     begin(&asking);
     http_peer_reply(asking.peer, 200, "X-Request-Id: req_77\r\n", GOOD);
@@ -375,9 +358,8 @@ static void the_id_of_the_request_is_kept(void **state)
     asking_close(&asking);
 }
 
-static void prices_of_the_options_make_a_cost(void **state)
+TEST(prices_of_the_options_make_a_cost)
 {
-    (void)state;
     struct asking asking;
     struct http_peer *peer = http_peer_new();
     struct model_options options = {.base_url = http_peer_url(peer, ""),
@@ -398,29 +380,4 @@ static void prices_of_the_options_make_a_cost(void **state)
     model_reply_fini(&reply);
     asking_close(&asking);
     http_peer_free(peer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_error_status_is_one_failure_with_what_the_server_says),
-        cmocka_unit_test(a_busy_server_is_asked_five_times),
-        cmocka_unit_test(a_server_says_how_long_to_wait),
-        cmocka_unit_test(nobody_waits_past_the_deadline),
-        cmocka_unit_test(a_deadline_that_has_passed_makes_no_request),
-        cmocka_unit_test(a_stalled_reply_ends_at_the_deadline),
-        cmocka_unit_test(whoever_is_cancelled_makes_no_request),
-        cmocka_unit_test(a_stream_is_left_when_it_is_cancelled),
-        cmocka_unit_test(a_connection_that_breaks_is_tried_again),
-        cmocka_unit_test(a_server_that_is_not_there_is_unreachable),
-        cmocka_unit_test(a_reply_of_50_megabytes_is_refused),
-        cmocka_unit_test(a_reply_of_32_mebibytes_is_read_and_one_byte_more_refused),
-        cmocka_unit_test(a_key_that_the_server_repeats_is_not_shown),
-        cmocka_unit_test(a_refused_temperature_is_left_out_from_then_on),
-        cmocka_unit_test(a_refused_limit_goes_by_its_other_name),
-        cmocka_unit_test(a_parameter_that_stays_refused_is_a_failure),
-        cmocka_unit_test(the_id_of_the_request_is_kept),
-        cmocka_unit_test(prices_of_the_options_make_a_cost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

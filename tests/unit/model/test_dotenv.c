@@ -21,9 +21,8 @@ static const char *value_of(const struct dotenv *dotenv, const char *name)
     return NULL;
 }
 
-static void a_line_is_read_by_the_rules_of_python_dotenv(void **state)
+TEST(a_line_is_read_by_the_rules_of_python_dotenv)
 {
-    (void)state;
     static const struct {
         const char *text, *name, *value; /* NULL = not bound */
     } cases[] = {
@@ -81,9 +80,8 @@ static void a_line_is_read_by_the_rules_of_python_dotenv(void **state)
     }
 }
 
-static void variables_in_values_are_replaced(void **state)
+TEST(variables_in_values_are_replaced)
 {
-    (void)state;
     static const struct {
         const char *text, *value;
     } cases[] = {
@@ -113,9 +111,8 @@ static void variables_in_values_are_replaced(void **state)
     }
 }
 
-static void values_that_double_each_other_stop_growing(void **state)
+TEST(values_that_double_each_other_stop_growing)
 {
-    (void)state;
     struct dotenv dotenv = {0};
     struct buf text = {0};
     buf_append_string(&text, "v0=0123456789abcdef\n");
@@ -130,9 +127,8 @@ static void values_that_double_each_other_stop_growing(void **state)
     buf_fini(&text);
 }
 
-static void a_file_binds_1000_names_at_most(void **state)
+TEST(a_file_binds_1000_names_at_most)
 {
-    (void)state;
     struct dotenv dotenv = {0};
     struct buf text = {0};
     for (int i = 1; i <= DOTENV_MAX_ENTRIES + 1; i++) {
@@ -209,7 +205,7 @@ static void make_home_file(const char *base, const char *folder, const char *tex
     buf_fini(&path);
 }
 
-static void the_process_wins_over_the_folder_and_the_folder_over_the_home(void **state)
+TEST_WITH(the_process_wins_over_the_folder_and_the_folder_over_the_home, set_up, tear_down)
 {
     struct place *place = *state;
     struct dotenv *dotenv = NULL;
@@ -228,7 +224,7 @@ static void the_process_wins_over_the_folder_and_the_folder_over_the_home(void *
     dotenv_free(dotenv);
 }
 
-static void the_home_is_where_initrunner_has_it(void **state)
+TEST_WITH(the_home_is_where_initrunner_has_it, set_up, tear_down)
 {
     struct place *place = *state;
     struct dotenv *dotenv = NULL;
@@ -245,7 +241,7 @@ static void the_home_is_where_initrunner_has_it(void **state)
     dotenv_free(dotenv);
 }
 
-static void files_that_are_absent_are_no_error(void **state)
+TEST_WITH(files_that_are_absent_are_no_error, set_up, tear_down)
 {
     struct place *place = *state;
     struct dotenv *dotenv = NULL;
@@ -254,7 +250,7 @@ static void files_that_are_absent_are_no_error(void **state)
     dotenv_free(dotenv);
 }
 
-static void a_file_of_a_megabyte_is_read_and_a_larger_one_refused(void **state)
+TEST_WITH(a_file_of_a_megabyte_is_read_and_a_larger_one_refused, set_up, tear_down)
 {
     struct place *place = *state;
     struct dotenv *dotenv = NULL;
@@ -274,7 +270,7 @@ static void a_file_of_a_megabyte_is_read_and_a_larger_one_refused(void **state)
     free(text);
 }
 
-static void variables_in_a_text_are_replaced_where_they_are_set(void **state)
+TEST_WITH(variables_in_a_text_are_replaced_where_they_are_set, set_up, tear_down)
 {
     struct place *place = *state;
     struct dotenv *dotenv = NULL;
@@ -288,23 +284,4 @@ static void variables_in_a_text_are_replaced_where_they_are_set(void **state)
     assert_string_equal(buf_string(&text), "one-onex $RONDO_TEST_B ${RONDO_TEST_B} $ ${ $$ ${}");
     buf_fini(&text);
     dotenv_free(dotenv);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_is_read_by_the_rules_of_python_dotenv),
-        cmocka_unit_test(variables_in_values_are_replaced),
-        cmocka_unit_test(values_that_double_each_other_stop_growing),
-        cmocka_unit_test(a_file_binds_1000_names_at_most),
-        cmocka_unit_test_setup_teardown(
-            the_process_wins_over_the_folder_and_the_folder_over_the_home, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_home_is_where_initrunner_has_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(files_that_are_absent_are_no_error, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_of_a_megabyte_is_read_and_a_larger_one_refused,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(variables_in_a_text_are_replaced_where_they_are_set, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,9 +38,8 @@ static int set_up(void **state)
     return 0;
 }
 
-static void a_missing_key_is_asked_for_by_name(void **state)
+TEST_WITH(a_missing_key_is_asked_for_by_name, set_up, NULL)
 {
-    (void)state;
     struct rondo_error err = {0};
     assert_int_equal(
         open_with(&(struct model_options){.provider = "openai", .name = "gpt-4o"}, &err),
@@ -51,9 +50,8 @@ static void a_missing_key_is_asked_for_by_name(void **state)
                         "~/.initrunner/.env");
 }
 
-static void each_provider_opens_with_its_usual_key(void **state)
+TEST_WITH(each_provider_opens_with_its_usual_key, set_up, NULL)
 {
-    (void)state;
     for (size_t i = 0; provider_at(i) != NULL; i++) {
         const struct provider *row = provider_at(i);
         struct rondo_error err = {0};
@@ -73,9 +71,8 @@ static void each_provider_opens_with_its_usual_key(void **state)
     }
 }
 
-static void a_key_from_another_variable_is_taken(void **state)
+TEST_WITH(a_key_from_another_variable_is_taken, set_up, NULL)
 {
-    (void)state;
     struct rondo_error err = {0};
     struct model_options options = {
         .provider = "openai", .name = "m", .api_key_env = "RONDO_TEST_OTHER"};
@@ -88,9 +85,8 @@ static void a_key_from_another_variable_is_taken(void **state)
     unsetenv("OPENAI_API_KEY");
 }
 
-static void a_key_that_cannot_be_sent_is_not_shown(void **state)
+TEST_WITH(a_key_that_cannot_be_sent_is_not_shown, set_up, NULL)
 {
-    (void)state;
     struct rondo_error err = {0};
     setenv("OPENAI_API_KEY", "sk-verysecret\nx", 1);
     assert_int_equal(open_with(&(struct model_options){.provider = "openai", .name = "m"}, &err),
@@ -103,9 +99,8 @@ static void a_key_that_cannot_be_sent_is_not_shown(void **state)
     unsetenv("OPENAI_API_KEY");
 }
 
-static void the_usual_key_does_not_go_to_another_address(void **state)
+TEST_WITH(the_usual_key_does_not_go_to_another_address, set_up, NULL)
 {
-    (void)state;
     static const char *const providers[] = {"openai", "anthropic"};
     setenv("OPENAI_API_KEY", "sk-usual-key", 1);
     setenv("ANTHROPIC_API_KEY", "sk-usual-key", 1);
@@ -129,9 +124,8 @@ static void the_usual_key_does_not_go_to_another_address(void **state)
     unsetenv("ANTHROPIC_API_KEY");
 }
 
-static void wrong_options_are_told(void **state)
+TEST_WITH(wrong_options_are_told, set_up, NULL)
 {
-    (void)state;
     static const struct {
         struct model_options options;
         int code;
@@ -159,9 +153,8 @@ static void wrong_options_are_told(void **state)
     }
 }
 
-static void a_script_that_is_not_there_is_an_error(void **state)
+TEST_WITH(a_script_that_is_not_there_is_an_error, set_up, NULL)
 {
-    (void)state;
     struct rondo_error err = {0};
     assert_int_equal(open_with(&(struct model_options){.provider = "scripted",
                                                        .name = "no.jsonl",
@@ -171,9 +164,8 @@ static void a_script_that_is_not_there_is_an_error(void **state)
     assert_non_null(strstr(err.message, "/nonexistent/no.jsonl"));
 }
 
-static void a_recording_that_cannot_be_written_is_told_at_once(void **state)
+TEST_WITH(a_recording_that_cannot_be_written_is_told_at_once, set_up, NULL)
 {
-    (void)state;
     struct rondo_error err = {0};
     assert_int_equal(open_with(&(struct model_options){.provider = "scripted",
                                                        .name = "dry-run",
@@ -184,9 +176,8 @@ static void a_recording_that_cannot_be_written_is_told_at_once(void **state)
                                      "No such file or directory");
 }
 
-static void what_is_said_about_a_model_is_what_was_asked_for(void **state)
+TEST_WITH(what_is_said_about_a_model_is_what_was_asked_for, set_up, NULL)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "vllm", "qwen", NULL);
     assert_string_equal(model_provider(asking.model), "vllm");
@@ -195,9 +186,8 @@ static void what_is_said_about_a_model_is_what_was_asked_for(void **state)
     asking_close(&asking);
 }
 
-static void failures_and_stops_have_names_that_read_back(void **state)
+TEST(failures_and_stops_have_names_that_read_back)
 {
-    (void)state;
     for (enum model_stop i = MODEL_STOP_END; i <= MODEL_STOP_EMPTY; i++) {
         enum model_stop again = MODEL_STOP_END;
         assert_true(model_stop_from_name(model_stop_name(i), &again));
@@ -210,9 +200,8 @@ static void failures_and_stops_have_names_that_read_back(void **state)
     }
 }
 
-static void a_secret_is_taken_out_of_texts(void **state)
+TEST(a_secret_is_taken_out_of_texts)
 {
-    (void)state;
     static const struct {
         const char *text, *expected;
     } cases[] = {
@@ -241,22 +230,4 @@ static void a_secret_is_taken_out_of_texts(void **state)
     secret_redact(&secret, "sk-abcdef", &text);
     assert_string_equal(buf_string(&text), "sk-abcdef");
     buf_fini(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_missing_key_is_asked_for_by_name, set_up),
-        cmocka_unit_test_setup(each_provider_opens_with_its_usual_key, set_up),
-        cmocka_unit_test_setup(a_key_from_another_variable_is_taken, set_up),
-        cmocka_unit_test_setup(a_key_that_cannot_be_sent_is_not_shown, set_up),
-        cmocka_unit_test_setup(the_usual_key_does_not_go_to_another_address, set_up),
-        cmocka_unit_test_setup(wrong_options_are_told, set_up),
-        cmocka_unit_test_setup(a_script_that_is_not_there_is_an_error, set_up),
-        cmocka_unit_test_setup(a_recording_that_cannot_be_written_is_told_at_once, set_up),
-        cmocka_unit_test_setup(what_is_said_about_a_model_is_what_was_asked_for, set_up),
-        cmocka_unit_test(failures_and_stops_have_names_that_read_back),
-        cmocka_unit_test(a_secret_is_taken_out_of_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

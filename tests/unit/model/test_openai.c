@@ -31,9 +31,8 @@ static struct model_reply ask_once(struct asking *asking, const char *reply)
     return asking_ask(asking);
 }
 
-static void a_request_to_a_compatible_server_has_exactly_these_bytes(void **state)
+TEST(a_request_to_a_compatible_server_has_exactly_these_bytes)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m-1", NULL);
     model_set_system(asking.model, "Be \"good\"\n");
@@ -55,9 +54,8 @@ static void a_request_to_a_compatible_server_has_exactly_these_bytes(void **stat
     asking_close(&asking);
 }
 
-static void history_is_spliced_with_calls_and_answers(void **state)
+TEST(history_is_spliced_with_calls_and_answers)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     model_set_tools(asking.model, tools, COUNT(tools));
@@ -90,9 +88,8 @@ static void history_is_spliced_with_calls_and_answers(void **state)
     asking_close(&asking);
 }
 
-static void a_message_of_no_answers_leaves_no_comma(void **state)
+TEST(a_message_of_no_answers_leaves_no_comma)
 {
-    (void)state;
     struct asking asking;
     struct model_reply none = {.text = (char *)"x"};
     asking_open(&asking, "local", "m", NULL);
@@ -108,9 +105,8 @@ static void a_message_of_no_answers_leaves_no_comma(void **state)
     asking_close(&asking);
 }
 
-static void what_a_model_wrote_wrongly_does_not_break_later_requests(void **state)
+TEST(what_a_model_wrote_wrongly_does_not_break_later_requests)
 {
-    (void)state;
     struct asking asking;
     struct model_call calls[] = {
         {(char *)"1", (char *)"a b/c", (char *)"{\"x\": oops"},
@@ -134,9 +130,8 @@ static void what_a_model_wrote_wrongly_does_not_break_later_requests(void **stat
     asking_close(&asking);
 }
 
-static void usage_is_read_with_cached_and_reasoning_tokens(void **state)
+TEST(usage_is_read_with_cached_and_reasoning_tokens)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply = ask_once(
@@ -152,9 +147,8 @@ static void usage_is_read_with_cached_and_reasoning_tokens(void **state)
     asking_close(&asking);
 }
 
-static void reasoning_that_is_left_out_of_the_output_is_counted(void **state)
+TEST(reasoning_that_is_left_out_of_the_output_is_counted)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply = ask_once(
@@ -165,9 +159,8 @@ static void reasoning_that_is_left_out_of_the_output_is_counted(void **state)
     asking_close(&asking);
 }
 
-static void damaged_usage_counts_nothing(void **state)
+TEST(damaged_usage_counts_nothing)
 {
-    (void)state;
     static const char *const usages[] = {
         "[]", "null", "7", "{\"prompt_tokens\":\"a\",\"completion_tokens\":-3}",
         "{\"prompt_tokens\":{},\"completion_tokens\":null,\"prompt_tokens_details\":[]}"};
@@ -187,9 +180,8 @@ static void damaged_usage_counts_nothing(void **state)
     asking_close(&asking);
 }
 
-static void numbers_of_tokens_have_a_limit(void **state)
+TEST(numbers_of_tokens_have_a_limit)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply =
@@ -201,9 +193,8 @@ static void numbers_of_tokens_have_a_limit(void **state)
     asking_close(&asking);
 }
 
-static void the_reason_for_stopping_is_read(void **state)
+TEST(the_reason_for_stopping_is_read)
 {
-    (void)state;
     static const struct {
         const char *reply;
         enum model_stop stop;
@@ -229,9 +220,8 @@ static void the_reason_for_stopping_is_read(void **state)
     asking_close(&asking);
 }
 
-static void a_refusal_is_what_it_says(void **state)
+TEST(a_refusal_is_what_it_says)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply =
@@ -241,9 +231,8 @@ static void a_refusal_is_what_it_says(void **state)
     asking_close(&asking);
 }
 
-static void content_may_come_in_parts(void **state)
+TEST(content_may_come_in_parts)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply = ask_once(
@@ -257,9 +246,8 @@ static void content_may_come_in_parts(void **state)
     asking_close(&asking);
 }
 
-static void a_nul_in_a_text_becomes_a_replacement_character(void **state)
+TEST(a_nul_in_a_text_becomes_a_replacement_character)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply = ask_once(&asking, REPLY("{\"content\":\"a\\u0000b\"}", "stop"));
@@ -269,9 +257,8 @@ static void a_nul_in_a_text_becomes_a_replacement_character(void **state)
     asking_close(&asking);
 }
 
-static void calls_without_an_id_of_their_own_get_one(void **state)
+TEST(calls_without_an_id_of_their_own_get_one)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     asking.request.turn = 3;
@@ -292,9 +279,8 @@ static void calls_without_an_id_of_their_own_get_one(void **state)
     asking_close(&asking);
 }
 
-static void thought_signatures_go_back_with_their_calls(void **state)
+TEST(thought_signatures_go_back_with_their_calls)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "google", "gemini-3", NULL);
     struct model_reply reply = ask_once(
@@ -315,9 +301,8 @@ static void thought_signatures_go_back_with_their_calls(void **state)
     asking_close(&asking);
 }
 
-static void reasoning_goes_back_to_those_who_demand_it_only(void **state)
+TEST(reasoning_goes_back_to_those_who_demand_it_only)
 {
-    (void)state;
     static const char *const providers[] = {"deepseek", "local"};
     for (size_t i = 0; i < COUNT(providers); i++) {
         struct asking asking;
@@ -336,9 +321,8 @@ static void reasoning_goes_back_to_those_who_demand_it_only(void **state)
     }
 }
 
-static void details_of_reasoning_go_back_as_they_came(void **state)
+TEST(details_of_reasoning_go_back_as_they_came)
 {
-    (void)state;
     struct asking asking;
     struct model_message message;
     asking_open(&asking, "openrouter", "m", NULL);
@@ -356,9 +340,8 @@ static void details_of_reasoning_go_back_as_they_came(void **state)
     asking_close(&asking);
 }
 
-static void a_reasoning_model_of_openai_gets_no_temperature(void **state)
+TEST(a_reasoning_model_of_openai_gets_no_temperature)
 {
-    (void)state;
     static const struct {
         const char *provider, *name;
         bool is_reasoning;
@@ -382,9 +365,8 @@ static void a_reasoning_model_of_openai_gets_no_temperature(void **state)
     }
 }
 
-static void a_request_may_ask_for_fewer_tokens(void **state)
+TEST(a_request_may_ask_for_fewer_tokens)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     asking.request.max_tokens = 5;
@@ -394,9 +376,8 @@ static void a_request_may_ask_for_fewer_tokens(void **state)
     asking_close(&asking);
 }
 
-static void the_key_of_a_repetition_goes_to_those_who_take_it(void **state)
+TEST(the_key_of_a_repetition_goes_to_those_who_take_it)
 {
-    (void)state;
     static const char *const providers[] = {"openai", "local"};
     for (size_t i = 0; i < COUNT(providers); i++) {
         struct asking asking;
@@ -415,9 +396,8 @@ static void the_key_of_a_repetition_goes_to_those_who_take_it(void **state)
     }
 }
 
-static void a_reply_that_is_not_what_was_promised_is_a_failure(void **state)
+TEST(a_reply_that_is_not_what_was_promised_is_a_failure)
 {
-    (void)state;
     static const struct {
         const char *reply, *message;
     } cases[] = {
@@ -447,9 +427,8 @@ static void a_reply_that_is_not_what_was_promised_is_a_failure(void **state)
     }
 }
 
-static void parts_of_other_types_are_skipped(void **state)
+TEST(parts_of_other_types_are_skipped)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply = ask_once(
@@ -477,9 +456,8 @@ static void many_calls(struct buf *text, size_t count)
     buf_append_string(text, "]}}]}");
 }
 
-static void a_reply_makes_1024_calls_at_most(void **state)
+TEST(a_reply_makes_1024_calls_at_most)
 {
-    (void)state;
     struct asking asking;
     struct buf text = {0};
     asking_open(&asking, "local", "m", NULL);
@@ -496,33 +474,4 @@ static void a_reply_makes_1024_calls_at_most(void **state)
     model_reply_fini(&reply);
     buf_fini(&text);
     asking_close(&asking);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests_of_openai[] = {
-        cmocka_unit_test(a_request_to_a_compatible_server_has_exactly_these_bytes),
-        cmocka_unit_test(history_is_spliced_with_calls_and_answers),
-        cmocka_unit_test(a_message_of_no_answers_leaves_no_comma),
-        cmocka_unit_test(what_a_model_wrote_wrongly_does_not_break_later_requests),
-        cmocka_unit_test(usage_is_read_with_cached_and_reasoning_tokens),
-        cmocka_unit_test(reasoning_that_is_left_out_of_the_output_is_counted),
-        cmocka_unit_test(damaged_usage_counts_nothing),
-        cmocka_unit_test(numbers_of_tokens_have_a_limit),
-        cmocka_unit_test(the_reason_for_stopping_is_read),
-        cmocka_unit_test(a_refusal_is_what_it_says),
-        cmocka_unit_test(content_may_come_in_parts),
-        cmocka_unit_test(a_nul_in_a_text_becomes_a_replacement_character),
-        cmocka_unit_test(calls_without_an_id_of_their_own_get_one),
-        cmocka_unit_test(thought_signatures_go_back_with_their_calls),
-        cmocka_unit_test(reasoning_goes_back_to_those_who_demand_it_only),
-        cmocka_unit_test(details_of_reasoning_go_back_as_they_came),
-        cmocka_unit_test(a_reasoning_model_of_openai_gets_no_temperature),
-        cmocka_unit_test(a_request_may_ask_for_fewer_tokens),
-        cmocka_unit_test(the_key_of_a_repetition_goes_to_those_who_take_it),
-        cmocka_unit_test(a_reply_that_is_not_what_was_promised_is_a_failure),
-        cmocka_unit_test(parts_of_other_types_are_skipped),
-        cmocka_unit_test(a_reply_makes_1024_calls_at_most),
-    };
-    return cmocka_run_group_tests(tests_of_openai, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static struct model_reply stream(struct asking *asking, const char *events)
     DELTA("\"content\":\"Gr\\u00fc\\u00dfe, \"")     \
     DELTA("\"content\":\"w\xc3\xb6rld\"") STOP("stop") USAGE DONE
 
-static void pieces_become_a_text_and_are_heard(void **state)
+TEST(pieces_become_a_text_and_are_heard)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply = stream(&asking, NAMED SIMPLE);
@@ -49,9 +48,8 @@ static void pieces_become_a_text_and_are_heard(void **state)
     asking_close(&asking);
 }
 
-static void a_stream_may_be_cut_into_single_bytes(void **state)
+TEST(a_stream_may_be_cut_into_single_bytes)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     static const char bytes[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -66,9 +64,8 @@ static void a_stream_may_be_cut_into_single_bytes(void **state)
     asking_close(&asking);
 }
 
-static void calls_come_in_pieces_by_their_index(void **state)
+TEST(calls_come_in_pieces_by_their_index)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply = stream(
@@ -92,9 +89,8 @@ static void calls_come_in_pieces_by_their_index(void **state)
     asking_close(&asking);
 }
 
-static void calls_under_one_index_are_told_apart_by_their_ids(void **state)
+TEST(calls_under_one_index_are_told_apart_by_their_ids)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "google", "m", NULL);
     struct model_reply reply = stream(
@@ -109,9 +105,8 @@ static void calls_under_one_index_are_told_apart_by_their_ids(void **state)
     asking_close(&asking);
 }
 
-static void calls_without_an_index_are_continued_by_the_last(void **state)
+TEST(calls_without_an_index_are_continued_by_the_last)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply = stream(
@@ -127,9 +122,8 @@ static void calls_without_an_index_are_continued_by_the_last(void **state)
     asking_close(&asking);
 }
 
-static void reasoning_is_heard_apart(void **state)
+TEST(reasoning_is_heard_apart)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply =
@@ -142,9 +136,8 @@ static void reasoning_is_heard_apart(void **state)
     asking_close(&asking);
 }
 
-static void a_whole_reply_to_a_stream_is_taken(void **state)
+TEST(a_whole_reply_to_a_stream_is_taken)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     http_peer_reply(asking.peer, 200, JSON_TYPE,
@@ -158,9 +151,8 @@ static void a_whole_reply_to_a_stream_is_taken(void **state)
     asking_close(&asking);
 }
 
-static void a_stream_without_done_ends_with_its_reason(void **state)
+TEST(a_stream_without_done_ends_with_its_reason)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply = stream(&asking, DELTA("\"content\":\"x\"") STOP("length"));
@@ -171,9 +163,8 @@ static void a_stream_without_done_ends_with_its_reason(void **state)
     asking_close(&asking);
 }
 
-static void usage_of_groq_stands_elsewhere(void **state)
+TEST(usage_of_groq_stands_elsewhere)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "groq", "m", NULL);
     struct model_reply reply =
@@ -186,9 +177,8 @@ static void usage_of_groq_stands_elsewhere(void **state)
     asking_close(&asking);
 }
 
-static void mistral_is_not_asked_for_usage(void **state)
+TEST(mistral_is_not_asked_for_usage)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "mistral", "m", NULL);
     struct model_reply reply = stream(&asking, DELTA("\"content\":\"x\"") STOP("stop") DONE);
@@ -197,9 +187,8 @@ static void mistral_is_not_asked_for_usage(void **state)
     asking_close(&asking);
 }
 
-static void a_stream_that_breaks_is_asked_for_again_as_a_whole(void **state)
+TEST(a_stream_that_breaks_is_asked_for_again_as_a_whole)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     http_peer_reply(asking.peer, 200, STREAM_TYPE,
@@ -218,9 +207,8 @@ static void a_stream_that_breaks_is_asked_for_again_as_a_whole(void **state)
     asking_close(&asking);
 }
 
-static void damaged_streams_are_failures(void **state)
+TEST(damaged_streams_are_failures)
 {
-    (void)state;
     static const struct {
         const char *events, *message;
     } cases[] = {
@@ -244,9 +232,8 @@ static void damaged_streams_are_failures(void **state)
     }
 }
 
-static void an_error_in_the_stream_counts_as_its_status(void **state)
+TEST(an_error_in_the_stream_counts_as_its_status)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "openrouter", "m", NULL);
     http_peer_always(asking.peer, 200, STREAM_TYPE,
@@ -262,9 +249,8 @@ static void an_error_in_the_stream_counts_as_its_status(void **state)
     asking_close(&asking);
 }
 
-static void odd_events_are_skipped(void **state)
+TEST(odd_events_are_skipped)
 {
-    (void)state;
     struct asking asking;
     asking_open(&asking, "local", "m", NULL);
     struct model_reply reply = stream(
@@ -277,25 +263,4 @@ static void odd_events_are_skipped(void **state)
     assert_int_equal(reply.call_count, 1);
     model_reply_fini(&reply);
     asking_close(&asking);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_become_a_text_and_are_heard),
-        cmocka_unit_test(a_stream_may_be_cut_into_single_bytes),
-        cmocka_unit_test(calls_come_in_pieces_by_their_index),
-        cmocka_unit_test(calls_under_one_index_are_told_apart_by_their_ids),
-        cmocka_unit_test(calls_without_an_index_are_continued_by_the_last),
-        cmocka_unit_test(reasoning_is_heard_apart),
-        cmocka_unit_test(a_whole_reply_to_a_stream_is_taken),
-        cmocka_unit_test(a_stream_without_done_ends_with_its_reason),
-        cmocka_unit_test(usage_of_groq_stands_elsewhere),
-        cmocka_unit_test(mistral_is_not_asked_for_usage),
-        cmocka_unit_test(a_stream_that_breaks_is_asked_for_again_as_a_whole),
-        cmocka_unit_test(damaged_streams_are_failures),
-        cmocka_unit_test(an_error_in_the_stream_counts_as_its_status),
-        cmocka_unit_test(odd_events_are_skipped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static void a_model_is_found_with_its_version_behind_it(void **state)
+TEST(a_model_is_found_with_its_version_behind_it)
 {
-    (void)state;
     static const struct {
         const char *provider, *name;
         int64_t input; /* -1 = unknown */
@@ -40,9 +39,8 @@ static void a_model_is_found_with_its_version_behind_it(void **state)
     }
 }
 
-static void a_cost_is_the_sum_of_its_parts_rounded_up(void **state)
+TEST(a_cost_is_the_sum_of_its_parts_rounded_up)
 {
-    (void)state;
     struct prices prices = {2500000, 10000000, 1250000, 3000000, true};
     struct model_usage usage = {
         .input = 1000, .output = 100, .cached = 400, .cache_written = 100, .reasoning = 50};
@@ -54,9 +52,8 @@ static void a_cost_is_the_sum_of_its_parts_rounded_up(void **state)
     assert_int_equal(prices_cost(&prices, &usage), 0);
 }
 
-static void a_cost_stops_at_its_limit(void **state)
+TEST(a_cost_stops_at_its_limit)
 {
-    (void)state;
     struct prices prices = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, true};
     struct model_usage usage = {.input = INT64_MAX, .output = INT64_MAX, .cached = INT64_MAX};
     assert_int_equal(prices_cost(&prices, &usage), INT64_MAX);
@@ -67,9 +64,8 @@ static int read_prices(const char *text, struct prices *prices, struct rondo_err
     return prices_read("p.json", text, strlen(text), "local", "m:7b", prices, err);
 }
 
-static void a_file_names_prices_of_a_model(void **state)
+TEST(a_file_names_prices_of_a_model)
 {
-    (void)state;
     struct prices prices = {0};
     assert_int_equal(
         read_prices("{\"local:m:7b\":{\"input\":0.5,\"output\":2},\"x:y\":7}", &prices, NULL), 0);
@@ -84,9 +80,8 @@ static void a_file_names_prices_of_a_model(void **state)
     assert_int_equal(prices.cache_written, 750000);
 }
 
-static void half_a_price_makes_no_cost(void **state)
+TEST(half_a_price_makes_no_cost)
 {
-    (void)state;
     struct prices prices = {0};
     assert_int_equal(read_prices("{\"local:m:7b\":{\"input\":1}}", &prices, NULL), 0);
     assert_false(prices.is_known);
@@ -94,9 +89,8 @@ static void half_a_price_makes_no_cost(void **state)
     assert_false(prices.is_known);
 }
 
-static void a_wrong_file_is_refused(void **state)
+TEST(a_wrong_file_is_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } cases[] = {
@@ -119,9 +113,8 @@ static void a_wrong_file_is_refused(void **state)
     }
 }
 
-static void a_file_of_a_mebibyte_is_read_and_a_larger_one_refused(void **state)
+TEST(a_file_of_a_mebibyte_is_read_and_a_larger_one_refused)
 {
-    (void)state;
     char path[] = "/tmp/rondo-test-prices-XXXXXX";
     struct rondo_error err = {0};
     char *text = malloc(PRICES_FILE_MAX_BYTES + 1);
@@ -140,9 +133,8 @@ static void a_file_of_a_mebibyte_is_read_and_a_larger_one_refused(void **state)
     unlink(path);
 }
 
-static void the_table_has_each_model_once(void **state)
+TEST(the_table_has_each_model_once)
 {
-    (void)state;
     struct buf table = {0};
     model_describe_prices(&table);
     char *line = strstr(buf_string(&table), "| `");
@@ -156,19 +148,4 @@ static void the_table_has_each_model_once(void **state)
     }
     assert_true(count > 30);
     buf_fini(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_is_found_with_its_version_behind_it),
-        cmocka_unit_test(a_cost_is_the_sum_of_its_parts_rounded_up),
-        cmocka_unit_test(a_cost_stops_at_its_limit),
-        cmocka_unit_test(a_file_names_prices_of_a_model),
-        cmocka_unit_test(half_a_price_makes_no_cost),
-        cmocka_unit_test(a_wrong_file_is_refused),
-        cmocka_unit_test(a_file_of_a_mebibyte_is_read_and_a_larger_one_refused),
-        cmocka_unit_test(the_table_has_each_model_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,9 +25,8 @@ static struct script *parse(const char *text)
     return script;
 }
 
-static void lines_and_lists_are_the_same(void **state)
+TEST(lines_and_lists_are_the_same)
 {
-    (void)state;
     static const char *const texts[] = {"{\"text\":\"a\"}\n\n  {\"text\":\"b\"}\r\n",
                                         " [{\"text\":\"a\"},\n{\"text\":\"b\"}]"};
     for (size_t i = 0; i < COUNT(texts); i++) {
@@ -40,9 +39,8 @@ static void lines_and_lists_are_the_same(void **state)
     }
 }
 
-static void turns_are_repeated_numbered_and_said_for_ever(void **state)
+TEST(turns_are_repeated_numbered_and_said_for_ever)
 {
-    (void)state;
     struct script *script = parse("{\"text\":\"a\",\"repeat\":3}\n{\"text\":\"b\"}\n"
                                   "{\"text\":\"c\",\"turn\":9}\n{\"text\":\"d\",\"turn\":2}\n"
                                   "{\"text\":\"e\",\"forever\":true}");
@@ -53,9 +51,8 @@ static void turns_are_repeated_numbered_and_said_for_ever(void **state)
     script_free(script);
 }
 
-static void a_wrong_script_is_refused_with_its_turn(void **state)
+TEST(a_wrong_script_is_refused_with_its_turn)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } cases[] = {
@@ -92,9 +89,8 @@ static void a_wrong_script_is_refused_with_its_turn(void **state)
     }
 }
 
-static void a_turn_makes_1024_calls_at_most(void **state)
+TEST(a_turn_makes_1024_calls_at_most)
 {
-    (void)state;
     struct rondo_error err = {0};
     for (int count = 1024; count <= 1025; count++) {
         struct buf text = {0};
@@ -111,9 +107,8 @@ static void a_turn_makes_1024_calls_at_most(void **state)
     }
 }
 
-static void a_script_of_64_mebibytes_is_read_and_a_larger_one_refused(void **state)
+TEST(a_script_of_64_mebibytes_is_read_and_a_larger_one_refused)
 {
-    (void)state;
     struct rondo_error err = {0};
     char path[] = "/tmp/rondo-test-script-XXXXXX";
     static const char turn[] = "{\"text\":\"x\"}";
@@ -155,9 +150,8 @@ static void open_script(struct asking *asking, const char *text)
     asking_user(asking, "hi \"there\"");
 }
 
-static void a_turn_is_a_reply(void **state)
+TEST(a_turn_is_a_reply)
 {
-    (void)state;
     struct asking asking;
     open_script(&asking,
                 "{\"text\":\"t\",\"thinking\":\"h\",\"tool_calls\":[{\"name\":\"read\","
@@ -184,9 +178,8 @@ static void a_turn_is_a_reply(void **state)
     asking_close(&asking);
 }
 
-static void a_turn_is_heard_in_pieces_of_whole_characters(void **state)
+TEST(a_turn_is_heard_in_pieces_of_whole_characters)
 {
-    (void)state;
     struct asking asking;
     open_script(&asking, "{\"text\":\"0123456789012345678901\u00fc\u00fc\u00fc and so on\"}");
     struct model_reply reply = asking_stream(&asking);
@@ -196,9 +189,8 @@ static void a_turn_is_heard_in_pieces_of_whole_characters(void **state)
     asking_close(&asking);
 }
 
-static void the_number_of_the_request_chooses_the_turn(void **state)
+TEST(the_number_of_the_request_chooses_the_turn)
 {
-    (void)state;
     struct asking asking;
     open_script(&asking, "{\"text\":\"one\"}\n{\"text\":\"two\"}\n");
     asking.request.turn = 2;
@@ -216,9 +208,8 @@ static void the_number_of_the_request_chooses_the_turn(void **state)
     asking_close(&asking);
 }
 
-static void without_a_number_the_replies_are_counted(void **state)
+TEST(without_a_number_the_replies_are_counted)
 {
-    (void)state;
     struct asking asking;
     open_script(&asking, "{\"text\":\"one\"}\n{\"text\":\"two\"}\n");
     struct model_reply reply = asking_ask(&asking);
@@ -231,9 +222,8 @@ static void without_a_number_the_replies_are_counted(void **state)
     asking_close(&asking);
 }
 
-static void a_turn_may_fail(void **state)
+TEST(a_turn_may_fail)
 {
-    (void)state;
     struct asking asking;
     open_script(&asking, "{\"error\":\"rate_limited\",\"message\":\"slow\",\"usage\":{\"input\":"
                          "5}}\n{\"error\":\"context_full\"}");
@@ -251,9 +241,8 @@ static void a_turn_may_fail(void **state)
     asking_close(&asking);
 }
 
-static void a_turn_takes_its_time_but_none_beyond_the_deadline(void **state)
+TEST(a_turn_takes_its_time_but_none_beyond_the_deadline)
 {
-    (void)state;
     struct asking asking;
     open_script(&asking, "{\"text\":\"x\",\"delay_ms\":5000,\"forever\":true}");
     struct model_reply reply = asking_ask(&asking);
@@ -272,9 +261,8 @@ static void a_turn_takes_its_time_but_none_beyond_the_deadline(void **state)
     asking_close(&asking);
 }
 
-static void a_request_that_is_not_the_expected_one_is_told(void **state)
+TEST(a_request_that_is_not_the_expected_one_is_told)
 {
-    (void)state;
     static const struct {
         const char *expect, *message; /* NULL = it fits */
     } cases[] = {
@@ -312,9 +300,8 @@ static void a_request_that_is_not_the_expected_one_is_told(void **state)
     }
 }
 
-static void answers_of_tools_can_be_expected(void **state)
+TEST(answers_of_tools_can_be_expected)
 {
-    (void)state;
     struct asking asking;
     open_script(&asking, "{\"tool_calls\":[{\"name\":\"f\"}]}\n"
                          "{\"text\":\"x\",\"expect\":{\"last_contains\":\"ok\"}}");
@@ -328,9 +315,8 @@ static void answers_of_tools_can_be_expected(void **state)
     asking_close(&asking);
 }
 
-static void a_dry_run_needs_no_file(void **state)
+TEST(a_dry_run_needs_no_file)
 {
-    (void)state;
     struct asking asking;
     struct model_options options = {.price_input_micro = -1, .price_output_micro = -1};
     asking_open(&asking, "scripted", "dry-run", &options);
@@ -367,9 +353,8 @@ static void assert_same_reply(const struct model_reply *a, const struct model_re
     }
 }
 
-static void a_recorded_conversation_plays_back(void **state)
+TEST(a_recorded_conversation_plays_back)
 {
-    (void)state;
     struct asking real;
     struct asking again;
     char path[64];
@@ -412,9 +397,8 @@ static void a_recorded_conversation_plays_back(void **state)
     http_peer_free(peer);
 }
 
-static void a_recording_holds_no_key(void **state)
+TEST(a_recording_holds_no_key)
 {
-    (void)state;
     struct asking asking;
     char path[64];
     char text[4096] = "";
@@ -442,27 +426,4 @@ static void a_recording_holds_no_key(void **state)
     unlink(path);
     asking_close(&asking);
     http_peer_free(peer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_and_lists_are_the_same),
-        cmocka_unit_test(turns_are_repeated_numbered_and_said_for_ever),
-        cmocka_unit_test(a_wrong_script_is_refused_with_its_turn),
-        cmocka_unit_test(a_turn_makes_1024_calls_at_most),
-        cmocka_unit_test(a_script_of_64_mebibytes_is_read_and_a_larger_one_refused),
-        cmocka_unit_test(a_turn_is_a_reply),
-        cmocka_unit_test(a_turn_is_heard_in_pieces_of_whole_characters),
-        cmocka_unit_test(the_number_of_the_request_chooses_the_turn),
-        cmocka_unit_test(without_a_number_the_replies_are_counted),
-        cmocka_unit_test(a_turn_may_fail),
-        cmocka_unit_test(a_turn_takes_its_time_but_none_beyond_the_deadline),
-        cmocka_unit_test(a_request_that_is_not_the_expected_one_is_told),
-        cmocka_unit_test(answers_of_tools_can_be_expected),
-        cmocka_unit_test(a_dry_run_needs_no_file),
-        cmocka_unit_test(a_recorded_conversation_plays_back),
-        cmocka_unit_test(a_recording_holds_no_key),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,9 +95,8 @@ static struct model_reply ask_case(struct asking *asking, bool is_stream, const 
     return is_stream ? asking_stream(asking) : asking_ask(asking);
 }
 
-static void each_word_of_a_provider_has_one_meaning(void **state)
+TEST(each_word_of_a_provider_has_one_meaning)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         bool is_anthropic = strcmp(cases[i].provider, "anthropic") == 0;
         for (int is_stream = 0; is_stream <= 1; is_stream++) {
@@ -118,9 +117,8 @@ static void each_word_of_a_provider_has_one_meaning(void **state)
     }
 }
 
-static void a_reply_that_the_server_gave_up_is_asked_for_again(void **state)
+TEST(a_reply_that_the_server_gave_up_is_asked_for_again)
 {
-    (void)state;
     for (int is_stream = 0; is_stream <= 1; is_stream++) {
         struct asking asking;
         struct buf broken = {0};
@@ -139,9 +137,8 @@ static void a_reply_that_the_server_gave_up_is_asked_for_again(void **state)
     }
 }
 
-static void stops_know_whether_they_are_answers(void **state)
+TEST(stops_know_whether_they_are_answers)
 {
-    (void)state;
     for (enum model_stop i = MODEL_STOP_END; i <= MODEL_STOP_EMPTY; i++) {
         bool is_answer = i == MODEL_STOP_END || i == MODEL_STOP_TOOLS;
         assert_int_equal(model_stop_is_answer(i), is_answer);
@@ -177,9 +174,8 @@ static enum model_failure ask_for(size_t size, bool is_stream, char *ret_message
     return failure;
 }
 
-static void a_reply_beyond_the_limit_is_a_failed_request(void **state)
+TEST(a_reply_beyond_the_limit_is_a_failed_request)
 {
-    (void)state;
     char message[256];
     for (int is_stream = 0; is_stream <= 1; is_stream++) {
         size_t most = (size_t)LIMIT_MODEL_REPLY_BYTES;
@@ -190,9 +186,8 @@ static void a_reply_beyond_the_limit_is_a_failed_request(void **state)
     }
 }
 
-static void what_a_server_names_is_printable_and_without_the_key(void **state)
+TEST(what_a_server_names_is_printable_and_without_the_key)
 {
-    (void)state;
     struct asking asking;
     open_case(&asking, "local");
     http_peer_reply(asking.peer, 200,
@@ -204,16 +199,4 @@ static void what_a_server_names_is_printable_and_without_the_key(void **state)
     assert_string_equal(reply.model_name, "m????[key]");
     model_reply_fini(&reply);
     asking_close(&asking);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_word_of_a_provider_has_one_meaning),
-        cmocka_unit_test(a_reply_that_the_server_gave_up_is_asked_for_again),
-        cmocka_unit_test(stops_know_whether_they_are_answers),
-        cmocka_unit_test(a_reply_beyond_the_limit_is_a_failed_request),
-        cmocka_unit_test(what_a_server_names_is_printable_and_without_the_key),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

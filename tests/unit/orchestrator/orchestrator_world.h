@@ -5,14 +5,6 @@
  */
 #pragma once
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "agent/agent.h"
 #include "base/auto.h"
 #include "base/clock.h"
@@ -22,6 +14,7 @@
 #include "os/file.h"
 #include "role/role.h"
 #include "store/sqlite/sqlite.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +126,7 @@ static inline int world_down(void **state)
     return 0;
 }
 
-#define world_test(function) cmocka_unit_test_setup_teardown(function, world_up, world_down)
+#define WORLD_TEST(function) TEST_WITH(function, world_up, world_down)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 

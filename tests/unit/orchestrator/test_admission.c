@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How many loops there may be, from numbers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/limits.h"
 #include "orchestrator/admission.h"
+#include "support/test.h"
 
 #include <sys/resource.h>
 
 static const struct admission_room endless = {-1, -1, -1};
 
-static void what_is_asked_for_is_what_there_may_be(void **state)
+TEST(what_is_asked_for_is_what_there_may_be)
 {
-    (void)state;
     struct admission admission = admission_decide(7, 0, &endless);
     assert_int_equal(admission.max_loops, 7);
     assert_string_equal(admission.limited_by, "option");
 }
 
-static void without_any_limit_the_process_has_one(void **state)
+TEST(without_any_limit_the_process_has_one)
 {
-    (void)state;
     struct admission admission = admission_decide(0, 0, &endless);
     assert_int_equal(admission.max_loops, LIMIT_LOOPS_PER_PROCESS);
     assert_string_equal(admission.limited_by, "process");
@@ -32,9 +24,8 @@ static void without_any_limit_the_process_has_one(void **state)
                      LIMIT_LOOPS_PER_PROCESS);
 }
 
-static void descriptors_limit_all_loops_together(void **state)
+TEST(descriptors_limit_all_loops_together)
 {
-    (void)state;
     struct admission_room room = endless;
     room.descriptors = ADMISSION_SPARE_DESCRIPTORS + 10 * ADMISSION_LOOP_DESCRIPTORS;
     struct admission admission = admission_decide(100, 4, &room);
@@ -42,9 +33,8 @@ static void descriptors_limit_all_loops_together(void **state)
     assert_string_equal(admission.limited_by, "descriptors");
 }
 
-static void free_memory_and_tasks_are_for_further_loops(void **state)
+TEST(free_memory_and_tasks_are_for_further_loops)
 {
-    (void)state;
     struct admission_room room = endless;
     room.free_bytes = ADMISSION_SPARE_BYTES + 3 * ADMISSION_LOOP_BYTES;
     struct admission admission = admission_decide(0, 4, &room);
@@ -57,16 +47,14 @@ static void free_memory_and_tasks_are_for_further_loops(void **state)
     assert_string_equal(admission.limited_by, "threads");
 }
 
-static void one_loop_is_always_admitted(void **state)
+TEST(one_loop_is_always_admitted)
 {
-    (void)state;
     struct admission_room room = {0, 0, 0};
     assert_int_equal(admission_decide(5, 0, &room).max_loops, 1);
 }
 
-static void numbers_of_the_kernel_are_read(void **state)
+TEST(numbers_of_the_kernel_are_read)
 {
-    (void)state;
     static const char text[] = "MemTotal:  100 kB\nMemAvailable:       42 kB\n";
     assert_int_equal(admission_meminfo(text, "MemAvailable"), 42 * 1024);
     assert_int_equal(admission_meminfo(text, "MemFree"), -1);
@@ -78,9 +66,8 @@ static void numbers_of_the_kernel_are_read(void **state)
     assert_int_equal(admission_group_value(""), -1);
 }
 
-static void descriptors_are_raised_to_what_is_allowed(void **state)
+TEST(descriptors_are_raised_to_what_is_allowed)
 {
-    (void)state;
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
     struct rlimit low = {.rlim_cur = limit.rlim_max < 256 ? limit.rlim_max : 256,
@@ -92,18 +79,4 @@ static void descriptors_are_raised_to_what_is_allowed(void **state)
     getrlimit(RLIMIT_NOFILE, &low);
     assert_int_equal(low.rlim_cur, low.rlim_max);
     assert_true(admission_look().descriptors != 256);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_asked_for_is_what_there_may_be),
-        cmocka_unit_test(without_any_limit_the_process_has_one),
-        cmocka_unit_test(descriptors_limit_all_loops_together),
-        cmocka_unit_test(free_memory_and_tasks_are_for_further_loops),
-        cmocka_unit_test(one_loop_is_always_admitted),
-        cmocka_unit_test(numbers_of_the_kernel_are_read),
-        cmocka_unit_test(descriptors_are_raised_to_what_is_allowed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

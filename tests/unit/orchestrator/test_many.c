@@ -81,7 +81,7 @@ static void start_all(struct world *world, const struct loop_spec *spec, char (*
     }
 }
 
-static void a_thousand_agents_at_once_all_end_rightly(void **state)
+WORLD_TEST(a_thousand_agents_at_once_all_end_rightly)
 {
     struct world *world = *state;
     char(*ids)[ID_SIZE] = memory_new_zero(LOOPS, sizeof(*ids));
@@ -113,12 +113,4 @@ static void a_thousand_agents_at_once_all_end_rightly(void **state)
     assert_int_equal(managed_runs(world, NULL), 0);
     loop_spec_fini(&spec);
     free(ids);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(a_thousand_agents_at_once_all_end_rightly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 /** Says that it is under way, too. */
 #define BEGINS(line) "touch begun-" line "; " WAITS(line)
 
-static void a_run_is_executed_to_its_end(void **state)
+WORLD_TEST(a_run_is_executed_to_its_end)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -32,7 +32,7 @@ static void a_run_is_executed_to_its_end(void **state)
     assert_int_equal(events_of(world, run_id, "run.created", "\"by\":\"ann\""), 1);
 }
 
-static void what_has_no_room_is_executed_later_in_order(void **state)
+WORLD_TEST(what_has_no_room_is_executed_later_in_order)
 {
     struct world *world = *state;
     char ids[3][ID_SIZE];
@@ -63,7 +63,7 @@ static void what_has_no_room_is_executed_later_in_order(void **state)
     assert_int_equal(managed_runs(world, NULL), 0);
 }
 
-static void a_command_can_tell_what_a_server_means_to_do(void **state)
+WORLD_TEST(a_command_can_tell_what_a_server_means_to_do)
 {
     struct world *world = *state;
     char ids[2][ID_SIZE];
@@ -94,7 +94,7 @@ static void a_command_can_tell_what_a_server_means_to_do(void **state)
     assert_int_equal(duty_read(world->store, ids[1], &duty, NULL), 0);
 }
 
-static void a_full_queue_creates_nothing(void **state)
+WORLD_TEST(a_full_queue_creates_nothing)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -112,7 +112,7 @@ static void a_full_queue_creates_nothing(void **state)
     wait_idle(world);
 }
 
-static void a_paused_run_frees_its_place_and_goes_on_when_it_is_continued(void **state)
+WORLD_TEST(a_paused_run_frees_its_place_and_goes_on_when_it_is_continued)
 {
     struct world *world = *state;
     char first[ID_SIZE];
@@ -145,7 +145,7 @@ static void a_paused_run_frees_its_place_and_goes_on_when_it_is_continued(void *
                      1);
 }
 
-static void a_pause_that_has_not_come_to_pass_is_taken_back(void **state)
+WORLD_TEST(a_pause_that_has_not_come_to_pass_is_taken_back)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -163,7 +163,7 @@ static void a_pause_that_has_not_come_to_pass_is_taken_back(void **state)
     wait_status(world, run_id, RONDO_MAX_ITERATIONS);
 }
 
-static void a_run_that_is_executed_cannot_be_resumed(void **state)
+WORLD_TEST(a_run_that_is_executed_cannot_be_resumed)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -179,7 +179,7 @@ static void a_run_that_is_executed_cannot_be_resumed(void **state)
     wait_idle(world);
 }
 
-static void what_waits_or_is_paused_is_stopped_at_once(void **state)
+WORLD_TEST(what_waits_or_is_paused_is_stopped_at_once)
 {
     struct world *world = *state;
     char ids[3][ID_SIZE];
@@ -206,7 +206,7 @@ static void what_waits_or_is_paused_is_stopped_at_once(void **state)
     wait_idle(world);
 }
 
-static void a_drain_lets_iterations_end_and_the_next_server_goes_on(void **state)
+WORLD_TEST(a_drain_lets_iterations_end_and_the_next_server_goes_on)
 {
     struct world *world = *state;
     char ids[2][ID_SIZE];
@@ -238,7 +238,7 @@ static void a_drain_lets_iterations_end_and_the_next_server_goes_on(void **state
     assert_int_equal(events_of(world, ids[0], "run.stop_requested", NULL), 0);
 }
 
-static void a_drain_without_time_cuts_off_and_the_next_server_repeats(void **state)
+WORLD_TEST(a_drain_without_time_cuts_off_and_the_next_server_repeats)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -259,7 +259,7 @@ static void a_drain_without_time_cuts_off_and_the_next_server_repeats(void **sta
     assert_string_equal(world->log, "a\n");
 }
 
-static void a_verification_that_a_drain_cuts_off_is_repeated(void **state)
+WORLD_TEST(a_verification_that_a_drain_cuts_off_is_repeated)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -290,7 +290,7 @@ static void note_taken_on(void *context, const char *line)
     }
 }
 
-static void a_paused_run_stays_paused_over_a_restart(void **state)
+WORLD_TEST(a_paused_run_stays_paused_over_a_restart)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -315,7 +315,7 @@ static void a_paused_run_stays_paused_over_a_restart(void **state)
     world_stop(world);
 }
 
-static void an_exclusive_agent_has_one_run_at_a_time(void **state)
+WORLD_TEST(an_exclusive_agent_has_one_run_at_a_time)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -333,7 +333,7 @@ static void an_exclusive_agent_has_one_run_at_a_time(void **state)
     wait_idle(world);
 }
 
-static void a_run_that_has_ended_is_reopened_with_other_limits(void **state)
+WORLD_TEST(a_run_that_has_ended_is_reopened_with_other_limits)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -351,7 +351,7 @@ static void a_run_that_has_ended_is_reopened_with_other_limits(void **state)
     assert_int_equal(row_of(world, run_id).summary.iteration, 3);
 }
 
-static void a_reopened_run_waits_for_room_like_others(void **state)
+WORLD_TEST(a_reopened_run_waits_for_room_like_others)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -376,7 +376,7 @@ static void a_reopened_run_waits_for_room_like_others(void **state)
     assert_string_equal(world->log, "x\nb\nx\n");
 }
 
-static void what_nobody_can_resume_is_refused(void **state)
+WORLD_TEST(what_nobody_can_resume_is_refused)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -396,7 +396,7 @@ static void what_nobody_can_resume_is_refused(void **state)
                      RONDO_ERR_NOT_FOUND);
 }
 
-static void a_role_is_executed_by_its_model(void **state)
+WORLD_TEST(a_role_is_executed_by_its_model)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -410,7 +410,7 @@ static void a_role_is_executed_by_its_model(void **state)
     wait_idle(world);
 }
 
-static void an_agent_that_cannot_be_opened_makes_no_run(void **state)
+WORLD_TEST(an_agent_that_cannot_be_opened_makes_no_run)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -427,7 +427,7 @@ static void an_agent_that_cannot_be_opened_makes_no_run(void **state)
     loop_spec_fini(&spec);
 }
 
-static void an_agent_that_cannot_be_opened_any_more_ends_its_run(void **state)
+WORLD_TEST(an_agent_that_cannot_be_opened_any_more_ends_its_run)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -456,7 +456,7 @@ static enum store_fault fail_writes(void *context, const char *operation, uint64
     return is_write && atomic_load((atomic_bool *)context) ? STORE_FAULT_BEFORE : STORE_FAULT_NONE;
 }
 
-static void a_store_that_cannot_be_written_is_said_and_stands_in_the_journal(void **state)
+WORLD_TEST(a_store_that_cannot_be_written_is_said_and_stands_in_the_journal)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -502,7 +502,7 @@ static void make_silent_server(const struct world *world)
     assert_int_equal(chmod(path, 0700), 0);
 }
 
-static void an_agent_whose_tools_do_not_answer_is_not_waited_for_without_end(void **state)
+WORLD_TEST(an_agent_whose_tools_do_not_answer_is_not_waited_for_without_end)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -534,7 +534,7 @@ static void *drain_when_it_listens(void *context)
     return NULL;
 }
 
-static void a_drain_does_not_wait_for_agents_that_open(void **state)
+WORLD_TEST(a_drain_does_not_wait_for_agents_that_open)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -584,7 +584,7 @@ static void pause_by_command(struct world *world, const struct stranger *strange
     WAIT_FOR(row_of(world, ret_run_id).owner[0] == '\0');
 }
 
-static void a_run_that_a_command_continued_is_taken_on(void **state)
+WORLD_TEST(a_run_that_a_command_continued_is_taken_on)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -603,7 +603,7 @@ static void a_run_that_a_command_continued_is_taken_on(void **state)
     runtime_free(stranger.runtime);
 }
 
-static void a_paused_run_that_a_command_stopped_is_forgotten(void **state)
+WORLD_TEST(a_paused_run_that_a_command_stopped_is_forgotten)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -619,7 +619,7 @@ static void a_paused_run_that_a_command_stopped_is_forgotten(void **state)
     runtime_free(stranger.runtime);
 }
 
-static void what_waits_is_paused_and_stopped_by_commands_too(void **state)
+WORLD_TEST(what_waits_is_paused_and_stopped_by_commands_too)
 {
     struct world *world = *state;
     char ids[3][ID_SIZE];
@@ -653,7 +653,7 @@ static void note_hold(void *context, const char *line)
 }
 
 /** A command holds a run for a moment just when its turn comes. */
-static void a_run_that_is_held_for_a_moment_is_not_forgotten(void **state)
+WORLD_TEST(a_run_that_is_held_for_a_moment_is_not_forgotten)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -682,37 +682,4 @@ static void a_run_that_is_held_for_a_moment_is_not_forgotten(void **state)
     assert_int_equal(row_of(world, first).summary.status, RONDO_MAX_ITERATIONS);
     world_stop(world);
     runtime_free(stranger.runtime);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(a_run_is_executed_to_its_end),
-        world_test(what_has_no_room_is_executed_later_in_order),
-        world_test(a_command_can_tell_what_a_server_means_to_do),
-        world_test(a_full_queue_creates_nothing),
-        world_test(a_paused_run_frees_its_place_and_goes_on_when_it_is_continued),
-        world_test(a_pause_that_has_not_come_to_pass_is_taken_back),
-        world_test(a_run_that_is_executed_cannot_be_resumed),
-        world_test(what_waits_or_is_paused_is_stopped_at_once),
-        world_test(a_drain_lets_iterations_end_and_the_next_server_goes_on),
-        world_test(a_drain_without_time_cuts_off_and_the_next_server_repeats),
-        world_test(a_verification_that_a_drain_cuts_off_is_repeated),
-        world_test(a_paused_run_stays_paused_over_a_restart),
-        world_test(an_exclusive_agent_has_one_run_at_a_time),
-        world_test(a_run_that_has_ended_is_reopened_with_other_limits),
-        world_test(a_reopened_run_waits_for_room_like_others),
-        world_test(what_nobody_can_resume_is_refused),
-        world_test(a_role_is_executed_by_its_model),
-        world_test(an_agent_that_cannot_be_opened_makes_no_run),
-        world_test(an_agent_that_cannot_be_opened_any_more_ends_its_run),
-        world_test(a_store_that_cannot_be_written_is_said_and_stands_in_the_journal),
-        world_test(an_agent_whose_tools_do_not_answer_is_not_waited_for_without_end),
-        world_test(a_drain_does_not_wait_for_agents_that_open),
-        world_test(a_run_that_a_command_continued_is_taken_on),
-        world_test(a_paused_run_that_a_command_stopped_is_forgotten),
-        world_test(what_waits_is_paused_and_stopped_by_commands_too),
-        world_test(a_run_that_is_held_for_a_moment_is_not_forgotten),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static void leave_dead_run(struct world *world, const char *kind, char ret_run_i
 
 /* ---- What becomes of its run ---------------------------------------------------------------- */
 
-static void the_command_of_a_dead_process_is_taken_over(void **state)
+WORLD_TEST(the_command_of_a_dead_process_is_taken_over)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -100,7 +100,7 @@ static void the_command_of_a_dead_process_is_taken_over(void **state)
     assert_int_equal(managed_runs(world, NULL), 0);
 }
 
-static void a_process_that_dies_while_the_server_runs_is_noticed(void **state)
+WORLD_TEST(a_process_that_dies_while_the_server_runs_is_noticed)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -111,7 +111,7 @@ static void a_process_that_dies_while_the_server_runs_is_noticed(void **state)
     wait_status(world, run_id, RONDO_MAX_ITERATIONS);
 }
 
-static void the_role_of_a_dead_process_is_taken_over(void **state)
+WORLD_TEST(the_role_of_a_dead_process_is_taken_over)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -125,7 +125,7 @@ static void the_role_of_a_dead_process_is_taken_over(void **state)
     wait_status(world, run_id, RONDO_COMPLETED);
 }
 
-static void a_conversation_is_parked_for_its_person(void **state)
+WORLD_TEST(a_conversation_is_parked_for_its_person)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -140,7 +140,7 @@ static void a_conversation_is_parked_for_its_person(void **state)
     assert_int_equal(orchestrator_state(world->orchestrator).taken_over, 0);
 }
 
-static void the_run_of_a_dead_library_is_closed_as_error(void **state)
+WORLD_TEST(the_run_of_a_dead_library_is_closed_as_error)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -164,7 +164,7 @@ static void change_limit(struct world *world, const char *run_id, int64_t iterat
     assert_string_equal(row_of(world, run_id).owner, "");
 }
 
-static void a_dead_run_whose_limits_were_changed_is_taken_over(void **state)
+WORLD_TEST(a_dead_run_whose_limits_were_changed_is_taken_over)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -180,7 +180,7 @@ static void a_dead_run_whose_limits_were_changed_is_taken_over(void **state)
     assert_false(orphan_is_marked(runtime_store(world->runtime), run_id));
 }
 
-static void a_dead_run_that_was_paused_and_continued_is_taken_over(void **state)
+WORLD_TEST(a_dead_run_that_was_paused_and_continued_is_taken_over)
 {
     struct world *world = *state;
     struct loop_parts parts = {.runtime = world->runtime};
@@ -194,7 +194,7 @@ static void a_dead_run_that_was_paused_and_continued_is_taken_over(void **state)
     wait_status(world, run_id, RONDO_MAX_ITERATIONS);
 }
 
-static void a_dead_library_that_somebody_tried_to_resume_is_closed(void **state)
+WORLD_TEST(a_dead_library_that_somebody_tried_to_resume_is_closed)
 {
     struct world *world = *state;
     struct rondo_error err = {0};
@@ -211,7 +211,7 @@ static void a_dead_library_that_somebody_tried_to_resume_is_closed(void **state)
     WAIT_FOR(!orphan_is_marked(runtime_store(world->runtime), run_id));
 }
 
-static void a_dead_library_has_time_to_come_back(void **state)
+WORLD_TEST(a_dead_library_has_time_to_come_back)
 {
     struct world *world = *state;
     char library[ID_SIZE];
@@ -225,7 +225,7 @@ static void a_dead_library_has_time_to_come_back(void **state)
     assert_int_equal(row_of(world, library).summary.status, RONDO_RUNNING);
 }
 
-static void dead_commands_are_closed_where_that_is_wanted(void **state)
+WORLD_TEST(dead_commands_are_closed_where_that_is_wanted)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -240,7 +240,7 @@ static void dead_commands_are_closed_where_that_is_wanted(void **state)
 }
 
 /** Only what is managed is seen to: the one beside it shows that the store was looked at. */
-static void dead_runs_are_left_alone_where_that_is_wanted(void **state)
+WORLD_TEST(dead_runs_are_left_alone_where_that_is_wanted)
 {
     struct world *world = *state;
     char dead[ID_SIZE];
@@ -258,7 +258,7 @@ static void dead_runs_are_left_alone_where_that_is_wanted(void **state)
 }
 
 /** A stop that nobody came to read counts for whoever takes the run over. */
-static void a_dead_run_that_was_to_stop_is_not_executed(void **state)
+WORLD_TEST(a_dead_run_that_was_to_stop_is_not_executed)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -272,7 +272,7 @@ static void a_dead_run_that_was_to_stop_is_not_executed(void **state)
     assert_false(has_file(world, "log"));
 }
 
-static void a_dead_run_that_is_paused_stays_paused(void **state)
+WORLD_TEST(a_dead_run_that_is_paused_stays_paused)
 {
     struct world *world = *state;
     char run_id[ID_SIZE];
@@ -288,7 +288,7 @@ static void a_dead_run_that_is_paused_stays_paused(void **state)
     assert_false(has_file(world, "log"));
 }
 
-static void records_of_nothing_are_cleared_away(void **state)
+WORLD_TEST(records_of_nothing_are_cleared_away)
 {
     struct world *world = *state;
     struct store_change change = {
@@ -309,7 +309,7 @@ static void records_of_nothing_are_cleared_away(void **state)
 }
 
 /** Two servers over one store: each run is executed once. */
-static void two_servers_execute_each_run_once(void **state)
+WORLD_TEST(two_servers_execute_each_run_once)
 {
     struct world *world = *state;
     char ids[4][ID_SIZE];
@@ -346,22 +346,5 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "die") == 0) {
         return die_later(argv[2], argv[3]);
     }
-    const struct CMUnitTest tests[] = {
-        world_test(the_command_of_a_dead_process_is_taken_over),
-        world_test(a_process_that_dies_while_the_server_runs_is_noticed),
-        world_test(the_role_of_a_dead_process_is_taken_over),
-        world_test(a_conversation_is_parked_for_its_person),
-        world_test(the_run_of_a_dead_library_is_closed_as_error),
-        world_test(a_dead_run_whose_limits_were_changed_is_taken_over),
-        world_test(a_dead_run_that_was_paused_and_continued_is_taken_over),
-        world_test(a_dead_library_that_somebody_tried_to_resume_is_closed),
-        world_test(a_dead_library_has_time_to_come_back),
-        world_test(dead_commands_are_closed_where_that_is_wanted),
-        world_test(dead_runs_are_left_alone_where_that_is_wanted),
-        world_test(a_dead_run_that_was_to_stop_is_not_executed),
-        world_test(a_dead_run_that_is_paused_stays_paused),
-        world_test(records_of_nothing_are_cleared_away),
-        world_test(two_servers_execute_each_run_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -6,20 +6,17 @@
 #include "os/file.h"
 #include "os/process/spawn.h"
 #include "os/process/supervise.h"
+#include "support/test.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** Nothing here takes this long, even on a slow machine under a sanitizer. */
 #define GENEROUS_NS (60 * NS_PER_S)

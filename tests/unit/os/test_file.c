@@ -29,9 +29,10 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-static void a_file_is_read_whole(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(a_file_is_read_whole)
 {
-    (void)state;
     scratch_write(folder, "a", "some text");
     struct buf content = {0};
     buf_append_string(&content, "before ");
@@ -40,9 +41,8 @@ static void a_file_is_read_whole(void **state)
     buf_fini(&content);
 }
 
-static void one_byte_past_the_limit_is_refused_and_nothing_is_appended(void **state)
+CASE(one_byte_past_the_limit_is_refused_and_nothing_is_appended)
 {
-    (void)state;
     scratch_write(folder, "a", "some text");
     struct buf content = {0};
     struct rondo_error error;
@@ -50,31 +50,27 @@ static void one_byte_past_the_limit_is_refused_and_nothing_is_appended(void **st
     assert_int_equal(content.len, 0);
 }
 
-static void a_missing_file_is_not_found(void **state)
+CASE(a_missing_file_is_not_found)
 {
-    (void)state;
     struct buf content = {0};
     assert_int_equal(file_read(in_folder("none"), 8, &content, NULL), RONDO_ERR_NOT_FOUND);
 }
 
-static void a_fifo_is_refused_without_waiting(void **state)
+CASE(a_fifo_is_refused_without_waiting)
 {
-    (void)state;
     assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
     struct buf content = {0};
     assert_int_equal(file_read(in_folder("fifo"), 8, &content, NULL), RONDO_ERR_INVALID);
 }
 
-static void a_folder_is_not_a_regular_file(void **state)
+CASE(a_folder_is_not_a_regular_file)
 {
-    (void)state;
     struct buf content = {0};
     assert_int_equal(file_read(folder, 8, &content, NULL), RONDO_ERR_INVALID);
 }
 
-static void replacing_leaves_only_the_new_content_and_no_other_file(void **state)
+CASE(replacing_leaves_only_the_new_content_and_no_other_file)
 {
-    (void)state;
     scratch_write(folder, "a", "old and longer");
     scratch_write(folder, "a", "new");
     struct buf content = {0};
@@ -86,9 +82,8 @@ static void replacing_leaves_only_the_new_content_and_no_other_file(void **state
     assert_int_equal(mkdir(folder, 0700), 0);
 }
 
-static void a_file_can_be_replaced_durably(void **state)
+CASE(a_file_can_be_replaced_durably)
 {
-    (void)state;
     struct buf content = {0};
     scratch_write(folder, "d", "old");
     assert_int_equal(file_replace_durably(in_folder("d"), "new", 3, NULL), 0);
@@ -98,9 +93,8 @@ static void a_file_can_be_replaced_durably(void **state)
     assert_int_equal(file_replace_durably(in_folder("none/d"), "x", 1, NULL), RONDO_ERR_NOT_FOUND);
 }
 
-static void a_record_can_be_replaced(void **state)
+CASE(a_record_can_be_replaced)
 {
-    (void)state;
     struct buf content = {0};
     scratch_write(folder, "r", "old");
     assert_int_equal(file_replace_record(in_folder("r"), "new", 3, NULL), 0);
@@ -110,47 +104,41 @@ static void a_record_can_be_replaced(void **state)
     assert_int_equal(file_replace_record(in_folder("none/r"), "x", 1, NULL), RONDO_ERR_NOT_FOUND);
 }
 
-static void a_replaced_file_is_private(void **state)
+CASE(a_replaced_file_is_private)
 {
-    (void)state;
     scratch_write(folder, "a", "x");
     struct stat status;
     assert_int_equal(stat(in_folder("a"), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
 }
 
-static void replacing_in_a_missing_folder_is_not_found(void **state)
+CASE(replacing_in_a_missing_folder_is_not_found)
 {
-    (void)state;
     assert_int_equal(file_replace(in_folder("none/a"), "x", 1, NULL), RONDO_ERR_NOT_FOUND);
 }
 
-static void a_folder_is_made_with_its_parents_and_private(void **state)
+CASE(a_folder_is_made_with_its_parents_and_private)
 {
-    (void)state;
     assert_int_equal(file_make_folder(in_folder("x/y/z"), NULL), 0);
     struct stat status;
     assert_int_equal(stat(in_folder("x/y"), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0700);
 }
 
-static void making_a_folder_again_is_fine(void **state)
+CASE(making_a_folder_again_is_fine)
 {
-    (void)state;
     assert_int_equal(file_make_folder(in_folder("x/y/"), NULL), 0);
     assert_int_equal(file_make_folder(in_folder("x/y"), NULL), 0);
 }
 
-static void a_file_in_the_way_of_a_folder_is_an_error(void **state)
+CASE(a_file_in_the_way_of_a_folder_is_an_error)
 {
-    (void)state;
     scratch_write(folder, "x", "");
     assert_int_equal(file_make_folder(in_folder("x/y"), NULL), RONDO_ERR_INVALID);
 }
 
-static void a_tree_is_removed_without_following_links(void **state)
+CASE(a_tree_is_removed_without_following_links)
 {
-    (void)state;
     assert_int_equal(file_make_folder(in_folder("tree/deep"), NULL), 0);
     assert_int_equal(file_make_folder(in_folder("kept"), NULL), 0);
     scratch_write(folder, "kept/a", "x");
@@ -163,9 +151,8 @@ static void a_tree_is_removed_without_following_links(void **state)
     assert_true(file_exists(in_folder("kept/a")));
 }
 
-static void a_tree_with_folders_made_read_only_is_removed(void **state)
+CASE(a_tree_with_folders_made_read_only_is_removed)
 {
-    (void)state;
     assert_int_equal(file_make_folder(in_folder("tree/locked"), NULL), 0);
     scratch_write(folder, "tree/locked/a", "x");
     assert_int_equal(chmod(in_folder("tree/locked"), 0), 0);
@@ -173,22 +160,19 @@ static void a_tree_with_folders_made_read_only_is_removed(void **state)
     assert_false(file_exists(in_folder("tree")));
 }
 
-static void removing_what_is_missing_is_fine(void **state)
+CASE(removing_what_is_missing_is_fine)
 {
-    (void)state;
     assert_int_equal(file_remove_tree(in_folder("none"), NULL), 0);
 }
 
-static void a_dangling_link_exists(void **state)
+CASE(a_dangling_link_exists)
 {
-    (void)state;
     assert_int_equal(symlink("/nowhere", in_folder("link")), 0);
     assert_true(file_exists(in_folder("link")));
 }
 
-static void a_state_tells_a_file_from_another_and_from_its_former_self(void **state)
+CASE(a_state_tells_a_file_from_another_and_from_its_former_self)
 {
-    (void)state;
     struct file_state first;
     struct file_state second;
     bool is_missing = true;
@@ -208,9 +192,8 @@ static void a_state_tells_a_file_from_another_and_from_its_former_self(void **st
     assert_false(file_state_is_same_file(&first, &second));
 }
 
-static void a_link_to_nowhere_is_not_a_missing_file(void **state)
+CASE(a_link_to_nowhere_is_not_a_missing_file)
 {
-    (void)state;
     struct file_state ignored;
     bool is_missing = false;
     assert_int_equal(file_state_look(in_folder("none"), &ignored, &is_missing), ENOENT);
@@ -218,32 +201,4 @@ static void a_link_to_nowhere_is_not_a_missing_file(void **state)
     assert_int_equal(symlink("nowhere", in_folder("link")), 0);
     assert_int_equal(file_state_look(in_folder("link"), &ignored, &is_missing), ENOENT);
     assert_false(is_missing);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_file_is_read_whole),
-        TEST(one_byte_past_the_limit_is_refused_and_nothing_is_appended),
-        TEST(a_missing_file_is_not_found),
-        TEST(a_fifo_is_refused_without_waiting),
-        TEST(a_folder_is_not_a_regular_file),
-        TEST(replacing_leaves_only_the_new_content_and_no_other_file),
-        TEST(a_file_can_be_replaced_durably),
-        TEST(a_record_can_be_replaced),
-        TEST(a_replaced_file_is_private),
-        TEST(replacing_in_a_missing_folder_is_not_found),
-        TEST(a_folder_is_made_with_its_parents_and_private),
-        TEST(making_a_folder_again_is_fine),
-        TEST(a_file_in_the_way_of_a_folder_is_an_error),
-        TEST(a_tree_is_removed_without_following_links),
-        TEST(a_tree_with_folders_made_read_only_is_removed),
-        TEST(removing_what_is_missing_is_fine),
-        TEST(a_dangling_link_exists),
-        TEST(a_state_tells_a_file_from_another_and_from_its_former_self),
-        TEST(a_link_to_nowhere_is_not_a_missing_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

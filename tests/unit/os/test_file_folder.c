@@ -45,9 +45,10 @@ static void make_nested(const char *name, int levels, mode_t mode)
     close(fd);
 }
 
-static void a_file_is_written_in_place_of_whatever_has_its_name(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(a_file_is_written_in_place_of_whatever_has_its_name)
 {
-    (void)state;
     scratch_write(folder, "victim", "kept");
     assert_int_equal(file_folder_write(folder_fd, "a", "1", 1, NULL), 0);
     assert_has("a", "1");
@@ -72,9 +73,8 @@ static void a_file_is_written_in_place_of_whatever_has_its_name(void **state)
     assert_has("victim", "kept");
 }
 
-static void folders_are_removed_however_deep_they_are(void **state)
+CASE(folders_are_removed_however_deep_they_are)
 {
-    (void)state;
     static const int depths[] = {1, 32, 33, 34, 400, 5000};
     for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
         make_nested("tree", depths[i], 0700);
@@ -83,17 +83,15 @@ static void folders_are_removed_however_deep_they_are(void **state)
     }
 }
 
-static void deep_folders_without_any_permission_are_removed(void **state)
+CASE(deep_folders_without_any_permission_are_removed)
 {
-    (void)state;
     make_nested("tree", 400, 0);
     assert_int_equal(file_folder_remove(folder_fd, "tree", NULL), 0);
     assert_false(file_exists(path_of("tree")));
 }
 
-static void deep_folders_cost_few_descriptors(void **state)
+CASE(deep_folders_cost_few_descriptors)
 {
-    (void)state;
     struct rlimit before;
     make_nested("tree", 3000, 0700);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -104,9 +102,8 @@ static void deep_folders_cost_few_descriptors(void **state)
     assert_int_equal(code, 0);
 }
 
-static void names_of_moved_folders_may_be_taken(void **state)
+CASE(names_of_moved_folders_may_be_taken)
 {
-    (void)state;
     make_nested("tree", 200, 0700);
     for (int i = 1; i < 5; i++) {
         char name[64], inside[72];
@@ -119,9 +116,8 @@ static void names_of_moved_folders_may_be_taken(void **state)
     assert_false(file_exists(path_of("tree")));
 }
 
-static void links_are_removed_and_not_what_they_lead_to(void **state)
+CASE(links_are_removed_and_not_what_they_lead_to)
 {
-    (void)state;
     assert_int_equal(file_make_folder(path_of("kept/sub"), NULL), 0);
     scratch_write(folder, "kept/sub/a", "x");
     assert_int_equal(mkdirat(folder_fd, "tree", 0700), 0);
@@ -133,9 +129,8 @@ static void links_are_removed_and_not_what_they_lead_to(void **state)
     assert_true(file_exists(path_of("kept/sub/a")));
 }
 
-static void clearing_leaves_the_folder_itself(void **state)
+CASE(clearing_leaves_the_folder_itself)
 {
-    (void)state;
     make_nested("tree", 100, 0700);
     scratch_write(folder, "a", "x");
     assert_int_equal(file_folder_clear(folder_fd, NULL), 0);
@@ -144,9 +139,8 @@ static void clearing_leaves_the_folder_itself(void **state)
     assert_false(file_exists(path_of("tree")));
 }
 
-static void a_folder_is_made_private_and_found_again(void **state)
+CASE(a_folder_is_made_private_and_found_again)
 {
-    (void)state;
     struct stat status;
     int first = file_folder_make(folder_fd, "f", NULL);
     int second = file_folder_make(folder_fd, "f", NULL);
@@ -159,9 +153,8 @@ static void a_folder_is_made_private_and_found_again(void **state)
     close(second);
 }
 
-static void what_is_no_folder_of_ours_is_refused(void **state)
+CASE(what_is_no_folder_of_ours_is_refused)
 {
-    (void)state;
     assert_int_equal(mkdirat(folder_fd, "kept", 0700), 0);
     assert_int_equal(symlink("kept", path_of("link")), 0);
     scratch_write(folder, "file", "");
@@ -173,9 +166,8 @@ static void what_is_no_folder_of_ours_is_refused(void **state)
     }
 }
 
-static void a_folder_that_was_exchanged_is_noticed(void **state)
+CASE(a_folder_that_was_exchanged_is_noticed)
 {
-    (void)state;
     int fd = file_folder_make(folder_fd, "f", NULL);
     assert_int_equal(renameat(folder_fd, "f", folder_fd, "g"), 0);
     assert_false(file_folder_is_at(fd, folder_fd, "f"));
@@ -185,9 +177,8 @@ static void a_folder_that_was_exchanged_is_noticed(void **state)
     close(fd);
 }
 
-static void folders_are_not_made_through_links_of_agents(void **state)
+CASE(folders_are_not_made_through_links_of_agents)
 {
-    (void)state;
     char inside[PATH_MAX];
     char wanted[PATH_MAX + 16];
     assert_int_equal(mkdirat(folder_fd, "in", 0700), 0);
@@ -209,9 +200,8 @@ static void folders_are_not_made_through_links_of_agents(void **state)
     assert_true(file_exists(wanted));
 }
 
-static void a_temporary_folder_is_made_where_the_user_wants_it(void **state)
+CASE(a_temporary_folder_is_made_where_the_user_wants_it)
 {
-    (void)state;
     char *path = NULL;
     const char *before = getenv("TMPDIR");
     setenv("TMPDIR", folder, 1);
@@ -229,25 +219,4 @@ static void a_temporary_folder_is_made_where_the_user_wants_it(void **state)
     if (before == NULL) {
         unsetenv("TMPDIR");
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_file_is_written_in_place_of_whatever_has_its_name),
-        TEST(folders_are_removed_however_deep_they_are),
-        TEST(deep_folders_without_any_permission_are_removed),
-        TEST(deep_folders_cost_few_descriptors),
-        TEST(names_of_moved_folders_may_be_taken),
-        TEST(links_are_removed_and_not_what_they_lead_to),
-        TEST(clearing_leaves_the_folder_itself),
-        TEST(a_folder_is_made_private_and_found_again),
-        TEST(what_is_no_folder_of_ours_is_refused),
-        TEST(a_folder_that_was_exchanged_is_noticed),
-        TEST(folders_are_not_made_through_links_of_agents),
-        TEST(a_temporary_folder_is_made_where_the_user_wants_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

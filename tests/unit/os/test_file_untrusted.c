@@ -59,9 +59,10 @@ static void assert_says(const char *message, const char *part)
     }
 }
 
-static void a_plain_file_is_read(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(a_plain_file_is_read)
 {
-    (void)state;
     scratch_write(folder, "in/a", "text");
     assert_int_equal(mkdir(path_of("in/sub"), 0700), 0);
     scratch_write(folder, "in/sub/b", "deeper");
@@ -69,17 +70,15 @@ static void a_plain_file_is_read(void **state)
     assert_reads("./sub//b", "deeper");
 }
 
-static void a_missing_file_is_not_found(void **state)
+CASE(a_missing_file_is_not_found)
 {
-    (void)state;
     refused("none", RONDO_ERR_NOT_FOUND);
     refused("none/none", RONDO_ERR_NOT_FOUND);
     refused("", RONDO_ERR_NOT_FOUND);
 }
 
-static void a_symbolic_link_is_refused(void **state)
+CASE(a_symbolic_link_is_refused)
 {
-    (void)state;
     assert_int_equal(symlink("../secret", path_of("in/relative")), 0);
     assert_int_equal(symlink(path_of("secret"), "/tmp/rondo-test-link"), 0);
     assert_int_equal(rename("/tmp/rondo-test-link", path_of("in/absolute")), 0);
@@ -91,17 +90,15 @@ static void a_symbolic_link_is_refused(void **state)
     refused("loop", RONDO_ERR_INVALID);
 }
 
-static void a_link_to_a_harmless_file_in_the_same_folder_is_refused_too(void **state)
+CASE(a_link_to_a_harmless_file_in_the_same_folder_is_refused_too)
 {
-    (void)state;
     scratch_write(folder, "in/a", "text");
     assert_int_equal(symlink("a", path_of("in/b")), 0);
     refused("b", RONDO_ERR_INVALID);
 }
 
-static void a_link_in_the_middle_is_refused_and_named(void **state)
+CASE(a_link_in_the_middle_is_refused_and_named)
 {
-    (void)state;
     assert_int_equal(symlink("..", path_of("in/up")), 0);
     assert_int_equal(mkdir(path_of("in/sub"), 0700), 0);
     assert_int_equal(symlink("/etc", path_of("in/sub/etc")), 0);
@@ -109,9 +106,8 @@ static void a_link_in_the_middle_is_refused_and_named(void **state)
     assert_says(refused("sub/etc/passwd", RONDO_ERR_INVALID), "through the symbolic link sub/etc");
 }
 
-static void links_of_proc_are_refused(void **state)
+CASE(links_of_proc_are_refused)
 {
-    (void)state;
     static const char *const targets[] = {"/proc/self/environ", "/proc/self/fd/0",
                                           "/proc/self/exe",     "/proc/self/root/etc/passwd",
                                           "/dev/fd/0",          "/dev/stdin"};
@@ -122,9 +118,8 @@ static void links_of_proc_are_refused(void **state)
     }
 }
 
-static void magic_links_of_proc_itself_are_refused(void **state)
+CASE(magic_links_of_proc_itself_are_refused)
 {
-    (void)state;
     struct buf content = {0};
     int proc_fd = file_open_folder("/proc/self", NULL);
     assert_int_equal(file_read_untrusted(proc_fd, "exe", LIMIT, &content, NULL), RONDO_ERR_INVALID);
@@ -133,9 +128,8 @@ static void magic_links_of_proc_itself_are_refused(void **state)
     close(proc_fd);
 }
 
-static void a_path_that_leads_out_is_refused(void **state)
+CASE(a_path_that_leads_out_is_refused)
 {
-    (void)state;
     assert_int_equal(mkdir(path_of("in/sub"), 0700), 0);
     scratch_write(folder, "in/a", "text");
     assert_says(refused("../secret", RONDO_ERR_INVALID), "leads out");
@@ -145,9 +139,8 @@ static void a_path_that_leads_out_is_refused(void **state)
     refused("..", RONDO_ERR_INVALID);
 }
 
-static void what_is_not_a_regular_file_is_refused_without_waiting(void **state)
+CASE(what_is_not_a_regular_file_is_refused_without_waiting)
 {
-    (void)state;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof(address.sun_path), "%.90s/in/socket", folder);
     int socket_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -161,9 +154,8 @@ static void what_is_not_a_regular_file_is_refused_without_waiting(void **state)
     close(socket_fd);
 }
 
-static void a_device_is_refused(void **state)
+CASE(a_device_is_refused)
 {
-    (void)state;
     struct buf content = {0};
     struct rondo_error error = {0};
     int device_fd = file_open_folder("/dev", NULL);
@@ -177,9 +169,8 @@ static void a_device_is_refused(void **state)
     }
 }
 
-static void a_hard_link_is_refused(void **state)
+CASE(a_hard_link_is_refused)
 {
-    (void)state;
     assert_int_equal(link(path_of("secret"), "/tmp/rondo-test-hard"), 0);
     assert_int_equal(rename("/tmp/rondo-test-hard", path_of("in/a")), 0);
     assert_says(refused("a", RONDO_ERR_INVALID), "hard link");
@@ -187,9 +178,8 @@ static void a_hard_link_is_refused(void **state)
     assert_reads("a", SECRET);
 }
 
-static void a_file_of_another_user_is_refused(void **state)
+CASE(a_file_of_another_user_is_refused)
 {
-    (void)state;
     if (geteuid() != 0) {
         print_message("skipped: only root can give files away\n");
         return;
@@ -202,9 +192,8 @@ static void a_file_of_another_user_is_refused(void **state)
     assert_reads("a", "text");
 }
 
-static void the_limit_counts_before_anything_is_read(void **state)
+CASE(the_limit_counts_before_anything_is_read)
 {
-    (void)state;
     char text[LIMIT + 2];
     memset(text, 'x', sizeof(text));
     text[LIMIT] = '\0';
@@ -219,9 +208,8 @@ static void the_limit_counts_before_anything_is_read(void **state)
     refused("sparse", RONDO_ERR_LIMIT);
 }
 
-static void files_of_proc_that_claim_no_size_are_bounded(void **state)
+CASE(files_of_proc_that_claim_no_size_are_bounded)
 {
-    (void)state;
     struct buf content = {0};
     int proc_fd = file_open_folder("/proc/self", NULL);
     assert_int_equal(file_read_untrusted(proc_fd, "smaps", LIMIT, &content, NULL), RONDO_ERR_LIMIT);
@@ -244,9 +232,8 @@ static void *append_for_ever(void *path)
     return NULL;
 }
 
-static void a_file_that_grows_is_never_half_read(void **state)
+CASE(a_file_that_grows_is_never_half_read)
 {
-    (void)state;
     pthread_t thread;
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%.4000s/in/a", folder);
@@ -295,9 +282,8 @@ static void *exchange_for_ever(void *unused)
     return NULL;
 }
 
-static void a_file_that_is_exchanged_all_the_time_never_shows_another(void **state)
+CASE(a_file_that_is_exchanged_all_the_time_never_shows_another)
 {
-    (void)state;
     pthread_t thread;
     must_stop = false;
     assert_int_equal(pthread_create(&thread, NULL, exchange_for_ever, NULL), 0);
@@ -321,9 +307,8 @@ static void a_file_that_is_exchanged_all_the_time_never_shows_another(void **sta
     assert_int_equal(secrets, 0);
 }
 
-static void steps_refuse_what_openat2_refuses(void **state)
+CASE(steps_refuse_what_openat2_refuses)
 {
-    (void)state;
     scratch_write(folder, "in/a", "text");
     assert_int_equal(mkdir(path_of("in/sub"), 0700), 0);
     scratch_write(folder, "in/sub/b", "text");
@@ -369,9 +354,8 @@ static void without_openat2(int os_errno)
     assert_int_equal(status, 0);
 }
 
-static void the_same_holds_where_openat2_is_missing_or_filtered(void **state)
+CASE(the_same_holds_where_openat2_is_missing_or_filtered)
 {
-    (void)state;
     scratch_write(folder, "in/a", "text");
     assert_int_equal(symlink("../secret", path_of("in/link")), 0);
     assert_int_equal(symlink("..", path_of("in/up")), 0);
@@ -400,9 +384,8 @@ static void assert_named(const char *path, const char *expected)
     buf_fini(&content);
 }
 
-static void links_outside_of_agents_folders_are_followed(void **state)
+CASE(links_outside_of_agents_folders_are_followed)
 {
-    (void)state;
     scratch_write(folder, "in/a", "text");
     assert_int_equal(symlink("in", path_of("way")), 0);
     assert_int_equal(symlink("way/../in/a", path_of("file")), 0);
@@ -413,9 +396,8 @@ static void links_outside_of_agents_folders_are_followed(void **state)
     assert_named(path_of("secret"), SECRET);
 }
 
-static void links_inside_are_refused_however_the_folder_was_reached(void **state)
+CASE(links_inside_are_refused_however_the_folder_was_reached)
 {
-    (void)state;
     struct buf content = {0};
     struct rondo_error error = {0};
     assert_int_equal(symlink("../secret", path_of("in/link")), 0);
@@ -430,9 +412,8 @@ static void links_inside_are_refused_however_the_folder_was_reached(void **state
     assert_int_equal(content.len, 0);
 }
 
-static void a_named_file_inside_must_be_as_any_other_there(void **state)
+CASE(a_named_file_inside_must_be_as_any_other_there)
 {
-    (void)state;
     struct buf content = {0};
     assert_int_equal(linkat(folder_fd, "../secret", folder_fd, "hard", 0), 0);
     assert_int_equal(mkfifo(path_of("in/fifo"), 0600), 0);
@@ -453,9 +434,8 @@ static int open_output(const char *path, bool is_emptied)
     return file_open_output(agent_folders, path, is_emptied, NULL);
 }
 
-static void an_output_is_made_appended_to_and_emptied(void **state)
+CASE(an_output_is_made_appended_to_and_emptied)
 {
-    (void)state;
     static const char *const names[] = {"in/out", "out"};
     for (size_t i = 0; i < 2; i++) {
         int fd = open_output(path_of(names[i]), false);
@@ -476,9 +456,8 @@ static void an_output_is_made_appended_to_and_emptied(void **state)
     close(fd);
 }
 
-static void an_output_is_not_written_through_what_agents_can_change(void **state)
+CASE(an_output_is_not_written_through_what_agents_can_change)
 {
-    (void)state;
     assert_int_equal(symlinkat("../secret", folder_fd, "link"), 0);
     assert_int_equal(symlinkat("../new", folder_fd, "dangling"), 0);
     assert_int_equal(linkat(folder_fd, "../secret", folder_fd, "hard", 0), 0);
@@ -491,18 +470,16 @@ static void an_output_is_not_written_through_what_agents_can_change(void **state
     assert_named(path_of("secret"), SECRET);
 }
 
-static void a_loop_of_ones_own_links_ends(void **state)
+CASE(a_loop_of_ones_own_links_ends)
 {
-    (void)state;
     struct buf content = {0};
     assert_int_equal(symlink("b", path_of("a")), 0);
     assert_int_equal(symlink("a", path_of("b")), 0);
     assert_true(read_named(path_of("a"), &content, NULL) < 0);
 }
 
-static void without_a_list_the_working_folder_counts(void **state)
+CASE(without_a_list_the_working_folder_counts)
 {
-    (void)state;
     struct buf content = {0};
     char before[PATH_MAX];
     assert_non_null(getcwd(before, sizeof(before)));
@@ -515,38 +492,4 @@ static void without_a_list_the_working_folder_counts(void **state)
     assert_int_equal(chdir(before), 0);
     assert_string_equal(buf_string(&content), "text" SECRET);
     buf_fini(&content);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_plain_file_is_read),
-        TEST(a_missing_file_is_not_found),
-        TEST(a_symbolic_link_is_refused),
-        TEST(a_link_to_a_harmless_file_in_the_same_folder_is_refused_too),
-        TEST(a_link_in_the_middle_is_refused_and_named),
-        TEST(links_of_proc_are_refused),
-        TEST(magic_links_of_proc_itself_are_refused),
-        TEST(a_path_that_leads_out_is_refused),
-        TEST(what_is_not_a_regular_file_is_refused_without_waiting),
-        TEST(a_device_is_refused),
-        TEST(a_hard_link_is_refused),
-        TEST(a_file_of_another_user_is_refused),
-        TEST(the_limit_counts_before_anything_is_read),
-        TEST(files_of_proc_that_claim_no_size_are_bounded),
-        TEST(a_file_that_grows_is_never_half_read),
-        TEST(a_file_that_is_exchanged_all_the_time_never_shows_another),
-        TEST(steps_refuse_what_openat2_refuses),
-        TEST(the_same_holds_where_openat2_is_missing_or_filtered),
-        TEST(links_outside_of_agents_folders_are_followed),
-        TEST(links_inside_are_refused_however_the_folder_was_reached),
-        TEST(a_named_file_inside_must_be_as_any_other_there),
-        TEST(an_output_is_made_appended_to_and_emptied),
-        TEST(an_output_is_not_written_through_what_agents_can_change),
-        TEST(a_loop_of_ones_own_links_ends),
-        TEST(without_a_list_the_working_folder_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

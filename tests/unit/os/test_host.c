@@ -6,9 +6,8 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-static void this_process_is_described(void **state)
+TEST(this_process_is_described)
 {
-    (void)state;
     struct host_process self;
     host_describe_self(&self);
     assert_int_equal(self.pid, getpid());
@@ -17,26 +16,23 @@ static void this_process_is_described(void **state)
     assert_int_equal(strlen(self.boot_id), 36);
 }
 
-static void this_process_is_not_dead(void **state)
+TEST(this_process_is_not_dead)
 {
-    (void)state;
     struct host_process self;
     host_describe_self(&self);
     assert_false(host_is_dead(&self));
 }
 
-static void a_process_with_our_number_but_another_start_is_dead(void **state)
+TEST(a_process_with_our_number_but_another_start_is_dead)
 {
-    (void)state;
     struct host_process other;
     host_describe_self(&other);
     other.started--;
     assert_true(host_is_dead(&other));
 }
 
-static void a_process_of_another_boot_is_never_called_dead(void **state)
+TEST(a_process_of_another_boot_is_never_called_dead)
 {
-    (void)state;
     struct host_process other;
     host_describe_self(&other);
     other.started--;
@@ -44,9 +40,8 @@ static void a_process_of_another_boot_is_never_called_dead(void **state)
     assert_false(host_is_dead(&other));
 }
 
-static void a_process_of_another_pid_space_is_never_called_dead(void **state)
+TEST(a_process_of_another_pid_space_is_never_called_dead)
 {
-    (void)state;
     struct host_process other;
     host_describe_self(&other);
     other.started--;
@@ -62,9 +57,8 @@ static pid_t start_true(void)
     return pid;
 }
 
-static void a_zombie_is_dead(void **state)
+TEST(a_zombie_is_dead)
 {
-    (void)state;
     struct host_process child;
     host_describe_self(&child);
     child.pid = start_true();
@@ -78,9 +72,8 @@ static void a_zombie_is_dead(void **state)
     waitpid((pid_t)child.pid, NULL, 0);
 }
 
-static void a_reaped_process_is_dead(void **state)
+TEST(a_reaped_process_is_dead)
 {
-    (void)state;
     struct host_process child;
     host_describe_self(&child);
     child.pid = start_true();
@@ -88,9 +81,8 @@ static void a_reaped_process_is_dead(void **state)
     assert_true(host_is_dead(&child));
 }
 
-static void a_process_number_that_cannot_be_is_not_called_dead(void **state)
+TEST(a_process_number_that_cannot_be_is_not_called_dead)
 {
-    (void)state;
     struct host_process other;
     host_describe_self(&other);
     other.pid = -1;
@@ -99,26 +91,9 @@ static void a_process_number_that_cannot_be_is_not_called_dead(void **state)
     assert_false(host_is_dead(&other));
 }
 
-static void memory_in_use_is_known_and_not_above_its_peak(void **state)
+TEST(memory_in_use_is_known_and_not_above_its_peak)
 {
-    (void)state;
     uint64_t now = host_memory_now();
     assert_true(now > 0);
     assert_true(host_memory_peak() >= now);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(this_process_is_described),
-        cmocka_unit_test(this_process_is_not_dead),
-        cmocka_unit_test(a_process_with_our_number_but_another_start_is_dead),
-        cmocka_unit_test(a_process_of_another_boot_is_never_called_dead),
-        cmocka_unit_test(a_process_of_another_pid_space_is_never_called_dead),
-        cmocka_unit_test(a_zombie_is_dead),
-        cmocka_unit_test(a_reaped_process_is_dead),
-        cmocka_unit_test(a_process_number_that_cannot_be_is_not_called_dead),
-        cmocka_unit_test(memory_in_use_is_known_and_not_above_its_peak),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,16 +10,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static void without_a_manager_nothing_is_sent(void **state)
+TEST(without_a_manager_nothing_is_sent)
 {
-    (void)state;
     unsetenv("NOTIFY_SOCKET");
     assert_false(notify_send("READY=1"));
 }
 
-static void a_name_that_is_no_socket_is_ignored(void **state)
+TEST(a_name_that_is_no_socket_is_ignored)
 {
-    (void)state;
     setenv("NOTIFY_SOCKET", "relative", 1);
     assert_false(notify_send("READY=1"));
     setenv("NOTIFY_SOCKET", "@", 1);
@@ -28,9 +26,8 @@ static void a_name_that_is_no_socket_is_ignored(void **state)
     assert_false(notify_send("READY=1"));
 }
 
-static void the_manager_gets_the_words(void **state)
+TEST(the_manager_gets_the_words)
 {
-    (void)state;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
@@ -48,17 +45,15 @@ static void the_manager_gets_the_words(void **state)
     close(fd);
 }
 
-static void the_watchdog_is_fed_twice_as_often_as_it_wants(void **state)
+TEST(the_watchdog_is_fed_twice_as_often_as_it_wants)
 {
-    (void)state;
     unsetenv("WATCHDOG_PID");
     setenv("WATCHDOG_USEC", "3000000", 1);
     assert_true(notify_watchdog_ns() == 1500000000);
 }
 
-static void the_watchdog_of_another_process_is_not_ours(void **state)
+TEST(the_watchdog_of_another_process_is_not_ours)
 {
-    (void)state;
     setenv("WATCHDOG_USEC", "3000000", 1);
     setenv("WATCHDOG_PID", "1", 1);
     assert_true(notify_watchdog_ns() == 0);
@@ -68,9 +63,8 @@ static void the_watchdog_of_another_process_is_not_ours(void **state)
     assert_true(notify_watchdog_ns() == 1500000000);
 }
 
-static void a_watchdog_time_that_makes_no_sense_is_none(void **state)
+TEST(a_watchdog_time_that_makes_no_sense_is_none)
 {
-    (void)state;
     unsetenv("WATCHDOG_PID");
     static const char *const senseless[] = {"", "0", "-5", "soon", "1x", "86400000001"};
     for (size_t i = 0; i < sizeof(senseless) / sizeof(senseless[0]); i++) {
@@ -79,17 +73,4 @@ static void a_watchdog_time_that_makes_no_sense_is_none(void **state)
     }
     setenv("WATCHDOG_USEC", "86400000000", 1);
     assert_true(notify_watchdog_ns() > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_manager_nothing_is_sent),
-        cmocka_unit_test(a_name_that_is_no_socket_is_ignored),
-        cmocka_unit_test(the_manager_gets_the_words),
-        cmocka_unit_test(the_watchdog_is_fed_twice_as_often_as_it_wants),
-        cmocka_unit_test(the_watchdog_of_another_process_is_not_ours),
-        cmocka_unit_test(a_watchdog_time_that_makes_no_sense_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,7 @@
  * "test_os_peer free|namespace|filter PORT", or with the path of a Unix socket instead.
  */
 #include "os/peer.h"
-
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -110,9 +103,8 @@ static bool ask_ourselves(int listener, int family, const struct sockaddr_storag
     return is_same;
 }
 
-static void test_ourselves_are_the_same_user(void **state)
+TEST(test_ourselves_are_the_same_user)
 {
-    (void)state;
     const int families[] = {AF_INET, AF_INET6};
     for (size_t i = 0; i < 2; i++) {
         struct sockaddr_storage address;
@@ -122,9 +114,8 @@ static void test_ourselves_are_the_same_user(void **state)
     }
 }
 
-static void test_a_client_may_wrap_its_address(void **state)
+TEST(test_a_client_may_wrap_its_address)
 {
-    (void)state;
     struct sockaddr_storage address;
     int listener = listen_on(AF_INET, &address);
     struct sockaddr_storage wrapped = {.ss_family = AF_INET6};
@@ -135,9 +126,8 @@ static void test_a_client_may_wrap_its_address(void **state)
     close(listener);
 }
 
-static void test_a_peer_that_has_gone_proves_nothing(void **state)
+TEST(test_a_peer_that_has_gone_proves_nothing)
 {
-    (void)state;
     struct sockaddr_storage address;
     int listener = listen_on(AF_INET, &address);
     int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -152,9 +142,8 @@ static void test_a_peer_that_has_gone_proves_nothing(void **state)
     close(listener);
 }
 
-static void test_both_ends_of_a_pair_are_ours(void **state)
+TEST(test_both_ends_of_a_pair_are_ours)
 {
-    (void)state;
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     assert_true(peer_is_same_user(pair[0]));
@@ -198,9 +187,8 @@ static void check_confined(int listener, const char *target)
     }
 }
 
-static void test_confined_processes_are_not_the_same_user_over_tcp(void **state)
+TEST(test_confined_processes_are_not_the_same_user_over_tcp)
 {
-    (void)state;
     struct sockaddr_storage address;
     int listener = listen_on(AF_INET, &address);
     char port[8];
@@ -209,9 +197,8 @@ static void test_confined_processes_are_not_the_same_user_over_tcp(void **state)
     close(listener);
 }
 
-static void test_confined_processes_are_not_the_same_user_over_unix_sockets(void **state)
+TEST(test_confined_processes_are_not_the_same_user_over_unix_sockets)
 {
-    (void)state;
     char folder[] = "/tmp/rondo-peer-XXXXXX";
     assert_non_null(mkdtemp(folder));
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -230,13 +217,5 @@ int main(int argc, char **argv)
     if (argc == 3) {
         return be_client(argv[1], argv[2]);
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ourselves_are_the_same_user),
-        cmocka_unit_test(test_a_client_may_wrap_its_address),
-        cmocka_unit_test(test_a_peer_that_has_gone_proves_nothing),
-        cmocka_unit_test(test_both_ends_of_a_pair_are_ours),
-        cmocka_unit_test(test_confined_processes_are_not_the_same_user_over_tcp),
-        cmocka_unit_test(test_confined_processes_are_not_the_same_user_over_unix_sockets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -53,9 +53,10 @@ static void assert_refused(const char *word)
     assert_null(path);
 }
 
-static void the_folder_is_made_private_with_its_parents(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(the_folder_is_made_private_with_its_parents)
 {
-    (void)state;
     setenv("XDG_STATE_HOME", below("a/b"), 1);
     char *path = NULL;
     assert_int_equal(state_folder_find(&path, NULL), RONDO_ERR_NOT_FOUND);
@@ -68,9 +69,8 @@ static void the_folder_is_made_private_with_its_parents(void **state)
     assert_path(r, path, below("a/b/rondo"));
 }
 
-static void without_an_absolute_setting_it_is_in_the_home_folder(void **state)
+CASE(without_an_absolute_setting_it_is_in_the_home_folder)
 {
-    (void)state;
     char *old_home = getenv("HOME") == NULL ? NULL : strdup(getenv("HOME"));
     static const char *const settings[] = {"", "relative/state", "~/state"};
     setenv("HOME", top, 1);
@@ -96,9 +96,8 @@ static void without_an_absolute_setting_it_is_in_the_home_folder(void **state)
     free(old_home);
 }
 
-static void a_link_is_refused_wherever_it_leads(void **state)
+CASE(a_link_is_refused_wherever_it_leads)
 {
-    (void)state;
     assert_int_equal(mkdir(below("elsewhere"), 0700), 0);
     assert_int_equal(symlink("elsewhere", below("rondo")), 0);
     assert_refused("symbolic link");
@@ -107,9 +106,8 @@ static void a_link_is_refused_wherever_it_leads(void **state)
     assert_refused("symbolic link");
 }
 
-static void what_others_can_write_is_refused(void **state)
+CASE(what_others_can_write_is_refused)
 {
-    (void)state;
     static const mode_t modes[] = {0770, 0702, 01777};
     assert_int_equal(mkdir(below("rondo"), 0700), 0);
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
@@ -118,16 +116,14 @@ static void what_others_can_write_is_refused(void **state)
     }
 }
 
-static void a_file_in_its_place_is_refused(void **state)
+CASE(a_file_in_its_place_is_refused)
 {
-    (void)state;
     scratch_write(top, "rondo", "");
     assert_refused("not a folder");
 }
 
-static void the_folder_of_another_user_is_refused(void **state)
+CASE(the_folder_of_another_user_is_refused)
 {
-    (void)state;
     assert_int_equal(mkdir(below("rondo"), 0700), 0);
     if (chown(below("rondo"), 12345, (gid_t)-1) != 0) {
         skip();
@@ -135,9 +131,8 @@ static void the_folder_of_another_user_is_refused(void **state)
     assert_refused("belongs to user 12345");
 }
 
-static void a_project_has_a_folder_that_names_it(void **state)
+CASE(a_project_has_a_folder_that_names_it)
 {
-    (void)state;
     char *path = NULL;
     assert_int_equal(state_project_find(project, &path, NULL), RONDO_ERR_NOT_FOUND);
     assert_int_equal(state_project_folder(project, &path, NULL), 0);
@@ -158,9 +153,8 @@ static void a_project_has_a_folder_that_names_it(void **state)
     buf_fini(&wanted);
 }
 
-static void a_project_is_the_same_through_a_link(void **state)
+CASE(a_project_is_the_same_through_a_link)
 {
-    (void)state;
     char *path = NULL, *linked = NULL;
     assert_int_equal(symlink("my project", below("link")), 0);
     assert_int_equal(state_project_folder(project, &path, NULL), 0);
@@ -169,9 +163,8 @@ static void a_project_is_the_same_through_a_link(void **state)
     free(path);
 }
 
-static void projects_of_the_same_name_have_folders_of_their_own(void **state)
+CASE(projects_of_the_same_name_have_folders_of_their_own)
 {
-    (void)state;
     char *first = NULL, *second = NULL, *root = NULL;
     assert_int_equal(mkdir(below("other"), 0755), 0);
     assert_int_equal(mkdir(below("other/my project"), 0755), 0);
@@ -185,9 +178,8 @@ static void projects_of_the_same_name_have_folders_of_their_own(void **state)
     free(root);
 }
 
-static void a_folder_that_names_another_project_is_refused(void **state)
+CASE(a_folder_that_names_another_project_is_refused)
 {
-    (void)state;
     char *path = NULL, *none = NULL;
     assert_int_equal(state_project_folder(project, &path, NULL), 0);
     scratch_write(path, "project", "/another/project\n");
@@ -205,9 +197,8 @@ static void a_folder_that_names_another_project_is_refused(void **state)
     free(path);
 }
 
-static void a_project_folder_that_is_a_link_or_writable_is_refused(void **state)
+CASE(a_project_folder_that_is_a_link_or_writable_is_refused)
 {
-    (void)state;
     char *path = NULL, *none = NULL;
     assert_int_equal(state_project_folder(project, &path, NULL), 0);
     assert_int_equal(chmod(path, 0777), 0);
@@ -219,9 +210,8 @@ static void a_project_folder_that_is_a_link_or_writable_is_refused(void **state)
     free(path);
 }
 
-static void a_project_folder_without_its_file_is_completed(void **state)
+CASE(a_project_folder_without_its_file_is_completed)
 {
-    (void)state;
     char *path = NULL, *again = NULL;
     assert_int_equal(state_project_folder(project, &path, NULL), 0);
     struct buf file = {0};
@@ -235,9 +225,8 @@ static void a_project_folder_without_its_file_is_completed(void **state)
     free(path);
 }
 
-static void a_sub_folder_is_examined_too(void **state)
+CASE(a_sub_folder_is_examined_too)
 {
-    (void)state;
     char *path = NULL;
     int r = state_sub_folder("trust", &path, NULL);
     assert_path(r, path, below("rondo/trust"));
@@ -245,11 +234,8 @@ static void a_sub_folder_is_examined_too(void **state)
     assert_int_equal(state_sub_folder("trust", &path, NULL), RONDO_ERR_DENIED);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-static void files_of_projects_are_known(void **state)
+CASE(files_of_projects_are_known)
 {
-    (void)state;
     char *path = NULL;
     char name[PATH_MAX + 64];
     snprintf(name, sizeof(name), "%s/sub/role.yaml", project);
@@ -265,25 +251,4 @@ static void files_of_projects_are_known(void **state)
     assert_false(state_is_in_project(below("role.yaml")));
     assert_false(state_is_in_project(below("my projectile/role.yaml")));
     assert_false(state_is_in_project(below("nowhere/role.yaml")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(the_folder_is_made_private_with_its_parents),
-        CASE(without_an_absolute_setting_it_is_in_the_home_folder),
-        CASE(a_link_is_refused_wherever_it_leads),
-        CASE(what_others_can_write_is_refused),
-        CASE(a_file_in_its_place_is_refused),
-        CASE(the_folder_of_another_user_is_refused),
-        CASE(a_project_has_a_folder_that_names_it),
-        CASE(a_project_is_the_same_through_a_link),
-        CASE(projects_of_the_same_name_have_folders_of_their_own),
-        CASE(a_folder_that_names_another_project_is_refused),
-        CASE(a_project_folder_that_is_a_link_or_writable_is_refused),
-        CASE(a_project_folder_without_its_file_is_completed),
-        CASE(a_sub_folder_is_examined_too),
-        CASE(files_of_projects_are_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

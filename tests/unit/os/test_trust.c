@@ -9,15 +9,15 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-static char state[PATH_MAX];
+static char state_path[PATH_MAX];
 static char project[PATH_MAX];
 
 static int set_up(void **context)
 {
     (void)context;
-    scratch_make(state);
+    scratch_make(state_path);
     scratch_make(project);
-    setenv("XDG_STATE_HOME", state, 1);
+    setenv("XDG_STATE_HOME", state_path, 1);
     scratch_write(project, "rondo.yaml", "mcp_servers: {}\n");
     return 0;
 }
@@ -25,7 +25,7 @@ static int set_up(void **context)
 static int tear_down(void **context)
 {
     (void)context;
-    scratch_remove(state);
+    scratch_remove(state_path);
     scratch_remove(project);
     return 0;
 }
@@ -53,7 +53,7 @@ static void confirm(enum trust_kind kind, const char *path, const char *text)
 static void record_path(char ret_path[2 * PATH_MAX])
 {
     char folder[PATH_MAX + 32];
-    snprintf(folder, sizeof(folder), "%s/rondo/trust", state);
+    snprintf(folder, sizeof(folder), "%s/rondo/trust", state_path);
     DIR *records = opendir(folder);
     assert_non_null(records);
     struct dirent *entry;
@@ -67,15 +67,15 @@ static void record_path(char ret_path[2 * PATH_MAX])
     assert_string_not_equal(ret_path, "");
 }
 
-static void what_nobody_confirmed_is_unknown(void **context)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(what_nobody_confirmed_is_unknown)
 {
-    (void)context;
     assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
 }
 
-static void confirmed_bytes_count_and_others_have_changed(void **context)
+CASE(confirmed_bytes_count_and_others_have_changed)
 {
-    (void)context;
     confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
     assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_CONFIRMED);
     assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "b"), TRUST_CHANGED);
@@ -84,33 +84,29 @@ static void confirmed_bytes_count_and_others_have_changed(void **context)
     assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_CHANGED);
 }
 
-static void a_confirmation_counts_for_its_kind_and_path_only(void **context)
+CASE(a_confirmation_counts_for_its_kind_and_path_only)
 {
-    (void)context;
     confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
     assert_int_equal(look(TRUST_ROLE, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
     assert_int_equal(look(TRUST_CONFIG, in_project("other.yaml"), "a"), TRUST_UNKNOWN);
 }
 
-static void a_path_is_known_by_all_its_names(void **context)
+CASE(a_path_is_known_by_all_its_names)
 {
-    (void)context;
     confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
     assert_int_equal(symlink(project, in_project("link")), 0);
     assert_int_equal(look(TRUST_CONFIG, in_project("link/./rondo.yaml"), "a"), TRUST_CONFIRMED);
 }
 
-static void an_absent_file_can_be_looked_up(void **context)
+CASE(an_absent_file_can_be_looked_up)
 {
-    (void)context;
     confirm(TRUST_POLICY, in_project("rondo.yaml"), "a");
     unlink(in_project("rondo.yaml"));
     assert_int_equal(look(TRUST_POLICY, in_project("rondo.yaml"), ""), TRUST_CHANGED);
 }
 
-static void a_removed_folder_takes_no_confirmation_along(void **context)
+CASE(a_removed_folder_takes_no_confirmation_along)
 {
-    (void)context;
     assert_int_equal(mkdir(in_project("sub"), 0700), 0);
     assert_int_equal(mkdir(in_project("sub/deep"), 0700), 0);
     assert_int_equal(file_replace(in_project("sub/deep/x"), "", 0, NULL), 0);
@@ -124,9 +120,8 @@ static void a_removed_folder_takes_no_confirmation_along(void **context)
     assert_int_equal(look(TRUST_POLICY, in_project("sub/deep/x"), ""), TRUST_CHANGED);
 }
 
-static void a_record_that_others_could_write_is_none(void **context)
+CASE(a_record_that_others_could_write_is_none)
 {
-    (void)context;
     char record[2 * PATH_MAX];
     confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
     record_path(record);
@@ -134,9 +129,8 @@ static void a_record_that_others_could_write_is_none(void **context)
     assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
 }
 
-static void a_record_that_is_a_link_is_none(void **context)
+CASE(a_record_that_is_a_link_is_none)
 {
-    (void)context;
     char record[2 * PATH_MAX];
     confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
     record_path(record);
@@ -148,9 +142,8 @@ static void a_record_that_is_a_link_is_none(void **context)
     assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
 }
 
-static void a_damaged_or_misplaced_record_is_none(void **context)
+CASE(a_damaged_or_misplaced_record_is_none)
 {
-    (void)context;
     static const char *const texts[] = {
         "", "{", "[]", "{\"format\":1}", "{\"format\":2,\"kind\":\"config\"}", "null",
     };
@@ -169,9 +162,8 @@ static void a_damaged_or_misplaced_record_is_none(void **context)
     assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
 }
 
-static void a_record_is_private_and_has_a_size_limit(void **context)
+CASE(a_record_is_private_and_has_a_size_limit)
 {
-    (void)context;
     char record[2 * PATH_MAX];
     struct stat status;
     confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
@@ -199,9 +191,8 @@ static bool count_record(void *context, const struct trust_record *record)
     return true;
 }
 
-static void forgotten_records_are_gone(void **context)
+CASE(forgotten_records_are_gone)
 {
-    (void)context;
     int count = 0;
     confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
     confirm(TRUST_ROLE, in_project("role.yaml"), "a");
@@ -212,9 +203,8 @@ static void forgotten_records_are_gone(void **context)
     assert_int_equal(count, 1);
 }
 
-static void the_records_of_one_kind_are_listed(void **context)
+CASE(the_records_of_one_kind_are_listed)
 {
-    (void)context;
     int count = 0;
     confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
     confirm(TRUST_ROLE, in_project("role.yaml"), "a");
@@ -223,9 +213,8 @@ static void the_records_of_one_kind_are_listed(void **context)
     assert_int_equal(count, 1);
 }
 
-static void a_stamp_changes_with_each_confirmation(void **context)
+CASE(a_stamp_changes_with_each_confirmation)
 {
-    (void)context;
     assert_int_equal(trust_stamp(TRUST_CONFIG, in_project("rondo.yaml")), 0);
     confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
     uint64_t first = trust_stamp(TRUST_CONFIG, in_project("rondo.yaml"));
@@ -234,9 +223,8 @@ static void a_stamp_changes_with_each_confirmation(void **context)
     assert_int_not_equal(trust_stamp(TRUST_CONFIG, in_project("rondo.yaml")), first);
 }
 
-static void a_requirement_names_the_command_to_type(void **context)
+CASE(a_requirement_names_the_command_to_type)
 {
-    (void)context;
     struct rondo_error err = {0};
     assert_int_equal(
         trust_require(TRUST_CONFIG, in_project("rondo.yaml"), "a", 1, "the servers of", &err),
@@ -248,9 +236,8 @@ static void a_requirement_names_the_command_to_type(void **context)
         trust_require(TRUST_CONFIG, in_project("rondo.yaml"), "a", 1, "the servers of", &err), 0);
 }
 
-static void reach_is_seen_through_links_and_dots(void **context)
+CASE(reach_is_seen_through_links_and_dots)
 {
-    (void)context;
     char outside[PATH_MAX];
     char path[2 * PATH_MAX];
     char link_path[2 * PATH_MAX];
@@ -277,9 +264,8 @@ static void reach_is_seen_through_links_and_dots(void **context)
     scratch_remove(outside);
 }
 
-static void a_circle_of_links_is_in_reach(void **context)
+CASE(a_circle_of_links_is_in_reach)
 {
-    (void)context;
     char outside[PATH_MAX];
     char path[2 * PATH_MAX];
     const char *const folders[] = {project, NULL};
@@ -288,29 +274,4 @@ static void a_circle_of_links_is_in_reach(void **context)
     assert_int_equal(symlink("round", path), 0);
     assert_true(trust_is_in_reach(path, folders));
     scratch_remove(outside);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(what_nobody_confirmed_is_unknown),
-        TEST(confirmed_bytes_count_and_others_have_changed),
-        TEST(a_confirmation_counts_for_its_kind_and_path_only),
-        TEST(a_path_is_known_by_all_its_names),
-        TEST(an_absent_file_can_be_looked_up),
-        TEST(a_removed_folder_takes_no_confirmation_along),
-        TEST(a_record_that_others_could_write_is_none),
-        TEST(a_record_that_is_a_link_is_none),
-        TEST(a_damaged_or_misplaced_record_is_none),
-        TEST(a_record_is_private_and_has_a_size_limit),
-        TEST(forgotten_records_are_gone),
-        TEST(the_records_of_one_kind_are_listed),
-        TEST(a_stamp_changes_with_each_confirmation),
-        TEST(a_requirement_names_the_command_to_type),
-        TEST(reach_is_seen_through_links_and_dots),
-        TEST(a_circle_of_links_is_in_reach),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,18 +33,16 @@ static bool is_allowed(const char *text, const char *context)
 #define FORBID "forbid(principal, action, resource);"
 #define BROKEN "(principal, action, resource) when { context.none };"
 
-static void test_nothing_is_allowed_by_itself(void **state)
+TEST(test_nothing_is_allowed_by_itself)
 {
-    (void)state;
     assert_false(is_allowed("", "{}"));
     assert_true(is_allowed(PERMIT, "{}"));
     assert_false(is_allowed(PERMIT FORBID, "{}"));
     assert_false(is_allowed(FORBID PERMIT, "{}"));
 }
 
-static void test_policies_that_fail_are_skipped_and_listed(void **state)
+TEST(test_policies_that_fail_are_skipped_and_listed)
 {
-    (void)state;
     struct cedar_policies *policies =
         policies_of("forbid" BROKEN PERMIT "permit" BROKEN PERMIT "forbid(principal, action, "
                     "resource) when { false };");
@@ -62,9 +60,8 @@ static void test_policies_that_fail_are_skipped_and_listed(void **state)
     cedar_policies_unref(policies);
 }
 
-static void test_a_denial_names_the_forbids_only(void **state)
+TEST(test_a_denial_names_the_forbids_only)
 {
-    (void)state;
     struct cedar_policies *policies = policies_of(PERMIT FORBID PERMIT FORBID "permit" BROKEN);
     struct question question = plain_question("{}");
     struct cedar_answer answer = ask(&question, policies, NULL);
@@ -77,9 +74,8 @@ static void test_a_denial_names_the_forbids_only(void **state)
     cedar_policies_unref(policies);
 }
 
-static void test_scopes_never_fail(void **state)
+TEST(test_scopes_never_fail)
 {
-    (void)state;
     struct cedar_policies *policies =
         policies_of("forbid(principal in G::\"g\", action, resource) when { 1 };"
                     "forbid(principal is User, action, resource) when { 1 };"
@@ -94,9 +90,8 @@ static void test_scopes_never_fail(void **state)
     cedar_policies_unref(policies);
 }
 
-static void test_limits_are_written_as_forbids(void **state)
+TEST(test_limits_are_written_as_forbids)
 {
-    (void)state;
     static const char text[] = "@id(\"base\") permit (principal, action, resource);\n"
                                "@id(\"limit.iterations\") @reason(\"iteration budget used up\")\n"
                                "forbid (principal, action == Action::\"agent.iterate\", resource)\n"
@@ -114,9 +109,8 @@ static void test_limits_are_written_as_forbids(void **state)
     assert_true(is_allowed(text, "{\"iteration\":1}")); /* nothing the cost: it fails open. */
 }
 
-static void test_limits_may_come_from_attributes(void **state)
+TEST(test_limits_may_come_from_attributes)
 {
-    (void)state;
     static const char text[] = "permit (principal, action, resource);"
                                "forbid (principal, action == Action::\"agent.iterate\", resource)"
                                "    unless { context.iteration < principal.max_iterations };"
@@ -270,9 +264,8 @@ static void check_random_set(struct random *random, unsigned count,
     buf_fini(&all);
 }
 
-static void test_a_set_decides_as_its_policies_do_one_by_one(void **state)
+TEST(test_a_set_decides_as_its_policies_do_one_by_one)
 {
-    (void)state;
     struct cedar_entities *entities = entities_of(family);
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct random random = random_seeded(seed);
@@ -314,9 +307,8 @@ static void *decide_often(void *argument)
     return (void *)(uintptr_t)(differences + (reasons == 0));
 }
 
-static void test_many_threads_decide_with_one_set(void **state)
+TEST(test_many_threads_decide_with_one_set)
 {
-    (void)state;
     struct buf text = {0};
     struct random random = random_seeded(4711);
     for (int i = 0; i < 200; i++) {
@@ -395,9 +387,8 @@ static void *go_deep(void *argument)
     return NULL;
 }
 
-static void test_a_stack_of_256_kib_is_enough(void **state)
+TEST(test_a_stack_of_256_kib_is_enough)
 {
-    (void)state;
     pthread_attr_t attributes;
     pthread_t thread;
     assert_int_equal(pthread_attr_init(&attributes), 0);
@@ -405,20 +396,4 @@ static void test_a_stack_of_256_kib_is_enough(void **state)
     assert_int_equal(pthread_create(&thread, &attributes, go_deep, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     pthread_attr_destroy(&attributes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_is_allowed_by_itself),
-        cmocka_unit_test(test_policies_that_fail_are_skipped_and_listed),
-        cmocka_unit_test(test_a_denial_names_the_forbids_only),
-        cmocka_unit_test(test_scopes_never_fail),
-        cmocka_unit_test(test_limits_are_written_as_forbids),
-        cmocka_unit_test(test_limits_may_come_from_attributes),
-        cmocka_unit_test(test_a_set_decides_as_its_policies_do_one_by_one),
-        cmocka_unit_test(test_many_threads_decide_with_one_set),
-        cmocka_unit_test(test_a_stack_of_256_kib_is_enough),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,9 +40,8 @@ static void assert_taken(const char *text, size_t count)
     cedar_policies_unref(policies);
 }
 
-static void test_a_refused_text_says_where_and_what_was_expected(void **state)
+TEST(test_a_refused_text_says_where_and_what_was_expected)
 {
-    (void)state;
     assert_refused("permit", 1, 7, "the text ends, expected `(`");
     assert_refused("permit" ALL, 1, 36, "expected `when`, `unless` or `;`");
     assert_refused("permit(principal, action);", 1, 25, "unexpected `)`");
@@ -54,9 +53,8 @@ static void test_a_refused_text_says_where_and_what_was_expected(void **state)
     assert_refused("permit" ALL ";\n\xff", 2, 1, "not UTF-8");
 }
 
-static void test_scopes_take_entities_types_and_lists(void **state)
+TEST(test_scopes_take_entities_types_and_lists)
 {
-    (void)state;
     assert_taken(
         "permit(principal == U::\"a\", action == Action::\"x\", resource in (U::\"b\"));"
         "forbid(principal is U in G::\"g\", action in [A::Action::\"x\",], resource is R,);"
@@ -70,9 +68,8 @@ static void test_scopes_take_entities_types_and_lists(void **state)
     assert_refused("permit(principal: U, action, resource);", 1, 17, "`:`");
 }
 
-static void test_names_come_from_positions(void **state)
+TEST(test_names_come_from_positions)
 {
-    (void)state;
     struct cedar_builder *builder = cedar_builder_new(CEDAR_POSITION_IDS);
     assert_int_equal(
         add(builder, "@id(\"x\") permit" ALL "; @id(\"x\") forbid" ALL ";", NULL, NULL), 0);
@@ -86,9 +83,8 @@ static void test_names_come_from_positions(void **state)
     cedar_policies_unref(policies);
 }
 
-static void test_names_come_from_annotations_and_are_unique(void **state)
+TEST(test_names_come_from_annotations_and_are_unique)
 {
-    (void)state;
     struct rondo_error err = {0};
     struct cedar_builder *builder = cedar_builder_new(CEDAR_ANNOTATION_IDS);
     assert_int_equal(add(builder, "@id(\"a\") permit" ALL ";\npermit" ALL ";", NULL, &err), 0);
@@ -104,9 +100,8 @@ static void test_names_come_from_annotations_and_are_unique(void **state)
     cedar_policies_unref(policies);
 }
 
-static void test_a_refused_text_leaves_the_builder_as_it_was(void **state)
+TEST(test_a_refused_text_leaves_the_builder_as_it_was)
 {
-    (void)state;
     struct cedar_builder *builder = cedar_builder_new(CEDAR_ANNOTATION_IDS);
     assert_int_equal(add(builder, "@id(\"a\") permit" ALL ";", NULL, NULL), 0);
     assert_int_equal(add(builder, "@id(\"b\") permit" ALL "; oops", NULL, NULL), RONDO_ERR_INVALID);
@@ -123,9 +118,8 @@ static void test_a_refused_text_leaves_the_builder_as_it_was(void **state)
     cedar_policies_unref(policies);
 }
 
-static void test_policies_know_their_text_place_and_annotations(void **state)
+TEST(test_policies_know_their_text_place_and_annotations)
 {
-    (void)state;
     struct cedar_policies *policies = policies_of(
         "// head\n@reason(\"two\\nlines\") @if @on_deny(\"ask\")\nforbid" ALL ";permit" ALL ";");
     size_t len = 0;
@@ -147,9 +141,8 @@ static void test_policies_know_their_text_place_and_annotations(void **state)
     cedar_policies_unref(policies);
 }
 
-static void test_annotations_are_given_once(void **state)
+TEST(test_annotations_are_given_once)
 {
-    (void)state;
     assert_refused("@a @a permit" ALL ";", 1, 5, "`@a` is given twice");
     assert_refused("@a(x) permit" ALL ";", 1, 4, "a text in quotes");
     assert_refused("@a() permit" ALL ";", 1, 4, "a text in quotes");
@@ -178,9 +171,8 @@ static int link_of(const char *template, const char *new_id, const char *princip
     return r;
 }
 
-static void test_a_link_is_a_policy_with_the_annotations_of_its_template(void **state)
+TEST(test_a_link_is_a_policy_with_the_annotations_of_its_template)
 {
-    (void)state;
     struct cedar_policies *policies = NULL;
     assert_int_equal(
         link_of("@a(\"t\") forbid(principal == ?principal, action, resource in ?resource);", "l",
@@ -198,9 +190,8 @@ static void test_a_link_is_a_policy_with_the_annotations_of_its_template(void **
     cedar_policies_unref(policies);
 }
 
-static void test_links_must_fit_their_template(void **state)
+TEST(test_links_must_fit_their_template)
 {
-    (void)state;
     static const char template[] = "permit(principal is U in ?principal, action, resource);";
     static const struct {
         const char *id, *principal, *resource;
@@ -222,9 +213,8 @@ static void test_links_must_fit_their_template(void **state)
     }
 }
 
-static void test_links_need_a_template(void **state)
+TEST(test_links_need_a_template)
 {
-    (void)state;
     struct rondo_error err = {0};
     struct cedar_builder *builder = cedar_builder_new(CEDAR_POSITION_IDS);
     assert_int_equal(add(builder, "permit" ALL ";", NULL, NULL), 0);
@@ -234,9 +224,8 @@ static void test_links_need_a_template(void **state)
     cedar_builder_free(builder);
 }
 
-static void test_a_template_is_one_policy_with_slots(void **state)
+TEST(test_a_template_is_one_policy_with_slots)
 {
-    (void)state;
     static const char slot[] = "permit(principal == ?principal, action, resource);";
     static const struct {
         const char *text;
@@ -267,9 +256,8 @@ static void test_a_template_is_one_policy_with_slots(void **state)
     }
 }
 
-static void test_templates_among_policies_are_linked_by_their_names(void **state)
+TEST(test_templates_among_policies_are_linked_by_their_names)
 {
-    (void)state;
     static const char text[] = "permit(principal in ?principal, action, resource); permit" ALL ";";
     struct cedar_builder *builder = cedar_builder_new(CEDAR_POSITION_IDS);
     struct cedar_uid *uid = uid_of("U::\"a\"");
@@ -315,9 +303,8 @@ static void assert_depth(const char *open, const char *inner, const char *close,
     free(text);
 }
 
-static void test_expressions_nest_up_to_the_limit(void **state)
+TEST(test_expressions_nest_up_to_the_limit)
 {
-    (void)state;
     /* The innermost expression and, outside of brackets, the outermost one are levels too. */
     assert_depth("(", "true", ")", CEDAR_LIMIT_DEPTH - 1);
     assert_depth("[", "", "]", CEDAR_LIMIT_DEPTH);
@@ -330,9 +317,8 @@ static void test_expressions_nest_up_to_the_limit(void **state)
     assert_depth("", "principal", ".toDate()", CEDAR_LIMIT_DEPTH - 1);
 }
 
-static void test_chains_of_operators_are_no_nesting(void **state)
+TEST(test_chains_of_operators_are_no_nesting)
 {
-    (void)state;
     static const char *const operators[] = {"1 + ", "1 - ", "1 * ", "true && ", "true || "};
     for (size_t i = 0; i < COUNT(operators); i++) {
         char *text = nested(operators[i], i < 3 ? "1" : "true", "", 10000);
@@ -341,9 +327,8 @@ static void test_chains_of_operators_are_no_nesting(void **state)
     }
 }
 
-static void test_brackets_in_scopes_nest_up_to_the_limit(void **state)
+TEST(test_brackets_in_scopes_nest_up_to_the_limit)
 {
-    (void)state;
     for (unsigned count = CEDAR_LIMIT_DEPTH; count <= CEDAR_LIMIT_DEPTH + 1; count++) {
         struct buf text = {0};
         buf_append_string(&text, "permit(principal == ");
@@ -363,9 +348,8 @@ static void test_brackets_in_scopes_nest_up_to_the_limit(void **state)
     }
 }
 
-static void test_texts_are_taken_up_to_the_limit(void **state)
+TEST(test_texts_are_taken_up_to_the_limit)
 {
-    (void)state;
     static const char policy[] = "permit" ALL ";";
     char *text = malloc(CEDAR_LIMIT_TEXT_BYTES + 1);
     assert_non_null(text);
@@ -382,9 +366,8 @@ static void test_texts_are_taken_up_to_the_limit(void **state)
     free(text);
 }
 
-static void test_a_set_takes_a_million_policies(void **state)
+TEST(test_a_set_takes_a_million_policies)
 {
-    (void)state;
     static const char template[] = "permit(principal == ?principal, action, resource);";
     struct cedar_builder *builder = cedar_builder_new(CEDAR_POSITION_IDS);
     struct cedar_uid *uid = uid_of("U::\"a\"");
@@ -404,9 +387,8 @@ static void test_a_set_takes_a_million_policies(void **state)
     cedar_policies_unref(policies);
 }
 
-static void test_failures_are_described_with_their_place(void **state)
+TEST(test_failures_are_described_with_their_place)
 {
-    (void)state;
     static const struct {
         const char *condition, *description;
     } cases[] = {
@@ -438,36 +420,9 @@ static void test_failures_are_described_with_their_place(void **state)
     }
 }
 
-static void test_every_failure_has_a_name(void **state)
+TEST(test_every_failure_has_a_name)
 {
-    (void)state;
     for (int code = CEDAR_FAIL_NONE; code <= CEDAR_FAIL_ARGUMENTS; code++) {
         assert_string_not_equal(cedar_failure_name((enum cedar_failure_code)code), "unknown");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_refused_text_says_where_and_what_was_expected),
-        cmocka_unit_test(test_scopes_take_entities_types_and_lists),
-        cmocka_unit_test(test_names_come_from_positions),
-        cmocka_unit_test(test_names_come_from_annotations_and_are_unique),
-        cmocka_unit_test(test_a_refused_text_leaves_the_builder_as_it_was),
-        cmocka_unit_test(test_policies_know_their_text_place_and_annotations),
-        cmocka_unit_test(test_annotations_are_given_once),
-        cmocka_unit_test(test_a_link_is_a_policy_with_the_annotations_of_its_template),
-        cmocka_unit_test(test_links_must_fit_their_template),
-        cmocka_unit_test(test_links_need_a_template),
-        cmocka_unit_test(test_a_template_is_one_policy_with_slots),
-        cmocka_unit_test(test_templates_among_policies_are_linked_by_their_names),
-        cmocka_unit_test(test_expressions_nest_up_to_the_limit),
-        cmocka_unit_test(test_chains_of_operators_are_no_nesting),
-        cmocka_unit_test(test_brackets_in_scopes_nest_up_to_the_limit),
-        cmocka_unit_test(test_texts_are_taken_up_to_the_limit),
-        cmocka_unit_test(test_a_set_takes_a_million_policies),
-        cmocka_unit_test(test_failures_are_described_with_their_place),
-        cmocka_unit_test(test_every_failure_has_a_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,8 @@ static void set_json(struct cedar_context *context, size_t index, const char *js
     assert_int_equal(cedar_context_set_json(context, index, json, strlen(json), &err), 0);
 }
 
-static void attributes_start_as_false(void **state)
+TEST(attributes_start_as_false)
 {
-    (void)state;
     struct cedar_context *context = cedar_context_new(names, COUNT(names));
     assert_int_equal(context->record.count, COUNT(names));
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -46,17 +45,15 @@ static void attributes_start_as_false(void **state)
     cedar_context_free(NULL);
 }
 
-static void a_context_may_have_no_attributes(void **state)
+TEST(a_context_may_have_no_attributes)
 {
-    (void)state;
     struct cedar_context *context = cedar_context_new(NULL, 0);
     assert_int_equal(context->record.count, 0);
     cedar_context_free(context);
 }
 
-static void each_attribute_gets_its_own_value(void **state)
+TEST(each_attribute_gets_its_own_value)
 {
-    (void)state;
     struct cedar_context *context = cedar_context_new(names, COUNT(names));
     cedar_context_set(context, ITERATION, cedar_long(3));
     cedar_context_set_string(context, TOOL, "shell", 5);
@@ -74,9 +71,8 @@ static void each_attribute_gets_its_own_value(void **state)
     cedar_context_free(context);
 }
 
-static void values_are_set_again(void **state)
+TEST(values_are_set_again)
 {
-    (void)state;
     struct cedar_context *context = cedar_context_new(names, COUNT(names));
     cedar_context_set_string(context, A, "a longer text", 13);
     cedar_context_set_string(context, A, "short", 5);
@@ -94,9 +90,8 @@ static void values_are_set_again(void **state)
     cedar_context_free(context);
 }
 
-static void a_string_may_be_a_part_of_the_one_before(void **state)
+TEST(a_string_may_be_a_part_of_the_one_before)
 {
-    (void)state;
     struct cedar_context *context = cedar_context_new(names, COUNT(names));
     cedar_context_set_string(context, A, "0123456789", 10);
     cedar_context_set_string(context, A, cedar_as_text(get(context, "a"))->bytes + 2, 8);
@@ -104,9 +99,8 @@ static void a_string_may_be_a_part_of_the_one_before(void **state)
     cedar_context_free(context);
 }
 
-static void strings_equal_those_of_policies(void **state)
+TEST(strings_equal_those_of_policies)
 {
-    (void)state;
     struct cedar_context *context = cedar_context_new(names, COUNT(names));
     struct arena arena = {0};
     cedar_context_set_string(context, A, "abcdefghijk", 11);
@@ -117,9 +111,8 @@ static void strings_equal_those_of_policies(void **state)
     cedar_context_free(context);
 }
 
-static void wrong_json_leaves_the_value(void **state)
+TEST(wrong_json_leaves_the_value)
 {
-    (void)state;
     struct cedar_context *context = cedar_context_new(names, COUNT(names));
     struct rondo_error err = {0};
     set_json(context, A, "{\"old\":\"value\"}");
@@ -134,9 +127,8 @@ static void wrong_json_leaves_the_value(void **state)
     cedar_context_free(context);
 }
 
-static void json_may_be_a_part_of_the_value_before(void **state)
+TEST(json_may_be_a_part_of_the_value_before)
 {
-    (void)state;
     struct cedar_context *context = cedar_context_new(names, COUNT(names));
     set_json(context, A, "\"[1]\"");
     set_json(context, A, cedar_as_text(get(context, "a"))->bytes);
@@ -150,9 +142,8 @@ static size_t bytes_in_use(void)
     return mallinfo2().uordblks;
 }
 
-static void setting_again_takes_no_more_memory(void **state)
+TEST(setting_again_takes_no_more_memory)
 {
-    (void)state;
     static const char json[] = "{\"list\":[1,2,3,\"four\",{\"__extn\":{\"fn\":\"ip\",\"arg\":"
                                "\"10.0.0.1\"}}],\"text\":\"some text\"}";
     struct cedar_context *context = cedar_context_new(names, COUNT(names));
@@ -170,9 +161,8 @@ static void setting_again_takes_no_more_memory(void **state)
     cedar_context_free(context);
 }
 
-static void a_context_is_read_from_json(void **state)
+TEST(a_context_is_read_from_json)
 {
-    (void)state;
     static const char json[] = " {\"n\":1,\"who\":{\"__entity\":{\"type\":\"U\",\"id\":\"x\"}},"
                                "\"r\":{},\"a\\u0000b\":true} ";
     struct cedar_context *context = cedar_context_parse(json, strlen(json), NULL);
@@ -184,9 +174,8 @@ static void a_context_is_read_from_json(void **state)
     cedar_context_free(context);
 }
 
-static void what_is_no_record_is_no_context(void **state)
+TEST(what_is_no_record_is_no_context)
 {
-    (void)state;
     static const struct {
         const char *json, *message;
     } cases[] = {
@@ -208,22 +197,4 @@ static void what_is_no_record_is_no_context(void **state)
         assert_int_equal(err.code, RONDO_ERR_INVALID);
         assert_string_equal(err.message, cases[i].message);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attributes_start_as_false),
-        cmocka_unit_test(a_context_may_have_no_attributes),
-        cmocka_unit_test(each_attribute_gets_its_own_value),
-        cmocka_unit_test(values_are_set_again),
-        cmocka_unit_test(a_string_may_be_a_part_of_the_one_before),
-        cmocka_unit_test(strings_equal_those_of_policies),
-        cmocka_unit_test(wrong_json_leaves_the_value),
-        cmocka_unit_test(json_may_be_a_part_of_the_value_before),
-        cmocka_unit_test(setting_again_takes_no_more_memory),
-        cmocka_unit_test(a_context_is_read_from_json),
-        cmocka_unit_test(what_is_no_record_is_no_context),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,9 +70,8 @@ static const struct cedar_value *field(const struct cedar_record *record, const 
 
 /* ---- Uids ----------------------------------------------------------------------------------- */
 
-static void a_uid_has_a_type_and_an_id(void **state)
+TEST(a_uid_has_a_type_and_an_id)
 {
-    (void)state;
     struct cedar_uid *uid = cedar_uid_new("Name::Space::User", "al\"ice", NULL);
     size_t len = 0;
     assert_string_equal(cedar_uid_type(uid), "Name::Space::User");
@@ -82,9 +81,8 @@ static void a_uid_has_a_type_and_an_id(void **state)
     cedar_uid_free(NULL);
 }
 
-static void a_uid_needs_a_valid_type_and_utf8(void **state)
+TEST(a_uid_needs_a_valid_type_and_utf8)
 {
-    (void)state;
     static const char *const types[] = {"", "1", "A::", "A: :B", "A B", "in", "A::__cedar"};
     struct rondo_error err;
     for (size_t i = 0; i < COUNT(types); i++) {
@@ -95,9 +93,8 @@ static void a_uid_needs_a_valid_type_and_utf8(void **state)
     assert_string_equal(err.message, "the id of the uid is not UTF-8");
 }
 
-static void a_uid_is_read_from_cedar_text(void **state)
+TEST(a_uid_is_read_from_cedar_text)
 {
-    (void)state;
     static const struct {
         const char *text, *type, *id;
         size_t len;
@@ -118,9 +115,8 @@ static void a_uid_is_read_from_cedar_text(void **state)
     }
 }
 
-static void other_texts_are_no_uid(void **state)
+TEST(other_texts_are_no_uid)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "User",
@@ -149,9 +145,8 @@ static void other_texts_are_no_uid(void **state)
     }
 }
 
-static void equal_uids_are_found_however_they_were_made(void **state)
+TEST(equal_uids_are_found_however_they_were_made)
 {
-    (void)state;
     struct cedar_uid *a = cedar_uid_new("User", "alice", NULL);
     struct cedar_uid *b = cedar_uid_parse("User::\"\\x61lice\"", NULL);
     assert_true(cedar_uid_equals(a, b));
@@ -161,9 +156,8 @@ static void equal_uids_are_found_however_they_were_made(void **state)
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-static void entities_are_read_and_found(void **state)
+TEST(entities_are_read_and_found)
 {
-    (void)state;
     struct cedar_entities *entities = parse(
         "[{\"uid\":" UID("User", "alice") ",\"attrs\":{\"age\":7},\"parents\":[],"
                                           "\"tags\":{\"t\":\"v\"}}, " ENTITY(
@@ -179,9 +173,8 @@ static void entities_are_read_and_found(void **state)
     cedar_entities_free(entities);
 }
 
-static void there_may_be_no_entities(void **state)
+TEST(there_may_be_no_entities)
 {
-    (void)state;
     struct cedar_entities *entities = parse(" [ ] ");
     assert_int_equal(cedar_entities_count(entities), 0);
     assert_null(find(entities, "User::\"alice\""));
@@ -190,9 +183,8 @@ static void there_may_be_no_entities(void **state)
     cedar_entities_free(NULL);
 }
 
-static void fields_may_come_in_any_order_and_others_are_ignored(void **state)
+TEST(fields_may_come_in_any_order_and_others_are_ignored)
 {
-    (void)state;
     struct cedar_entities *entities =
         parse("[{\"z\":[null,1.5,{\"__expr\":\"x\"}],\"tags\":{},\"parents\":[],"
               "\"attrs\":{},\"uid\":{\"id\":\"x\",\"z\":null,\"type\":\"U\"}}]");
@@ -200,9 +192,8 @@ static void fields_may_come_in_any_order_and_others_are_ignored(void **state)
     cedar_entities_free(entities);
 }
 
-static void attributes_are_no_escapes_but_their_values_are(void **state)
+TEST(attributes_are_no_escapes_but_their_values_are)
 {
-    (void)state;
     struct cedar_entities *entities =
         parse("[{\"uid\":" UID("U", "x") ",\"attrs\":{\"__entity\":" UID(
             "V", "y") "},"
@@ -213,9 +204,8 @@ static void attributes_are_no_escapes_but_their_values_are(void **state)
     cedar_entities_free(entities);
 }
 
-static void keys_and_ids_may_hold_nul(void **state)
+TEST(keys_and_ids_may_hold_nul)
 {
-    (void)state;
     struct cedar_entities *entities =
         parse("[{\"uid\":" UID("U", "\\u0000") ",\"attrs\":{\"a\\u0000b\":1,\"a\":2},"
                                                "\"parents\":[]}]");
@@ -227,9 +217,8 @@ static void keys_and_ids_may_hold_nul(void **state)
     cedar_entities_free(entities);
 }
 
-static void the_forms_as_arrays_are_read(void **state)
+TEST(the_forms_as_arrays_are_read)
 {
-    (void)state;
     struct cedar_entities *entities =
         parse("[[[\"U\",\"x\"],{\"a\":1},[{\"__entity\":[\"P\",\"p\"]}]],"
               "[[\"U\",\"y\"],{},[],{\"t\":1}]]");
@@ -238,9 +227,8 @@ static void the_forms_as_arrays_are_read(void **state)
     cedar_entities_free(entities);
 }
 
-static void what_is_no_entity_is_refused(void **state)
+TEST(what_is_no_entity_is_refused)
 {
-    (void)state;
     static const struct {
         const char *json, *message;
     } cases[] = {
@@ -285,9 +273,8 @@ static void what_is_no_entity_is_refused(void **state)
     }
 }
 
-static void an_entity_may_stand_twice_when_it_is_the_same(void **state)
+TEST(an_entity_may_stand_twice_when_it_is_the_same)
 {
-    (void)state;
     struct cedar_entities *entities = parse("[{\"uid\":" UID(
         "U", "x") ",\"attrs\":{\"s\":[1,2],\"t\":1},"
                   "\"parents\":[" UID("P", "p") "," UID(
@@ -301,9 +288,8 @@ static void an_entity_may_stand_twice_when_it_is_the_same(void **state)
     cedar_entities_free(entities);
 }
 
-static void an_entity_that_stands_twice_must_not_differ(void **state)
+TEST(an_entity_that_stands_twice_must_not_differ)
 {
-    (void)state;
     static const char *const others[] = {
         "{\"uid\":" UID("U", "x") ",\"attrs\":{\"a\":2},\"parents\":[]}",
         "{\"uid\":" UID("U", "x") ",\"attrs\":{},\"parents\":[]}",
@@ -319,9 +305,8 @@ static void an_entity_that_stands_twice_must_not_differ(void **state)
     }
 }
 
-static void parents_of_actions_are_actions(void **state)
+TEST(parents_of_actions_are_actions)
 {
-    (void)state;
     struct cedar_entities *entities =
         parse("[" ENTITY(UID("Action", "a"),
                          UID("N::Action", "g")) "," ENTITY(UID("U", "x"), UID("Action", "a")) "]");
@@ -333,9 +318,8 @@ static void parents_of_actions_are_actions(void **state)
 
 /* ---- Ancestors ------------------------------------------------------------------------------ */
 
-static void ancestors_are_transitive(void **state)
+TEST(ancestors_are_transitive)
 {
-    (void)state;
     struct cedar_entities *entities =
         parse("[" ENTITY(UID("U", "x"), UID("G", "a") "," UID("G", "b")) "," ENTITY(
             UID("G", "a"),
@@ -353,9 +337,8 @@ static void ancestors_are_transitive(void **state)
     cedar_entities_free(entities);
 }
 
-static void an_entity_that_is_its_own_ancestor_is_refused(void **state)
+TEST(an_entity_that_is_its_own_ancestor_is_refused)
 {
-    (void)state;
     assert_refused("[\n" ENTITY(UID("U", "x"), UID("U", "x")) "]",
                    "2:1: U::\"x\" is an ancestor of itself");
     assert_refused("[" ENTITY(UID("U", "out"), UID("U", "x")) ",\n" ENTITY(
@@ -375,9 +358,8 @@ static void append_chain(struct buf *json, size_t count)
     }
 }
 
-static void a_long_chain_of_parents_is_read(void **state)
+TEST(a_long_chain_of_parents_is_read)
 {
-    (void)state;
     struct buf json = {0};
     append_chain(&json, 100000);
     buf_append_string(&json, "]");
@@ -392,9 +374,8 @@ static void a_long_chain_of_parents_is_read(void **state)
     buf_fini(&json);
 }
 
-static void a_long_cycle_is_refused(void **state)
+TEST(a_long_cycle_is_refused)
 {
-    (void)state;
     struct buf json = {0};
     append_chain(&json, 100000);
     buf_printf(&json, ",\n%s]", ENTITY(UID("U", "100000"), UID("U", "0")));
@@ -449,9 +430,8 @@ static void assert_same_ancestors(const struct cedar_entities *entities, const b
     }
 }
 
-static void ancestors_in_any_graph_are_those_of_the_slow_way(void **state)
+TEST(ancestors_in_any_graph_are_those_of_the_slow_way)
 {
-    (void)state;
     static const unsigned densities[] = {20, 50, 100, 300, 1000};
     srand(1);
     for (size_t round = 0; round < 100; round++) {
@@ -479,9 +459,8 @@ static void append_ancestors(struct buf *json)
     }
 }
 
-static void ancestors_have_a_limit(void **state)
+TEST(ancestors_have_a_limit)
 {
-    (void)state;
     struct buf json = {0};
     append_ancestors(&json);
     size_t len = json.len;
@@ -499,9 +478,8 @@ static void ancestors_have_a_limit(void **state)
 
 /* ---- Base ----------------------------------------------------------------------------------- */
 
-static void entities_of_the_base_are_found_and_hidden(void **state)
+TEST(entities_of_the_base_are_found_and_hidden)
 {
-    (void)state;
     struct cedar_entities *base = parse("[{\"uid\":" UID(
         "U", "x") ",\"attrs\":{\"a\":1},\"parents\":[]},"
                   "{\"uid\":" UID("U", "y") ",\"attrs\":{\"a\":2},\"parents\":[]}]");
@@ -515,9 +493,8 @@ static void entities_of_the_base_are_found_and_hidden(void **state)
     cedar_entities_free(base);
 }
 
-static void ancestors_go_on_in_the_base(void **state)
+TEST(ancestors_go_on_in_the_base)
 {
-    (void)state;
     struct cedar_entities *base = parse(
         "[" ENTITY(UID("G", "a"), UID("G", "b")) "," ENTITY(UID("G", "b"), UID("G", "c")) "]");
     struct cedar_entities *entities = parse_over(
@@ -536,9 +513,8 @@ static void ancestors_go_on_in_the_base(void **state)
     cedar_entities_free(base);
 }
 
-static void both_ways_to_an_entity_of_the_base_count(void **state)
+TEST(both_ways_to_an_entity_of_the_base_count)
 {
-    (void)state;
     struct cedar_entities *base = parse("[" ENTITY(UID("G", "a"), UID("G", "b")) "]");
     /* `b` comes once through the base, where it has no parents, and once as it is here. */
     static const char *const orders[] = {UID("G", "a") "," UID("G", "b"),
@@ -556,44 +532,11 @@ static void both_ways_to_an_entity_of_the_base_count(void **state)
     cedar_entities_free(base);
 }
 
-static void a_cycle_through_the_base_is_refused(void **state)
+TEST(a_cycle_through_the_base_is_refused)
 {
-    (void)state;
     struct cedar_entities *base = parse("[" ENTITY(UID("G", "a"), UID("G", "b")) "]");
     static const char json[] = "[" ENTITY(UID("G", "b"), UID("G", "a")) "]";
     assert_code(json, strlen(json), base, RONDO_ERR_INVALID,
                 "1:2: G::\"b\" is an ancestor of itself");
     cedar_entities_free(base);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_uid_has_a_type_and_an_id),
-        cmocka_unit_test(a_uid_needs_a_valid_type_and_utf8),
-        cmocka_unit_test(a_uid_is_read_from_cedar_text),
-        cmocka_unit_test(other_texts_are_no_uid),
-        cmocka_unit_test(equal_uids_are_found_however_they_were_made),
-        cmocka_unit_test(entities_are_read_and_found),
-        cmocka_unit_test(there_may_be_no_entities),
-        cmocka_unit_test(fields_may_come_in_any_order_and_others_are_ignored),
-        cmocka_unit_test(attributes_are_no_escapes_but_their_values_are),
-        cmocka_unit_test(keys_and_ids_may_hold_nul),
-        cmocka_unit_test(the_forms_as_arrays_are_read),
-        cmocka_unit_test(what_is_no_entity_is_refused),
-        cmocka_unit_test(an_entity_may_stand_twice_when_it_is_the_same),
-        cmocka_unit_test(an_entity_that_stands_twice_must_not_differ),
-        cmocka_unit_test(parents_of_actions_are_actions),
-        cmocka_unit_test(ancestors_are_transitive),
-        cmocka_unit_test(an_entity_that_is_its_own_ancestor_is_refused),
-        cmocka_unit_test(a_long_chain_of_parents_is_read),
-        cmocka_unit_test(a_long_cycle_is_refused),
-        cmocka_unit_test(ancestors_in_any_graph_are_those_of_the_slow_way),
-        cmocka_unit_test(ancestors_have_a_limit),
-        cmocka_unit_test(entities_of_the_base_are_found_and_hidden),
-        cmocka_unit_test(ancestors_go_on_in_the_base),
-        cmocka_unit_test(both_ways_to_an_entity_of_the_base_count),
-        cmocka_unit_test(a_cycle_through_the_base_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

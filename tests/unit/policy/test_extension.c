@@ -93,9 +93,8 @@ static int64_t random_number(struct random *random)
     return random_below(random, 2) == 0 ? number : -number;
 }
 
-static void decimals_are_read_as_ten_thousandths(void **state)
+TEST(decimals_are_read_as_ten_thousandths)
 {
-    (void)state;
     static const struct number_case cases[] = {
         {"0.0", 0},
         {"-0.0", 0},
@@ -114,9 +113,8 @@ static void decimals_are_read_as_ten_thousandths(void **state)
     assert_numbers(cedar_decimal_parse, cases, COUNT(cases));
 }
 
-static void what_is_no_decimal_is_refused(void **state)
+TEST(what_is_no_decimal_is_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT(""),        TEXT("-"),       TEXT("1"),     TEXT("1."),    TEXT(".5"),
         TEXT("-.5"),     TEXT("."),       TEXT("-."),    TEXT("--1.0"), TEXT("+1.0"),
@@ -129,9 +127,8 @@ static void what_is_no_decimal_is_refused(void **state)
     assert_numbers_refused(cedar_decimal_parse, texts, COUNT(texts));
 }
 
-static void decimals_out_of_range_are_refused(void **state)
+TEST(decimals_out_of_range_are_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT("922337203685477.5808"),   TEXT("-922337203685477.5809"),
         TEXT("922337203685477.6"),      TEXT("-922337203685477.6"),
@@ -142,9 +139,8 @@ static void decimals_out_of_range_are_refused(void **state)
     assert_numbers_refused(cedar_decimal_parse, texts, COUNT(texts));
 }
 
-static void decimals_are_written_in_their_shortest_form(void **state)
+TEST(decimals_are_written_in_their_shortest_form)
 {
-    (void)state;
     static const struct number_case cases[] = {
         {"0.0", 0},
         {"1.0", 10000},
@@ -160,18 +156,16 @@ static void decimals_are_written_in_their_shortest_form(void **state)
     assert_written(cedar_decimal_format, cases, COUNT(cases));
 }
 
-static void decimals_read_back_as_written(void **state)
+TEST(decimals_read_back_as_written)
 {
-    (void)state;
     struct random random = random_seeded(1);
     for (int i = 0; i < RANDOM_CASES; i++) {
         assert_reads_back(cedar_decimal_parse, cedar_decimal_format, random_number(&random));
     }
 }
 
-static void durations_are_read_as_milliseconds(void **state)
+TEST(durations_are_read_as_milliseconds)
 {
-    (void)state;
     static const struct number_case cases[] = {
         {"1ms", 1},
         {"1s", 1000},
@@ -192,9 +186,8 @@ static void durations_are_read_as_milliseconds(void **state)
     assert_numbers(cedar_duration_parse, cases, COUNT(cases));
 }
 
-static void durations_are_read_up_to_both_ends(void **state)
+TEST(durations_are_read_up_to_both_ends)
 {
-    (void)state;
     static const struct number_case cases[] = {
         {"9223372036854775807ms", INT64_MAX},
         {"-9223372036854775808ms", INT64_MIN},
@@ -208,9 +201,8 @@ static void durations_are_read_up_to_both_ends(void **state)
     assert_numbers(cedar_duration_parse, cases, COUNT(cases));
 }
 
-static void what_is_no_duration_is_refused(void **state)
+TEST(what_is_no_duration_is_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT(""),       TEXT("-"),      TEXT("1"),       TEXT("d"),      TEXT("ms"),
         TEXT("-d"),     TEXT("1x"),     TEXT("1D"),      TEXT("1MS"),    TEXT("1mS"),
@@ -224,9 +216,8 @@ static void what_is_no_duration_is_refused(void **state)
     assert_numbers_refused(cedar_duration_parse, texts, COUNT(texts));
 }
 
-static void durations_out_of_range_are_refused(void **state)
+TEST(durations_out_of_range_are_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT("9223372036854775808ms"),
         TEXT("-9223372036854775809ms"),
@@ -248,9 +239,8 @@ static void durations_out_of_range_are_refused(void **state)
     assert_numbers_refused(cedar_duration_parse, texts, COUNT(texts));
 }
 
-static void durations_are_written_without_empty_parts(void **state)
+TEST(durations_are_written_without_empty_parts)
 {
-    (void)state;
     static const struct number_case cases[] = {
         {"0ms", 0},
         {"1ms", 1},
@@ -266,18 +256,16 @@ static void durations_are_written_without_empty_parts(void **state)
     assert_written(cedar_duration_format, cases, COUNT(cases));
 }
 
-static void durations_read_back_as_written(void **state)
+TEST(durations_read_back_as_written)
 {
-    (void)state;
     struct random random = random_seeded(2);
     for (int i = 0; i < RANDOM_CASES; i++) {
         assert_reads_back(cedar_duration_parse, cedar_duration_format, random_number(&random));
     }
 }
 
-static void dates_are_read_as_their_midnight(void **state)
+TEST(dates_are_read_as_their_midnight)
 {
-    (void)state;
     static const struct number_case cases[] = {
         {"1970-01-01", 0},
         {"1970-01-02", DAY_MS},
@@ -290,9 +278,8 @@ static void dates_are_read_as_their_midnight(void **state)
     assert_numbers(cedar_datetime_parse, cases, COUNT(cases));
 }
 
-static void times_are_read_and_offsets_subtracted(void **state)
+TEST(times_are_read_and_offsets_subtracted)
 {
-    (void)state;
     static const struct number_case cases[] = {
         {"1970-01-01T00:00:00Z", 0},
         {"1970-01-01T00:00:00.000Z", 0},
@@ -313,9 +300,8 @@ static void times_are_read_and_offsets_subtracted(void **state)
     assert_numbers(cedar_datetime_parse, cases, COUNT(cases));
 }
 
-static void what_is_no_date_is_refused(void **state)
+TEST(what_is_no_date_is_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT(""),
         TEXT("-"),
@@ -348,9 +334,8 @@ static void what_is_no_date_is_refused(void **state)
     assert_numbers_refused(cedar_datetime_parse, texts, COUNT(texts));
 }
 
-static void days_that_no_calendar_has_are_refused(void **state)
+TEST(days_that_no_calendar_has_are_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT("2024-00-01"), TEXT("2024-13-01"), TEXT("2024-99-01"), TEXT("2024-01-00"),
         TEXT("2024-01-32"), TEXT("2024-02-30"), TEXT("2024-03-32"), TEXT("2024-04-31"),
@@ -362,9 +347,8 @@ static void days_that_no_calendar_has_are_refused(void **state)
     assert_numbers_refused(cedar_datetime_parse, texts, COUNT(texts));
 }
 
-static void leap_years_have_their_day(void **state)
+TEST(leap_years_have_their_day)
 {
-    (void)state;
     static const struct number_case cases[] = {
         {"2024-02-29", INT64_C(1709164800000)},   {"2000-02-29", INT64_C(951782400000)},
         {"1600-02-29", INT64_C(-11670998400000)}, {"0000-02-29", INT64_C(-62162121600000)},
@@ -373,9 +357,8 @@ static void leap_years_have_their_day(void **state)
     assert_numbers(cedar_datetime_parse, cases, COUNT(cases));
 }
 
-static void what_is_no_time_is_refused(void **state)
+TEST(what_is_no_time_is_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT("2024-10-15T11:38:02"),    TEXT("2024-10-15T11:38:02ZZ"),
         TEXT("2024-10-15T11:38Z"),      TEXT("2024-10-15T11Z"),
@@ -391,9 +374,8 @@ static void what_is_no_time_is_refused(void **state)
     assert_numbers_refused(cedar_datetime_parse, texts, COUNT(texts));
 }
 
-static void bad_fractions_and_offsets_are_refused(void **state)
+TEST(bad_fractions_and_offsets_are_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT("2024-10-15T11:38:02.Z"),     TEXT("2024-10-15T11:38:02.1Z"),
         TEXT("2024-10-15T11:38:02.12Z"),   TEXT("2024-10-15T11:38:02.1234Z"),
@@ -410,9 +392,8 @@ static void bad_fractions_and_offsets_are_refused(void **state)
     assert_numbers_refused(cedar_datetime_parse, texts, COUNT(texts));
 }
 
-static void datetimes_are_written_in_utc(void **state)
+TEST(datetimes_are_written_in_utc)
 {
-    (void)state;
     static const struct number_case cases[] = {
         {"1970-01-01T00:00:00Z", 0},
         {"1970-01-01T00:00:00.001Z", 1},
@@ -427,9 +408,8 @@ static void datetimes_are_written_in_utc(void **state)
     assert_written(cedar_datetime_format, cases, COUNT(cases));
 }
 
-static void datetimes_of_other_years_are_written_as_a_number(void **state)
+TEST(datetimes_of_other_years_are_written_as_a_number)
 {
-    (void)state;
     static const struct number_case cases[] = {
         {"-62167219200001ms since 1970", INT64_C(-62167219200001)},
         {"253402300800000ms since 1970", INT64_C(253402300800000)},
@@ -439,17 +419,15 @@ static void datetimes_of_other_years_are_written_as_a_number(void **state)
     assert_written(cedar_datetime_format, cases, COUNT(cases));
 }
 
-static void every_day_of_ten_thousand_years_reads_back(void **state)
+TEST(every_day_of_ten_thousand_years_reads_back)
 {
-    (void)state;
     for (int64_t day = -719528; day < 3652425 - 719528; day++) {
         assert_reads_back(cedar_datetime_parse, cedar_datetime_format, day * DAY_MS);
     }
 }
 
-static void datetimes_read_back_as_written(void **state)
+TEST(datetimes_read_back_as_written)
 {
-    (void)state;
     struct random random = random_seeded(3);
     for (int i = 0; i < RANDOM_CASES; i++) {
         int64_t since_zero = (int64_t)random_below(&random, (uint64_t)(3652425 * DAY_MS));
@@ -458,9 +436,8 @@ static void datetimes_read_back_as_written(void **state)
     }
 }
 
-static void the_day_begins_before_the_time_also_before_1970(void **state)
+TEST(the_day_begins_before_the_time_also_before_1970)
 {
-    (void)state;
     static const struct {
         int64_t ms, date, time;
     } cases[] = {
@@ -482,9 +459,8 @@ static void the_day_begins_before_the_time_also_before_1970(void **state)
     }
 }
 
-static void a_day_that_began_before_the_smallest_time_is_an_overflow(void **state)
+TEST(a_day_that_began_before_the_smallest_time_is_an_overflow)
 {
-    (void)state;
     static const int64_t cases[] = {INT64_MIN, INT64_MIN + 1, -106751991167 * DAY_MS - 1};
     for (size_t i = 0; i < COUNT(cases); i++) {
         int64_t date = 7;
@@ -494,9 +470,8 @@ static void a_day_that_began_before_the_smallest_time_is_an_overflow(void **stat
     assert_int_equal(cedar_datetime_to_time(INT64_MIN), 60424192);
 }
 
-static void date_and_time_add_up(void **state)
+TEST(date_and_time_add_up)
 {
-    (void)state;
     struct random random = random_seeded(4);
     for (int i = 0; i < RANDOM_CASES; i++) {
         int64_t ms = random_number(&random);
@@ -510,44 +485,10 @@ static void date_and_time_add_up(void **state)
     }
 }
 
-static void no_text_at_all_is_refused(void **state)
+TEST(no_text_at_all_is_refused)
 {
-    (void)state;
     int64_t number = 7;
     assert_false(cedar_decimal_parse(NULL, 0, &number));
     assert_false(cedar_duration_parse(NULL, 0, &number));
     assert_false(cedar_datetime_parse(NULL, 0, &number));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decimals_are_read_as_ten_thousandths),
-        cmocka_unit_test(what_is_no_decimal_is_refused),
-        cmocka_unit_test(decimals_out_of_range_are_refused),
-        cmocka_unit_test(decimals_are_written_in_their_shortest_form),
-        cmocka_unit_test(decimals_read_back_as_written),
-        cmocka_unit_test(durations_are_read_as_milliseconds),
-        cmocka_unit_test(durations_are_read_up_to_both_ends),
-        cmocka_unit_test(what_is_no_duration_is_refused),
-        cmocka_unit_test(durations_out_of_range_are_refused),
-        cmocka_unit_test(durations_are_written_without_empty_parts),
-        cmocka_unit_test(durations_read_back_as_written),
-        cmocka_unit_test(dates_are_read_as_their_midnight),
-        cmocka_unit_test(times_are_read_and_offsets_subtracted),
-        cmocka_unit_test(what_is_no_date_is_refused),
-        cmocka_unit_test(days_that_no_calendar_has_are_refused),
-        cmocka_unit_test(leap_years_have_their_day),
-        cmocka_unit_test(what_is_no_time_is_refused),
-        cmocka_unit_test(bad_fractions_and_offsets_are_refused),
-        cmocka_unit_test(datetimes_are_written_in_utc),
-        cmocka_unit_test(datetimes_of_other_years_are_written_as_a_number),
-        cmocka_unit_test(every_day_of_ten_thousand_years_reads_back),
-        cmocka_unit_test(datetimes_read_back_as_written),
-        cmocka_unit_test(the_day_begins_before_the_time_also_before_1970),
-        cmocka_unit_test(a_day_that_began_before_the_smallest_time_is_an_overflow),
-        cmocka_unit_test(date_and_time_add_up),
-        cmocka_unit_test(no_text_at_all_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

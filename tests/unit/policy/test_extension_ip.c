@@ -58,9 +58,8 @@ static void assert_ips_refused(const struct text *texts, size_t count)
     }
 }
 
-static void dotted_quads_are_read_with_their_prefix(void **state)
+TEST(dotted_quads_are_read_with_their_prefix)
 {
-    (void)state;
     static const struct {
         const char *text;
         struct cedar_ip ip;
@@ -78,9 +77,8 @@ static void dotted_quads_are_read_with_their_prefix(void **state)
     }
 }
 
-static void bad_dotted_quads_are_refused(void **state)
+TEST(bad_dotted_quads_are_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT(""),          TEXT("1"),          TEXT("1.2"),
         TEXT("1.2.3"),     TEXT("1.2.3."),     TEXT(".1.2.3"),
@@ -96,9 +94,8 @@ static void bad_dotted_quads_are_refused(void **state)
     assert_ips_refused(texts, COUNT(texts));
 }
 
-static void bad_prefixes_are_refused(void **state)
+TEST(bad_prefixes_are_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT("/"),
         TEXT("/8"),
@@ -133,9 +130,8 @@ static void bad_prefixes_are_refused(void **state)
     assert_ips_refused(texts, COUNT(texts));
 }
 
-static void ipv6_is_read_with_and_without_a_gap(void **state)
+TEST(ipv6_is_read_with_and_without_a_gap)
 {
-    (void)state;
     static const struct {
         const char *text;
         struct cedar_ip ip;
@@ -162,9 +158,8 @@ static void ipv6_is_read_with_and_without_a_gap(void **state)
     }
 }
 
-static void bad_ipv6_is_refused(void **state)
+TEST(bad_ipv6_is_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT(":"),
         TEXT(":::"),
@@ -203,9 +198,8 @@ static void bad_ipv6_is_refused(void **state)
     assert_ips_refused(texts, COUNT(texts));
 }
 
-static void ipv4_inside_of_ipv6_is_refused(void **state)
+TEST(ipv4_inside_of_ipv6_is_refused)
 {
-    (void)state;
     static const struct text texts[] = {
         TEXT("::1.2.3.4"),           TEXT("::ffff:1.2.3.4"), TEXT("1:2:3:4:5:6:1.2.3.4"),
         TEXT("64:ff9b::1.2.3.4/96"), TEXT("1.2.3.4::"),      TEXT("::1.2"),
@@ -214,9 +208,8 @@ static void ipv4_inside_of_ipv6_is_refused(void **state)
     assert_ips_refused(texts, COUNT(texts));
 }
 
-static void the_longest_address_is_read(void **state)
+TEST(the_longest_address_is_read)
 {
-    (void)state;
     static const char longest[] = "abcd:ef01:2345:6789:abcd:ef01:2345:6789/128";
     static const struct text longer[] = {
         TEXT("abcd:ef01:2345:6789:abcd:ef01:2345:6789/0128"),
@@ -227,9 +220,8 @@ static void the_longest_address_is_read(void **state)
     assert_ips_refused(longer, COUNT(longer));
 }
 
-static void addresses_are_written_in_their_shortest_form(void **state)
+TEST(addresses_are_written_in_their_shortest_form)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"1.2.3.4", "1.2.3.4"},
         {"1.2.3.4/32", "1.2.3.4"},
@@ -268,9 +260,8 @@ static struct cedar_ip random_ip(struct random *random)
     return ip;
 }
 
-static void addresses_read_back_as_written(void **state)
+TEST(addresses_read_back_as_written)
 {
-    (void)state;
     struct random random = random_seeded(5);
     for (int i = 0; i < RANDOM_CASES; i++) {
         struct cedar_ip ip = random_ip(&random);
@@ -281,9 +272,8 @@ static void addresses_read_back_as_written(void **state)
     }
 }
 
-static void addresses_are_equal_with_equal_prefixes_only(void **state)
+TEST(addresses_are_equal_with_equal_prefixes_only)
 {
-    (void)state;
     static const struct {
         const char *a, *b;
         bool is_equal;
@@ -310,18 +300,16 @@ static void addresses_are_equal_with_equal_prefixes_only(void **state)
     }
 }
 
-static void bytes_past_an_ipv4_address_do_not_matter(void **state)
+TEST(bytes_past_an_ipv4_address_do_not_matter)
 {
-    (void)state;
     struct cedar_ip a = {.prefix = 32, .bytes = {1, 2, 3, 4, 5}};
     struct cedar_ip b = {.prefix = 32, .bytes = {1, 2, 3, 4, 6}};
     assert_true(cedar_ip_equals(&a, &b));
     assert_true(cedar_ip_is_in_range(&a, &b));
 }
 
-static void loopback_and_multicast_are_ranges(void **state)
+TEST(loopback_and_multicast_are_ranges)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool is_loopback, is_multicast;
@@ -362,9 +350,8 @@ static void loopback_and_multicast_are_ranges(void **state)
     }
 }
 
-static void ranges_hold_what_lies_between_network_and_broadcast(void **state)
+TEST(ranges_hold_what_lies_between_network_and_broadcast)
 {
-    (void)state;
     static const struct {
         const char *inner, *outer;
         bool is_in_range;
@@ -417,9 +404,8 @@ static void v4_ends(const struct cedar_ip *ip, uint32_t *ret_network, uint32_t *
     *ret_broadcast = address | hosts;
 }
 
-static void ranges_agree_with_network_and_broadcast_compared(void **state)
+TEST(ranges_agree_with_network_and_broadcast_compared)
 {
-    (void)state;
     struct random random = random_seeded(6);
     for (int i = 0; i < RANDOM_CASES; i++) {
         struct cedar_ip inner = {.prefix = (uint8_t)random_below(&random, 33)};
@@ -436,31 +422,8 @@ static void ranges_agree_with_network_and_broadcast_compared(void **state)
     }
 }
 
-static void no_text_at_all_is_refused(void **state)
+TEST(no_text_at_all_is_refused)
 {
-    (void)state;
     struct cedar_ip ip;
     assert_false(cedar_ip_parse(NULL, 0, &ip));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dotted_quads_are_read_with_their_prefix),
-        cmocka_unit_test(bad_dotted_quads_are_refused),
-        cmocka_unit_test(bad_prefixes_are_refused),
-        cmocka_unit_test(ipv6_is_read_with_and_without_a_gap),
-        cmocka_unit_test(bad_ipv6_is_refused),
-        cmocka_unit_test(ipv4_inside_of_ipv6_is_refused),
-        cmocka_unit_test(the_longest_address_is_read),
-        cmocka_unit_test(addresses_are_written_in_their_shortest_form),
-        cmocka_unit_test(addresses_read_back_as_written),
-        cmocka_unit_test(addresses_are_equal_with_equal_prefixes_only),
-        cmocka_unit_test(bytes_past_an_ipv4_address_do_not_matter),
-        cmocka_unit_test(loopback_and_multicast_are_ranges),
-        cmocka_unit_test(ranges_hold_what_lies_between_network_and_broadcast),
-        cmocka_unit_test(ranges_agree_with_network_and_broadcast_compared),
-        cmocka_unit_test(no_text_at_all_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,9 +79,8 @@ static void assert_all_refused(const struct pair *pairs, size_t count)
 
 /* ---- Plain values --------------------------------------------------------------------------- */
 
-static void plain_values_are_read(void **state)
+TEST(plain_values_are_read)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"true", "true"},
         {" \t\r\n false \n", "false"},
@@ -101,9 +100,8 @@ static void plain_values_are_read(void **state)
     assert_all_read(pairs, COUNT(pairs));
 }
 
-static void sets_lose_their_duplicates(void **state)
+TEST(sets_lose_their_duplicates)
 {
-    (void)state;
     static const char json[] = "[1,\"a\",1,[1],[1,1],\"a\"]";
     struct reading reading = read_bytes(json, strlen(json));
     assert_int_equal(reading.code, 0);
@@ -113,9 +111,8 @@ static void sets_lose_their_duplicates(void **state)
     forget(&reading);
 }
 
-static void numbers_that_are_no_longs_are_refused(void **state)
+TEST(numbers_that_are_no_longs_are_refused)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"1.5", "1:1: a number with a fraction is not a Cedar value; use "
                 "{\"__extn\":{\"fn\":\"decimal\",\"arg\":\"1.5\"}}"},
@@ -133,16 +130,14 @@ static void numbers_that_are_no_longs_are_refused(void **state)
     assert_all_refused(pairs, COUNT(pairs));
 }
 
-static void null_is_refused(void **state)
+TEST(null_is_refused)
 {
-    (void)state;
     assert_refused("null", "1:1: null is not a Cedar value; leave the field out");
     assert_refused("{\"a\":[1,\n null]}", "2:2: null is not a Cedar value; leave the field out");
 }
 
-static void what_is_no_json_is_refused(void **state)
+TEST(what_is_no_json_is_refused)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"", "1:1: expected a value, found the end"},
         {"  ", "1:3: expected a value, found the end"},
@@ -180,27 +175,24 @@ static void what_is_no_json_is_refused(void **state)
     assert_all_refused(pairs, COUNT(pairs));
 }
 
-static void a_nul_byte_is_not_the_end(void **state)
+TEST(a_nul_byte_is_not_the_end)
 {
-    (void)state;
     struct reading reading = read_bytes("1\0", 2);
     assert_int_equal(reading.code, RONDO_ERR_INVALID);
     assert_string_equal(reading.err.message, "1:2: expected the end, found byte 0x00");
     forget(&reading);
 }
 
-static void places_count_lines_and_code_points(void **state)
+TEST(places_count_lines_and_code_points)
 {
-    (void)state;
     assert_refused("[\"\xc3\xa9\xf0\x9f\x98\x80\", ?]", "1:8: expected a value, found `?`");
     assert_refused("[1,\r\n  2,\n   ?]", "3:4: expected a value, found `?`");
 }
 
 /* ---- Strings -------------------------------------------------------------------------------- */
 
-static void escapes_in_strings_are_read(void **state)
+TEST(escapes_in_strings_are_read)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"\"\\\"\\\\\\/\"", "\"\\\"\\\\/\""},
         {"\"\\n\\r\\t\"", "\"\\n\\r\\t\""},
@@ -215,9 +207,8 @@ static void escapes_in_strings_are_read(void **state)
     assert_all_read(pairs, COUNT(pairs));
 }
 
-static void strings_may_hold_nul(void **state)
+TEST(strings_may_hold_nul)
 {
-    (void)state;
     struct reading reading = read_bytes("\"a\\u0000b\"", 10);
     assert_int_equal(reading.code, 0);
     assert_int_equal(cedar_as_text(reading.value)->len, 3);
@@ -225,9 +216,8 @@ static void strings_may_hold_nul(void **state)
     forget(&reading);
 }
 
-static void wrong_strings_are_refused(void **state)
+TEST(wrong_strings_are_refused)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"\"a", "1:3: the string has no end"},
         {"\"a\\", "1:4: expected one of \"\\/bfnrtu after `\\`, found the end"},
@@ -254,9 +244,8 @@ static void wrong_strings_are_refused(void **state)
 
 /* ---- Objects -------------------------------------------------------------------------------- */
 
-static void a_key_that_occurs_twice_is_refused(void **state)
+TEST(a_key_that_occurs_twice_is_refused)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"{\"a\":1,\"b\":2,\"a\":1}", "1:14: the key `a` occurs twice"},
         {"{\"a\":1,\"\\u0061\":2}", "1:8: the key `a` occurs twice"},
@@ -270,9 +259,8 @@ static void a_key_that_occurs_twice_is_refused(void **state)
     assert_all_refused(pairs, COUNT(pairs));
 }
 
-static void a_key_that_occurs_twice_among_many_is_found(void **state)
+TEST(a_key_that_occurs_twice_among_many_is_found)
 {
-    (void)state;
     struct buf json = {0};
     buf_append_string(&json, "{");
     for (int i = 0; i < 1000; i++) {
@@ -290,9 +278,8 @@ static void a_key_that_occurs_twice_among_many_is_found(void **state)
     buf_fini(&json);
 }
 
-static void keys_may_be_anything(void **state)
+TEST(keys_may_be_anything)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"{\"\":1}", "{\"\": 1}"},
         {"{\"in\":1}", "{\"in\": 1}"},
@@ -304,9 +291,8 @@ static void keys_may_be_anything(void **state)
 
 /* ---- Escapes -------------------------------------------------------------------------------- */
 
-static void entities_are_read(void **state)
+TEST(entities_are_read)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"{\"__entity\":{\"type\":\"User\",\"id\":\"alice\"}}", "User::\"alice\""},
         {"{\"__entity\":{\"id\":\"\",\"type\":\"A::B::C\"}}", "A::B::C::\"\""},
@@ -318,9 +304,8 @@ static void entities_are_read(void **state)
     assert_all_read(pairs, COUNT(pairs));
 }
 
-static void an_entity_of_no_type_is_refused(void **state)
+TEST(an_entity_of_no_type_is_refused)
 {
-    (void)state;
     static const char *const types[] = {
         "",      " U",      "U ",     "A:: B", "A::",        "::A",      "A:B",     "in",
         "A::in", "__cedar", "A//\\n", "1A",    "A::__cedar", "\xc3\xa9", "A\\u0000"};
@@ -338,9 +323,8 @@ static void an_entity_of_no_type_is_refused(void **state)
                    "by `::`, none of them reserved");
 }
 
-static void extension_values_are_read(void **state)
+TEST(extension_values_are_read)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"{\"__extn\":{\"fn\":\"ip\",\"arg\":\"10.0.0.0/8\"}}", "ip(\"10.0.0.0/8\")"},
         {"{\"__extn\":{\"arg\":\"1.50\",\"fn\":\"decimal\"}}", "decimal(\"1.5\")"},
@@ -356,9 +340,8 @@ static void extension_values_are_read(void **state)
     assert_all_read(pairs, COUNT(pairs));
 }
 
-static void extension_methods_are_called(void **state)
+TEST(extension_methods_are_called)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"{\"__extn\":{\"fn\":\"toDays\",\"arg\":{\"__extn\":{\"fn\":\"duration\",\"arg\":\"2d\"}}}"
          "}",
@@ -375,9 +358,8 @@ static void extension_methods_are_called(void **state)
     assert_all_read(pairs, COUNT(pairs));
 }
 
-static void calls_that_fail_are_refused(void **state)
+TEST(calls_that_fail_are_refused)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"{\"__extn\":{\"fn\":\"ip\",\"arg\":\"1.2.3\"}}", "1:28: ip() does not accept \"1.2.3\""},
         {"{\"__extn\":{\"fn\":\"ip\",\"arg\":1}}",
@@ -398,25 +380,22 @@ static void calls_that_fail_are_refused(void **state)
     assert_all_refused(pairs, COUNT(pairs));
 }
 
-static void broken_numbers_count_even_where_nobody_looks(void **state)
+TEST(broken_numbers_count_even_where_nobody_looks)
 {
-    (void)state;
     assert_refused("{\"__entity\":{\"type\":\"U\",\"id\":\"x\",\"z\":[{\"k\":1e2}]}}",
                    "1:44: a number with an exponent is not a Cedar value; write the whole number");
     assert_refused("{\"__extn\":{\"fn\":\"ip\",\"arg\":\"::1\",\"args\":[-0]}}",
                    "1:42: -0 is not a Cedar value; write 0");
 }
 
-static void the_escape_for_expressions_is_refused(void **state)
+TEST(the_escape_for_expressions_is_refused)
 {
-    (void)state;
     assert_refused("[{\"__expr\":\"1 + 1\"}]",
                    "1:2: `__expr` is no longer part of Cedar; use `__entity` or `__extn`");
 }
 
-static void what_is_no_escape_is_a_record(void **state)
+TEST(what_is_no_escape_is_a_record)
 {
-    (void)state;
     static const struct pair pairs[] = {
         {"{\"__entity\":{\"type\":\"U\"}}", "{\"__entity\": {\"type\": \"U\"}}"},
         {"{\"__entity\":\"U\"}", "{\"__entity\": \"U\"}"},
@@ -445,9 +424,8 @@ static void what_is_no_escape_is_a_record(void **state)
     }
 }
 
-static void the_fields_of_what_is_no_escape_are_values(void **state)
+TEST(the_fields_of_what_is_no_escape_are_values)
 {
-    (void)state;
     assert_refused("{\"__entity\":{\"type\":\"U\",\"z\":null}}",
                    "1:29: null is not a Cedar value; leave the field out");
     assert_refused("{\"__extn\":{\"fn\":\"ip\",\"z\":{\"__expr\":\"x\"}}}",
@@ -470,9 +448,8 @@ static struct buf nested(size_t depth, const char *open, const char *close)
     return json;
 }
 
-static void nesting_has_a_limit(void **state)
+TEST(nesting_has_a_limit)
 {
-    (void)state;
     static const struct {
         const char *open, *close;
     } kinds[] = {{"[", "]"}, {"{\"a\":", "}"}};
@@ -491,9 +468,8 @@ static void nesting_has_a_limit(void **state)
     }
 }
 
-static void nesting_without_an_end_is_refused(void **state)
+TEST(nesting_without_an_end_is_refused)
 {
-    (void)state;
     size_t len = 1000000;
     char *json = memory_new(len);
     memset(json, '[', len);
@@ -503,9 +479,8 @@ static void nesting_without_an_end_is_refused(void **state)
     free(json);
 }
 
-static void the_text_has_a_limit(void **state)
+TEST(the_text_has_a_limit)
 {
-    (void)state;
     size_t len = CEDAR_LIMIT_TEXT_BYTES;
     char *json = memory_new(len + 1);
     memset(json, ' ', len + 1);
@@ -522,9 +497,8 @@ static void the_text_has_a_limit(void **state)
 
 /* ---- Other ways to read --------------------------------------------------------------------- */
 
-static void a_record_is_read_without_escapes(void **state)
+TEST(a_record_is_read_without_escapes)
 {
-    (void)state;
     static const char text[] = "{\"__extn\":{\"fn\":\"ip\",\"arg\":\"::1\"}}";
     struct arena arena = {0};
     struct json_reader json = {
@@ -538,9 +512,8 @@ static void a_record_is_read_without_escapes(void **state)
     arena_fini(&arena);
 }
 
-static void elements_are_read_one_by_one(void **state)
+TEST(elements_are_read_one_by_one)
 {
-    (void)state;
     static const char text[] = " [ {\"type\":\"U\",\"id\":\"x\"} , [1.5, null] ] ";
     struct arena arena = {0};
     struct json_reader json = {
@@ -561,9 +534,8 @@ static void elements_are_read_one_by_one(void **state)
     arena_fini(&arena);
 }
 
-static void a_refused_value_leaves_the_result_alone(void **state)
+TEST(a_refused_value_leaves_the_result_alone)
 {
-    (void)state;
     struct reading reading = {.value = cedar_long(7)};
     struct json_reader json = {.text = "{\"__extn\":{\"fn\":\"ip\",\"arg\":\"x\"}}",
                                .len = 34,
@@ -574,39 +546,4 @@ static void a_refused_value_leaves_the_result_alone(void **state)
     assert_int_equal(reading.value.as.number, 7);
     json_reader_fini(&json);
     forget(&reading);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_values_are_read),
-        cmocka_unit_test(sets_lose_their_duplicates),
-        cmocka_unit_test(numbers_that_are_no_longs_are_refused),
-        cmocka_unit_test(null_is_refused),
-        cmocka_unit_test(what_is_no_json_is_refused),
-        cmocka_unit_test(a_nul_byte_is_not_the_end),
-        cmocka_unit_test(places_count_lines_and_code_points),
-        cmocka_unit_test(escapes_in_strings_are_read),
-        cmocka_unit_test(strings_may_hold_nul),
-        cmocka_unit_test(wrong_strings_are_refused),
-        cmocka_unit_test(a_key_that_occurs_twice_is_refused),
-        cmocka_unit_test(a_key_that_occurs_twice_among_many_is_found),
-        cmocka_unit_test(keys_may_be_anything),
-        cmocka_unit_test(entities_are_read),
-        cmocka_unit_test(an_entity_of_no_type_is_refused),
-        cmocka_unit_test(extension_values_are_read),
-        cmocka_unit_test(extension_methods_are_called),
-        cmocka_unit_test(calls_that_fail_are_refused),
-        cmocka_unit_test(broken_numbers_count_even_where_nobody_looks),
-        cmocka_unit_test(the_escape_for_expressions_is_refused),
-        cmocka_unit_test(what_is_no_escape_is_a_record),
-        cmocka_unit_test(the_fields_of_what_is_no_escape_are_values),
-        cmocka_unit_test(nesting_has_a_limit),
-        cmocka_unit_test(nesting_without_an_end_is_refused),
-        cmocka_unit_test(the_text_has_a_limit),
-        cmocka_unit_test(a_record_is_read_without_escapes),
-        cmocka_unit_test(elements_are_read_one_by_one),
-        cmocka_unit_test(a_refused_value_leaves_the_result_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

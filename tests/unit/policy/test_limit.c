@@ -140,9 +140,8 @@ static void expect(const struct row *rows, size_t count, enum limit_counter coun
     }
 }
 
-static void comparisons_give_the_exact_number(void **state)
+TEST(comparisons_give_the_exact_number)
 {
-    (void)state;
     static const struct row rows[] = {
         {PERMIT FORBID "when { context.iteration >= 100 };", 100},
         {PERMIT FORBID "when { context.iteration > 100 };", 101},
@@ -170,9 +169,8 @@ static void comparisons_give_the_exact_number(void **state)
     expect(rows, COUNT(rows), LIMIT_ITERATIONS, false);
 }
 
-static void permits_with_an_upper_bound_are_limits(void **state)
+TEST(permits_with_an_upper_bound_are_limits)
 {
-    (void)state;
     static const struct row rows[] = {
         {"permit (principal, action, resource) when { context.iteration < 50 };", 50},
         {"permit (principal, action, resource)\n"
@@ -186,9 +184,8 @@ static void permits_with_an_upper_bound_are_limits(void **state)
     assert_int_equal(find(rows[0].text).policy, -1);
 }
 
-static void windows_are_not_missed(void **state)
+TEST(windows_are_not_missed)
 {
-    (void)state;
     static const struct row rows[] = {
         {PERMIT FORBID "when { 10 < context.iteration && context.iteration < 20 };\n" FORBID
                        "unless { 75 > context.iteration };",
@@ -200,9 +197,8 @@ static void windows_are_not_missed(void **state)
     expect(rows, COUNT(rows), LIMIT_ITERATIONS, false);
 }
 
-static void what_has_nothing_to_do_with_the_counter_does_not_matter(void **state)
+TEST(what_has_nothing_to_do_with_the_counter_does_not_matter)
 {
-    (void)state;
     static const struct row rows[] = {
         {PERMIT FORBID "when { context.tokens >= 5 };", NONE},
         {PERMIT FORBID "when { context.input has iteration && false };", NONE},
@@ -220,9 +216,8 @@ static void what_has_nothing_to_do_with_the_counter_does_not_matter(void **state
     expect(rows, COUNT(rows), LIMIT_ITERATIONS, false);
 }
 
-static void other_uses_of_the_counter_are_estimated(void **state)
+TEST(other_uses_of_the_counter_are_estimated)
 {
-    (void)state;
     static const struct row rows[] = {
         {PERMIT FORBID "when { context.iteration * 2 + 1 > 300 };", 150},
         {PERMIT FORBID "when { context.iteration + 1 > context.iteration &&\n"
@@ -245,9 +240,8 @@ static void other_uses_of_the_counter_are_estimated(void **state)
     }
 }
 
-static void an_estimate_ends_somewhere(void **state)
+TEST(an_estimate_ends_somewhere)
 {
-    (void)state;
     struct limit limit = find(PERMIT FORBID "when { context.iteration + 0 < 0 };");
     assert_false(limit.is_known);
     assert_true(limit.is_estimated);
@@ -257,9 +251,8 @@ static void an_estimate_ends_somewhere(void **state)
     assert_false(limit.is_known);
 }
 
-static void money_is_compared_both_ways_round(void **state)
+TEST(money_is_compared_both_ways_round)
 {
-    (void)state;
     static const struct row rows[] = {
         {PERMIT FORBID "when { context.cost_usd.greaterThanOrEqual(decimal(\"5.0\")) };", 50000},
         {PERMIT FORBID "when { context.cost_usd.greaterThan(decimal(\"5.0\")) };", 50001},
@@ -276,9 +269,8 @@ static void money_is_compared_both_ways_round(void **state)
     expect(rows, COUNT(rows), LIMIT_COST, false);
 }
 
-static void tokens_and_time_have_limits_of_their_own(void **state)
+TEST(tokens_and_time_have_limits_of_their_own)
 {
-    (void)state;
     static const char text[] = PERMIT FORBID
         "when { context.tokens >= 9000 || context.elapsed_s > 60 || context.iteration >= 7 };";
     assert_int_equal(find_from(text, LIMIT_ITERATIONS, 0).value, 7);
@@ -287,18 +279,16 @@ static void tokens_and_time_have_limits_of_their_own(void **state)
     assert_false(find_from(text, LIMIT_COST, 0).is_known);
 }
 
-static void counters_have_names(void **state)
+TEST(counters_have_names)
 {
-    (void)state;
     assert_string_equal(limit_counter_name(LIMIT_ITERATIONS), "iterations");
     assert_string_equal(limit_counter_name(LIMIT_TOKENS), "tokens");
     assert_string_equal(limit_counter_name(LIMIT_COST), "cost");
     assert_string_equal(limit_counter_name(LIMIT_TIME), "time");
 }
 
-static void the_search_begins_where_it_is_told(void **state)
+TEST(the_search_begins_where_it_is_told)
 {
-    (void)state;
     static const char window[] =
         PERMIT FORBID "when { 10 < context.iteration && context.iteration < 20 };";
     assert_int_equal(find_from(window, LIMIT_ITERATIONS, 10).value, 11);
@@ -306,9 +296,8 @@ static void the_search_begins_where_it_is_told(void **state)
     assert_false(find_from(window, LIMIT_ITERATIONS, 20).is_known);
 }
 
-static void the_counter_stands_where_it_is_told_afterwards(void **state)
+TEST(the_counter_stands_where_it_is_told_afterwards)
 {
-    (void)state;
     struct world world = make(PERMIT FORBID "when { context.iteration == 42 };");
     struct limit_question question = {.evaluator = world.evaluator,
                                       .policies = world.policies,
@@ -325,9 +314,8 @@ static void the_counter_stands_where_it_is_told_afterwards(void **state)
     discard(&world);
 }
 
-static void the_first_forbid_that_denies_is_named(void **state)
+TEST(the_first_forbid_that_denies_is_named)
 {
-    (void)state;
     static const char text[] = PERMIT FORBID "when { context.iteration >= 9 };\n" FORBID
                                              "when { context.iteration >= 5 };\n" FORBID
                                              "when { context.iteration >= 5 };";
@@ -336,9 +324,8 @@ static void the_first_forbid_that_denies_is_named(void **state)
     assert_int_equal(find(PERMIT).policy, -1);
 }
 
-static void one_forbid_can_be_asked_about_alone(void **state)
+TEST(one_forbid_can_be_asked_about_alone)
 {
-    (void)state;
     struct world world = make(PERMIT FORBID "when { context.tokens >= 0 };\n" FORBID
                                             "when { context.iteration >= 5 };\n" FORBID
                                             "when { context.iteration * 2 >= 14 };");
@@ -360,9 +347,8 @@ static void add_comparisons(struct buf *text, unsigned count)
     }
 }
 
-static void as_many_points_as_there_may_be_are_exact(void **state)
+TEST(as_many_points_as_there_may_be_are_exact)
 {
-    (void)state;
     auto_buf struct buf text = {0};
     buf_append_string(&text, PERMIT FORBID "when { context.iteration >= 77 };\n");
     add_comparisons(&text, LIMIT_POINTS / 2 - 1);
@@ -371,9 +357,8 @@ static void as_many_points_as_there_may_be_are_exact(void **state)
     assert_false(limit.is_estimated);
 }
 
-static void more_points_are_estimated_and_still_right(void **state)
+TEST(more_points_are_estimated_and_still_right)
 {
-    (void)state;
     auto_buf struct buf text = {0};
     buf_append_string(&text, PERMIT);
     add_comparisons(&text, LIMIT_POINTS / 2);
@@ -383,9 +368,8 @@ static void more_points_are_estimated_and_still_right(void **state)
     assert_true(limit.is_estimated);
 }
 
-static void a_long_path_takes_no_time(void **state)
+TEST(a_long_path_takes_no_time)
 {
-    (void)state;
     auto_buf struct buf text = {0};
     buf_append_string(&text, PERMIT FORBID "when { principal");
     for (unsigned i = 0; i < 150; i++) {
@@ -397,9 +381,8 @@ static void a_long_path_takes_no_time(void **state)
         find(PERMIT FORBID "when { context.iteration >= 6 || principal.a.a == 1 };").value, 6);
 }
 
-static void limits_are_found_among_many_policies(void **state)
+TEST(limits_are_found_among_many_policies)
 {
-    (void)state;
     auto_buf struct buf text = {0};
     buf_append_string(&text, PERMIT);
     for (unsigned i = 0; i < 50; i++) {
@@ -415,9 +398,8 @@ static void limits_are_found_among_many_policies(void **state)
     assert_int_equal(limit.policy, 51);
 }
 
-static void policies_that_mention_a_counter_are_known(void **state)
+TEST(policies_that_mention_a_counter_are_known)
 {
-    (void)state;
     struct world world =
         make(FORBID "when { context.iteration > 5 };\n" FORBID
                     "unless { context.input.iteration < 5 };\n" FORBID
@@ -513,9 +495,8 @@ static int64_t first_denied(struct world *world)
     return NONE;
 }
 
-static void chance_finds_no_policies_whose_limit_is_wrong(void **state)
+TEST(chance_finds_no_policies_whose_limit_is_wrong)
 {
-    (void)state;
     struct random random = random_seeded(2026);
     for (unsigned round = 0; round < 3000; round++) {
         auto_buf struct buf text = {0};
@@ -531,30 +512,4 @@ static void chance_finds_no_policies_whose_limit_is_wrong(void **state)
         }
         discard(&world);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comparisons_give_the_exact_number),
-        cmocka_unit_test(permits_with_an_upper_bound_are_limits),
-        cmocka_unit_test(windows_are_not_missed),
-        cmocka_unit_test(what_has_nothing_to_do_with_the_counter_does_not_matter),
-        cmocka_unit_test(other_uses_of_the_counter_are_estimated),
-        cmocka_unit_test(an_estimate_ends_somewhere),
-        cmocka_unit_test(money_is_compared_both_ways_round),
-        cmocka_unit_test(tokens_and_time_have_limits_of_their_own),
-        cmocka_unit_test(counters_have_names),
-        cmocka_unit_test(the_search_begins_where_it_is_told),
-        cmocka_unit_test(the_counter_stands_where_it_is_told_afterwards),
-        cmocka_unit_test(the_first_forbid_that_denies_is_named),
-        cmocka_unit_test(one_forbid_can_be_asked_about_alone),
-        cmocka_unit_test(as_many_points_as_there_may_be_are_exact),
-        cmocka_unit_test(more_points_are_estimated_and_still_right),
-        cmocka_unit_test(a_long_path_takes_no_time),
-        cmocka_unit_test(limits_are_found_among_many_policies),
-        cmocka_unit_test(policies_that_mention_a_counter_are_known),
-        cmocka_unit_test(chance_finds_no_policies_whose_limit_is_wrong),
-    };
-    return cmocka_run_group_tests_name("limit", tests, NULL, NULL);
 }

@@ -70,17 +70,15 @@ static size_t count_allocations(const char *text)
     return count;
 }
 
-static void the_counter_counts(void **state)
+TEST(the_counter_counts)
 {
-    (void)state;
     size_t before = allocations;
     cedar_evaluator_free(cedar_evaluator_new());
     assert_int_equal(allocations - before, 1);
 }
 
-static void looking_at_what_is_there_allocates_nothing(void **state)
+TEST(looking_at_what_is_there_allocates_nothing)
 {
-    (void)state;
     assert_int_equal(
         count_allocations("permit (principal in Team::\"red\", action, resource is File)\n"
                           "when { context.n < 10 && context.path like \"/srv/*.c\" }\n"
@@ -93,9 +91,8 @@ static void looking_at_what_is_there_allocates_nothing(void **state)
         0);
 }
 
-static void making_values_allocates_nothing(void **state)
+TEST(making_values_allocates_nothing)
 {
-    (void)state;
     assert_int_equal(count_allocations("permit (principal, action, resource)\n"
                                        "when { [context.n, 1, 2, 3].contains(7) &&\n"
                                        "{a: context.n, b: [principal, action]}.a == 7 &&\n"
@@ -106,9 +103,8 @@ static void making_values_allocates_nothing(void **state)
                      0);
 }
 
-static void failing_allocates_nothing(void **state)
+TEST(failing_allocates_nothing)
 {
-    (void)state;
     assert_int_equal(count_allocations("forbid (principal, action, resource)\n"
                                        "when { context.nothing > 1 };\n"
                                        "forbid (principal, action, resource)\n"
@@ -118,9 +114,8 @@ static void failing_allocates_nothing(void **state)
                      0);
 }
 
-static void deciding_among_many_allocates_nothing(void **state)
+TEST(deciding_among_many_allocates_nothing)
 {
-    (void)state;
     static char text[1000 * 96];
     size_t len = 0;
     for (int i = 0; i < 1000; i++) {
@@ -133,9 +128,8 @@ static void deciding_among_many_allocates_nothing(void **state)
     assert_int_equal(count_allocations(text), 0);
 }
 
-static void the_gate_of_an_iteration_allocates_nothing(void **state)
+TEST(the_gate_of_an_iteration_allocates_nothing)
 {
-    (void)state;
     struct ruleset *ruleset = NULL;
     struct rondo_error err = {0};
     assert_int_equal(ruleset_make(RULESET_BUILT_IN, NULL, 0, NULL, NULL, &ruleset, &err), 0);
@@ -166,13 +160,5 @@ int main(void)
     puts("skipped: a sanitizer's own allocator cannot be counted");
     return 77;
 #endif
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_counter_counts),
-        cmocka_unit_test(looking_at_what_is_there_allocates_nothing),
-        cmocka_unit_test(making_values_allocates_nothing),
-        cmocka_unit_test(failing_allocates_nothing),
-        cmocka_unit_test(deciding_among_many_allocates_nothing),
-        cmocka_unit_test(the_gate_of_an_iteration_allocates_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -33,9 +33,8 @@ static int read_context(struct question *question, const char *text, struct rond
     return r;
 }
 
-static void a_new_question_is_about_the_first_iteration(void **state)
+TEST(a_new_question_is_about_the_first_iteration)
 {
-    (void)state;
     struct question question;
     question_init(&question, NOW_NS);
     assert_int_equal(question_finish(&question, NULL), 0);
@@ -46,9 +45,8 @@ static void a_new_question_is_about_the_first_iteration(void **state)
     question_fini(&question);
 }
 
-static void the_context_sets_facts_by_the_names_of_the_vocabulary(void **state)
+TEST(the_context_sets_facts_by_the_names_of_the_vocabulary)
 {
-    (void)state;
     struct question question;
     assert_int_equal(read_context(&question,
                                   "{\"iteration\":100,\"elapsed_s\":30,\"tokens\":7,\"cost_usd\":"
@@ -72,18 +70,16 @@ static void the_context_sets_facts_by_the_names_of_the_vocabulary(void **state)
     question_fini(&question);
 }
 
-static void money_may_be_a_number_whose_digits_count(void **state)
+TEST(money_may_be_a_number_whose_digits_count)
 {
-    (void)state;
     struct question question;
     assert_int_equal(read_context(&question, "{\"cost_usd\":0.10}", NULL), 0);
     assert_int_equal(question.facts.cost_micro, 100000);
     question_fini(&question);
 }
 
-static void a_wrong_context_is_refused_with_the_reason(void **state)
+TEST(a_wrong_context_is_refused_with_the_reason)
 {
-    (void)state;
     static const struct {
         const char *context, *message;
     } cases[] = {
@@ -115,9 +111,8 @@ static void a_wrong_context_is_refused_with_the_reason(void **state)
     }
 }
 
-static void null_says_nothing(void **state)
+TEST(null_says_nothing)
 {
-    (void)state;
     struct question question;
     assert_int_equal(read_context(&question, "{\"iteration\":null}", NULL), 0);
     assert_int_equal(question_read_member(&question, "tool", NULL, NULL), 1);
@@ -147,9 +142,8 @@ static enum vocabulary_action action_of(const char *members)
     return action;
 }
 
-static void the_action_follows_from_what_it_is_about(void **state)
+TEST(the_action_follows_from_what_it_is_about)
 {
-    (void)state;
     assert_int_equal(action_of("\"agent\":\"a\""), ACTION_ITERATE);
     assert_int_equal(action_of("\"tool\":\"shell\""), ACTION_CALL_TOOL);
     assert_int_equal(action_of("\"model\":\"m\""), ACTION_CALL_MODEL);
@@ -158,9 +152,8 @@ static void the_action_follows_from_what_it_is_about(void **state)
     assert_int_equal(action_of("\"action\":\"finish\""), ACTION_FINISH);
 }
 
-static void a_wrong_case_is_refused_with_its_name(void **state)
+TEST(a_wrong_case_is_refused_with_its_name)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } cases[] = {
@@ -228,9 +221,8 @@ static bool passes(const char *members, const char *policies)
     "@id(\"ask\") @on_deny(\"ask\") forbid (principal, action == Action::\"call_tool\", " \
     "resource) unless { context.approved };"
 
-static void a_case_passes_when_verdict_and_policies_are_the_expected_ones(void **state)
+TEST(a_case_passes_when_verdict_and_policies_are_the_expected_ones)
 {
-    (void)state;
     assert_true(passes("\"expect\":\"allow\"", RULES));
     assert_true(passes("\"expect\":\"allow\",\"policies\":[\"all\"]", RULES));
     assert_false(passes("\"expect\":\"deny\"", RULES));
@@ -250,9 +242,8 @@ static void a_case_passes_when_verdict_and_policies_are_the_expected_ones(void *
                        "@id(\"x\") permit (principal, action, resource) when { false };"));
 }
 
-static void options_of_a_case_are_those_of_the_run(void **state)
+TEST(options_of_a_case_are_those_of_the_run)
 {
-    (void)state;
     assert_true(passes("\"expect\":\"deny\",\"options\":{\"max_iterations\":3},"
                        "\"context\":{\"iteration\":3},\"policies\":[\"limit.iterations\"]",
                        "permit (principal, action, resource);"));
@@ -261,28 +252,10 @@ static void options_of_a_case_are_those_of_the_run(void **state)
                        "permit (principal, action, resource);"));
 }
 
-static void a_forbid_that_fails_is_what_decided(void **state)
+TEST(a_forbid_that_fails_is_what_decided)
 {
-    (void)state;
     assert_true(passes("\"expect\":\"deny\",\"policies\":[\"bad\"]",
                        "permit (principal, action, resource); @id(\"bad\") forbid (principal, "
                        "action, resource) when { principal.hasTag(\"t\") == false && "
                        "principal.getTag(\"t\") == \"x\" };"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_question_is_about_the_first_iteration),
-        cmocka_unit_test(the_context_sets_facts_by_the_names_of_the_vocabulary),
-        cmocka_unit_test(money_may_be_a_number_whose_digits_count),
-        cmocka_unit_test(a_wrong_context_is_refused_with_the_reason),
-        cmocka_unit_test(null_says_nothing),
-        cmocka_unit_test(the_action_follows_from_what_it_is_about),
-        cmocka_unit_test(a_wrong_case_is_refused_with_its_name),
-        cmocka_unit_test(a_case_passes_when_verdict_and_policies_are_the_expected_ones),
-        cmocka_unit_test(options_of_a_case_are_those_of_the_run),
-        cmocka_unit_test(a_forbid_that_fails_is_what_decided),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

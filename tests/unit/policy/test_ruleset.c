@@ -68,9 +68,8 @@ static void expect_policies_refused(const char *text, const char *message)
 
 /* ---- Rondo's own ---------------------------------------------------------------------------- */
 
-static void without_files_everything_is_permitted_up_to_the_options(void **state)
+TEST(without_files_everything_is_permitted_up_to_the_options)
 {
-    (void)state;
     struct ruleset *ruleset = make(NULL, 0);
     expect_ids(ruleset, "base limit.iterations limit.tokens limit.cost limit.time");
     assert_int_equal(ruleset->given_count, 0);
@@ -81,9 +80,8 @@ static void without_files_everything_is_permitted_up_to_the_options(void **state
     ruleset_unref(ruleset);
 }
 
-static void rondos_own_policies_say_why(void **state)
+TEST(rondos_own_policies_say_why)
 {
-    (void)state;
     struct ruleset *ruleset = make(NULL, 0);
     assert_false(cedar_policies_is_forbid(ruleset->policies, 0));
     for (size_t i = 1; i < 5; i++) {
@@ -94,18 +92,16 @@ static void rondos_own_policies_say_why(void **state)
     ruleset_unref(ruleset);
 }
 
-static void with_files_only_they_permit(void **state)
+TEST(with_files_only_they_permit)
 {
-    (void)state;
     struct ruleset *ruleset = make_policies(PERMIT);
     expect_ids(ruleset, "policy0 limit.iterations limit.tokens limit.cost limit.time");
     assert_int_equal(ruleset->given_count, 1);
     ruleset_unref(ruleset);
 }
 
-static void an_id_of_rondos_takes_the_place_of_its_policy(void **state)
+TEST(an_id_of_rondos_takes_the_place_of_its_policy)
 {
-    (void)state;
     struct ruleset *ruleset =
         make_policies("@id(\"limit.cost\") forbid (principal, action, resource) when { false };\n"
                       "@id(\"base\") permit (principal, action, resource);\n");
@@ -114,9 +110,8 @@ static void an_id_of_rondos_takes_the_place_of_its_policy(void **state)
     ruleset_unref(ruleset);
 }
 
-static void policies_that_count_iterations_are_noticed(void **state)
+TEST(policies_that_count_iterations_are_noticed)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool counts;
@@ -149,16 +144,14 @@ static void policies_that_count_iterations_are_noticed(void **state)
 
 /* ---- What is refused ------------------------------------------------------------------------ */
 
-static void syntax_errors_have_their_place(void **state)
+TEST(syntax_errors_have_their_place)
 {
-    (void)state;
     expect_policies_refused(PERMIT "forbid (principal, action resource);", "p.cedar:2:27: ");
     expect_policies_refused(PERMIT "@id(\"policy0\")\n" PERMIT, "policy0");
 }
 
-static void the_shorthand_is_explained(void **state)
+TEST(the_shorthand_is_explained)
 {
-    (void)state;
     expect_policies_refused("max_iterations: 100", "context.iteration < 100");
     expect_policies_refused(PERMIT "max_iterations: 25\n", "p.cedar:2:1: `max_iterations: 25`");
     expect_policies_refused("max_iterations = \"7\";", "context.iteration < 7");
@@ -171,9 +164,8 @@ static void the_shorthand_is_explained(void **state)
     ruleset_unref(ruleset);
 }
 
-static void words_that_the_vocabulary_does_not_know_are_errors(void **state)
+TEST(words_that_the_vocabulary_does_not_know_are_errors)
 {
-    (void)state;
     expect_policies_refused(PERMIT "forbid (principal, action, resource)\n"
                                    "when { context.iterations > 5 };\n",
                             "p.cedar:3:8: ");
@@ -196,9 +188,8 @@ static void count_finding(const struct lint_finding *finding, void *context)
     *(finding->is_error ? &findings->errors : &findings->warnings) += 1;
 }
 
-static void all_findings_are_handed_out_and_the_first_error_is_the_error(void **state)
+TEST(all_findings_are_handed_out_and_the_first_error_is_the_error)
 {
-    (void)state;
     struct ruleset_text texts[] = {
         part(RULESET_POLICIES, "p.cedar",
              "forbid (principal, action, resource) when { context.tokns > 5 };\n"
@@ -214,9 +205,8 @@ static void all_findings_are_handed_out_and_the_first_error_is_the_error(void **
     assert_non_null(strstr(err.message, "tokens"));
 }
 
-static void warnings_refuse_nothing(void **state)
+TEST(warnings_refuse_nothing)
 {
-    (void)state;
     struct ruleset_text texts[] = {
         part(RULESET_POLICIES, "p.cedar", "forbid (principal, action in [], resource);\n" PERMIT)};
     struct findings findings = {0};
@@ -227,9 +217,8 @@ static void warnings_refuse_nothing(void **state)
     ruleset_unref(ruleset);
 }
 
-static void entities_and_links_that_are_wrong_name_their_file(void **state)
+TEST(entities_and_links_that_are_wrong_name_their_file)
 {
-    (void)state;
     struct ruleset_text texts[] = {
         part(RULESET_POLICIES, "p.cedar",
              "@id(\"t\")\nforbid (principal == ?principal, action, "
@@ -258,9 +247,8 @@ static void entities_and_links_that_are_wrong_name_their_file(void **state)
     }
 }
 
-static void a_second_file_of_entities_is_refused(void **state)
+TEST(a_second_file_of_entities_is_refused)
 {
-    (void)state;
     struct ruleset_text texts[] = {
         part(RULESET_POLICIES, "p.cedar", PERMIT),
         part(RULESET_ENTITIES, "a.json", "[]"),
@@ -269,9 +257,8 @@ static void a_second_file_of_entities_is_refused(void **state)
     expect_refused(texts, 3, RONDO_ERR_INVALID, "b.json: a second file of entities");
 }
 
-static void texts_have_a_limit_together(void **state)
+TEST(texts_have_a_limit_together)
 {
-    (void)state;
     size_t size = LIMIT_POLICY_BYTES;
     auto_free char *text = memory_new(size + 1);
     memset(text, ' ', size + 1);
@@ -292,17 +279,15 @@ static void texts_have_a_limit_together(void **state)
 static const char links_text[] = "[{\"templateId\":\"t\",\"newId\":\"for-a\",\"values\":"
                                  "{\"?principal\":{\"type\":\"Agent\",\"id\":\"a\"}}}]";
 
-static void a_template_does_not_take_the_place_of_an_own_policy(void **state)
+TEST(a_template_does_not_take_the_place_of_an_own_policy)
 {
-    (void)state;
     expect_policies_refused(PERMIT "@id(\"limit.iterations\") forbid (principal == ?principal, "
                                    "action, resource);",
                             "give the template another @id");
 }
 
-static void templates_apply_where_they_are_linked(void **state)
+TEST(templates_apply_where_they_are_linked)
 {
-    (void)state;
     /* Links may stand before the template: policies are read first. */
     struct ruleset_text texts[] = {
         part(RULESET_LINKS, "links.json", links_text),
@@ -324,9 +309,8 @@ static void digest_of(const char *a, const char *b, enum ruleset_part kind, char
     ruleset_unref(ruleset);
 }
 
-static void digests_tell_texts_and_their_parts_apart(void **state)
+TEST(digests_tell_texts_and_their_parts_apart)
 {
-    (void)state;
     char digests[6][DIGEST_HEX_SIZE];
     digest_of(PERMIT, "", RULESET_POLICIES, digests[0]);
     digest_of(PERMIT " ", "", RULESET_POLICIES, digests[1]);
@@ -344,9 +328,8 @@ static void digests_tell_texts_and_their_parts_apart(void **state)
     assert_string_equal(digests[0], digests[1]);
 }
 
-static void the_texts_are_kept_for_the_history(void **state)
+TEST(the_texts_are_kept_for_the_history)
 {
-    (void)state;
     struct ruleset *one = make_policies(PERMIT);
     assert_string_equal(one->text, PERMIT);
     assert_int_equal(one->text_len, strlen(PERMIT));
@@ -369,9 +352,8 @@ static char *written(const struct ruleset *ruleset)
     return buf_steal(&text);
 }
 
-static void what_is_written_reads_back_the_same(void **state)
+TEST(what_is_written_reads_back_the_same)
 {
-    (void)state;
     struct ruleset *ruleset = make(NULL, 0);
     auto_free char *text = written(ruleset);
     assert_non_null(strstr(text, "there is no policy file"));
@@ -383,9 +365,8 @@ static void what_is_written_reads_back_the_same(void **state)
     ruleset_unref(ruleset);
 }
 
-static void what_is_written_begins_with_the_administrators_text(void **state)
+TEST(what_is_written_begins_with_the_administrators_text)
 {
-    (void)state;
     static const char given[] =
         "// mine\n" PERMIT "forbid (principal, action, resource) when { context.iteration > 5 };";
     struct ruleset *ruleset = make_policies(given);
@@ -400,9 +381,8 @@ static void what_is_written_begins_with_the_administrators_text(void **state)
     ruleset_unref(ruleset);
 }
 
-static void what_is_written_is_cedar_also_with_entities(void **state)
+TEST(what_is_written_is_cedar_also_with_entities)
 {
-    (void)state;
     struct ruleset_text texts[] = {
         part(RULESET_POLICIES, "p.cedar", PERMIT),
         part(RULESET_ENTITIES, "p.entities.json", "[\n\r]\n"),
@@ -416,41 +396,12 @@ static void what_is_written_is_cedar_also_with_entities(void **state)
     ruleset_unref(ruleset);
 }
 
-static void a_ruleset_lives_until_the_last_reference(void **state)
+TEST(a_ruleset_lives_until_the_last_reference)
 {
-    (void)state;
     struct ruleset *ruleset = make(NULL, 0);
     assert_ptr_equal(ruleset_ref(ruleset), ruleset);
     ruleset_unref(ruleset);
     assert_string_equal(ruleset->source, "built-in");
     ruleset_unref(ruleset);
     ruleset_unref(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_files_everything_is_permitted_up_to_the_options),
-        cmocka_unit_test(rondos_own_policies_say_why),
-        cmocka_unit_test(with_files_only_they_permit),
-        cmocka_unit_test(an_id_of_rondos_takes_the_place_of_its_policy),
-        cmocka_unit_test(policies_that_count_iterations_are_noticed),
-        cmocka_unit_test(syntax_errors_have_their_place),
-        cmocka_unit_test(the_shorthand_is_explained),
-        cmocka_unit_test(words_that_the_vocabulary_does_not_know_are_errors),
-        cmocka_unit_test(all_findings_are_handed_out_and_the_first_error_is_the_error),
-        cmocka_unit_test(warnings_refuse_nothing),
-        cmocka_unit_test(entities_and_links_that_are_wrong_name_their_file),
-        cmocka_unit_test(a_second_file_of_entities_is_refused),
-        cmocka_unit_test(texts_have_a_limit_together),
-        cmocka_unit_test(a_template_does_not_take_the_place_of_an_own_policy),
-        cmocka_unit_test(templates_apply_where_they_are_linked),
-        cmocka_unit_test(digests_tell_texts_and_their_parts_apart),
-        cmocka_unit_test(the_texts_are_kept_for_the_history),
-        cmocka_unit_test(what_is_written_reads_back_the_same),
-        cmocka_unit_test(what_is_written_begins_with_the_administrators_text),
-        cmocka_unit_test(what_is_written_is_cedar_also_with_entities),
-        cmocka_unit_test(a_ruleset_lives_until_the_last_reference),
-    };
-    return cmocka_run_group_tests_name("ruleset", tests, NULL, NULL);
 }

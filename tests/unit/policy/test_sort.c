@@ -59,9 +59,8 @@ static uint32_t with_many_alike(size_t i)
     return (uint32_t)i * 2654435761U >> 30;
 }
 
-static void every_count_and_order_is_sorted(void **state)
+TEST(every_count_and_order_is_sorted)
 {
-    (void)state;
     for (size_t count = 0; count < 100; count++) {
         assert_sorts(count, ascending);
         assert_sorts(count, descending);
@@ -77,9 +76,8 @@ static int compare_bytes(const void *left, const void *right)
     return *(const unsigned char *)left - *(const unsigned char *)right;
 }
 
-static void elements_may_be_of_any_size_up_to_the_largest(void **state)
+TEST(elements_may_be_of_any_size_up_to_the_largest)
 {
-    (void)state;
     unsigned char bytes[40 * CEDAR_SORT_ELEMENT];
     for (size_t size = 1; size <= CEDAR_SORT_ELEMENT; size++) {
         for (size_t i = 0; i < 40 * size; i++) {
@@ -90,13 +88,4 @@ static void elements_may_be_of_any_size_up_to_the_largest(void **state)
             assert_int_equal(bytes[i], i / size);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_count_and_order_is_sorted),
-        cmocka_unit_test(elements_may_be_of_any_size_up_to_the_largest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

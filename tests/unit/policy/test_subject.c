@@ -84,9 +84,8 @@ static void expect_verdict(const struct verdict *verdict, enum verdict_outcome o
 
 /* ---- Reasons -------------------------------------------------------------------------------- */
 
-static void a_permitted_step_is_allowed(void **state)
+TEST(a_permitted_step_is_allowed)
 {
-    (void)state;
     struct subject *subject = subject_with(&plain, PERMIT, NULL);
     struct verdict verdict = decide(subject, NULL, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_ALLOW, VERDICT_PERMITTED, "");
@@ -95,9 +94,8 @@ static void a_permitted_step_is_allowed(void **state)
     subject_free(subject);
 }
 
-static void a_forbidden_step_names_its_policy(void **state)
+TEST(a_forbidden_step_names_its_policy)
 {
-    (void)state;
     struct subject *subject =
         subject_with(&plain, PERMIT "@id(\"no\") @reason(\"not today\")\n" FORBID ";", NULL);
     struct verdict verdict = decide(subject, NULL, ACTION_VERIFY);
@@ -108,9 +106,8 @@ static void a_forbidden_step_names_its_policy(void **state)
     subject_free(subject);
 }
 
-static void what_nobody_permits_is_denied(void **state)
+TEST(what_nobody_permits_is_denied)
 {
-    (void)state;
     struct subject *subject =
         subject_with(&plain, "permit (principal, action == Action::\"iterate\", resource);", NULL);
     struct verdict verdict = decide(subject, NULL, ACTION_FINISH);
@@ -119,9 +116,8 @@ static void what_nobody_permits_is_denied(void **state)
     subject_free(subject);
 }
 
-static void without_a_ruleset_everything_is_denied(void **state)
+TEST(without_a_ruleset_everything_is_denied)
 {
-    (void)state;
     struct subject *subject = subject_new(&plain);
     struct verdict verdict = decide(subject, NULL, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_UNAVAILABLE, "");
@@ -139,9 +135,8 @@ static void without_a_ruleset_everything_is_denied(void **state)
     subject_free(subject);
 }
 
-static void an_agent_that_cannot_be_expressed_is_denied(void **state)
+TEST(an_agent_that_cannot_be_expressed_is_denied)
 {
-    (void)state;
     struct subject_options options = plain;
     options.agent_id = "\xff";
     struct subject *subject = subject_with(&options, PERMIT, NULL);
@@ -158,9 +153,8 @@ static void an_agent_that_cannot_be_expressed_is_denied(void **state)
     subject_free(subject);
 }
 
-static void outcomes_and_reasons_have_names(void **state)
+TEST(outcomes_and_reasons_have_names)
 {
-    (void)state;
     assert_string_equal(verdict_outcome_name(VERDICT_ALLOW), "allow");
     assert_string_equal(verdict_outcome_name(VERDICT_DENY), "deny");
     assert_string_equal(verdict_outcome_name(VERDICT_ASK), "ask");
@@ -176,9 +170,8 @@ static void outcomes_and_reasons_have_names(void **state)
 
 #define OVERFLOWS "{ context.tokens + 9223372036854775807 > 0 }"
 
-static void a_forbid_that_fails_denies_although_cedar_allows(void **state)
+TEST(a_forbid_that_fails_denies_although_cedar_allows)
 {
-    (void)state;
     struct subject *subject =
         subject_with(&plain, PERMIT "@id(\"broken\")\n" FORBID "when " OVERFLOWS ";", NULL);
     struct subject_facts facts = {.tokens = 1};
@@ -190,9 +183,8 @@ static void a_forbid_that_fails_denies_although_cedar_allows(void **state)
     subject_free(subject);
 }
 
-static void a_permit_that_fails_only_permits_nothing(void **state)
+TEST(a_permit_that_fails_only_permits_nothing)
 {
-    (void)state;
     struct subject_facts facts = {.tokens = 1};
     struct subject *subject = subject_with(
         &plain, PERMIT "permit (principal, action, resource) when " OVERFLOWS ";", NULL);
@@ -212,9 +204,8 @@ static void a_permit_that_fails_only_permits_nothing(void **state)
 
 #define ASKING "@id(\"ask\") @on_deny(\"ask\")\n" FORBID "unless { context.approved };\n"
 
-static void a_person_is_asked_when_every_forbid_says_so(void **state)
+TEST(a_person_is_asked_when_every_forbid_says_so)
 {
-    (void)state;
     struct subject *subject = subject_with(&plain,
                                            PERMIT ASKING "@id(\"ask2\") @on_deny(\"ask\")\n" FORBID
                                                          "unless { context.approved };\n",
@@ -226,9 +217,8 @@ static void a_person_is_asked_when_every_forbid_says_so(void **state)
     subject_free(subject);
 }
 
-static void one_hard_forbid_is_enough_and_is_the_one_reported(void **state)
+TEST(one_hard_forbid_is_enough_and_is_the_one_reported)
 {
-    (void)state;
     struct subject *subject = subject_with(
         &plain, PERMIT ASKING "@id(\"hard\")\n" FORBID "when { context.iteration >= 3 };\n", NULL);
     struct subject_facts facts = {.iteration = 3};
@@ -238,9 +228,8 @@ static void one_hard_forbid_is_enough_and_is_the_one_reported(void **state)
     subject_free(subject);
 }
 
-static void other_words_for_on_deny_do_not_ask(void **state)
+TEST(other_words_for_on_deny_do_not_ask)
 {
-    (void)state;
     struct subject *subject =
         subject_with(&plain, PERMIT "@id(\"x\") @on_deny(\"log\")\n" FORBID ";", NULL);
     struct verdict verdict = decide(subject, NULL, ACTION_FINISH);
@@ -248,9 +237,8 @@ static void other_words_for_on_deny_do_not_ask(void **state)
     subject_free(subject);
 }
 
-static void nobody_is_asked_while_another_forbid_fails(void **state)
+TEST(nobody_is_asked_while_another_forbid_fails)
 {
-    (void)state;
     struct subject *subject =
         subject_with(&plain, PERMIT ASKING "@id(\"broken\")\n" FORBID "when " OVERFLOWS ";", NULL);
     struct subject_facts facts = {.tokens = 1};
@@ -260,9 +248,8 @@ static void nobody_is_asked_while_another_forbid_fails(void **state)
 
 /* ---- Whose fault it is ---------------------------------------------------------------------- */
 
-static void a_heavier_forbid_is_reported_before_a_limit(void **state)
+TEST(a_heavier_forbid_is_reported_before_a_limit)
 {
-    (void)state;
     struct subject *subject =
         subject_with(&plain,
                      PERMIT "@id(\"limit\")\n" FORBID "when { context.iteration >= 5 };\n"
@@ -299,9 +286,8 @@ static const struct {
     {{.tokens = 1500, .cost_micro = 3000000}, "limit.tokens", LIMIT_TOKENS, 1000, 1500},
 };
 
-static void options_are_limits_with_names_and_numbers(void **state)
+TEST(options_are_limits_with_names_and_numbers)
 {
-    (void)state;
     struct subject_options options = plain;
     options.max_iterations = 5;
     options.max_tokens = 1000;
@@ -323,9 +309,8 @@ static void options_are_limits_with_names_and_numbers(void **state)
     subject_free(subject);
 }
 
-static void limits_of_permits_are_put_down_to_their_counter(void **state)
+TEST(limits_of_permits_are_put_down_to_their_counter)
 {
-    (void)state;
     struct subject *subject = subject_with(
         &plain, "@id(\"few\") permit (principal, action, resource) when { context.iteration < 4 };",
         NULL);
@@ -338,9 +323,8 @@ static void limits_of_permits_are_put_down_to_their_counter(void **state)
     subject_free(subject);
 }
 
-static void a_forbid_that_denies_from_the_start_is_no_limit(void **state)
+TEST(a_forbid_that_denies_from_the_start_is_no_limit)
 {
-    (void)state;
     struct subject *subject = subject_with(
         &plain, PERMIT "@id(\"early\")\n" FORBID "when { context.iteration < 4 };", NULL);
     struct verdict verdict = decide(subject, NULL, ACTION_ITERATE);
@@ -349,9 +333,8 @@ static void a_forbid_that_denies_from_the_start_is_no_limit(void **state)
     subject_free(subject);
 }
 
-static void limits_ahead_are_found_from_where_the_run_stands(void **state)
+TEST(limits_ahead_are_found_from_where_the_run_stands)
 {
-    (void)state;
     struct subject_options options = plain;
     options.max_iterations = 100;
     options.max_cost_micro = 10;
@@ -384,9 +367,8 @@ static bool holds(const struct subject_options *options, const struct subject_fa
     return verdict.outcome == VERDICT_ALLOW;
 }
 
-static void every_attribute_is_there_for_its_actions(void **state)
+TEST(every_attribute_is_there_for_its_actions)
 {
-    (void)state;
     for (enum vocabulary_action action = 0; action < VOCABULARY_ACTION_COUNT; action++) {
         for (enum vocabulary_context i = 0; i < VOCABULARY_CONTEXT_COUNT; i++) {
             char condition[128];
@@ -403,9 +385,8 @@ static void every_attribute_is_there_for_its_actions(void **state)
     assert_true(holds(&plain, NULL, ACTION_ITERATE, "context has input.iteration", NULL));
 }
 
-static void facts_become_attributes_of_the_declared_types(void **state)
+TEST(facts_become_attributes_of_the_declared_types)
 {
-    (void)state;
     struct subject_facts facts = {
         .iteration = 3,
         .elapsed_ns = 4 * NS_PER_S + 999999999,
@@ -440,9 +421,8 @@ static void facts_become_attributes_of_the_declared_types(void **state)
     assert_true(holds(&plain, &facts, ACTION_VERIFY, "context.condition == \"tests\"", NULL));
 }
 
-static void an_action_without_arguments_has_none(void **state)
+TEST(an_action_without_arguments_has_none)
 {
-    (void)state;
     assert_true(holds(&plain, NULL, ACTION_CALL_TOOL, "context.input == {}", NULL));
     assert_true(holds(&plain, NULL, ACTION_FINISH, "context.input == {}", NULL));
 }
@@ -460,9 +440,8 @@ static int64_t weekday_at(int64_t now_ns)
     return 0;
 }
 
-static void weekdays_change_at_midnight(void **state)
+TEST(weekdays_change_at_midnight)
 {
-    (void)state;
     assert_int_equal(weekday_at(0), 4);
     assert_int_equal(weekday_at(WEDNESDAY_NS - NS_PER_MS), 2);
     assert_int_equal(weekday_at(WEDNESDAY_NS), 3);
@@ -471,18 +450,16 @@ static void weekdays_change_at_midnight(void **state)
     assert_int_equal(weekday_at(WEDNESDAY_NS + 5 * DAY_NS), 1);
 }
 
-static void weekdays_before_1970_are_right_too(void **state)
+TEST(weekdays_before_1970_are_right_too)
 {
-    (void)state;
     assert_int_equal(weekday_at(-NS_PER_MS), 3);
     assert_int_equal(weekday_at(-DAY_NS), 3);
     assert_int_equal(weekday_at(-DAY_NS - NS_PER_MS), 2);
     assert_int_equal(weekday_at(-4 * DAY_NS), 7);
 }
 
-static void costs_are_rounded_up(void **state)
+TEST(costs_are_rounded_up)
 {
-    (void)state;
     static const int64_t rows[][2] = {{0, 0},     {1, 1},    {99, 1},
                                       {100, 1},   {101, 2},  {INT64_MAX, INT64_MAX / 100 + 1},
                                       {-100, -1}, {-150, -1}};
@@ -492,9 +469,8 @@ static void costs_are_rounded_up(void **state)
     }
 }
 
-static void a_run_shows_its_options(void **state)
+TEST(a_run_shows_its_options)
 {
-    (void)state;
     struct subject_options options = plain;
     assert_true(holds(&options, NULL, ACTION_ITERATE,
                       "resource.agent == principal && resource.kind == \"command\" && "
@@ -519,9 +495,8 @@ static void a_run_shows_its_options(void **state)
                       NULL));
 }
 
-static void a_run_has_ten_iterations_unless_policies_count_them(void **state)
+TEST(a_run_has_ten_iterations_unless_policies_count_them)
 {
-    (void)state;
     struct subject_facts ten = {.iteration = 10};
     struct subject_facts nine = {.iteration = 9};
     assert_true(allows(&plain, &nine, PERMIT, NULL));
@@ -540,9 +515,8 @@ static void a_run_has_ten_iterations_unless_policies_count_them(void **state)
     "{\"type\":\"Group\",\"id\":\"all\"}]},"                                    \
     "{\"uid\":{\"type\":\"Group\",\"id\":\"all\"},\"attrs\":{},\"parents\":[]}"
 
-static void a_limit_for_some_agents_leaves_the_default_to_others(void **state)
+TEST(a_limit_for_some_agents_leaves_the_default_to_others)
 {
-    (void)state;
     static const char *const scopes[] = {
         "principal == Agent::\"other\"",
         "principal in Group::\"others\"",
@@ -564,9 +538,8 @@ static void a_limit_for_some_agents_leaves_the_default_to_others(void **state)
     }
 }
 
-static void an_agent_that_nobody_described_has_defaults(void **state)
+TEST(an_agent_that_nobody_described_has_defaults)
 {
-    (void)state;
     assert_true(holds(&plain, NULL, ACTION_ITERATE,
                       "principal.trust == 0 && principal.environment == \"\" && "
                       "!(principal has max_iterations)",
@@ -574,9 +547,8 @@ static void an_agent_that_nobody_described_has_defaults(void **state)
     assert_true(holds(&plain, NULL, ACTION_ITERATE, "principal.trust == 0", "[" GROUPS "]"));
 }
 
-static void an_agent_is_what_the_administrator_says(void **state)
+TEST(an_agent_is_what_the_administrator_says)
 {
-    (void)state;
     static const char entities[] =
         "[{\"uid\":{\"type\":\"Agent\",\"id\":\"fixer\"},"
         "\"attrs\":{\"trust\":3,\"max_iterations\":50,"
@@ -605,18 +577,16 @@ static void an_agent_is_what_the_administrator_says(void **state)
                       "principal.trust == 0 && !(principal in Group::\"all\")", entities));
 }
 
-static void a_nul_in_the_name_of_a_group_makes_no_other_group_of_it(void **state)
+TEST(a_nul_in_the_name_of_a_group_makes_no_other_group_of_it)
 {
-    (void)state;
     static const char entities[] = "[{\"uid\":{\"type\":\"Agent\",\"id\":\"fixer\"},\"attrs\":{},"
                                    "\"parents\":[{\"type\":\"Group\",\"id\":\"admin\\u0000x\"}]}]";
     assert_false(holds(&plain, NULL, ACTION_ITERATE, "principal in Group::\"admin\"", entities));
     assert_true(holds(&plain, NULL, ACTION_ITERATE, "principal in Group::\"admin\\0x\"", entities));
 }
 
-static void actions_stand_in_their_group(void **state)
+TEST(actions_stand_in_their_group)
 {
-    (void)state;
     struct subject *subject = subject_with(
         &plain, "permit (principal, action in AgentCore::Action::\"loop___iterate\", resource);",
         NULL);
@@ -636,9 +606,8 @@ static struct verdict call_tool(struct subject *subject, const char *tool, const
     return verdict;
 }
 
-static void arguments_of_a_tool_are_seen(void **state)
+TEST(arguments_of_a_tool_are_seen)
 {
-    (void)state;
     struct subject *subject = subject_with(
         &plain,
         PERMIT "forbid (principal, action == Action::\"call_tool\", resource == Tool::\"shell\")\n"
@@ -652,9 +621,8 @@ static void arguments_of_a_tool_are_seen(void **state)
     subject_free(subject);
 }
 
-static void arguments_that_cedar_cannot_express_are_denied(void **state)
+TEST(arguments_that_cedar_cannot_express_are_denied)
 {
-    (void)state;
     static const char *const inputs[] = {
         "{\"x\":1.5}",
         "{\"x\":null}",
@@ -680,9 +648,8 @@ static void arguments_that_cedar_cannot_express_are_denied(void **state)
     subject_free(subject);
 }
 
-static void tools_may_have_any_name(void **state)
+TEST(tools_may_have_any_name)
 {
-    (void)state;
     struct subject *subject =
         subject_with(&plain,
                      "permit (principal, action, resource == Tool::\"a\\\"b\\\\\\n\\u{e9}\");\n"
@@ -697,9 +664,8 @@ static void tools_may_have_any_name(void **state)
     subject_free(subject);
 }
 
-static void a_verdict_lasts_until_the_next_question(void **state)
+TEST(a_verdict_lasts_until_the_next_question)
 {
-    (void)state;
     struct subject_options options = plain;
     options.max_iterations = 5;
     struct subject *subject = subject_with(&options, PERMIT, NULL);
@@ -715,45 +681,4 @@ static void a_verdict_lasts_until_the_next_question(void **state)
                     subject_request(subject), &again);
     assert_false(again.is_allowed);
     subject_free(subject);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_permitted_step_is_allowed),
-        cmocka_unit_test(a_forbidden_step_names_its_policy),
-        cmocka_unit_test(what_nobody_permits_is_denied),
-        cmocka_unit_test(without_a_ruleset_everything_is_denied),
-        cmocka_unit_test(an_agent_that_cannot_be_expressed_is_denied),
-        cmocka_unit_test(outcomes_and_reasons_have_names),
-        cmocka_unit_test(a_forbid_that_fails_denies_although_cedar_allows),
-        cmocka_unit_test(a_permit_that_fails_only_permits_nothing),
-        cmocka_unit_test(a_person_is_asked_when_every_forbid_says_so),
-        cmocka_unit_test(one_hard_forbid_is_enough_and_is_the_one_reported),
-        cmocka_unit_test(other_words_for_on_deny_do_not_ask),
-        cmocka_unit_test(nobody_is_asked_while_another_forbid_fails),
-        cmocka_unit_test(a_heavier_forbid_is_reported_before_a_limit),
-        cmocka_unit_test(options_are_limits_with_names_and_numbers),
-        cmocka_unit_test(limits_of_permits_are_put_down_to_their_counter),
-        cmocka_unit_test(a_forbid_that_denies_from_the_start_is_no_limit),
-        cmocka_unit_test(limits_ahead_are_found_from_where_the_run_stands),
-        cmocka_unit_test(every_attribute_is_there_for_its_actions),
-        cmocka_unit_test(facts_become_attributes_of_the_declared_types),
-        cmocka_unit_test(an_action_without_arguments_has_none),
-        cmocka_unit_test(weekdays_change_at_midnight),
-        cmocka_unit_test(weekdays_before_1970_are_right_too),
-        cmocka_unit_test(costs_are_rounded_up),
-        cmocka_unit_test(a_run_shows_its_options),
-        cmocka_unit_test(a_run_has_ten_iterations_unless_policies_count_them),
-        cmocka_unit_test(a_limit_for_some_agents_leaves_the_default_to_others),
-        cmocka_unit_test(an_agent_that_nobody_described_has_defaults),
-        cmocka_unit_test(an_agent_is_what_the_administrator_says),
-        cmocka_unit_test(a_nul_in_the_name_of_a_group_makes_no_other_group_of_it),
-        cmocka_unit_test(actions_stand_in_their_group),
-        cmocka_unit_test(arguments_of_a_tool_are_seen),
-        cmocka_unit_test(arguments_that_cedar_cannot_express_are_denied),
-        cmocka_unit_test(tools_may_have_any_name),
-        cmocka_unit_test(a_verdict_lasts_until_the_next_question),
-    };
-    return cmocka_run_group_tests_name("subject", tests, NULL, NULL);
 }

@@ -42,26 +42,23 @@ static void assert_all_found(size_t count)
     arena_fini(&arena);
 }
 
-static void every_field_is_found_and_no_other(void **state)
+TEST(every_field_is_found_and_no_other)
 {
-    (void)state;
     static const size_t counts[] = {0, 1, 2, 3, 4, 5, 8, 12, 16, 17, 100};
     for (size_t i = 0; i < COUNT(counts); i++) {
         assert_all_found(counts[i]);
     }
 }
 
-static void the_largest_record_with_slots_and_those_beyond_are_searched_alike(void **state)
+TEST(the_largest_record_with_slots_and_those_beyond_are_searched_alike)
 {
-    (void)state;
     assert_all_found(UINT8_MAX);
     assert_all_found(UINT8_MAX + 1);
     assert_all_found(5000);
 }
 
-static void a_name_may_not_occur_twice(void **state)
+TEST(a_name_may_not_occur_twice)
 {
-    (void)state;
     struct arena arena = {0};
     struct cedar_field fields[] = {{.name = text_of(&arena, "a"), .value = cedar_long(1)},
                                    {.name = text_of(&arena, "b"), .value = cedar_long(2)},
@@ -71,9 +68,8 @@ static void a_name_may_not_occur_twice(void **state)
 }
 
 /** Texts of every length up to two words and a bit, the second with one byte changed. */
-static void texts_differ_when_any_byte_does(void **state)
+TEST(texts_differ_when_any_byte_does)
 {
-    (void)state;
     struct arena arena = {0};
     char bytes[20];
     memset(bytes, 'x', sizeof(bytes));
@@ -89,9 +85,8 @@ static void texts_differ_when_any_byte_does(void **state)
     arena_fini(&arena);
 }
 
-static void a_text_differs_from_its_beginning(void **state)
+TEST(a_text_differs_from_its_beginning)
 {
-    (void)state;
     struct arena arena = {0};
     static const char bytes[24] = "abc"; /* and NULs, which a text may hold */
     for (size_t len = 3; len < sizeof(bytes); len++) {
@@ -103,9 +98,8 @@ static void a_text_differs_from_its_beginning(void **state)
     arena_fini(&arena);
 }
 
-static void a_text_can_become_a_part_of_itself(void **state)
+TEST(a_text_can_become_a_part_of_itself)
 {
-    (void)state;
     struct arena arena = {0};
     struct cedar_text *text = arena_new(&arena, cedar_text_size(16));
     cedar_text_fill(text, "0123456789abcdef", 16);
@@ -113,17 +107,4 @@ static void a_text_can_become_a_part_of_itself(void **state)
     assert_true(cedar_text_equals(text, text_of(&arena, "3456789abcd")));
     assert_string_equal(text->bytes, "3456789abcd");
     arena_fini(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_field_is_found_and_no_other),
-        cmocka_unit_test(the_largest_record_with_slots_and_those_beyond_are_searched_alike),
-        cmocka_unit_test(a_name_may_not_occur_twice),
-        cmocka_unit_test(texts_differ_when_any_byte_does),
-        cmocka_unit_test(a_text_differs_from_its_beginning),
-        cmocka_unit_test(a_text_can_become_a_part_of_itself),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,9 +38,8 @@ static void expect_same(const char *text, const char *expected)
     arena_fini(&arena);
 }
 
-static void plain_values_are_written_as_they_were(void **state)
+TEST(plain_values_are_written_as_they_were)
 {
-    (void)state;
     static const char *const texts[] = {
         "true",
         "false",
@@ -58,9 +57,8 @@ static void plain_values_are_written_as_they_were(void **state)
     }
 }
 
-static void extension_values_are_calls(void **state)
+TEST(extension_values_are_calls)
 {
-    (void)state;
     expect_same("{\"__extn\":{\"fn\":\"decimal\",\"arg\":\"1.50\"}}",
                 "{\"__extn\":{\"fn\":\"decimal\",\"arg\":\"1.5\"}}");
     static const char *const texts[] = {
@@ -78,17 +76,15 @@ static void extension_values_are_calls(void **state)
     }
 }
 
-static void values_hold_values(void **state)
+TEST(values_hold_values)
 {
-    (void)state;
     expect_same("{\"a\":[1,\"x\",{\"b\":{\"__entity\":{\"type\":\"T\",\"id\":\"i\"}}},[]],"
                 "\"c\":{\"__extn\":{\"fn\":\"ip\",\"arg\":\"::\"}},\"\":true}",
                 NULL);
 }
 
-static void a_value_may_be_a_member(void **state)
+TEST(a_value_may_be_a_member)
 {
-    (void)state;
     auto_buf struct buf written = {0};
     struct json_writer writer = json_writer(&written);
     json_begin_object(&writer, NULL);
@@ -97,15 +93,4 @@ static void a_value_may_be_a_member(void **state)
     json_end_object(&writer);
     assert_string_equal(buf_string(&written),
                         "{\"n\":7,\"d\":{\"__extn\":{\"fn\":\"decimal\",\"arg\":\"0.0005\"}}}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_values_are_written_as_they_were),
-        cmocka_unit_test(extension_values_are_calls),
-        cmocka_unit_test(values_hold_values),
-        cmocka_unit_test(a_value_may_be_a_member),
-    };
-    return cmocka_run_group_tests_name("values as JSON", tests, NULL, NULL);
 }

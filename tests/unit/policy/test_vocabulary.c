@@ -26,9 +26,8 @@ static char *action_part(const char *schema, const char *name)
     return strndup(begin, (size_t)(must_find(begin, "\n};\n") - begin));
 }
 
-static void every_action_has_a_name_that_finds_it(void **state)
+TEST(every_action_has_a_name_that_finds_it)
 {
-    (void)state;
     for (enum vocabulary_action i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
         enum vocabulary_action found = VOCABULARY_ACTION_COUNT;
         assert_true(vocabulary_action_from_name(vocabulary_action_name(i), &found));
@@ -37,18 +36,16 @@ static void every_action_has_a_name_that_finds_it(void **state)
     }
 }
 
-static void an_unknown_action_leaves_the_result_alone(void **state)
+TEST(an_unknown_action_leaves_the_result_alone)
 {
-    (void)state;
     enum vocabulary_action found = ACTION_FINISH;
     assert_false(vocabulary_action_from_name("iterat", &found));
     assert_false(vocabulary_action_from_name("", &found));
     assert_int_equal(found, ACTION_FINISH);
 }
 
-static void each_action_has_its_resource(void **state)
+TEST(each_action_has_its_resource)
 {
-    (void)state;
     assert_string_equal(vocabulary_action_resource(ACTION_ITERATE), "Run");
     assert_string_equal(vocabulary_action_resource(ACTION_CALL_MODEL), "Model");
     assert_string_equal(vocabulary_action_resource(ACTION_CALL_TOOL), "Tool");
@@ -57,9 +54,8 @@ static void each_action_has_its_resource(void **state)
     assert_string_equal(vocabulary_action_resource(ACTION_FINISH), "Run");
 }
 
-static void only_verify_has_a_condition_in_its_context(void **state)
+TEST(only_verify_has_a_condition_in_its_context)
 {
-    (void)state;
     for (enum vocabulary_action i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
         for (enum vocabulary_context j = 0; j < VOCABULARY_CONTEXT_COUNT; j++) {
             bool expected = j != CONTEXT_CONDITION || i == ACTION_VERIFY;
@@ -68,9 +64,8 @@ static void only_verify_has_a_condition_in_its_context(void **state)
     }
 }
 
-static void every_context_attribute_has_a_name(void **state)
+TEST(every_context_attribute_has_a_name)
 {
-    (void)state;
     assert_string_equal(vocabulary_context_name(CONTEXT_ITERATION), "iteration");
     assert_string_equal(vocabulary_context_name(CONTEXT_CONDITION), "condition");
     for (enum vocabulary_context i = 0; i < VOCABULARY_CONTEXT_COUNT; i++) {
@@ -80,9 +75,8 @@ static void every_context_attribute_has_a_name(void **state)
     }
 }
 
-static void rows_of_an_owner_stand_together_and_have_distinct_names(void **state)
+TEST(rows_of_an_owner_stand_together_and_have_distinct_names)
 {
-    (void)state;
     const struct vocabulary_attribute *row = NULL;
     for (size_t i = 0; (row = vocabulary_attribute_at(i)) != NULL; i++) {
         unsigned before = 0;
@@ -96,9 +90,8 @@ static void rows_of_an_owner_stand_together_and_have_distinct_names(void **state
     }
 }
 
-static void an_attribute_is_found_for_its_actions_only(void **state)
+TEST(an_attribute_is_found_for_its_actions_only)
 {
-    (void)state;
     assert_non_null(vocabulary_attribute_find(OWNER_CONTEXT, ACTION_VERIFY, "condition", 9));
     assert_null(vocabulary_attribute_find(OWNER_CONTEXT, ACTION_ITERATE, "condition", 9));
     assert_null(vocabulary_attribute_find(OWNER_CONTEXT, ACTION_VERIFY, "conditio", 8));
@@ -108,26 +101,23 @@ static void an_attribute_is_found_for_its_actions_only(void **state)
     assert_null(vocabulary_attribute_find(OWNER_GROUP, ACTION_FINISH, "trust", 5));
 }
 
-static void limits_are_optional_and_nothing_else_is(void **state)
+TEST(limits_are_optional_and_nothing_else_is)
 {
-    (void)state;
     const struct vocabulary_attribute *row = NULL;
     for (size_t i = 0; (row = vocabulary_attribute_at(i)) != NULL; i++) {
         assert_int_equal(row->is_optional, strncmp(row->name, "max_", 4) == 0);
     }
 }
 
-static void only_arguments_of_tools_are_open(void **state)
+TEST(only_arguments_of_tools_are_open)
 {
-    (void)state;
     assert_true(vocabulary_is_open(OWNER_INPUT, ACTION_CALL_TOOL));
     assert_false(vocabulary_is_open(OWNER_INPUT, ACTION_ITERATE));
     assert_false(vocabulary_is_open(OWNER_CONTEXT, ACTION_CALL_TOOL));
 }
 
-static void entity_types_have_their_place(void **state)
+TEST(entity_types_have_their_place)
 {
-    (void)state;
     assert_int_equal(vocabulary_entity_from_name("ToolGroup", 9), OWNER_TOOL_GROUP);
     assert_int_equal(vocabulary_entity_from_name("Toolgroup", 9), OWNER_NONE);
     assert_true(vocabulary_can_be_in(OWNER_AGENT, OWNER_GROUP));
@@ -138,9 +128,8 @@ static void entity_types_have_their_place(void **state)
     assert_false(vocabulary_can_be_in(OWNER_RUN, OWNER_AGENT));
 }
 
-static void iterate_is_in_the_action_of_agentcore(void **state)
+TEST(iterate_is_in_the_action_of_agentcore)
 {
-    (void)state;
     unsigned iterate = VOCABULARY_ACTION_BIT(ACTION_ITERATE);
     assert_int_equal(vocabulary_actions_in(VOCABULARY_GROUP_TYPE, "loop___iterate", 14), iterate);
     assert_int_equal(vocabulary_actions_equal(VOCABULARY_GROUP_TYPE, "loop___iterate", 14), 0);
@@ -151,9 +140,8 @@ static void iterate_is_in_the_action_of_agentcore(void **state)
     assert_int_equal(vocabulary_actions_equal("Action", "iterate\0x", 9), 0);
 }
 
-static void entities_of_actions_can_be_read_and_decide(void **state)
+TEST(entities_of_actions_can_be_read_and_decide)
 {
-    (void)state;
     static const char text[] =
         "permit (principal, action in AgentCore::Action::\"loop___iterate\", resource);";
     struct rondo_error err = {0};
@@ -185,9 +173,8 @@ static void entities_of_actions_can_be_read_and_decide(void **state)
     buf_fini(&json);
 }
 
-static void the_schema_declares_every_type_and_attribute(void **state)
+TEST(the_schema_declares_every_type_and_attribute)
 {
-    (void)state;
     struct buf schema = {0};
     vocabulary_write_schema(&schema);
     const char *text = buf_string(&schema);
@@ -202,9 +189,8 @@ static void the_schema_declares_every_type_and_attribute(void **state)
     buf_fini(&schema);
 }
 
-static void the_schema_gives_each_action_its_own_context(void **state)
+TEST(the_schema_gives_each_action_its_own_context)
 {
-    (void)state;
     struct buf schema = {0};
     vocabulary_write_schema(&schema);
     for (enum vocabulary_action i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
@@ -222,9 +208,8 @@ static void the_schema_gives_each_action_its_own_context(void **state)
     buf_fini(&schema);
 }
 
-static void the_reference_has_a_line_for_every_row(void **state)
+TEST(the_reference_has_a_line_for_every_row)
 {
-    (void)state;
     struct buf reference = {0};
     vocabulary_describe(&reference);
     const struct vocabulary_attribute *row = NULL;
@@ -238,26 +223,4 @@ static void the_reference_has_a_line_for_every_row(void **state)
     must_find(buf_string(&reference), "| `context.input.iteration` | Long | `iterate` |");
     must_find(buf_string(&reference), "| `max_tokens` | Long | if set |");
     buf_fini(&reference);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_action_has_a_name_that_finds_it),
-        cmocka_unit_test(an_unknown_action_leaves_the_result_alone),
-        cmocka_unit_test(each_action_has_its_resource),
-        cmocka_unit_test(only_verify_has_a_condition_in_its_context),
-        cmocka_unit_test(every_context_attribute_has_a_name),
-        cmocka_unit_test(rows_of_an_owner_stand_together_and_have_distinct_names),
-        cmocka_unit_test(an_attribute_is_found_for_its_actions_only),
-        cmocka_unit_test(limits_are_optional_and_nothing_else_is),
-        cmocka_unit_test(only_arguments_of_tools_are_open),
-        cmocka_unit_test(entity_types_have_their_place),
-        cmocka_unit_test(iterate_is_in_the_action_of_agentcore),
-        cmocka_unit_test(entities_of_actions_can_be_read_and_decide),
-        cmocka_unit_test(the_schema_declares_every_type_and_attribute),
-        cmocka_unit_test(the_schema_gives_each_action_its_own_context),
-        cmocka_unit_test(the_reference_has_a_line_for_every_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static void expect_in_force(const struct world *world, const char *id)
 
 /* ---- What is found -------------------------------------------------------------------------- */
 
-static void a_missing_file_that_may_be_missing_means_built_in(void **state)
+WORLD_TEST(a_missing_file_that_may_be_missing_means_built_in)
 {
     struct world *world = *state;
     watch_path(world, world->path, true);
@@ -56,7 +56,7 @@ static void a_missing_file_that_may_be_missing_means_built_in(void **state)
     assert_string_equal(world->view.ruleset->source, world->path);
 }
 
-static void a_missing_file_that_was_asked_for_is_an_error(void **state)
+WORLD_TEST(a_missing_file_that_was_asked_for_is_an_error)
 {
     struct world *world = *state;
     watch_path(world, world->path, false);
@@ -69,7 +69,7 @@ static void a_missing_file_that_was_asked_for_is_an_error(void **state)
     expect_look(world, WATCH_CHANGED);
 }
 
-static void no_path_means_built_in_for_ever(void **state)
+WORLD_TEST(no_path_means_built_in_for_ever)
 {
     struct world *world = *state;
     watch_path(world, NULL, false);
@@ -78,7 +78,7 @@ static void no_path_means_built_in_for_ever(void **state)
     expect_look(world, WATCH_SAME);
 }
 
-static void a_broken_first_file_is_an_error_until_it_is_mended(void **state)
+WORLD_TEST(a_broken_first_file_is_an_error_until_it_is_mended)
 {
     struct world *world = *state;
     replace(world->path, "permit (");
@@ -92,7 +92,7 @@ static void a_broken_first_file_is_an_error_until_it_is_mended(void **state)
     expect_in_force(world, "mine");
 }
 
-static void entities_and_links_lie_beside_the_file(void **state)
+WORLD_TEST(entities_and_links_lie_beside_the_file)
 {
     struct world *world = *state;
     put(world, "rondo.cedar", "@id(\"t\") forbid (principal == ?principal, action, resource);\n");
@@ -114,7 +114,7 @@ static void entities_and_links_lie_beside_the_file(void **state)
     expect_refused(world, "rondo.entities.json");
 }
 
-static void a_folder_holds_several_files_in_the_order_of_their_names(void **state)
+WORLD_TEST(a_folder_holds_several_files_in_the_order_of_their_names)
 {
     struct world *world = *state;
     put(world, "20-b.cedar", NAMED("b"));
@@ -138,7 +138,7 @@ static void a_folder_holds_several_files_in_the_order_of_their_names(void **stat
     assert_int_equal(world->view.ruleset->given_count, 2);
 }
 
-static void a_folder_without_policies_is_refused(void **state)
+WORLD_TEST(a_folder_without_policies_is_refused)
 {
     struct world *world = *state;
     watch_path(world, world->folder, true);
@@ -154,7 +154,7 @@ static void a_folder_without_policies_is_refused(void **state)
     expect_in_force(world, "a");
 }
 
-static void a_folder_may_hold_so_many_files(void **state)
+WORLD_TEST(a_folder_may_hold_so_many_files)
 {
     struct world *world = *state;
     for (unsigned i = 0; i <= WATCH_FILES; i++) {
@@ -181,7 +181,7 @@ static void make_sparse(const struct world *world, const char *name, off_t size)
     assert_int_equal(truncate(path, size), 0);
 }
 
-static void files_have_a_size_limit_together(void **state)
+WORLD_TEST(files_have_a_size_limit_together)
 {
     struct world *world = *state;
     for (char name[] = "a.cedar"; name[0] <= 'd'; name[0]++) {
@@ -194,7 +194,7 @@ static void files_have_a_size_limit_together(void **state)
     expect_look(world, RONDO_ERR_LIMIT);
 }
 
-static void what_is_no_file_is_refused(void **state)
+WORLD_TEST(what_is_no_file_is_refused)
 {
     struct world *world = *state;
     put(world, "a.cedar", NAMED("a"));
@@ -205,7 +205,7 @@ static void what_is_no_file_is_refused(void **state)
     expect_refused(world, "not a regular file");
 }
 
-static void links_that_lead_nowhere_are_refused(void **state)
+WORLD_TEST(links_that_lead_nowhere_are_refused)
 {
     struct world *world = *state;
     assert_int_equal(symlink("nowhere", world->path), 0);
@@ -220,7 +220,7 @@ static void links_that_lead_nowhere_are_refused(void **state)
     expect_look(world, WATCH_SAME);
 }
 
-static void a_link_in_a_folder_that_leads_nowhere_is_refused(void **state)
+WORLD_TEST(a_link_in_a_folder_that_leads_nowhere_is_refused)
 {
     struct world *world = *state;
     put(world, "a.cedar", NAMED("a"));
@@ -235,7 +235,7 @@ static void a_link_in_a_folder_that_leads_nowhere_is_refused(void **state)
     expect_in_force(world, "b");
 }
 
-static void an_unreadable_file_is_refused(void **state)
+WORLD_TEST(an_unreadable_file_is_refused)
 {
     struct world *world = *state;
     if (geteuid() == 0) {
@@ -257,7 +257,7 @@ static void an_unreadable_file_is_refused(void **state)
 
 /* ---- When a change counts ------------------------------------------------------------------- */
 
-static void a_file_that_was_replaced_counts_at_once(void **state)
+WORLD_TEST(a_file_that_was_replaced_counts_at_once)
 {
     struct world *world = *state;
     replace(world->path, NAMED("a"));
@@ -290,7 +290,7 @@ static void look_while_writing(struct world *world, const char *text)
     fail_msg("this machine is too slow for anything");
 }
 
-static void a_file_that_is_being_written_waits_until_it_has_rested(void **state)
+WORLD_TEST(a_file_that_is_being_written_waits_until_it_has_rested)
 {
     struct world *world = *state;
     static const char half[] = NAMED("b");
@@ -309,7 +309,7 @@ static void a_file_that_is_being_written_waits_until_it_has_rested(void **state)
     expect_refused(world, "rondo.cedar:1:");
 }
 
-static void a_refused_file_that_is_mended_in_place_waits_too(void **state)
+WORLD_TEST(a_refused_file_that_is_mended_in_place_waits_too)
 {
     struct world *world = *state;
     replace(world->path, NAMED("a"));
@@ -323,9 +323,8 @@ static void a_refused_file_that_is_mended_in_place_waits_too(void **state)
     expect_in_force(world, "b");
 }
 
-static void resting_is_a_matter_of_inode_and_time(void **state)
+WORLD_TEST(resting_is_a_matter_of_inode_and_time)
 {
-    (void)state;
     char same[] = "/p.cedar";
     char other[] = "/q.cedar";
     struct watch_file old_file = {.path = same, .state = {.inode = 7, .device = 1, .born_ns = 3}};
@@ -354,7 +353,7 @@ static void resting_is_a_matter_of_inode_and_time(void **state)
     assert_false(watch_files_are_being_written(&now, &(struct watch_files){0}, written_ns));
 }
 
-static void a_file_that_was_only_touched_changes_nothing(void **state)
+WORLD_TEST(a_file_that_was_only_touched_changes_nothing)
 {
     struct world *world = *state;
     replace(world->path, NAMED("a"));
@@ -371,7 +370,7 @@ static void a_file_that_was_only_touched_changes_nothing(void **state)
     expect_look(world, WATCH_CHANGED);
 }
 
-static void a_folder_behind_a_link_changes_as_a_whole(void **state)
+WORLD_TEST(a_folder_behind_a_link_changes_as_a_whole)
 {
     struct world *world = *state;
     auto_free char *one = in_folder(world, "1");
@@ -397,7 +396,7 @@ static void a_folder_behind_a_link_changes_as_a_whole(void **state)
 
 /* ---- What is refused ------------------------------------------------------------------------ */
 
-static void a_bad_file_is_refused_once_and_changes_nothing(void **state)
+WORLD_TEST(a_bad_file_is_refused_once_and_changes_nothing)
 {
     struct world *world = *state;
     replace(world->path, NAMED("a"));
@@ -414,7 +413,7 @@ static void a_bad_file_is_refused_once_and_changes_nothing(void **state)
     expect_look(world, WATCH_CHANGED);
 }
 
-static void a_file_that_is_gone_is_refused_and_lifts_nothing(void **state)
+WORLD_TEST(a_file_that_is_gone_is_refused_and_lifts_nothing)
 {
     struct world *world = *state;
     replace(world->path, NAMED("a"));
@@ -428,7 +427,7 @@ static void a_file_that_is_gone_is_refused_and_lifts_nothing(void **state)
     expect_in_force(world, "b");
 }
 
-static void each_view_hears_of_a_refusal_and_of_changes_by_their_authors(void **state)
+WORLD_TEST(each_view_hears_of_a_refusal_and_of_changes_by_their_authors)
 {
     struct world *world = *state;
     replace(world->path, NAMED("a"));
@@ -464,7 +463,7 @@ static void count_loaded(void *context, const struct ruleset *ruleset, bool is_f
     snprintf(by, by_size, "alice");
 }
 
-static void whoever_wants_to_know_is_told_before_anybody_else(void **state)
+WORLD_TEST(whoever_wants_to_know_is_told_before_anybody_else)
 {
     struct world *world = *state;
     replace(world->path, NAMED("a"));
@@ -493,7 +492,7 @@ static void count_findings(const struct lint_finding *finding, void *context)
     ++*(unsigned *)context;
 }
 
-static void reading_once_reports_everything(void **state)
+WORLD_TEST(reading_once_reports_everything)
 {
     struct world *world = *state;
     struct ruleset *ruleset = NULL;
@@ -513,7 +512,7 @@ static void reading_once_reports_everything(void **state)
     ruleset_unref(ruleset);
 }
 
-static void a_text_can_be_read_as_if_it_were_the_file(void **state)
+WORLD_TEST(a_text_can_be_read_as_if_it_were_the_file)
 {
     struct world *world = *state;
     struct ruleset *ruleset = NULL;
@@ -536,9 +535,8 @@ static void expect_path(char *path, const char *expected)
     free(path);
 }
 
-static void paths_follow_from_one_another(void **state)
+WORLD_TEST(paths_follow_from_one_another)
 {
-    (void)state;
     assert_null(watch_default_path(NULL));
     expect_path(watch_default_path("/srv/.rondo/rondo.db"), "/srv/.rondo/rondo.cedar");
     expect_path(watch_default_path("rondo.db"), "rondo.cedar");
@@ -546,37 +544,4 @@ static void paths_follow_from_one_another(void **state)
     expect_path(watch_part_path("/p/x.cedar", RULESET_ENTITIES), "/p/x.entities.json");
     expect_path(watch_part_path("/p/x", RULESET_LINKS), "/p/x.links.json");
     expect_path(watch_part_path("x.cedar.d/y", RULESET_LINKS), "x.cedar.d/y.links.json");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(a_missing_file_that_may_be_missing_means_built_in),
-        world_test(a_missing_file_that_was_asked_for_is_an_error),
-        world_test(no_path_means_built_in_for_ever),
-        world_test(a_broken_first_file_is_an_error_until_it_is_mended),
-        world_test(entities_and_links_lie_beside_the_file),
-        world_test(a_folder_holds_several_files_in_the_order_of_their_names),
-        world_test(a_folder_without_policies_is_refused),
-        world_test(a_folder_may_hold_so_many_files),
-        world_test(files_have_a_size_limit_together),
-        world_test(what_is_no_file_is_refused),
-        world_test(links_that_lead_nowhere_are_refused),
-        world_test(a_link_in_a_folder_that_leads_nowhere_is_refused),
-        world_test(an_unreadable_file_is_refused),
-        world_test(a_file_that_was_replaced_counts_at_once),
-        world_test(a_file_that_is_being_written_waits_until_it_has_rested),
-        world_test(a_refused_file_that_is_mended_in_place_waits_too),
-        world_test(resting_is_a_matter_of_inode_and_time),
-        world_test(a_file_that_was_only_touched_changes_nothing),
-        world_test(a_folder_behind_a_link_changes_as_a_whole),
-        world_test(a_bad_file_is_refused_once_and_changes_nothing),
-        world_test(a_file_that_is_gone_is_refused_and_lifts_nothing),
-        world_test(each_view_hears_of_a_refusal_and_of_changes_by_their_authors),
-        world_test(whoever_wants_to_know_is_told_before_anybody_else),
-        world_test(reading_once_reports_everything),
-        world_test(a_text_can_be_read_as_if_it_were_the_file),
-        world_test(paths_follow_from_one_another),
-    };
-    return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
 }

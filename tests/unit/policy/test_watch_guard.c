@@ -55,7 +55,7 @@ static void confirm(const struct world *world, const char *path)
     (void)world;
 }
 
-static void naming_a_file_confirms_it_once(void **state)
+WORLD_TEST(naming_a_file_confirms_it_once)
 {
     struct world *world = *state;
     begin(world);
@@ -65,7 +65,7 @@ static void naming_a_file_confirms_it_once(void **state)
     expect_old_rules(world, "changed after you confirmed it");
 }
 
-static void a_file_that_nobody_named_or_confirmed_does_not_count(void **state)
+WORLD_TEST(a_file_that_nobody_named_or_confirmed_does_not_count)
 {
     struct world *world = *state;
     replace(world->path, NAMED("mine"));
@@ -75,7 +75,7 @@ static void a_file_that_nobody_named_or_confirmed_does_not_count(void **state)
     assert_int_equal(look(world), WATCH_CHANGED);
 }
 
-static void a_changed_file_counts_when_it_is_confirmed(void **state)
+WORLD_TEST(a_changed_file_counts_when_it_is_confirmed)
 {
     struct world *world = *state;
     begin(world);
@@ -87,7 +87,7 @@ static void a_changed_file_counts_when_it_is_confirmed(void **state)
     assert_int_equal(look(world), WATCH_SAME);
 }
 
-static void a_change_does_not_survive_into_a_resume(void **state)
+WORLD_TEST(a_change_does_not_survive_into_a_resume)
 {
     struct world *world = *state;
     begin(world);
@@ -97,7 +97,7 @@ static void a_change_does_not_survive_into_a_resume(void **state)
     assert_int_equal(look(world), WATCH_CHANGED);
 }
 
-static void parts_that_were_absent_stay_absent(void **state)
+WORLD_TEST(parts_that_were_absent_stay_absent)
 {
     struct world *world = *state;
     begin(world);
@@ -107,7 +107,7 @@ static void parts_that_were_absent_stay_absent(void **state)
     expect_old_rules(world, "changed after you confirmed it");
 }
 
-static void a_new_file_in_a_folder_does_not_count(void **state)
+WORLD_TEST(a_new_file_in_a_folder_does_not_count)
 {
     struct world *world = *state;
     replace(world->path, NAMED("mine"));
@@ -120,7 +120,7 @@ static void a_new_file_in_a_folder_does_not_count(void **state)
     expect_old_rules(world, "changed after you confirmed it");
 }
 
-static void an_absent_optional_file_stays_absent(void **state)
+WORLD_TEST(an_absent_optional_file_stays_absent)
 {
     struct world *world = *state;
     assert_int_equal(look_anew(world, world->path, true), WATCH_CHANGED);
@@ -129,7 +129,7 @@ static void an_absent_optional_file_stays_absent(void **state)
     assert_string_equal(world->view.ruleset->source, RULESET_BUILT_IN);
 }
 
-static void a_confirmed_file_that_is_gone_is_not_the_same_as_none(void **state)
+WORLD_TEST(a_confirmed_file_that_is_gone_is_not_the_same_as_none)
 {
     struct world *world = *state;
     begin(world);
@@ -141,7 +141,7 @@ static void a_confirmed_file_that_is_gone_is_not_the_same_as_none(void **state)
     assert_string_equal(world->view.ruleset->source, RULESET_BUILT_IN);
 }
 
-static void a_folder_that_was_moved_away_changes_nothing(void **state)
+WORLD_TEST(a_folder_that_was_moved_away_changes_nothing)
 {
     struct world *world = *state;
     auto_free char *policies = in_folder(world, "policies");
@@ -160,7 +160,7 @@ static void a_folder_that_was_moved_away_changes_nothing(void **state)
     assert_int_equal(look_anew(world, path, false), RONDO_ERR_DENIED);
 }
 
-static void a_link_in_place_of_a_folder_leads_to_nothing_confirmed(void **state)
+WORLD_TEST(a_link_in_place_of_a_folder_leads_to_nothing_confirmed)
 {
     struct world *world = *state;
     auto_free char *policies = in_folder(world, "policies");
@@ -182,7 +182,7 @@ static void a_link_in_place_of_a_folder_leads_to_nothing_confirmed(void **state)
     assert_true(look_anew(world, path, false) < 0);
 }
 
-static void a_link_to_another_confirmed_file_is_a_change(void **state)
+WORLD_TEST(a_link_to_another_confirmed_file_is_a_change)
 {
     struct world *world = *state;
     auto_free char *lax = in_folder(world, "lax.cedar");
@@ -195,7 +195,7 @@ static void a_link_to_another_confirmed_file_is_a_change(void **state)
     assert_true(look_anew(world, world->path, false) < 0);
 }
 
-static void what_is_no_usable_file_is_refused_once(void **state)
+WORLD_TEST(what_is_no_usable_file_is_refused_once)
 {
     struct world *world = *state;
     begin(world);
@@ -216,7 +216,7 @@ static void what_is_no_usable_file_is_refused_once(void **state)
     assert_int_equal(look(world), WATCH_SAME);
 }
 
-static void a_run_out_of_reach_shares_files_with_one_in_reach(void **state)
+WORLD_TEST(a_run_out_of_reach_shares_files_with_one_in_reach)
 {
     struct world *world = *state;
     struct watch_view other = {0};
@@ -232,7 +232,7 @@ static void a_run_out_of_reach_shares_files_with_one_in_reach(void **state)
     watch_view_fini(&other);
 }
 
-static void an_absent_file_stays_usable_when_it_comes_into_reach(void **state)
+WORLD_TEST(an_absent_file_stays_usable_when_it_comes_into_reach)
 {
     struct world *world = *state;
     struct watch_view other = {0};
@@ -243,25 +243,4 @@ static void an_absent_file_stays_usable_when_it_comes_into_reach(void **state)
     assert_int_equal(watch_look(world->watch, &other, &world->message, &world->err), WATCH_CHANGED);
     assert_string_equal(other.ruleset->source, RULESET_BUILT_IN);
     watch_view_fini(&other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(naming_a_file_confirms_it_once),
-        world_test(a_file_that_nobody_named_or_confirmed_does_not_count),
-        world_test(a_changed_file_counts_when_it_is_confirmed),
-        world_test(a_change_does_not_survive_into_a_resume),
-        world_test(parts_that_were_absent_stay_absent),
-        world_test(a_new_file_in_a_folder_does_not_count),
-        world_test(an_absent_optional_file_stays_absent),
-        world_test(a_confirmed_file_that_is_gone_is_not_the_same_as_none),
-        world_test(a_folder_that_was_moved_away_changes_nothing),
-        world_test(a_link_in_place_of_a_folder_leads_to_nothing_confirmed),
-        world_test(a_link_to_another_confirmed_file_is_a_change),
-        world_test(what_is_no_usable_file_is_refused_once),
-        world_test(a_run_out_of_reach_shares_files_with_one_in_reach),
-        world_test(an_absent_file_stays_usable_when_it_comes_into_reach),
-    };
-    return cmocka_run_group_tests_name("watch_guard", tests, NULL, NULL);
 }

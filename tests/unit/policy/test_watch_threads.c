@@ -61,7 +61,7 @@ static void join_all(struct reader *readers)
     assert_int_equal(wrong, 0);
 }
 
-static void many_threads_see_whole_versions_only(void **state)
+WORLD_TEST(many_threads_see_whole_versions_only)
 {
     struct world *world = *state;
     struct reader readers[READERS];
@@ -141,7 +141,7 @@ static void flip(const struct world *world, const char *link, unsigned number)
     assert_int_equal(rename(next, link), 0);
 }
 
-static void many_threads_see_whole_folders_only(void **state)
+WORLD_TEST(many_threads_see_whole_folders_only)
 {
     struct world *world = *state;
     struct reader readers[READERS];
@@ -163,13 +163,4 @@ static void many_threads_see_whole_folders_only(void **state)
     }
     atomic_store(&is_over, true);
     join_all(readers);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(many_threads_see_whole_versions_only),
-        world_test(many_threads_see_whole_folders_only),
-    };
-    return cmocka_run_group_tests_name("watch, many threads", tests, NULL, NULL);
 }

@@ -2,15 +2,9 @@
 /* What the tests of role files share: reading texts, and looking into what came out. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buf.h"
 #include "role/role.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>

@@ -28,9 +28,8 @@ static void check(const char *format, const char *path, const struct row *rows, 
     }
 }
 
-static void whole_numbers(void **state)
+TEST(whole_numbers)
 {
-    (void)state;
     static const struct row rows[] = {
         {"7", "7"},
         {"7.0", "7"},
@@ -64,9 +63,8 @@ static void whole_numbers(void **state)
     }
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-    (void)state;
     static const struct row rows[] = {
         {"0.5", "0.5"},    {"1", "1.0"},         {"yes", "1.0"},        {"\"0.5\"", "0.5"},
         {"1e3", "1000.0"}, {"\" 1.5 \"", "1.5"}, {"\"1_0.5\"", "10.5"}, {"\"0x1\"", NULL},
@@ -83,9 +81,8 @@ static void numbers(void **state)
     }
 }
 
-static void booleans(void **state)
+TEST(booleans)
 {
-    (void)state;
     static const struct row rows[] = {
         {"true", "true"}, {"off", "false"}, {"1", "true"}, {"0", "false"},     {"1.0", "true"},
         {"2", NULL},      {"0.5", NULL},    {"y", "true"}, {"\"F\"", "false"}, {"\"TRUE\"", "true"},
@@ -94,9 +91,8 @@ static void booleans(void **state)
     check("ingest:\n    sources: [x]\n    watch: ", "spec.ingest.watch", rows, COUNT(rows));
 }
 
-static void texts(void **state)
+TEST(texts)
 {
-    (void)state;
     static const struct row rows[] = {
         {"x", "\"x\""}, {"\"5\"", "\"5\""}, {"5", NULL},   {"1.5", NULL},
         {"yes", NULL},  {"~", NULL},        {"[x]", NULL}, {"2026-01-01", NULL},
@@ -106,9 +102,8 @@ static void texts(void **state)
           COUNT(rows));
 }
 
-static void optional_texts_may_be_null(void **state)
+TEST(optional_texts_may_be_null)
 {
-    (void)state;
     static const struct row rows[] = {
         {"~", "null"},
         {"", "null"},
@@ -119,9 +114,8 @@ static void optional_texts_may_be_null(void **state)
           COUNT(rows));
 }
 
-static void lists_and_maps(void **state)
+TEST(lists_and_maps)
 {
-    (void)state;
     static const struct row lists[] = {
         {"[a, b]", "[\"a\",\"b\"]"},
         {"[]", "[]"},
@@ -150,9 +144,8 @@ static void lists_and_maps(void **state)
           "spec.triggers.0.allowed_user_ids", numbers, COUNT(numbers));
 }
 
-static void anything_is_kept_as_it_is(void **state)
+TEST(anything_is_kept_as_it_is)
 {
-    (void)state;
     static const struct row rows[] = {
         {"{a: [1, 1.5, yes, ~, x], b: {c: 2026-01-01}}",
          "{\"a\":[1,1.5,true,null,\"x\"],\"b\":{\"c\":\"2026-01-01\"}}"},
@@ -161,18 +154,4 @@ static void anything_is_kept_as_it_is(void **state)
     };
     check("tools:\n  - type: custom\n    module: m\n    config: ", "spec.tools.0.config", rows,
           COUNT(rows));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_numbers),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(booleans),
-        cmocka_unit_test(texts),
-        cmocka_unit_test(optional_texts_may_be_null),
-        cmocka_unit_test(lists_and_maps),
-        cmocka_unit_test(anything_is_kept_as_it_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static bool decides_the_same(const char *before, const char *after)
     return strcmp(buf_string(&old_decisions), buf_string(&new_decisions)) == 0;
 }
 
-static void words_do_not_decide(void **context)
+TEST(words_do_not_decide)
 {
-    (void)context;
     assert_true(decides_the_same("Be good.", "Be better."));
     assert_true(decides_the_same("Go on.", "Continue."));
     assert_true(decides_the_same("description: d", "description: e"));
@@ -40,9 +39,8 @@ static void words_do_not_decide(void **context)
     assert_true(decides_the_same("spec:", "# a comment\nspec:"));
 }
 
-static void everything_else_does(void **context)
+TEST(everything_else_does)
 {
-    (void)context;
     assert_false(decides_the_same("name: one", "name: two"));
     assert_false(decides_the_same("tags: [t]", "tags: [u]"));
     assert_false(decides_the_same("provider: p", "provider: q"));
@@ -53,23 +51,12 @@ static void everything_else_does(void **context)
     assert_false(decides_the_same("Go on.", "Go on., exit_conditions: [{name: x, command: y}]"));
 }
 
-static void the_role_itself_is_left_alone(void **context)
+TEST(the_role_itself_is_left_alone)
 {
-    (void)context;
     auto_buf struct buf decisions = {0};
     struct reading reading = read_right(usual);
     role_decisions_write(reading.role, &decisions);
     assert_null(strstr(buf_string(&decisions), "Be good."));
     assert_non_null(strstr(json_object_to_json_string(reading.role->normal), "Be good."));
     reading_fini(&reading);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_do_not_decide),
-        cmocka_unit_test(everything_else_does),
-        cmocka_unit_test(the_role_itself_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,9 +79,8 @@ static void check_golden(const char *name, struct json_object *golden)
     reading_fini(&reading);
 }
 
-static void real_files_have_the_normal_form_that_their_own_schema_gives(void **state)
+TEST(real_files_have_the_normal_form_that_their_own_schema_gives)
 {
-    (void)state;
     auto_json struct json_object *golden = read_json(DATA "roles-v1.0.0/golden.json");
     if (golden == NULL) {
         print_message("%s is absent: skipped\n", DATA);
@@ -104,9 +103,8 @@ static void check_again(const char *name, struct json_object *golden)
 }
 
 /** JSON is YAML, nearly. */
-static void the_normal_form_of_a_normal_form_is_the_same(void **state)
+TEST(the_normal_form_of_a_normal_form_is_the_same)
 {
-    (void)state;
     auto_json struct json_object *golden = read_json(DATA "roles-v1.0.0/golden.json");
     if (golden == NULL) {
         print_message("%s is absent: skipped\n", DATA);
@@ -131,23 +129,12 @@ static void check_verdict(const char *name, struct json_object *expected)
     }
 }
 
-static void files_that_keep_or_break_a_rule_have_their_verdict(void **state)
+TEST(files_that_keep_or_break_a_rule_have_their_verdict)
 {
-    (void)state;
     auto_json struct json_object *expected = read_json(DATA "validation-cases/expected.json");
     if (expected == NULL) {
         print_message("%s is absent: skipped\n", DATA);
         skip();
     }
     assert_int_equal(for_each(expected, check_verdict), 83);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(real_files_have_the_normal_form_that_their_own_schema_gives),
-        cmocka_unit_test(the_normal_form_of_a_normal_form_is_the_same),
-        cmocka_unit_test(files_that_keep_or_break_a_rule_have_their_verdict),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

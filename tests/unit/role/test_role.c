@@ -6,9 +6,8 @@
 
 #include <stdio.h>
 
-static void a_small_file_has_all_defaults(void **state)
+TEST(a_small_file_has_all_defaults)
 {
-    (void)state;
     struct reading reading = read_right(HEAD);
     const struct role *role = reading.role;
     assert_string_equal(role->name, "my-agent");
@@ -38,9 +37,8 @@ static void a_small_file_has_all_defaults(void **state)
     reading_fini(&reading);
 }
 
-static void the_form_of_1_13_has_what_came_later(void **state)
+TEST(the_form_of_1_13_has_what_came_later)
 {
-    (void)state;
     const char *text = HEAD "  autonomy: {}\n  memory: {}\n  tools: [{type: shell}]\n";
     struct reading reading = read_bytes(text, strlen(text), ROLE_SCHEMA_1_13);
     expect_normal(&reading, "spec.autonomy.max_no_tool_call_iterations", "2");
@@ -50,9 +48,8 @@ static void the_form_of_1_13_has_what_came_later(void **state)
     reading_fini(&reading);
 }
 
-static void what_came_later_is_in_the_form_of_1_0_where_it_is_given(void **state)
+TEST(what_came_later_is_in_the_form_of_1_0_where_it_is_given)
 {
-    (void)state;
     struct reading reading =
         read_right(HEAD "  autonomy: {max_no_tool_call_iterations: 5}\n"
                         "  security: {docker: {enabled: true}}\n"
@@ -65,9 +62,8 @@ static void what_came_later_is_in_the_form_of_1_0_where_it_is_given(void **state
     reading_fini(&reading);
 }
 
-static void the_limit_of_requests_follows_the_limit_of_calls(void **state)
+TEST(the_limit_of_requests_follows_the_limit_of_calls)
 {
-    (void)state;
     struct reading few = read_right(HEAD "  guardrails: {max_tool_calls: 20}\n");
     expect_normal(&few, "spec.guardrails.max_request_limit", "30");
     struct reading many = read_right(HEAD "  guardrails: {max_tool_calls: 21}\n");
@@ -79,9 +75,8 @@ static void the_limit_of_requests_follows_the_limit_of_calls(void **state)
     reading_fini(&given);
 }
 
-static void the_old_limit_of_memories_counts_where_the_new_one_does_not(void **state)
+TEST(the_old_limit_of_memories_counts_where_the_new_one_does_not)
 {
-    (void)state;
     struct reading old = read_right(HEAD "  memory: {max_memories: 5}\n");
     expect_normal(&old, "spec.memory.semantic.max_memories", "5");
     struct reading both =
@@ -91,9 +86,8 @@ static void the_old_limit_of_memories_counts_where_the_new_one_does_not(void **s
     reading_fini(&both);
 }
 
-static void all_errors_are_found_each_with_place_and_path(void **state)
+TEST(all_errors_are_found_each_with_place_and_path)
 {
-    (void)state;
     expect_findings(
         "apiVersion: initrunner/v2\n"
         "kind: Agent\n"
@@ -119,9 +113,8 @@ static void all_errors_are_found_each_with_place_and_path(void **state)
         "error 15:19 spec.tools[2].endpoints[0].method: \"FETCH\" is not allowed here\n");
 }
 
-static void what_is_wrong_comes_with_what_would_be_right(void **state)
+TEST(what_is_wrong_comes_with_what_would_be_right)
 {
-    (void)state;
     static const struct {
         const char *text, *hint;
     } cases[] = {
@@ -143,9 +136,8 @@ static void what_is_wrong_comes_with_what_would_be_right(void **state)
     }
 }
 
-static void what_has_no_effect_is_warned_of(void **state)
+TEST(what_has_no_effect_is_warned_of)
 {
-    (void)state;
     expect_findings(
         HEAD "  resources: {cpu: 1}\n"
              "  ingest: {sources: [x], watch: true}\n"
@@ -172,9 +164,8 @@ static void what_has_no_effect_is_warned_of(void **state)
         "warning 14:3 spec.foo: unknown key; it has no effect\n");
 }
 
-static void triggers_are_warned_of_where_they_would_not_do_as_they_say(void **state)
+TEST(triggers_are_warned_of_where_they_would_not_do_as_they_say)
 {
-    (void)state;
     expect_findings(
         HEAD "  triggers:\n"
              "    - {type: cron, schedule: nope, prompt: x, timezone: 1h, autonomous: true}\n"
@@ -191,9 +182,8 @@ static void triggers_are_warned_of_where_they_would_not_do_as_they_say(void **st
     reading_fini(&reading);
 }
 
-static void schemas_that_answers_cannot_be_held_against_are_warned_of(void **state)
+TEST(schemas_that_answers_cannot_be_held_against_are_warned_of)
 {
-    (void)state;
     expect_findings(HEAD "  output:\n    type: json_schema\n    schema:\n      type: array\n"
                          "      properties:\n        a: {type: string}\n        b: {type: date}\n"
                          "        c: {type: object, properties: {d: 5}}\n",
@@ -204,9 +194,8 @@ static void schemas_that_answers_cannot_be_held_against_are_warned_of(void **sta
                     "type that answers cannot be held against\n");
 }
 
-static void documents_that_are_no_agents_are_told_by_name(void **state)
+TEST(documents_that_are_no_agents_are_told_by_name)
 {
-    (void)state;
     expect_findings("kind: Team\nfoo: 1\n", "error 1:7 kind: this is a Team document, which rondo "
                                             "does not run; it runs agents\n");
     expect_findings("name: a\nprompt: b\n", "error 1:1 : this is InitRunner's flat form of 2026, "
@@ -217,9 +206,8 @@ static void documents_that_are_no_agents_are_told_by_name(void **state)
                               "content, while parsing a flow node\n");
 }
 
-static void values_that_python_cannot_make_are_errors_also_under_unknown_keys(void **state)
+TEST(values_that_python_cannot_make_are_errors_also_under_unknown_keys)
 {
-    (void)state;
     expect_findings(HEAD "  foo: {bar: [2026-13-01]}\n  role2: <<\n",
                     "warning 7:3 spec.foo: unknown key; it has no effect\n"
                     "error 7:15 spec.foo.bar[0]: a date that does not exist: 2026-13-01\n"
@@ -301,9 +289,8 @@ static const struct {
      HEAD "  triggers: [{type: file_watch}]\n"},
 };
 
-static void rules_of_single_settings(void **state)
+TEST(rules_of_single_settings)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rules); i++) {
         if (!is_valid(rules[i].right)) {
             fail_msg("refused: %s", rules[i].right);
@@ -314,9 +301,8 @@ static void rules_of_single_settings(void **state)
     }
 }
 
-static void names_of_agents_have_a_form(void **state)
+TEST(names_of_agents_have_a_form)
 {
-    (void)state;
     static const struct {
         const char *name;
         bool is_right;
@@ -337,18 +323,16 @@ static void names_of_agents_have_a_form(void **state)
     }
 }
 
-static void an_unknown_tool_is_kept_for_a_plug_in(void **state)
+TEST(an_unknown_tool_is_kept_for_a_plug_in)
 {
-    (void)state;
     struct reading reading = read_right(TOOL "    - {type: zzz, a: 1, b: [x]}\n");
     expect_normal(&reading, "spec.tools.0",
                   "{\"type\":\"zzz\",\"config\":{\"a\":1,\"b\":[\"x\"]}}");
     reading_fini(&reading);
 }
 
-static void a_file_can_have_everything_of_rondo_itself(void **state)
+TEST(a_file_can_have_everything_of_rondo_itself)
 {
-    (void)state;
     struct reading reading = read_right(
         "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: my-agent}\nspec:\n  role: R\n"
         "  model: {provider: p, name: n, price: {input: 0.25, output: 2}}\n"
@@ -384,9 +368,8 @@ static void a_file_can_have_everything_of_rondo_itself(void **state)
     reading_fini(&reading);
 }
 
-static void exit_conditions_that_make_no_sense_are_refused(void **state)
+TEST(exit_conditions_that_make_no_sense_are_refused)
 {
-    (void)state;
     static const char *const wrong[] = {
         "[a, a]",
         "[\"a b\"]",
@@ -423,9 +406,8 @@ static bool takes_conditions(size_t count)
     return is_right;
 }
 
-static void the_number_of_exit_conditions_has_a_limit(void **state)
+TEST(the_number_of_exit_conditions_has_a_limit)
 {
-    (void)state;
     assert_true(takes_conditions(LIMIT_CONDITIONS));
     assert_false(takes_conditions(LIMIT_CONDITIONS + 1));
 }
@@ -442,16 +424,14 @@ static bool takes_tools(size_t count)
     return is_right;
 }
 
-static void the_number_of_tools_has_a_limit(void **state)
+TEST(the_number_of_tools_has_a_limit)
 {
-    (void)state;
     assert_true(takes_tools(LIMIT_ROLE_LIST));
     assert_false(takes_tools(LIMIT_ROLE_LIST + 1));
 }
 
-static void the_size_of_a_file_has_a_limit(void **state)
+TEST(the_size_of_a_file_has_a_limit)
 {
-    (void)state;
     size_t head = strlen(HEAD);
     char *text = malloc(LIMIT_ROLE_FILE_BYTES + 2);
     memset(text, '#', LIMIT_ROLE_FILE_BYTES + 2);
@@ -467,9 +447,8 @@ static void the_size_of_a_file_has_a_limit(void **state)
     free(text);
 }
 
-static void the_number_of_findings_has_a_limit_and_errors_come_first(void **state)
+TEST(the_number_of_findings_has_a_limit_and_errors_come_first)
 {
-    (void)state;
     struct buf text = {0};
     buf_append_string(&text, "apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: ab\n");
     for (size_t i = 0; i < LIMIT_ROLE_FINDINGS + 5; i++) {
@@ -483,9 +462,8 @@ static void the_number_of_findings_has_a_limit_and_errors_come_first(void **stat
     buf_fini(&text);
 }
 
-static void groups_classes_and_escapes_of_a_pattern_must_end(void **state)
+TEST(groups_classes_and_escapes_of_a_pattern_must_end)
 {
-    (void)state;
     static const struct {
         const char *pattern;
         bool is_valid;
@@ -505,9 +483,8 @@ static void groups_classes_and_escapes_of_a_pattern_must_end(void **state)
     }
 }
 
-static void a_role_comes_back_from_its_normal_form(void **state)
+TEST(a_role_comes_back_from_its_normal_form)
 {
-    (void)state;
     struct reading reading = read_right(
         HEAD "  autonomy: {exit_conditions: [a], iteration_delay_seconds: 0.5}\n"
              "  guardrails: {autonomous_token_budget: 30000}\n  tools: [{type: shell}]\n");
@@ -527,9 +504,8 @@ static void a_role_comes_back_from_its_normal_form(void **state)
     reading_fini(&reading);
 }
 
-static void a_damaged_normal_form_is_refused(void **state)
+TEST(a_damaged_normal_form_is_refused)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "[]",
@@ -549,9 +525,8 @@ static void a_damaged_normal_form_is_refused(void **state)
     }
 }
 
-static void what_run_does_not_do_is_said_by_name(void **state)
+TEST(what_run_does_not_do_is_said_by_name)
 {
-    (void)state;
     struct reading reading =
         read_right(HEAD "  triggers: [{type: discord}]\n  sinks: [{type: file, path: x}]\n"
                         "  ingest: {sources: []}\n  memory: {}\n  observability: {}\n"
@@ -589,9 +564,8 @@ static void expect_unprotected(const char *text, const char *expected)
     reading_fini(&reading);
 }
 
-static void protections_that_are_not_given_are_told_apart(void **state)
+TEST(protections_that_are_not_given_are_told_apart)
 {
-    (void)state;
     static const struct {
         const char *yaml, *paths;
     } cases[] = {
@@ -631,9 +605,8 @@ static void protections_that_are_not_given_are_told_apart(void **state)
     }
 }
 
-static void protections_that_are_not_given_are_found_in_a_normal_form(void **state)
+TEST(protections_that_are_not_given_are_found_in_a_normal_form)
 {
-    (void)state;
     struct reading reading =
         read_right(HEAD "  security: {docker: {enabled: true}, content: {redact_patterns: [x]}}\n");
     struct role_findings findings = {0};
@@ -645,9 +618,8 @@ static void protections_that_are_not_given_are_found_in_a_normal_form(void **sta
     reading_fini(&reading);
 }
 
-static void secrets_that_are_written_out_are_found(void **state)
+TEST(secrets_that_are_written_out_are_found)
 {
-    (void)state;
     static const struct {
         const char *tool, *path;
     } cases[] = {
@@ -695,9 +667,8 @@ static void secrets_that_are_written_out_are_found(void **state)
     }
 }
 
-static void nothing_is_unsupported_in_a_small_file(void **state)
+TEST(nothing_is_unsupported_in_a_small_file)
 {
-    (void)state;
     struct reading reading = read_right(HEAD);
     struct role_findings findings = {0};
     role_find_unsupported(reading.role, &findings);
@@ -705,9 +676,8 @@ static void nothing_is_unsupported_in_a_small_file(void **state)
     reading_fini(&reading);
 }
 
-static void the_reference_names_every_kind_of_row(void **state)
+TEST(the_reference_names_every_kind_of_row)
 {
-    (void)state;
     static const char *const pieces[] = {
         "| `temperature` | number, 0 to 2 | `0.1` |",
         "| `exit_conditions` | list of names or objects |",
@@ -725,41 +695,4 @@ static void the_reference_names_every_kind_of_row(void **state)
         }
     }
     buf_fini(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_small_file_has_all_defaults),
-        cmocka_unit_test(the_form_of_1_13_has_what_came_later),
-        cmocka_unit_test(what_came_later_is_in_the_form_of_1_0_where_it_is_given),
-        cmocka_unit_test(the_limit_of_requests_follows_the_limit_of_calls),
-        cmocka_unit_test(the_old_limit_of_memories_counts_where_the_new_one_does_not),
-        cmocka_unit_test(all_errors_are_found_each_with_place_and_path),
-        cmocka_unit_test(what_is_wrong_comes_with_what_would_be_right),
-        cmocka_unit_test(what_has_no_effect_is_warned_of),
-        cmocka_unit_test(triggers_are_warned_of_where_they_would_not_do_as_they_say),
-        cmocka_unit_test(schemas_that_answers_cannot_be_held_against_are_warned_of),
-        cmocka_unit_test(documents_that_are_no_agents_are_told_by_name),
-        cmocka_unit_test(values_that_python_cannot_make_are_errors_also_under_unknown_keys),
-        cmocka_unit_test(rules_of_single_settings),
-        cmocka_unit_test(names_of_agents_have_a_form),
-        cmocka_unit_test(an_unknown_tool_is_kept_for_a_plug_in),
-        cmocka_unit_test(a_file_can_have_everything_of_rondo_itself),
-        cmocka_unit_test(exit_conditions_that_make_no_sense_are_refused),
-        cmocka_unit_test(the_number_of_exit_conditions_has_a_limit),
-        cmocka_unit_test(the_number_of_tools_has_a_limit),
-        cmocka_unit_test(the_size_of_a_file_has_a_limit),
-        cmocka_unit_test(the_number_of_findings_has_a_limit_and_errors_come_first),
-        cmocka_unit_test(groups_classes_and_escapes_of_a_pattern_must_end),
-        cmocka_unit_test(a_role_comes_back_from_its_normal_form),
-        cmocka_unit_test(a_damaged_normal_form_is_refused),
-        cmocka_unit_test(what_run_does_not_do_is_said_by_name),
-        cmocka_unit_test(protections_that_are_not_given_are_told_apart),
-        cmocka_unit_test(protections_that_are_not_given_are_found_in_a_normal_form),
-        cmocka_unit_test(secrets_that_are_written_out_are_found),
-        cmocka_unit_test(nothing_is_unsupported_in_a_small_file),
-        cmocka_unit_test(the_reference_names_every_kind_of_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,9 @@ static void expect_types(const struct world *world, const char *expected)
 
 #define SKILL(name, more, body) "---\nname: " name "\ndescription: d\n" more "---\n\n" body "\n\n"
 
-static void without_skills_the_prompt_is_the_role(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(without_skills_the_prompt_is_the_role)
 {
     struct world *world = *state;
     resolve(world, "  tools: [{type: shell}]\n", "");
@@ -93,7 +95,7 @@ static void without_skills_the_prompt_is_the_role(void **state)
     expect_types(world, "shell");
 }
 
-static void bodies_follow_the_role_under_their_names(void **state)
+CASE(bodies_follow_the_role_under_their_names)
 {
     struct world *world = *state;
     put(world, "skills/one/SKILL.md", SKILL("skill-one", "", "Do one."));
@@ -108,7 +110,7 @@ static void bodies_follow_the_role_under_their_names(void **state)
     assert_null(strstr(prompt, "skill-none"));
 }
 
-static void a_name_is_looked_for_beside_the_role_then_in_the_folders(void **state)
+CASE(a_name_is_looked_for_beside_the_role_then_in_the_folders)
 {
     struct world *world = *state;
     put(world, "extra/a.md", SKILL("far-a", "", "far"));
@@ -127,7 +129,7 @@ static void a_name_is_looked_for_beside_the_role_then_in_the_folders(void **stat
     assert_non_null(strstr(prompt, "home-c"));
 }
 
-static void the_same_skill_counts_once(void **state)
+CASE(the_same_skill_counts_once)
 {
     struct world *world = *state;
     put(world, "skills/a.md", SKILL("skill-a", "tools: [{type: think}]\n", "body"));
@@ -137,7 +139,7 @@ static void the_same_skill_counts_once(void **state)
     assert_int_equal(world->findings.count, 0);
 }
 
-static void tools_merge_by_type_and_the_roles_own_win(void **state)
+CASE(tools_merge_by_type_and_the_roles_own_win)
 {
     struct world *world = *state;
     put(world, "skills/a.md",
@@ -156,7 +158,7 @@ static void tools_merge_by_type_and_the_roles_own_win(void **state)
     assert_int_equal(world->findings.items[0].severity, ROLE_WARNING);
 }
 
-static void a_role_may_have_several_tools_of_a_type_beside_skills(void **state)
+CASE(a_role_may_have_several_tools_of_a_type_beside_skills)
 {
     struct world *world = *state;
     put(world, "skills/a.md", SKILL("skill-a", "tools: [{type: think}]\n", "x"));
@@ -167,7 +169,7 @@ static void a_role_may_have_several_tools_of_a_type_beside_skills(void **state)
     expect_types(world, "think http http");
 }
 
-static void requirements_that_are_not_met_are_warned_of(void **state)
+CASE(requirements_that_are_not_met_are_warned_of)
 {
     struct world *world = *state;
     put(world, "skills/a.md",
@@ -180,7 +182,7 @@ static void requirements_that_are_not_met_are_warned_of(void **state)
     assert_non_null(strstr(world->findings.items[1].message, "rondo-no-such-program"));
 }
 
-static void a_missing_skill_is_an_error(void **state)
+CASE(a_missing_skill_is_an_error)
 {
     struct world *world = *state;
     resolve(world, "  skills: [../skills/a, b]\n", "");
@@ -190,7 +192,7 @@ static void a_missing_skill_is_an_error(void **state)
     assert_int_equal(world->prompt.len, 0);
 }
 
-static void what_is_wrong_in_a_skill_is_told_with_its_place(void **state)
+CASE(what_is_wrong_in_a_skill_is_told_with_its_place)
 {
     struct world *world = *state;
     put(world, "skills/a.md", "---\nname: A\ntools:\n  - {type: sql}\n---\n");
@@ -209,7 +211,7 @@ static void what_is_wrong_in_a_skill_is_told_with_its_place(void **state)
     assert_non_null(strstr(text, "/c.md has no front matter"));
 }
 
-static void the_number_of_skills_has_a_limit(void **state)
+CASE(the_number_of_skills_has_a_limit)
 {
     struct world *world = *state;
     put(world, "roles/skills/a.md", SKILL("skill-a", "", "x"));
@@ -224,23 +226,4 @@ static void the_number_of_skills_has_a_limit(void **state)
         reading_fini(&world->reading);
         world->reading = (struct reading){0};
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(without_skills_the_prompt_is_the_role),
-        TEST(bodies_follow_the_role_under_their_names),
-        TEST(a_name_is_looked_for_beside_the_role_then_in_the_folders),
-        TEST(the_same_skill_counts_once),
-        TEST(tools_merge_by_type_and_the_roles_own_win),
-        TEST(a_role_may_have_several_tools_of_a_type_beside_skills),
-        TEST(requirements_that_are_not_met_are_warned_of),
-        TEST(a_missing_skill_is_an_error),
-        TEST(what_is_wrong_in_a_skill_is_told_with_its_place),
-        TEST(the_number_of_skills_has_a_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,9 +53,8 @@ static void expect_refused(const char *text, const char *position_and_message)
     arena_fini(&tree.arena);
 }
 
-static void scalars_have_the_types_of_yaml_1_1(void **state)
+TEST(scalars_have_the_types_of_yaml_1_1)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum yaml_kind kind;
@@ -115,9 +114,8 @@ static void scalars_have_the_types_of_yaml_1_1(void **state)
     }
 }
 
-static void values_that_python_cannot_make_are_problems(void **state)
+TEST(values_that_python_cannot_make_are_problems)
 {
-    (void)state;
     static const char *const texts[] = {
         "2026-13-01", "2026-02-29", "2026-01-01 25:00:00", "0x_",          "=", "!!int x",
         "!!bool 5",   "!!int ''",   "!!float x",           "!!timestamp x"};
@@ -130,17 +128,15 @@ static void values_that_python_cannot_make_are_problems(void **state)
     }
 }
 
-static void a_byte_order_mark_is_no_text(void **state)
+TEST(a_byte_order_mark_is_no_text)
 {
-    (void)state;
     expect_json("\xEF\xBB\xBF"
                 "a: 1",
                 "{\"a\":1}");
 }
 
-static void nodes_know_where_they_stand(void **state)
+TEST(nodes_know_where_they_stand)
 {
-    (void)state;
     struct tree tree = tree_of("a: 1\nbb:\n  - x\n  -  {c: d}\n\"\xc3\xa4\": e\n");
     const struct yaml_node *list = yaml_get(tree.root, "bb");
     assert_int_equal(list->line, 3);
@@ -151,9 +147,8 @@ static void nodes_know_where_they_stand(void **state)
     arena_fini(&tree.arena);
 }
 
-static void an_alias_is_the_same_value_again(void **state)
+TEST(an_alias_is_the_same_value_again)
 {
-    (void)state;
     expect_json("a: &x {k: 1}\nb: *x\n", "{\"a\":{\"k\":1},\"b\":{\"k\":1}}");
     expect_refused("a: *x\n", "1:4 there is no anchor with the name `x`");
     expect_refused("a: &x [*x]\n", "1:8 an alias within what it stands for: `x`");
@@ -161,9 +156,8 @@ static void an_alias_is_the_same_value_again(void **state)
                    "2:4 there is an anchor before this one with the name `x`");
 }
 
-static void merge_keys_put_maps_in_and_own_keys_win(void **state)
+TEST(merge_keys_put_maps_in_and_own_keys_win)
 {
-    (void)state;
     expect_json("{a: 1, <<: {a: 2, b: 3}}", "{\"a\":1,\"b\":3}");
     expect_json("<<: [{a: 1}, {a: 2, b: 3}]", "{\"a\":1,\"b\":3}");
     expect_json("{\"<<\": {a: 1}}", "{\"<<\":{\"a\":1}}");
@@ -171,9 +165,8 @@ static void merge_keys_put_maps_in_and_own_keys_win(void **state)
                    "1:1 `<<` takes a map or a list of maps; write \"<<\" for a key of that name");
 }
 
-static void the_last_of_repeated_keys_counts_and_knows_the_first(void **state)
+TEST(the_last_of_repeated_keys_counts_and_knows_the_first)
 {
-    (void)state;
     struct tree tree = tree_of("a: 1\nb: 2\na: 3\n");
     assert_int_equal(tree.root->count, 2);
     assert_int_equal(yaml_get(tree.root, "a")->integer, 3);
@@ -185,9 +178,8 @@ static void the_last_of_repeated_keys_counts_and_knows_the_first(void **state)
     arena_fini(&merged.arena);
 }
 
-static void what_is_no_yaml_is_refused_with_its_place(void **state)
+TEST(what_is_no_yaml_is_refused_with_its_place)
 {
-    (void)state;
     expect_refused("a: [1\nb: 2\n", "2:2 this is not valid YAML: did not find expected ',' or ']', "
                                     "while parsing a flow sequence");
     expect_refused("a: 1\n--- \nb: 2\n", "2:1 a second document begins here; a file holds one");
@@ -199,9 +191,8 @@ static void what_is_no_yaml_is_refused_with_its_place(void **state)
     expect_refused("? [a]\n: b\n", "1:3 a list or map cannot be a key");
 }
 
-static void an_empty_text_has_no_root(void **state)
+TEST(an_empty_text_has_no_root)
 {
-    (void)state;
     static const char *const texts[] = {"", "\n", "# nothing\n", "\xef\xbb\xbf"};
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct tree tree = tree_of(texts[i]);
@@ -226,9 +217,8 @@ static int code_of(struct buf *text)
     return tree.code;
 }
 
-static void nesting_has_a_limit(void **state)
+TEST(nesting_has_a_limit)
 {
-    (void)state;
     for (size_t depth = LIMIT_YAML_DEPTH; depth <= LIMIT_YAML_DEPTH + 1; depth++) {
         struct buf text = {0};
         repeat(&text, "[", depth);
@@ -237,9 +227,8 @@ static void nesting_has_a_limit(void **state)
     }
 }
 
-static void nesting_through_aliases_counts(void **state)
+TEST(nesting_through_aliases_counts)
 {
-    (void)state;
     for (size_t extra = 0; extra <= 1; extra++) {
         struct buf text = {0};
         buf_append_string(&text, "a: &a ");
@@ -253,9 +242,8 @@ static void nesting_through_aliases_counts(void **state)
     }
 }
 
-static void the_number_of_values_has_a_limit(void **state)
+TEST(the_number_of_values_has_a_limit)
 {
-    (void)state;
     for (size_t extra = 0; extra <= 1; extra++) {
         struct buf text = {0};
         buf_append_string(&text, "[");
@@ -265,9 +253,8 @@ static void the_number_of_values_has_a_limit(void **state)
     }
 }
 
-static void the_number_of_aliases_has_a_limit(void **state)
+TEST(the_number_of_aliases_has_a_limit)
 {
-    (void)state;
     for (size_t extra = 0; extra <= 1; extra++) {
         struct buf text = {0};
         buf_append_string(&text, "[&a 1");
@@ -277,9 +264,8 @@ static void the_number_of_aliases_has_a_limit(void **state)
     }
 }
 
-static void a_billion_laughs_are_not_laughed(void **state)
+TEST(a_billion_laughs_are_not_laughed)
 {
-    (void)state;
     struct buf text = {0};
     buf_append_string(&text, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for (unsigned i = 1; i < 10; i++) {
@@ -290,25 +276,4 @@ static void a_billion_laughs_are_not_laughed(void **state)
         buf_append_string(&text, "]\n");
     }
     assert_int_equal(code_of(&text), RONDO_ERR_LIMIT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scalars_have_the_types_of_yaml_1_1),
-        cmocka_unit_test(values_that_python_cannot_make_are_problems),
-        cmocka_unit_test(a_byte_order_mark_is_no_text),
-        cmocka_unit_test(nodes_know_where_they_stand),
-        cmocka_unit_test(an_alias_is_the_same_value_again),
-        cmocka_unit_test(merge_keys_put_maps_in_and_own_keys_win),
-        cmocka_unit_test(the_last_of_repeated_keys_counts_and_knows_the_first),
-        cmocka_unit_test(what_is_no_yaml_is_refused_with_its_place),
-        cmocka_unit_test(an_empty_text_has_no_root),
-        cmocka_unit_test(nesting_has_a_limit),
-        cmocka_unit_test(nesting_through_aliases_counts),
-        cmocka_unit_test(the_number_of_values_has_a_limit),
-        cmocka_unit_test(the_number_of_aliases_has_a_limit),
-        cmocka_unit_test(a_billion_laughs_are_not_laughed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

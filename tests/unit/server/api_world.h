@@ -2,14 +2,6 @@
 /* A whole server on loopback over a store in memory, and a client that sends what it is told. */
 #pragma once
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "../../support/http_raw.h"
 #include "../../support/store/memory_store.h"
 #include "base/clock.h"
@@ -20,6 +12,7 @@
 #include "os/file.h"
 #include "server/auth/token.h"
 #include "server/server.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

@@ -61,7 +61,7 @@ static void fill_path(const char *pattern, struct buf *out)
     }
 }
 
-static void every_route_wants_a_token_that_is_strong_enough(void **state)
+TEST(every_route_wants_a_token_that_is_strong_enough)
 {
     struct world *world = *state;
     for (const struct route *route = routes; route->operation != NULL; route++) {
@@ -82,7 +82,7 @@ static void every_route_wants_a_token_that_is_strong_enough(void **state)
     }
 }
 
-static void an_answer_without_a_token_says_which_scheme(void **state)
+TEST(an_answer_without_a_token_says_which_scheme)
 {
     struct answer answer;
     ask(*state, "GET", "/v1/runs", "", "", "", &answer);
@@ -93,7 +93,7 @@ static void an_answer_without_a_token_says_which_scheme(void **state)
     answer_fini(&answer);
 }
 
-static void a_foreign_name_or_page_is_refused(void **state)
+TEST(a_foreign_name_or_page_is_refused)
 {
     struct world *world = *state;
     const char *token = world->administer;
@@ -112,7 +112,7 @@ static void a_foreign_name_or_page_is_refused(void **state)
     expect(world, "GET", "/v1/runs", token, buf_string(&same), "", 200);
 }
 
-static void paths_that_climb_lead_nowhere(void **state)
+TEST(paths_that_climb_lead_nowhere)
 {
     struct world *world = *state;
     static const char *const paths[] = {
@@ -139,7 +139,7 @@ static void paths_that_climb_lead_nowhere(void **state)
     answer_fini(&answer);
 }
 
-static void bodies_that_are_wrong_are_named(void **state)
+TEST(bodies_that_are_wrong_are_named)
 {
     struct world *world = *state;
     const char *token = world->operate;
@@ -170,7 +170,7 @@ static void bodies_that_are_wrong_are_named(void **state)
                    "malformed");
 }
 
-static void a_run_is_started_once_for_one_key(void **state)
+TEST(a_run_is_started_once_for_one_key)
 {
     struct world *world = *state;
     struct answer first;
@@ -239,7 +239,7 @@ static void start_again(struct world *world, const char *run_id, bool is_replaye
     answer_fini(&answer);
 }
 
-static void a_run_that_a_dead_server_made_for_a_key_is_found(void **state)
+TEST(a_run_that_a_dead_server_made_for_a_key_is_found)
 {
     static const char other[] = "018bcfe5-6800-7000-8000-000000000001";
     struct world *world = *state;
@@ -281,7 +281,7 @@ static void create_trimmed_run(struct world *world, struct store_run *ret_run)
         world->store->ops->create_run(world->store, ret_run, events, 2, &claim, &result, NULL), 0);
 }
 
-static void a_trimmed_conversation_says_how_many_messages_are_gone(void **state)
+TEST(a_trimmed_conversation_says_how_many_messages_are_gone)
 {
     struct world *world = *state;
     struct store_run run;
@@ -296,7 +296,7 @@ static void a_trimmed_conversation_says_how_many_messages_are_gone(void **state)
     answer_fini(&answer);
 }
 
-static void a_run_shows_everything_about_itself(void **state)
+TEST(a_run_shows_everything_about_itself)
 {
     static const char *const parts[] = {"",
                                         "/events",
@@ -366,7 +366,7 @@ static size_t walk_events(struct world *world, const char *id, const char *order
     return count;
 }
 
-static void pages_of_events_have_each_event_once(void **state)
+TEST(pages_of_events_have_each_event_once)
 {
     struct world *world = *state;
     char id[ID_SIZE];
@@ -382,7 +382,7 @@ static void pages_of_events_have_each_event_once(void **state)
     }
 }
 
-static void pages_of_runs_have_each_run_once(void **state)
+TEST(pages_of_runs_have_each_run_once)
 {
     static const char *const sorts[] = {"created", "updated", "agent", "status", "tokens", "cost"};
     struct world *world = *state;
@@ -423,7 +423,7 @@ static void pages_of_runs_have_each_run_once(void **state)
     answer_fini(&answer);
 }
 
-static void policies_are_checked_put_in_force_and_explained(void **state)
+TEST(policies_are_checked_put_in_force_and_explained)
 {
     struct world *world = *state;
     struct answer answer;
@@ -456,7 +456,7 @@ static void policies_are_checked_put_in_force_and_explained(void **state)
     expect_problem(world, "GET", "/v1/policies/history/99", token, "", "", "not_found");
 }
 
-static void the_service_tells_how_it_is(void **state)
+TEST(the_service_tells_how_it_is)
 {
     struct world *world = *state;
     expect(world, "GET", "/healthz", "", "", "", 200);
@@ -477,7 +477,7 @@ static void the_service_tells_how_it_is(void **state)
     answer_fini(&answer);
 }
 
-static void a_sink_keeps_its_secret(void **state)
+TEST(a_sink_keeps_its_secret)
 {
     struct world *world = *state;
     struct answer answer;
@@ -518,7 +518,7 @@ static void expect_stream(struct world *world, const char *path, const char *hea
     close(fd);
 }
 
-static void a_stream_begins_where_the_client_was(void **state)
+TEST(a_stream_begins_where_the_client_was)
 {
     struct world *world = *state;
     char id[ID_SIZE];
@@ -535,7 +535,7 @@ static void a_stream_begins_where_the_client_was(void **state)
     expect_problem(world, "GET", "/v1/stream", world->read, "", "", "malformed");
 }
 
-static void an_asset_is_not_sent_twice(void **state)
+TEST(an_asset_is_not_sent_twice)
 {
     struct world *world = *state;
     struct answer answer;
@@ -579,7 +579,7 @@ static void await_file(const struct world *world, const char *name)
     }
 }
 
-static void what_is_continued_just_after_a_pause_goes_on(void **state)
+TEST(what_is_continued_just_after_a_pause_goes_on)
 {
     struct world *world = *state;
     char id[ID_SIZE];
@@ -599,7 +599,7 @@ static void what_is_continued_just_after_a_pause_goes_on(void **state)
     await_end(world, id);
 }
 
-static void what_ran_without_a_sandbox_is_gone_on_with_by_who_administers(void **state)
+TEST(what_ran_without_a_sandbox_is_gone_on_with_by_who_administers)
 {
     static const char *const ways[] = {"/resume", "/continue", "/checkpoints/1/fork"};
     struct world *world = *state;
@@ -614,7 +614,7 @@ static void what_ran_without_a_sandbox_is_gone_on_with_by_who_administers(void *
     expect(world, "POST", path, world->administer, "", "{\"start\":false}", 201);
 }
 
-static void the_head_of_a_stream_has_no_body(void **state)
+TEST(the_head_of_a_stream_has_no_body)
 {
     struct world *world = *state;
     static const char *const paths[] = {"/v1/stream", "/v1/events"};
@@ -650,7 +650,7 @@ static void *start_with_one_key(void *context)
     return NULL;
 }
 
-static void the_same_request_at_once_starts_one_run(void **state)
+TEST(the_same_request_at_once_starts_one_run)
 {
     struct twin twins[6];
     pthread_t threads[6];
@@ -676,27 +676,5 @@ static void the_same_request_at_once_starts_one_run(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_route_wants_a_token_that_is_strong_enough),
-        cmocka_unit_test(an_answer_without_a_token_says_which_scheme),
-        cmocka_unit_test(a_foreign_name_or_page_is_refused),
-        cmocka_unit_test(paths_that_climb_lead_nowhere),
-        cmocka_unit_test(bodies_that_are_wrong_are_named),
-        cmocka_unit_test(a_run_is_started_once_for_one_key),
-        cmocka_unit_test(a_run_that_a_dead_server_made_for_a_key_is_found),
-        cmocka_unit_test(a_run_shows_everything_about_itself),
-        cmocka_unit_test(a_trimmed_conversation_says_how_many_messages_are_gone),
-        cmocka_unit_test(pages_of_events_have_each_event_once),
-        cmocka_unit_test(pages_of_runs_have_each_run_once),
-        cmocka_unit_test(policies_are_checked_put_in_force_and_explained),
-        cmocka_unit_test(the_service_tells_how_it_is),
-        cmocka_unit_test(a_sink_keeps_its_secret),
-        cmocka_unit_test(a_stream_begins_where_the_client_was),
-        cmocka_unit_test(an_asset_is_not_sent_twice),
-        cmocka_unit_test(what_is_continued_just_after_a_pause_goes_on),
-        cmocka_unit_test(what_ran_without_a_sandbox_is_gone_on_with_by_who_administers),
-        cmocka_unit_test(the_head_of_a_stream_has_no_body),
-        cmocka_unit_test(the_same_request_at_once_starts_one_run),
-    };
-    return cmocka_run_group_tests(tests, world_setup, world_teardown);
+    return test_run(world_setup, world_teardown);
 }

@@ -39,7 +39,7 @@ static int setup_outside(void **state)
     return world_setup_with(state, &wanted);
 }
 
-static void a_program_of_this_user_administers_without_a_token(void **state)
+TEST_WITH(a_program_of_this_user_administers_without_a_token, setup, world_teardown)
 {
     struct answer answer;
     ask(*state, "GET", "/v1/me", "", "", "", &answer);
@@ -52,7 +52,7 @@ static void a_program_of_this_user_administers_without_a_token(void **state)
     expect(*state, "GET", "/v1/me", "", "Host: 127.8.9.1\r\n", "", 200);
 }
 
-static void what_a_proxy_passes_on_needs_a_token(void **state)
+TEST_WITH(what_a_proxy_passes_on_needs_a_token, setup, world_teardown)
 {
     static const char *const headers[] = {
         "Forwarded: for=192.0.2.60\r\n",
@@ -88,7 +88,7 @@ static void what_a_proxy_passes_on_needs_a_token(void **state)
     assert_non_null(strstr(last_line, "Forwarded"));
 }
 
-static void a_name_that_others_could_mean_needs_a_token(void **state)
+TEST_WITH(a_name_that_others_could_mean_needs_a_token, setup, world_teardown)
 {
     char machine[256] = "";
     char header[300];
@@ -106,7 +106,7 @@ static void a_name_that_others_could_mean_needs_a_token(void **state)
     expect(world, "GET", "/v1/me", world->read, header, "", 200);
 }
 
-static void what_changes_something_is_in_the_audit(void **state)
+TEST_WITH(what_changes_something_is_in_the_audit, setup, world_teardown)
 {
     static const char sink[] = "{\"kind\":\"webhook\",\"url\":\"https://ops.example\"}";
     struct world *world = *state;
@@ -128,7 +128,7 @@ static int setup_slow(void **state)
     return world_setup_with(state, &wanted);
 }
 
-static void strangers_on_this_machine_do_not_use_up_the_rate_of_the_owner(void **state)
+TEST_WITH(strangers_on_this_machine_do_not_use_up_the_rate_of_the_owner, setup_slow, world_teardown)
 {
     struct world *world = *state;
     bool was_limited = false;
@@ -142,7 +142,7 @@ static void strangers_on_this_machine_do_not_use_up_the_rate_of_the_owner(void *
     expect(world, "GET", "/v1/me", "", "", "", 200);
 }
 
-static void a_client_of_http_1_0_needs_a_token(void **state)
+TEST_WITH(a_client_of_http_1_0_needs_a_token, setup, world_teardown)
 {
     struct world *world = *state;
     auto_buf struct buf request = {0};
@@ -156,7 +156,7 @@ static void a_client_of_http_1_0_needs_a_token(void **state)
     assert_int_equal(http_raw_ask(world->address, buf_string(&request), &answer), 200);
 }
 
-static void with_a_name_of_outside_everybody_needs_a_token(void **state)
+TEST_WITH(with_a_name_of_outside_everybody_needs_a_token, setup_outside, world_teardown)
 {
     struct world *world = *state;
     expect_problem(world, "GET", "/v1/me", "", "", "", "unauthorized");
@@ -166,7 +166,7 @@ static void with_a_name_of_outside_everybody_needs_a_token(void **state)
     expect(world, "GET", "/healthz", "", "", "", 200);
 }
 
-static void a_name_that_can_never_match_is_refused(void **state)
+TEST_WITH(a_name_that_can_never_match_is_refused, setup, world_teardown)
 {
     static const char *const hosts[] = {"rondo.example", "https://rondo.example", NULL};
     struct world *world = *state;
@@ -176,25 +176,4 @@ static void a_name_that_can_never_match_is_refused(void **state)
     struct rondo_error err = {0};
     assert_int_equal(server_start(&options, &server, &err), RONDO_ERR_INVALID);
     assert_non_null(strstr(err.message, "https://rondo.example"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest local[] = {
-        cmocka_unit_test(a_program_of_this_user_administers_without_a_token),
-        cmocka_unit_test(what_a_proxy_passes_on_needs_a_token),
-        cmocka_unit_test(a_name_that_others_could_mean_needs_a_token),
-        cmocka_unit_test(what_changes_something_is_in_the_audit),
-        cmocka_unit_test(a_client_of_http_1_0_needs_a_token),
-        cmocka_unit_test(a_name_that_can_never_match_is_refused),
-    };
-    const struct CMUnitTest reached_from_outside[] = {
-        cmocka_unit_test(with_a_name_of_outside_everybody_needs_a_token),
-    };
-    const struct CMUnitTest slow[] = {
-        cmocka_unit_test(strangers_on_this_machine_do_not_use_up_the_rate_of_the_owner),
-    };
-    int failed = cmocka_run_group_tests(local, setup, world_teardown);
-    failed += cmocka_run_group_tests(slow, setup_slow, world_teardown);
-    return failed + cmocka_run_group_tests(reached_from_outside, setup_outside, world_teardown);
 }

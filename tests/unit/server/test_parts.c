@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The parts of the server that need no socket. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "../../support/store/memory_store.h"
 #include "base/clock.h"
 #include "base/json/json.h"
@@ -17,6 +10,7 @@
 #include "server/auth/access.h"
 #include "server/auth/rate.h"
 #include "server/router.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -27,7 +21,7 @@
 
 /* ---- Routes --------------------------------------------------------------------------------- */
 
-static void a_path_is_matched_and_decoded(void **state)
+TEST(a_path_is_matched_and_decoded)
 {
     struct route_match match;
     (void)state;
@@ -56,7 +50,7 @@ static void a_path_is_matched_and_decoded(void **state)
     }
 }
 
-static void a_value_is_as_long_as_its_limit(void **state)
+TEST(a_value_is_as_long_as_its_limit)
 {
     char path[ROUTE_VALUE_SIZE + 32];
     struct route_match match;
@@ -89,7 +83,7 @@ static size_t check_parameters(struct json_object *operation, const struct route
     return count;
 }
 
-static void the_description_has_every_route_and_no_other(void **state)
+TEST(the_description_has_every_route_and_no_other)
 {
     size_t len = 0;
     size_t described = 0;
@@ -128,7 +122,7 @@ static void the_description_has_every_route_and_no_other(void **state)
     assert_int_equal(described, count);
 }
 
-static void the_description_knows_every_problem(void **state)
+TEST(the_description_knows_every_problem)
 {
     size_t len = 0;
     auto_json struct json_object *root = NULL;
@@ -146,7 +140,7 @@ static void the_description_knows_every_problem(void **state)
 
 /* ---- Who ------------------------------------------------------------------------------------ */
 
-static void only_our_names_are_ours(void **state)
+TEST(only_our_names_are_ours)
 {
     static const char *const listen[] = {"here.example:7466", "[fd00::1]:7466", "unix:/run/x",
                                          NULL};
@@ -180,7 +174,7 @@ static void only_our_names_are_ours(void **state)
     assert_false(access_is_our_host(&names, NULL));
 }
 
-static void addresses_in_digits_are_ours(void **state)
+TEST(addresses_in_digits_are_ours)
 {
     static const char *const ours[] = {"10.0.0.5",  "192.0.2.7:7466", "127.0.0.2:1", "0.0.0.0",
                                        "[fd00::1]", "[fe80::1]:9",    "[::]:80"};
@@ -197,7 +191,7 @@ static void addresses_in_digits_are_ours(void **state)
     }
 }
 
-static void a_name_to_add_has_no_scheme_and_no_port(void **state)
+TEST(a_name_to_add_has_no_scheme_and_no_port)
 {
     static const char *const good[] = {"rondo.example.org", "box", "a_b-c.d", "10.0.0.5",
                                        "[fd00::1]"};
@@ -218,7 +212,7 @@ static void a_name_to_add_has_no_scheme_and_no_port(void **state)
     assert_true(access_is_host_name(longest));
 }
 
-static void a_peer_is_counted_by_its_address_or_network(void **state)
+TEST(a_peer_is_counted_by_its_address_or_network)
 {
     static const char *const cases[][2] = {
         {"192.0.2.7:4711", "peer 192.0.2.7"},
@@ -236,9 +230,8 @@ static void a_peer_is_counted_by_its_address_or_network(void **state)
     }
 }
 
-static void an_origin_is_ours_with_name_and_port(void **state)
+TEST(an_origin_is_ours_with_name_and_port)
 {
-    (void)state;
     assert_true(access_is_same_origin("http://localhost:7466", "localhost:7466"));
     assert_true(access_is_same_origin("https://rondo.example", "rondo.example:443"));
     assert_false(access_is_same_origin("http://localhost:1", "localhost:7466"));
@@ -248,7 +241,7 @@ static void an_origin_is_ours_with_name_and_port(void **state)
     assert_false(access_is_same_origin("file://localhost:7466", "localhost:7466"));
 }
 
-static void a_token_counts_until_it_is_revoked_or_over(void **state)
+TEST(a_token_counts_until_it_is_revoked_or_over)
 {
     static const char *const agents[] = {"a", "b", NULL};
     struct store *store = store_memory_new(NULL);
@@ -285,7 +278,7 @@ static void a_token_counts_until_it_is_revoked_or_over(void **state)
     store_close(store);
 }
 
-static void a_bucket_empties_and_fills(void **state)
+TEST(a_bucket_empties_and_fills)
 {
     struct rate *rate = rate_new(2);
     int64_t wait = 0;
@@ -302,7 +295,7 @@ static void a_bucket_empties_and_fills(void **state)
     rate_free(rate);
 }
 
-static void many_names_do_not_free_the_one_that_is_busy(void **state)
+TEST(many_names_do_not_free_the_one_that_is_busy)
 {
     struct rate *rate = rate_new(1);
     int64_t wait = 0;
@@ -320,7 +313,7 @@ static void many_names_do_not_free_the_one_that_is_busy(void **state)
 
 /* ---- Again ---------------------------------------------------------------------------------- */
 
-static void a_key_that_was_lost_is_taken_with_the_id_of_its_run(void **state)
+TEST(a_key_that_was_lost_is_taken_with_the_id_of_its_run)
 {
     static const char id[] = "018bcfe5-6800-7000-8000-000000000001";
     struct store *store = store_memory_new(NULL);
@@ -356,7 +349,7 @@ static void a_key_that_was_lost_is_taken_with_the_id_of_its_run(void **state)
     store_close(store);
 }
 
-static void a_key_gives_its_answer_again(void **state)
+TEST(a_key_gives_its_answer_again)
 {
     struct store *store = store_memory_new(NULL);
     struct idempotency ours = {store, "one"};
@@ -394,7 +387,7 @@ static void a_key_gives_its_answer_again(void **state)
     store_close(store);
 }
 
-static void a_key_is_free_again_after_a_day(void **state)
+TEST(a_key_is_free_again_after_a_day)
 {
     struct store *store = store_memory_new(NULL);
     struct idempotency ours = {store, "one"};
@@ -419,7 +412,7 @@ static void a_key_is_free_again_after_a_day(void **state)
     store_close(store);
 }
 
-static void old_keys_are_deleted_faster_than_new_ones_come(void **state)
+TEST(old_keys_are_deleted_faster_than_new_ones_come)
 {
     struct store *store = store_memory_new(NULL);
     struct idempotency ours = {store, "one"};
@@ -440,7 +433,7 @@ static void old_keys_are_deleted_faster_than_new_ones_come(void **state)
     store_close(store);
 }
 
-static void a_key_has_visible_characters(void **state)
+TEST(a_key_has_visible_characters)
 {
     char key[LIMIT_IDEMPOTENCY_KEY + 2];
     (void)state;
@@ -454,7 +447,7 @@ static void a_key_has_visible_characters(void **state)
     assert_false(idempotency_key_is_valid("\xc3\xa9"));
 }
 
-static void a_cursor_belongs_to_its_order(void **state)
+TEST(a_cursor_belongs_to_its_order)
 {
     struct store_run_place place = {-7, "agent.x", "01900000-0000-7000-8000-000000000000"};
     struct store_run_place got;
@@ -471,29 +464,4 @@ static void a_cursor_belongs_to_its_order(void **state)
     for (size_t i = 0; i < COUNT(bad); i++) {
         assert_false(run_cursor_read(bad[i], STORE_BY_CREATED, false, &got));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_path_is_matched_and_decoded),
-        cmocka_unit_test(a_value_is_as_long_as_its_limit),
-        cmocka_unit_test(the_description_has_every_route_and_no_other),
-        cmocka_unit_test(the_description_knows_every_problem),
-        cmocka_unit_test(only_our_names_are_ours),
-        cmocka_unit_test(addresses_in_digits_are_ours),
-        cmocka_unit_test(a_name_to_add_has_no_scheme_and_no_port),
-        cmocka_unit_test(a_peer_is_counted_by_its_address_or_network),
-        cmocka_unit_test(an_origin_is_ours_with_name_and_port),
-        cmocka_unit_test(a_token_counts_until_it_is_revoked_or_over),
-        cmocka_unit_test(a_bucket_empties_and_fills),
-        cmocka_unit_test(many_names_do_not_free_the_one_that_is_busy),
-        cmocka_unit_test(a_key_that_was_lost_is_taken_with_the_id_of_its_run),
-        cmocka_unit_test(a_key_gives_its_answer_again),
-        cmocka_unit_test(a_key_is_free_again_after_a_day),
-        cmocka_unit_test(old_keys_are_deleted_faster_than_new_ones_come),
-        cmocka_unit_test(a_key_has_visible_characters),
-        cmocka_unit_test(a_cursor_belongs_to_its_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,5 @@ int contract_run(const struct contract_backend *backend)
 {
     backend_under_test = backend;
     print_message("contract of the %s back end\n", backend->name);
-    return contract_claims() + contract_commits() + contract_checkpoints() + contract_reading() +
-           contract_policies() + contract_documents() + contract_listing() + contract_upkeep();
+    return test_run(NULL, NULL);
 }

@@ -13,5 +13,5 @@ struct contract_backend {
     void (*close)(struct store *store);
 };
 
-/** Run the contract. @return the number of failed tests */
+/** Run the contract, and what else the program tests. @return the number of failed tests */
 int contract_run(const struct contract_backend *backend);

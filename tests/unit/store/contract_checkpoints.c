@@ -79,7 +79,7 @@ static bool check_whole(const struct store_checkpoint *checkpoint, void *context
     return true;
 }
 
-static void a_checkpoint_is_read_back_as_it_was(void **state)
+CONTRACT_TEST(a_checkpoint_is_read_back_as_it_was)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -89,7 +89,7 @@ static void a_checkpoint_is_read_back_as_it_was(void **state)
     assert_int_equal(expected, 0);
 }
 
-static void number_0_means_the_newest_checkpoint(void **state)
+CONTRACT_TEST(number_0_means_the_newest_checkpoint)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -99,7 +99,7 @@ static void number_0_means_the_newest_checkpoint(void **state)
     assert_int_equal(expected, 0);
 }
 
-static void a_missing_checkpoint_is_not_found(void **state)
+CONTRACT_TEST(a_missing_checkpoint_is_not_found)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -121,7 +121,7 @@ static bool check_absent_parts(const struct store_checkpoint *checkpoint, void *
     return true;
 }
 
-static void custom_data_and_state_may_be_absent(void **state)
+CONTRACT_TEST(custom_data_and_state_may_be_absent)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -154,7 +154,7 @@ static bool check_descent(const struct store_checkpoint *checkpoint, void *conte
     return true;
 }
 
-static void checkpoints_are_listed_newest_first_without_their_states(void **state)
+CONTRACT_TEST(checkpoints_are_listed_newest_first_without_their_states)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -164,7 +164,7 @@ static void checkpoints_are_listed_newest_first_without_their_states(void **stat
     assert_int_equal(descent.count, 4);
 }
 
-static void only_the_newest_checkpoints_survive_pruning(void **state)
+CONTRACT_TEST(only_the_newest_checkpoints_survive_pruning)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -175,7 +175,7 @@ static void only_the_newest_checkpoints_survive_pruning(void **state)
     assert_int_equal(descent.count, 2);
 }
 
-static void a_gap_in_the_numbers_of_checkpoints_is_refused(void **state)
+CONTRACT_TEST(a_gap_in_the_numbers_of_checkpoints_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -185,7 +185,7 @@ static void a_gap_in_the_numbers_of_checkpoints_is_refused(void **state)
     assert_int_equal(try_checkpoint(store, &zero, 0), RONDO_ERR_INVALID);
 }
 
-static void a_checkpoint_that_is_handed_in_again_is_stored_once(void **state)
+CONTRACT_TEST(a_checkpoint_that_is_handed_in_again_is_stored_once)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -230,7 +230,7 @@ static struct store_checkpoint make_interim(uint64_t seq)
     return interim;
 }
 
-static void an_interim_is_replaced_and_is_not_listed(void **state)
+CONTRACT_TEST(an_interim_is_replaced_and_is_not_listed)
 {
     struct store *store = ((struct contract *)*state)->store;
     struct store_checkpoint head = {0};
@@ -253,7 +253,7 @@ static void an_interim_is_replaced_and_is_not_listed(void **state)
                      RONDO_ERR_NOT_FOUND);
 }
 
-static void a_checkpoint_replaces_the_interim_before_it(void **state)
+CONTRACT_TEST(a_checkpoint_replaces_the_interim_before_it)
 {
     struct store *store = ((struct contract *)*state)->store;
     struct store_checkpoint head = {0};
@@ -266,7 +266,7 @@ static void a_checkpoint_replaces_the_interim_before_it(void **state)
     assert_int_equal(get_interim(store, &head), 0);
 }
 
-static void an_interim_with_a_number_is_refused(void **state)
+CONTRACT_TEST(an_interim_with_a_number_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -274,7 +274,7 @@ static void an_interim_with_a_number_is_refused(void **state)
     assert_int_equal(try_interim(store, &interim), RONDO_ERR_INVALID);
 }
 
-static void a_refused_checkpoint_takes_its_events_with_it(void **state)
+CONTRACT_TEST(a_refused_checkpoint_takes_its_events_with_it)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -294,7 +294,7 @@ static bool note_state_len(const struct store_checkpoint *checkpoint, void *cont
     return true;
 }
 
-static void a_state_may_be_as_large_as_the_limit_and_no_larger(void **state)
+CONTRACT_TEST(a_state_may_be_as_large_as_the_limit_and_no_larger)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -310,7 +310,7 @@ static void a_state_may_be_as_large_as_the_limit_and_no_larger(void **state)
     assert_int_equal(len, LIMIT_STATE_BYTES);
 }
 
-static void custom_data_may_be_as_large_as_the_limit_and_no_larger(void **state)
+CONTRACT_TEST(custom_data_may_be_as_large_as_the_limit_and_no_larger)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -322,25 +322,4 @@ static void custom_data_may_be_as_large_as_the_limit_and_no_larger(void **state)
     assert_int_equal(try_checkpoint(store, &checkpoint, 0), RONDO_ERR_LIMIT);
     large[LIMIT_CUSTOM_DATA_BYTES] = '\0';
     assert_int_equal(try_checkpoint(store, &checkpoint, 0), STORE_COMMITTED);
-}
-
-int contract_checkpoints(void)
-{
-    const struct CMUnitTest tests[] = {
-        CONTRACT_TEST(a_checkpoint_is_read_back_as_it_was),
-        CONTRACT_TEST(number_0_means_the_newest_checkpoint),
-        CONTRACT_TEST(a_missing_checkpoint_is_not_found),
-        CONTRACT_TEST(custom_data_and_state_may_be_absent),
-        CONTRACT_TEST(checkpoints_are_listed_newest_first_without_their_states),
-        CONTRACT_TEST(only_the_newest_checkpoints_survive_pruning),
-        CONTRACT_TEST(a_gap_in_the_numbers_of_checkpoints_is_refused),
-        CONTRACT_TEST(a_checkpoint_that_is_handed_in_again_is_stored_once),
-        CONTRACT_TEST(an_interim_is_replaced_and_is_not_listed),
-        CONTRACT_TEST(a_checkpoint_replaces_the_interim_before_it),
-        CONTRACT_TEST(an_interim_with_a_number_is_refused),
-        CONTRACT_TEST(a_refused_checkpoint_takes_its_events_with_it),
-        CONTRACT_TEST(a_state_may_be_as_large_as_the_limit_and_no_larger),
-        CONTRACT_TEST(custom_data_may_be_as_large_as_the_limit_and_no_larger),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

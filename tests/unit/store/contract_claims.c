@@ -19,7 +19,7 @@ static int try_create(struct store *store, const char *run_id, const char *agent
     return store->ops->create_run(store, &run, NULL, 0, &claim, ret_result, NULL);
 }
 
-static void a_new_run_is_held_by_its_creator_at_epoch_1(void **state)
+CONTRACT_TEST(a_new_run_is_held_by_its_creator_at_epoch_1)
 {
     struct contract *contract = *state;
     struct store_claim_result result;
@@ -42,7 +42,7 @@ static void a_new_run_is_held_by_its_creator_at_epoch_1(void **state)
     assert_int_equal(run.last_seq, 0);
 }
 
-static void a_new_run_has_its_summary_and_first_events(void **state)
+CONTRACT_TEST(a_new_run_has_its_summary_and_first_events)
 {
     struct store *store = ((struct contract *)*state)->store;
     struct store_run run = {.id = RUN_A,
@@ -62,7 +62,7 @@ static void a_new_run_has_its_summary_and_first_events(void **state)
     assert_int_equal(test_count_events(store, RUN_A), 3);
 }
 
-static void an_id_cannot_be_created_twice(void **state)
+CONTRACT_TEST(an_id_cannot_be_created_twice)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -71,7 +71,7 @@ static void an_id_cannot_be_created_twice(void **state)
     assert_string_equal(test_get(store, RUN_A).agent_id, "agent");
 }
 
-static void ids_and_agents_of_the_longest_size_are_kept_whole(void **state)
+CONTRACT_TEST(ids_and_agents_of_the_longest_size_are_kept_whole)
 {
     struct store *store = ((struct contract *)*state)->store;
     char agent[LIMIT_AGENT_ID_LEN + 1];
@@ -82,7 +82,7 @@ static void ids_and_agents_of_the_longest_size_are_kept_whole(void **state)
     assert_string_equal(test_get(store, RUN_A).id, RUN_A);
 }
 
-static void an_owner_that_does_not_fit_is_refused(void **state)
+CONTRACT_TEST(an_owner_that_does_not_fit_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     char owner[STORE_OWNER_SIZE + 1];
@@ -98,7 +98,7 @@ static void an_owner_that_does_not_fit_is_refused(void **state)
     assert_string_equal(test_get(store, RUN_A).owner, owner);
 }
 
-static void a_claim_without_owner_or_lease_is_refused(void **state)
+CONTRACT_TEST(a_claim_without_owner_or_lease_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -111,7 +111,7 @@ static void a_claim_without_owner_or_lease_is_refused(void **state)
                      RONDO_ERR_INVALID);
 }
 
-static void a_run_is_not_created_beside_an_exclusive_one(void **state)
+CONTRACT_TEST(a_run_is_not_created_beside_an_exclusive_one)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", true);
@@ -124,7 +124,7 @@ static void a_run_is_not_created_beside_an_exclusive_one(void **state)
     assert_int_equal(store->ops->get_run(store, RUN_B, &run, NULL), RONDO_ERR_NOT_FOUND);
 }
 
-static void an_exclusive_run_is_not_created_beside_another(void **state)
+CONTRACT_TEST(an_exclusive_run_is_not_created_beside_another)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -134,7 +134,7 @@ static void an_exclusive_run_is_not_created_beside_another(void **state)
     assert_string_equal(result.holder.id, RUN_A);
 }
 
-static void runs_that_are_not_exclusive_execute_side_by_side(void **state)
+CONTRACT_TEST(runs_that_are_not_exclusive_execute_side_by_side)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -143,7 +143,7 @@ static void runs_that_are_not_exclusive_execute_side_by_side(void **state)
     assert_string_equal(test_get(store, RUN_B).owner, "owner-a");
 }
 
-static void exclusive_runs_of_different_agents_execute_side_by_side(void **state)
+CONTRACT_TEST(exclusive_runs_of_different_agents_execute_side_by_side)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent-1", true);
@@ -151,7 +151,7 @@ static void exclusive_runs_of_different_agents_execute_side_by_side(void **state
     assert_string_equal(test_get(store, RUN_B).owner, "owner-a");
 }
 
-static void a_claim_of_a_held_run_names_the_holder(void **state)
+CONTRACT_TEST(a_claim_of_a_held_run_names_the_holder)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -162,14 +162,14 @@ static void a_claim_of_a_held_run_names_the_holder(void **state)
     assert_int_equal(test_get(store, RUN_A).epoch, 1);
 }
 
-static void a_run_is_held_against_its_own_holder_too(void **state)
+CONTRACT_TEST(a_run_is_held_against_its_own_holder_too)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
     assert_int_equal(test_claim(store, RUN_A, "owner-a").outcome, STORE_HELD);
 }
 
-static void a_run_can_be_claimed_when_its_lease_has_run_out(void **state)
+CONTRACT_TEST(a_run_can_be_claimed_when_its_lease_has_run_out)
 {
     struct contract *contract = *state;
     test_create(contract->store, RUN_A, "agent", false);
@@ -188,7 +188,7 @@ static void a_run_can_be_claimed_when_its_lease_has_run_out(void **state)
     assert_int_equal(run.alive_ns, TEST_EPOCH_NS + TEST_LEASE_NS);
 }
 
-static void a_run_that_does_not_exist_cannot_be_claimed(void **state)
+CONTRACT_TEST(a_run_that_does_not_exist_cannot_be_claimed)
 {
     struct store *store = ((struct contract *)*state)->store;
     struct store_claim claim = {.owner = "owner-a", .lease_ns = TEST_LEASE_NS};
@@ -197,7 +197,7 @@ static void a_run_that_does_not_exist_cannot_be_claimed(void **state)
                      RONDO_ERR_NOT_FOUND);
 }
 
-static void a_run_with_a_final_status_can_be_claimed(void **state)
+CONTRACT_TEST(a_run_with_a_final_status_can_be_claimed)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -211,7 +211,7 @@ static void a_run_with_a_final_status_can_be_claimed(void **state)
     assert_int_equal(result.epoch, 2);
 }
 
-static void a_claim_respects_exclusive_runs_of_the_agent(void **state)
+CONTRACT_TEST(a_claim_respects_exclusive_runs_of_the_agent)
 {
     struct contract *contract = *state;
     struct store *store = contract->store;
@@ -223,7 +223,7 @@ static void a_claim_respects_exclusive_runs_of_the_agent(void **state)
     assert_string_equal(result.holder.id, RUN_B);
 }
 
-static void an_owner_whose_agent_was_taken_over_is_fenced_off(void **state)
+CONTRACT_TEST(an_owner_whose_agent_was_taken_over_is_fenced_off)
 {
     struct contract *contract = *state;
     struct store *store = contract->store;
@@ -241,7 +241,7 @@ static void an_owner_whose_agent_was_taken_over_is_fenced_off(void **state)
     assert_int_equal(test_commit(store, &batch).outcome, STORE_FENCED);
 }
 
-static void a_lease_that_was_ended_can_be_claimed_at_once(void **state)
+CONTRACT_TEST(a_lease_that_was_ended_can_be_claimed_at_once)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -254,7 +254,7 @@ static void a_lease_that_was_ended_can_be_claimed_at_once(void **state)
     assert_int_equal(result.epoch, 2);
 }
 
-static void ending_a_lease_of_an_old_epoch_does_nothing(void **state)
+CONTRACT_TEST(ending_a_lease_of_an_old_epoch_does_nothing)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -265,7 +265,7 @@ static void ending_a_lease_of_an_old_epoch_does_nothing(void **state)
     assert_int_equal(store->ops->expire_lease(store, RUN_B, 1, NULL), 0);
 }
 
-static void an_owner_cannot_hold_on_to_a_lease_that_was_ended(void **state)
+CONTRACT_TEST(an_owner_cannot_hold_on_to_a_lease_that_was_ended)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -276,7 +276,7 @@ static void an_owner_cannot_hold_on_to_a_lease_that_was_ended(void **state)
     assert_int_equal(test_get(store, RUN_A).last_seq, 0);
 }
 
-static void renewing_extends_all_leases_of_the_owner_and_no_others(void **state)
+CONTRACT_TEST(renewing_extends_all_leases_of_the_owner_and_no_others)
 {
     struct contract *contract = *state;
     struct store *store = contract->store;
@@ -294,7 +294,7 @@ static void renewing_extends_all_leases_of_the_owner_and_no_others(void **state)
     assert_int_equal(test_get(store, RUN_B).alive_ns, TEST_EPOCH_NS);
 }
 
-static void leases_that_were_taken_over_stay_lost(void **state)
+CONTRACT_TEST(leases_that_were_taken_over_stay_lost)
 {
     struct contract *contract = *state;
     test_create(contract->store, RUN_A, "agent", false);
@@ -322,7 +322,7 @@ static void hold_from_a_boot(struct contract *contract)
     assert_true(claim_from(contract->store, RUN_A, "owner-a", "boot"));
 }
 
-static void a_clock_that_is_set_forward_ends_no_lease_of_the_same_boot(void **state)
+CONTRACT_TEST(a_clock_that_is_set_forward_ends_no_lease_of_the_same_boot)
 {
     struct contract *contract = *state;
     hold_from_a_boot(contract);
@@ -336,7 +336,7 @@ static void a_clock_that_is_set_forward_ends_no_lease_of_the_same_boot(void **st
     assert_true(claim_from(contract->store, RUN_A, "owner-b", "boot"));
 }
 
-static void a_clock_that_is_set_back_prolongs_no_lease_of_the_same_boot(void **state)
+CONTRACT_TEST(a_clock_that_is_set_back_prolongs_no_lease_of_the_same_boot)
 {
     struct contract *contract = *state;
     hold_from_a_boot(contract);
@@ -346,7 +346,7 @@ static void a_clock_that_is_set_back_prolongs_no_lease_of_the_same_boot(void **s
     assert_true(claim_from(contract->store, RUN_A, "owner-b", "boot"));
 }
 
-static void a_commit_renews_the_lease_by_both_clocks(void **state)
+CONTRACT_TEST(a_commit_renews_the_lease_by_both_clocks)
 {
     struct contract *contract = *state;
     hold_from_a_boot(contract);
@@ -362,7 +362,7 @@ static void a_commit_renews_the_lease_by_both_clocks(void **state)
     assert_true(claim_from(contract->store, RUN_A, "owner-b", "boot"));
 }
 
-static void a_lease_of_another_boot_ends_by_the_wall_clock(void **state)
+CONTRACT_TEST(a_lease_of_another_boot_ends_by_the_wall_clock)
 {
     struct contract *contract = *state;
     hold_from_a_boot(contract);
@@ -372,7 +372,7 @@ static void a_lease_of_another_boot_ends_by_the_wall_clock(void **state)
     assert_true(claim_from(contract->store, RUN_A, "owner-b", "other boot"));
 }
 
-static void exclusiveness_goes_by_the_same_clock(void **state)
+CONTRACT_TEST(exclusiveness_goes_by_the_same_clock)
 {
     struct contract *contract = *state;
     struct store *store = contract->store;
@@ -390,38 +390,4 @@ static void exclusiveness_goes_by_the_same_clock(void **state)
     test_clock_advance(&contract->clock, TEST_LEASE_NS);
     assert_int_equal(store->ops->create_run(store, &second, NULL, 0, &claim, &result, NULL), 0);
     assert_int_equal(result.outcome, STORE_CLAIMED);
-}
-
-int contract_claims(void)
-{
-    const struct CMUnitTest tests[] = {
-        CONTRACT_TEST(a_new_run_is_held_by_its_creator_at_epoch_1),
-        CONTRACT_TEST(a_new_run_has_its_summary_and_first_events),
-        CONTRACT_TEST(an_id_cannot_be_created_twice),
-        CONTRACT_TEST(ids_and_agents_of_the_longest_size_are_kept_whole),
-        CONTRACT_TEST(an_owner_that_does_not_fit_is_refused),
-        CONTRACT_TEST(a_claim_without_owner_or_lease_is_refused),
-        CONTRACT_TEST(a_run_is_not_created_beside_an_exclusive_one),
-        CONTRACT_TEST(an_exclusive_run_is_not_created_beside_another),
-        CONTRACT_TEST(runs_that_are_not_exclusive_execute_side_by_side),
-        CONTRACT_TEST(exclusive_runs_of_different_agents_execute_side_by_side),
-        CONTRACT_TEST(a_claim_of_a_held_run_names_the_holder),
-        CONTRACT_TEST(a_run_is_held_against_its_own_holder_too),
-        CONTRACT_TEST(a_run_can_be_claimed_when_its_lease_has_run_out),
-        CONTRACT_TEST(a_run_that_does_not_exist_cannot_be_claimed),
-        CONTRACT_TEST(a_run_with_a_final_status_can_be_claimed),
-        CONTRACT_TEST(a_claim_respects_exclusive_runs_of_the_agent),
-        CONTRACT_TEST(an_owner_whose_agent_was_taken_over_is_fenced_off),
-        CONTRACT_TEST(a_lease_that_was_ended_can_be_claimed_at_once),
-        CONTRACT_TEST(ending_a_lease_of_an_old_epoch_does_nothing),
-        CONTRACT_TEST(an_owner_cannot_hold_on_to_a_lease_that_was_ended),
-        CONTRACT_TEST(renewing_extends_all_leases_of_the_owner_and_no_others),
-        CONTRACT_TEST(a_clock_that_is_set_forward_ends_no_lease_of_the_same_boot),
-        CONTRACT_TEST(a_clock_that_is_set_back_prolongs_no_lease_of_the_same_boot),
-        CONTRACT_TEST(a_commit_renews_the_lease_by_both_clocks),
-        CONTRACT_TEST(a_lease_of_another_boot_ends_by_the_wall_clock),
-        CONTRACT_TEST(exclusiveness_goes_by_the_same_clock),
-        CONTRACT_TEST(leases_that_were_taken_over_stay_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

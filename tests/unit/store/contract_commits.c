@@ -33,7 +33,7 @@ static bool check_event(const struct store_event *event, void *context)
     return true;
 }
 
-static void committed_events_are_read_back_as_they_were(void **state)
+CONTRACT_TEST(committed_events_are_read_back_as_they_were)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -48,7 +48,7 @@ static void committed_events_are_read_back_as_they_were(void **state)
     assert_int_equal(seen, 2);
 }
 
-static void positions_grow_over_all_runs(void **state)
+CONTRACT_TEST(positions_grow_over_all_runs)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -82,7 +82,7 @@ static void assert_summary(const struct store_summary *is, const struct store_su
     assert_int_equal(is->is_paused, should->is_paused);
 }
 
-static void the_summary_is_replaced(void **state)
+CONTRACT_TEST(the_summary_is_replaced)
 {
     struct contract *contract = *state;
     test_create(contract->store, RUN_A, "agent", false);
@@ -108,7 +108,7 @@ static void the_summary_is_replaced(void **state)
     assert_int_equal(run.created_ns, TEST_EPOCH_NS);
 }
 
-static void the_end_of_a_run_is_the_time_of_its_first_final_status(void **state)
+CONTRACT_TEST(the_end_of_a_run_is_the_time_of_its_first_final_status)
 {
     struct contract *contract = *state;
     test_create(contract->store, RUN_A, "agent", false);
@@ -125,7 +125,7 @@ static void the_end_of_a_run_is_the_time_of_its_first_final_status(void **state)
     assert_int_equal(test_get(contract->store, RUN_A).ended_ns, 0);
 }
 
-static void a_batch_without_a_lease_gives_the_run_up(void **state)
+CONTRACT_TEST(a_batch_without_a_lease_gives_the_run_up)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -138,7 +138,7 @@ static void a_batch_without_a_lease_gives_the_run_up(void **state)
     assert_int_equal(test_claim(store, RUN_A, "owner-b").outcome, STORE_CLAIMED);
 }
 
-static void a_gap_in_the_sequence_is_refused(void **state)
+CONTRACT_TEST(a_gap_in_the_sequence_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -148,7 +148,7 @@ static void a_gap_in_the_sequence_is_refused(void **state)
     assert_int_equal(test_count_events(store, RUN_A), 0);
 }
 
-static void an_overlap_in_the_sequence_is_refused(void **state)
+CONTRACT_TEST(an_overlap_in_the_sequence_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -159,7 +159,7 @@ static void an_overlap_in_the_sequence_is_refused(void **state)
     assert_int_equal(test_get(store, RUN_A).last_seq, 1);
 }
 
-static void events_are_numbered_from_1(void **state)
+CONTRACT_TEST(events_are_numbered_from_1)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -170,14 +170,14 @@ static void events_are_numbered_from_1(void **state)
     assert_int_equal(try_commit(store, &huge), RONDO_ERR_INVALID);
 }
 
-static void a_batch_for_an_unknown_run_is_refused(void **state)
+CONTRACT_TEST(a_batch_for_an_unknown_run_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     struct store_batch batch = test_batch(RUN_A, 1, 1, NULL, 0);
     assert_int_equal(try_commit(store, &batch), RONDO_ERR_NOT_FOUND);
 }
 
-static void a_refused_batch_takes_its_whole_transaction_with_it(void **state)
+CONTRACT_TEST(a_refused_batch_takes_its_whole_transaction_with_it)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -195,7 +195,7 @@ static void a_refused_batch_takes_its_whole_transaction_with_it(void **state)
     assert_int_equal(test_commit(store, &good).outcome, STORE_COMMITTED);
 }
 
-static void a_batch_that_is_handed_in_again_is_not_applied_twice(void **state)
+CONTRACT_TEST(a_batch_that_is_handed_in_again_is_not_applied_twice)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -208,7 +208,7 @@ static void a_batch_that_is_handed_in_again_is_not_applied_twice(void **state)
     assert_int_equal(test_count_events(store, RUN_A), 2);
 }
 
-static void an_old_batch_is_recognised_behind_later_ones(void **state)
+CONTRACT_TEST(an_old_batch_is_recognised_behind_later_ones)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -223,7 +223,7 @@ static void an_old_batch_is_recognised_behind_later_ones(void **state)
     assert_int_equal(again.position, first.position);
 }
 
-static void the_last_batch_is_recognised_after_the_run_was_given_up(void **state)
+CONTRACT_TEST(the_last_batch_is_recognised_after_the_run_was_given_up)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -234,7 +234,7 @@ static void the_last_batch_is_recognised_after_the_run_was_given_up(void **state
     assert_int_equal(test_commit(store, &batch).outcome, STORE_ALREADY_COMMITTED);
 }
 
-static void a_batch_without_events_is_applied_each_time(void **state)
+CONTRACT_TEST(a_batch_without_events_is_applied_each_time)
 {
     struct contract *contract = *state;
     test_create(contract->store, RUN_A, "agent", false);
@@ -248,7 +248,7 @@ static void a_batch_without_events_is_applied_each_time(void **state)
     assert_int_equal(run.last_seq, 0);
 }
 
-static void a_stale_epoch_is_fenced_off(void **state)
+CONTRACT_TEST(a_stale_epoch_is_fenced_off)
 {
     struct contract *contract = *state;
     struct store *store = contract->store;
@@ -267,7 +267,7 @@ static void a_stale_epoch_is_fenced_off(void **state)
     assert_int_equal(test_commit(store, &future).outcome, STORE_FENCED);
 }
 
-static void a_fenced_batch_does_not_keep_the_others_back(void **state)
+CONTRACT_TEST(a_fenced_batch_does_not_keep_the_others_back)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -284,7 +284,7 @@ static void a_fenced_batch_does_not_keep_the_others_back(void **state)
     assert_int_equal(test_count_events(store, RUN_B), 1);
 }
 
-static void an_owner_may_write_after_its_lease_ran_out_unless_taken_over(void **state)
+CONTRACT_TEST(an_owner_may_write_after_its_lease_ran_out_unless_taken_over)
 {
     struct contract *contract = *state;
     test_create(contract->store, RUN_A, "agent", false);
@@ -295,7 +295,7 @@ static void an_owner_may_write_after_its_lease_ran_out_unless_taken_over(void **
     assert_int_equal(test_claim(contract->store, RUN_A, "owner-b").outcome, STORE_HELD);
 }
 
-static void event_data_may_be_as_large_as_the_limit_and_no_larger(void **state)
+CONTRACT_TEST(event_data_may_be_as_large_as_the_limit_and_no_larger)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -312,7 +312,7 @@ static void event_data_may_be_as_large_as_the_limit_and_no_larger(void **state)
     assert_int_equal(test_commit(store, &batch).outcome, STORE_COMMITTED);
 }
 
-static void an_event_type_may_have_63_bytes_and_no_more(void **state)
+CONTRACT_TEST(an_event_type_may_have_63_bytes_and_no_more)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -327,7 +327,7 @@ static void an_event_type_may_have_63_bytes_and_no_more(void **state)
     assert_int_equal(test_commit(store, &batch).outcome, STORE_COMMITTED);
 }
 
-static void an_event_without_type_or_data_is_refused(void **state)
+CONTRACT_TEST(an_event_without_type_or_data_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -338,31 +338,4 @@ static void an_event_without_type_or_data_is_refused(void **state)
     event = test_event("{}");
     event.data = NULL;
     assert_int_equal(try_commit(store, &batch), RONDO_ERR_INVALID);
-}
-
-int contract_commits(void)
-{
-    const struct CMUnitTest tests[] = {
-        CONTRACT_TEST(committed_events_are_read_back_as_they_were),
-        CONTRACT_TEST(positions_grow_over_all_runs),
-        CONTRACT_TEST(the_summary_is_replaced),
-        CONTRACT_TEST(the_end_of_a_run_is_the_time_of_its_first_final_status),
-        CONTRACT_TEST(a_batch_without_a_lease_gives_the_run_up),
-        CONTRACT_TEST(a_gap_in_the_sequence_is_refused),
-        CONTRACT_TEST(an_overlap_in_the_sequence_is_refused),
-        CONTRACT_TEST(events_are_numbered_from_1),
-        CONTRACT_TEST(a_batch_for_an_unknown_run_is_refused),
-        CONTRACT_TEST(a_refused_batch_takes_its_whole_transaction_with_it),
-        CONTRACT_TEST(a_batch_that_is_handed_in_again_is_not_applied_twice),
-        CONTRACT_TEST(an_old_batch_is_recognised_behind_later_ones),
-        CONTRACT_TEST(the_last_batch_is_recognised_after_the_run_was_given_up),
-        CONTRACT_TEST(a_batch_without_events_is_applied_each_time),
-        CONTRACT_TEST(a_stale_epoch_is_fenced_off),
-        CONTRACT_TEST(a_fenced_batch_does_not_keep_the_others_back),
-        CONTRACT_TEST(an_owner_may_write_after_its_lease_ran_out_unless_taken_over),
-        CONTRACT_TEST(event_data_may_be_as_large_as_the_limit_and_no_larger),
-        CONTRACT_TEST(an_event_type_may_have_63_bytes_and_no_more),
-        CONTRACT_TEST(an_event_without_type_or_data_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,14 +95,14 @@ static void assert_keys(struct store *store, const struct store_document_query *
     assert_string_equal(read_some(store, query).keys, keys);
 }
 
-static void a_store_begins_without_documents(void **state)
+CONTRACT_TEST(a_store_begins_without_documents)
 {
     struct store *store = ((struct contract *)*state)->store;
     assert_int_equal(read_all(store).count, 0);
     assert_int_equal(read_one(store, "a").count, 0);
 }
 
-static void a_document_is_read_as_it_was_put(void **state)
+CONTRACT_TEST(a_document_is_read_as_it_was_put)
 {
     struct contract *contract = *state;
     auto_free char *data = memory_dup_string("{\"a\":\"\xc3\xa9\"}");
@@ -116,7 +116,7 @@ static void a_document_is_read_as_it_was_put(void **state)
     assert_int_equal(seen.updated_ns, TEST_EPOCH_NS);
 }
 
-static void a_change_raises_the_version_and_notes_the_time(void **state)
+CONTRACT_TEST(a_change_raises_the_version_and_notes_the_time)
 {
     struct contract *contract = *state;
     change(contract->store, put("k", "{}"));
@@ -128,7 +128,7 @@ static void a_change_raises_the_version_and_notes_the_time(void **state)
     assert_int_equal(seen.updated_ns, TEST_EPOCH_NS + 5);
 }
 
-static void a_version_can_be_a_condition(void **state)
+CONTRACT_TEST(a_version_can_be_a_condition)
 {
     struct store *store = ((struct contract *)*state)->store;
     assert_false(change(store, put_if("k", "1", 1)));
@@ -142,7 +142,7 @@ static void a_version_can_be_a_condition(void **state)
     assert_int_equal(read_one(store, "k").version, 2);
 }
 
-static void deleting_can_depend_on_the_version_too(void **state)
+CONTRACT_TEST(deleting_can_depend_on_the_version_too)
 {
     struct store *store = ((struct contract *)*state)->store;
     change(store, put("k", "{}"));
@@ -154,7 +154,7 @@ static void deleting_can_depend_on_the_version_too(void **state)
     assert_true(change(store, drop_if("k", 0)));
 }
 
-static void deleting_what_is_not_there_does_nothing(void **state)
+CONTRACT_TEST(deleting_what_is_not_there_does_nothing)
 {
     struct store *store = ((struct contract *)*state)->store;
     change(store, put("b", "{}"));
@@ -163,7 +163,7 @@ static void deleting_what_is_not_there_does_nothing(void **state)
     assert_string_equal(read_all(store).keys, "b");
 }
 
-static void a_document_that_is_created_again_begins_with_version_1(void **state)
+CONTRACT_TEST(a_document_that_is_created_again_begins_with_version_1)
 {
     struct store *store = ((struct contract *)*state)->store;
     change(store, put("k", "{}"));
@@ -173,7 +173,7 @@ static void a_document_that_is_created_again_begins_with_version_1(void **state)
     assert_int_equal(read_one(store, "k").version, 1);
 }
 
-static void several_changes_are_one(void **state)
+CONTRACT_TEST(several_changes_are_one)
 {
     struct store *store = ((struct contract *)*state)->store;
     change(store, put("a", "1"));
@@ -187,7 +187,7 @@ static void several_changes_are_one(void **state)
     assert_string_equal(read_all(store).keys, "b");
 }
 
-static void changes_see_those_before_them(void **state)
+CONTRACT_TEST(changes_see_those_before_them)
 {
     struct store *store = ((struct contract *)*state)->store;
     const struct store_change sweep = {.kind = STORE_DELETE_UP_TO, .collection = NOTES, .key = "b"};
@@ -205,13 +205,13 @@ static void changes_see_those_before_them(void **state)
     assert_string_equal(read_one(store, "c").data, "6");
 }
 
-static void no_change_at_all_is_applied(void **state)
+CONTRACT_TEST(no_change_at_all_is_applied)
 {
     struct store *store = ((struct contract *)*state)->store;
     assert_true(change_all(store, NULL, 0));
 }
 
-static void documents_up_to_a_key_are_deleted_in_their_collection_only(void **state)
+CONTRACT_TEST(documents_up_to_a_key_are_deleted_in_their_collection_only)
 {
     struct store *store = ((struct contract *)*state)->store;
     const char *keys[] = {"a", "b", "ba", "c"};
@@ -244,7 +244,7 @@ static void put_alphabet(struct store *store)
     }
 }
 
-static void documents_are_ordered_by_the_bytes_of_their_keys(void **state)
+CONTRACT_TEST(documents_are_ordered_by_the_bytes_of_their_keys)
 {
     struct store *store = ((struct contract *)*state)->store;
     put_alphabet(store);
@@ -254,7 +254,7 @@ static void documents_are_ordered_by_the_bytes_of_their_keys(void **state)
     assert_keys(store, &query, "b a. a-\xff\xff a-\xff a-\xc3\xa9 a-\x7f a-2 a-10 a-1 a A");
 }
 
-static void documents_are_found_by_the_beginning_of_their_keys(void **state)
+CONTRACT_TEST(documents_are_found_by_the_beginning_of_their_keys)
 {
     struct store *store = ((struct contract *)*state)->store;
     put_alphabet(store);
@@ -275,7 +275,7 @@ static void documents_are_found_by_the_beginning_of_their_keys(void **state)
     assert_keys(store, &query, "A a");
 }
 
-static void reading_goes_on_behind_a_key(void **state)
+CONTRACT_TEST(reading_goes_on_behind_a_key)
 {
     struct store *store = ((struct contract *)*state)->store;
     put_alphabet(store);
@@ -293,7 +293,7 @@ static void reading_goes_on_behind_a_key(void **state)
     assert_keys(store, &query, "");
 }
 
-static void the_lowest_byte_behind_a_key_is_not_passed_over(void **state)
+CONTRACT_TEST(the_lowest_byte_behind_a_key_is_not_passed_over)
 {
     struct store *store = ((struct contract *)*state)->store;
     change(store, put("a", "{}"));
@@ -305,7 +305,7 @@ static void the_lowest_byte_behind_a_key_is_not_passed_over(void **state)
     assert_keys(store, &query, "a\1\1");
 }
 
-static void reading_backwards_goes_on_before_a_key(void **state)
+CONTRACT_TEST(reading_backwards_goes_on_before_a_key)
 {
     struct store *store = ((struct contract *)*state)->store;
     put_alphabet(store);
@@ -324,7 +324,7 @@ static void reading_backwards_goes_on_before_a_key(void **state)
     assert_keys(store, &query, "");
 }
 
-static void a_reader_that_has_enough_ends_the_reading(void **state)
+CONTRACT_TEST(a_reader_that_has_enough_ends_the_reading)
 {
     struct store *store = ((struct contract *)*state)->store;
     put_alphabet(store);
@@ -343,7 +343,7 @@ static char *long_string(size_t len)
     return text;
 }
 
-static void bounds_longer_than_any_key_are_understood(void **state)
+CONTRACT_TEST(bounds_longer_than_any_key_are_understood)
 {
     struct store *store = ((struct contract *)*state)->store;
     auto_free char *longest = long_string(STORE_KEY_LEN);
@@ -376,7 +376,7 @@ static void assert_refused(struct store *store, struct store_change wrong, int c
     assert_int_equal(read_all(store).count, 0);
 }
 
-static void a_change_with_a_part_missing_is_refused(void **state)
+CONTRACT_TEST(a_change_with_a_part_missing_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     struct store_change wrong[] = {put("k", "{}"), put("k", "{}"), put("k", "{}"),
@@ -392,7 +392,7 @@ static void a_change_with_a_part_missing_is_refused(void **state)
     }
 }
 
-static void names_beyond_their_limits_are_refused(void **state)
+CONTRACT_TEST(names_beyond_their_limits_are_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     auto_free char *collection = long_string(STORE_COLLECTION_LEN + 1);
@@ -419,7 +419,7 @@ static bool check_largest(const struct store_document *document, void *context)
     return true;
 }
 
-static void data_beyond_their_limit_are_refused(void **state)
+CONTRACT_TEST(data_beyond_their_limit_are_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     auto_free char *data = long_string((size_t)LIMIT_DOCUMENT_BYTES + 1);
@@ -454,7 +454,7 @@ static void *count_up(void *argument)
     return NULL;
 }
 
-static void no_change_of_many_threads_is_lost(void **state)
+CONTRACT_TEST(no_change_of_many_threads_is_lost)
 {
     struct store *store = ((struct contract *)*state)->store;
     struct counter counters[4];
@@ -470,7 +470,7 @@ static void no_change_of_many_threads_is_lost(void **state)
     assert_int_equal(seen.version, 40);
 }
 
-static void garbage_collection_leaves_documents_alone(void **state)
+CONTRACT_TEST(garbage_collection_leaves_documents_alone)
 {
     struct store *store = ((struct contract *)*state)->store;
     change(store, put("k", "{}"));
@@ -478,34 +478,4 @@ static void garbage_collection_leaves_documents_alone(void **state)
     struct store_gc_result result;
     assert_int_equal(store->ops->gc(store, &request, &result, NULL), 0);
     assert_int_equal(read_all(store).count, 1);
-}
-
-int contract_documents(void)
-{
-    const struct CMUnitTest tests[] = {
-        CONTRACT_TEST(a_store_begins_without_documents),
-        CONTRACT_TEST(a_document_is_read_as_it_was_put),
-        CONTRACT_TEST(a_change_raises_the_version_and_notes_the_time),
-        CONTRACT_TEST(a_version_can_be_a_condition),
-        CONTRACT_TEST(deleting_can_depend_on_the_version_too),
-        CONTRACT_TEST(deleting_what_is_not_there_does_nothing),
-        CONTRACT_TEST(a_document_that_is_created_again_begins_with_version_1),
-        CONTRACT_TEST(several_changes_are_one),
-        CONTRACT_TEST(changes_see_those_before_them),
-        CONTRACT_TEST(no_change_at_all_is_applied),
-        CONTRACT_TEST(documents_up_to_a_key_are_deleted_in_their_collection_only),
-        CONTRACT_TEST(documents_are_ordered_by_the_bytes_of_their_keys),
-        CONTRACT_TEST(documents_are_found_by_the_beginning_of_their_keys),
-        CONTRACT_TEST(reading_goes_on_behind_a_key),
-        CONTRACT_TEST(the_lowest_byte_behind_a_key_is_not_passed_over),
-        CONTRACT_TEST(reading_backwards_goes_on_before_a_key),
-        CONTRACT_TEST(a_reader_that_has_enough_ends_the_reading),
-        CONTRACT_TEST(bounds_longer_than_any_key_are_understood),
-        CONTRACT_TEST(a_change_with_a_part_missing_is_refused),
-        CONTRACT_TEST(names_beyond_their_limits_are_refused),
-        CONTRACT_TEST(data_beyond_their_limit_are_refused),
-        CONTRACT_TEST(no_change_of_many_threads_is_lost),
-        CONTRACT_TEST(garbage_collection_leaves_documents_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void assert_listed(struct store *store, struct store_run_query query, con
 #define BIT(status) (UINT32_C(1) << (status))
 #define QUERY(...)  ((struct store_run_query){__VA_ARGS__})
 
-static void runs_are_selected_by_their_statuses(void **state)
+CONTRACT_TEST(runs_are_selected_by_their_statuses)
 {
     struct contract *contract = *state;
     create_samples(contract);
@@ -94,7 +94,7 @@ static void runs_are_selected_by_their_statuses(void **state)
                   "31");
 }
 
-static void runs_are_found_by_part_of_the_agent_without_case(void **state)
+CONTRACT_TEST(runs_are_found_by_part_of_the_agent_without_case)
 {
     struct contract *contract = *state;
     create_samples(contract);
@@ -109,7 +109,7 @@ static void runs_are_found_by_part_of_the_agent_without_case(void **state)
     assert_listed(store, QUERY(.search = ""), "654321");
 }
 
-static void runs_are_found_by_the_beginning_of_their_id_too(void **state)
+CONTRACT_TEST(runs_are_found_by_the_beginning_of_their_id_too)
 {
     struct contract *contract = *state;
     create_samples(contract);
@@ -122,7 +122,7 @@ static void runs_are_found_by_the_beginning_of_their_id_too(void **state)
     assert_listed(store, QUERY(.search = longer), "");
 }
 
-static void a_search_that_no_agent_is_long_enough_for_finds_nothing(void **state)
+CONTRACT_TEST(a_search_that_no_agent_is_long_enough_for_finds_nothing)
 {
     struct store *store = ((struct contract *)*state)->store;
     char agent[LIMIT_AGENT_ID_LEN + 1];
@@ -140,7 +140,7 @@ static void a_search_that_no_agent_is_long_enough_for_finds_nothing(void **state
     assert_listed(store, QUERY(.search = search), "1");
 }
 
-static void runs_of_other_agents_are_left_out(void **state)
+CONTRACT_TEST(runs_of_other_agents_are_left_out)
 {
     struct contract *contract = *state;
     create_samples(contract);
@@ -157,7 +157,7 @@ static void runs_of_other_agents_are_left_out(void **state)
     assert_listed(store, QUERY(.agents = two, .search = "gamma"), "");
 }
 
-static void filters_hold_together(void **state)
+CONTRACT_TEST(filters_hold_together)
 {
     struct contract *contract = *state;
     create_samples(contract);
@@ -190,7 +190,7 @@ static void reverse(const char *text, char *ret_reversed)
     ret_reversed[len] = '\0';
 }
 
-static void runs_are_ordered_as_asked_for(void **state)
+CONTRACT_TEST(runs_are_ordered_as_asked_for)
 {
     struct contract *contract = *state;
     create_samples(contract);
@@ -221,7 +221,7 @@ static struct store_run_place place_of(const struct store_run *run, enum store_r
     return place;
 }
 
-static void pages_in_every_order_give_each_run_once(void **state)
+CONTRACT_TEST(pages_in_every_order_give_each_run_once)
 {
     struct contract *contract = *state;
     create_samples(contract);
@@ -243,7 +243,7 @@ static void pages_in_every_order_give_each_run_once(void **state)
     }
 }
 
-static void a_page_goes_on_where_a_run_was_deleted(void **state)
+CONTRACT_TEST(a_page_goes_on_where_a_run_was_deleted)
 {
     struct contract *contract = *state;
     create_samples(contract);
@@ -282,7 +282,7 @@ static struct store_run_counts count(struct store *store, struct store_run_query
     return counts;
 }
 
-static void runs_are_counted_by_status(void **state)
+CONTRACT_TEST(runs_are_counted_by_status)
 {
     struct contract *contract = *state;
     create_samples(contract);
@@ -295,7 +295,7 @@ static void runs_are_counted_by_status(void **state)
     assert_int_equal(counts.paused, 1);
 }
 
-static void counting_knows_the_filters_of_lists_but_not_their_pages(void **state)
+CONTRACT_TEST(counting_knows_the_filters_of_lists_but_not_their_pages)
 {
     struct contract *contract = *state;
     create_samples(contract);
@@ -318,29 +318,10 @@ static void counting_knows_the_filters_of_lists_but_not_their_pages(void **state
     assert_int_equal(counts.paused, 0);
 }
 
-static void an_empty_store_counts_nothing(void **state)
+CONTRACT_TEST(an_empty_store_counts_nothing)
 {
     struct store *store = ((struct contract *)*state)->store;
     static const struct store_run_counts none;
     struct store_run_counts counts = count(store, QUERY(.limit = 0));
     assert_memory_equal(&counts, &none, sizeof(counts));
-}
-
-int contract_listing(void)
-{
-    const struct CMUnitTest tests[] = {
-        CONTRACT_TEST(runs_are_selected_by_their_statuses),
-        CONTRACT_TEST(runs_are_found_by_part_of_the_agent_without_case),
-        CONTRACT_TEST(runs_are_found_by_the_beginning_of_their_id_too),
-        CONTRACT_TEST(a_search_that_no_agent_is_long_enough_for_finds_nothing),
-        CONTRACT_TEST(runs_of_other_agents_are_left_out),
-        CONTRACT_TEST(filters_hold_together),
-        CONTRACT_TEST(runs_are_ordered_as_asked_for),
-        CONTRACT_TEST(pages_in_every_order_give_each_run_once),
-        CONTRACT_TEST(a_page_goes_on_where_a_run_was_deleted),
-        CONTRACT_TEST(runs_are_counted_by_status),
-        CONTRACT_TEST(counting_knows_the_filters_of_lists_but_not_their_pages),
-        CONTRACT_TEST(an_empty_store_counts_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,15 +13,5 @@ struct contract {
 int contract_setup(void **state);
 int contract_teardown(void **state);
 
-/** A row of a test table. */
-#define CONTRACT_TEST(name) cmocka_unit_test_setup_teardown(name, contract_setup, contract_teardown)
-
-/* Each runs its group and returns the number of failed tests. */
-int contract_claims(void);
-int contract_commits(void);
-int contract_checkpoints(void);
-int contract_reading(void);
-int contract_policies(void);
-int contract_listing(void);
-int contract_documents(void);
-int contract_upkeep(void);
+/** Head of a test that runs with a store of the back end under test. */
+#define CONTRACT_TEST(name) TEST_WITH(name, contract_setup, contract_teardown)

@@ -81,14 +81,14 @@ static void assert_refused(struct store *store, const struct store_policy_change
     assert_int_equal(read_policies(store, NULL, 0, 8).count, 0);
 }
 
-static void a_store_begins_without_policies(void **state)
+CONTRACT_TEST(a_store_begins_without_policies)
 {
     struct store *store = ((struct contract *)*state)->store;
     assert_int_equal(read_policies(store, NULL, 0, 8).count, 0);
     assert_int_equal(read_policies(store, SOURCE_A, 0, 8).count, 0);
 }
 
-static void changes_are_numbered_from_1_over_all_sources(void **state)
+CONTRACT_TEST(changes_are_numbered_from_1_over_all_sources)
 {
     struct store *store = ((struct contract *)*state)->store;
     for (uint64_t number = 1; number <= 6; number++) {
@@ -99,7 +99,7 @@ static void changes_are_numbered_from_1_over_all_sources(void **state)
     }
 }
 
-static void the_number_that_is_handed_in_does_not_matter(void **state)
+CONTRACT_TEST(the_number_that_is_handed_in_does_not_matter)
 {
     struct store *store = ((struct contract *)*state)->store;
     struct store_policy_change change = make_change(SOURCE_A, DIGEST_1);
@@ -110,7 +110,7 @@ static void the_number_that_is_handed_in_does_not_matter(void **state)
     assert_int_equal(answer.number, 1);
 }
 
-static void policies_that_are_in_force_already_are_not_recorded_again(void **state)
+CONTRACT_TEST(policies_that_are_in_force_already_are_not_recorded_again)
 {
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
@@ -121,7 +121,7 @@ static void policies_that_are_in_force_already_are_not_recorded_again(void **sta
     assert_int_equal(read_policies(store, NULL, 0, 8).count, 2);
 }
 
-static void the_same_digest_of_another_source_is_a_change_of_its_own(void **state)
+CONTRACT_TEST(the_same_digest_of_another_source_is_a_change_of_its_own)
 {
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
@@ -130,7 +130,7 @@ static void the_same_digest_of_another_source_is_a_change_of_its_own(void **stat
     assert_int_equal(other.number, 2);
 }
 
-static void policies_that_return_are_a_change(void **state)
+CONTRACT_TEST(policies_that_return_are_a_change)
 {
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
@@ -140,7 +140,7 @@ static void policies_that_return_are_a_change(void **state)
     assert_int_equal(back.number, 3);
 }
 
-static void history_is_read_newest_first(void **state)
+CONTRACT_TEST(history_is_read_newest_first)
 {
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
@@ -155,7 +155,7 @@ static void history_is_read_newest_first(void **state)
     assert_int_equal(read_policies(store, "/etc/rondo", 0, 8).count, 0);
 }
 
-static void reading_goes_on_behind_a_number(void **state)
+CONTRACT_TEST(reading_goes_on_behind_a_number)
 {
     struct store *store = ((struct contract *)*state)->store;
     for (int i = 0; i < 2; i++) {
@@ -173,7 +173,7 @@ static void reading_goes_on_behind_a_number(void **state)
     assert_int_equal(read_policies(store, NULL, UINT64_MAX, 8).count, 5);
 }
 
-static void a_reader_that_has_enough_ends_the_reading(void **state)
+CONTRACT_TEST(a_reader_that_has_enough_ends_the_reading)
 {
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
@@ -200,7 +200,7 @@ static bool check_whole_change(const struct store_policy_change *change, void *c
     return true;
 }
 
-static void a_change_is_read_as_it_was_recorded(void **state)
+CONTRACT_TEST(a_change_is_read_as_it_was_recorded)
 {
     struct store *store = ((struct contract *)*state)->store;
     /* The strings are the caller's and may be gone after the call. */
@@ -233,7 +233,7 @@ static bool check_first_text(const struct store_policy_change *change, void *con
     return true;
 }
 
-static void of_texts_with_one_digest_the_first_counts(void **state)
+CONTRACT_TEST(of_texts_with_one_digest_the_first_counts)
 {
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
@@ -246,7 +246,7 @@ static void of_texts_with_one_digest_the_first_counts(void **state)
     assert_int_equal(store->ops->read_policies(store, NULL, 0, check_first_text, NULL, NULL), 0);
 }
 
-static void a_change_with_a_part_missing_is_refused(void **state)
+CONTRACT_TEST(a_change_with_a_part_missing_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     const struct store_policy_change whole = make_change(SOURCE_A, DIGEST_1);
@@ -264,7 +264,7 @@ static void a_change_with_a_part_missing_is_refused(void **state)
     }
 }
 
-static void what_is_no_digest_is_refused(void **state)
+CONTRACT_TEST(what_is_no_digest_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     char upper[] = DIGEST_1;
@@ -290,7 +290,7 @@ static char *long_string(size_t len)
     return text;
 }
 
-static void words_of_a_change_beyond_their_limits_are_refused(void **state)
+CONTRACT_TEST(words_of_a_change_beyond_their_limits_are_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     auto_free char *source = long_string((size_t)LIMIT_POLICY_SOURCE_BYTES + 1);
@@ -323,7 +323,7 @@ static bool check_longest_text(const struct store_policy_change *change, void *c
     return true;
 }
 
-static void a_text_beyond_its_limit_is_refused(void **state)
+CONTRACT_TEST(a_text_beyond_its_limit_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     auto_free char *text = long_string((size_t)LIMIT_POLICY_BYTES + 1);
@@ -357,7 +357,7 @@ static void *find_policies(void *argument)
     return NULL;
 }
 
-static void of_many_threads_exactly_one_records_the_same_policies(void **state)
+CONTRACT_TEST(of_many_threads_exactly_one_records_the_same_policies)
 {
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
@@ -380,7 +380,7 @@ static void of_many_threads_exactly_one_records_the_same_policies(void **state)
     assert_int_equal(read_policies(store, NULL, 0, 8).count, 2);
 }
 
-static void garbage_collection_leaves_the_history_alone(void **state)
+CONTRACT_TEST(garbage_collection_leaves_the_history_alone)
 {
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
@@ -389,28 +389,4 @@ static void garbage_collection_leaves_the_history_alone(void **state)
     struct store_gc_result result;
     assert_int_equal(store->ops->gc(store, &request, &result, NULL), 0);
     assert_int_equal(read_policies(store, NULL, 0, 8).count, 2);
-}
-
-int contract_policies(void)
-{
-    const struct CMUnitTest tests[] = {
-        CONTRACT_TEST(a_store_begins_without_policies),
-        CONTRACT_TEST(changes_are_numbered_from_1_over_all_sources),
-        CONTRACT_TEST(the_number_that_is_handed_in_does_not_matter),
-        CONTRACT_TEST(policies_that_are_in_force_already_are_not_recorded_again),
-        CONTRACT_TEST(the_same_digest_of_another_source_is_a_change_of_its_own),
-        CONTRACT_TEST(policies_that_return_are_a_change),
-        CONTRACT_TEST(history_is_read_newest_first),
-        CONTRACT_TEST(reading_goes_on_behind_a_number),
-        CONTRACT_TEST(a_reader_that_has_enough_ends_the_reading),
-        CONTRACT_TEST(a_change_is_read_as_it_was_recorded),
-        CONTRACT_TEST(of_texts_with_one_digest_the_first_counts),
-        CONTRACT_TEST(a_change_with_a_part_missing_is_refused),
-        CONTRACT_TEST(what_is_no_digest_is_refused),
-        CONTRACT_TEST(words_of_a_change_beyond_their_limits_are_refused),
-        CONTRACT_TEST(a_text_beyond_its_limit_is_refused),
-        CONTRACT_TEST(of_many_threads_exactly_one_records_the_same_policies),
-        CONTRACT_TEST(garbage_collection_leaves_the_history_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

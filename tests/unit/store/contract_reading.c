@@ -49,7 +49,7 @@ static void fill_two_runs(struct store *store, uint64_t count)
     }
 }
 
-static void a_run_is_read_from_any_event_to_its_end(void **state)
+CONTRACT_TEST(a_run_is_read_from_any_event_to_its_end)
 {
     struct store *store = ((struct contract *)*state)->store;
     fill_two_runs(store, 300);
@@ -61,7 +61,7 @@ static void a_run_is_read_from_any_event_to_its_end(void **state)
     }
 }
 
-static void reading_behind_the_last_event_gives_nothing(void **state)
+CONTRACT_TEST(reading_behind_the_last_event_gives_nothing)
 {
     struct store *store = ((struct contract *)*state)->store;
     fill_two_runs(store, 3);
@@ -70,13 +70,13 @@ static void reading_behind_the_last_event_gives_nothing(void **state)
     assert_int_equal(read_events(store, NULL, UINT64_MAX, 0, 0).count, 0);
 }
 
-static void an_unknown_run_has_no_events(void **state)
+CONTRACT_TEST(an_unknown_run_has_no_events)
 {
     struct store *store = ((struct contract *)*state)->store;
     assert_int_equal(read_events(store, RUN_A, 0, 0, 0).count, 0);
 }
 
-static void no_more_events_are_given_than_the_limit(void **state)
+CONTRACT_TEST(no_more_events_are_given_than_the_limit)
 {
     struct store *store = ((struct contract *)*state)->store;
     fill_two_runs(store, 200);
@@ -88,7 +88,7 @@ static void no_more_events_are_given_than_the_limit(void **state)
     assert_int_equal(read_events(store, NULL, 0, 5, 0).count, 5);
 }
 
-static void a_callback_can_end_the_reading(void **state)
+CONTRACT_TEST(a_callback_can_end_the_reading)
 {
     struct store *store = ((struct contract *)*state)->store;
     fill_two_runs(store, 200);
@@ -96,7 +96,7 @@ static void a_callback_can_end_the_reading(void **state)
     assert_int_equal(read_events(store, NULL, 0, 0, 2).count, 2);
 }
 
-static void all_runs_are_read_in_order_of_position(void **state)
+CONTRACT_TEST(all_runs_are_read_in_order_of_position)
 {
     struct store *store = ((struct contract *)*state)->store;
     fill_two_runs(store, 50);
@@ -106,7 +106,7 @@ static void all_runs_are_read_in_order_of_position(void **state)
     assert_int_equal(rest.last_position, test_last_position(store));
 }
 
-static void a_run_that_is_unknown_cannot_be_read(void **state)
+CONTRACT_TEST(a_run_that_is_unknown_cannot_be_read)
 {
     struct store *store = ((struct contract *)*state)->store;
     struct store_run run;
@@ -145,7 +145,7 @@ static void create_runs(struct store *store, unsigned count)
     }
 }
 
-static void runs_are_listed_newest_first(void **state)
+CONTRACT_TEST(runs_are_listed_newest_first)
 {
     struct store *store = ((struct contract *)*state)->store;
     create_runs(store, 4);
@@ -156,7 +156,7 @@ static void runs_are_listed_newest_first(void **state)
     }
 }
 
-static void runs_are_found_by_the_beginning_of_their_id(void **state)
+CONTRACT_TEST(runs_are_found_by_the_beginning_of_their_id)
 {
     struct store *store = ((struct contract *)*state)->store;
     create_runs(store, 12);
@@ -169,7 +169,7 @@ static void runs_are_found_by_the_beginning_of_their_id(void **state)
     assert_int_equal(list_runs(store, &(struct store_run_query){.id_prefix = ""}).count, 12);
 }
 
-static void a_strange_prefix_matches_nothing(void **state)
+CONTRACT_TEST(a_strange_prefix_matches_nothing)
 {
     struct store *store = ((struct contract *)*state)->store;
     create_runs(store, 1);
@@ -181,7 +181,7 @@ static void a_strange_prefix_matches_nothing(void **state)
     }
 }
 
-static void runs_are_found_by_their_agent(void **state)
+CONTRACT_TEST(runs_are_found_by_their_agent)
 {
     struct store *store = ((struct contract *)*state)->store;
     create_runs(store, 5);
@@ -193,7 +193,7 @@ static void runs_are_found_by_their_agent(void **state)
     assert_int_equal(both.count, 1);
 }
 
-static void runs_with_a_final_status_can_be_left_out(void **state)
+CONTRACT_TEST(runs_with_a_final_status_can_be_left_out)
 {
     struct store *store = ((struct contract *)*state)->store;
     create_runs(store, 3);
@@ -207,7 +207,7 @@ static void runs_with_a_final_status_can_be_left_out(void **state)
     assert_string_equal(listing.ids[1], test_id(1).text);
 }
 
-static void no_more_runs_are_listed_than_asked_for(void **state)
+CONTRACT_TEST(no_more_runs_are_listed_than_asked_for)
 {
     struct store *store = ((struct contract *)*state)->store;
     create_runs(store, 5);
@@ -216,24 +216,4 @@ static void no_more_runs_are_listed_than_asked_for(void **state)
     struct store_run_query all = {0};
     assert_int_equal(store->ops->list_runs(store, &all, note_run, &stopped, NULL), 0);
     assert_int_equal(stopped.count, 3);
-}
-
-int contract_reading(void)
-{
-    const struct CMUnitTest tests[] = {
-        CONTRACT_TEST(a_run_is_read_from_any_event_to_its_end),
-        CONTRACT_TEST(reading_behind_the_last_event_gives_nothing),
-        CONTRACT_TEST(an_unknown_run_has_no_events),
-        CONTRACT_TEST(no_more_events_are_given_than_the_limit),
-        CONTRACT_TEST(a_callback_can_end_the_reading),
-        CONTRACT_TEST(all_runs_are_read_in_order_of_position),
-        CONTRACT_TEST(a_run_that_is_unknown_cannot_be_read),
-        CONTRACT_TEST(runs_are_listed_newest_first),
-        CONTRACT_TEST(runs_are_found_by_the_beginning_of_their_id),
-        CONTRACT_TEST(a_strange_prefix_matches_nothing),
-        CONTRACT_TEST(runs_are_found_by_their_agent),
-        CONTRACT_TEST(runs_with_a_final_status_can_be_left_out),
-        CONTRACT_TEST(no_more_runs_are_listed_than_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static struct store_commit_result take_mail(struct store *store, uint64_t up_to)
     return test_commit(store, &batch);
 }
 
-static void letters_are_read_in_the_order_of_posting(void **state)
+CONTRACT_TEST(letters_are_read_in_the_order_of_posting)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -59,14 +59,14 @@ static void letters_are_read_in_the_order_of_posting(void **state)
     assert_string_equal(mail.data, "{\"n\":2}");
 }
 
-static void a_letter_to_an_unknown_run_is_refused(void **state)
+CONTRACT_TEST(a_letter_to_an_unknown_run_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     assert_int_equal(store->ops->post(store, RUN_A, "stop", "{}", NULL), RONDO_ERR_NOT_FOUND);
     assert_int_equal(read_mail(store, RUN_A, NULL).count, 0);
 }
 
-static void a_letter_beyond_its_limits_is_refused(void **state)
+CONTRACT_TEST(a_letter_beyond_its_limits_is_refused)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -84,7 +84,7 @@ static void a_letter_beyond_its_limits_is_refused(void **state)
     assert_int_equal(store->ops->post(store, RUN_A, "stop", data, NULL), 0);
 }
 
-static void an_owner_reads_the_mail_of_the_runs_that_it_holds(void **state)
+CONTRACT_TEST(an_owner_reads_the_mail_of_the_runs_that_it_holds)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -98,7 +98,7 @@ static void an_owner_reads_the_mail_of_the_runs_that_it_holds(void **state)
     assert_int_equal(read_mail(store, NULL, "").count, 0);
 }
 
-static void a_commit_tells_whether_mail_is_waiting(void **state)
+CONTRACT_TEST(a_commit_tells_whether_mail_is_waiting)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -109,7 +109,7 @@ static void a_commit_tells_whether_mail_is_waiting(void **state)
     assert_true(take_mail(store, 0).has_mail);
 }
 
-static void letters_that_were_taken_are_deleted_and_no_others(void **state)
+CONTRACT_TEST(letters_that_were_taken_are_deleted_and_no_others)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -127,7 +127,7 @@ static void letters_that_were_taken_are_deleted_and_no_others(void **state)
     assert_int_equal(read_mail(store, RUN_B, NULL).count, 1);
 }
 
-static void a_letter_never_gets_the_id_of_one_that_was_taken(void **state)
+CONTRACT_TEST(a_letter_never_gets_the_id_of_one_that_was_taken)
 {
     struct store *store = ((struct contract *)*state)->store;
     test_create(store, RUN_A, "agent", false);
@@ -142,7 +142,7 @@ static void a_letter_never_gets_the_id_of_one_that_was_taken(void **state)
     assert_true(left.last_id > first);
 }
 
-static void an_empty_store_has_position_0(void **state)
+CONTRACT_TEST(an_empty_store_has_position_0)
 {
     struct store *store = ((struct contract *)*state)->store;
     assert_int_equal(test_last_position(store), 0);
@@ -170,7 +170,7 @@ static struct store_gc_result collect(struct store *store, int64_t before_ns, bo
     return result;
 }
 
-static void old_ended_runs_are_deleted_whole(void **state)
+CONTRACT_TEST(old_ended_runs_are_deleted_whole)
 {
     struct contract *contract = *state;
     create_ended(contract, RUN_A);
@@ -185,7 +185,7 @@ static void old_ended_runs_are_deleted_whole(void **state)
     assert_int_equal(read_mail(contract->store, RUN_A, NULL).count, 0);
 }
 
-static void a_dry_run_counts_and_deletes_nothing(void **state)
+CONTRACT_TEST(a_dry_run_counts_and_deletes_nothing)
 {
     struct contract *contract = *state;
     create_ended(contract, RUN_A);
@@ -197,7 +197,7 @@ static void a_dry_run_counts_and_deletes_nothing(void **state)
     assert_int_equal(test_count_events(contract->store, NULL), 4);
 }
 
-static void recent_running_and_held_runs_are_left_alone(void **state)
+CONTRACT_TEST(recent_running_and_held_runs_are_left_alone)
 {
     struct contract *contract = *state;
     struct store *store = contract->store;
@@ -211,7 +211,7 @@ static void recent_running_and_held_runs_are_left_alone(void **state)
     assert_string_equal(test_get(store, RUN_B).id, RUN_B);
 }
 
-static void positions_do_not_go_back_after_a_collection(void **state)
+CONTRACT_TEST(positions_do_not_go_back_after_a_collection)
 {
     struct contract *contract = *state;
     struct store *store = contract->store;
@@ -226,7 +226,7 @@ static void positions_do_not_go_back_after_a_collection(void **state)
     assert_int_equal(test_count_events(store, NULL), 0);
 }
 
-static void the_runs_beside_a_deleted_one_stay_whole(void **state)
+CONTRACT_TEST(the_runs_beside_a_deleted_one_stay_whole)
 {
     struct contract *contract = *state;
     struct store *store = contract->store;
@@ -242,7 +242,7 @@ static void the_runs_beside_a_deleted_one_stay_whole(void **state)
     assert_int_equal(test_count_events(store, NULL), 100);
 }
 
-static void health_counts_what_is_there(void **state)
+CONTRACT_TEST(health_counts_what_is_there)
 {
     struct contract *contract = *state;
     struct store *store = contract->store;
@@ -257,25 +257,4 @@ static void health_counts_what_is_there(void **state)
     assert_int_equal(health.event_count, 2);
     assert_true(health.location[0] != '\0');
     assert_true(health.version[0] != '\0');
-}
-
-int contract_upkeep(void)
-{
-    const struct CMUnitTest tests[] = {
-        CONTRACT_TEST(letters_are_read_in_the_order_of_posting),
-        CONTRACT_TEST(a_letter_to_an_unknown_run_is_refused),
-        CONTRACT_TEST(a_letter_beyond_its_limits_is_refused),
-        CONTRACT_TEST(an_owner_reads_the_mail_of_the_runs_that_it_holds),
-        CONTRACT_TEST(a_commit_tells_whether_mail_is_waiting),
-        CONTRACT_TEST(letters_that_were_taken_are_deleted_and_no_others),
-        CONTRACT_TEST(a_letter_never_gets_the_id_of_one_that_was_taken),
-        CONTRACT_TEST(an_empty_store_has_position_0),
-        CONTRACT_TEST(old_ended_runs_are_deleted_whole),
-        CONTRACT_TEST(a_dry_run_counts_and_deletes_nothing),
-        CONTRACT_TEST(recent_running_and_held_runs_are_left_alone),
-        CONTRACT_TEST(positions_do_not_go_back_after_a_collection),
-        CONTRACT_TEST(the_runs_beside_a_deleted_one_stay_whole),
-        CONTRACT_TEST(health_counts_what_is_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

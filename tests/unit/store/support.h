@@ -4,13 +4,9 @@
 
 #include "base/clock.h"
 #include "store/store.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 /** Time at which every test begins. */
 #define TEST_EPOCH_NS INT64_C(1700000000000000000)

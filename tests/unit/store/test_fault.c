@@ -65,7 +65,7 @@ static int try_append(struct pair *pair, struct store_commit_result *result,
     return pair->store->ops->commit(pair->store, batches, 1, result, err);
 }
 
-static void a_failure_before_has_no_effect(void **state)
+TEST_WITH(a_failure_before_has_no_effect, make_pair, free_pair)
 {
     struct pair *pair = *state;
     pair->plan = (struct plan){.operation = "commit", .fault = STORE_FAULT_BEFORE, .calls = 1};
@@ -78,7 +78,7 @@ static void a_failure_before_has_no_effect(void **state)
     assert_int_equal(test_count_events(pair->inner, RUN_A), 0);
 }
 
-static void a_failure_after_takes_effect_and_loses_the_answer(void **state)
+TEST_WITH(a_failure_after_takes_effect_and_loses_the_answer, make_pair, free_pair)
 {
     struct pair *pair = *state;
     pair->plan = (struct plan){.operation = "commit", .fault = STORE_FAULT_AFTER, .calls = 1};
@@ -91,7 +91,7 @@ static void a_failure_after_takes_effect_and_loses_the_answer(void **state)
     assert_int_equal(result.outcome, STORE_ALREADY_COMMITTED);
 }
 
-static void the_plan_chooses_the_code(void **state)
+TEST_WITH(the_plan_chooses_the_code, make_pair, free_pair)
 {
     struct pair *pair = *state;
     pair->plan = (struct plan){.operation = "last_position",
@@ -111,7 +111,7 @@ static bool never_called(const struct store_event *event, void *context)
     return false;
 }
 
-static void other_operations_go_through(void **state)
+TEST_WITH(other_operations_go_through, make_pair, free_pair)
 {
     struct pair *pair = *state;
     pair->plan = (struct plan){.operation = "read_events", .fault = STORE_FAULT_BEFORE, .calls = 1};
@@ -130,7 +130,7 @@ static const struct store_policy_change policies = {
     .text = "",
 };
 
-static void policies_fail_as_planned_and_the_answer_is_lost(void **state)
+TEST_WITH(policies_fail_as_planned_and_the_answer_is_lost, make_pair, free_pair)
 {
     struct pair *pair = *state;
     pair->plan =
@@ -159,7 +159,7 @@ static bool no_policy_is_expected(const struct store_policy_change *change, void
     return false;
 }
 
-static void reading_policies_fails_as_planned(void **state)
+TEST_WITH(reading_policies_fails_as_planned, make_pair, free_pair)
 {
     struct pair *pair = *state;
     uint64_t number;
@@ -176,7 +176,7 @@ static void reading_policies_fails_as_planned(void **state)
 static const struct store_change note = {
     .collection = "notes", .key = "k", .data = "{}", .data_len = 2};
 
-static void documents_fail_as_planned_and_the_answer_is_lost(void **state)
+TEST_WITH(documents_fail_as_planned_and_the_answer_is_lost, make_pair, free_pair)
 {
     struct pair *pair = *state;
     struct store *store = pair->store;
@@ -203,7 +203,7 @@ static bool no_document_is_expected(const struct store_document *document, void 
     return false;
 }
 
-static void reading_documents_fails_as_planned(void **state)
+TEST_WITH(reading_documents_fails_as_planned, make_pair, free_pair)
 {
     struct pair *pair = *state;
     struct store *store = pair->store;
@@ -217,7 +217,7 @@ static void reading_documents_fails_as_planned(void **state)
                      RONDO_ERR_IO);
 }
 
-static void counting_fails_as_planned(void **state)
+TEST_WITH(counting_fails_as_planned, make_pair, free_pair)
 {
     struct pair *pair = *state;
     struct store *store = pair->store;
@@ -250,19 +250,5 @@ int main(void)
         .open = open_for_contract,
         .close = close_for_contract,
     };
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_failure_before_has_no_effect, make_pair, free_pair),
-        cmocka_unit_test_setup_teardown(a_failure_after_takes_effect_and_loses_the_answer,
-                                        make_pair, free_pair),
-        cmocka_unit_test_setup_teardown(the_plan_chooses_the_code, make_pair, free_pair),
-        cmocka_unit_test_setup_teardown(other_operations_go_through, make_pair, free_pair),
-        cmocka_unit_test_setup_teardown(policies_fail_as_planned_and_the_answer_is_lost, make_pair,
-                                        free_pair),
-        cmocka_unit_test_setup_teardown(reading_policies_fails_as_planned, make_pair, free_pair),
-        cmocka_unit_test_setup_teardown(documents_fail_as_planned_and_the_answer_is_lost, make_pair,
-                                        free_pair),
-        cmocka_unit_test_setup_teardown(reading_documents_fails_as_planned, make_pair, free_pair),
-        cmocka_unit_test_setup_teardown(counting_fails_as_planned, make_pair, free_pair),
-    };
-    return contract_run(&backend) + cmocka_run_group_tests(tests, NULL, NULL);
+    return contract_run(&backend);
 }

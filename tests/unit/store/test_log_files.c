@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The log of a store in a workspace: it stays, and one that Rondo did not make is refused. */
 #include "store/log_files.h"
+#include "support/test.h"
 
 #include "base/auto.h"
 #include "base/buf.h"
@@ -10,15 +11,11 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char top[64];
 static const char *const endings[] = {"-wal", "-shm", "-journal"};
@@ -90,9 +87,8 @@ static void expect_refused(const char *ending)
     }
 }
 
-static void the_log_stays_when_a_store_is_closed(void **state)
+TEST_WITH(the_log_stays_when_a_store_is_closed, set_up, tear_down)
 {
-    (void)state;
     for (size_t i = 0; i < ENDINGS; i++) {
         ino_t inode = inode_of(beside(endings[i]));
         assert_int_equal(open_and_close(STORE_WRITING, NULL), 0);
@@ -100,9 +96,8 @@ static void the_log_stays_when_a_store_is_closed(void **state)
     }
 }
 
-static void a_log_from_elsewhere_is_refused(void **state)
+TEST_WITH(a_log_from_elsewhere_is_refused, set_up, tear_down)
 {
-    (void)state;
     for (size_t i = 0; i < ENDINGS; i++) {
         assert_int_equal(unlink(beside(endings[i])), 0);
         write_text(beside(endings[i]), "planted");
@@ -112,9 +107,8 @@ static void a_log_from_elsewhere_is_refused(void **state)
     }
 }
 
-static void a_log_with_the_bytes_of_ours_is_refused_too(void **state)
+TEST_WITH(a_log_with_the_bytes_of_ours_is_refused_too, set_up, tear_down)
 {
-    (void)state;
     struct store *store = NULL;
     auto_buf struct buf bytes = {0};
     assert_int_equal(store_open_default(at("a.db"), STORE_WRITING, &store, NULL, NULL), 0);
@@ -127,9 +121,8 @@ static void a_log_with_the_bytes_of_ours_is_refused_too(void **state)
     expect_refused("-shm");
 }
 
-static void a_log_that_is_a_link_is_refused(void **state)
+TEST_WITH(a_log_that_is_a_link_is_refused, set_up, tear_down)
 {
-    (void)state;
     write_text(at("mine"), "");
     assert_int_equal(unlink(beside("-wal")), 0);
     assert_int_equal(symlink(at("mine"), beside("-wal")), 0);
@@ -142,18 +135,16 @@ static void a_log_that_is_a_link_is_refused(void **state)
     expect_refused("-wal");
 }
 
-static void a_log_with_a_second_name_is_refused(void **state)
+TEST_WITH(a_log_with_a_second_name_is_refused, set_up, tear_down)
 {
-    (void)state;
     assert_int_equal(link(beside("-wal"), at("second")), 0);
     write_text(at("second"), "planted");
     expect_refused("-wal");
 }
 
 /** It is what a Rondo left that was killed before it could record it; but somebody may hold it. */
-static void an_empty_log_that_nobody_recorded_is_made_anew(void **state)
+TEST_WITH(an_empty_log_that_nobody_recorded_is_made_anew, set_up, tear_down)
 {
-    (void)state;
     assert_int_equal(unlink(beside("-wal")), 0);
     int fd = open(beside("-wal"), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
@@ -163,9 +154,8 @@ static void an_empty_log_that_nobody_recorded_is_made_anew(void **state)
     close(fd);
 }
 
-static void a_confirmed_log_is_used(void **state)
+TEST_WITH(a_confirmed_log_is_used, set_up, tear_down)
 {
-    (void)state;
     assert_int_equal(unlink(beside("-shm")), 0);
     write_text(beside("-shm"), "from elsewhere");
     assert_false(store_log_files_are_own(at("a.db")));
@@ -174,9 +164,8 @@ static void a_confirmed_log_is_used(void **state)
     assert_int_equal(open_and_close(STORE_WRITING, NULL), 0);
 }
 
-static void a_store_in_the_state_folder_keeps_no_log(void **state)
+TEST_WITH(a_store_in_the_state_folder_keeps_no_log, set_up, tear_down)
 {
-    (void)state;
     struct store *store = NULL;
     char *path = NULL;
     char log[PATH_MAX];
@@ -188,22 +177,4 @@ static void a_store_in_the_state_folder_keeps_no_log(void **state)
     assert_true(file_exists(path));
     assert_false(file_exists(log));
     free(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_log_stays_when_a_store_is_closed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_log_from_elsewhere_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_log_with_the_bytes_of_ours_is_refused_too, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_log_that_is_a_link_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_log_with_a_second_name_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_empty_log_that_nobody_recorded_is_made_anew, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_confirmed_log_is_used, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_store_in_the_state_folder_keeps_no_log, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whose a store is: made here, confirmed, copied, replaced, or forged. */
 #include "store/origin.h"
+#include "support/test.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -13,15 +14,11 @@
 #include "store/store.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char top[64];
 static char store_path[96];
@@ -131,18 +128,18 @@ static uint32_t count_runs(const char *path)
     return (uint32_t)health.run_count;
 }
 
-static void a_store_that_was_made_here_is_own(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(a_store_that_was_made_here_is_own)
 {
-    (void)state;
     make_store(store_path);
     assert_true(is_own(store_path));
     assert_true(is_writable(store_path));
     make_store(store_path);
 }
 
-static void a_store_in_the_state_folder_is_own_without_a_record(void **state)
+CASE(a_store_in_the_state_folder_is_own_without_a_record)
 {
-    (void)state;
     char *path = NULL;
     assert_int_equal(chdir(top), 0);
     assert_int_equal(store_locate(NULL, true, &path, NULL), 0);
@@ -153,9 +150,8 @@ static void a_store_in_the_state_folder_is_own_without_a_record(void **state)
     free(path);
 }
 
-static void a_copy_is_not_own_and_is_read_without_a_trace(void **state)
+CASE(a_copy_is_not_own_and_is_read_without_a_trace)
 {
-    (void)state;
     make_old_store(NULL, NULL, false);
     assert_true(is_own(store_path));
     char copy[128];
@@ -169,9 +165,8 @@ static void a_copy_is_not_own_and_is_read_without_a_trace(void **state)
     assert_int_equal(rmdir(below("state/rondo/copies")), 0);
 }
 
-static void a_confirmed_copy_is_own_until_it_is_replaced(void **state)
+CASE(a_confirmed_copy_is_own_until_it_is_replaced)
 {
-    (void)state;
     make_store(store_path);
     char copy[128], other[128];
     snprintf(copy, sizeof(copy), "%s/copy.db", top);
@@ -190,17 +185,15 @@ static void a_confirmed_copy_is_own_until_it_is_replaced(void **state)
     assert_false(is_own(copy));
 }
 
-static void an_old_store_of_this_boot_is_own(void **state)
+CASE(an_old_store_of_this_boot_is_own)
 {
-    (void)state;
     make_old_store(NULL, NULL, false);
     assert_true(is_writable(store_path));
     assert_int_equal(count_runs(store_path), 1);
 }
 
-static void an_old_store_is_own_only_if_boot_host_and_time_fit(void **state)
+CASE(an_old_store_is_own_only_if_boot_host_and_time_fit)
 {
-    (void)state;
     static const struct {
         const char *boot;
         const char *host;
@@ -220,9 +213,8 @@ static void an_old_store_is_own_only_if_boot_host_and_time_fit(void **state)
     }
 }
 
-static void an_old_store_that_git_or_tar_could_have_made_is_not_own(void **state)
+CASE(an_old_store_that_git_or_tar_could_have_made_is_not_own)
 {
-    (void)state;
     make_old_store(NULL, NULL, false);
     assert_int_equal(chmod(store_path, 0644), 0);
     assert_false(is_own(store_path));
@@ -242,9 +234,8 @@ static void an_old_store_that_git_or_tar_could_have_made_is_not_own(void **state
     assert_true(is_own(store_path));
 }
 
-static void what_is_no_regular_file_is_not_copied(void **state)
+CASE(what_is_no_regular_file_is_not_copied)
 {
-    (void)state;
     struct store *store = NULL;
     make_store(store_path);
     assert_int_equal(symlink(store_path, below("link.db")), 0);
@@ -254,9 +245,8 @@ static void what_is_no_regular_file_is_not_copied(void **state)
     assert_null(store);
 }
 
-static void a_store_over_the_limit_is_not_copied(void **state)
+CASE(a_store_over_the_limit_is_not_copied)
 {
-    (void)state;
     char *copy = NULL;
     int lock = -1;
     make_store(store_path);
@@ -265,9 +255,8 @@ static void a_store_over_the_limit_is_not_copied(void **state)
     assert_int_equal(rmdir(below("state/rondo/copies")), 0);
 }
 
-static void copies_of_killed_processes_are_removed(void **state)
+CASE(copies_of_killed_processes_are_removed)
 {
-    (void)state;
     make_store(store_path);
     char *copy = NULL;
     int lock = -1;
@@ -287,23 +276,4 @@ static void copies_of_killed_processes_are_removed(void **state)
     free(copy);
     free(used);
     free(third);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_store_that_was_made_here_is_own),
-        CASE(a_store_in_the_state_folder_is_own_without_a_record),
-        CASE(a_copy_is_not_own_and_is_read_without_a_trace),
-        CASE(a_confirmed_copy_is_own_until_it_is_replaced),
-        CASE(an_old_store_of_this_boot_is_own),
-        CASE(an_old_store_is_own_only_if_boot_host_and_time_fit),
-        CASE(an_old_store_that_git_or_tar_could_have_made_is_not_own),
-        CASE(what_is_no_regular_file_is_not_copied),
-        CASE(a_store_over_the_limit_is_not_copied),
-        CASE(copies_of_killed_processes_are_removed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,9 @@ static void join(struct committer *committer)
     assert_int_equal(pthread_join(committer->thread, NULL), 0);
 }
 
-static void one_thread_commits_without_company(void **state)
+#define RIG_TEST(name) TEST_WITH(name, make_rig, free_rig)
+
+RIG_TEST(one_thread_commits_without_company)
 {
     struct rig *rig = *state;
     struct committer alone = make_committer(rig->writer, 1);
@@ -157,7 +159,7 @@ static void add_duration(void *context, int64_t duration_ns)
     ++*told;
 }
 
-static void somebody_is_told_the_time_of_each_transaction(void **state)
+RIG_TEST(somebody_is_told_the_time_of_each_transaction)
 {
     struct rig *rig = *state;
     unsigned told = 0;
@@ -173,7 +175,7 @@ static void somebody_is_told_the_time_of_each_transaction(void **state)
     assert_int_equal(told, 3);
 }
 
-static void batches_that_wait_share_a_transaction(void **state)
+RIG_TEST(batches_that_wait_share_a_transaction)
 {
     struct rig *rig = *state;
     static struct committer committers[THREADS];
@@ -217,7 +219,7 @@ static void commit_together(struct rig *rig, struct committer *committers, size_
     }
 }
 
-static void a_fenced_batch_does_not_hurt_its_neighbours(void **state)
+RIG_TEST(a_fenced_batch_does_not_hurt_its_neighbours)
 {
     struct rig *rig = *state;
     struct committer committers[3];
@@ -232,7 +234,7 @@ static void a_fenced_batch_does_not_hurt_its_neighbours(void **state)
     assert_int_equal(writer_counters(rig->writer).events, 3);
 }
 
-static void a_refused_batch_does_not_hurt_its_neighbours(void **state)
+RIG_TEST(a_refused_batch_does_not_hurt_its_neighbours)
 {
     struct rig *rig = *state;
     struct committer committers[3];
@@ -248,7 +250,7 @@ static void a_refused_batch_does_not_hurt_its_neighbours(void **state)
     assert_int_equal(test_count_events(rig->inner, NULL), 3);
 }
 
-static void a_failed_transaction_fails_each_of_its_batches(void **state)
+RIG_TEST(a_failed_transaction_fails_each_of_its_batches)
 {
     struct rig *rig = *state;
     struct committer committers[8];
@@ -266,7 +268,7 @@ static void a_failed_transaction_fails_each_of_its_batches(void **state)
     assert_int_equal(writer_counters(rig->writer).batches, 1);
 }
 
-static void a_batch_whose_answer_was_lost_can_be_handed_in_again(void **state)
+RIG_TEST(a_batch_whose_answer_was_lost_can_be_handed_in_again)
 {
     struct rig *rig = *state;
     struct committer committer = make_committer(rig->writer, 1);
@@ -281,7 +283,7 @@ static void a_batch_whose_answer_was_lost_can_be_handed_in_again(void **state)
     assert_int_equal(test_count_events(rig->inner, committer.id.text), 1);
 }
 
-static void two_batches_of_one_run_are_committed_in_their_order(void **state)
+RIG_TEST(two_batches_of_one_run_are_committed_in_their_order)
 {
     struct rig *rig = *state;
     struct committer hand = make_committer(rig->writer, 1);
@@ -305,7 +307,7 @@ static void two_batches_of_one_run_are_committed_in_their_order(void **state)
     assert_int_equal(test_count_events(rig->inner, hand.id.text), 100);
 }
 
-static void waiting_ends_at_once_when_there_is_something_already(void **state)
+RIG_TEST(waiting_ends_at_once_when_there_is_something_already)
 {
     struct rig *rig = *state;
     struct committer committer = make_committer(rig->writer, 1);
@@ -313,7 +315,7 @@ static void waiting_ends_at_once_when_there_is_something_already(void **state)
     assert_true(writer_wait(rig->writer, 0, FOREVER_NS, NULL));
 }
 
-static void waiting_sees_what_did_not_go_through_the_writer(void **state)
+RIG_TEST(waiting_sees_what_did_not_go_through_the_writer)
 {
     struct rig *rig = *state;
     struct test_id id = test_id(1);
@@ -322,7 +324,7 @@ static void waiting_sees_what_did_not_go_through_the_writer(void **state)
     assert_true(writer_wait(rig->writer, 0, FOREVER_NS, NULL));
 }
 
-static void waiting_ends_with_its_time(void **state)
+RIG_TEST(waiting_ends_with_its_time)
 {
     struct rig *rig = *state;
     assert_false(writer_wait(rig->writer, 0, 0, NULL));
@@ -345,7 +347,7 @@ static void *wait_for_news(void *argument)
     return NULL;
 }
 
-static void a_commit_wakes_all_who_wait_without_any_polling(void **state)
+RIG_TEST(a_commit_wakes_all_who_wait_without_any_polling)
 {
     struct rig *rig = *state;
     atomic_store(&rig->has_no_eyes, true);
@@ -363,7 +365,7 @@ static void a_commit_wakes_all_who_wait_without_any_polling(void **state)
     }
 }
 
-static void a_cancel_token_ends_the_waiting(void **state)
+RIG_TEST(a_cancel_token_ends_the_waiting)
 {
     struct rig *rig = *state;
     struct cancel cancel;
@@ -385,9 +387,8 @@ static struct store *open_sqlite(const char *path)
     return store;
 }
 
-static void a_commit_of_another_process_is_seen(void **state)
+TEST(a_commit_of_another_process_is_seen)
 {
-    (void)state;
     char *folder = test_folder_new();
     char *path = test_path(folder, "store.db");
     store_close(open_sqlite(path));
@@ -422,9 +423,8 @@ static void a_commit_of_another_process_is_seen(void **state)
     free(path);
 }
 
-static void many_threads_commit_to_sqlite_and_nothing_is_lost(void **state)
+TEST(many_threads_commit_to_sqlite_and_nothing_is_lost)
 {
-    (void)state;
     char *folder = test_folder_new();
     char *path = test_path(folder, "store.db");
     struct store *store = open_sqlite(path);
@@ -451,23 +451,5 @@ static void many_threads_commit_to_sqlite_and_nothing_is_lost(void **state)
 
 int main(void)
 {
-#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, make_rig, free_rig)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_commit_of_another_process_is_seen),
-        RIG_TEST(one_thread_commits_without_company),
-        RIG_TEST(somebody_is_told_the_time_of_each_transaction),
-        RIG_TEST(batches_that_wait_share_a_transaction),
-        RIG_TEST(a_fenced_batch_does_not_hurt_its_neighbours),
-        RIG_TEST(a_refused_batch_does_not_hurt_its_neighbours),
-        RIG_TEST(a_failed_transaction_fails_each_of_its_batches),
-        RIG_TEST(a_batch_whose_answer_was_lost_can_be_handed_in_again),
-        RIG_TEST(two_batches_of_one_run_are_committed_in_their_order),
-        RIG_TEST(waiting_ends_at_once_when_there_is_something_already),
-        RIG_TEST(waiting_sees_what_did_not_go_through_the_writer),
-        RIG_TEST(waiting_ends_with_its_time),
-        RIG_TEST(a_commit_wakes_all_who_wait_without_any_polling),
-        RIG_TEST(a_cancel_token_ends_the_waiting),
-        cmocka_unit_test(many_threads_commit_to_sqlite_and_nothing_is_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -82,7 +82,7 @@ static int end_export(void **state)
     return 0;
 }
 
-#define export_test(name) cmocka_unit_test_setup_teardown(name, make_export, end_export)
+#define EXPORT_TEST(name) TEST_WITH(name, make_export, end_export)
 
 static void hear(void *context, const char *line)
 {
@@ -162,7 +162,7 @@ static void tell_run(struct export_world *export, const char *run_id)
     tell_events(export->world, run_id, short_run, COUNT(short_run));
 }
 
-static void without_variables_nothing_starts(void **state)
+EXPORT_TEST(without_variables_nothing_starts)
 {
     struct export_world *export = *state;
     export->envp[0] = NULL;
@@ -171,7 +171,7 @@ static void without_variables_nothing_starts(void **state)
     assert_false(telemetry_is_wanted(export->envp));
 }
 
-static void a_run_of_its_own_is_sent_by_the_end(void **state)
+EXPORT_TEST(a_run_of_its_own_is_sent_by_the_end)
 {
     struct export_world *export = *state;
     http_peer_always(export->peer, 200, NULL, "{}");
@@ -189,7 +189,7 @@ static void a_run_of_its_own_is_sent_by_the_end(void **state)
     assert_int_equal(exporter_read_run(export->world->store, RUN_A), COUNT(short_run));
 }
 
-static void of_all_runs_what_was_there_before_the_first_start_is_left_out(void **state)
+EXPORT_TEST(of_all_runs_what_was_there_before_the_first_start_is_left_out)
 {
     struct export_world *export = *state;
     http_peer_always(export->peer, 200, NULL, "{}");
@@ -204,7 +204,7 @@ static void begin_cursor(struct export_world *export)
     assert_int_equal(exporter_write_cursor(export->world->store, 0, NULL), 0);
 }
 
-static void all_runs_go_on_behind_the_cursor(void **state)
+EXPORT_TEST(all_runs_go_on_behind_the_cursor)
 {
     struct export_world *export = *state;
     http_peer_always(export->peer, 200, NULL, "{}");
@@ -223,7 +223,7 @@ static void all_runs_go_on_behind_the_cursor(void **state)
     }
 }
 
-static void a_collector_that_asks_for_patience_gets_it(void **state)
+EXPORT_TEST(a_collector_that_asks_for_patience_gets_it)
 {
     struct export_world *export = *state;
     http_peer_reply(export->peer, 429, "Retry-After: 1\r\n", "");
@@ -242,7 +242,7 @@ static void a_collector_that_asks_for_patience_gets_it(void **state)
     assert_non_null(strstr(export->said, "again"));
 }
 
-static void what_is_refused_is_never_sent_again(void **state)
+EXPORT_TEST(what_is_refused_is_never_sent_again)
 {
     struct export_world *export = *state;
     http_peer_always(export->peer, 400, NULL, "{\"message\":\"no\"}");
@@ -255,7 +255,7 @@ static void what_is_refused_is_never_sent_again(void **state)
     assert_true(http_peer_request_count(export->peer) <= SPANS);
 }
 
-static void a_partial_success_is_counted_and_over(void **state)
+EXPORT_TEST(a_partial_success_is_counted_and_over)
 {
     struct export_world *export = *state;
     set(export, "OTEL_BSP_SCHEDULE_DELAY", "300");
@@ -270,7 +270,7 @@ static void a_partial_success_is_counted_and_over(void **state)
     assert_int_equal(http_peer_request_count(export->peer), 1);
 }
 
-static void bodies_are_packed_when_asked_for(void **state)
+EXPORT_TEST(bodies_are_packed_when_asked_for)
 {
     struct export_world *export = *state;
     set(export, "OTEL_EXPORTER_OTLP_COMPRESSION", "gzip");
@@ -292,7 +292,7 @@ static void bodies_are_packed_when_asked_for(void **state)
     assert_non_null(strstr(text, "resourceSpans"));
 }
 
-static void a_dead_collector_does_not_hold_the_end_up_and_nothing_is_lost(void **state)
+EXPORT_TEST(a_dead_collector_does_not_hold_the_end_up_and_nothing_is_lost)
 {
     struct export_world *export = *state;
     http_peer_always(export->peer, 503, NULL, "");
@@ -311,7 +311,7 @@ static void a_dead_collector_does_not_hold_the_end_up_and_nothing_is_lost(void *
     wait_for(export, has_sent_all);
 }
 
-static void a_stalling_collector_is_given_up_at_the_end(void **state)
+EXPORT_TEST(a_stalling_collector_is_given_up_at_the_end)
 {
     struct export_world *export = *state;
     struct peer_reply reply = {.bytes = "HTTP/1.1 200 OK\r\n", .stalls = true, .stall_at = 4};
@@ -356,7 +356,7 @@ static void stop_without_waiting(struct export_world *export, const char *run_id
     assert_int_equal(exporter_read_run(export->world->store, run_id), 0); /* nothing is lost */
 }
 
-static void a_collector_that_refuses_connections_is_given_up_at_once_at_the_end(void **state)
+EXPORT_TEST(a_collector_that_refuses_connections_is_given_up_at_once_at_the_end)
 {
     struct export_world *export = *state;
     int port = 0;
@@ -367,7 +367,7 @@ static void a_collector_that_refuses_connections_is_given_up_at_once_at_the_end(
     stop_without_waiting(export, RUN_A);
 }
 
-static void a_collector_that_was_out_of_reach_is_tried_once_more_at_the_end(void **state)
+EXPORT_TEST(a_collector_that_was_out_of_reach_is_tried_once_more_at_the_end)
 {
     struct export_world *export = *state;
     int port = 0;
@@ -380,7 +380,7 @@ static void a_collector_that_was_out_of_reach_is_tried_once_more_at_the_end(void
 }
 
 /** A full queue of connections: whoever comes now hears nothing. */
-static void a_collector_that_is_a_black_hole_is_given_up_soon_at_the_end(void **state)
+EXPORT_TEST(a_collector_that_is_a_black_hole_is_given_up_soon_at_the_end)
 {
     struct export_world *export = *state;
     int port = 0;
@@ -403,7 +403,7 @@ static void a_collector_that_is_a_black_hole_is_given_up_soon_at_the_end(void **
     close(hole);
 }
 
-static void the_end_waits_no_longer_than_the_environment_says(void **state)
+EXPORT_TEST(the_end_waits_no_longer_than_the_environment_says)
 {
     struct export_world *export = *state;
     struct peer_reply reply = {.bytes = "HTTP/1.1 200 OK\r\n", .stalls = true, .stall_at = 4};
@@ -415,7 +415,7 @@ static void the_end_waits_no_longer_than_the_environment_says(void **state)
     stop_without_waiting(export, RUN_A);
 }
 
-static void too_far_behind_the_oldest_is_skipped_and_counted(void **state)
+EXPORT_TEST(too_far_behind_the_oldest_is_skipped_and_counted)
 {
     struct export_world *export = *state;
     char size[8];
@@ -432,7 +432,7 @@ static void too_far_behind_the_oldest_is_skipped_and_counted(void **state)
     assert_non_null(strstr(export->said, "skipped"));
 }
 
-static void a_server_that_lives_sends_for_all(void **state)
+EXPORT_TEST(a_server_that_lives_sends_for_all)
 {
     struct export_world *export = *state;
     char owner[STORE_OWNER_SIZE];
@@ -447,7 +447,7 @@ static void a_server_that_lives_sends_for_all(void **state)
     assert_non_null(export->telemetry);
 }
 
-static void a_second_server_stands_by(void **state)
+EXPORT_TEST(a_second_server_stands_by)
 {
     struct export_world *export = *state;
     char owner[STORE_OWNER_SIZE];
@@ -462,7 +462,7 @@ static void a_second_server_stands_by(void **state)
     assert_true(exporter_own(store, owner, clock_now(clock_system()) + EXPORTER_STALE_NS));
 }
 
-static void an_owner_that_was_not_seen_for_long_is_none(void **state)
+EXPORT_TEST(an_owner_that_was_not_seen_for_long_is_none)
 {
     struct export_world *export = *state;
     struct store *store = export->world->store;
@@ -473,7 +473,7 @@ static void an_owner_that_was_not_seen_for_long_is_none(void **state)
     assert_true(exporter_own(store, "me", 100 + EXPORTER_STALE_NS));
 }
 
-static void what_a_process_has_sent_of_its_run_the_server_leaves_out(void **state)
+EXPORT_TEST(what_a_process_has_sent_of_its_run_the_server_leaves_out)
 {
     struct export_world *export = *state;
     http_peer_always(export->peer, 200, NULL, "{}");
@@ -489,7 +489,7 @@ static void what_a_process_has_sent_of_its_run_the_server_leaves_out(void **stat
     }
 }
 
-static void own_runs_that_are_remembered_are_bounded(void **state)
+EXPORT_TEST(own_runs_that_are_remembered_are_bounded)
 {
     struct export_world *export = *state;
     struct store *store = export->world->store;
@@ -504,7 +504,7 @@ static void own_runs_that_are_remembered_are_bounded(void **state)
     assert_int_equal(exporter_read_run(store, "01a1fe92-a7b8-78cc-b5bf-3be5f74b0002"), 5);
 }
 
-static void metrics_follow_the_spans(void **state)
+EXPORT_TEST(metrics_follow_the_spans)
 {
     struct export_world *export = *state;
     set(export, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", http_peer_url(export->peer, "/m"));
@@ -520,7 +520,7 @@ static void metrics_follow_the_spans(void **state)
     assert_non_null(strstr(request->body, "rondo_iterations"));
 }
 
-static void problems_name_the_host_and_nothing_else(void **state)
+EXPORT_TEST(problems_name_the_host_and_nothing_else)
 {
     struct export_world *export = *state;
     export->variable_count = 0;
@@ -536,33 +536,4 @@ static void problems_name_the_host_and_nothing_else(void **state)
     assert_null(strstr(export->said, "hunter2"));
     assert_null(strstr(export->said, "token-abc"));
     assert_null(strstr(export->said, "xyz"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        export_test(without_variables_nothing_starts),
-        export_test(a_run_of_its_own_is_sent_by_the_end),
-        export_test(of_all_runs_what_was_there_before_the_first_start_is_left_out),
-        export_test(all_runs_go_on_behind_the_cursor),
-        export_test(a_collector_that_asks_for_patience_gets_it),
-        export_test(what_is_refused_is_never_sent_again),
-        export_test(a_partial_success_is_counted_and_over),
-        export_test(bodies_are_packed_when_asked_for),
-        export_test(a_dead_collector_does_not_hold_the_end_up_and_nothing_is_lost),
-        export_test(a_stalling_collector_is_given_up_at_the_end),
-        export_test(a_collector_that_refuses_connections_is_given_up_at_once_at_the_end),
-        export_test(a_collector_that_was_out_of_reach_is_tried_once_more_at_the_end),
-        export_test(a_collector_that_is_a_black_hole_is_given_up_soon_at_the_end),
-        export_test(the_end_waits_no_longer_than_the_environment_says),
-        export_test(too_far_behind_the_oldest_is_skipped_and_counted),
-        export_test(a_server_that_lives_sends_for_all),
-        export_test(a_second_server_stands_by),
-        export_test(an_owner_that_was_not_seen_for_long_is_none),
-        export_test(what_a_process_has_sent_of_its_run_the_server_leaves_out),
-        export_test(own_runs_that_are_remembered_are_bounded),
-        export_test(metrics_follow_the_spans),
-        export_test(problems_name_the_host_and_nothing_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

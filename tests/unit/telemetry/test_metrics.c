@@ -32,9 +32,8 @@ static void assert_line(struct metrics *metrics, const char *line)
     }
 }
 
-static void events_are_counted_by_their_labels(void **state)
+TEST(events_are_counted_by_their_labels)
 {
-    (void)state;
     struct metrics *metrics = metrics_new();
     count_event(metrics, RUN_A, 1, "run.created", "{\"agent_id\":\"bob\"}");
     count_event(metrics, RUN_A, 3, "iteration.finished",
@@ -55,9 +54,8 @@ static void events_are_counted_by_their_labels(void **state)
     metrics_free(metrics);
 }
 
-static void tokens_go_to_the_model_that_was_asked(void **state)
+TEST(tokens_go_to_the_model_that_was_asked)
 {
-    (void)state;
     struct metrics *metrics = metrics_new();
     count_event(metrics, RUN_A, 2, "model.requested", "{\"turn\":1,\"model\":\"openai:x\"}");
     count_event(metrics, RUN_A, 3, "model.replied",
@@ -68,9 +66,8 @@ static void tokens_go_to_the_model_that_was_asked(void **state)
     metrics_free(metrics);
 }
 
-static void what_a_fork_has_copied_counts_once(void **state)
+TEST(what_a_fork_has_copied_counts_once)
 {
-    (void)state;
     struct metrics *metrics = metrics_new();
     count_event(metrics, RUN_A, 1, "run.created",
                 "{\"agent_id\":\"bob\",\"forked_from\":\"" RUN_B "\",\"forked_seq\":3}");
@@ -81,9 +78,8 @@ static void what_a_fork_has_copied_counts_once(void **state)
     metrics_free(metrics);
 }
 
-static void labels_are_bounded(void **state)
+TEST(labels_are_bounded)
 {
-    (void)state;
     struct metrics *metrics = metrics_new();
     for (int i = 0; i < METRICS_MAX_SERIES + 3; i++) {
         char data[64];
@@ -95,9 +91,8 @@ static void labels_are_bounded(void **state)
     metrics_free(metrics);
 }
 
-static void a_label_is_escaped_and_cut_between_characters(void **state)
+TEST(a_label_is_escaped_and_cut_between_characters)
 {
-    (void)state;
     struct metrics *metrics = metrics_new();
     const char *quoted[] = {"a\"b\\c\nd", "200"};
     metrics_add(metrics, "rondo_http_requests_total", quoted, 1);
@@ -113,9 +108,8 @@ static void a_label_is_escaped_and_cut_between_characters(void **state)
     metrics_free(metrics);
 }
 
-static void gauges_of_others_are_in_their_place(void **state)
+TEST(gauges_of_others_are_in_their_place)
 {
-    (void)state;
     struct metrics *metrics = metrics_new();
     struct metrics_gauge gauges[] = {{"rondo_runs", "state=\"running\"", 3},
                                      {"rondo_http_streams", NULL, 2}};
@@ -126,9 +120,8 @@ static void gauges_of_others_are_in_their_place(void **state)
     metrics_free(metrics);
 }
 
-static void the_form_of_otlp_is_json_with_long_numbers_as_texts(void **state)
+TEST(the_form_of_otlp_is_json_with_long_numbers_as_texts)
 {
-    (void)state;
     struct metrics *metrics = metrics_new();
     count_event(metrics, RUN_A, 3, "iteration.finished",
                 "{\"outcome\":\"ok\",\"duration_ns\":7000000}");
@@ -145,18 +138,4 @@ static void the_form_of_otlp_is_json_with_long_numbers_as_texts(void **state)
     assert_non_null(
         strstr(json.data, "{\"key\":\"state\",\"value\":{\"stringValue\":\"running\"}}"));
     metrics_free(metrics);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_are_counted_by_their_labels),
-        cmocka_unit_test(tokens_go_to_the_model_that_was_asked),
-        cmocka_unit_test(what_a_fork_has_copied_counts_once),
-        cmocka_unit_test(labels_are_bounded),
-        cmocka_unit_test(a_label_is_escaped_and_cut_between_characters),
-        cmocka_unit_test(gauges_of_others_are_in_their_place),
-        cmocka_unit_test(the_form_of_otlp_is_json_with_long_numbers_as_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

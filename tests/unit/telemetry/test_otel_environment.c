@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The standard variables: what they mean, and what is refused. */
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/memory.h"
+#include "support/test.h"
 #include "telemetry/otel_environment.h"
 
 #include <stdio.h>
@@ -37,44 +30,39 @@ static void assert_refused(const char *variable, const char *name)
     otel_environment_fini(&environment);
 }
 
-static void without_an_endpoint_everything_is_off(void **state)
+TEST(without_an_endpoint_everything_is_off)
 {
-    (void)state;
     READ(got, "OTEL_SERVICE_NAME=x", "HOME=/");
     assert_false(got.traces.is_on);
     assert_false(got.metrics.is_on);
     otel_environment_fini(&got);
 }
 
-static void a_base_gets_the_paths_of_the_signals(void **state)
+TEST(a_base_gets_the_paths_of_the_signals)
 {
-    (void)state;
     READ(got, "OTEL_EXPORTER_OTLP_ENDPOINT=https://c/otlp/");
     assert_string_equal(got.traces.endpoint, "https://c/otlp/v1/traces");
     assert_string_equal(got.metrics.endpoint, "https://c/otlp/v1/metrics");
     otel_environment_fini(&got);
 }
 
-static void an_endpoint_of_a_signal_is_taken_as_it_is(void **state)
+TEST(an_endpoint_of_a_signal_is_taken_as_it_is)
 {
-    (void)state;
     READ(got, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://c/x?y");
     assert_string_equal(got.traces.endpoint, "http://c/x?y");
     assert_false(got.metrics.is_on);
     otel_environment_fini(&got);
 }
 
-static void an_exporter_that_is_named_needs_no_endpoint(void **state)
+TEST(an_exporter_that_is_named_needs_no_endpoint)
 {
-    (void)state;
     READ(got, "OTEL_TRACES_EXPORTER=otlp");
     assert_string_equal(got.traces.endpoint, "http://localhost:4318/v1/traces");
     otel_environment_fini(&got);
 }
 
-static void none_and_disabled_turn_it_off(void **state)
+TEST(none_and_disabled_turn_it_off)
 {
-    (void)state;
     READ(none, ENDPOINT, "OTEL_METRICS_EXPORTER=none");
     assert_true(none.traces.is_on);
     assert_false(none.metrics.is_on);
@@ -84,9 +72,8 @@ static void none_and_disabled_turn_it_off(void **state)
     otel_environment_fini(&disabled);
 }
 
-static void headers_are_decoded_and_those_of_the_signal_win(void **state)
+TEST(headers_are_decoded_and_those_of_the_signal_win)
 {
-    (void)state;
     READ(got, ENDPOINT, "OTEL_EXPORTER_OTLP_HEADERS= a = b%20c ,x=1=2,,a=d",
          "OTEL_EXPORTER_OTLP_METRICS_HEADERS=m=1");
     assert_int_equal(got.traces.headers.count, 2);
@@ -97,9 +84,8 @@ static void headers_are_decoded_and_those_of_the_signal_win(void **state)
     otel_environment_fini(&got);
 }
 
-static void what_would_break_a_header_is_refused(void **state)
+TEST(what_would_break_a_header_is_refused)
 {
-    (void)state;
     assert_refused("OTEL_EXPORTER_OTLP_HEADERS=a=x%0d%0ab:c", "OTEL_EXPORTER_OTLP_HEADERS");
     assert_refused("OTEL_EXPORTER_OTLP_HEADERS=a b=c", "OTEL_EXPORTER_OTLP_HEADERS");
     assert_refused("OTEL_EXPORTER_OTLP_HEADERS=secret-without-name", "OTEL_EXPORTER_OTLP_HEADERS");
@@ -109,9 +95,8 @@ static void what_would_break_a_header_is_refused(void **state)
     assert_refused("OTEL_EXPORTER_OTLP_HEADERS==x", "OTEL_EXPORTER_OTLP_HEADERS");
 }
 
-static void refusals_do_not_repeat_values(void **state)
+TEST(refusals_do_not_repeat_values)
 {
-    (void)state;
     const char *envp[] = {ENDPOINT, "OTEL_EXPORTER_OTLP_HEADERS=hunter2", NULL};
     struct otel_environment environment;
     struct rondo_error err = {0};
@@ -131,9 +116,8 @@ static char *many_headers(size_t count)
     return buf_steal(&text);
 }
 
-static void headers_are_bounded(void **state)
+TEST(headers_are_bounded)
 {
-    (void)state;
     char *most = many_headers(OTEL_MAX_HEADERS);
     char *more = many_headers(OTEL_MAX_HEADERS + 1);
     READ(got, ENDPOINT, most);
@@ -144,9 +128,8 @@ static void headers_are_bounded(void **state)
     free(more);
 }
 
-static void a_value_is_bounded(void **state)
+TEST(a_value_is_bounded)
 {
-    (void)state;
     struct buf text = {0};
     buf_append_string(&text, "OTEL_RESOURCE_ATTRIBUTES=a=");
     size_t begin = strlen("OTEL_RESOURCE_ATTRIBUTES=");
@@ -160,9 +143,8 @@ static void a_value_is_bounded(void **state)
     buf_fini(&text);
 }
 
-static void the_service_is_named_by_its_own_variable_first(void **state)
+TEST(the_service_is_named_by_its_own_variable_first)
 {
-    (void)state;
     READ(both, ENDPOINT, "OTEL_SERVICE_NAME=me",
          "OTEL_RESOURCE_ATTRIBUTES=service.name=other,deployment.environment=a%2Cb");
     assert_string_equal(both.service_name, "me");
@@ -174,9 +156,8 @@ static void the_service_is_named_by_its_own_variable_first(void **state)
     otel_environment_fini(&one);
 }
 
-static void numbers_have_defaults_and_ranges(void **state)
+TEST(numbers_have_defaults_and_ranges)
 {
-    (void)state;
     READ(got, ENDPOINT, "OTEL_EXPORTER_OTLP_TIMEOUT=250", "OTEL_BSP_SCHEDULE_DELAY=");
     assert_int_equal(got.traces.timeout_ns, 250 * NS_PER_MS);
     assert_int_equal(got.batch_delay_ns, 5 * NS_PER_S);
@@ -190,9 +171,8 @@ static void numbers_have_defaults_and_ranges(void **state)
     assert_refused("OTEL_METRIC_EXPORT_INTERVAL=99", "OTEL_METRIC_EXPORT_INTERVAL");
 }
 
-static void another_encoding_is_noticed(void **state)
+TEST(another_encoding_is_noticed)
 {
-    (void)state;
     READ(got, ENDPOINT, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
          "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=http/json");
     assert_false(got.traces.is_json);
@@ -205,9 +185,8 @@ static void another_encoding_is_noticed(void **state)
                    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
 }
 
-static void sampling_goes_by_the_random_part_of_the_trace(void **state)
+TEST(sampling_goes_by_the_random_part_of_the_trace)
 {
-    (void)state;
     READ(half, ENDPOINT, "OTEL_TRACES_SAMPLER=parentbased_traceidratio",
          "OTEL_TRACES_SAMPLER_ARG=0.5");
     assert_true(otel_is_sampled(&half, "01a1fe92a7b878ccb57fffffffffffff"));
@@ -222,9 +201,8 @@ static void sampling_goes_by_the_random_part_of_the_trace(void **state)
     assert_refused("OTEL_TRACES_SAMPLER=dice", "OTEL_TRACES_SAMPLER");
 }
 
-static void a_share_is_a_number_from_0_to_1(void **state)
+TEST(a_share_is_a_number_from_0_to_1)
 {
-    (void)state;
     const char *envp[] = {ENDPOINT, "OTEL_TRACES_SAMPLER=traceidratio",
                           "OTEL_TRACES_SAMPLER_ARG=1.5", NULL};
     struct otel_environment environment;
@@ -232,36 +210,12 @@ static void a_share_is_a_number_from_0_to_1(void **state)
     otel_environment_fini(&environment);
 }
 
-static void content_is_captured_only_when_asked_for(void **state)
+TEST(content_is_captured_only_when_asked_for)
 {
-    (void)state;
     READ(off, ENDPOINT);
     assert_false(off.captures_content);
     otel_environment_fini(&off);
     READ(on, ENDPOINT, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only");
     assert_true(on.captures_content);
     otel_environment_fini(&on);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_an_endpoint_everything_is_off),
-        cmocka_unit_test(a_base_gets_the_paths_of_the_signals),
-        cmocka_unit_test(an_endpoint_of_a_signal_is_taken_as_it_is),
-        cmocka_unit_test(an_exporter_that_is_named_needs_no_endpoint),
-        cmocka_unit_test(none_and_disabled_turn_it_off),
-        cmocka_unit_test(headers_are_decoded_and_those_of_the_signal_win),
-        cmocka_unit_test(what_would_break_a_header_is_refused),
-        cmocka_unit_test(refusals_do_not_repeat_values),
-        cmocka_unit_test(headers_are_bounded),
-        cmocka_unit_test(a_value_is_bounded),
-        cmocka_unit_test(the_service_is_named_by_its_own_variable_first),
-        cmocka_unit_test(numbers_have_defaults_and_ranges),
-        cmocka_unit_test(another_encoding_is_noticed),
-        cmocka_unit_test(sampling_goes_by_the_random_part_of_the_trace),
-        cmocka_unit_test(a_share_is_a_number_from_0_to_1),
-        cmocka_unit_test(content_is_captured_only_when_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,8 @@
 /* The encoding of spans to the letter, and what collectors answer. */
 #include "world.h"
 
-static void a_span_is_written_to_the_letter(void **state)
+TEST(a_span_is_written_to_the_letter)
 {
-    (void)state;
     static const char *const list[] = {"a", "b", NULL};
     struct span span = {.trace_id = "0af7651916cd43dd8448eb211c80319c",
                         .id = "00f067aa0ba902b7",
@@ -34,9 +33,8 @@ static void a_span_is_written_to_the_letter(void **state)
         "\"status\":{\"code\":2,\"message\":\"why\"}}");
 }
 
-static void answers_are_read_with_numbers_and_texts(void **state)
+TEST(answers_are_read_with_numbers_and_texts)
 {
-    (void)state;
     static const struct {
         const char *body;
         int64_t rejected;
@@ -60,22 +58,11 @@ static void answers_are_read_with_numbers_and_texts(void **state)
     }
 }
 
-static void a_message_of_a_collector_is_one_short_line(void **state)
+TEST(a_message_of_a_collector_is_one_short_line)
 {
-    (void)state;
     static const char body[] =
         "{\"partialSuccess\":{\"rejectedSpans\":1,\"errorMessage\":\"a\\nb\\u001b[31m\"}}";
     struct otlp_answer answer;
     otlp_read_answer(body, sizeof(body) - 1, &answer);
     assert_string_equal(answer.message, "a b [31m");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_span_is_written_to_the_letter),
-        cmocka_unit_test(answers_are_read_with_numbers_and_texts),
-        cmocka_unit_test(a_message_of_a_collector_is_one_short_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static const struct told whole_run[] = {
     FINISHED(1203),
 };
 
-static void each_part_of_a_run_is_a_span_in_its_place(void **state)
+WORLD_TEST(each_part_of_a_run_is_a_span_in_its_place)
 {
     struct world *world = *state;
     run_told(world, whole_run);
@@ -74,7 +74,7 @@ static void each_part_of_a_run_is_a_span_in_its_place(void **state)
     assert_parent(get_span(world, "loop.checkpoint.save", 0), iteration);
 }
 
-static void ids_are_those_that_workers_are_told(void **state)
+WORLD_TEST(ids_are_those_that_workers_are_told)
 {
     struct world *world = *state;
     run_told(world, whole_run);
@@ -89,7 +89,7 @@ static void ids_are_those_that_workers_are_told(void **state)
     assert_string_equal(span_text(get_span(world, "loop.verification", 0), "spanId"), id);
 }
 
-static void starts_follow_from_durations(void **state)
+WORLD_TEST(starts_follow_from_durations)
 {
     struct world *world = *state;
     run_told(world, whole_run);
@@ -104,7 +104,7 @@ static void starts_follow_from_durations(void **state)
     assert_int_equal(time_ms(get_span(world, "invoke_agent bob", 0), "endTimeUnixNano"), 1203);
 }
 
-static void a_model_call_has_the_names_of_the_conventions(void **state)
+WORLD_TEST(a_model_call_has_the_names_of_the_conventions)
 {
     struct world *world = *state;
     run_told(world, whole_run);
@@ -126,7 +126,7 @@ static void a_model_call_has_the_names_of_the_conventions(void **state)
     assert_int_equal(status_code(chat), SPAN_UNSET);
 }
 
-static void a_failed_tool_is_an_error(void **state)
+WORLD_TEST(a_failed_tool_is_an_error)
 {
     struct world *world = *state;
     run_told(world, whole_run);
@@ -136,7 +136,7 @@ static void a_failed_tool_is_an_error(void **state)
     assert_string_equal(attribute(tool, "gen_ai.tool.call.id"), "{\"stringValue\":\"c1\"}");
 }
 
-static void a_condition_carries_its_verdict(void **state)
+WORLD_TEST(a_condition_carries_its_verdict)
 {
     struct world *world = *state;
     run_told(world, whole_run);
@@ -147,7 +147,7 @@ static void a_condition_carries_its_verdict(void **state)
     assert_string_equal(attribute(result, "gen_ai.evaluation.score.value"), "{\"doubleValue\":1}");
 }
 
-static void the_execution_sums_up(void **state)
+WORLD_TEST(the_execution_sums_up)
 {
     struct world *world = *state;
     run_told(world, whole_run);
@@ -160,7 +160,7 @@ static void the_execution_sums_up(void **state)
     assert_int_equal(spans_run_count(world->spans), 0);
 }
 
-static void content_stays_at_home_unless_it_is_asked_for(void **state)
+WORLD_TEST(content_stays_at_home_unless_it_is_asked_for)
 {
     struct world *world = *state;
     run_told(world, whole_run);
@@ -173,7 +173,7 @@ static void content_stays_at_home_unless_it_is_asked_for(void **state)
     }
 }
 
-static void content_that_is_asked_for_has_the_form_of_the_conventions(void **state)
+WORLD_TEST(content_that_is_asked_for_has_the_form_of_the_conventions)
 {
     struct world *world = *state;
     world->environment.captures_content = true;
@@ -188,7 +188,7 @@ static void content_that_is_asked_for_has_the_form_of_the_conventions(void **sta
     assert_string_equal(attribute(tool, "gen_ai.tool.call.result"), "{\"stringValue\":\"bad\"}");
 }
 
-static void content_is_cut_between_characters(void **state)
+WORLD_TEST(content_is_cut_between_characters)
 {
     struct world *world = *state;
     static const struct told told[] = {
@@ -206,7 +206,7 @@ static void content_is_cut_between_characters(void **state)
                         "{\"stringValue\":\"abc\u00e4\"}");
 }
 
-static void an_iteration_is_sent_when_the_next_one_begins(void **state)
+WORLD_TEST(an_iteration_is_sent_when_the_next_one_begins)
 {
     struct world *world = *state;
     static const struct told told[] = {CREATED, CLAIMED, STARTED(1, 1), BODY_OK(1000, 1)};
@@ -218,7 +218,7 @@ static void an_iteration_is_sent_when_the_next_one_begins(void **state)
     assert_int_equal(time_ms(get_span(world, "loop.iteration", 0), "endTimeUnixNano"), 1000);
 }
 
-static void a_finished_iteration_settles_and_is_sent_once(void **state)
+WORLD_TEST(a_finished_iteration_settles_and_is_sent_once)
 {
     struct world *world = *state;
     static const struct told told[] = {CREATED, CLAIMED, STARTED(1, 1), BODY_OK(1000, 1)};
@@ -253,7 +253,7 @@ static const struct told taken_over[] = {
     FINISHED(9600),
 };
 
-static void a_killed_execution_ends_when_it_was_last_seen_alive(void **state)
+WORLD_TEST(a_killed_execution_ends_when_it_was_last_seen_alive)
 {
     struct world *world = *state;
     run_told(world, killed);
@@ -270,7 +270,7 @@ static void a_killed_execution_ends_when_it_was_last_seen_alive(void **state)
     assert_int_equal(count_spans(world, "loop.iteration"), 2);
 }
 
-static void what_is_half_done_tells_that_its_process_died(void **state)
+WORLD_TEST(what_is_half_done_tells_that_its_process_died)
 {
     struct world *world = *state;
     static const struct told resumed[] = {
@@ -282,7 +282,7 @@ static void what_is_half_done_tells_that_its_process_died(void **state)
                         "{\"stringValue\":\"interrupted\"}");
 }
 
-static void a_later_execution_links_to_the_one_before(void **state)
+WORLD_TEST(a_later_execution_links_to_the_one_before)
 {
     struct world *world = *state;
     run_told(world, killed);
@@ -299,7 +299,7 @@ static void a_later_execution_links_to_the_one_before(void **state)
     assert_false(json_object_object_get_ex(first, "links", NULL));
 }
 
-static void a_parked_execution_is_no_error(void **state)
+WORLD_TEST(a_parked_execution_is_no_error)
 {
     struct world *world = *state;
     static const struct told told[] = {
@@ -316,7 +316,7 @@ static void a_parked_execution_is_no_error(void **state)
     get_event(root, "loop.paused");
 }
 
-static void a_run_that_nobody_executes_can_be_parked_by_hand(void **state)
+WORLD_TEST(a_run_that_nobody_executes_can_be_parked_by_hand)
 {
     struct world *world = *state;
     static const struct told told[] = {CREATED, CLAIMED};
@@ -332,7 +332,7 @@ static void a_run_that_nobody_executes_can_be_parked_by_hand(void **state)
     assert_true(json_object_object_get_ex(get_span(world, "invoke_agent bob", 1), "links", NULL));
 }
 
-static void what_a_fork_has_copied_is_not_sent_again(void **state)
+WORLD_TEST(what_a_fork_has_copied_is_not_sent_again)
 {
     struct world *world = *state;
     static const struct told told[] = {
@@ -359,7 +359,7 @@ static void what_a_fork_has_copied_is_not_sent_again(void **state)
     assert_string_equal(attribute(root, "loop.forked_from"), "{\"stringValue\":\"" RUN_B "\"}");
 }
 
-static void denials_are_spans_and_events(void **state)
+WORLD_TEST(denials_are_spans_and_events)
 {
     struct world *world = *state;
     static const struct told told[] = {
@@ -398,7 +398,7 @@ static void denials_are_spans_and_events(void **state)
     assert_int_equal(status_code(root), SPAN_ERROR);
 }
 
-static void a_condition_by_itself_ends_its_verification(void **state)
+WORLD_TEST(a_condition_by_itself_ends_its_verification)
 {
     struct world *world = *state;
     static const struct told told[] = {
@@ -424,7 +424,7 @@ static char *all_of(struct world *world)
     return buf_steal(&all);
 }
 
-static void an_exporter_that_starts_in_the_middle_sends_the_same(void **state)
+WORLD_TEST(an_exporter_that_starts_in_the_middle_sends_the_same)
 {
     struct world *world = *state;
     run_told(world, killed);
@@ -449,7 +449,7 @@ static void an_exporter_that_starts_in_the_middle_sends_the_same(void **state)
     }
 }
 
-static void events_that_were_skipped_are_looked_up(void **state)
+WORLD_TEST(events_that_were_skipped_are_looked_up)
 {
     struct world *world = *state;
     static const struct told first[] = {CREATED, CLAIMED};
@@ -464,7 +464,7 @@ static void events_that_were_skipped_are_looked_up(void **state)
                         "{\"intValue\":\"2\"}");
 }
 
-static void of_too_many_runs_the_quiet_one_is_forgotten_and_found_again(void **state)
+WORLD_TEST(of_too_many_runs_the_quiet_one_is_forgotten_and_found_again)
 {
     struct world *world = *state;
     static const struct told begin[] = {CREATED, CLAIMED, STARTED(10, 1)};
@@ -480,7 +480,7 @@ static void of_too_many_runs_the_quiet_one_is_forgotten_and_found_again(void **s
     assert_int_equal(count_spans(world, "loop.iteration"), 2);
 }
 
-static void events_of_an_execution_are_bounded(void **state)
+WORLD_TEST(events_of_an_execution_are_bounded)
 {
     struct world *world = *state;
     static const struct told begin[] = {CREATED, CLAIMED};
@@ -498,7 +498,7 @@ static void events_of_an_execution_are_bounded(void **state)
     assert_int_equal(json_get_int(root, "droppedEventsCount", 0), 5);
 }
 
-static void open_calls_are_bounded(void **state)
+WORLD_TEST(open_calls_are_bounded)
 {
     struct world *world = *state;
     static const struct told begin[] = {CREATED, CLAIMED, STARTED(1, 1)};
@@ -514,44 +514,11 @@ static void open_calls_are_bounded(void **state)
     assert_int_equal(count_spans(world, "execute_tool t"), SPANS_MAX_CALLS);
 }
 
-static void runs_that_are_not_sampled_leave_nothing(void **state)
+WORLD_TEST(runs_that_are_not_sampled_leave_nothing)
 {
     struct world *world = *state;
     world->environment.sampler = OTEL_SAMPLE_NONE;
     run_told(world, whole_run);
     assert_int_equal(world->count, 0);
     assert_int_equal(spans_run_count(world->spans), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(each_part_of_a_run_is_a_span_in_its_place),
-        world_test(ids_are_those_that_workers_are_told),
-        world_test(starts_follow_from_durations),
-        world_test(a_model_call_has_the_names_of_the_conventions),
-        world_test(a_failed_tool_is_an_error),
-        world_test(a_condition_carries_its_verdict),
-        world_test(the_execution_sums_up),
-        world_test(content_stays_at_home_unless_it_is_asked_for),
-        world_test(content_that_is_asked_for_has_the_form_of_the_conventions),
-        world_test(content_is_cut_between_characters),
-        world_test(an_iteration_is_sent_when_the_next_one_begins),
-        world_test(a_finished_iteration_settles_and_is_sent_once),
-        world_test(a_killed_execution_ends_when_it_was_last_seen_alive),
-        world_test(what_is_half_done_tells_that_its_process_died),
-        world_test(a_later_execution_links_to_the_one_before),
-        world_test(a_parked_execution_is_no_error),
-        world_test(a_run_that_nobody_executes_can_be_parked_by_hand),
-        world_test(what_a_fork_has_copied_is_not_sent_again),
-        world_test(denials_are_spans_and_events),
-        world_test(a_condition_by_itself_ends_its_verification),
-        world_test(an_exporter_that_starts_in_the_middle_sends_the_same),
-        world_test(events_that_were_skipped_are_looked_up),
-        world_test(of_too_many_runs_the_quiet_one_is_forgotten_and_found_again),
-        world_test(events_of_an_execution_are_bounded),
-        world_test(open_calls_are_bounded),
-        world_test(runs_that_are_not_sampled_leave_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

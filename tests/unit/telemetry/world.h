@@ -5,20 +5,13 @@
  */
 #pragma once
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "../../support/store/memory_store.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "journal/reader.h"
+#include "support/test.h"
 #include "telemetry/otlp_json.h"
 #include "telemetry/past.h"
 #include "telemetry/spans.h"
@@ -110,7 +103,7 @@ static inline int end_world(void **state)
     return 0;
 }
 
-#define world_test(name) cmocka_unit_test_setup_teardown(name, make_world, end_world)
+#define WORLD_TEST(name) TEST_WITH(name, make_world, end_world)
 
 /** Append events to a run's journal, which begins with the first call. */
 static inline void tell_events(struct world *world, const char *run_id, const struct told *told,

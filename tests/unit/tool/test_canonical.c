@@ -15,7 +15,7 @@ static void expect_path(struct world *world, const char *path, const char *canon
     }
 }
 
-static void a_path_has_one_spelling(void **state)
+WORLD_TEST(a_path_has_one_spelling)
 {
     struct world *world = *state;
     static const struct {
@@ -49,7 +49,7 @@ static void a_path_has_one_spelling(void **state)
     expect_path(world, "docs/../../secret", absolute);
 }
 
-static void a_path_goes_where_its_links_lead(void **state)
+WORLD_TEST(a_path_goes_where_its_links_lead)
 {
     struct world *world = *state;
     char target[2 * PATH_MAX];
@@ -85,9 +85,8 @@ static void expect_command(const char *command, bool is_script, const char *line
     }
 }
 
-static void a_command_is_its_words(void **state)
+TEST(a_command_is_its_words)
 {
-    (void)state;
     static const struct {
         const char *command, *lines;
     } cases[] = {
@@ -111,9 +110,8 @@ static void a_command_is_its_words(void **state)
     }
 }
 
-static void a_command_that_starts_another_one_is_both(void **state)
+TEST(a_command_that_starts_another_one_is_both)
 {
-    (void)state;
     static const struct {
         const char *command, *lines;
     } cases[] = {
@@ -139,9 +137,8 @@ static void a_command_that_starts_another_one_is_both(void **state)
     expect_command("ls|git  push\nid", true, "ls|git push id; ls; git push; id");
 }
 
-static void commands_in_one_another_are_limited(void **state)
+TEST(commands_in_one_another_are_limited)
 {
-    (void)state;
     auto_buf struct buf line = {0};
     struct canonical_commands commands;
     for (int i = 1; i < CANONICAL_FORMS_MAX; i++) {
@@ -159,9 +156,8 @@ static void commands_in_one_another_are_limited(void **state)
     canonical_commands_fini(&commands);
 }
 
-static void a_url_has_one_spelling(void **state)
+TEST(a_url_has_one_spelling)
 {
-    (void)state;
     static const struct {
         const char *url, *canonical;
     } cases[] = {
@@ -199,9 +195,8 @@ static void a_url_has_one_spelling(void **state)
     }
 }
 
-static void a_path_of_a_url_begins_with_one_slash(void **state)
+TEST(a_path_of_a_url_begins_with_one_slash)
 {
-    (void)state;
     static const struct {
         const char *path, *canonical;
     } cases[] = {
@@ -236,7 +231,7 @@ static void expect_forms(struct world *world, const struct tool *tool, const cha
     assert_string_equal(buf_string(&text), expected);
 }
 
-static void arguments_of_servers_are_known_by_their_names(void **state)
+WORLD_TEST(arguments_of_servers_are_known_by_their_names)
 {
     const struct tool tool = {.name = (char *)"x"};
     expect_forms(*state, &tool, "{\"path\":\"a/../b\",\"text\":\"a/../b\",\"n\":1}",
@@ -275,7 +270,7 @@ static void expect_permitted(struct world *world, const char *config, const char
 #define NO_PUSH   SHELL("\"deny\":[\"command=git push*\"]")
 #define LOG_ONLY  SHELL("\"default\":\"deny\",\"allow\":[\"command=git log*\"]")
 
-static void permissions_see_canonical_values(void **state)
+WORLD_TEST(permissions_see_canonical_values)
 {
     struct world *world = *state;
     static const struct {
@@ -310,7 +305,7 @@ static void permissions_see_canonical_values(void **state)
     }
 }
 
-static void paths_of_permissions_are_relative_to_the_root_of_the_entry(void **state)
+WORLD_TEST(paths_of_permissions_are_relative_to_the_root_of_the_entry)
 {
     struct world *world = *state;
     char absolute[3 * PATH_MAX];
@@ -327,21 +322,4 @@ static void paths_of_permissions_are_relative_to_the_root_of_the_entry(void **st
     /* Policies see them from the workspace. */
     const struct tool *tool = toolbox_find(world->toolbox, "read_file");
     expect_forms(world, tool, "{\"path\":\"./secret/x\"}", "{\"path\":\"sub/secret/x\"}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_path_has_one_spelling),
-        WORLD_TEST(a_path_goes_where_its_links_lead),
-        cmocka_unit_test(a_command_is_its_words),
-        cmocka_unit_test(a_command_that_starts_another_one_is_both),
-        cmocka_unit_test(commands_in_one_another_are_limited),
-        cmocka_unit_test(a_url_has_one_spelling),
-        cmocka_unit_test(a_path_of_a_url_begins_with_one_slash),
-        WORLD_TEST(arguments_of_servers_are_known_by_their_names),
-        WORLD_TEST(permissions_see_canonical_values),
-        WORLD_TEST(paths_of_permissions_are_relative_to_the_root_of_the_entry),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,9 +53,8 @@ static const struct sample samples[] = {
     {"*a*b*c*", "xxaxxcxxbxx", false},
 };
 
-static void globs_match_as_in_python(void **state)
+TEST(globs_match_as_in_python)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
         if (glob_matches(samples[i].glob, samples[i].text) != samples[i].matches) {
             fail_msg("%s on %s is not %d", samples[i].glob, samples[i].text, samples[i].matches);
@@ -63,9 +62,8 @@ static void globs_match_as_in_python(void **state)
     }
 }
 
-static void a_glob_of_many_stars_is_not_exponential(void **state)
+TEST(a_glob_of_many_stars_is_not_exponential)
 {
-    (void)state;
     char glob[201];
     char text[10001];
     for (size_t i = 0; i < 100; i++) {
@@ -76,13 +74,4 @@ static void a_glob_of_many_stars_is_not_exponential(void **state)
     text[9999] = 'b';
     text[10000] = '\0';
     assert_false(glob_matches(glob, text));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(globs_match_as_in_python),
-        cmocka_unit_test(a_glob_of_many_stars_is_not_exponential),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,53 +24,46 @@ static void expect(const char *permissions, const char *arguments, bool is_allow
     json_object_put(object);
 }
 
-static void without_permissions_everything_is_allowed(void **state)
+TEST(without_permissions_everything_is_allowed)
 {
-    (void)state;
     expect(NULL, "{\"a\":1}", true, NULL);
     expect("{}", "{\"a\":1}", true, NULL);
 }
 
-static void deny_goes_before_allow(void **state)
+TEST(deny_goes_before_allow)
 {
-    (void)state;
     expect("{\"default\":\"allow\",\"allow\":[\"path=*\"],\"deny\":[\"path=*.env\"]}",
            "{\"path\":\"a/.env\"}", false, "path=*.env");
 }
 
-static void allow_goes_before_the_default(void **state)
+TEST(allow_goes_before_the_default)
 {
-    (void)state;
     static const char permissions[] = "{\"default\":\"deny\",\"allow\":[\"path=docs/*\"]}";
     expect(permissions, "{\"path\":\"docs/a\"}", true, NULL);
     expect(permissions, "{\"path\":\"src/a\"}", false, NULL);
 }
 
-static void an_absent_argument_and_null_do_not_match(void **state)
+TEST(an_absent_argument_and_null_do_not_match)
 {
-    (void)state;
     expect("{\"deny\":[\"path=*\"]}", "{\"other\":\"x\"}", true, NULL);
     expect("{\"deny\":[\"path=*\"]}", "{\"path\":null}", true, NULL);
 }
 
-static void a_bare_glob_looks_at_each_text(void **state)
+TEST(a_bare_glob_looks_at_each_text)
 {
-    (void)state;
     expect("{\"deny\":[\"*secret*\"]}", "{\"n\":1,\"a\":\"x\",\"b\":\"my secret\"}", false,
            "*secret*");
     expect("{\"deny\":[\"5\"]}", "{\"n\":5}", true, NULL);
 }
 
-static void deny_looks_into_arrays_and_objects_and_allow_does_not(void **state)
+TEST(deny_looks_into_arrays_and_objects_and_allow_does_not)
 {
-    (void)state;
     expect("{\"deny\":[\"*secret*\"]}", "{\"a\":[{\"b\":[\"my secret\"]}]}", false, "*secret*");
     expect("{\"default\":\"deny\",\"allow\":[\"ok\"]}", "{\"a\":[\"ok\"]}", false, NULL);
 }
 
-static void arguments_that_are_no_text_match_as_they_are_written(void **state)
+TEST(arguments_that_are_no_text_match_as_they_are_written)
 {
-    (void)state;
     expect("{\"deny\":[\"n=5\"]}", "{\"n\":5}", false, "n=5");
     expect("{\"deny\":[\"b=True\"]}", "{\"b\":true}", false, "b=True");
     expect("{\"deny\":[\"b=true\"]}", "{\"b\":true}", false, "b=true");
@@ -78,23 +71,7 @@ static void arguments_that_are_no_text_match_as_they_are_written(void **state)
     expect("{\"deny\":[\"l=*a/b*\"]}", "{\"l\":[\"a/b\"]}", false, "l=*a/b*");
 }
 
-static void a_pattern_is_parted_at_its_first_equals_sign(void **state)
+TEST(a_pattern_is_parted_at_its_first_equals_sign)
 {
-    (void)state;
     expect("{\"deny\":[\"command=X=*\"]}", "{\"command\":\"X=1 sh\"}", false, "command=X=*");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_permissions_everything_is_allowed),
-        cmocka_unit_test(deny_goes_before_allow),
-        cmocka_unit_test(allow_goes_before_the_default),
-        cmocka_unit_test(an_absent_argument_and_null_do_not_match),
-        cmocka_unit_test(a_bare_glob_looks_at_each_text),
-        cmocka_unit_test(deny_looks_into_arrays_and_objects_and_allow_does_not),
-        cmocka_unit_test(arguments_that_are_no_text_match_as_they_are_written),
-        cmocka_unit_test(a_pattern_is_parted_at_its_first_equals_sign),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

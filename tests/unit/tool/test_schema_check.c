@@ -18,9 +18,8 @@ static void expect(const char *schema_text, const char *value_text, const char *
     json_object_put(value);
 }
 
-static void types_are_checked(void **state)
+TEST(types_are_checked)
 {
-    (void)state;
     expect("{\"type\":\"string\"}", "\"x\"", NULL);
     expect("{\"type\":\"integer\"}", "5", NULL);
     expect("{\"type\":\"integer\"}", "5.0", NULL);
@@ -34,16 +33,14 @@ static void types_are_checked(void **state)
     expect("{\"type\":[\"string\",\"null\"]}", "[1]", "expected string or null, got [1] (array)");
 }
 
-static void the_place_of_a_fault_is_told(void **state)
+TEST(the_place_of_a_fault_is_told)
 {
-    (void)state;
     expect("{\"properties\":{\"a\":{\"items\":{\"properties\":{\"b\":{\"type\":\"string\"}}}}}}",
            "{\"a\":[{\"b\":\"x\"},{\"b\":2}]}", "`a[1].b`: expected string, got 2 (integer)");
 }
 
-static void all_faults_are_told_up_to_a_limit(void **state)
+TEST(all_faults_are_told_up_to_a_limit)
 {
-    (void)state;
     expect("{\"required\":[\"a\",\"b\"],\"properties\":{\"c\":{\"type\":\"string\"}}}", "{\"c\":1}",
            "`a`: required, but missing; `b`: required, but missing; "
            "`c`: expected string, got 1 (integer)");
@@ -56,9 +53,8 @@ static void all_faults_are_told_up_to_a_limit(void **state)
            "`d`: required, but missing; `e`: required, but missing; and more");
 }
 
-static void an_unexpected_argument_is_told_with_what_was_meant(void **state)
+TEST(an_unexpected_argument_is_told_with_what_was_meant)
 {
-    (void)state;
     expect("{\"properties\":{\"path\":{},\"content\":{}},\"additionalProperties\":false}",
            "{\"pth\":\"x\"}",
            "`pth`: not expected; did you mean `path`? (known: `path`, `content`)");
@@ -68,17 +64,15 @@ static void an_unexpected_argument_is_told_with_what_was_meant(void **state)
     expect("{\"patternProperties\":{\"x\":{}},\"additionalProperties\":false}", "{\"x\":1}", NULL);
 }
 
-static void enums_and_constants_are_checked(void **state)
+TEST(enums_and_constants_are_checked)
 {
-    (void)state;
     expect("{\"enum\":[\"a\",\"b\"]}", "\"b\"", NULL);
     expect("{\"enum\":[\"a\",\"b\"]}", "\"c\"", "expected one of \"a\", \"b\", got \"c\" (string)");
     expect("{\"const\":1}", "2", "expected 1, got 2 (integer)");
 }
 
-static void limits_are_checked_at_the_edge(void **state)
+TEST(limits_are_checked_at_the_edge)
 {
-    (void)state;
     expect("{\"minimum\":1,\"maximum\":3}", "1", NULL);
     expect("{\"minimum\":1,\"maximum\":3}", "3", NULL);
     expect("{\"minimum\":1}", "0", "expected at least 1, got 0 (integer)");
@@ -91,9 +85,8 @@ static void limits_are_checked_at_the_edge(void **state)
     expect("{\"minimum\":1}", "\"text\"", NULL);
 }
 
-static void branches_are_tried(void **state)
+TEST(branches_are_tried)
 {
-    (void)state;
     static const char schema[] = "{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"integer\"}]}";
     expect(schema, "1", NULL);
     expect(schema, "true", "expected one of the forms that the schema allows, got true (boolean)");
@@ -103,9 +96,8 @@ static void branches_are_tried(void **state)
            "expected at least 2 characters, got \"a\" (string)");
 }
 
-static void references_lead_into_the_same_document_only(void **state)
+TEST(references_lead_into_the_same_document_only)
 {
-    (void)state;
     expect("{\"$defs\":{\"x\":{\"type\":\"string\"}},\"properties\":{\"a\":{\"$ref\":"
            "\"#/$defs/x\"}}}",
            "{\"a\":1}", "`a`: expected string, got 1 (integer)");
@@ -114,9 +106,8 @@ static void references_lead_into_the_same_document_only(void **state)
     expect("{\"$ref\":\"#\"}", "1", NULL);
 }
 
-static void a_schema_that_explodes_ends(void **state)
+TEST(a_schema_that_explodes_ends)
 {
-    (void)state;
     struct buf schema = {0};
     buf_append_string(&schema, "{\"$ref\":\"#/$defs/d0\",\"$defs\":{");
     for (int i = 0; i < 60; i++) {
@@ -145,47 +136,25 @@ static void complete(const char *schema_text, const char *value_text, const char
     json_object_put(value);
 }
 
-static void defaults_are_filled_in(void **state)
+TEST(defaults_are_filled_in)
 {
-    (void)state;
     complete("{\"properties\":{\"a\":{\"default\":5},\"b\":{\"default\":1}}}", "{\"b\":2}",
              "{\"b\":2,\"a\":5}");
 }
 
-static void a_default_that_does_not_fit_is_not_filled_in(void **state)
+TEST(a_default_that_does_not_fit_is_not_filled_in)
 {
-    (void)state;
     complete(
         "{\"properties\":{\"a\":{\"type\":\"string\",\"default\":5},\"b\":{\"default\":null}}}",
         "{}", "{}");
 }
 
-static void null_for_an_optional_argument_means_absent(void **state)
+TEST(null_for_an_optional_argument_means_absent)
 {
-    (void)state;
     complete("{\"properties\":{\"a\":{\"type\":\"string\",\"default\":\"x\"}}}", "{\"a\":null}",
              "{\"a\":\"x\"}");
     complete("{\"properties\":{\"a\":{\"type\":[\"string\",\"null\"],\"default\":\"x\"}}}",
              "{\"a\":null}", "{\"a\":null}");
     complete("{\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"string\"}}}", "{\"a\":null}",
              "{\"a\":null}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_are_checked),
-        cmocka_unit_test(the_place_of_a_fault_is_told),
-        cmocka_unit_test(all_faults_are_told_up_to_a_limit),
-        cmocka_unit_test(an_unexpected_argument_is_told_with_what_was_meant),
-        cmocka_unit_test(enums_and_constants_are_checked),
-        cmocka_unit_test(limits_are_checked_at_the_edge),
-        cmocka_unit_test(branches_are_tried),
-        cmocka_unit_test(references_lead_into_the_same_document_only),
-        cmocka_unit_test(a_schema_that_explodes_ends),
-        cmocka_unit_test(defaults_are_filled_in),
-        cmocka_unit_test(a_default_that_does_not_fit_is_not_filled_in),
-        cmocka_unit_test(null_for_an_optional_argument_means_absent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which names are those of secret files. */
+#include "support/test.h"
 #include "tool/secret_files.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void names_of_secret_files_are_known_in_any_case_and_place(void **state)
+TEST(names_of_secret_files_are_known_in_any_case_and_place)
 {
-    (void)state;
     static const char *const secret[] = {
         ".env",         "a/.env",        "./a/../.ENV",     "/work/.env",
         ".env/",        ".env.local",    ".env.production", ".env.staging",
@@ -30,9 +23,8 @@ static void names_of_secret_files_are_known_in_any_case_and_place(void **state)
     }
 }
 
-static void other_names_are_not(void **state)
+TEST(other_names_are_not)
 {
-    (void)state;
     static const char *const open[] = {
         "",
         "a",
@@ -57,13 +49,4 @@ static void other_names_are_not(void **state)
             fail_msg("%s", open[i]);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_secret_files_are_known_in_any_case_and_place),
-        cmocka_unit_test(other_names_are_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,14 +48,14 @@ static void add(struct world *world, const struct tool_function *function)
     assert_int_equal(toolbox_add_function(world->toolbox, "test", function, NULL, NULL), 0);
 }
 
-static void a_type_that_cannot_run_is_told(void **state)
+WORLD_TEST(a_type_that_cannot_run_is_told)
 {
     struct rondo_error err = {0};
     assert_int_equal(world_try_open(*state, "{\"type\":\"sql\"}", &err), RONDO_ERR_UNSUPPORTED);
     assert_string_equal(err.message, "tools of type \"sql\" cannot run");
 }
 
-static void two_tools_of_a_name_are_refused_and_nothing_of_the_entry_stays(void **state)
+WORLD_TEST(two_tools_of_a_name_are_refused_and_nothing_of_the_entry_stays)
 {
     struct world *world = *state;
     struct rondo_error err = {0};
@@ -66,7 +66,7 @@ static void two_tools_of_a_name_are_refused_and_nothing_of_the_entry_stays(void 
     assert_int_equal(toolbox_count(world->toolbox), 2);
 }
 
-static void the_number_of_tools_is_limited(void **state)
+WORLD_TEST(the_number_of_tools_is_limited)
 {
     struct world *world = *state;
     world->toolbox = toolbox_new(&world->around);
@@ -80,7 +80,7 @@ static void the_number_of_tools_is_limited(void **state)
     }
 }
 
-static void a_schema_must_be_an_object(void **state)
+WORLD_TEST(a_schema_must_be_an_object)
 {
     struct world *world = *state;
     world->toolbox = toolbox_new(&world->around);
@@ -90,7 +90,7 @@ static void a_schema_must_be_an_object(void **state)
     assert_int_equal(toolbox_add(world->toolbox, &tool, &err), RONDO_ERR_INVALID);
 }
 
-static void a_call_whose_schema_cannot_be_read_is_refused(void **state)
+WORLD_TEST(a_call_whose_schema_cannot_be_read_is_refused)
 {
     static const char *const broken[] = {"{\"type\":", "[]", "{\"type\":\"object\"}}", "null"};
     struct world *world = *state;
@@ -103,7 +103,7 @@ static void a_call_whose_schema_cannot_be_read_is_refused(void **state)
     }
 }
 
-static void tools_are_described_for_a_model(void **state)
+WORLD_TEST(tools_are_described_for_a_model)
 {
     struct world *world = *state;
     add(world, &echo);
@@ -116,7 +116,7 @@ static void tools_are_described_for_a_model(void **state)
                         "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}");
 }
 
-static void an_unknown_tool_is_told_with_what_was_meant(void **state)
+WORLD_TEST(an_unknown_tool_is_told_with_what_was_meant)
 {
     struct world *world = *state;
     add(world, &echo);
@@ -126,7 +126,7 @@ static void an_unknown_tool_is_told_with_what_was_meant(void **state)
                        "flood)");
 }
 
-static void no_arguments_can_be_written_in_many_ways(void **state)
+WORLD_TEST(no_arguments_can_be_written_in_many_ways)
 {
     struct world *world = *state;
     add(world, &echo);
@@ -137,7 +137,7 @@ static void no_arguments_can_be_written_in_many_ways(void **state)
     world_expect(world, "echo", NULL, "nothing");
 }
 
-static void arguments_that_are_no_object_are_refused(void **state)
+WORLD_TEST(arguments_that_are_no_object_are_refused)
 {
     struct world *world = *state;
     add(world, &echo);
@@ -150,7 +150,7 @@ static void arguments_that_are_no_object_are_refused(void **state)
     world_expect_error(world, "echo", "{\"text\":\"a\\u0000b\"}", "NUL");
 }
 
-static void arguments_are_limited_at_the_edge(void **state)
+WORLD_TEST(arguments_are_limited_at_the_edge)
 {
     struct world *world = *state;
     add(world, &echo);
@@ -169,7 +169,7 @@ static void arguments_are_limited_at_the_edge(void **state)
     buf_fini(&arguments);
 }
 
-static void permissions_of_the_entry_hold_for_its_tools(void **state)
+WORLD_TEST(permissions_of_the_entry_hold_for_its_tools)
 {
     struct world *world = *state;
     world_open(world, "{\"type\":\"think\",\"permissions\":{\"default\":\"deny\",\"allow\":[],"
@@ -186,7 +186,7 @@ static void permissions_of_the_entry_hold_for_its_tools(void **state)
                        "Permission denied: think — blocked by default policy");
 }
 
-static void an_entry_can_ask_for_confirmation(void **state)
+WORLD_TEST(an_entry_can_ask_for_confirmation)
 {
     struct world *world = *state;
     world_open(world, "{\"type\":\"think\",\"approval\":\"required\"}");
@@ -195,7 +195,7 @@ static void an_entry_can_ask_for_confirmation(void **state)
     assert_false(toolbox_find(world->toolbox, "current_time")->needs_confirmation);
 }
 
-static void a_result_is_bounded(void **state)
+WORLD_TEST(a_result_is_bounded)
 {
     struct world *world = *state;
     add(world, &flood);
@@ -206,7 +206,7 @@ static void a_result_is_bounded(void **state)
     tool_result_fini(&result);
 }
 
-static void a_result_is_text(void **state)
+WORLD_TEST(a_result_is_text)
 {
     struct world *world = *state;
     add(world, &binary);
@@ -215,9 +215,8 @@ static void a_result_is_text(void **state)
                  "b\xEF\xBF\xBDz\xEF\xBF\xBD");
 }
 
-static void a_result_is_cut_on_a_character_boundary(void **state)
+WORLD_TEST(a_result_is_cut_on_a_character_boundary)
 {
-    (void)state;
     struct tool_result result = {0};
     buf_append_string(&result.text, "aaa\xE2\x82\xAC\xE2\x82\xAC and more text than fits");
     tool_result_truncate(&result, 12 + 5);
@@ -230,7 +229,7 @@ static void a_result_is_cut_on_a_character_boundary(void **state)
     tool_result_fini(&result);
 }
 
-static void a_cancelled_call_is_not_made(void **state)
+WORLD_TEST(a_cancelled_call_is_not_made)
 {
     struct world *world = *state;
     struct cancel cancel;
@@ -242,7 +241,7 @@ static void a_cancelled_call_is_not_made(void **state)
     cancel_fini(&cancel);
 }
 
-static void a_call_whose_time_is_over_is_not_made(void **state)
+WORLD_TEST(a_call_whose_time_is_over_is_not_made)
 {
     struct world *world = *state;
     add(world, &echo);
@@ -256,7 +255,7 @@ static void note_free(void *owned)
     buf_append_string(order, ((void **)owned)[1]);
 }
 
-static void owned_things_are_freed_in_reverse(void **state)
+WORLD_TEST(owned_things_are_freed_in_reverse)
 {
     struct world *world = *state;
     struct buf order = {0};
@@ -295,7 +294,7 @@ static void expect_no_server(struct world *world, const char *answer)
     buf_fini(&config);
 }
 
-static void nonsense_of_a_server_is_no_trouble_with_the_store(void **state)
+WORLD_TEST(nonsense_of_a_server_is_no_trouble_with_the_store)
 {
     struct world *world = *state;
     expect_no_server(world, "{\"jsonrpc\":\"2.0\",\"id\":\\1,\"result\":\"nonsense\"}");
@@ -305,38 +304,11 @@ static void nonsense_of_a_server_is_no_trouble_with_the_store(void **state)
     assert_int_equal(toolbox_count(world->toolbox), 0);
 }
 
-static void a_thought_is_recorded(void **state)
+WORLD_TEST(a_thought_is_recorded)
 {
     struct world *world = *state;
     world_open(world, "{\"type\":\"think\"}");
     assert_true(toolbox_find(world->toolbox, "think")->is_pure);
     world_expect(world, "think", "{\"thought\":\"hm\"}", "Thought recorded.");
     world_expect_error(world, "think", "{}", "`thought`: required, but missing");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_type_that_cannot_run_is_told),
-        WORLD_TEST(two_tools_of_a_name_are_refused_and_nothing_of_the_entry_stays),
-        WORLD_TEST(the_number_of_tools_is_limited),
-        WORLD_TEST(a_schema_must_be_an_object),
-        WORLD_TEST(a_call_whose_schema_cannot_be_read_is_refused),
-        WORLD_TEST(tools_are_described_for_a_model),
-        WORLD_TEST(an_unknown_tool_is_told_with_what_was_meant),
-        WORLD_TEST(no_arguments_can_be_written_in_many_ways),
-        WORLD_TEST(arguments_that_are_no_object_are_refused),
-        WORLD_TEST(arguments_are_limited_at_the_edge),
-        WORLD_TEST(permissions_of_the_entry_hold_for_its_tools),
-        WORLD_TEST(an_entry_can_ask_for_confirmation),
-        WORLD_TEST(a_result_is_bounded),
-        WORLD_TEST(a_result_is_text),
-        WORLD_TEST(a_result_is_cut_on_a_character_boundary),
-        WORLD_TEST(a_cancelled_call_is_not_made),
-        WORLD_TEST(a_call_whose_time_is_over_is_not_made),
-        WORLD_TEST(owned_things_are_freed_in_reverse),
-        WORLD_TEST(nonsense_of_a_server_is_no_trouble_with_the_store),
-        WORLD_TEST(a_thought_is_recorded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

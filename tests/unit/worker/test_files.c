@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a worker command leaves in place of its hand-over files and folders. */
 #include "base/clock.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 #include "../../fuzz/worker_scene.h"
 
@@ -51,25 +45,22 @@ static void check_kind(const struct scene_kind *kind, enum worker_file file)
     assert_true(clock_monotonic(clock_system()) < deadline_ns);
 }
 
-static void whatever_is_in_place_of_the_state_is_refused_or_read(void **state)
+TEST(whatever_is_in_place_of_the_state_is_refused_or_read)
 {
-    (void)state;
     for (size_t i = 0; i < SCENE_KINDS; i++) {
         check_kind(&scene_kinds[i], WORKER_FILE_STATE);
     }
 }
 
-static void whatever_is_in_place_of_the_result_is_refused_or_read(void **state)
+TEST(whatever_is_in_place_of_the_result_is_refused_or_read)
 {
-    (void)state;
     for (size_t i = 0; i < SCENE_KINDS; i++) {
         check_kind(&scene_kinds[i], WORKER_FILE_RESULT);
     }
 }
 
-static void the_folder_goes_wherever_the_command_moved_it(void **state)
+TEST(the_folder_goes_wherever_the_command_moved_it)
 {
-    (void)state;
     for (size_t i = 0; i < SCENE_KINDS; i++) {
         struct scene scene;
         assert_true(scene_init(&scene));
@@ -78,9 +69,8 @@ static void the_folder_goes_wherever_the_command_moved_it(void **state)
     }
 }
 
-static void another_owner_of_the_run_has_a_folder_of_its_own(void **state)
+TEST(another_owner_of_the_run_has_a_folder_of_its_own)
 {
-    (void)state;
     struct scene scene;
     struct worker_files *heir = NULL;
     struct buf content = {0};
@@ -97,9 +87,8 @@ static void another_owner_of_the_run_has_a_folder_of_its_own(void **state)
     assert_true(scene_fini(&scene));
 }
 
-static void what_a_killed_owner_left_is_gone_when_the_folder_is_made(void **state)
+TEST(what_a_killed_owner_left_is_gone_when_the_folder_is_made)
 {
-    (void)state;
     struct scene scene;
     struct worker_files *again = NULL;
     assert_true(scene_init(&scene));
@@ -110,9 +99,8 @@ static void what_a_killed_owner_left_is_gone_when_the_folder_is_made(void **stat
     assert_true(scene_fini(&scene));
 }
 
-static void a_folder_for_temporary_files_is_used_in_the_same_way(void **state)
+TEST(a_folder_for_temporary_files_is_used_in_the_same_way)
 {
-    (void)state;
     struct scene scene;
     char first[PATH_MAX];
     char away[PATH_MAX];
@@ -141,17 +129,4 @@ static void a_folder_for_temporary_files_is_used_in_the_same_way(void **state)
         setenv("TMPDIR", before, 1);
     }
     assert_true(scene_fini(&scene));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_is_in_place_of_the_state_is_refused_or_read),
-        cmocka_unit_test(whatever_is_in_place_of_the_result_is_refused_or_read),
-        cmocka_unit_test(the_folder_goes_wherever_the_command_moved_it),
-        cmocka_unit_test(another_owner_of_the_run_has_a_folder_of_its_own),
-        cmocka_unit_test(what_a_killed_owner_left_is_gone_when_the_folder_is_made),
-        cmocka_unit_test(a_folder_for_temporary_files_is_used_in_the_same_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a worker may write into its result file, and what happens when it writes something else. */
+#include "support/test.h"
 #include "worker/worker.h"
 
 #include "base/memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int parse(const char *json, struct worker_result *ret_result, struct rondo_error *err)
 {
     return worker_result_parse(json, strlen(json), ret_result, err);
 }
 
-static void an_empty_object_says_nothing(void **state)
+TEST(an_empty_object_says_nothing)
 {
-    (void)state;
     struct worker_result result;
     assert_int_equal(parse("{}", &result, NULL), 0);
     assert_int_equal(result.finish, FINISH_NONE);
@@ -26,9 +22,8 @@ static void an_empty_object_says_nothing(void **state)
     assert_int_equal(result.tokens, 0);
 }
 
-static void everything_that_is_documented_is_taken(void **state)
+TEST(everything_that_is_documented_is_taken)
 {
-    (void)state;
     struct worker_result result;
     assert_int_equal(parse("{\"finish\":{\"status\":\"completed\",\"summary\":\"done\"},"
                            "\"custom_data\":{\"progress\":\"50%\"},"
@@ -43,9 +38,8 @@ static void everything_that_is_documented_is_taken(void **state)
     worker_result_fini(&result);
 }
 
-static void cost_may_be_a_number(void **state)
+TEST(cost_may_be_a_number)
 {
-    (void)state;
     struct worker_result result;
     assert_int_equal(parse("{\"usage\":{\"cost\":0.000001}}", &result, NULL), 0);
     assert_int_equal(result.cost_micro, 1);
@@ -53,9 +47,8 @@ static void cost_may_be_a_number(void **state)
     assert_int_equal(result.cost_micro, 3000000);
 }
 
-static void wrong_types_are_named_by_their_key(void **state)
+TEST(wrong_types_are_named_by_their_key)
 {
-    (void)state;
     static const struct {
         const char *json;
         const char *key;
@@ -78,9 +71,8 @@ static void wrong_types_are_named_by_their_key(void **state)
     }
 }
 
-static void text_that_is_no_object_is_refused(void **state)
+TEST(text_that_is_no_object_is_refused)
 {
-    (void)state;
     struct worker_result result;
     assert_int_equal(parse("[]", &result, NULL), RONDO_ERR_INVALID);
     assert_int_equal(parse("done", &result, NULL), RONDO_ERR_INVALID);
@@ -98,18 +90,16 @@ static int parse_summary_of(size_t len, struct worker_result *ret_result)
     return worker_result_parse(json.data, json.len, ret_result, NULL);
 }
 
-static void a_summary_is_taken_up_to_its_limit_and_refused_past_it(void **state)
+TEST(a_summary_is_taken_up_to_its_limit_and_refused_past_it)
 {
-    (void)state;
     struct worker_result result;
     assert_int_equal(parse_summary_of(LIMIT_SUMMARY_BYTES, &result), 0);
     worker_result_fini(&result);
     assert_int_equal(parse_summary_of(LIMIT_SUMMARY_BYTES + 1, &result), RONDO_ERR_LIMIT);
 }
 
-static void custom_data_is_taken_up_to_its_limit_and_refused_past_it(void **state)
+TEST(custom_data_is_taken_up_to_its_limit_and_refused_past_it)
 {
-    (void)state;
     /* {"d":"xxx"} : 8 bytes around the text */
     for (size_t extra = 0; extra < 2; extra++) {
         auto_buf struct buf json = {0};
@@ -123,18 +113,4 @@ static void custom_data_is_taken_up_to_its_limit_and_refused_past_it(void **stat
                          extra == 0 ? 0 : RONDO_ERR_LIMIT);
         worker_result_fini(&result);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_object_says_nothing),
-        cmocka_unit_test(everything_that_is_documented_is_taken),
-        cmocka_unit_test(cost_may_be_a_number),
-        cmocka_unit_test(wrong_types_are_named_by_their_key),
-        cmocka_unit_test(text_that_is_no_object_is_refused),
-        cmocka_unit_test(a_summary_is_taken_up_to_its_limit_and_refused_past_it),
-        cmocka_unit_test(custom_data_is_taken_up_to_its_limit_and_refused_past_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

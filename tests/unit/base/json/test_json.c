@@ -15,9 +15,8 @@ static int parse(const char *text)
     return json_parse(text, strlen(text), &value, &err);
 }
 
-static void every_kind_of_value_is_read(void **state)
+TEST(every_kind_of_value_is_read)
 {
-    (void)state;
     static const char *const texts[] = {
         "{}",    "[]",   "0",      "-1.5e3",  "\"a\"",       "true",
         "false", "null", " {} \n", "[1,[2]]", "\"\\u00e9\"", "{\"a\":{\"b\":null}}",
@@ -27,9 +26,8 @@ static void every_kind_of_value_is_read(void **state)
     }
 }
 
-static void what_is_not_json_is_refused(void **state)
+TEST(what_is_not_json_is_refused)
 {
-    (void)state;
     static const char *const texts[] = {
         "",        " ",        "{",       "}",        "[1,]",     "{\"a\":}", "{a:1}",
         "{'a':1}", "nul",      "{} {}",   "1 2",      "\"\xff\"", "\"",       "{\"a\":1,}",
@@ -54,15 +52,14 @@ static int parse_nested(unsigned depth)
     return parse(buf_string(&text));
 }
 
-static void nesting_is_limited(void **state)
+TEST(nesting_is_limited)
 {
-    (void)state;
     assert_int_equal(parse_nested(LIMIT_JSON_DEPTH), 0);
     assert_int_equal(parse_nested(LIMIT_JSON_DEPTH + 1), RONDO_ERR_INVALID);
     assert_int_equal(parse_nested(100000), RONDO_ERR_INVALID);
 }
 
-static void a_name_that_occurs_twice_is_refused_where_json_decides(void **state)
+TEST(a_name_that_occurs_twice_is_refused_where_json_decides)
 {
     static const char *const good[] = {"{}", "{\"a:b\":\":\",\"c\":{\"a:b\":[{\"x\":1}]}}",
                                        "{\"\\\":\":\"\\\\\"}", "[1]"};
@@ -81,7 +78,7 @@ static void a_name_that_occurs_twice_is_refused_where_json_decides(void **state)
 }
 
 /** Texts and what json-c writes of them: old journals and replies of models hold such. */
-static void what_others_write_carelessly_is_read(void **state)
+TEST(what_others_write_carelessly_is_read)
 {
     static const struct {
         const char *text;
@@ -110,7 +107,7 @@ static void what_others_write_carelessly_is_read(void **state)
     }
 }
 
-static void a_fault_has_its_line_and_column(void **state)
+TEST(a_fault_has_its_line_and_column)
 {
     static const struct {
         const char *text;
@@ -130,9 +127,8 @@ static void a_fault_has_its_line_and_column(void **state)
     }
 }
 
-static void members_of_the_wrong_type_count_as_missing(void **state)
+TEST(members_of_the_wrong_type_count_as_missing)
 {
-    (void)state;
     auto_json struct json_object *value = NULL;
     const char *text = "{\"n\":5,\"t\":\"x\",\"b\":true}";
     assert_int_equal(json_parse(text, strlen(text), &value, NULL), 0);
@@ -144,9 +140,8 @@ static void members_of_the_wrong_type_count_as_missing(void **state)
     assert_false(json_get_bool(value, "missing", false));
 }
 
-static void written_values_are_json(void **state)
+TEST(written_values_are_json)
 {
-    (void)state;
     auto_buf struct buf buf = {0};
     struct json_writer writer = json_writer(&buf);
     json_begin_object(&writer, NULL);
@@ -166,29 +161,12 @@ static void written_values_are_json(void **state)
     assert_int_equal(parse(buf_string(&buf)), 0);
 }
 
-static void bytes_that_are_not_utf8_are_replaced(void **state)
+TEST(bytes_that_are_not_utf8_are_replaced)
 {
-    (void)state;
     auto_buf struct buf buf = {0};
     struct json_writer writer = json_writer(&buf);
     json_write_string_len(&writer, NULL, "a\xff\xc3\0b\xe2\x82", 7);
     assert_string_equal(buf_string(&buf),
                         "\"a\xef\xbf\xbd\xef\xbf\xbd\\u0000b\xef\xbf\xbd\xef\xbf\xbd\"");
     assert_int_equal(parse(buf_string(&buf)), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_of_value_is_read),
-        cmocka_unit_test(what_is_not_json_is_refused),
-        cmocka_unit_test(nesting_is_limited),
-        cmocka_unit_test(a_name_that_occurs_twice_is_refused_where_json_decides),
-        cmocka_unit_test(what_others_write_carelessly_is_read),
-        cmocka_unit_test(a_fault_has_its_line_and_column),
-        cmocka_unit_test(members_of_the_wrong_type_count_as_missing),
-        cmocka_unit_test(written_values_are_json),
-        cmocka_unit_test(bytes_that_are_not_utf8_are_replaced),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What rondo validate says of a role file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 #include "cli/commands/role_summary.h"
 
@@ -35,9 +30,8 @@ static void summarise(const char *yaml, struct buf *ret_text)
     role_findings_fini(&findings);
 }
 
-static void a_role_is_summed_up_in_lines(void **state)
+TEST(a_role_is_summed_up_in_lines)
 {
-    (void)state;
     auto_buf struct buf text = {0};
     summarise(ROLE, &text);
     assert_string_equal(
@@ -53,19 +47,9 @@ static void a_role_is_summed_up_in_lines(void **state)
         "  not yet       spec.triggers: run does not start triggers yet: it makes this one run\n");
 }
 
-static void a_file_with_errors_is_named(void **state)
+TEST(a_file_with_errors_is_named)
 {
-    (void)state;
     auto_buf struct buf text = {0};
     summarise("kind: Agent\n", &text);
     assert_string_equal(buf_string(&text), "role.yaml: not valid, 3 errors, 2 warnings\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_role_is_summed_up_in_lines),
-        cmocka_unit_test(a_file_with_errors_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,18 +9,14 @@
 #include "cli/terminal/text.h"
 #include "policy/vocabulary.h"
 #include "rondo/error.h"
+#include "support/test.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void every_command_is_described(void **state)
+TEST(every_command_is_described)
 {
-    (void)state;
     for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         assert_non_null(command->synopsis);
         assert_non_null(command->help);
@@ -32,9 +28,8 @@ static void every_command_is_described(void **state)
     }
 }
 
-static void every_option_is_documented_and_has_what_its_kind_needs(void **state)
+TEST(every_option_is_documented_and_has_what_its_kind_needs)
 {
-    (void)state;
     for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         for (const struct option_row *row = command->options; row->name != NULL; row++) {
             bool takes_argument = row->kind != OPTION_FLAG;
@@ -46,9 +41,8 @@ static void every_option_is_documented_and_has_what_its_kind_needs(void **state)
     }
 }
 
-static void no_option_stands_twice_in_a_table(void **state)
+TEST(no_option_stands_twice_in_a_table)
 {
-    (void)state;
     for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         const struct option_row *rows = command->options;
         for (size_t i = 0; i < option_count(rows); i++) {
@@ -62,9 +56,8 @@ static void no_option_stands_twice_in_a_table(void **state)
 }
 
 /** What only runs of roles have is an option of `run`. */
-static void the_same_option_means_the_same_in_loop_or_run_and_resume(void **state)
+TEST(the_same_option_means_the_same_in_loop_or_run_and_resume)
 {
-    (void)state;
     for (const struct option_row *row = resume_options; row->name != NULL; row++) {
         const struct option_row *others =
             option_find(loop_options, row->name) >= 0 ? loop_options : run_options;
@@ -75,9 +68,8 @@ static void the_same_option_means_the_same_in_loop_or_run_and_resume(void **stat
     }
 }
 
-static void commands_of_a_group_carry_its_name(void **state)
+TEST(commands_of_a_group_carry_its_name)
 {
-    (void)state;
     size_t groups = 0;
     for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         const struct command *own = command->subcommands;
@@ -93,9 +85,8 @@ static void commands_of_a_group_carry_its_name(void **state)
     assert_true(groups > 0);
 }
 
-static void every_command_comes_once_and_a_group_before_its_own(void **state)
+TEST(every_command_comes_once_and_a_group_before_its_own)
 {
-    (void)state;
     size_t count = 0;
     for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         count++;
@@ -123,9 +114,8 @@ static const char *resolved(const char *a, const char *b, const char *c, int *re
     return invocation.command == NULL ? "" : invocation.command->name;
 }
 
-static void as_many_words_as_name_commands_are_taken(void **state)
+TEST(as_many_words_as_name_commands_are_taken)
 {
-    (void)state;
     int argc = 0;
     assert_string_equal(resolved("gc", "policy", NULL, &argc), "gc");
     assert_int_equal(argc, 2);
@@ -140,9 +130,8 @@ static void as_many_words_as_name_commands_are_taken(void **state)
     assert_null(command_find("gc check"));
 }
 
-static void actions_to_explain_are_those_of_the_vocabulary(void **state)
+TEST(actions_to_explain_are_those_of_the_vocabulary)
 {
-    (void)state;
     const struct option_choice *choice =
         policy_explain_options[option_find(policy_explain_options, "action")].choices;
     for (enum vocabulary_action i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
@@ -152,9 +141,8 @@ static void actions_to_explain_are_those_of_the_vocabulary(void **state)
     assert_null(choice[VOCABULARY_ACTION_COUNT].name);
 }
 
-static void every_completion_names_every_command_and_option(void **state)
+TEST(every_completion_names_every_command_and_option)
 {
-    (void)state;
     for (const struct completion *row = completions; row->shell != NULL; row++) {
         auto_buf struct buf script = {0};
         row->write(&script);
@@ -182,9 +170,8 @@ static size_t widest_line(const char *text)
     return widest;
 }
 
-static void help_names_every_option_and_fits_the_terminal(void **state)
+TEST(help_names_every_option_and_fits_the_terminal)
 {
-    (void)state;
     for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         auto_buf struct buf text = {0};
         struct command without_examples = *command;
@@ -201,9 +188,8 @@ static void help_names_every_option_and_fits_the_terminal(void **state)
     }
 }
 
-static void every_page_of_the_manual_has_its_sections(void **state)
+TEST(every_page_of_the_manual_has_its_sections)
 {
-    (void)state;
     for (const struct command *command = NULL; (command = command_next(command)) != NULL;) {
         auto_buf struct buf page = {0};
         manual_page(command, &page);
@@ -216,9 +202,8 @@ static void every_page_of_the_manual_has_its_sections(void **state)
     assert_non_null(strstr(buf_string(&page), "\\fBrondo loop\\fR"));
 }
 
-static void exit_codes_are_listed_in_order_and_all(void **state)
+TEST(exit_codes_are_listed_in_order_and_all)
 {
-    (void)state;
     struct exit_code_row row;
     int before = 0;
     size_t count = 0;
@@ -230,9 +215,8 @@ static void exit_codes_are_listed_in_order_and_all(void **state)
     assert_int_equal(count, 13);
 }
 
-static void errors_have_the_exit_codes_that_are_documented(void **state)
+TEST(errors_have_the_exit_codes_that_are_documented)
 {
-    (void)state;
     assert_int_equal(exit_code_of_error(RONDO_ERR_INVALID), EXIT_USAGE);
     assert_int_equal(exit_code_of_error(RONDO_ERR_FENCED), EXIT_HELD);
     assert_int_equal(exit_code_of_error(RONDO_ERR_FULL), EXIT_STORE);
@@ -242,20 +226,5 @@ static void errors_have_the_exit_codes_that_are_documented(void **state)
 int main(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_command_is_described),
-        cmocka_unit_test(every_option_is_documented_and_has_what_its_kind_needs),
-        cmocka_unit_test(no_option_stands_twice_in_a_table),
-        cmocka_unit_test(the_same_option_means_the_same_in_loop_or_run_and_resume),
-        cmocka_unit_test(commands_of_a_group_carry_its_name),
-        cmocka_unit_test(every_command_comes_once_and_a_group_before_its_own),
-        cmocka_unit_test(as_many_words_as_name_commands_are_taken),
-        cmocka_unit_test(actions_to_explain_are_those_of_the_vocabulary),
-        cmocka_unit_test(every_completion_names_every_command_and_option),
-        cmocka_unit_test(help_names_every_option_and_fits_the_terminal),
-        cmocka_unit_test(every_page_of_the_manual_has_its_sections),
-        cmocka_unit_test(exit_codes_are_listed_in_order_and_all),
-        cmocka_unit_test(errors_have_the_exit_codes_that_are_documented),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Configuration files: what they may say, and how they meet the command line. */
 #include "cli/framework/config.h"
+#include "support/test.h"
 
 #include "base/limits.h"
 #include "cli/commands/run/run_options.h"
 #include "cli/framework/command.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct fixture {
     struct run_values values;
@@ -40,7 +37,9 @@ static int parse(struct fixture *fixture, const char *json)
     return config_parse(json, strlen(json), &fixture->set, &fixture->err);
 }
 
-static void every_kind_of_option_can_be_given(void **state)
+#define FACT(name) TEST_WITH(name, setup, teardown)
+
+FACT(every_kind_of_option_can_be_given)
 {
     struct fixture *fixture = *state;
     assert_int_equal(parse(fixture, "{\"max-iterations\":60,\"exclusive\":true,\"delay\":\"1.5s\","
@@ -59,7 +58,7 @@ static void every_kind_of_option_can_be_given(void **state)
     assert_null(fixture->values.until[2]);
 }
 
-static void false_leaves_a_flag_alone(void **state)
+FACT(false_leaves_a_flag_alone)
 {
     struct fixture *fixture = *state;
     assert_int_equal(parse(fixture, "{\"exclusive\":false}"), 0);
@@ -67,7 +66,7 @@ static void false_leaves_a_flag_alone(void **state)
     assert_false(option_is_given(&fixture->set, "exclusive"));
 }
 
-static void the_command_line_wins(void **state)
+FACT(the_command_line_wins)
 {
     struct fixture *fixture = *state;
     size_t limit = (size_t)option_find(loop_options, "max-iterations");
@@ -80,7 +79,7 @@ static void the_command_line_wins(void **state)
     assert_null(fixture->values.until[1]);
 }
 
-static void mistakes_are_errors_that_name_the_key(void **state)
+FACT(mistakes_are_errors_that_name_the_key)
 {
     struct fixture *fixture = *state;
     static const struct {
@@ -108,7 +107,7 @@ static void mistakes_are_errors_that_name_the_key(void **state)
     }
 }
 
-static void only_an_object_is_taken(void **state)
+FACT(only_an_object_is_taken)
 {
     struct fixture *fixture = *state;
     assert_int_equal(parse(fixture, "[]"), RONDO_ERR_INVALID);
@@ -116,7 +115,7 @@ static void only_an_object_is_taken(void **state)
     assert_int_equal(parse(fixture, "{} x"), RONDO_ERR_INVALID);
 }
 
-static void a_file_has_a_largest_size(void **state)
+FACT(a_file_has_a_largest_size)
 {
     struct fixture *fixture = *state;
     size_t len = LIMIT_CONFIG_FILE_BYTES + 1;
@@ -129,7 +128,7 @@ static void a_file_has_a_largest_size(void **state)
     free(text);
 }
 
-static void a_list_has_a_largest_length(void **state)
+FACT(a_list_has_a_largest_length)
 {
     struct fixture *fixture = *state;
     size_t until = (size_t)option_find(loop_options, "until");
@@ -137,20 +136,4 @@ static void a_list_has_a_largest_length(void **state)
         assert_int_equal(option_set_text(&fixture->set, until, "a=b", NULL), 0);
     }
     assert_int_equal(option_set_text(&fixture->set, until, "a=b", NULL), RONDO_ERR_LIMIT);
-}
-
-#define FACT(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FACT(every_kind_of_option_can_be_given),
-        FACT(false_leaves_a_flag_alone),
-        FACT(the_command_line_wins),
-        FACT(mistakes_are_errors_that_name_the_key),
-        FACT(only_an_object_is_taken),
-        FACT(a_file_has_a_largest_size),
-        FACT(a_list_has_a_largest_length),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What events of an agent leave on the screen, in the live area and in plain lines. */
 #include "cli/progress/agent_view.h"
+#include "support/test.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -8,12 +9,8 @@
 #include "cli/terminal/text.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct style grey = {.is_terminal = true, .is_unicode = true};
 static const struct style piped = {0};
@@ -96,9 +93,8 @@ static struct journal_event finished(void)
     };
 }
 
-static void an_iteration_leaves_a_panel_with_its_words(void **state)
+TEST(an_iteration_leaves_a_panel_with_its_words)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
@@ -113,9 +109,8 @@ static void an_iteration_leaves_a_panel_with_its_words(void **state)
     teardown(&fixture);
 }
 
-static void an_error_has_a_panel_of_its_own(void **state)
+TEST(an_error_has_a_panel_of_its_own)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
@@ -132,9 +127,8 @@ static void an_error_has_a_panel_of_its_own(void **state)
     teardown(&fixture);
 }
 
-static void each_tool_leaves_a_line(void **state)
+TEST(each_tool_leaves_a_line)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
@@ -169,9 +163,8 @@ static void each_tool_leaves_a_line(void **state)
     teardown(&fixture);
 }
 
-static void words_beside_the_last_call_belong_into_the_panel(void **state)
+TEST(words_beside_the_last_call_belong_into_the_panel)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
@@ -190,9 +183,8 @@ static void words_beside_the_last_call_belong_into_the_panel(void **state)
     teardown(&fixture);
 }
 
-static void an_iteration_without_words_shows_the_agents_summary(void **state)
+TEST(an_iteration_without_words_shows_the_agents_summary)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
@@ -203,9 +195,8 @@ static void an_iteration_without_words_shows_the_agents_summary(void **state)
     teardown(&fixture);
 }
 
-static void a_retry_leaves_a_line(void **state)
+TEST(a_retry_leaves_a_line)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
@@ -224,9 +215,8 @@ static const char plan[] = "[{\"description\":\"one\",\"status\":\"completed\"},
                            "{\"description\":\"fo\\u001b[2Jur\",\"status\":\"in_progress\"},"
                            "{\"description\":\"five\",\"status\":\"pending\"}]";
 
-static void the_plan_is_a_checklist(void **state)
+TEST(the_plan_is_a_checklist)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
@@ -266,9 +256,8 @@ static const char *draw(struct fixture *fixture, size_t rows, size_t columns)
     return fixture->out.data;
 }
 
-static void the_live_area_shows_what_streams_in(void **state)
+TEST(the_live_area_shows_what_streams_in)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
@@ -285,9 +274,8 @@ static void the_live_area_shows_what_streams_in(void **state)
     teardown(&fixture);
 }
 
-static void the_live_area_shows_calls_and_retries(void **state)
+TEST(the_live_area_shows_calls_and_retries)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
@@ -321,9 +309,8 @@ static void the_live_area_shows_calls_and_retries(void **state)
     teardown(&fixture);
 }
 
-static void the_live_area_fits_whatever_there_is(void **state)
+TEST(the_live_area_fits_whatever_there_is)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     begin(&fixture);
@@ -365,9 +352,8 @@ static void the_live_area_fits_whatever_there_is(void **state)
     teardown(&fixture);
 }
 
-static void the_header_tells_agent_and_limits(void **state)
+TEST(the_header_tells_agent_and_limits)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     auto_buf struct buf out = {0};
@@ -377,9 +363,8 @@ static void the_header_tells_agent_and_limits(void **state)
     teardown(&fixture);
 }
 
-static void a_single_answer_is_not_numbered(void **state)
+TEST(a_single_answer_is_not_numbered)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     fixture.agent.is_numbered = false;
@@ -399,9 +384,8 @@ static void check_plain(const struct journal_event *event, const char *expected)
     assert_string_equal(buf_string(&out), expected);
 }
 
-static void plain_lines_hold_results_and_no_intents(void **state)
+TEST(plain_lines_hold_results_and_no_intents)
 {
-    (void)state;
     struct journal_event event = {
         .type = JOURNAL_MODEL_REQUESTED,
         .model_requested = {.turn = 2, .attempt = 1, .model = "openai:m"},
@@ -437,9 +421,8 @@ static void plain_lines_hold_results_and_no_intents(void **state)
     check_plain(&event, "conversation trimmed: 19 messages dropped, 40 kept\n");
 }
 
-static void the_summary_is_a_panel_or_plain_lines(void **state)
+TEST(the_summary_is_a_panel_or_plain_lines)
 {
-    (void)state;
     struct summary summary = {.words = (char *)"Deployed **it**.",
                               .standing = "completed",
                               .state = {.finished = 2, .limit = 10, .tokens = 12345}};
@@ -457,9 +440,8 @@ static void the_summary_is_a_panel_or_plain_lines(void **state)
                                   "╰──────────────────────────────────────────────────────────╯\n");
 }
 
-static void the_tail_keeps_the_latest_whole_characters(void **state)
+TEST(the_tail_keeps_the_latest_whole_characters)
 {
-    (void)state;
     struct agent_tail *tail = agent_tail_new();
     for (size_t i = 0; i < AGENT_TAIL_BYTES; i++) {
         agent_tail_add(tail, "漢", 3);
@@ -480,22 +462,5 @@ static void the_tail_keeps_the_latest_whole_characters(void **state)
 int main(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_iteration_leaves_a_panel_with_its_words),
-        cmocka_unit_test(an_error_has_a_panel_of_its_own),
-        cmocka_unit_test(each_tool_leaves_a_line),
-        cmocka_unit_test(words_beside_the_last_call_belong_into_the_panel),
-        cmocka_unit_test(an_iteration_without_words_shows_the_agents_summary),
-        cmocka_unit_test(a_retry_leaves_a_line),
-        cmocka_unit_test(the_plan_is_a_checklist),
-        cmocka_unit_test(the_live_area_shows_what_streams_in),
-        cmocka_unit_test(the_live_area_shows_calls_and_retries),
-        cmocka_unit_test(the_live_area_fits_whatever_there_is),
-        cmocka_unit_test(the_header_tells_agent_and_limits),
-        cmocka_unit_test(a_single_answer_is_not_numbered),
-        cmocka_unit_test(plain_lines_hold_results_and_no_intents),
-        cmocka_unit_test(the_summary_is_a_panel_or_plain_lines),
-        cmocka_unit_test(the_tail_keeps_the_latest_whole_characters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The worker's output between two threads. */
 #include "cli/progress/output_queue.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void add(struct output_queue *queue, const char *text)
 {
     output_queue_add(queue, text, strlen(text));
 }
 
-static void lines_come_in_pieces_and_go_whole(void **state)
+TEST(lines_come_in_pieces_and_go_whole)
 {
-    (void)state;
     struct output_queue *queue = output_queue_new();
     output_queue_begin(queue, 1);
     add(queue, "on");
@@ -28,9 +24,8 @@ static void lines_come_in_pieces_and_go_whole(void **state)
     output_queue_free(queue);
 }
 
-static void output_of_a_later_iteration_waits(void **state)
+TEST(output_of_a_later_iteration_waits)
 {
-    (void)state;
     struct output_queue *queue = output_queue_new();
     output_queue_begin(queue, 1);
     add(queue, "first");
@@ -44,9 +39,8 @@ static void output_of_a_later_iteration_waits(void **state)
     output_queue_free(queue);
 }
 
-static void a_flood_is_bounded_and_counted(void **state)
+TEST(a_flood_is_bounded_and_counted)
 {
-    (void)state;
     struct output_queue *queue = output_queue_new();
     output_queue_begin(queue, 1);
     for (int i = 0; i < 1005; i++) {
@@ -58,9 +52,8 @@ static void a_flood_is_bounded_and_counted(void **state)
     output_queue_free(queue);
 }
 
-static void the_last_line_is_the_one_being_written(void **state)
+TEST(the_last_line_is_the_one_being_written)
 {
-    (void)state;
     struct output_queue *queue = output_queue_new();
     char line[16];
     assert_int_equal(output_queue_last(queue, line, sizeof(line)), 0);
@@ -72,15 +65,4 @@ static void the_last_line_is_the_one_being_written(void **state)
     output_queue_begin(queue, 2);
     assert_int_equal(output_queue_last(queue, line, sizeof(line)), 0);
     output_queue_free(queue);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_come_in_pieces_and_go_whole),
-        cmocka_unit_test(output_of_a_later_iteration_waits),
-        cmocka_unit_test(a_flood_is_bounded_and_counted),
-        cmocka_unit_test(the_last_line_is_the_one_being_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

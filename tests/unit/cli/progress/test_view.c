@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The live area: what it shows of a run, and that it fits whatever the terminal is. */
 #include "cli/progress/view.h"
+#include "support/test.h"
 
 #include "base/clock.h"
 #include "cli/terminal/text.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct style plain = {.is_terminal = true, .is_unicode = true};
 
@@ -81,9 +78,8 @@ static void play_iteration(struct fixture *fixture, int64_t number)
                    });
 }
 
-static void an_iteration_leaves_one_line_when_its_conditions_are_known(void **state)
+TEST(an_iteration_leaves_one_line_when_its_conditions_are_known)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     play_iteration(&fixture, 1);
@@ -100,9 +96,8 @@ static void an_iteration_leaves_one_line_when_its_conditions_are_known(void **st
     loop_spec_fini(&fixture.spec);
 }
 
-static void an_iteration_that_is_not_verified_leaves_its_line_with_the_next_event(void **state)
+TEST(an_iteration_that_is_not_verified_leaves_its_line_with_the_next_event)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     apply(&fixture, (struct journal_event){
@@ -138,9 +133,8 @@ static void draw(const struct fixture *fixture, size_t columns, size_t rows, str
     view_frame(&fixture->view, &info, out);
 }
 
-static void the_frame_shows_progress_conditions_use_and_activity(void **state)
+TEST(the_frame_shows_progress_conditions_use_and_activity)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     play_iteration(&fixture, 1);
@@ -156,9 +150,8 @@ static void the_frame_shows_progress_conditions_use_and_activity(void **state)
     loop_spec_fini(&fixture.spec);
 }
 
-static void no_line_of_a_frame_reaches_the_last_column(void **state)
+TEST(no_line_of_a_frame_reaches_the_last_column)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     play_iteration(&fixture, 1);
@@ -179,9 +172,8 @@ static void no_line_of_a_frame_reaches_the_last_column(void **state)
     loop_spec_fini(&fixture.spec);
 }
 
-static void more_conditions_than_rows_become_one_line(void **state)
+TEST(more_conditions_than_rows_become_one_line)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     play_iteration(&fixture, 1);
@@ -192,9 +184,8 @@ static void more_conditions_than_rows_become_one_line(void **state)
     loop_spec_fini(&fixture.spec);
 }
 
-static void an_event_of_a_newer_version_does_not_disturb(void **state)
+TEST(an_event_of_a_newer_version_does_not_disturb)
 {
-    (void)state;
     struct fixture fixture;
     setup(&fixture);
     struct journal_entry entry = {.type_name = "x.y", .event = {.seq = ++fixture.seq}};
@@ -207,13 +198,5 @@ static void an_event_of_a_newer_version_does_not_disturb(void **state)
 int main(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_iteration_leaves_one_line_when_its_conditions_are_known),
-        cmocka_unit_test(an_iteration_that_is_not_verified_leaves_its_line_with_the_next_event),
-        cmocka_unit_test(the_frame_shows_progress_conditions_use_and_activity),
-        cmocka_unit_test(no_line_of_a_frame_reaches_the_last_column),
-        cmocka_unit_test(more_conditions_than_rows_become_one_line),
-        cmocka_unit_test(an_event_of_a_newer_version_does_not_disturb),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "base/json/json.h"
 #include "cli/framework/form.h"
 #include "cli/terminal/line_input.h"
+#include "support/test.h"
 
 #include "base/limits.h"
 
@@ -12,14 +13,10 @@
 #include <locale.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** Both sides of a terminal or pipe. */
 struct fixture {
@@ -76,9 +73,8 @@ static void expect(struct fixture *fixture, enum line_result result, const char 
     assert_string_equal(buf_string(&said), words);
 }
 
-static void each_line_of_a_pipe_stands_alone(void **state)
+TEST(each_line_of_a_pipe_stands_alone)
 {
-    (void)state;
     struct fixture fixture;
     setup_pipe(&fixture);
     say(&fixture, "one\ntwo\\\r\n\n   \nthree");
@@ -93,9 +89,8 @@ static void each_line_of_a_pipe_stands_alone(void **state)
     teardown(&fixture);
 }
 
-static void what_is_pasted_into_a_terminal_belongs_together(void **state)
+TEST(what_is_pasted_into_a_terminal_belongs_together)
 {
-    (void)state;
     struct fixture fixture;
     setup_terminal(&fixture);
     say(&fixture, "one\n\ntwo\n");
@@ -105,9 +100,8 @@ static void what_is_pasted_into_a_terminal_belongs_together(void **state)
     teardown(&fixture);
 }
 
-static void a_line_that_ends_in_a_backslash_goes_on(void **state)
+TEST(a_line_that_ends_in_a_backslash_goes_on)
 {
-    (void)state;
     struct fixture fixture;
     setup_terminal(&fixture);
     say(&fixture, "one\\\ntwo\n");
@@ -115,9 +109,8 @@ static void a_line_that_ends_in_a_backslash_goes_on(void **state)
     teardown(&fixture);
 }
 
-static void the_end_of_a_terminal_ends_the_input(void **state)
+TEST(the_end_of_a_terminal_ends_the_input)
 {
-    (void)state;
     struct fixture fixture;
     setup_terminal(&fixture);
     say(&fixture, "\x04");
@@ -125,9 +118,8 @@ static void the_end_of_a_terminal_ends_the_input(void **state)
     teardown(&fixture);
 }
 
-static void waiting_ends_with_the_token(void **state)
+TEST(waiting_ends_with_the_token)
 {
-    (void)state;
     struct fixture fixture;
     setup_terminal(&fixture);
     struct cancel cancel;
@@ -157,9 +149,8 @@ static void setup_file(struct fixture *fixture, size_t len)
     line_input_init(&fixture->input, fixture->near, fixture->stream, true);
 }
 
-static void a_line_at_the_limit_is_taken_and_one_past_it_is_skipped(void **state)
+TEST(a_line_at_the_limit_is_taken_and_one_past_it_is_skipped)
 {
-    (void)state;
     struct fixture fixture;
     setup_file(&fixture, LIMIT_PROMPT_BYTES);
     auto_buf struct buf words = {0};
@@ -215,9 +206,8 @@ static enum line_consent ask(struct fixture *fixture, const struct line_question
     return consent;
 }
 
-static void only_a_plain_yes_allows(void **state)
+TEST(only_a_plain_yes_allows)
 {
-    (void)state;
     struct fixture fixture;
     setup_terminal(&fixture);
     struct line_question question = {.tool = "shell", .arguments = "{\"command\":\"ls\"}"};
@@ -231,9 +221,8 @@ static void only_a_plain_yes_allows(void **state)
     teardown(&fixture);
 }
 
-static void always_holds_for_this_tool_only(void **state)
+TEST(always_holds_for_this_tool_only)
 {
-    (void)state;
     struct fixture fixture;
     setup_terminal(&fixture);
     struct line_question shell = {.tool = "shell", .arguments = "{}"};
@@ -248,9 +237,8 @@ static void always_holds_for_this_tool_only(void **state)
     teardown(&fixture);
 }
 
-static void what_was_typed_before_the_question_is_no_answer(void **state)
+TEST(what_was_typed_before_the_question_is_no_answer)
 {
-    (void)state;
     struct fixture fixture;
     setup_terminal(&fixture);
     say(&fixture, "y\n");
@@ -259,9 +247,8 @@ static void what_was_typed_before_the_question_is_no_answer(void **state)
     teardown(&fixture);
 }
 
-static void without_a_terminal_there_is_nobody(void **state)
+TEST(without_a_terminal_there_is_nobody)
 {
-    (void)state;
     struct fixture fixture;
     setup_pipe(&fixture);
     say(&fixture, "y\n");
@@ -278,9 +265,8 @@ static void check_question(const struct line_question *question, const char *exp
     assert_string_equal(text.data, expected);
 }
 
-static void a_question_shows_everything_that_could_mislead(void **state)
+TEST(a_question_shows_everything_that_could_mislead)
 {
-    (void)state;
     struct line_question question = {.tool = "shell", .arguments = "{\"command\": \"ls\"}"};
     check_question(&question, "Allow tool shell: {\"command\": \"ls\"}? [y/N/a] ");
     question = (struct line_question){
@@ -305,9 +291,8 @@ static char *long_arguments(size_t len)
     return arguments;
 }
 
-static void arguments_are_shown_whole_up_to_the_limit(void **state)
+TEST(arguments_are_shown_whole_up_to_the_limit)
 {
-    (void)state;
     for (size_t extra = 0; extra <= 1; extra++) {
         char *arguments = long_arguments(LIMIT_QUESTION_BYTES + extra);
         struct line_question question = {.tool = "t", .arguments = arguments};
@@ -364,9 +349,8 @@ static enum line_consent ask_by_script(const struct line_question *question,
     return consent;
 }
 
-static void what_is_too_long_must_be_seen_before_it_is_allowed(void **state)
+TEST(what_is_too_long_must_be_seen_before_it_is_allowed)
 {
-    (void)state;
     char *arguments = long_arguments(40000);
     struct line_question question = {.tool = "t", .arguments = arguments, .is_once = true};
     static const struct {
@@ -440,9 +424,8 @@ static void fill_in(const char *form, const char *const *answers, enum mcp_conse
     teardown(&fixture);
 }
 
-static void a_form_is_filled_in_field_by_field(void **state)
+TEST(a_form_is_filled_in_field_by_field)
 {
-    (void)state;
     static const char form[] =
         "{\"message\":\"who\u202e?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
         "\"name\":{\"type\":\"string\"},\"age\":{\"type\":\"integer\",\"minimum\":0},"
@@ -472,21 +455,5 @@ static void a_form_is_filled_in_field_by_field(void **state)
 int main(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_line_of_a_pipe_stands_alone),
-        cmocka_unit_test(what_is_pasted_into_a_terminal_belongs_together),
-        cmocka_unit_test(a_line_that_ends_in_a_backslash_goes_on),
-        cmocka_unit_test(the_end_of_a_terminal_ends_the_input),
-        cmocka_unit_test(waiting_ends_with_the_token),
-        cmocka_unit_test(a_line_at_the_limit_is_taken_and_one_past_it_is_skipped),
-        cmocka_unit_test(only_a_plain_yes_allows),
-        cmocka_unit_test(always_holds_for_this_tool_only),
-        cmocka_unit_test(what_was_typed_before_the_question_is_no_answer),
-        cmocka_unit_test(without_a_terminal_there_is_nobody),
-        cmocka_unit_test(a_question_shows_everything_that_could_mislead),
-        cmocka_unit_test(arguments_are_shown_whole_up_to_the_limit),
-        cmocka_unit_test(a_form_is_filled_in_field_by_field),
-        cmocka_unit_test(what_is_too_long_must_be_seen_before_it_is_allowed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

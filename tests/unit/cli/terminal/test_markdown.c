@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Markdown as lines: what is shown of each construct, at given widths, and what never is. */
 #include "cli/terminal/markdown.h"
+#include "support/test.h"
 
 #include "base/limits.h"
 #include "cli/terminal/text.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct style grey = {.is_terminal = true, .is_unicode = true};
 static const struct style ascii = {.is_terminal = true};
@@ -26,9 +23,8 @@ static void check(const struct style *style, size_t columns, const char *source,
     assert_string_equal(buf_string(&out), expected);
 }
 
-static void words_are_wrapped_by_display_width(void **state)
+TEST(words_are_wrapped_by_display_width)
 {
-    (void)state;
     check(&grey, 12, "one two\nthree four", "one two\nthree four\n");
     check(&grey, 11, "one two\nthree four", "one two\nthree four\n");
     check(&grey, 10, "abc abc ab x", "abc abc ab\nx\n");
@@ -36,23 +32,20 @@ static void words_are_wrapped_by_display_width(void **state)
     check(&grey, 10, "aaaaaaaaaaaaaa b", "aaaaaaaaaa\naaaa b\n");
 }
 
-static void a_hard_break_stays(void **state)
+TEST(a_hard_break_stays)
 {
-    (void)state;
     check(&grey, 40, "one  \ntwo\\\nthree<br>four", "one\ntwo\nthree\nfour\n");
 }
 
-static void paragraphs_are_apart_and_nothing_is_around(void **state)
+TEST(paragraphs_are_apart_and_nothing_is_around)
 {
-    (void)state;
     check(&grey, 40, "\n\na\n\n\nb\n\n", "a\n\nb\n");
     check(&grey, 40, "", "");
     check(&grey, 40, "\n\n", "");
 }
 
-static void marks_become_colours(void **state)
+TEST(marks_become_colours)
 {
-    (void)state;
     check(&colourful, 40, "a **b** *c* `d` ~~e~~",
           "a \033[1mb\033[0m \033[3mc\033[0m \033[36md\033[0m \033[9me\033[0m\n");
     check(&colourful, 40, "***x***", "\033[1;3mx\033[0m\n");
@@ -60,22 +53,19 @@ static void marks_become_colours(void **state)
           "\033[1;4mA\033[0m\n\n\033[1mB\033[0m\n\n\033[1;3mC\033[0m\n");
 }
 
-static void without_colours_the_marks_of_the_source_stay(void **state)
+TEST(without_colours_the_marks_of_the_source_stay)
 {
-    (void)state;
     check(&grey, 40, "a **b** *c* `d` ~~e~~", "a **b** *c* `d` ~~e~~\n");
     check(&grey, 40, "## Title", "## Title\n");
 }
 
-static void colours_end_with_the_line_and_begin_anew(void **state)
+TEST(colours_end_with_the_line_and_begin_anew)
 {
-    (void)state;
     check(&colourful, 10, "**aaaa bbbb cccc**", "\033[1maaaa bbbb\033[0m\n\033[1mcccc\033[0m\n");
 }
 
-static void lists_nest_and_wrap_below_their_words(void **state)
+TEST(lists_nest_and_wrap_below_their_words)
 {
-    (void)state;
     check(&grey, 16, "- one two three four\n  - inner\n- last",
           "• one two three\n  four\n  • inner\n• last\n");
     check(&ascii, 16, "- a", "- a\n");
@@ -83,52 +73,45 @@ static void lists_nest_and_wrap_below_their_words(void **state)
     check(&grey, 20, "1) a\n2) b", "1) a\n2) b\n");
 }
 
-static void loose_lists_have_blank_lines(void **state)
+TEST(loose_lists_have_blank_lines)
 {
-    (void)state;
     check(&grey, 20, "text\n\n- a\n\n- b\n\nend", "text\n\n• a\n\n• b\n\nend\n");
     check(&grey, 20, "text\n- a\n- b\n\nend", "text\n\n• a\n• b\n\nend\n");
     check(&grey, 20, "- a\n\n  more\n- b", "• a\n\n  more\n\n• b\n");
 }
 
-static void task_lists_have_boxes(void **state)
+TEST(task_lists_have_boxes)
 {
-    (void)state;
     check(&grey, 20, "- [x] done\n- [ ] open", "[x] done\n[ ] open\n");
     check(&colourful, 20, "- [x] done", "\033[32m[x] \033[0mdone\n");
 }
 
-static void an_item_without_words_keeps_its_marker(void **state)
+TEST(an_item_without_words_keeps_its_marker)
 {
-    (void)state;
     check(&grey, 20, "- a\n-\n- c", "• a\n• \n• c\n");
 }
 
-static void code_blocks_are_kept_as_they_are(void **state)
+TEST(code_blocks_are_kept_as_they_are)
 {
-    (void)state;
     check(&grey, 40, "x\n```c\nif (a  <  b) {\n\treturn *c* ;\n\n}\n```\ny",
           "x\n\n    if (a  <  b) {\n        return *c* ;\n\n    }\n\ny\n");
     check(&grey, 20, "- a\n  ```\n  b\n  ```\n- c", "• a\n      b\n• c\n");
     check(&grey, 12, "```\n1234567890\n```", "    12345678\n    90\n");
 }
 
-static void a_code_block_that_is_not_closed_is_shown(void **state)
+TEST(a_code_block_that_is_not_closed_is_shown)
 {
-    (void)state;
     check(&grey, 40, "```\nabc", "    abc\n");
 }
 
-static void quotes_have_a_bar(void **state)
+TEST(quotes_have_a_bar)
 {
-    (void)state;
     check(&grey, 12, "> one two three\n>\n> > b\n\nx", "│ one two\n│ three\n│\n│ │ b\n\nx\n");
     check(&ascii, 12, "> a", "> a\n");
 }
 
-static void links_show_where_they_lead(void **state)
+TEST(links_show_where_they_lead)
 {
-    (void)state;
     check(&grey, 60, "[docs](https://a.example/x)", "docs (https://a.example/x)\n");
     check(&grey, 60, "<https://a.example/x>", "https://a.example/x\n");
     check(&grey, 60, "<me@a.example>", "me@a.example\n");
@@ -137,23 +120,20 @@ static void links_show_where_they_lead(void **state)
     check(&grey, 60, "[d][r]\n\n[r]: http://r.example/?a&amp;b", "d (http://r.example/?a&b)\n");
 }
 
-static void a_rule_is_a_line(void **state)
+TEST(a_rule_is_a_line)
 {
-    (void)state;
     check(&ascii, 12, "a\n\n---\n\nb", "a\n\n------------\n\nb\n");
     check(&ascii, 90, "***", "----------------------------------------\n");
 }
 
-static void html_is_shown_as_text(void **state)
+TEST(html_is_shown_as_text)
 {
-    (void)state;
     check(&grey, 60, "<div onclick=x>\nhi <b>there</b>\n</div>",
           "<div onclick=x> hi <b>there</b> </div>\n");
 }
 
-static void tables_are_aligned(void **state)
+TEST(tables_are_aligned)
 {
-    (void)state;
     const char *source = "| Name | Count | Mid |\n|:-----|------:|:---:|\n| ab | 7 | x |\n"
                          "| 漢字 | 1,234 | **y** |";
     check(&grey, 60, source,
@@ -163,9 +143,8 @@ static void tables_are_aligned(void **state)
           "漢字 │ 1,234 │ **y**\n");
 }
 
-static void wide_tables_are_wrapped_within_their_columns(void **state)
+TEST(wide_tables_are_wrapped_within_their_columns)
 {
-    (void)state;
     check(&ascii, 22, "|a|description|\n|---|---|\n|1|some words that are long|",
           "a  | description\n"
           "---+------------------\n"
@@ -173,25 +152,22 @@ static void wide_tables_are_wrapped_within_their_columns(void **state)
           "   | are long\n");
 }
 
-static void tables_that_cannot_be_narrow_enough_become_lists(void **state)
+TEST(tables_that_cannot_be_narrow_enough_become_lists)
 {
-    (void)state;
     check(&grey, 12, "|aaaa|bbbb|cccc|\n|---|---|---|\n|11111111|2|3|\n|4|5|6|",
           "aaaa:\n11111111\nbbbb: 2\ncccc: 3\n\naaaa: 4\nbbbb: 5\ncccc: 6\n");
 }
 
-static void a_pipe_passes_the_source_through(void **state)
+TEST(a_pipe_passes_the_source_through)
 {
-    (void)state;
     check(&piped, 10, "# A *b* that is rather long\n\n\tx\n",
           "# A *b* that is rather long\n\n\tx\n");
     check(&piped, 10, "a\033[31mb\r\nc\x07", "ab\nc\n");
     check(&piped, 10, "", "");
 }
 
-static void escape_sequences_never_come_through(void **state)
+TEST(escape_sequences_never_come_through)
 {
-    (void)state;
     check(&grey, 60, "a \033[2Jb \033]0;title\007c \x9b d", "a b c \xef\xbf\xbd d\n");
     check(&grey, 60, "```\n\033[1mx\033[0m\x01\n```", "    x\n");
     check(&grey, 60, "&#27;[2J &#x1b; &#155; &#7; &#0; &#x110000; &#xd800;",
@@ -203,9 +179,8 @@ static void escape_sequences_never_come_through(void **state)
     check(&grey, 60, "a \xe2\x80\xae b &#x202e;", "a b \xef\xbf\xbd\n");
 }
 
-static void entities_become_characters(void **state)
+TEST(entities_become_characters)
 {
-    (void)state;
     check(&grey, 60, "&lt;a&gt; &amp; &#8212; &#x41; &hellip; &nosuch;",
           "<a> & \xe2\x80\x94 A \xe2\x80\xa6 &nosuch;\n");
 }
@@ -226,9 +201,8 @@ static size_t rendered_len(const char *source, size_t columns)
     return out.len;
 }
 
-static void a_text_at_the_limit_is_laid_out_and_one_past_it_is_shown_as_it_is(void **state)
+TEST(a_text_at_the_limit_is_laid_out_and_one_past_it_is_shown_as_it_is)
 {
-    (void)state;
     auto_buf struct buf source = {0};
     buf_append_string(&source, "**a** ");
     while (source.len < LIMIT_MARKDOWN_BYTES) {
@@ -246,9 +220,8 @@ static void a_text_at_the_limit_is_laid_out_and_one_past_it_is_shown_as_it_is(vo
     assert_memory_equal(out.data, "**a** b", 7);
 }
 
-static void what_nests_or_repeats_beyond_reason_stays_bounded(void **state)
+TEST(what_nests_or_repeats_beyond_reason_stays_bounded)
 {
-    (void)state;
     static const struct {
         const char *before, *part;
         size_t count;
@@ -268,9 +241,8 @@ static void what_nests_or_repeats_beyond_reason_stays_bounded(void **state)
     }
 }
 
-static void a_target_that_is_repeated_shows_the_source(void **state)
+TEST(a_target_that_is_repeated_shows_the_source)
 {
-    (void)state;
     auto_buf struct buf source = {0};
     char *target = repeat("x", 2000);
     char *links = repeat("\n[y]", 2000);
@@ -280,9 +252,8 @@ static void a_target_that_is_repeated_shows_the_source(void **state)
     free(links);
 }
 
-static void a_table_of_too_many_columns_or_cells_shows_the_source(void **state)
+TEST(a_table_of_too_many_columns_or_cells_shows_the_source)
 {
-    (void)state;
     auto_buf struct buf wide = {0};
     char *heads = repeat("|a", 65);
     char *rule = repeat("|---", 65);
@@ -301,9 +272,8 @@ static void a_table_of_too_many_columns_or_cells_shows_the_source(void **state)
     assert_memory_equal(out.data, "|a|b|\n", 6);
 }
 
-static void no_line_is_wider_than_asked_for(void **state)
+TEST(no_line_is_wider_than_asked_for)
 {
-    (void)state;
     const char *source =
         "# A title that is long\n\n> - one two three\n>   1. four `five six`\n>      ```\n"
         ">      code that is long\n>      ```\n\n| a | b | c |\n|---|---|---|\n| word | 漢字漢字 | "
@@ -322,34 +292,5 @@ static void no_line_is_wider_than_asked_for(void **state)
 int main(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_wrapped_by_display_width),
-        cmocka_unit_test(a_hard_break_stays),
-        cmocka_unit_test(paragraphs_are_apart_and_nothing_is_around),
-        cmocka_unit_test(marks_become_colours),
-        cmocka_unit_test(without_colours_the_marks_of_the_source_stay),
-        cmocka_unit_test(colours_end_with_the_line_and_begin_anew),
-        cmocka_unit_test(lists_nest_and_wrap_below_their_words),
-        cmocka_unit_test(loose_lists_have_blank_lines),
-        cmocka_unit_test(task_lists_have_boxes),
-        cmocka_unit_test(an_item_without_words_keeps_its_marker),
-        cmocka_unit_test(code_blocks_are_kept_as_they_are),
-        cmocka_unit_test(a_code_block_that_is_not_closed_is_shown),
-        cmocka_unit_test(quotes_have_a_bar),
-        cmocka_unit_test(links_show_where_they_lead),
-        cmocka_unit_test(a_rule_is_a_line),
-        cmocka_unit_test(html_is_shown_as_text),
-        cmocka_unit_test(tables_are_aligned),
-        cmocka_unit_test(wide_tables_are_wrapped_within_their_columns),
-        cmocka_unit_test(tables_that_cannot_be_narrow_enough_become_lists),
-        cmocka_unit_test(a_pipe_passes_the_source_through),
-        cmocka_unit_test(escape_sequences_never_come_through),
-        cmocka_unit_test(entities_become_characters),
-        cmocka_unit_test(a_text_at_the_limit_is_laid_out_and_one_past_it_is_shown_as_it_is),
-        cmocka_unit_test(what_nests_or_repeats_beyond_reason_stays_bounded),
-        cmocka_unit_test(a_target_that_is_repeated_shows_the_source),
-        cmocka_unit_test(a_table_of_too_many_columns_or_cells_shows_the_source),
-        cmocka_unit_test(no_line_is_wider_than_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

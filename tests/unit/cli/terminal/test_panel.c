@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Panels at given widths, with and without box. */
 #include "cli/terminal/panel.h"
+#include "support/test.h"
 
 #include "cli/terminal/text.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct style grey = {.is_terminal = true, .is_unicode = true};
 static const struct style ascii = {.is_terminal = true};
@@ -22,9 +19,8 @@ static void check(const struct panel *panel, const struct style *style, size_t c
     assert_string_equal(buf_string(&out), expected);
 }
 
-static void a_panel_has_title_body_and_subtitle(void **state)
+TEST(a_panel_has_title_body_and_subtitle)
 {
-    (void)state;
     struct panel panel = {.title = "Agent (iteration 1/3)",
                           .subtitle = "tokens: 10in/2out",
                           .body = "Hello\n\n漢字\n"};
@@ -36,9 +32,8 @@ static void a_panel_has_title_body_and_subtitle(void **state)
           "╰────────────────── tokens: 10in/2out ─╯\n");
 }
 
-static void without_utf8_it_is_drawn_in_ascii(void **state)
+TEST(without_utf8_it_is_drawn_in_ascii)
 {
-    (void)state;
     struct panel panel = {.title = "T", .body = "x\n"};
     check(&panel, &ascii, 40,
           "+- T ----------------------------------+\n"
@@ -46,9 +41,8 @@ static void without_utf8_it_is_drawn_in_ascii(void **state)
           "+--------------------------------------+\n");
 }
 
-static void a_narrow_one_has_rules_and_no_box(void **state)
+TEST(a_narrow_one_has_rules_and_no_box)
 {
-    (void)state;
     struct panel panel = {
         .title = "Agent (iteration 1/3)", .subtitle = "tokens: 1in/2out | 5ms", .body = "x\n"};
     check(&panel, &grey, 39,
@@ -61,9 +55,8 @@ static void a_narrow_one_has_rules_and_no_box(void **state)
           "tokens: 1in/2out |\n5ms\n");
 }
 
-static void what_is_too_long_is_cut(void **state)
+TEST(what_is_too_long_is_cut)
 {
-    (void)state;
     struct panel panel = {.title =
                               "A title that is by far too long for a panel this narrow, is it not?",
                           .body = "A line that is by far too long for a panel this narrow\n"};
@@ -73,9 +66,8 @@ static void what_is_too_long_is_cut(void **state)
           "+--------------------------------------+\n");
 }
 
-static void figures_that_do_not_fit_are_left_out(void **state)
+TEST(figures_that_do_not_fit_are_left_out)
 {
-    (void)state;
     struct panel panel = {
         .title = "T", .subtitle = "tokens: 1,234in/56out | 1.2 s | budget: 5/100", .body = "x\n"};
     check(&panel, &ascii, 46,
@@ -84,9 +76,8 @@ static void figures_that_do_not_fit_are_left_out(void **state)
           "+------------ tokens: 1,234in/56out | 1.2 s -+\n");
 }
 
-static void every_line_has_the_same_width(void **state)
+TEST(every_line_has_the_same_width)
 {
-    (void)state;
     struct panel panel = {.title = "\033[1mTitle\033[0m",
                           .subtitle = "tokens: 1,234in/56out | 1.2 s | budget: 5/100",
                           .body = "\033[36mcode\033[0m\nplain\n",
@@ -109,13 +100,5 @@ static void every_line_has_the_same_width(void **state)
 int main(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_panel_has_title_body_and_subtitle),
-        cmocka_unit_test(without_utf8_it_is_drawn_in_ascii),
-        cmocka_unit_test(a_narrow_one_has_rules_and_no_box),
-        cmocka_unit_test(what_is_too_long_is_cut),
-        cmocka_unit_test(figures_that_do_not_fit_are_left_out),
-        cmocka_unit_test(every_line_has_the_same_width),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

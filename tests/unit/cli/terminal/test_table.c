@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Drawing tables. */
 #include "cli/terminal/table.h"
+#include "support/test.h"
 
 #include "cli/terminal/text.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct table_column columns[] = {
     {"RUN", false, false},
@@ -32,9 +29,8 @@ static struct table make_table(void)
     return table;
 }
 
-static void columns_are_as_wide_as_their_widest_cell(void **state)
+TEST(columns_are_as_wide_as_their_widest_cell)
 {
-    (void)state;
     struct table table = make_table();
     auto_buf struct buf out = {0};
     table_draw(&table, &plain, 100, &out);
@@ -44,9 +40,8 @@ static void columns_are_as_wide_as_their_widest_cell(void **state)
     table_fini(&table);
 }
 
-static void elastic_columns_give_way(void **state)
+TEST(elastic_columns_give_way)
 {
-    (void)state;
     struct table table = make_table();
     auto_buf struct buf out = {0};
     table_draw(&table, &plain, 25, &out);
@@ -56,9 +51,8 @@ static void elastic_columns_give_way(void **state)
     table_fini(&table);
 }
 
-static void no_line_is_wider_than_the_terminal(void **state)
+TEST(no_line_is_wider_than_the_terminal)
 {
-    (void)state;
     struct table table = make_table();
     for (size_t width = 1; width < 60; width++) {
         auto_buf struct buf out = {0};
@@ -75,10 +69,5 @@ static void no_line_is_wider_than_the_terminal(void **state)
 int main(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
-        cmocka_unit_test(elastic_columns_give_way),
-        cmocka_unit_test(no_line_is_wider_than_the_terminal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

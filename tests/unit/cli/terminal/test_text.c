@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Text for terminals: cleaning, measuring, cutting, wrapping. */
 #include "cli/terminal/text.h"
+#include "support/test.h"
 
 #include "base/clock.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int setup(void **state)
 {
@@ -25,9 +22,8 @@ static void clean(const char *text, size_t len, const char *wanted)
     assert_string_equal(buf_string(&out), wanted);
 }
 
-static void what_could_move_the_cursor_is_dropped(void **state)
+TEST(what_could_move_the_cursor_is_dropped)
 {
-    (void)state;
     clean("a\033[2Jb", 6, "ab");
     clean("a\033[31;1mred\033[0m", 16, "ared");
     clean("\033]0;title\ab", 11, "b");
@@ -40,9 +36,8 @@ static void what_could_move_the_cursor_is_dropped(void **state)
     clean("a\tb\nc", 5, "a b c");
 }
 
-static void what_is_not_seen_or_turns_the_text_is_dropped(void **state)
+TEST(what_is_not_seen_or_turns_the_text_is_dropped)
 {
-    (void)state;
     static const char *const hidden[] = {
         "\u200b", "\u200c", "\u200d", "\u200e", "\u200f",     "\u202a",     "\u202b",
         "\u202c", "\u202d", "\u202e", "\u2060", "\u2066",     "\u2067",     "\u2068",
@@ -59,36 +54,32 @@ static void what_is_not_seen_or_turns_the_text_is_dropped(void **state)
           "\u6f22\u00e9\u20ac\U0001f600");
 }
 
-static void line_ends_stay_where_lines_are_cleaned(void **state)
+TEST(line_ends_stay_where_lines_are_cleaned)
 {
-    (void)state;
     auto_buf struct buf out = {0};
     static const char text[] = "a\n\tb\r\033[2J\u202ec\n";
     text_clean_lines(text, strlen(text), &out);
     assert_string_equal(buf_string(&out), "a\n\tbc\n");
 }
 
-static void hidden_characters_of_json_become_escapes(void **state)
+TEST(hidden_characters_of_json_become_escapes)
 {
-    (void)state;
     auto_buf struct buf out = {0};
     static const char text[] = "{\"a\":\"x\u202ey\U000e0041\u00e9\xc2\x9b\"}";
     text_escape_hidden(text, strlen(text), &out);
     assert_string_equal(buf_string(&out), "{\"a\":\"x\\u202ey\\udb40\\udc41\u00e9\\u009b\"}");
 }
 
-static void an_escape_sequence_that_is_cut_off_is_dropped(void **state)
+TEST(an_escape_sequence_that_is_cut_off_is_dropped)
 {
-    (void)state;
     clean("a\033", 2, "a");
     clean("a\033[", 3, "a");
     clean("a\033[31", 5, "a");
     clean("a\033]0;title", 10, "a");
 }
 
-static void bytes_that_are_not_utf8_are_replaced(void **state)
+TEST(bytes_that_are_not_utf8_are_replaced)
 {
-    (void)state;
     clean("a\xff"
           "b",
           3,
@@ -98,9 +89,8 @@ static void bytes_that_are_not_utf8_are_replaced(void **state)
     clean("a\0b", 3, "ab");
 }
 
-static void widths_are_those_on_the_screen(void **state)
+TEST(widths_are_those_on_the_screen)
 {
-    (void)state;
     assert_int_equal(text_width(""), 0);
     assert_int_equal(text_width("abc"), 3);
     assert_int_equal(text_width("h\xc3\xa4"), 2);
@@ -117,54 +107,47 @@ static void fit(const char *text, size_t columns, const char *wanted)
     assert_true(text_width(buf_string(&out)) <= columns);
 }
 
-static void what_does_not_fit_is_cut_with_a_mark(void **state)
+TEST(what_does_not_fit_is_cut_with_a_mark)
 {
-    (void)state;
     fit("abcdef", 6, "abcdef");
     fit("abcdef", 5, "abcd\xe2\x80\xa6");
     fit("abcdef", 1, "\xe2\x80\xa6");
     fit("abcdef", 0, "");
 }
 
-static void a_wide_character_is_never_cut_in_half(void **state)
+TEST(a_wide_character_is_never_cut_in_half)
 {
-    (void)state;
     fit("\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2", 4, "\xe6\xbc\xa2\xe2\x80\xa6");
 }
 
-static void colours_are_ended_even_when_the_text_is_cut(void **state)
+TEST(colours_are_ended_even_when_the_text_is_cut)
 {
-    (void)state;
     fit("\033[31mabcdef\033[0m", 3, "\033[31mab\xe2\x80\xa6\033[0m");
 }
 
-static void wrapped_lines_are_indented_and_fit(void **state)
+TEST(wrapped_lines_are_indented_and_fit)
 {
-    (void)state;
     auto_buf struct buf out = {0};
     text_wrap("one two three four", 2, 10, 2, &out);
     assert_string_equal(buf_string(&out), "one two\n  three\n  four");
 }
 
-static void own_line_ends_are_kept(void **state)
+TEST(own_line_ends_are_kept)
 {
-    (void)state;
     auto_buf struct buf out = {0};
     text_wrap("one\n\ntwo", 2, 40, 2, &out);
     assert_string_equal(buf_string(&out), "one\n\n  two");
 }
 
-static void a_word_longer_than_the_line_stays_whole(void **state)
+TEST(a_word_longer_than_the_line_stays_whole)
 {
-    (void)state;
     auto_buf struct buf out = {0};
     text_wrap("a incomprehensibilities b", 0, 8, 0, &out);
     assert_string_equal(buf_string(&out), "a\nincomprehensibilities\nb");
 }
 
-static void numbers_are_written_for_people(void **state)
+TEST(numbers_are_written_for_people)
 {
-    (void)state;
     static const struct {
         int64_t number;
         const char *text;
@@ -176,9 +159,8 @@ static void numbers_are_written_for_people(void **state)
     }
 }
 
-static void money_has_two_decimals_or_as_many_as_it_needs(void **state)
+TEST(money_has_two_decimals_or_as_many_as_it_needs)
 {
-    (void)state;
     static const struct {
         int64_t micro;
         const char *text;
@@ -191,9 +173,8 @@ static void money_has_two_decimals_or_as_many_as_it_needs(void **state)
     }
 }
 
-static void sizes_and_ages_have_one_unit(void **state)
+TEST(sizes_and_ages_have_one_unit)
 {
-    (void)state;
     auto_buf struct buf out = {0};
     text_bytes(1023, &out);
     text_bytes(1536, &out);
@@ -206,9 +187,8 @@ static void sizes_and_ages_have_one_unit(void **state)
     assert_string_equal(buf_string(&out), "now59 s ago2 h ago");
 }
 
-static void a_moment_is_said_from_now_on_or_back(void **state)
+TEST(a_moment_is_said_from_now_on_or_back)
 {
-    (void)state;
     const char *moment = "2026-11-21T06:22:28.604Z";
     int64_t then_ns = INT64_C(1795242148) * NS_PER_S;
     auto_buf struct buf out = {0};
@@ -221,24 +201,5 @@ static void a_moment_is_said_from_now_on_or_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_could_move_the_cursor_is_dropped),
-        cmocka_unit_test(an_escape_sequence_that_is_cut_off_is_dropped),
-        cmocka_unit_test(what_is_not_seen_or_turns_the_text_is_dropped),
-        cmocka_unit_test(line_ends_stay_where_lines_are_cleaned),
-        cmocka_unit_test(hidden_characters_of_json_become_escapes),
-        cmocka_unit_test(bytes_that_are_not_utf8_are_replaced),
-        cmocka_unit_test(widths_are_those_on_the_screen),
-        cmocka_unit_test(what_does_not_fit_is_cut_with_a_mark),
-        cmocka_unit_test(a_wide_character_is_never_cut_in_half),
-        cmocka_unit_test(colours_are_ended_even_when_the_text_is_cut),
-        cmocka_unit_test(wrapped_lines_are_indented_and_fit),
-        cmocka_unit_test(own_line_ends_are_kept),
-        cmocka_unit_test(a_word_longer_than_the_line_stays_whole),
-        cmocka_unit_test(numbers_are_written_for_people),
-        cmocka_unit_test(money_has_two_decimals_or_as_many_as_it_needs),
-        cmocka_unit_test(sizes_and_ages_have_one_unit),
-        cmocka_unit_test(a_moment_is_said_from_now_on_or_back),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
+    return test_run(setup, NULL);
 }

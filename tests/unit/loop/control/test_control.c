@@ -42,7 +42,7 @@ static struct loop *paused_in_body(struct fixture *fixture, struct loop_spec spe
     return loop;
 }
 
-static void a_pause_ends_no_body_and_begins_behind_it(void **state)
+FIXTURE_TEST(a_pause_ends_no_body_and_begins_behind_it)
 {
     struct fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
@@ -60,7 +60,7 @@ static void a_pause_ends_no_body_and_begins_behind_it(void **state)
     loop_free(loop);
 }
 
-static void a_letter_that_no_commit_has_told_of_is_seen_by_the_keeper(void **state)
+FIXTURE_TEST(a_letter_that_no_commit_has_told_of_is_seen_by_the_keeper)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -102,7 +102,7 @@ static int stop_it(struct fixture *fixture, const char *run_id)
     return loop_stop_run(&parts, run_id, "eve", NULL);
 }
 
-static void waiting_ends_when_the_run_is_continued(void **state)
+FIXTURE_TEST(waiting_ends_when_the_run_is_continued)
 {
     struct fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
@@ -120,7 +120,7 @@ static void waiting_ends_when_the_run_is_continued(void **state)
     loop_free(loop);
 }
 
-static void waiting_ends_when_the_run_is_to_stop(void **state)
+FIXTURE_TEST(waiting_ends_when_the_run_is_to_stop)
 {
     struct fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
@@ -134,7 +134,7 @@ static void waiting_ends_when_the_run_is_to_stop(void **state)
     loop_free(loop);
 }
 
-static void a_cancelled_loop_does_not_wait(void **state)
+FIXTURE_TEST(a_cancelled_loop_does_not_wait)
 {
     struct fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
@@ -148,7 +148,7 @@ static void a_cancelled_loop_does_not_wait(void **state)
     loop_free(loop);
 }
 
-static void time_in_a_pause_is_not_active_time(void **state)
+FIXTURE_TEST(time_in_a_pause_is_not_active_time)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -171,7 +171,7 @@ static void time_in_a_pause_is_not_active_time(void **state)
     loop_free(loop);
 }
 
-static void a_pause_survives_a_crash_and_time_after_it_is_not_active_either(void **state)
+FIXTURE_TEST(a_pause_survives_a_crash_and_time_after_it_is_not_active_either)
 {
     struct fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
@@ -192,7 +192,7 @@ static void a_pause_survives_a_crash_and_time_after_it_is_not_active_either(void
     loop_free(loop);
 }
 
-static void a_resume_continues_a_paused_run(void **state)
+FIXTURE_TEST(a_resume_continues_a_paused_run)
 {
     struct fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
@@ -210,7 +210,7 @@ static void a_resume_continues_a_paused_run(void **state)
     loop_free(loop);
 }
 
-static void a_run_that_nobody_executes_is_paused_here_and_now(void **state)
+FIXTURE_TEST(a_run_that_nobody_executes_is_paused_here_and_now)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -225,7 +225,7 @@ static void a_run_that_nobody_executes_is_paused_here_and_now(void **state)
     assert_int_equal(fixture_events(fixture, id, "iteration.interrupted", NULL), 1);
 }
 
-static void an_ended_run_cannot_be_steered(void **state)
+FIXTURE_TEST(an_ended_run_cannot_be_steered)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -240,7 +240,7 @@ static void an_ended_run_cannot_be_steered(void **state)
     loop_free(loop);
 }
 
-static void letters_that_come_while_a_run_is_given_up_are_heeded(void **state)
+FIXTURE_TEST(letters_that_come_while_a_run_is_given_up_are_heeded)
 {
     struct fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
@@ -255,7 +255,7 @@ static void letters_that_come_while_a_run_is_given_up_are_heeded(void **state)
     loop_free(loop);
 }
 
-static void a_stop_that_comes_while_a_run_is_given_up_ends_it(void **state)
+FIXTURE_TEST(a_stop_that_comes_while_a_run_is_given_up_ends_it)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -277,7 +277,7 @@ static int limit_it(struct fixture *fixture, const char *run_id, int64_t iterati
     return loop_change_limits(&parts, run_id, &limits, "ann", NULL);
 }
 
-static void a_raised_limit_counts_at_the_next_boundary(void **state)
+FIXTURE_TEST(a_raised_limit_counts_at_the_next_boundary)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -294,7 +294,7 @@ static void a_raised_limit_counts_at_the_next_boundary(void **state)
     loop_free(loop);
 }
 
-static void a_limit_is_lowered_below_what_is_used_and_taken_away(void **state)
+FIXTURE_TEST(a_limit_is_lowered_below_what_is_used_and_taken_away)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -313,7 +313,7 @@ static void a_limit_is_lowered_below_what_is_used_and_taken_away(void **state)
     loop_free(loop);
 }
 
-static void changed_limits_outlive_a_crash(void **state)
+FIXTURE_TEST(changed_limits_outlive_a_crash)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -332,7 +332,7 @@ static void changed_limits_outlive_a_crash(void **state)
     loop_free(loop);
 }
 
-static void a_letter_that_its_owner_did_not_come_to_read_is_heeded_by_the_next(void **state)
+FIXTURE_TEST(a_letter_that_its_owner_did_not_come_to_read_is_heeded_by_the_next)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -349,7 +349,7 @@ static void a_letter_that_its_owner_did_not_come_to_read_is_heeded_by_the_next(v
     loop_free(loop);
 }
 
-static void conditions_that_are_met_stay_met_when_limits_change(void **state)
+FIXTURE_TEST(conditions_that_are_met_stay_met_when_limits_change)
 {
     struct fixture *fixture = *state;
     fixture->met = 1;
@@ -374,7 +374,7 @@ static void conditions_that_are_met_stay_met_when_limits_change(void **state)
     loop_free(loop);
 }
 
-static void limits_out_of_range_are_refused(void **state)
+FIXTURE_TEST(limits_out_of_range_are_refused)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -393,7 +393,7 @@ static void limits_out_of_range_are_refused(void **state)
     loop_free(loop);
 }
 
-static void a_limit_that_a_paused_run_comes_near_is_warned_of_at_once(void **state)
+FIXTURE_TEST(a_limit_that_a_paused_run_comes_near_is_warned_of_at_once)
 {
     struct fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
@@ -415,7 +415,7 @@ static void a_limit_that_a_paused_run_comes_near_is_warned_of_at_once(void **sta
     assert_int_equal(row_of(fixture, id).summary.warnings, 2);
 }
 
-static void a_time_limit_that_is_no_whole_second_is_warned_of_exactly(void **state)
+FIXTURE_TEST(a_time_limit_that_is_no_whole_second_is_warned_of_exactly)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -430,7 +430,7 @@ static void a_time_limit_that_is_no_whole_second_is_warned_of_exactly(void **sta
     loop_free(loop);
 }
 
-static void lists_show_the_limit_that_a_paused_run_will_have(void **state)
+FIXTURE_TEST(lists_show_the_limit_that_a_paused_run_will_have)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -449,32 +449,4 @@ static void lists_show_the_limit_that_a_paused_run_will_have(void **state)
     assert_int_equal(row_of(fixture, id).summary.iteration_limit, RULESET_DEFAULT_ITERATIONS);
     assert_int_equal(continue_it(fixture, id), LOOP_CONTROL_DONE);
     assert_int_equal(row_of(fixture, id).summary.iteration_limit, RULESET_DEFAULT_ITERATIONS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        fixture_test(a_pause_ends_no_body_and_begins_behind_it),
-        fixture_test(a_letter_that_no_commit_has_told_of_is_seen_by_the_keeper),
-        fixture_test(waiting_ends_when_the_run_is_continued),
-        fixture_test(waiting_ends_when_the_run_is_to_stop),
-        fixture_test(a_cancelled_loop_does_not_wait),
-        fixture_test(time_in_a_pause_is_not_active_time),
-        fixture_test(a_pause_survives_a_crash_and_time_after_it_is_not_active_either),
-        fixture_test(a_resume_continues_a_paused_run),
-        fixture_test(a_run_that_nobody_executes_is_paused_here_and_now),
-        fixture_test(an_ended_run_cannot_be_steered),
-        fixture_test(letters_that_come_while_a_run_is_given_up_are_heeded),
-        fixture_test(a_stop_that_comes_while_a_run_is_given_up_ends_it),
-        fixture_test(a_raised_limit_counts_at_the_next_boundary),
-        fixture_test(a_limit_is_lowered_below_what_is_used_and_taken_away),
-        fixture_test(changed_limits_outlive_a_crash),
-        fixture_test(a_letter_that_its_owner_did_not_come_to_read_is_heeded_by_the_next),
-        fixture_test(conditions_that_are_met_stay_met_when_limits_change),
-        fixture_test(limits_out_of_range_are_refused),
-        fixture_test(lists_show_the_limit_that_a_paused_run_will_have),
-        fixture_test(a_limit_that_a_paused_run_comes_near_is_warned_of_at_once),
-        fixture_test(a_time_limit_that_is_no_whole_second_is_warned_of_exactly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

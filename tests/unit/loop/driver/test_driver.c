@@ -28,7 +28,7 @@ static void expect_ended(struct fixture *fixture, struct loop *loop, enum rondo_
     loop_free(loop);
 }
 
-static void the_limit_ends_it(void **state)
+FIXTURE_TEST(the_limit_ends_it)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -38,7 +38,7 @@ static void the_limit_ends_it(void **state)
     expect_ended(fixture, loop, RONDO_MAX_ITERATIONS);
 }
 
-static void a_gate_that_denies_ends_it_before_the_body(void **state)
+FIXTURE_TEST(a_gate_that_denies_ends_it_before_the_body)
 {
     struct fixture *fixture = *state;
     fixture->has_gate = true;
@@ -52,7 +52,7 @@ static void a_gate_that_denies_ends_it_before_the_body(void **state)
     assert_int_equal(fixture_events(fixture, run_id, "gate.denied", "\"policy\":\"p1\""), 1);
 }
 
-static void a_gate_that_says_nothing_denies(void **state)
+FIXTURE_TEST(a_gate_that_says_nothing_denies)
 {
     struct fixture *fixture = *state;
     fixture->has_gate = true;
@@ -62,7 +62,7 @@ static void a_gate_that_says_nothing_denies(void **state)
     loop_free(loop);
 }
 
-static void all_conditions_met_complete_it(void **state)
+FIXTURE_TEST(all_conditions_met_complete_it)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(3));
@@ -74,7 +74,7 @@ static void all_conditions_met_complete_it(void **state)
     assert_int_equal(fixture->evaluations, 6);
 }
 
-static void what_was_met_before_must_be_met_again(void **state)
+FIXTURE_TEST(what_was_met_before_must_be_met_again)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(2));
@@ -86,7 +86,7 @@ static void what_was_met_before_must_be_met_again(void **state)
     loop_free(loop);
 }
 
-static void a_met_condition_on_demand_does_not_complete_an_interrupted_iteration(void **state)
+FIXTURE_TEST(a_met_condition_on_demand_does_not_complete_an_interrupted_iteration)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(2));
@@ -103,7 +103,7 @@ static void a_met_condition_on_demand_does_not_complete_an_interrupted_iteration
     loop_free(loop);
 }
 
-static void bodies_that_fail_end_it(void **state)
+FIXTURE_TEST(bodies_that_fail_end_it)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -115,7 +115,7 @@ static void bodies_that_fail_end_it(void **state)
     expect_ended(fixture, loop, RONDO_FAILED);
 }
 
-static void a_body_beyond_recovery_ends_it_with_a_checkpoint(void **state)
+FIXTURE_TEST(a_body_beyond_recovery_ends_it_with_a_checkpoint)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(1);
@@ -130,7 +130,7 @@ static void a_body_beyond_recovery_ends_it_with_a_checkpoint(void **state)
     assert_int_equal(fixture->evaluations, 0);
 }
 
-static void the_worker_can_give_up(void **state)
+FIXTURE_TEST(the_worker_can_give_up)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(1));
@@ -140,7 +140,7 @@ static void the_worker_can_give_up(void **state)
     expect_ended(fixture, loop, RONDO_BLOCKED);
 }
 
-static void the_time_limit_counts_active_time_only(void **state)
+FIXTURE_TEST(the_time_limit_counts_active_time_only)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -161,7 +161,7 @@ static void the_time_limit_counts_active_time_only(void **state)
     expect_ended(fixture, loop, RONDO_TIMEOUT);
 }
 
-static void the_delay_is_slept(void **state)
+FIXTURE_TEST(the_delay_is_slept)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -174,7 +174,7 @@ static void the_delay_is_slept(void **state)
     loop_free(loop);
 }
 
-static void a_stop_ends_it_at_the_next_boundary(void **state)
+FIXTURE_TEST(a_stop_ends_it_at_the_next_boundary)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(1));
@@ -183,7 +183,7 @@ static void a_stop_ends_it_at_the_next_boundary(void **state)
     expect_ended(fixture, loop, RONDO_CANCELLED);
 }
 
-static void a_letter_stops_it_and_says_by_whom(void **state)
+FIXTURE_TEST(a_letter_stops_it_and_says_by_whom)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -196,7 +196,7 @@ static void a_letter_stops_it_and_says_by_whom(void **state)
     assert_int_equal(fixture_events(fixture, run_id, "run.stop_requested", "\"by\":\"ann\""), 1);
 }
 
-static void nothing_stands_behind_the_end(void **state)
+FIXTURE_TEST(nothing_stands_behind_the_end)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -211,7 +211,7 @@ static void nothing_stands_behind_the_end(void **state)
     loop_free(loop);
 }
 
-static void usage_below_zero_is_not_taken(void **state)
+FIXTURE_TEST(usage_below_zero_is_not_taken)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -224,7 +224,7 @@ static void usage_below_zero_is_not_taken(void **state)
     loop_free(loop);
 }
 
-static void notes_are_checked_and_recorded(void **state)
+FIXTURE_TEST(notes_are_checked_and_recorded)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -239,7 +239,7 @@ static void notes_are_checked_and_recorded(void **state)
     loop_free(loop);
 }
 
-static void json_that_could_not_be_read_back_is_refused(void **state)
+FIXTURE_TEST(json_that_could_not_be_read_back_is_refused)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -267,7 +267,7 @@ static void json_that_could_not_be_read_back_is_refused(void **state)
     loop_free(loop);
 }
 
-static void attributes_and_custom_data_have_limits(void **state)
+FIXTURE_TEST(attributes_and_custom_data_have_limits)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -293,7 +293,7 @@ static void attributes_and_custom_data_have_limits(void **state)
     loop_free(loop);
 }
 
-static void long_words_of_a_body_are_cut(void **state)
+FIXTURE_TEST(long_words_of_a_body_are_cut)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
@@ -309,7 +309,7 @@ static void long_words_of_a_body_are_cut(void **state)
     loop_free(loop);
 }
 
-static void feedback_tells_the_last_round(void **state)
+FIXTURE_TEST(feedback_tells_the_last_round)
 {
     struct fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(1));
@@ -322,7 +322,7 @@ static void feedback_tells_the_last_round(void **state)
     loop_free(loop);
 }
 
-static void an_exclusive_agent_is_held(void **state)
+FIXTURE_TEST(an_exclusive_agent_is_held)
 {
     struct fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
@@ -338,32 +338,4 @@ static void an_exclusive_agent_is_held(void **state)
     assert_string_equal(opening.holder.id, loop_run_id(loop));
     loop_spec_fini(&spec);
     loop_free(loop);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        fixture_test(the_limit_ends_it),
-        fixture_test(a_gate_that_denies_ends_it_before_the_body),
-        fixture_test(a_gate_that_says_nothing_denies),
-        fixture_test(all_conditions_met_complete_it),
-        fixture_test(what_was_met_before_must_be_met_again),
-        fixture_test(a_met_condition_on_demand_does_not_complete_an_interrupted_iteration),
-        fixture_test(bodies_that_fail_end_it),
-        fixture_test(a_body_beyond_recovery_ends_it_with_a_checkpoint),
-        fixture_test(the_worker_can_give_up),
-        fixture_test(the_time_limit_counts_active_time_only),
-        fixture_test(the_delay_is_slept),
-        fixture_test(a_stop_ends_it_at_the_next_boundary),
-        fixture_test(a_letter_stops_it_and_says_by_whom),
-        fixture_test(nothing_stands_behind_the_end),
-        fixture_test(usage_below_zero_is_not_taken),
-        fixture_test(notes_are_checked_and_recorded),
-        fixture_test(json_that_could_not_be_read_back_is_refused),
-        fixture_test(attributes_and_custom_data_have_limits),
-        fixture_test(long_words_of_a_body_are_cut),
-        fixture_test(feedback_tells_the_last_round),
-        fixture_test(an_exclusive_agent_is_held),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,11 @@
 /* A client and a scripted peer, and calls between them with everything at generous defaults. */
 #pragma once
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "../../../support/http_peer.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "net/client/http.h"
+#include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +64,7 @@ static inline enum http_failure get(struct world *world, const char *path)
     return call(world, &request);
 }
 
-#define world_test(name) cmocka_unit_test_setup_teardown(name, make_world, end_world)
+#define WORLD_TEST(name) TEST_WITH(name, make_world, end_world)
 
 #define assert_failure(got, expected) \
     assert_string_equal(http_failure_name(got), http_failure_name(expected))

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which addresses are public, what a pattern is, and what a guard lets through. */
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 #include "net/client/guard.h"
 
@@ -46,9 +40,8 @@ static bool allows(const struct net_guard *guard, const char *host, const char *
            net_guard_allows_address(guard, host, (struct sockaddr *)&storage);
 }
 
-static void addresses_for_special_purposes_are_not_public(void **state)
+TEST(addresses_for_special_purposes_are_not_public)
 {
-    (void)state;
     static const char *const special[] = {
         "0.0.0.0",
         "0.1.2.3",
@@ -101,9 +94,8 @@ static void addresses_for_special_purposes_are_not_public(void **state)
     }
 }
 
-static void what_nobody_has_been_given_is_not_public(void **state)
+TEST(what_nobody_has_been_given_is_not_public)
 {
-    (void)state;
     static const char *const special[] = {
         "::ffff:0:127.0.0.1", /* translated (SIIT) */
         "::ffff:0:10.0.0.1",
@@ -128,9 +120,8 @@ static void what_nobody_has_been_given_is_not_public(void **state)
     }
 }
 
-static void their_neighbours_are_public(void **state)
+TEST(their_neighbours_are_public)
 {
-    (void)state;
     static const char *const neighbours[] = {
         "1.0.0.0",
         "9.255.255.255",
@@ -162,18 +153,16 @@ static void their_neighbours_are_public(void **state)
     }
 }
 
-static void an_address_of_another_family_is_not_public(void **state)
+TEST(an_address_of_another_family_is_not_public)
 {
-    (void)state;
     struct sockaddr local = {.sa_family = AF_UNIX};
     struct net_guard guard = {.allows_private = true};
     assert_false(net_address_is_public(&local));
     assert_false(net_guard_allows_address(&guard, "x", &local));
 }
 
-static void patterns_have_a_few_forms(void **state)
+TEST(patterns_have_a_few_forms)
 {
-    (void)state;
     static const char *const good[] = {"localhost",     "example.com",  "example.com:8080",
                                        "10.0.0.0/8",    "127.0.0.1",    "127.0.0.1:9",
                                        "[::1]",         "[::1]:8080",   "::1",
@@ -197,9 +186,8 @@ static void patterns_have_a_few_forms(void **state)
     assert_false(net_guard_is_pattern(NULL));
 }
 
-static void a_pattern_is_no_longer_than_a_host_name(void **state)
+TEST(a_pattern_is_no_longer_than_a_host_name)
 {
-    (void)state;
     char name[258];
     memset(name, 'a', sizeof(name));
     name[255] = '\0';
@@ -209,9 +197,8 @@ static void a_pattern_is_no_longer_than_a_host_name(void **state)
     assert_false(net_guard_is_pattern(name));
 }
 
-static void a_guard_without_lists_lets_public_addresses_through(void **state)
+TEST(a_guard_without_lists_lets_public_addresses_through)
 {
-    (void)state;
     struct net_guard guard = {0};
     assert_true(allows(&guard, "example.com", "93.184.216.34", 443));
     assert_false(allows(&guard, "example.com", "10.0.0.1", 443));
@@ -219,9 +206,8 @@ static void a_guard_without_lists_lets_public_addresses_through(void **state)
     assert_true(allows(&guard, "example.com", "10.0.0.1", 443));
 }
 
-static void a_name_opens_what_it_resolves_to(void **state)
+TEST(a_name_opens_what_it_resolves_to)
 {
-    (void)state;
     static const char *const list[] = {"intra.example.com", "*.local.test", NULL};
     struct net_guard guard = {.allow_hosts = list};
     assert_true(allows(&guard, "INTRA.example.com", "10.0.0.1", 80));
@@ -232,9 +218,8 @@ static void a_name_opens_what_it_resolves_to(void **state)
     assert_false(allows(&guard, "intra.example.com.evil.org", "10.0.0.1", 80));
 }
 
-static void a_port_in_a_pattern_counts(void **state)
+TEST(a_port_in_a_pattern_counts)
 {
-    (void)state;
     static const char *const list[] = {"localhost:8080", "[::1]:9", NULL};
     struct net_guard guard = {.allow_hosts = list};
     assert_true(allows(&guard, "localhost", "127.0.0.1", 8080));
@@ -243,18 +228,16 @@ static void a_port_in_a_pattern_counts(void **state)
     assert_false(allows(&guard, "::1", "::1", 10));
 }
 
-static void an_address_opens_only_its_own_url(void **state)
+TEST(an_address_opens_only_its_own_url)
 {
-    (void)state;
     static const char *const list[] = {"127.0.0.1", NULL};
     struct net_guard guard = {.allow_hosts = list};
     assert_true(allows(&guard, "127.0.0.1", "127.0.0.1", 80));
     assert_false(allows(&guard, "rebound.example.com", "127.0.0.1", 80));
 }
 
-static void a_network_opens_all_that_lies_in_it(void **state)
+TEST(a_network_opens_all_that_lies_in_it)
 {
-    (void)state;
     static const char *const list[] = {"10.1.0.0/20", "fd00:1::/33", "192.168.7.7/32", NULL};
     struct net_guard guard = {.allow_hosts = list};
     assert_true(allows(&guard, "a.example.com", "10.1.15.255", 80));
@@ -265,9 +248,8 @@ static void a_network_opens_all_that_lies_in_it(void **state)
     assert_false(allows(&guard, "a", "192.168.7.6", 80));
 }
 
-static void a_wide_network_of_ipv6_does_not_hold_ipv4(void **state)
+TEST(a_wide_network_of_ipv6_does_not_hold_ipv4)
 {
-    (void)state;
     static const char *const wide[] = {"::/0", "::/80", "::ffff:0:0/95", "0::/1", NULL};
     static const char *const exact[] = {"::ffff:10.0.0.0/104", NULL};
     struct net_guard guard = {.allow_hosts = wide};
@@ -282,9 +264,8 @@ static void a_wide_network_of_ipv6_does_not_hold_ipv4(void **state)
     assert_false(allows(&guard, "a.example.com", "93.184.216.34", 80));
 }
 
-static void only_hosts_shuts_out_all_others(void **state)
+TEST(only_hosts_shuts_out_all_others)
 {
-    (void)state;
     static const char *const list[] = {"example.com", "10.0.0.0/8", NULL};
     struct net_guard guard = {.only_hosts = list, .allows_private = true};
     assert_true(allows(&guard, "example.com", "93.184.216.34", 443));
@@ -295,33 +276,11 @@ static void only_hosts_shuts_out_all_others(void **state)
     assert_false(allows(&guard, "name.test", "11.9.9.9", 80));
 }
 
-static void only_hosts_does_not_open_private_addresses(void **state)
+TEST(only_hosts_does_not_open_private_addresses)
 {
-    (void)state;
     static const char *const list[] = {"example.com", NULL};
     struct net_guard guard = {.only_hosts = list};
     assert_false(allows(&guard, "example.com", "10.0.0.1", 443));
     guard.allow_hosts = list;
     assert_true(allows(&guard, "example.com", "10.0.0.1", 443));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_for_special_purposes_are_not_public),
-        cmocka_unit_test(what_nobody_has_been_given_is_not_public),
-        cmocka_unit_test(their_neighbours_are_public),
-        cmocka_unit_test(an_address_of_another_family_is_not_public),
-        cmocka_unit_test(patterns_have_a_few_forms),
-        cmocka_unit_test(a_pattern_is_no_longer_than_a_host_name),
-        cmocka_unit_test(a_guard_without_lists_lets_public_addresses_through),
-        cmocka_unit_test(a_name_opens_what_it_resolves_to),
-        cmocka_unit_test(a_port_in_a_pattern_counts),
-        cmocka_unit_test(an_address_opens_only_its_own_url),
-        cmocka_unit_test(a_network_opens_all_that_lies_in_it),
-        cmocka_unit_test(a_wide_network_of_ipv6_does_not_hold_ipv4),
-        cmocka_unit_test(only_hosts_shuts_out_all_others),
-        cmocka_unit_test(only_hosts_does_not_open_private_addresses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static void a_reply_comes_with_status_headers_and_body(void **state)
+WORLD_TEST(a_reply_comes_with_status_headers_and_body)
 {
     struct world *world = *state;
     char value[64];
@@ -20,7 +20,7 @@ static void a_reply_comes_with_status_headers_and_body(void **state)
     assert_true(world->response.duration_ns > 0);
 }
 
-static void a_header_that_is_absent_or_too_long_is_not_given(void **state)
+WORLD_TEST(a_header_that_is_absent_or_too_long_is_not_given)
 {
     struct world *world = *state;
     char value[4];
@@ -32,7 +32,7 @@ static void a_header_that_is_absent_or_too_long_is_not_given(void **state)
     assert_string_equal(value, "abc");
 }
 
-static void a_get_says_who_asks_and_holds_no_body(void **state)
+WORLD_TEST(a_get_says_who_asks_and_holds_no_body)
 {
     struct world *world = *state;
     http_peer_reply(world->peer, 200, NULL, "");
@@ -46,7 +46,7 @@ static void a_get_says_who_asks_and_holds_no_body(void **state)
     assert_null(http_peer_header(world->peer, request, "content-type"));
 }
 
-static void the_parts_of_a_body_arrive_as_one(void **state)
+WORLD_TEST(the_parts_of_a_body_arrive_as_one)
 {
     struct world *world = *state;
     struct http_part parts[] = {{"{\"a\":", 5}, {NULL, 0}, {"[1,2", 4}, {"]}", 2}};
@@ -69,7 +69,7 @@ static void the_parts_of_a_body_arrive_as_one(void **state)
     assert_null(http_peer_header(world->peer, seen, "transfer-encoding"));
 }
 
-static void a_large_body_in_many_parts_arrives_whole(void **state)
+WORLD_TEST(a_large_body_in_many_parts_arrives_whole)
 {
     struct world *world = *state;
     enum { COUNT = 1000, LEN = 3001 };
@@ -97,7 +97,7 @@ static void a_large_body_in_many_parts_arrives_whole(void **state)
 }
 
 /** Bodies are joined up to 16 KiB, and read in pieces above. */
-static void bodies_around_the_size_that_is_joined_arrive_whole(void **state)
+WORLD_TEST(bodies_around_the_size_that_is_joined_arrive_whole)
 {
     struct world *world = *state;
     enum { MOST = 16 * 1024 };
@@ -120,7 +120,7 @@ static void bodies_around_the_size_that_is_joined_arrive_whole(void **state)
     free(bytes);
 }
 
-static void each_method_says_whether_it_has_a_body(void **state)
+WORLD_TEST(each_method_says_whether_it_has_a_body)
 {
     struct world *world = *state;
     static const struct {
@@ -140,7 +140,7 @@ static void each_method_says_whether_it_has_a_body(void **state)
     }
 }
 
-static void the_length_in_a_reply_to_head_is_no_body(void **state)
+WORLD_TEST(the_length_in_a_reply_to_head_is_no_body)
 {
     struct world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -151,7 +151,7 @@ static void the_length_in_a_reply_to_head_is_no_body(void **state)
     assert_int_equal(world->response.body.len, 0);
 }
 
-static void connections_are_kept_for_the_next_call(void **state)
+WORLD_TEST(connections_are_kept_for_the_next_call)
 {
     struct world *world = *state;
     http_peer_always(world->peer, 200, NULL, "again");
@@ -162,7 +162,7 @@ static void connections_are_kept_for_the_next_call(void **state)
     assert_int_equal(http_peer_connection_count(world->peer), 1);
 }
 
-static void a_chunked_reply_is_put_together(void **state)
+WORLD_TEST(a_chunked_reply_is_put_together)
 {
     struct world *world = *state;
     http_peer_reply_raw(
@@ -179,7 +179,7 @@ static void a_chunked_reply_is_put_together(void **state)
     "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\x57\xc8\x40\x90\x00\x80" \
     "\x88\xf9\xe5\x11\x00\x00\x00"
 
-static void a_packed_reply_is_unpacked(void **state)
+WORLD_TEST(a_packed_reply_is_unpacked)
 {
     struct world *world = *state;
     static const char reply[] = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"
@@ -196,7 +196,7 @@ static void a_packed_reply_is_unpacked(void **state)
                "gzip"));
 }
 
-static void an_interim_reply_leaves_no_headers(void **state)
+WORLD_TEST(an_interim_reply_leaves_no_headers)
 {
     struct world *world = *state;
     http_peer_reply_raw(world->peer,
@@ -208,7 +208,7 @@ static void an_interim_reply_leaves_no_headers(void **state)
     assert_string_equal(buf_string(&world->response.headers), "X-Late: 2\r\nContent-Length: 0\r\n");
 }
 
-static void preparing_before_the_first_call_changes_nothing_else(void **state)
+WORLD_TEST(preparing_before_the_first_call_changes_nothing_else)
 {
     struct world *world = *state;
     http_client_prepare(world->client);
@@ -218,9 +218,8 @@ static void preparing_before_the_first_call_changes_nothing_else(void **state)
     assert_string_equal(buf_string(&world->response.body), "ready");
 }
 
-static void a_prepared_client_may_be_freed_without_a_call(void **state)
+TEST(a_prepared_client_may_be_freed_without_a_call)
 {
-    (void)state;
     struct http_client *client = NULL;
     assert_int_equal(http_client_new(NULL, &client, NULL), 0);
     http_client_prepare(client);
@@ -237,7 +236,7 @@ static void redirect_to(struct world *world, int status, const char *location)
     http_peer_reply(world->peer, status, headers, "moved");
 }
 
-static void a_redirect_is_an_ordinary_reply_unless_asked_for(void **state)
+WORLD_TEST(a_redirect_is_an_ordinary_reply_unless_asked_for)
 {
     struct world *world = *state;
     redirect_to(world, 302, "/there");
@@ -247,7 +246,7 @@ static void a_redirect_is_an_ordinary_reply_unless_asked_for(void **state)
     assert_int_equal(http_peer_request_count(world->peer), 1);
 }
 
-static void redirects_are_followed_as_far_as_allowed(void **state)
+WORLD_TEST(redirects_are_followed_as_far_as_allowed)
 {
     struct world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/a/b"));
@@ -282,7 +281,7 @@ static const struct peer_request *redirected_post(struct world *world, int statu
     return http_peer_request(world->peer, before + 1);
 }
 
-static void a_redirect_keeps_or_drops_the_body_by_its_status(void **state)
+WORLD_TEST(a_redirect_keeps_or_drops_the_body_by_its_status)
 {
     struct world *world = *state;
     static const struct {
@@ -301,7 +300,7 @@ static void a_redirect_keeps_or_drops_the_body_by_its_status(void **state)
     }
 }
 
-static void secrets_stay_with_the_origin_they_were_meant_for(void **state)
+WORLD_TEST(secrets_stay_with_the_origin_they_were_meant_for)
 {
     struct world *world = *state;
     struct http_peer *other = http_peer_new();
@@ -324,7 +323,7 @@ static void secrets_stay_with_the_origin_they_were_meant_for(void **state)
     http_peer_free(other);
 }
 
-static void a_way_back_does_not_bring_secrets_back(void **state)
+WORLD_TEST(a_way_back_does_not_bring_secrets_back)
 {
     struct world *world = *state;
     struct http_peer *other = http_peer_new();
@@ -343,7 +342,7 @@ static void a_way_back_does_not_bring_secrets_back(void **state)
     http_peer_free(other);
 }
 
-static void a_redirect_to_another_protocol_is_refused(void **state)
+WORLD_TEST(a_redirect_to_another_protocol_is_refused)
 {
     struct world *world = *state;
     static const char *const places[] = {"file:///etc/passwd", "ftp://127.0.0.1/", "gopher://a/"};
@@ -357,7 +356,7 @@ static void a_redirect_to_another_protocol_is_refused(void **state)
 
 /* --- the guard --- */
 
-static void the_guard_refuses_private_addresses(void **state)
+WORLD_TEST(the_guard_refuses_private_addresses)
 {
     struct world *world = *state;
     struct net_guard guard = {0};
@@ -372,7 +371,7 @@ static void the_guard_refuses_private_addresses(void **state)
     assert_int_equal(http_peer_connection_count(world->peer), 0);
 }
 
-static void the_guard_lets_through_what_its_list_opens(void **state)
+WORLD_TEST(the_guard_lets_through_what_its_list_opens)
 {
     struct world *world = *state;
     static const char *const allowed[] = {"127.0.0.1", NULL};
@@ -383,7 +382,7 @@ static void the_guard_lets_through_what_its_list_opens(void **state)
     assert_failure(call(world, &request), HTTP_OK);
 }
 
-static void the_guard_knows_connections_that_others_have_made(void **state)
+WORLD_TEST(the_guard_knows_connections_that_others_have_made)
 {
     struct world *world = *state;
     struct net_guard guard = {0};
@@ -395,7 +394,7 @@ static void the_guard_knows_connections_that_others_have_made(void **state)
     assert_int_equal(http_peer_request_count(world->peer), 1);
 }
 
-static void the_guard_looks_at_each_redirect(void **state)
+WORLD_TEST(the_guard_looks_at_each_redirect)
 {
     struct world *world = *state;
     struct http_peer *other = http_peer_new();
@@ -412,7 +411,7 @@ static void the_guard_looks_at_each_redirect(void **state)
     http_peer_free(other);
 }
 
-static void a_host_outside_of_the_only_ones_is_not_looked_up(void **state)
+WORLD_TEST(a_host_outside_of_the_only_ones_is_not_looked_up)
 {
     struct world *world = *state;
     static const char *const only[] = {"example.org", NULL};
@@ -421,36 +420,4 @@ static void a_host_outside_of_the_only_ones_is_not_looked_up(void **state)
     request.guard = &guard;
     assert_failure(call(world, &request), HTTP_BLOCKED);
     assert_string_equal(world->response.message, "'127.0.0.1' is not among the allowed hosts");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(a_reply_comes_with_status_headers_and_body),
-        world_test(a_header_that_is_absent_or_too_long_is_not_given),
-        world_test(a_get_says_who_asks_and_holds_no_body),
-        world_test(the_parts_of_a_body_arrive_as_one),
-        world_test(a_large_body_in_many_parts_arrives_whole),
-        world_test(bodies_around_the_size_that_is_joined_arrive_whole),
-        world_test(each_method_says_whether_it_has_a_body),
-        world_test(the_length_in_a_reply_to_head_is_no_body),
-        world_test(connections_are_kept_for_the_next_call),
-        world_test(a_chunked_reply_is_put_together),
-        world_test(a_packed_reply_is_unpacked),
-        world_test(an_interim_reply_leaves_no_headers),
-        world_test(preparing_before_the_first_call_changes_nothing_else),
-        cmocka_unit_test(a_prepared_client_may_be_freed_without_a_call),
-        world_test(a_redirect_is_an_ordinary_reply_unless_asked_for),
-        world_test(redirects_are_followed_as_far_as_allowed),
-        world_test(a_redirect_keeps_or_drops_the_body_by_its_status),
-        world_test(secrets_stay_with_the_origin_they_were_meant_for),
-        world_test(a_way_back_does_not_bring_secrets_back),
-        world_test(a_redirect_to_another_protocol_is_refused),
-        world_test(the_guard_refuses_private_addresses),
-        world_test(the_guard_lets_through_what_its_list_opens),
-        world_test(the_guard_knows_connections_that_others_have_made),
-        world_test(the_guard_looks_at_each_redirect),
-        world_test(a_host_outside_of_the_only_ones_is_not_looked_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

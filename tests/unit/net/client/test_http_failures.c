@@ -70,7 +70,7 @@ static enum http_failure get_cut(struct world *world, const char *bytes)
 
 /* --- nothing was sent --- */
 
-static void a_url_that_is_none_is_refused(void **state)
+WORLD_TEST(a_url_that_is_none_is_refused)
 {
     struct world *world = *state;
     static const char *const urls[] = {"",
@@ -95,7 +95,7 @@ static void a_url_that_is_none_is_refused(void **state)
     }
 }
 
-static void a_header_cannot_smuggle_another_one(void **state)
+WORLD_TEST(a_header_cannot_smuggle_another_one)
 {
     struct world *world = *state;
     static const struct http_header headers[] = {{"X-A", "b\r\nX-C: d"},
@@ -118,7 +118,7 @@ static void a_header_cannot_smuggle_another_one(void **state)
     assert_int_equal(http_peer_connection_count(world->peer), 0);
 }
 
-static void a_method_is_one_word(void **state)
+WORLD_TEST(a_method_is_one_word)
 {
     struct world *world = *state;
     static const char *const methods[] = {"", "GET /x", "A\r\nB", NULL,
@@ -144,7 +144,7 @@ static enum http_failure get_long_url(struct world *world, size_t len)
     return failure;
 }
 
-static void a_url_has_a_limit(void **state)
+WORLD_TEST(a_url_has_a_limit)
 {
     struct world *world = *state;
     http_peer_reply(world->peer, 200, NULL, "");
@@ -164,7 +164,7 @@ static enum http_failure get_with_headers(struct world *world, size_t count)
     return call(world, &request);
 }
 
-static void the_number_of_headers_has_a_limit(void **state)
+WORLD_TEST(the_number_of_headers_has_a_limit)
 {
     struct world *world = *state;
     http_peer_reply(world->peer, 200, NULL, "");
@@ -172,7 +172,7 @@ static void the_number_of_headers_has_a_limit(void **state)
     assert_failure(get_with_headers(world, 257), HTTP_BAD_REQUEST);
 }
 
-static void a_name_that_does_not_resolve_is_no_host(void **state)
+WORLD_TEST(a_name_that_does_not_resolve_is_no_host)
 {
     struct world *world = *state;
     /* A label of more than 63 bytes is refused without asking anybody. */
@@ -183,7 +183,7 @@ static void a_name_that_does_not_resolve_is_no_host(void **state)
     assert_int_equal(world->response.status, 0);
 }
 
-static void a_closed_port_is_no_connection(void **state)
+WORLD_TEST(a_closed_port_is_no_connection)
 {
     struct world *world = *state;
     struct deaf deaf = deaf_new(true);
@@ -192,7 +192,7 @@ static void a_closed_port_is_no_connection(void **state)
     deaf_free(&deaf);
 }
 
-static void a_connection_that_does_not_come_in_time_is_given_up(void **state)
+WORLD_TEST(a_connection_that_does_not_come_in_time_is_given_up)
 {
     struct world *world = *state;
     struct deaf deaf = deaf_new(false);
@@ -204,7 +204,7 @@ static void a_connection_that_does_not_come_in_time_is_given_up(void **state)
     deaf_free(&deaf);
 }
 
-static void the_total_time_holds_for_connecting_too(void **state)
+WORLD_TEST(the_total_time_holds_for_connecting_too)
 {
     struct world *world = *state;
     struct deaf deaf = deaf_new(false);
@@ -214,7 +214,7 @@ static void the_total_time_holds_for_connecting_too(void **state)
     deaf_free(&deaf);
 }
 
-static void a_peer_without_tls_fails_the_handshake(void **state)
+WORLD_TEST(a_peer_without_tls_fails_the_handshake)
 {
     struct world *world = *state;
     char url[64];
@@ -227,7 +227,7 @@ static void a_peer_without_tls_fails_the_handshake(void **state)
     assert_int_equal(http_peer_request_count(world->peer), 0);
 }
 
-static void a_process_without_descriptors_says_so(void **state)
+WORLD_TEST(a_process_without_descriptors_says_so)
 {
     struct world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -250,7 +250,7 @@ static void a_process_without_descriptors_says_so(void **state)
 
 /* --- broken replies --- */
 
-static void a_reply_that_is_cut_is_broken(void **state)
+WORLD_TEST(a_reply_that_is_cut_is_broken)
 {
     struct world *world = *state;
     static const char *const cut[] = {
@@ -273,7 +273,7 @@ static void a_reply_that_is_cut_is_broken(void **state)
     }
 }
 
-static void what_came_before_the_cut_is_kept(void **state)
+WORLD_TEST(what_came_before_the_cut_is_kept)
 {
     struct world *world = *state;
     assert_failure(get_cut(world, "HTTP/1.1 503 Busy\r\nContent-Length: 10\r\n\r\n123"),
@@ -283,7 +283,7 @@ static void what_came_before_the_cut_is_kept(void **state)
     assert_non_null(strstr(buf_string(&world->response.headers), "Content-Length: 10"));
 }
 
-static void a_reply_without_a_length_ends_with_its_connection(void **state)
+WORLD_TEST(a_reply_without_a_length_ends_with_its_connection)
 {
     struct world *world = *state;
     assert_failure(get_cut(world, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of it"),
@@ -291,7 +291,7 @@ static void a_reply_without_a_length_ends_with_its_connection(void **state)
     assert_string_equal(buf_string(&world->response.body), "all of it");
 }
 
-static void a_reset_connection_is_broken(void **state)
+WORLD_TEST(a_reset_connection_is_broken)
 {
     struct world *world = *state;
     http_peer_reply_raw(
@@ -325,14 +325,14 @@ static enum http_failure send_on_dying_connection(struct world *world, const cha
     return send_part_on_dying_connection(world, method, &part, may_resend);
 }
 
-static void a_request_with_effects_is_never_sent_twice_unasked(void **state)
+WORLD_TEST(a_request_with_effects_is_never_sent_twice_unasked)
 {
     struct world *world = *state;
     assert_failure(send_on_dying_connection(world, "POST", true, false), HTTP_BROKEN);
     assert_int_equal(http_peer_request_count(world->peer), 2);
 }
 
-static void nor_is_one_with_a_large_body(void **state)
+WORLD_TEST(nor_is_one_with_a_large_body)
 {
     struct world *world = *state;
     const struct http_part part = {memory_new_zero(1, 40000), 40000};
@@ -342,14 +342,14 @@ static void nor_is_one_with_a_large_body(void **state)
     assert_int_equal(http_peer_request_count(world->peer), 2);
 }
 
-static void nor_is_one_without_a_body(void **state)
+WORLD_TEST(nor_is_one_without_a_body)
 {
     struct world *world = *state;
     assert_failure(send_on_dying_connection(world, "POST", false, false), HTTP_BROKEN);
     assert_int_equal(http_peer_request_count(world->peer), 2);
 }
 
-static void a_request_that_may_be_sent_again_is(void **state)
+WORLD_TEST(a_request_that_may_be_sent_again_is)
 {
     struct world *world = *state;
     assert_failure(send_on_dying_connection(world, "POST", true, true), HTTP_OK);
@@ -357,7 +357,7 @@ static void a_request_that_may_be_sent_again_is(void **state)
     assert_string_equal(http_peer_request(world->peer, 2)->body, "{}");
 }
 
-static void a_put_is_sent_again_on_a_new_connection(void **state)
+WORLD_TEST(a_put_is_sent_again_on_a_new_connection)
 {
     struct world *world = *state;
     assert_failure(send_on_dying_connection(world, "PUT", true, false), HTTP_OK);
@@ -379,21 +379,21 @@ static enum http_failure get_bytes(struct world *world, size_t length, size_t li
     return call(world, &request);
 }
 
-static void a_body_at_the_limit_is_taken(void **state)
+WORLD_TEST(a_body_at_the_limit_is_taken)
 {
     struct world *world = *state;
     assert_failure(get_bytes(world, 100000, 100000), HTTP_OK);
     assert_int_equal(world->response.body.len, 100000);
 }
 
-static void a_body_past_the_limit_is_refused(void **state)
+WORLD_TEST(a_body_past_the_limit_is_refused)
 {
     struct world *world = *state;
     assert_failure(get_bytes(world, 100001, 100000), HTTP_TOO_LARGE);
     assert_int_equal(world->response.body.len, 100000); /* what was allowed is there */
 }
 
-static void fifty_megabytes_are_not_read_when_one_is_allowed(void **state)
+WORLD_TEST(fifty_megabytes_are_not_read_when_one_is_allowed)
 {
     struct world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -432,7 +432,7 @@ static enum http_failure get_with_reply_headers(struct world *world, size_t len)
     return get(world, "/");
 }
 
-static void headers_of_a_reply_have_a_limit(void **state)
+WORLD_TEST(headers_of_a_reply_have_a_limit)
 {
     struct world *world = *state;
     assert_failure(get_with_reply_headers(world, 262144), HTTP_OK);
@@ -451,7 +451,7 @@ static void give_stalled(struct world *world, size_t stall_at)
                              .stall_at = stall_at});
 }
 
-static void a_silent_server_runs_into_the_total_time(void **state)
+WORLD_TEST(a_silent_server_runs_into_the_total_time)
 {
     struct world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -463,7 +463,7 @@ static void a_silent_server_runs_into_the_total_time(void **state)
     assert_int_equal(world->response.status, 0);
 }
 
-static void a_reply_that_stops_runs_into_the_idle_time(void **state)
+WORLD_TEST(a_reply_that_stops_runs_into_the_idle_time)
 {
     struct world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -475,7 +475,7 @@ static void a_reply_that_stops_runs_into_the_idle_time(void **state)
     assert_int_equal(world->response.status, 200);
 }
 
-static void a_slow_reply_is_not_idle(void **state)
+WORLD_TEST(a_slow_reply_is_not_idle)
 {
     struct world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -503,7 +503,7 @@ static void *cancel_when_stalled(void *argument)
     return NULL;
 }
 
-static void a_call_is_cancelled_from_another_thread(void **state)
+WORLD_TEST(a_call_is_cancelled_from_another_thread)
 {
     struct world *world = *state;
     struct cancel cancel;
@@ -521,7 +521,7 @@ static void a_call_is_cancelled_from_another_thread(void **state)
     cancel_fini(&cancel);
 }
 
-static void a_cancelled_token_lets_no_call_begin(void **state)
+WORLD_TEST(a_cancelled_token_lets_no_call_begin)
 {
     struct world *world = *state;
     struct cancel cancel;
@@ -534,7 +534,7 @@ static void a_cancelled_token_lets_no_call_begin(void **state)
     cancel_fini(&cancel);
 }
 
-static void a_token_serves_many_calls_in_turn(void **state)
+WORLD_TEST(a_token_serves_many_calls_in_turn)
 {
     struct world *world = *state;
     struct cancel cancel;
@@ -548,7 +548,7 @@ static void a_token_serves_many_calls_in_turn(void **state)
     cancel_fini(&cancel);
 }
 
-static void the_client_works_on_after_failures(void **state)
+WORLD_TEST(the_client_works_on_after_failures)
 {
     struct world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -558,42 +558,4 @@ static void the_client_works_on_after_failures(void **state)
     http_peer_always(world->peer, 200, NULL, "well");
     assert_failure(get(world, "/"), HTTP_OK);
     assert_string_equal(buf_string(&world->response.body), "well");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(a_url_that_is_none_is_refused),
-        world_test(a_header_cannot_smuggle_another_one),
-        world_test(a_method_is_one_word),
-        world_test(a_url_has_a_limit),
-        world_test(the_number_of_headers_has_a_limit),
-        world_test(a_name_that_does_not_resolve_is_no_host),
-        world_test(a_closed_port_is_no_connection),
-        world_test(a_connection_that_does_not_come_in_time_is_given_up),
-        world_test(the_total_time_holds_for_connecting_too),
-        world_test(a_peer_without_tls_fails_the_handshake),
-        world_test(a_process_without_descriptors_says_so),
-        world_test(a_reply_that_is_cut_is_broken),
-        world_test(what_came_before_the_cut_is_kept),
-        world_test(a_reply_without_a_length_ends_with_its_connection),
-        world_test(a_reset_connection_is_broken),
-        world_test(a_request_with_effects_is_never_sent_twice_unasked),
-        world_test(nor_is_one_with_a_large_body),
-        world_test(nor_is_one_without_a_body),
-        world_test(a_request_that_may_be_sent_again_is),
-        world_test(a_put_is_sent_again_on_a_new_connection),
-        world_test(a_body_at_the_limit_is_taken),
-        world_test(a_body_past_the_limit_is_refused),
-        world_test(fifty_megabytes_are_not_read_when_one_is_allowed),
-        world_test(headers_of_a_reply_have_a_limit),
-        world_test(a_silent_server_runs_into_the_total_time),
-        world_test(a_reply_that_stops_runs_into_the_idle_time),
-        world_test(a_slow_reply_is_not_idle),
-        world_test(a_call_is_cancelled_from_another_thread),
-        world_test(a_cancelled_token_lets_no_call_begin),
-        world_test(a_token_serves_many_calls_in_turn),
-        world_test(the_client_works_on_after_failures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

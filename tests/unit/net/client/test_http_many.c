@@ -73,7 +73,7 @@ static size_t join_callers(struct caller *callers)
     return wrong;
 }
 
-static void many_threads_call_through_one_client(void **state)
+WORLD_TEST(many_threads_call_through_one_client)
 {
     struct world *world = *state;
     struct caller callers[CALLERS];
@@ -84,7 +84,7 @@ static void many_threads_call_through_one_client(void **state)
     assert_true(http_peer_connection_count(world->peer) <= CALLERS);
 }
 
-static void all_of_them_are_under_way_at_the_same_time(void **state)
+WORLD_TEST(all_of_them_are_under_way_at_the_same_time)
 {
     struct world *world = *state;
     struct caller callers[CALLERS];
@@ -101,7 +101,7 @@ static void all_of_them_are_under_way_at_the_same_time(void **state)
     assert_int_equal(join_callers(callers), 0);
 }
 
-static void one_token_cancels_all_of_them(void **state)
+WORLD_TEST(one_token_cancels_all_of_them)
 {
     struct world *world = *state;
     struct caller callers[CALLERS];
@@ -121,7 +121,7 @@ static void one_token_cancels_all_of_them(void **state)
     cancel_fini(&cancel);
 }
 
-static void names_are_looked_up_a_few_at_a_time_and_all_arrive(void **state)
+WORLD_TEST(names_are_looked_up_a_few_at_a_time_and_all_arrive)
 {
     struct world *world = *state;
     struct caller callers[CALLERS];
@@ -130,15 +130,4 @@ static void names_are_looked_up_a_few_at_a_time_and_all_arrive(void **state)
     http_peer_always(world->peer, 200, NULL, "answer");
     start_callers_to(world, callers, url, NULL, 2);
     assert_int_equal(join_callers(callers), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(many_threads_call_through_one_client),
-        world_test(all_of_them_are_under_way_at_the_same_time),
-        world_test(one_token_cancels_all_of_them),
-        world_test(names_are_looked_up_a_few_at_a_time_and_all_arrive),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static struct http_request streamed(struct world *world, struct reader *reader)
     return request;
 }
 
-static void a_body_is_handed_over_on_the_callers_thread_and_not_kept(void **state)
+WORLD_TEST(a_body_is_handed_over_on_the_callers_thread_and_not_kept)
 {
     struct world *world = *state;
     struct reader reader;
@@ -46,7 +46,7 @@ static void a_body_is_handed_over_on_the_callers_thread_and_not_kept(void **stat
     buf_fini(&reader.seen);
 }
 
-static void a_body_of_another_status_is_kept(void **state)
+WORLD_TEST(a_body_of_another_status_is_kept)
 {
     struct world *world = *state;
     struct reader reader;
@@ -68,7 +68,7 @@ static bool release_at_half(void *context, const char *bytes, size_t len)
     return true;
 }
 
-static void bytes_are_handed_over_before_the_end_is_there(void **state)
+WORLD_TEST(bytes_are_handed_over_before_the_end_is_there)
 {
     struct world *world = *state;
     struct reader reader;
@@ -84,7 +84,7 @@ static void bytes_are_handed_over_before_the_end_is_there(void **state)
     buf_fini(&reader.seen);
 }
 
-static void a_reader_may_stop(void **state)
+WORLD_TEST(a_reader_may_stop)
 {
     struct world *world = *state;
     struct reader reader;
@@ -98,7 +98,7 @@ static void a_reader_may_stop(void **state)
     buf_fini(&reader.seen);
 }
 
-static void a_reader_may_stop_at_the_very_end(void **state)
+WORLD_TEST(a_reader_may_stop_at_the_very_end)
 {
     struct world *world = *state;
     struct reader reader;
@@ -109,7 +109,7 @@ static void a_reader_may_stop_at_the_very_end(void **state)
     buf_fini(&reader.seen);
 }
 
-static void what_came_before_a_cut_is_handed_over(void **state)
+WORLD_TEST(what_came_before_a_cut_is_handed_over)
 {
     struct world *world = *state;
     struct reader reader;
@@ -123,7 +123,7 @@ static void what_came_before_a_cut_is_handed_over(void **state)
     buf_fini(&reader.seen);
 }
 
-static void a_streamed_body_has_a_limit_too(void **state)
+WORLD_TEST(a_streamed_body_has_a_limit_too)
 {
     struct world *world = *state;
     struct reader reader;
@@ -180,7 +180,7 @@ static bool read_slowly(void *context, const char *bytes, size_t len)
     return true;
 }
 
-static void a_slow_reader_holds_the_server_back(void **state)
+WORLD_TEST(a_slow_reader_holds_the_server_back)
 {
     struct world *world = *state;
     struct slow_reader reader = {.world = world};
@@ -196,7 +196,7 @@ static void a_slow_reader_holds_the_server_back(void **state)
     assert_in_range(reader.largest, 1, 256 * 1024 + 16 * 1024);
 }
 
-static void a_large_reply_streams_through(void **state)
+WORLD_TEST(a_large_reply_streams_through)
 {
     struct world *world = *state;
     struct reader reader;
@@ -205,20 +205,4 @@ static void a_large_reply_streams_through(void **state)
     assert_failure(call(world, &request), HTTP_OK);
     assert_int_equal(reader.seen.len, 30 * MIB);
     buf_fini(&reader.seen);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(a_body_is_handed_over_on_the_callers_thread_and_not_kept),
-        world_test(a_body_of_another_status_is_kept),
-        world_test(bytes_are_handed_over_before_the_end_is_there),
-        world_test(a_reader_may_stop),
-        world_test(a_reader_may_stop_at_the_very_end),
-        world_test(what_came_before_a_cut_is_handed_over),
-        world_test(a_streamed_body_has_a_limit_too),
-        world_test(a_slow_reader_holds_the_server_back),
-        world_test(a_large_reply_streams_through),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

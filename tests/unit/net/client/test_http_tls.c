@@ -143,18 +143,16 @@ static enum http_failure call_tls(struct tls_world *world, const char *ca_file)
     return world->response.failure;
 }
 
-static void a_certificate_that_verifies_is_taken(void **state)
+TEST(a_certificate_that_verifies_is_taken)
 {
-    (void)state;
     struct tls_world *world = tls_world_new("IP:127.0.0.1", 7200);
     assert_failure(call_tls(world, world->ca_file), HTTP_OK);
     assert_string_equal(buf_string(&world->response.body), "secret");
     tls_world_free(world);
 }
 
-static void the_usual_variable_names_the_trusted_file(void **state)
+TEST(the_usual_variable_names_the_trusted_file)
 {
-    (void)state;
     struct tls_world *world = tls_world_new("IP:127.0.0.1", 7200);
     assert_int_equal(setenv("SSL_CERT_FILE", world->ca_file, 1), 0);
     assert_failure(call_tls(world, NULL), HTTP_OK);
@@ -162,9 +160,8 @@ static void the_usual_variable_names_the_trusted_file(void **state)
     tls_world_free(world);
 }
 
-static void a_certificate_that_nobody_signed_is_refused(void **state)
+TEST(a_certificate_that_nobody_signed_is_refused)
 {
-    (void)state;
     struct tls_world *world = tls_world_new("IP:127.0.0.1", 7200);
     assert_failure(call_tls(world, NULL), HTTP_TLS);
     assert_int_equal(world->response.status, 0);
@@ -172,25 +169,22 @@ static void a_certificate_that_nobody_signed_is_refused(void **state)
     tls_world_free(world);
 }
 
-static void a_certificate_for_another_host_is_refused(void **state)
+TEST(a_certificate_for_another_host_is_refused)
 {
-    (void)state;
     struct tls_world *world = tls_world_new("IP:127.0.0.2,DNS:example.com", 7200);
     assert_failure(call_tls(world, world->ca_file), HTTP_TLS);
     tls_world_free(world);
 }
 
-static void a_certificate_that_is_over_is_refused(void **state)
+TEST(a_certificate_that_is_over_is_refused)
 {
-    (void)state;
     struct tls_world *world = tls_world_new("IP:127.0.0.1", -3600);
     assert_failure(call_tls(world, world->ca_file), HTTP_TLS);
     tls_world_free(world);
 }
 
-static void a_trusted_file_that_is_absent_is_told(void **state)
+TEST(a_trusted_file_that_is_absent_is_told)
 {
-    (void)state;
     struct tls_world *world = tls_world_new("IP:127.0.0.1", 7200);
     assert_failure(call_tls(world, "/nonexistent/ca.pem"), HTTP_TLS);
     tls_world_free(world);
@@ -198,14 +192,6 @@ static void a_trusted_file_that_is_absent_is_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_certificate_that_verifies_is_taken),
-        cmocka_unit_test(the_usual_variable_names_the_trusted_file),
-        cmocka_unit_test(a_certificate_that_nobody_signed_is_refused),
-        cmocka_unit_test(a_certificate_for_another_host_is_refused),
-        cmocka_unit_test(a_certificate_that_is_over_is_refused),
-        cmocka_unit_test(a_trusted_file_that_is_absent_is_told),
-    };
     signal(SIGPIPE, SIG_IGN); /* The server writes to clients that have gone. */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

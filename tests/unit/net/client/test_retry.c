@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is worth another attempt, and how long to wait for it. */
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/random.h"
 #include "net/client/retry.h"
+#include "support/test.h"
 
 #include <string.h>
 
@@ -36,9 +29,8 @@ static int64_t delay_after(const char *header)
     return delay;
 }
 
-static void some_statuses_are_worth_another_attempt(void **state)
+TEST(some_statuses_are_worth_another_attempt)
 {
-    (void)state;
     static const struct {
         long status;
         bool is_worth;
@@ -52,9 +44,8 @@ static void some_statuses_are_worth_another_attempt(void **state)
     }
 }
 
-static void failures_on_the_way_are_worth_another_attempt(void **state)
+TEST(failures_on_the_way_are_worth_another_attempt)
 {
-    (void)state;
     static const struct {
         enum http_failure failure;
         bool is_worth;
@@ -68,9 +59,8 @@ static void failures_on_the_way_are_worth_another_attempt(void **state)
     }
 }
 
-static void the_server_may_say_that_it_is_or_is_not(void **state)
+TEST(the_server_may_say_that_it_is_or_is_not)
 {
-    (void)state;
     struct http_response no = reply(500, "X-Should-Retry: false\r\n");
     struct http_response yes = reply(404, "x-should-retry: true\r\n");
     struct http_response nonsense = reply(404, "x-should-retry: maybe\r\n");
@@ -82,9 +72,8 @@ static void the_server_may_say_that_it_is_or_is_not(void **state)
     http_response_fini(&nonsense);
 }
 
-static void our_own_delay_grows_and_stays_below_its_bound(void **state)
+TEST(our_own_delay_grows_and_stays_below_its_bound)
 {
-    (void)state;
     struct retry_policy policy = retry_policy_default();
     struct http_response response = reply(503, "");
     struct random random = random_seeded(7);
@@ -102,9 +91,8 @@ static void our_own_delay_grows_and_stays_below_its_bound(void **state)
     http_response_fini(&response);
 }
 
-static void no_attempt_follows_the_last_one(void **state)
+TEST(no_attempt_follows_the_last_one)
 {
-    (void)state;
     struct retry_policy policy = retry_policy_default();
     struct http_response response = reply(503, "");
     struct random random = random_seeded(7);
@@ -114,35 +102,31 @@ static void no_attempt_follows_the_last_one(void **state)
     http_response_fini(&response);
 }
 
-static void what_is_not_worth_it_has_no_delay(void **state)
+TEST(what_is_not_worth_it_has_no_delay)
 {
-    (void)state;
     struct retry_policy policy = retry_policy_default();
     struct http_response response = reply(400, "Retry-After: 1\r\n");
     assert_int_equal(retry_delay_ns(&policy, 1, &response, NOW_NS, random_system()), -1);
     http_response_fini(&response);
 }
 
-static void seconds_of_the_server_are_honoured(void **state)
+TEST(seconds_of_the_server_are_honoured)
 {
-    (void)state;
     assert_int_equal(delay_after("Retry-After: 20\r\n"), 20 * NS_PER_S);
     assert_int_equal(delay_after("Retry-After: 120\r\n"), 120 * NS_PER_S);
     assert_int_equal(delay_after("Retry-After: 121\r\n"), -1);
     assert_int_equal(delay_after("Retry-After: 99999999999999999999999999\r\n"), -1);
 }
 
-static void a_date_of_the_server_is_honoured(void **state)
+TEST(a_date_of_the_server_is_honoured)
 {
-    (void)state;
     assert_int_equal(delay_after("Retry-After: Sun, 06 Nov 1994 08:50:37 GMT\r\n"), 60 * NS_PER_S);
     assert_int_equal(delay_after("Retry-After: Sun, 06 Nov 1994 08:59:37 GMT\r\n"), -1);
     assert_in_range(delay_after("Retry-After: Sun, 06 Nov 1994 08:00:00 GMT\r\n"), 0, NS_PER_S);
 }
 
-static void nonsense_of_the_server_is_ignored(void **state)
+TEST(nonsense_of_the_server_is_ignored)
 {
-    (void)state;
     static const char *const nonsense[] = {
         "Retry-After: \r\n",
         "Retry-After: -5\r\n",
@@ -156,20 +140,4 @@ static void nonsense_of_the_server_is_ignored(void **state)
     for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
         assert_in_range(delay_after(nonsense[i]), 0, NS_PER_S);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(some_statuses_are_worth_another_attempt),
-        cmocka_unit_test(failures_on_the_way_are_worth_another_attempt),
-        cmocka_unit_test(the_server_may_say_that_it_is_or_is_not),
-        cmocka_unit_test(our_own_delay_grows_and_stays_below_its_bound),
-        cmocka_unit_test(no_attempt_follows_the_last_one),
-        cmocka_unit_test(what_is_not_worth_it_has_no_delay),
-        cmocka_unit_test(seconds_of_the_server_are_honoured),
-        cmocka_unit_test(a_date_of_the_server_is_honoured),
-        cmocka_unit_test(nonsense_of_the_server_is_ignored),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

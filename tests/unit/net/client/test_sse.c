@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Server-sent events: fields, line ends, pieces, limits. */
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/test.h"
 
 #include "net/client/sse.h"
 
@@ -57,29 +51,31 @@ static void assert_events(struct stream *stream, const char *text, const char *e
     assert_string_equal(buf_string(&stream->seen), expected);
 }
 
-static void an_event_ends_with_an_empty_line(void **state)
+#define STREAM_TEST(name) TEST_WITH(name, make_stream, end_stream)
+
+STREAM_TEST(an_event_ends_with_an_empty_line)
 {
     assert_events(*state, "data: one\n", "");
     assert_events(*state, "\n", "message||one;");
 }
 
-static void data_lines_are_joined_by_line_feeds(void **state)
+STREAM_TEST(data_lines_are_joined_by_line_feeds)
 {
     assert_events(*state, "data: a\ndata:b\ndata:\ndata\ndata:  c\n\n", "message||a\nb\n\n\n c;");
 }
 
-static void an_event_has_a_name_of_its_own(void **state)
+STREAM_TEST(an_event_has_a_name_of_its_own)
 {
     assert_events(*state, "event: ping\ndata: 1\n\ndata: 2\n\n", "ping||1;message||2;");
 }
 
-static void an_id_stays_until_the_next_one(void **state)
+STREAM_TEST(an_id_stays_until_the_next_one)
 {
     assert_events(*state, "id: 7\ndata: 1\n\ndata: 2\n\nid\ndata: 3\n\n",
                   "message|7|1;message|7|2;message||3;");
 }
 
-static void an_id_with_a_nul_is_ignored(void **state)
+STREAM_TEST(an_id_with_a_nul_is_ignored)
 {
     struct stream *stream = *state;
     static const char text[] = "id: a\0b\ndata: 1\n\n";
@@ -88,23 +84,23 @@ static void an_id_with_a_nul_is_ignored(void **state)
     assert_string_equal(buf_string(&stream->seen), "message||1;");
 }
 
-static void an_event_without_data_is_none(void **state)
+STREAM_TEST(an_event_without_data_is_none)
 {
     assert_events(*state, "event: ping\n\n\n\ndata\n\n", "message||;");
 }
 
-static void comments_and_unknown_fields_are_ignored(void **state)
+STREAM_TEST(comments_and_unknown_fields_are_ignored)
 {
     assert_events(*state, ": keep-alive\nfoo: bar\nDATA: x\n\ndata: 1\n\n", "message||1;");
 }
 
-static void all_line_ends_are_the_same(void **state)
+STREAM_TEST(all_line_ends_are_the_same)
 {
     assert_events(*state, "data: 1\r\n\r\ndata: 2\r\rdata: 3\n\ndata: 4\r\n\n",
                   "message||1;message||2;message||3;message||4;");
 }
 
-static void pieces_give_what_the_whole_gives(void **state)
+STREAM_TEST(pieces_give_what_the_whole_gives)
 {
     struct stream *stream = *state;
     static const char text[] = "\xef\xbb\xbf"
@@ -115,7 +111,7 @@ static void pieces_give_what_the_whole_gives(void **state)
     assert_string_equal(buf_string(&stream->seen), "x||a\nb;message||c;");
 }
 
-static void a_mark_counts_only_at_the_beginning(void **state)
+STREAM_TEST(a_mark_counts_only_at_the_beginning)
 {
     assert_events(*state,
                   "\xef\xbb\xbf"
@@ -124,7 +120,7 @@ static void a_mark_counts_only_at_the_beginning(void **state)
                   "message||1;");
 }
 
-static void retry_is_remembered_when_it_is_a_number(void **state)
+STREAM_TEST(retry_is_remembered_when_it_is_a_number)
 {
     struct stream *stream = *state;
     assert_int_equal(stream->parser.retry_ms, -1);
@@ -133,7 +129,7 @@ static void retry_is_remembered_when_it_is_a_number(void **state)
     assert_int_equal(stream->parser.retry_ms, 250);
 }
 
-static void a_reader_may_stop(void **state)
+STREAM_TEST(a_reader_may_stop)
 {
     struct stream *stream = *state;
     stream->stop_after = 1;
@@ -155,21 +151,21 @@ static int feed_event_of(struct stream *stream, size_t len)
     return r;
 }
 
-static void an_event_at_the_limit_is_taken(void **state)
+STREAM_TEST(an_event_at_the_limit_is_taken)
 {
     struct stream *stream = *state;
     assert_int_equal(feed_event_of(stream, 64), 0);
     assert_int_equal(stream->events, 1);
 }
 
-static void an_event_past_the_limit_is_refused(void **state)
+STREAM_TEST(an_event_past_the_limit_is_refused)
 {
     struct stream *stream = *state;
     assert_int_equal(feed_event_of(stream, 65), RONDO_ERR_LIMIT);
     assert_int_equal(stream->events, 0);
 }
 
-static void many_short_lines_count_together(void **state)
+STREAM_TEST(many_short_lines_count_together)
 {
     struct stream *stream = *state;
     int r = 0;
@@ -179,7 +175,7 @@ static void many_short_lines_count_together(void **state)
     assert_int_equal(r, RONDO_ERR_LIMIT);
 }
 
-static void a_line_that_never_ends_is_refused(void **state)
+STREAM_TEST(a_line_that_never_ends_is_refused)
 {
     struct stream *stream = *state;
     int r = 0;
@@ -189,29 +185,4 @@ static void a_line_that_never_ends_is_refused(void **state)
     }
     assert_int_equal(r, RONDO_ERR_LIMIT);
     assert_int_equal(pieces, 9);
-}
-
-#define stream_test(name) cmocka_unit_test_setup_teardown(name, make_stream, end_stream)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        stream_test(an_event_ends_with_an_empty_line),
-        stream_test(data_lines_are_joined_by_line_feeds),
-        stream_test(an_event_has_a_name_of_its_own),
-        stream_test(an_id_stays_until_the_next_one),
-        stream_test(an_id_with_a_nul_is_ignored),
-        stream_test(an_event_without_data_is_none),
-        stream_test(comments_and_unknown_fields_are_ignored),
-        stream_test(all_line_ends_are_the_same),
-        stream_test(pieces_give_what_the_whole_gives),
-        stream_test(a_mark_counts_only_at_the_beginning),
-        stream_test(retry_is_remembered_when_it_is_a_number),
-        stream_test(a_reader_may_stop),
-        stream_test(an_event_at_the_limit_is_taken),
-        stream_test(an_event_past_the_limit_is_refused),
-        stream_test(many_short_lines_count_together),
-        stream_test(a_line_that_never_ends_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

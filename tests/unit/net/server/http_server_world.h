@@ -2,18 +2,11 @@
 /* A server with a handler that says what it got, and a client that sends anything. */
 #pragma once
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "../../../support/http_raw.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "net/server/http_server.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -54,9 +54,8 @@ static void assert_refused(const struct world *world, struct bytes bytes, int st
     }
 }
 
-static void heads_with_two_meanings_are_refused_with_one_problem(void **state)
+TEST(heads_with_two_meanings_are_refused_with_one_problem)
 {
-    (void)state;
     static const struct {
         int status;
         struct bytes bytes;
@@ -107,9 +106,8 @@ static void heads_with_two_meanings_are_refused_with_one_problem(void **state)
     end(&world);
 }
 
-static void chunks_with_two_meanings_are_refused(void **state)
+TEST(chunks_with_two_meanings_are_refused)
 {
-    (void)state;
     static const struct bytes cases[] = {
         BYTES(CHUNKED "5\nhello\r\n0\r\n\r\n"),
         BYTES(CHUNKED "5\r\nhello\n0\r\n\r\n"),
@@ -169,9 +167,8 @@ static void assert_served(const struct world *world, const char *request, const 
     }
 }
 
-static void plain_chunks_are_read_wherever_they_are_cut(void **state)
+TEST(plain_chunks_are_read_wherever_they_are_cut)
 {
-    (void)state;
     struct world world = begin();
     assert_served(&world, CHUNKED "5\r\nhello\r\n0\r\n\r\n", "POST / hello");
     assert_served(&world, CHUNKED "0000000000000005\r\nhello\r\n000\r\n\r\n", "POST / hello");
@@ -198,9 +195,8 @@ static void write_head(size_t parameters, const char *parameter, size_t headers,
     buf_append_string(ret_request, "\r\n");
 }
 
-static void too_many_parts_are_refused_at_once(void **state)
+TEST(too_many_parts_are_refused_at_once)
 {
-    (void)state;
     static const struct {
         size_t parameters;
         const char *parameter;
@@ -245,9 +241,8 @@ static void too_many_parts_are_refused_at_once(void **state)
     end(&world);
 }
 
-static void what_follows_a_closing_request_is_not_read(void **state)
+TEST(what_follows_a_closing_request_is_not_read)
 {
-    (void)state;
     struct world world = begin();
     static const struct bytes cases[] = {
         BYTES("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
@@ -263,16 +258,4 @@ static void what_follows_a_closing_request_is_not_read(void **state)
     }
     assert_int_equal(http_server_state(world.server).requests, sizeof(cases) / sizeof(cases[0]));
     end(&world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heads_with_two_meanings_are_refused_with_one_problem),
-        cmocka_unit_test(chunks_with_two_meanings_are_refused),
-        cmocka_unit_test(plain_chunks_are_read_wherever_they_are_cut),
-        cmocka_unit_test(too_many_parts_are_refused_at_once),
-        cmocka_unit_test(what_follows_a_closing_request_is_not_read),
-    };
-    return cmocka_run_group_tests_name("http server, bytes", tests, NULL, NULL);
 }

@@ -93,9 +93,8 @@ static void read_answer(int fd, int status, const char *text)
     }
 }
 
-static void others_are_served_while_more_wait_than_there_are_threads(void **state)
+TEST(others_are_served_while_more_wait_than_there_are_threads)
 {
-    (void)state;
     struct gate gate = {0};
     struct world world = begin_gated(&gate);
     int fds[WAITING];
@@ -121,9 +120,8 @@ static void others_are_served_while_more_wait_than_there_are_threads(void **stat
     end_gated(&world, &gate);
 }
 
-static void requests_of_a_connection_keep_their_order(void **state)
+TEST(requests_of_a_connection_keep_their_order)
 {
-    (void)state;
     struct gate gate = {0};
     struct world world = begin_gated(&gate);
     int fd = send_request(&world, "GET /a?wait HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -143,9 +141,8 @@ static void requests_of_a_connection_keep_their_order(void **state)
     end_gated(&world, &gate);
 }
 
-static void a_client_that_leaves_while_it_waits_harms_nobody(void **state)
+TEST(a_client_that_leaves_while_it_waits_harms_nobody)
 {
-    (void)state;
     struct gate gate = {0};
     struct world world = begin_gated(&gate);
     int fd = send_request(&world, "GET /a?wait HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -157,9 +154,8 @@ static void a_client_that_leaves_while_it_waits_harms_nobody(void **state)
     end_gated(&world, &gate);
 }
 
-static void a_handler_that_answers_nothing_is_an_error_of_the_server(void **state)
+TEST(a_handler_that_answers_nothing_is_an_error_of_the_server)
 {
-    (void)state;
     struct gate gate = {.is_open = true};
     struct world world = begin_gated(&gate);
     assert_int_equal(ask(&world, "GET /silent?wait HTTP/1.1\r\nHost: h\r\n\r\n"), 500);
@@ -172,9 +168,8 @@ static void *stop(void *server)
     return NULL;
 }
 
-static void the_end_waits_for_those_that_were_begun(void **state)
+TEST(the_end_waits_for_those_that_were_begun)
 {
-    (void)state;
     struct gate gate = {0};
     struct world world = begin_gated(&gate);
     int fds[WAITING];
@@ -192,16 +187,4 @@ static void the_end_waits_for_those_that_were_begun(void **state)
     }
     pthread_mutex_destroy(&gate.lock);
     pthread_cond_destroy(&gate.changed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(others_are_served_while_more_wait_than_there_are_threads),
-        cmocka_unit_test(requests_of_a_connection_keep_their_order),
-        cmocka_unit_test(a_client_that_leaves_while_it_waits_harms_nobody),
-        cmocka_unit_test(a_handler_that_answers_nothing_is_an_error_of_the_server),
-        cmocka_unit_test(the_end_waits_for_those_that_were_begun),
-    };
-    return cmocka_run_group_tests_name("http server, deferred", tests, NULL, NULL);
 }

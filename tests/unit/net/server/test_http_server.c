@@ -6,9 +6,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-static void test_a_request_reaches_the_handler_with_all_its_parts(void **state)
+TEST(test_a_request_reaches_the_handler_with_all_its_parts)
 {
-    (void)state;
     struct world world = begin();
     auto_buf struct buf bytes = {0};
     int status = http_raw_ask(world.address,
@@ -20,9 +19,8 @@ static void test_a_request_reaches_the_handler_with_all_its_parts(void **state)
     end(&world);
 }
 
-static void test_a_chunked_body_arrives_whole(void **state)
+TEST(test_a_chunked_body_arrives_whole)
 {
-    (void)state;
     struct world world = begin();
     auto_buf struct buf bytes = {0};
     http_raw_ask(world.address,
@@ -33,9 +31,8 @@ static void test_a_chunked_body_arrives_whole(void **state)
     end(&world);
 }
 
-static void test_head_has_the_length_and_no_body(void **state)
+TEST(test_head_has_the_length_and_no_body)
 {
-    (void)state;
     struct world world = begin();
     auto_buf struct buf bytes = {0};
     int status =
@@ -47,9 +44,8 @@ static void test_head_has_the_length_and_no_body(void **state)
     end(&world);
 }
 
-static void test_pipelined_requests_are_answered_in_order(void **state)
+TEST(test_pipelined_requests_are_answered_in_order)
 {
-    (void)state;
     struct world world = begin();
     auto_buf struct buf requests = {0};
     for (int i = 0; i < 50; i++) {
@@ -69,9 +65,8 @@ static void test_pipelined_requests_are_answered_in_order(void **state)
     end(&world);
 }
 
-static void test_a_request_may_be_cut_at_every_byte(void **state)
+TEST(test_a_request_may_be_cut_at_every_byte)
 {
-    (void)state;
     struct world world = begin();
     const char *request = "POST /p?q=%41 HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody";
     int fd = http_raw_connect(world.address);
@@ -89,9 +84,8 @@ static void test_a_request_may_be_cut_at_every_byte(void **state)
     end(&world);
 }
 
-static void test_large_answers_arrive_whole(void **state)
+TEST(test_large_answers_arrive_whole)
 {
-    (void)state;
     struct world world = begin();
     int fd = http_raw_connect(world.address);
     auto_buf struct buf head = {0};
@@ -111,9 +105,8 @@ static void test_large_answers_arrive_whole(void **state)
     end(&world);
 }
 
-static void test_a_client_that_sends_nothing_more_gets_its_answers_and_the_end(void **state)
+TEST(test_a_client_that_sends_nothing_more_gets_its_answers_and_the_end)
 {
-    (void)state;
     struct world world = begin();
     int fd = http_raw_connect(world.address);
     http_raw_send_text(fd, "GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -125,9 +118,8 @@ static void test_a_client_that_sends_nothing_more_gets_its_answers_and_the_end(v
     end(&world);
 }
 
-static void test_an_expecting_client_is_told_to_continue(void **state)
+TEST(test_an_expecting_client_is_told_to_continue)
 {
-    (void)state;
     struct world world = begin();
     int fd = http_raw_connect(world.address);
     http_raw_send_text(fd, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n"
@@ -140,9 +132,8 @@ static void test_an_expecting_client_is_told_to_continue(void **state)
     end(&world);
 }
 
-static void test_a_header_with_a_line_end_is_never_sent(void **state)
+TEST(test_a_header_with_a_line_end_is_never_sent)
 {
-    (void)state;
     struct world world = begin();
     auto_buf struct buf bytes = {0};
     int status = http_raw_ask(
@@ -155,18 +146,16 @@ static void test_a_header_with_a_line_end_is_never_sent(void **state)
     end(&world);
 }
 
-static void test_a_handler_that_answers_nothing_is_an_internal_error(void **state)
+TEST(test_a_handler_that_answers_nothing_is_an_internal_error)
 {
-    (void)state;
     struct world world = begin();
     assert_int_equal(ask(&world, "GET /silent HTTP/1.1\r\nHost: h\r\n\r\n"), 500);
     assert_int_equal(ask(&world, "GET /static HTTP/1.0\r\n\r\n"), 203);
     end(&world);
 }
 
-static void test_all_listeners_serve(void **state)
+TEST(test_all_listeners_serve)
 {
-    (void)state;
     char folder[] = "/tmp/rondo-server-XXXXXX";
     assert_non_null(mkdtemp(folder));
     char socket_address[128];
@@ -192,9 +181,8 @@ static void test_all_listeners_serve(void **state)
     rmdir(folder);
 }
 
-static void test_an_address_that_is_taken_is_busy(void **state)
+TEST(test_an_address_that_is_taken_is_busy)
 {
-    (void)state;
     struct world world = begin();
     const char *const listen[] = {world.address, NULL};
     struct http_server_options options = {.listen = listen, .handler = handle};
@@ -205,9 +193,8 @@ static void test_an_address_that_is_taken_is_busy(void **state)
     end(&world);
 }
 
-static void test_a_wrong_address_is_refused(void **state)
+TEST(test_a_wrong_address_is_refused)
 {
-    (void)state;
     const char *const wrong[] = {"",
                                  "80",
                                  ":80",
@@ -227,9 +214,8 @@ static void test_a_wrong_address_is_refused(void **state)
     }
 }
 
-static void test_a_stale_socket_is_replaced_and_a_living_one_is_not(void **state)
+TEST(test_a_stale_socket_is_replaced_and_a_living_one_is_not)
 {
-    (void)state;
     char folder[] = "/tmp/rondo-server-XXXXXX";
     assert_non_null(mkdtemp(folder));
     char address[64];
@@ -250,9 +236,8 @@ static void test_a_stale_socket_is_replaced_and_a_living_one_is_not(void **state
     rmdir(folder);
 }
 
-static void test_a_file_that_is_no_socket_is_left_alone(void **state)
+TEST(test_a_file_that_is_no_socket_is_left_alone)
 {
-    (void)state;
     char path[] = "/tmp/rondo-server-XXXXXX";
     close(mkstemp(path));
     char address[64];
@@ -264,26 +249,4 @@ static void test_a_file_that_is_no_socket_is_left_alone(void **state)
     assert_int_equal(http_server_start(&options, &server, &err), RONDO_ERR_BUSY);
     assert_int_equal(access(path, F_OK), 0);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_request_reaches_the_handler_with_all_its_parts),
-        cmocka_unit_test(test_a_chunked_body_arrives_whole),
-        cmocka_unit_test(test_head_has_the_length_and_no_body),
-        cmocka_unit_test(test_pipelined_requests_are_answered_in_order),
-        cmocka_unit_test(test_a_request_may_be_cut_at_every_byte),
-        cmocka_unit_test(test_large_answers_arrive_whole),
-        cmocka_unit_test(test_a_client_that_sends_nothing_more_gets_its_answers_and_the_end),
-        cmocka_unit_test(test_an_expecting_client_is_told_to_continue),
-        cmocka_unit_test(test_a_header_with_a_line_end_is_never_sent),
-        cmocka_unit_test(test_a_handler_that_answers_nothing_is_an_internal_error),
-        cmocka_unit_test(test_all_listeners_serve),
-        cmocka_unit_test(test_an_address_that_is_taken_is_busy),
-        cmocka_unit_test(test_a_wrong_address_is_refused),
-        cmocka_unit_test(test_a_stale_socket_is_replaced_and_a_living_one_is_not),
-        cmocka_unit_test(test_a_file_that_is_no_socket_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-static void test_ambiguous_requests_are_refused(void **state)
+TEST(test_ambiguous_requests_are_refused)
 {
-    (void)state;
     struct world world = begin();
     static const struct {
         int status;
@@ -68,9 +67,8 @@ static int post(const struct world *world, size_t len, bool is_chunked)
     return ask(world, request.data);
 }
 
-static void test_a_body_may_have_the_limit_and_no_byte_more(void **state)
+TEST(test_a_body_may_have_the_limit_and_no_byte_more)
 {
-    (void)state;
     struct world world = begin_with((struct http_server_options){.max_body_bytes = 100000});
     assert_int_equal(post(&world, 100000, false), 200);
     assert_int_equal(post(&world, 100001, false), 413);
@@ -81,9 +79,8 @@ static void test_a_body_may_have_the_limit_and_no_byte_more(void **state)
     end(&world);
 }
 
-static void test_a_long_body_is_refused_before_it_is_sent(void **state)
+TEST(test_a_long_body_is_refused_before_it_is_sent)
 {
-    (void)state;
     struct world world = begin();
     auto_buf struct buf bytes = {0};
     int status = http_raw_ask(world.address,
@@ -113,9 +110,8 @@ static int get_with(const struct world *world, size_t path_len, size_t header_le
     return ask(world, request.data);
 }
 
-static void test_heads_have_limits(void **state)
+TEST(test_heads_have_limits)
 {
-    (void)state;
     struct world world = begin();
     assert_int_equal(get_with(&world, HTTP_SERVER_URI_BYTES - 1, 0, 0), 200);
     assert_int_equal(get_with(&world, HTTP_SERVER_URI_BYTES, 0, 0), 414);
@@ -129,9 +125,8 @@ static void test_heads_have_limits(void **state)
     end(&world);
 }
 
-static void test_methods_and_parameters_have_limits(void **state)
+TEST(test_methods_and_parameters_have_limits)
 {
-    (void)state;
     struct world world = begin();
     assert_int_equal(ask(&world, "ABCDEFGHABCDEFGHABCDEFGHABCDEFGH / HTTP/1.1\r\nHost: h\r\n"
                                  "Connection: close\r\n\r\n"),
@@ -150,9 +145,8 @@ static void test_methods_and_parameters_have_limits(void **state)
     end(&world);
 }
 
-static void test_connections_over_the_limit_are_told_so(void **state)
+TEST(test_connections_over_the_limit_are_told_so)
 {
-    (void)state;
     struct world world = begin_with((struct http_server_options){.max_connections = 2});
     int first = http_raw_connect(world.address);
     int second = http_raw_connect(world.address);
@@ -188,9 +182,8 @@ static bool find_own_address(char *ret_host, size_t size)
     return is_found;
 }
 
-static void test_other_machines_cannot_take_every_place(void **state)
+TEST(test_other_machines_cannot_take_every_place)
 {
-    (void)state;
     char host[INET_ADDRSTRLEN];
     char address[64];
     char here[64];
@@ -238,9 +231,8 @@ static int trickle(const struct world *world, const char *first, const char *res
     return http_raw_status(buf_string(&bytes));
 }
 
-static void test_a_request_that_trickles_runs_out_of_time(void **state)
+TEST(test_a_request_that_trickles_runs_out_of_time)
 {
-    (void)state;
     struct world world = begin_with((struct http_server_options){.request_ns = 200 * MS});
     assert_int_equal(trickle(&world, "GET /", "a"), 408);
     assert_int_equal(trickle(&world, "GET / HTTP/1.1\r\nHost: h\r\n", "X: y\r\n"), 408);
@@ -256,9 +248,8 @@ static void test_a_request_that_trickles_runs_out_of_time(void **state)
     end(&world);
 }
 
-static void test_the_next_request_of_a_kept_connection_may_not_trickle(void **state)
+TEST(test_the_next_request_of_a_kept_connection_may_not_trickle)
 {
-    (void)state;
     struct world world = begin_with((struct http_server_options){.request_ns = 200 * MS});
     int fd = http_raw_connect(world.address);
     auto_buf struct buf head = {0};
@@ -273,9 +264,8 @@ static void test_the_next_request_of_a_kept_connection_may_not_trickle(void **st
     end(&world);
 }
 
-static void test_a_slow_request_line_takes_from_the_time_of_the_rest(void **state)
+TEST(test_a_slow_request_line_takes_from_the_time_of_the_rest)
 {
-    (void)state;
     const int64_t limit = 2000 * MS;
     struct world world = begin_with((struct http_server_options){.request_ns = limit});
     int fd = http_raw_connect(world.address);
@@ -292,9 +282,8 @@ static void test_a_slow_request_line_takes_from_the_time_of_the_rest(void **stat
     end(&world);
 }
 
-static void test_idle_connections_are_closed_without_a_word(void **state)
+TEST(test_idle_connections_are_closed_without_a_word)
 {
-    (void)state;
     struct world world =
         begin_with((struct http_server_options){.idle_ns = 200 * MS, .request_ns = 300 * MS});
     int fresh = http_raw_connect(world.address);
@@ -313,9 +302,8 @@ static void test_idle_connections_are_closed_without_a_word(void **state)
     end(&world);
 }
 
-static void test_a_reader_that_takes_nothing_is_cut_off(void **state)
+TEST(test_a_reader_that_takes_nothing_is_cut_off)
 {
-    (void)state;
     struct world world = begin_with((struct http_server_options){.idle_ns = 300 * MS});
     int fd = http_raw_connect_with(world.address, 4096);
     http_raw_send_text(fd, "GET /big?n=30000000 HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -325,9 +313,8 @@ static void test_a_reader_that_takes_nothing_is_cut_off(void **state)
     end(&world);
 }
 
-static void test_a_slow_reader_that_takes_something_is_not_cut_off(void **state)
+TEST(test_a_slow_reader_that_takes_something_is_not_cut_off)
 {
-    (void)state;
     struct world world = begin_with((struct http_server_options){.idle_ns = 300 * MS});
     int fd = http_raw_connect_with(world.address, 4096);
     http_raw_send_text(fd, "GET /big?n=1000000 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
@@ -343,9 +330,8 @@ static void test_a_slow_reader_that_takes_something_is_not_cut_off(void **state)
     end(&world);
 }
 
-static void test_many_pipelined_requests_of_one_who_does_not_read_end(void **state)
+TEST(test_many_pipelined_requests_of_one_who_does_not_read_end)
 {
-    (void)state;
     struct world world = begin_with((struct http_server_options){.idle_ns = 300 * MS});
     int fd = http_raw_connect_with(world.address, 4096);
     for (int i = 0; i < 200; i++) {
@@ -355,25 +341,4 @@ static void test_many_pipelined_requests_of_one_who_does_not_read_end(void **sta
     wait_for_state(world.server, connections, 0);
     close(fd);
     end(&world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ambiguous_requests_are_refused),
-        cmocka_unit_test(test_a_body_may_have_the_limit_and_no_byte_more),
-        cmocka_unit_test(test_a_long_body_is_refused_before_it_is_sent),
-        cmocka_unit_test(test_heads_have_limits),
-        cmocka_unit_test(test_methods_and_parameters_have_limits),
-        cmocka_unit_test(test_connections_over_the_limit_are_told_so),
-        cmocka_unit_test(test_other_machines_cannot_take_every_place),
-        cmocka_unit_test(test_a_request_that_trickles_runs_out_of_time),
-        cmocka_unit_test(test_the_next_request_of_a_kept_connection_may_not_trickle),
-        cmocka_unit_test(test_a_slow_request_line_takes_from_the_time_of_the_rest),
-        cmocka_unit_test(test_idle_connections_are_closed_without_a_word),
-        cmocka_unit_test(test_a_reader_that_takes_nothing_is_cut_off),
-        cmocka_unit_test(test_a_slow_reader_that_takes_something_is_not_cut_off),
-        cmocka_unit_test(test_many_pipelined_requests_of_one_who_does_not_read_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,9 +104,8 @@ static void settle(const struct world *world, uint64_t tried)
     }
 }
 
-static void another_user_gets_a_share_whatever_its_addresses(void **state)
+TEST(another_user_gets_a_share_whatever_its_addresses)
 {
-    (void)state;
     if (geteuid() != 0) {
         print_message("only root can become another user\n");
         skip();
@@ -122,9 +121,8 @@ static void another_user_gets_a_share_whatever_its_addresses(void **state)
     end(&world);
 }
 
-static void all_other_users_together_leave_places_to_the_owner(void **state)
+TEST(all_other_users_together_leave_places_to_the_owner)
 {
-    (void)state;
     if (geteuid() != 0) {
         print_message("only root can become other users\n");
         skip();
@@ -144,9 +142,8 @@ static void all_other_users_together_leave_places_to_the_owner(void **state)
     end(&world);
 }
 
-static void sandboxed_commands_of_the_owner_leave_places_too(void **state)
+TEST(sandboxed_commands_of_the_owner_leave_places_too)
 {
-    (void)state;
     struct world world = begin_small();
     struct crowd crowd = gather(&world, become_confined, 0);
     settle(&world, ATTEMPTS);
@@ -157,9 +154,8 @@ static void sandboxed_commands_of_the_owner_leave_places_too(void **state)
     end(&world);
 }
 
-static void the_owner_may_take_every_place(void **state)
+TEST(the_owner_may_take_every_place)
 {
-    (void)state;
     struct world world = begin_small();
     int fds[PLACES];
     for (size_t i = 0; i < PLACES; i++) {
@@ -172,15 +168,4 @@ static void the_owner_may_take_every_place(void **state)
         close(fds[i]);
     }
     end(&world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_user_gets_a_share_whatever_its_addresses),
-        cmocka_unit_test(all_other_users_together_leave_places_to_the_owner),
-        cmocka_unit_test(sandboxed_commands_of_the_owner_leave_places_too),
-        cmocka_unit_test(the_owner_may_take_every_place),
-    };
-    return cmocka_run_group_tests_name("http server, peers", tests, NULL, NULL);
 }

@@ -103,9 +103,8 @@ static int open_reader(const struct world *world, int receive_bytes)
     return fd;
 }
 
-static void test_a_stream_sleeps_and_is_woken(void **state)
+TEST(test_a_stream_sleeps_and_is_woken)
 {
-    (void)state;
     struct lines lines;
     struct world world = begin_lines(&lines, (struct http_server_options){0});
     int fd = open_reader(&world, 0);
@@ -126,9 +125,8 @@ static void test_a_stream_sleeps_and_is_woken(void **state)
     release(&lines);
 }
 
-static void test_what_comes_just_before_a_stream_falls_asleep_wakes_it(void **state)
+TEST(test_what_comes_just_before_a_stream_falls_asleep_wakes_it)
 {
-    (void)state;
     struct lines lines;
     struct world world = begin_lines(&lines, (struct http_server_options){0});
     lines.late = 50;
@@ -140,9 +138,8 @@ static void test_what_comes_just_before_a_stream_falls_asleep_wakes_it(void **st
     release(&lines);
 }
 
-static void test_a_stream_ends_and_the_connection_serves_again(void **state)
+TEST(test_a_stream_ends_and_the_connection_serves_again)
 {
-    (void)state;
     struct lines lines;
     struct world world = begin_lines(&lines, (struct http_server_options){0});
     int fd = open_reader(&world, 0);
@@ -160,9 +157,8 @@ static void test_a_stream_ends_and_the_connection_serves_again(void **state)
     release(&lines);
 }
 
-static void test_an_old_client_gets_the_stream_without_chunks(void **state)
+TEST(test_an_old_client_gets_the_stream_without_chunks)
 {
-    (void)state;
     struct lines lines;
     struct world world = begin_lines(&lines, (struct http_server_options){0});
     add(&lines, 2, true);
@@ -180,9 +176,8 @@ static void test_an_old_client_gets_the_stream_without_chunks(void **state)
     release(&lines);
 }
 
-static void test_a_client_that_leaves_a_sleeping_stream_is_noticed(void **state)
+TEST(test_a_client_that_leaves_a_sleeping_stream_is_noticed)
 {
-    (void)state;
     struct lines lines;
     struct world world = begin_lines(&lines, (struct http_server_options){0});
     int fd = open_reader(&world, 0);
@@ -196,9 +191,8 @@ static void test_a_client_that_leaves_a_sleeping_stream_is_noticed(void **state)
     release(&lines);
 }
 
-static void test_a_stream_that_nobody_reads_is_cut_off(void **state)
+TEST(test_a_stream_that_nobody_reads_is_cut_off)
 {
-    (void)state;
     struct lines lines;
     struct world world = begin_lines(&lines, (struct http_server_options){.idle_ns = 300 * MS});
     int fd = open_reader(&world, 4096);
@@ -231,9 +225,8 @@ static void check_lines(const struct buf *bytes, int64_t count)
     }
 }
 
-static void test_two_hundred_streams_get_every_line_once(void **state)
+TEST(test_two_hundred_streams_get_every_line_once)
 {
-    (void)state;
     struct lines lines;
     struct world world = begin_lines(&lines, (struct http_server_options){.threads = 4});
     static int readers[200];
@@ -255,9 +248,8 @@ static void test_two_hundred_streams_get_every_line_once(void **state)
     release(&lines);
 }
 
-static void test_the_server_stops_with_open_streams_and_half_requests(void **state)
+TEST(test_the_server_stops_with_open_streams_and_half_requests)
 {
-    (void)state;
     for (int round = 0; round < 20; round++) {
         struct lines lines;
         struct world world = begin_lines(&lines, (struct http_server_options){0});
@@ -281,9 +273,8 @@ static void test_the_server_stops_with_open_streams_and_half_requests(void **sta
     }
 }
 
-static void test_a_quiet_server_ends_its_streams_in_good_order(void **state)
+TEST(test_a_quiet_server_ends_its_streams_in_good_order)
 {
-    (void)state;
     struct lines lines;
     struct world world = begin_lines(&lines, (struct http_server_options){0});
     int fd = open_reader(&world, 0);
@@ -302,20 +293,4 @@ static void test_a_quiet_server_ends_its_streams_in_good_order(void **state)
     close(kept);
     end(&world);
     release(&lines);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_stream_sleeps_and_is_woken),
-        cmocka_unit_test(test_what_comes_just_before_a_stream_falls_asleep_wakes_it),
-        cmocka_unit_test(test_a_stream_ends_and_the_connection_serves_again),
-        cmocka_unit_test(test_an_old_client_gets_the_stream_without_chunks),
-        cmocka_unit_test(test_a_client_that_leaves_a_sleeping_stream_is_noticed),
-        cmocka_unit_test(test_a_stream_that_nobody_reads_is_cut_off),
-        cmocka_unit_test(test_two_hundred_streams_get_every_line_once),
-        cmocka_unit_test(test_the_server_stops_with_open_streams_and_half_requests),
-        cmocka_unit_test(test_a_quiet_server_ends_its_streams_in_good_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

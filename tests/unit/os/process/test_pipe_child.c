@@ -72,17 +72,17 @@ static void expect(enum sandbox_tier tier, const char *script, const char *expec
     assert_string_equal(buf_string(&text), expected);
 }
 
-static void a_child_reads_and_writes_in_every_tier(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(a_child_reads_and_writes_in_every_tier)
 {
-    (void)state;
     for (int tier = SANDBOX_NONE; tier < SANDBOX_TIER_COUNT; tier++) {
         expect((enum sandbox_tier)tier, "cat; exit 3", "hello\n");
     }
 }
 
-static void a_sandboxed_child_has_the_home_that_it_is_given(void **state)
+CASE(a_sandboxed_child_has_the_home_that_it_is_given)
 {
-    (void)state;
     char expected[PATH_MAX + 1];
     snprintf(expected, sizeof(expected), "%s\n", folder);
     for (int tier = SANDBOX_NONE + 1; tier < SANDBOX_TIER_COUNT; tier++) {
@@ -93,9 +93,8 @@ static void a_sandboxed_child_has_the_home_that_it_is_given(void **state)
     }
 }
 
-static void a_sandboxed_child_writes_nowhere_else(void **state)
+CASE(a_sandboxed_child_writes_nowhere_else)
 {
-    (void)state;
     char outside[PATH_MAX];
     char script[2 * PATH_MAX];
     scratch_make(outside);
@@ -108,9 +107,8 @@ static void a_sandboxed_child_writes_nowhere_else(void **state)
     scratch_remove(outside);
 }
 
-static void an_end_of_output_is_seen_while_the_child_lives(void **state)
+CASE(an_end_of_output_is_seen_while_the_child_lives)
 {
-    (void)state;
     const char *const argv[] = {"sh", "-c", "exec >&-; sleep 1000", NULL};
     const struct pipe_child_request request = {
         .argv = argv, .envp = (const char *const *)environ, .supervisor = SELF};
@@ -124,18 +122,10 @@ static void an_end_of_output_is_seen_while_the_child_lives(void **state)
     pipe_child_free(child);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], SUPERVISE_ARGUMENT) == 0) {
         return supervise_main(argc, argv);
     }
-    const struct CMUnitTest tests[] = {
-        TEST(a_child_reads_and_writes_in_every_tier),
-        TEST(a_sandboxed_child_has_the_home_that_it_is_given),
-        TEST(a_sandboxed_child_writes_nowhere_else),
-        TEST(an_end_of_output_is_seen_while_the_child_lives),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -34,50 +34,45 @@ static bool find(const char *name, const char *path_value)
     return program_find(name, envp, folder, found, reason);
 }
 
-static void a_program_is_found_in_a_later_folder(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(a_program_is_found_in_a_later_folder)
 {
-    (void)state;
     char list[PATH_MAX + 64];
     snprintf(list, sizeof(list), "/none:%s", folder);
     assert_true(find("tool", list));
     assert_memory_equal(found, folder, strlen(folder));
 }
 
-static void empty_and_relative_folders_are_skipped(void **state)
+CASE(empty_and_relative_folders_are_skipped)
 {
-    (void)state;
     assert_false(find("tool", ":.::"));
 }
 
-static void a_relative_name_is_taken_from_the_directory(void **state)
+CASE(a_relative_name_is_taken_from_the_directory)
 {
-    (void)state;
     assert_true(find("./tool", ""));
 }
 
-static void a_folder_is_no_program(void **state)
+CASE(a_folder_is_no_program)
 {
-    (void)state;
     assert_false(find("/usr/bin", "/usr"));
     assert_string_equal(reason, "/usr/bin: not an executable file");
 }
 
-static void without_the_variable_the_system_folders_are_searched(void **state)
+CASE(without_the_variable_the_system_folders_are_searched)
 {
-    (void)state;
     const char *const envp[] = {NULL};
     assert_true(program_find("sh", envp, "/", found, reason));
 }
 
-static void an_empty_name_is_no_program(void **state)
+CASE(an_empty_name_is_no_program)
 {
-    (void)state;
     assert_false(find("", "/usr/bin"));
 }
 
-static void a_name_too_long_for_a_path_is_not_found(void **state)
+CASE(a_name_too_long_for_a_path_is_not_found)
 {
-    (void)state;
     char name[PATH_MAX + 1];
     memset(name, 'x', PATH_MAX);
     name[PATH_MAX] = '\0';
@@ -104,9 +99,8 @@ static void make_tool(const char *name)
     assert_int_equal(chmod(path, 0755), 0);
 }
 
-static void a_program_of_the_system_is_found_by_its_canonical_path(void **state)
+CASE(a_program_of_the_system_is_found_by_its_canonical_path)
 {
-    (void)state;
     char link[PATH_MAX + 8];
     snprintf(link, sizeof(link), "%s/sh", folder);
     assert_int_equal(symlink("/bin/sh", link), 0);
@@ -114,9 +108,8 @@ static void a_program_of_the_system_is_found_by_its_canonical_path(void **state)
     assert_memory_equal(found, "/usr/", 5);
 }
 
-static void a_program_elsewhere_is_none_of_the_system(void **state)
+CASE(a_program_elsewhere_is_none_of_the_system)
 {
-    (void)state;
     char list[PATH_MAX + 64];
     make_tool("sh");
     snprintf(list, sizeof(list), "%s:/usr/bin:/bin", folder);
@@ -124,9 +117,8 @@ static void a_program_elsewhere_is_none_of_the_system(void **state)
     assert_non_null(strstr(reason, "PATH"));
 }
 
-static void a_link_out_of_the_system_is_followed(void **state)
+CASE(a_link_out_of_the_system_is_followed)
 {
-    (void)state;
     char list[PATH_MAX + 64];
     char link[PATH_MAX + 8];
     make_tool("other");
@@ -136,30 +128,9 @@ static void a_link_out_of_the_system_is_followed(void **state)
     assert_false(find_system(list));
 }
 
-static void a_path_is_no_name_of_a_system_program(void **state)
+CASE(a_path_is_no_name_of_a_system_program)
 {
-    (void)state;
     const char *const envp[] = {"PATH=/usr/bin", NULL};
     assert_false(program_find_system("/bin/sh", envp, found, reason));
     assert_false(program_find_system("../bin/sh", envp, found, reason));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_program_is_found_in_a_later_folder),
-        TEST(empty_and_relative_folders_are_skipped),
-        TEST(a_relative_name_is_taken_from_the_directory),
-        TEST(a_folder_is_no_program),
-        TEST(without_the_variable_the_system_folders_are_searched),
-        TEST(an_empty_name_is_no_program),
-        TEST(a_name_too_long_for_a_path_is_not_found),
-        TEST(a_program_of_the_system_is_found_by_its_canonical_path),
-        TEST(a_program_elsewhere_is_none_of_the_system),
-        TEST(a_link_out_of_the_system_is_followed),
-        TEST(a_path_is_no_name_of_a_system_program),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

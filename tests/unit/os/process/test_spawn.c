@@ -8,9 +8,8 @@
 
 #define SHORT_NS (100 * NS_PER_MS)
 
-static void the_exit_code_is_told(void **state)
+TEST(the_exit_code_is_told)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request("exit 7", argv);
     struct spawn_result result = run(&request);
@@ -21,9 +20,8 @@ static void the_exit_code_is_told(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_signal_is_told(void **state)
+TEST(a_signal_is_told)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request("kill -SEGV $$", argv);
     struct spawn_result result = run(&request);
@@ -32,9 +30,8 @@ static void a_signal_is_told(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_missing_program_is_not_started(void **state)
+TEST(a_missing_program_is_not_started)
 {
-    (void)state;
     const char *argv[] = {"no-such-program-anywhere", NULL};
     struct spawn_request request = {.argv = argv, .envp = (const char *const *)environ};
     struct spawn_result result = run(&request);
@@ -44,9 +41,8 @@ static void a_missing_program_is_not_started(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_file_without_permission_is_not_started(void **state)
+TEST(a_file_without_permission_is_not_started)
 {
-    (void)state;
     char folder[PATH_MAX];
     scratch_make(folder);
     scratch_write(folder, "tool", "#!/bin/sh\n");
@@ -60,9 +56,8 @@ static void a_file_without_permission_is_not_started(void **state)
     scratch_remove(folder);
 }
 
-static void a_file_that_is_no_program_is_not_started(void **state)
+TEST(a_file_that_is_no_program_is_not_started)
 {
-    (void)state;
     char folder[PATH_MAX];
     char path[PATH_MAX + 8];
     scratch_make(folder);
@@ -80,9 +75,8 @@ static void a_file_that_is_no_program_is_not_started(void **state)
     scratch_remove(folder);
 }
 
-static void a_missing_directory_is_not_started_and_named(void **state)
+TEST(a_missing_directory_is_not_started_and_named)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request("true", argv);
     request.directory = "/no/such/folder";
@@ -92,9 +86,8 @@ static void a_missing_directory_is_not_started_and_named(void **state)
     spawn_result_fini(&result);
 }
 
-static void the_program_is_searched_in_the_childs_own_path(void **state)
+TEST(the_program_is_searched_in_the_childs_own_path)
 {
-    (void)state;
     const char *argv[] = {"sh", "-c", "true", NULL};
     const char *const envp[] = {"PATH=", NULL};
     struct spawn_request request = {.argv = argv, .envp = envp, .directory = "/bin"};
@@ -103,9 +96,8 @@ static void the_program_is_searched_in_the_childs_own_path(void **state)
     spawn_result_fini(&result);
 }
 
-static void the_directory_is_the_one_asked_for(void **state)
+TEST(the_directory_is_the_one_asked_for)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request("pwd -P", argv);
     request.directory = "/usr/lib";
@@ -114,9 +106,8 @@ static void the_directory_is_the_one_asked_for(void **state)
     spawn_result_fini(&result);
 }
 
-static void the_environment_is_exactly_the_one_given(void **state)
+TEST(the_environment_is_exactly_the_one_given)
 {
-    (void)state;
     const char *argv[] = {"env", NULL};
     const char *const envp[] = {"A=1", "PATH=/usr/bin:/bin", "B=two words", NULL};
     struct spawn_request request = {.argv = argv, .envp = envp, .output_keep = 1000};
@@ -125,9 +116,8 @@ static void the_environment_is_exactly_the_one_given(void **state)
     spawn_result_fini(&result);
 }
 
-static void stdout_and_stderr_arrive_in_order(void **state)
+TEST(stdout_and_stderr_arrive_in_order)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request("echo 1; echo 2 >&2; echo 3", argv);
     struct spawn_result result = run(&request);
@@ -136,9 +126,8 @@ static void stdout_and_stderr_arrive_in_order(void **state)
     spawn_result_fini(&result);
 }
 
-static void stdin_is_empty(void **state)
+TEST(stdin_is_empty)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request("readlink /proc/self/fd/0; cat; echo end", argv);
     struct spawn_result result = run(&request);
@@ -146,9 +135,8 @@ static void stdin_is_empty(void **state)
     spawn_result_fini(&result);
 }
 
-static void stdin_can_be_given(void **state)
+TEST(stdin_can_be_given)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request("read a; echo got $a; wc -c", argv);
     size_t len = 200000; /* more than a pipe holds */
@@ -163,9 +151,8 @@ static void stdin_can_be_given(void **state)
     free(input);
 }
 
-static void stdin_can_be_given_empty(void **state)
+TEST(stdin_can_be_given_empty)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request("cat; echo end", argv);
     request.input = "";
@@ -191,9 +178,8 @@ static void take_error_text(void *context, const char *bytes, size_t len)
     strncat(streams->errors, bytes, len);
 }
 
-static void stderr_can_be_apart(void **state)
+TEST(stderr_can_be_apart)
 {
-    (void)state;
     const char *argv[4];
     struct streams streams = {0};
     struct spawn_request request = shell_request("echo 1; echo 2 >&2; echo 3", argv);
@@ -207,9 +193,8 @@ static void stderr_can_be_apart(void **state)
     spawn_result_fini(&result);
 }
 
-static void no_descriptor_of_ours_reaches_the_child(void **state)
+TEST(no_descriptor_of_ours_reaches_the_child)
 {
-    (void)state;
     int leak = open("/dev/null", O_RDONLY);
     assert_true(leak >= 0);
     const char *argv[4];
@@ -220,9 +205,8 @@ static void no_descriptor_of_ours_reaches_the_child(void **state)
     spawn_result_fini(&result);
 }
 
-static void the_child_has_default_signals_and_none_blocked(void **state)
+TEST(the_child_has_default_signals_and_none_blocked)
 {
-    (void)state;
     signal(SIGUSR1, SIG_IGN);
     const char *argv[] = {"grep", "-E", "SigBlk|SigIgn", "/proc/self/status", NULL};
     struct spawn_request request = {
@@ -238,9 +222,8 @@ static void the_child_has_default_signals_and_none_blocked(void **state)
     spawn_result_fini(&result);
 }
 
-static void long_output_keeps_its_end_and_is_counted(void **state)
+TEST(long_output_keeps_its_end_and_is_counted)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request =
         shell_request("head -c 1000000 /dev/zero | tr '\\0' x; printf END", argv);
@@ -257,9 +240,8 @@ static void take_live(void *context, const char *bytes, size_t len)
     buf_append(context, bytes, len);
 }
 
-static void output_is_tapped_live_and_in_full(void **state)
+TEST(output_is_tapped_live_and_in_full)
 {
-    (void)state;
     struct buf live = {0};
     const char *argv[4];
     struct spawn_request request = shell_request("echo one; echo two", argv);
@@ -272,9 +254,8 @@ static void output_is_tapped_live_and_in_full(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_child_that_writes_nothing_meets_the_first_deadline(void **state)
+TEST(a_child_that_writes_nothing_meets_the_first_deadline)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request(FOREVER, argv);
     request.first_output_ns = SHORT_NS;
@@ -284,9 +265,8 @@ static void a_child_that_writes_nothing_meets_the_first_deadline(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_child_that_falls_silent_meets_the_second_deadline(void **state)
+TEST(a_child_that_falls_silent_meets_the_second_deadline)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request("echo start; " FOREVER, argv);
     request.first_output_ns = GENEROUS_NS;
@@ -298,9 +278,8 @@ static void a_child_that_falls_silent_meets_the_second_deadline(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_child_that_talks_for_ever_meets_the_third_deadline(void **state)
+TEST(a_child_that_talks_for_ever_meets_the_third_deadline)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request("while :; do echo x; sleep 0.01; done", argv);
     request.total_ns = SHORT_NS;
@@ -311,9 +290,8 @@ static void a_child_that_talks_for_ever_meets_the_third_deadline(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_child_may_clean_up_in_its_grace(void **state)
+TEST(a_child_may_clean_up_in_its_grace)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request =
         shell_request("trap 'echo cleaned; exit 0' TERM; " FOREVER " & wait", argv);
@@ -324,9 +302,8 @@ static void a_child_may_clean_up_in_its_grace(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_child_that_ignores_the_request_is_killed_after_its_grace(void **state)
+TEST(a_child_that_ignores_the_request_is_killed_after_its_grace)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request =
         shell_request("trap '' TERM; while :; do sleep 0.01; done", argv);
@@ -338,9 +315,8 @@ static void a_child_that_ignores_the_request_is_killed_after_its_grace(void **st
     spawn_result_fini(&result);
 }
 
-static void background_children_end_with_the_command(void **state)
+TEST(background_children_end_with_the_command)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request =
         shell_request("trap '' TERM; " FOREVER " & echo $!; exit 3", argv);
@@ -352,9 +328,8 @@ static void background_children_end_with_the_command(void **state)
     spawn_result_fini(&result);
 }
 
-static void an_escaped_grandchild_that_holds_the_pipe_does_not_block(void **state)
+TEST(an_escaped_grandchild_that_holds_the_pipe_does_not_block)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request(
         "export READY=/tmp/rondo-test-ready-$$; setsid sh -c 'echo $$; : >$READY; exec " FOREVER
@@ -370,9 +345,8 @@ static void an_escaped_grandchild_that_holds_the_pipe_does_not_block(void **stat
     spawn_result_fini(&result);
 }
 
-static void no_zombie_is_left(void **state)
+TEST(no_zombie_is_left)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = shell_request("echo $$", argv);
     struct spawn_result result = run(&request);
@@ -411,9 +385,8 @@ static struct spawn_result run_cancelled(enum cancel_level level, const char *sc
     return result;
 }
 
-static void cancelling_politely_lets_the_child_clean_up(void **state)
+TEST(cancelling_politely_lets_the_child_clean_up)
 {
-    (void)state;
     struct spawn_result result = run_cancelled(
         CANCEL_GRACEFUL, "trap 'echo bye; exit 0' TERM; echo go; " FOREVER " & wait", GENEROUS_NS);
     assert_int_equal(result.end, SPAWN_CANCELLED);
@@ -421,9 +394,8 @@ static void cancelling_politely_lets_the_child_clean_up(void **state)
     spawn_result_fini(&result);
 }
 
-static void cancelling_now_kills_at_once(void **state)
+TEST(cancelling_now_kills_at_once)
 {
-    (void)state;
     struct spawn_result result = run_cancelled(
         CANCEL_NOW, "trap 'echo bye; exit 0' TERM; echo go; " FOREVER " & wait", GENEROUS_NS);
     assert_int_equal(result.end, SPAWN_CANCELLED);
@@ -439,9 +411,8 @@ static void cancel_harder_each_time(void *context, const char *bytes, size_t len
     cancel_set(context, bytes[0] == 'g' ? CANCEL_GRACEFUL : CANCEL_NOW);
 }
 
-static void insisting_during_the_grace_kills_at_once(void **state)
+TEST(insisting_during_the_grace_kills_at_once)
 {
-    (void)state;
     struct cancel cancel;
     assert_int_equal(cancel_init(&cancel, NULL), 0);
     const char *argv[4];
@@ -459,9 +430,8 @@ static void insisting_during_the_grace_kills_at_once(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_child_that_ended_before_the_cancelling_keeps_its_result(void **state)
+TEST(a_child_that_ended_before_the_cancelling_keeps_its_result)
 {
-    (void)state;
     struct cancel cancel;
     assert_int_equal(cancel_init(&cancel, NULL), 0);
     const char *argv[4];
@@ -490,9 +460,8 @@ static void *run_many(void *context)
     return NULL;
 }
 
-static void many_threads_run_children_at_once(void **state)
+TEST(many_threads_run_children_at_once)
 {
-    (void)state;
     pthread_t threads[4];
     int failures[4] = {0};
     for (int i = 0; i < 4; i++) {
@@ -515,9 +484,8 @@ static int count_descriptors(void)
     return count;
 }
 
-static void no_descriptor_is_left_open(void **state)
+TEST(no_descriptor_is_left_open)
 {
-    (void)state;
     int before = count_descriptors();
     const char *argv[4];
     struct spawn_request request = shell_request("true", argv);
@@ -534,43 +502,4 @@ static void no_descriptor_is_left_open(void **state)
     result = run(&request);
     spawn_result_fini(&result);
     assert_int_equal(count_descriptors(), before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_exit_code_is_told),
-        cmocka_unit_test(a_signal_is_told),
-        cmocka_unit_test(a_missing_program_is_not_started),
-        cmocka_unit_test(a_file_without_permission_is_not_started),
-        cmocka_unit_test(a_file_that_is_no_program_is_not_started),
-        cmocka_unit_test(a_missing_directory_is_not_started_and_named),
-        cmocka_unit_test(the_program_is_searched_in_the_childs_own_path),
-        cmocka_unit_test(the_directory_is_the_one_asked_for),
-        cmocka_unit_test(the_environment_is_exactly_the_one_given),
-        cmocka_unit_test(stdout_and_stderr_arrive_in_order),
-        cmocka_unit_test(stdin_is_empty),
-        cmocka_unit_test(stdin_can_be_given),
-        cmocka_unit_test(stdin_can_be_given_empty),
-        cmocka_unit_test(stderr_can_be_apart),
-        cmocka_unit_test(no_descriptor_of_ours_reaches_the_child),
-        cmocka_unit_test(the_child_has_default_signals_and_none_blocked),
-        cmocka_unit_test(long_output_keeps_its_end_and_is_counted),
-        cmocka_unit_test(output_is_tapped_live_and_in_full),
-        cmocka_unit_test(a_child_that_writes_nothing_meets_the_first_deadline),
-        cmocka_unit_test(a_child_that_falls_silent_meets_the_second_deadline),
-        cmocka_unit_test(a_child_that_talks_for_ever_meets_the_third_deadline),
-        cmocka_unit_test(a_child_may_clean_up_in_its_grace),
-        cmocka_unit_test(a_child_that_ignores_the_request_is_killed_after_its_grace),
-        cmocka_unit_test(background_children_end_with_the_command),
-        cmocka_unit_test(an_escaped_grandchild_that_holds_the_pipe_does_not_block),
-        cmocka_unit_test(no_zombie_is_left),
-        cmocka_unit_test(cancelling_politely_lets_the_child_clean_up),
-        cmocka_unit_test(cancelling_now_kills_at_once),
-        cmocka_unit_test(insisting_during_the_grace_kills_at_once),
-        cmocka_unit_test(a_child_that_ended_before_the_cancelling_keeps_its_result),
-        cmocka_unit_test(many_threads_run_children_at_once),
-        cmocka_unit_test(no_descriptor_is_left_open),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

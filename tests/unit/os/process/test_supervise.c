@@ -27,9 +27,8 @@ static struct spawn_request supervised(const char *script, const char *slot[4])
     return request;
 }
 
-static void the_exit_code_passes_through(void **state)
+TEST(the_exit_code_passes_through)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = supervised("echo out; exit 42", argv);
     struct spawn_result result = run(&request);
@@ -39,9 +38,8 @@ static void the_exit_code_passes_through(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_signal_passes_through(void **state)
+TEST(a_signal_passes_through)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = supervised("kill -SEGV $$", argv);
     struct spawn_result result = run(&request);
@@ -50,9 +48,8 @@ static void a_signal_passes_through(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_program_that_cannot_be_executed_is_not_started(void **state)
+TEST(a_program_that_cannot_be_executed_is_not_started)
 {
-    (void)state;
     const char *argv[] = {"/etc/hostname", NULL};
     struct spawn_request request = {
         .argv = argv, .envp = (const char *const *)environ, .supervisor = SELF};
@@ -66,9 +63,8 @@ static void take_errors(void *context, const char *bytes, size_t len)
     strncat(context, bytes, len);
 }
 
-static void the_three_streams_pass_through(void **state)
+TEST(the_three_streams_pass_through)
 {
-    (void)state;
     const char *argv[4];
     char errors[64] = "";
     struct spawn_request request = shell_request("cat; echo wrong >&2", argv);
@@ -85,9 +81,8 @@ static void the_three_streams_pass_through(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_missing_supervisor_is_not_started(void **state)
+TEST(a_missing_supervisor_is_not_started)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = supervised("true", argv);
     request.supervisor = "/no/such/program";
@@ -97,9 +92,8 @@ static void a_missing_supervisor_is_not_started(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_daemon_that_left_its_session_ends_with_the_command(void **state)
+TEST(a_daemon_that_left_its_session_ends_with_the_command)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = supervised(DAEMON_READY "exit 6", argv);
     struct spawn_result result = run(&request);
@@ -110,9 +104,8 @@ static void a_daemon_that_left_its_session_ends_with_the_command(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_deadline_ends_daemons_too(void **state)
+TEST(a_deadline_ends_daemons_too)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = supervised(DAEMON_READY FOREVER, argv);
     request.silence_ns = SHORT_NS;
@@ -124,9 +117,8 @@ static void a_deadline_ends_daemons_too(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_child_may_clean_up_in_its_grace(void **state)
+TEST(a_child_may_clean_up_in_its_grace)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request =
         supervised("trap 'echo cleaned; exit 0' TERM; echo go; " FOREVER " & wait", argv);
@@ -137,9 +129,8 @@ static void a_child_may_clean_up_in_its_grace(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_child_that_ignores_the_request_is_killed_after_its_grace(void **state)
+TEST(a_child_that_ignores_the_request_is_killed_after_its_grace)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = supervised("trap '' TERM; while :; do sleep 0.01; done", argv);
     request.total_ns = SHORT_NS;
@@ -157,9 +148,8 @@ static void cancel_now(void *context, const char *bytes, size_t len)
     cancel_set(context, CANCEL_NOW);
 }
 
-static void cancelling_now_kills_at_once(void **state)
+TEST(cancelling_now_kills_at_once)
 {
-    (void)state;
     struct cancel cancel;
     assert_int_equal(cancel_init(&cancel, NULL), 0);
     const char *argv[4];
@@ -174,9 +164,8 @@ static void cancelling_now_kills_at_once(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_command_that_signals_its_own_group_does_not_hurt_the_supervisor(void **state)
+TEST(a_command_that_signals_its_own_group_does_not_hurt_the_supervisor)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = supervised(DAEMON_READY "kill -TERM 0", argv);
     struct spawn_result result = run(&request);
@@ -188,9 +177,8 @@ static void a_command_that_signals_its_own_group_does_not_hurt_the_supervisor(vo
     spawn_result_fini(&result);
 }
 
-static void a_command_that_asks_its_supervisor_to_end_is_not_obeyed(void **state)
+TEST(a_command_that_asks_its_supervisor_to_end_is_not_obeyed)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = supervised("kill -TERM $PPID; kill -INT $PPID; exit 8", argv);
     struct spawn_result result = run(&request);
@@ -198,9 +186,8 @@ static void a_command_that_asks_its_supervisor_to_end_is_not_obeyed(void **state
     spawn_result_fini(&result);
 }
 
-static void a_supervisor_that_is_killed_is_reported_and_the_group_ended(void **state)
+TEST(a_supervisor_that_is_killed_is_reported_and_the_group_ended)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = supervised("echo $$; kill -KILL $PPID; " FOREVER, argv);
     struct spawn_result result = run(&request);
@@ -212,9 +199,8 @@ static void a_supervisor_that_is_killed_is_reported_and_the_group_ended(void **s
     spawn_result_fini(&result);
 }
 
-static void the_command_sees_no_descriptor_but_its_mark(void **state)
+TEST(the_command_sees_no_descriptor_but_its_mark)
 {
-    (void)state;
     char folder[PATH_MAX];
     char lock[PATH_MAX + 8];
     scratch_make(folder);
@@ -276,9 +262,8 @@ static void killing_wait(const struct killing *killing, int numbers[3])
 }
 
 /** Start the helper through a shell that prints the helper's number and kills it when told. */
-static void when_the_caller_is_killed_nothing_of_the_command_is_left(void **state)
+TEST(when_the_caller_is_killed_nothing_of_the_command_is_left)
 {
-    (void)state;
     struct killing killing;
     killing_init(&killing);
     char self[PATH_MAX];
@@ -307,9 +292,8 @@ static void when_the_caller_is_killed_nothing_of_the_command_is_left(void **stat
     scratch_remove(killing.folder);
 }
 
-static void the_next_command_starts_only_when_the_former_one_is_gone(void **state)
+TEST(the_next_command_starts_only_when_the_former_one_is_gone)
 {
-    (void)state;
     struct killing killing;
     killing_init(&killing);
     char self[PATH_MAX];
@@ -403,9 +387,8 @@ static const char *const remains[] = {
             "\"; :' & wait",
 };
 
-static void what_killed_supervisors_left_is_killed_before_the_next_command(void **state)
+TEST(what_killed_supervisors_left_is_killed_before_the_next_command)
 {
-    (void)state;
     setenv("RONDO_TEST_MARK", "the only one", 1);
     for (size_t i = 0; i < sizeof(remains) / sizeof(remains[0]); i++) {
         char folder[PATH_MAX];
@@ -433,9 +416,8 @@ static void what_killed_supervisors_left_is_killed_before_the_next_command(void 
     unsetenv("RONDO_TEST_MARK");
 }
 
-static void a_descriptor_is_enough_to_be_found_at_any_time(void **state)
+TEST(a_descriptor_is_enough_to_be_found_at_any_time)
 {
-    (void)state;
     char folder[PATH_MAX];
     char lock[PATH_MAX + 8];
     const char *argv[4];
@@ -453,9 +435,8 @@ static void a_descriptor_is_enough_to_be_found_at_any_time(void **state)
     scratch_remove(folder);
 }
 
-static void those_that_started_us_are_spared(void **state)
+TEST(those_that_started_us_are_spared)
 {
-    (void)state;
     char folder[PATH_MAX];
     char lock[PATH_MAX + 8];
     const char *argv[4];
@@ -474,9 +455,8 @@ static void those_that_started_us_are_spared(void **state)
     scratch_remove(folder);
 }
 
-static void a_lock_that_is_a_link_is_not_opened(void **state)
+TEST(a_lock_that_is_a_link_is_not_opened)
 {
-    (void)state;
     char folder[PATH_MAX];
     char lock[PATH_MAX + 8];
     char other[PATH_MAX + 8];
@@ -494,9 +474,8 @@ static void a_lock_that_is_a_link_is_not_opened(void **state)
     scratch_remove(folder);
 }
 
-static void a_lock_that_cannot_be_had_is_not_started(void **state)
+TEST(a_lock_that_cannot_be_had_is_not_started)
 {
-    (void)state;
     const char *argv[4];
     struct spawn_request request = supervised("true", argv);
     request.lock_path = "/no/such/folder/lock";
@@ -506,9 +485,8 @@ static void a_lock_that_cannot_be_had_is_not_started(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_lock_that_stays_taken_refuses_within_its_limit(void **state)
+TEST(a_lock_that_stays_taken_refuses_within_its_limit)
 {
-    (void)state;
     char folder[PATH_MAX];
     char lock[PATH_MAX + 8];
     scratch_make(folder);
@@ -526,9 +504,8 @@ static void a_lock_that_stays_taken_refuses_within_its_limit(void **state)
     scratch_remove(folder);
 }
 
-static void a_deadline_counts_while_waiting_for_the_lock(void **state)
+TEST(a_deadline_counts_while_waiting_for_the_lock)
 {
-    (void)state;
     char folder[PATH_MAX];
     char lock[PATH_MAX + 8];
     scratch_make(folder);
@@ -550,9 +527,8 @@ static void a_deadline_counts_while_waiting_for_the_lock(void **state)
     spawn_result_fini(&result);
 }
 
-static void wrong_arguments_are_refused(void **state)
+TEST(wrong_arguments_are_refused)
 {
-    (void)state;
     const char *argv[] = {SELF, SUPERVISE_ARGUMENT, "watch", NULL};
     char self[PATH_MAX];
     ssize_t len = readlink(SELF, self, sizeof(self) - 1);
@@ -572,31 +548,5 @@ int main(int argc, char **argv)
     if (argc > 3 && strcmp(argv[1], HELPER_ARGUMENT) == 0) {
         return be_helper(argv[2], argv[3]);
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_exit_code_passes_through),
-        cmocka_unit_test(a_signal_passes_through),
-        cmocka_unit_test(a_program_that_cannot_be_executed_is_not_started),
-        cmocka_unit_test(the_three_streams_pass_through),
-        cmocka_unit_test(a_missing_supervisor_is_not_started),
-        cmocka_unit_test(a_daemon_that_left_its_session_ends_with_the_command),
-        cmocka_unit_test(a_deadline_ends_daemons_too),
-        cmocka_unit_test(a_child_may_clean_up_in_its_grace),
-        cmocka_unit_test(a_child_that_ignores_the_request_is_killed_after_its_grace),
-        cmocka_unit_test(cancelling_now_kills_at_once),
-        cmocka_unit_test(a_command_that_signals_its_own_group_does_not_hurt_the_supervisor),
-        cmocka_unit_test(a_command_that_asks_its_supervisor_to_end_is_not_obeyed),
-        cmocka_unit_test(a_supervisor_that_is_killed_is_reported_and_the_group_ended),
-        cmocka_unit_test(the_command_sees_no_descriptor_but_its_mark),
-        cmocka_unit_test(when_the_caller_is_killed_nothing_of_the_command_is_left),
-        cmocka_unit_test(the_next_command_starts_only_when_the_former_one_is_gone),
-        cmocka_unit_test(what_killed_supervisors_left_is_killed_before_the_next_command),
-        cmocka_unit_test(a_descriptor_is_enough_to_be_found_at_any_time),
-        cmocka_unit_test(those_that_started_us_are_spared),
-        cmocka_unit_test(a_lock_that_is_a_link_is_not_opened),
-        cmocka_unit_test(a_lock_that_cannot_be_had_is_not_started),
-        cmocka_unit_test(a_lock_that_stays_taken_refuses_within_its_limit),
-        cmocka_unit_test(a_deadline_counts_while_waiting_for_the_lock),
-        cmocka_unit_test(wrong_arguments_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

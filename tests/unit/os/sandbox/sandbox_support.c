@@ -419,7 +419,7 @@ static void find_self(void)
     *(slash == NULL ? program_folder : slash) = '\0';
 }
 
-int sandbox_test_main(int argc, char **argv, int (*run_all)(void))
+int sandbox_test_main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], SUPERVISE_ARGUMENT) == 0) {
         return supervise_main(argc, argv);
@@ -431,5 +431,5 @@ int sandbox_test_main(int argc, char **argv, int (*run_all)(void))
         return be_nested(argv[2]);
     }
     find_self();
-    return run_all();
+    return test_run(NULL, NULL);
 }

@@ -11,11 +11,17 @@
 #define INSIDE_ARGUMENT "inside"
 
 /** A test in one tier, in folders of its own; its state is the tier. */
-#define TIER(tier, test)                                                \
-    {                                                                   \
-#tier ": " #test, test, set_up, tear_down, (void *)&tier##_tier \
-    }
-#define BOTH(test) TIER(namespace, test), TIER(landlock, test)
+#define ALSO_IN_TIER(tier, test)                                       \
+    TEST_ROW(tier##_##test, #tier ": " #test, test, set_up, tear_down, \
+             (void *)(uintptr_t)&tier##_tier)
+#define TIER(tier, test)      \
+    TEST_FUNCTION(test);      \
+    ALSO_IN_TIER(tier, test); \
+    TEST_FUNCTION(test)
+#define BOTH(test)                 \
+    TEST_FUNCTION(test);           \
+    ALSO_IN_TIER(namespace, test); \
+    TIER(landlock, test)
 
 extern const enum sandbox_tier namespace_tier;
 extern const enum sandbox_tier landlock_tier;
@@ -29,7 +35,7 @@ extern char program[PATH_MAX]; /* this one */
  * What main() does: play a supervisor or the program inside where the arguments say so, else run
  * the tests.
  */
-int sandbox_test_main(int argc, char **argv, int (*run_all)(void));
+int sandbox_test_main(int argc, char **argv);
 
 /** Connect to a port of the machine. @return 0, or 1 if it cannot be reached */
 int try_to_connect(const char *port);

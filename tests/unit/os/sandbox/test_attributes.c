@@ -38,7 +38,7 @@ static void expect_unchanged(void **state, struct sandbox_policy *policy, const 
     free(output);
 }
 
-static void a_file_outside_keeps_its_attributes(void **state)
+BOTH(a_file_outside_keeps_its_attributes)
 {
     need(tier_of(state));
     char path[PATH_MAX + 64];
@@ -48,7 +48,7 @@ static void a_file_outside_keeps_its_attributes(void **state)
     expect_unchanged(state, &policy, path);
 }
 
-static void a_file_outside_keeps_its_attributes_by_a_link(void **state)
+BOTH(a_file_outside_keeps_its_attributes_by_a_link)
 {
     need(tier_of(state));
     char path[PATH_MAX + 64];
@@ -64,7 +64,7 @@ static void a_file_outside_keeps_its_attributes_by_a_link(void **state)
     assert_memory_equal(&before.st_ctim, &after.st_ctim, sizeof(before.st_ctim));
 }
 
-static void a_readable_file_keeps_its_attributes(void **state)
+BOTH(a_readable_file_keeps_its_attributes)
 {
     need(tier_of(state));
     char path[PATH_MAX + 64];
@@ -76,7 +76,7 @@ static void a_readable_file_keeps_its_attributes(void **state)
     expect_unchanged(state, &policy, path);
 }
 
-static void a_protected_file_keeps_its_attributes(void **state)
+BOTH(a_protected_file_keeps_its_attributes)
 {
     need(tier_of(state));
     make_folder(workspace, ".git/objects");
@@ -90,7 +90,7 @@ static void a_protected_file_keeps_its_attributes(void **state)
     assert_memory_equal(&before.st_ctim, &after.st_ctim, sizeof(before.st_ctim));
 }
 
-static void own_files_take_what_programs_set(void **state)
+BOTH(own_files_take_what_programs_set)
 {
     expect(
         state,
@@ -103,18 +103,18 @@ static void own_files_take_what_programs_set(void **state)
         "751 1000\n751 1000\n3000\n2000\n640\n600\n");
 }
 
-static void a_command_in_its_private_folder_may_change_attributes(void **state)
+BOTH(a_command_in_its_private_folder_may_change_attributes)
 {
     expect(state, "cd $TMPDIR && echo x >f && chmod 700 f && touch -d @5 f && stat -c '%a %Y' f",
            "700 5\n");
 }
 
-static void what_does_not_exist_is_said_so(void **state)
+BOTH(what_does_not_exist_is_said_so)
 {
     expect(state, "LC_ALL=C chmod 700 missing 2>&1 | grep -c 'No such file'", "1\n");
 }
 
-static void no_file_can_be_made_to_run_as_its_owner(void **state)
+BOTH(no_file_can_be_made_to_run_as_its_owner)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -125,7 +125,7 @@ static void no_file_can_be_made_to_run_as_its_owner(void **state)
     assert_int_equal(stat_of(workspace, "mine").st_mode & S_ISUID, 0);
 }
 
-static void many_changes_at_once_are_all_made(void **state)
+BOTH(many_changes_at_once_are_all_made)
 {
     expect(state,
            "for i in 1 2 3 4 5 6 7 8; do (for k in 1 2 3 4 5 6; do echo x >f$i.$k; "
@@ -133,7 +133,7 @@ static void many_changes_at_once_are_all_made(void **state)
            "48711\n");
 }
 
-static void the_exchange_of_a_link_meanwhile_changes_nothing_outside(void **state)
+BOTH(the_exchange_of_a_link_meanwhile_changes_nothing_outside)
 {
     need(tier_of(state));
     scratch_write(outside, "file", "x");
@@ -147,24 +147,7 @@ static void the_exchange_of_a_link_meanwhile_changes_nothing_outside(void **stat
     assert_int_equal(stat_of(outside, "file").st_mode, before.st_mode);
 }
 
-static int run_all(void)
-{
-    const struct CMUnitTest tests[] = {
-        BOTH(a_file_outside_keeps_its_attributes),
-        BOTH(a_file_outside_keeps_its_attributes_by_a_link),
-        BOTH(a_readable_file_keeps_its_attributes),
-        BOTH(a_protected_file_keeps_its_attributes),
-        BOTH(own_files_take_what_programs_set),
-        BOTH(a_command_in_its_private_folder_may_change_attributes),
-        BOTH(what_does_not_exist_is_said_so),
-        BOTH(no_file_can_be_made_to_run_as_its_owner),
-        BOTH(many_changes_at_once_are_all_made),
-        BOTH(the_exchange_of_a_link_meanwhile_changes_nothing_outside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 int main(int argc, char **argv)
 {
-    return sandbox_test_main(argc, argv, run_all);
+    return sandbox_test_main(argc, argv);
 }

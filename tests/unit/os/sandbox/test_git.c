@@ -49,7 +49,7 @@ static void expect_kept(void **state, const char *script, const char *path)
     free(output);
 }
 
-static void a_new_repository_with_a_command_in_its_configuration_is_disarmed(void **state)
+BOTH(a_new_repository_with_a_command_in_its_configuration_is_disarmed)
 {
     expect_disarmed(state,
                     "mkdir -p sub/.git/objects sub/.git/refs && echo x >sub/.git/HEAD && " EVIL
@@ -57,7 +57,7 @@ static void a_new_repository_with_a_command_in_its_configuration_is_disarmed(voi
                     "sub/.git/config");
 }
 
-static void a_bare_repository_under_another_name_is_disarmed(void **state)
+BOTH(a_bare_repository_under_another_name_is_disarmed)
 {
     expect_disarmed(state,
                     "mkdir -p a/b/docs/objects a/b/docs/refs && echo x >a/b/docs/HEAD && " EVIL
@@ -65,7 +65,7 @@ static void a_bare_repository_under_another_name_is_disarmed(void **state)
                     "a/b/docs/config");
 }
 
-static void a_new_hook_is_disarmed(void **state)
+BOTH(a_new_hook_is_disarmed)
 {
     expect_disarmed(state,
                     "mkdir -p .git/objects .git/refs .git/hooks && echo x >.git/HEAD && "
@@ -73,7 +73,7 @@ static void a_new_hook_is_disarmed(void **state)
                     ".git/hooks");
 }
 
-static void hooks_that_are_a_link_are_disarmed(void **state)
+BOTH(hooks_that_are_a_link_are_disarmed)
 {
     expect_disarmed(
         state,
@@ -82,7 +82,7 @@ static void hooks_that_are_a_link_are_disarmed(void **state)
         ".git/hooks");
 }
 
-static void a_configuration_that_is_a_link_is_disarmed(void **state)
+BOTH(a_configuration_that_is_a_link_is_disarmed)
 {
     expect_disarmed(state,
                     "mkdir -p s/.git/objects s/.git/refs && echo x >s/.git/HEAD && " EVIL
@@ -90,14 +90,14 @@ static void a_configuration_that_is_a_link_is_disarmed(void **state)
                     "s/.git/config");
 }
 
-static void a_common_folder_elsewhere_is_disarmed(void **state)
+BOTH(a_common_folder_elsewhere_is_disarmed)
 {
     expect_disarmed(state,
                     "mkdir -p s/.git && echo x >s/.git/HEAD && echo ../../evil >s/.git/commondir",
                     "s/.git/commondir");
 }
 
-static void a_common_folder_of_a_working_tree_is_examined_itself(void **state)
+BOTH(a_common_folder_of_a_working_tree_is_examined_itself)
 {
     expect_disarmed(state,
                     "mkdir -p e/objects e/refs e/worktrees/w && echo x >e/worktrees/w/HEAD && "
@@ -105,7 +105,7 @@ static void a_common_folder_of_a_working_tree_is_examined_itself(void **state)
                     "e/config");
 }
 
-static void a_repository_among_the_objects_of_another_is_disarmed(void **state)
+BOTH(a_repository_among_the_objects_of_another_is_disarmed)
 {
     make_folder(workspace, ".git/objects");
     make_folder(workspace, ".git/refs");
@@ -116,13 +116,13 @@ static void a_repository_among_the_objects_of_another_is_disarmed(void **state)
                     ".git/objects/m/config");
 }
 
-static void a_repository_made_step_by_step_is_disarmed(void **state)
+BOTH(a_repository_made_step_by_step_is_disarmed)
 {
     free(run_in_workspace(state, "mkdir -p s/.git/objects && " EVIL "s/.git/config"));
     expect_disarmed(state, "mkdir s/.git/refs && echo x >s/.git/HEAD", "s/.git/config");
 }
 
-static void a_repository_that_was_moved_is_looked_at_again(void **state)
+BOTH(a_repository_that_was_moved_is_looked_at_again)
 {
     make_folder(workspace, "a/.git/objects");
     make_folder(workspace, "a/.git/refs");
@@ -131,7 +131,7 @@ static void a_repository_that_was_moved_is_looked_at_again(void **state)
     expect_disarmed(state, "mv a b", "b/.git/config");
 }
 
-static void a_folder_for_hand_over_is_looked_at_too(void **state)
+BOTH(a_folder_for_hand_over_is_looked_at_too)
 {
     need(tier_of(state));
     const char *const write_paths[] = {outside, NULL};
@@ -145,7 +145,7 @@ static void a_folder_for_hand_over_is_looked_at_too(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_plain_repository_is_kept(void **state)
+BOTH(a_plain_repository_is_kept)
 {
     expect_kept(state,
                 "mkdir -p v/.git/objects v/.git/refs v/.git/hooks && echo x >v/.git/HEAD && "
@@ -155,7 +155,7 @@ static void a_plain_repository_is_kept(void **state)
     assert_true(exists(workspace, "v/.git/hooks/update.sample"));
 }
 
-static void what_git_itself_makes_is_kept(void **state)
+BOTH(what_git_itself_makes_is_kept)
 {
     char path[PATH_MAX], reason[256];
     if (!program_find("git", (const char *const *)environ, "/", path, reason)) {
@@ -167,7 +167,7 @@ static void what_git_itself_makes_is_kept(void **state)
     assert_true(exists(workspace, "made/.git/config"));
 }
 
-static void a_repository_that_was_there_before_is_kept(void **state)
+BOTH(a_repository_that_was_there_before_is_kept)
 {
     make_folder(workspace, "mine/.git/objects");
     make_folder(workspace, "mine/.git/refs");
@@ -179,7 +179,7 @@ static void a_repository_that_was_there_before_is_kept(void **state)
     assert_true(exists(workspace, "mine/.git/hooks/pre-commit"));
 }
 
-static void a_hook_added_to_a_repository_that_was_there_is_disarmed(void **state)
+BOTH(a_hook_added_to_a_repository_that_was_there_is_disarmed)
 {
     make_folder(workspace, "mine/.git/objects");
     make_folder(workspace, "mine/.git/refs");
@@ -197,9 +197,8 @@ static void assert_harmless(const char *text, bool expected)
     }
 }
 
-static void plain_configurations_are_harmless(void **state)
+TEST(plain_configurations_are_harmless)
 {
-    (void)state;
     assert_harmless("", true);
     assert_harmless("# x\n[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n", true);
     assert_harmless("[CORE]\nBare\n[branch \"a/b\"] ; x\n\tmerge = refs/heads/a\r\n", true);
@@ -207,9 +206,8 @@ static void plain_configurations_are_harmless(void **state)
                     true);
 }
 
-static void anything_else_counts_as_harmful(void **state)
+TEST(anything_else_counts_as_harmful)
 {
-    (void)state;
     static const char *const texts[] = {
         "[core]\n\tfsmonitor = x\n",
         "[core] fsmonitor = x\n",
@@ -248,18 +246,18 @@ static void run_with_configuration(void **state, size_t len, bool is_kept)
     free(output);
 }
 
-static void a_configuration_at_its_limit_is_read(void **state)
+TIER(namespace, a_configuration_at_its_limit_is_read)
 {
     run_with_configuration(state, LIMIT_SANDBOX_GIT_CONFIG_BYTES, true);
 }
 
-static void a_configuration_past_its_limit_is_disarmed(void **state)
+TIER(namespace, a_configuration_past_its_limit_is_disarmed)
 {
     run_with_configuration(state, LIMIT_SANDBOX_GIT_CONFIG_BYTES + 1, false);
 }
 
 /** Root lists every folder. */
-static void a_repository_in_a_folder_that_cannot_be_listed_is_disarmed(void **state)
+BOTH(a_repository_in_a_folder_that_cannot_be_listed_is_disarmed)
 {
     expect_disarmed(state,
                     "mkdir -p s/t/.git/objects s/t/.git/refs && echo x >s/t/.git/HEAD && " EVIL
@@ -295,7 +293,7 @@ static void change_through_memory(void **state, const char *text, size_t at, boo
     spawn_result_fini(&result);
 }
 
-static void a_configuration_written_through_memory_is_disarmed(void **state)
+BOTH(a_configuration_written_through_memory_is_disarmed)
 {
     change_through_memory(state, "[core]\n#\tfsmonitor = ./evil\n", 7, false);
 }
@@ -310,18 +308,18 @@ static void change_last_of(void **state, size_t len, bool is_kept)
     free(text);
 }
 
-static void content_is_compared_up_to_its_limit(void **state)
+TIER(namespace, content_is_compared_up_to_its_limit)
 {
     change_last_of(state, LIMIT_SANDBOX_GIT_SUM_BYTES, false);
 }
 
-static void content_past_its_limit_is_not_compared(void **state)
+TIER(namespace, content_past_its_limit_is_not_compared)
 {
     change_last_of(state, LIMIT_SANDBOX_GIT_SUM_BYTES + 1, true);
 }
 
 /** The supervisor looks then. */
-static void a_repository_that_is_left_when_rondo_is_killed_is_disarmed(void **state)
+BOTH(a_repository_that_is_left_when_rondo_is_killed_is_disarmed)
 {
     need(tier_of(state));
     make_folder(workspace, "mine/objects");
@@ -419,7 +417,7 @@ static size_t count_records(void)
     return count;
 }
 
-static void what_both_killed_left_is_disarmed_by_the_next_command(void **state)
+BOTH(what_both_killed_left_is_disarmed_by_the_next_command)
 {
     need(tier_of(state));
     make_repository_of_the_user();
@@ -432,7 +430,7 @@ static void what_both_killed_left_is_disarmed_by_the_next_command(void **state)
     expect_kept(state, "true", "mine/config");
 }
 
-static void a_command_of_another_workspace_disarms_it_too(void **state)
+BOTH(a_command_of_another_workspace_disarms_it_too)
 {
     need(tier_of(state));
     leave_behind(state, PLANT "sleep 98757");
@@ -461,7 +459,7 @@ static void expect_no_survivor(void)
     assert_false(exists(workspace, "s/.git/config"));
 }
 
-static void a_process_without_descriptor_and_environment_is_killed_first(void **state)
+BOTH(a_process_without_descriptor_and_environment_is_killed_first)
 {
     need(tier_of(state));
     leave_behind(state, write_survivor());
@@ -469,7 +467,7 @@ static void a_process_without_descriptor_and_environment_is_killed_first(void **
     expect_no_survivor();
 }
 
-static void what_a_killed_supervisor_left_is_killed_by_its_caller(void **state)
+BOTH(what_a_killed_supervisor_left_is_killed_by_its_caller)
 {
     need(tier_of(state));
     const char *script = write_survivor();
@@ -488,7 +486,7 @@ static void what_a_killed_supervisor_left_is_killed_by_its_caller(void **state)
     assert_int_equal(count_records(), 0);
 }
 
-static void a_record_that_was_not_completed_changes_nothing(void **state)
+BOTH(a_record_that_was_not_completed_changes_nothing)
 {
     need(tier_of(state));
     make_repository_of_the_user();
@@ -503,9 +501,8 @@ static void a_record_that_was_not_completed_changes_nothing(void **state)
 
 /* --- many folders --- */
 
-static void folders_are_searched_up_to_their_limit(void **state)
+TEST(folders_are_searched_up_to_their_limit)
 {
-    (void)state;
     char root[] = "/dev/shm/rondo-test-XXXXXX";
     char reason[256];
     char name[32];
@@ -567,14 +564,14 @@ static void expect_named_kept(void **state, const char *settings, const char *sc
     assert_true(exists(workspace, "tools/hooks"));
 }
 
-static void hooks_that_settings_name_are_kept(void **state)
+BOTH(hooks_that_settings_name_are_kept)
 {
     expect_named_kept(
         state, "[core]\n\thooksPath = tools/hooks\n",
         "touch tools/hooks/post-checkout; mv tools/hooks tools/h2; mv tools t2; exit 7");
 }
 
-static void files_that_settings_include_are_kept(void **state)
+BOTH(files_that_settings_include_are_kept)
 {
     expect_named_kept(state, "[includeIf \"gitdir:**\"] path = ../tools/settings\n",
                       "echo '[core] fsmonitor = x' >>tools/settings && exit 1; "
@@ -582,9 +579,8 @@ static void files_that_settings_include_are_kept(void **state)
                       "rm -f tools/inner && exit 3; mv tools/settings tools/s2 && exit 4; exit 7");
 }
 
-static void names_of_settings_are_read_as_git_reads_them(void **state)
+TIER(namespace, names_of_settings_are_read_as_git_reads_them)
 {
-    (void)state;
     make_named("[user]\n\tname = x\n[Include]\n  PATH=../tools/settings\n"
                "[core] HooksPath=\"tools/hooks\" ; old\n"
                "[include]\n\tpath = ../tools/settings\n\tpath = ../absent\n\tpath = /etc/passwd\n");
@@ -596,46 +592,6 @@ static void names_of_settings_are_read_as_git_reads_them(void **state)
     }
     assert_null(paths[3]);
     memory_free_list(paths);
-}
-
-static int run_all(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_configurations_are_harmless),
-        cmocka_unit_test(anything_else_counts_as_harmful),
-        BOTH(hooks_that_settings_name_are_kept),
-        BOTH(files_that_settings_include_are_kept),
-        TIER(namespace, names_of_settings_are_read_as_git_reads_them),
-        BOTH(a_new_repository_with_a_command_in_its_configuration_is_disarmed),
-        BOTH(a_bare_repository_under_another_name_is_disarmed),
-        BOTH(a_new_hook_is_disarmed),
-        BOTH(hooks_that_are_a_link_are_disarmed),
-        BOTH(a_configuration_that_is_a_link_is_disarmed),
-        BOTH(a_common_folder_elsewhere_is_disarmed),
-        BOTH(a_common_folder_of_a_working_tree_is_examined_itself),
-        BOTH(a_repository_among_the_objects_of_another_is_disarmed),
-        BOTH(a_repository_made_step_by_step_is_disarmed),
-        BOTH(a_repository_that_was_moved_is_looked_at_again),
-        BOTH(a_folder_for_hand_over_is_looked_at_too),
-        BOTH(a_plain_repository_is_kept),
-        BOTH(what_git_itself_makes_is_kept),
-        BOTH(a_repository_that_was_there_before_is_kept),
-        BOTH(a_hook_added_to_a_repository_that_was_there_is_disarmed),
-        BOTH(a_repository_in_a_folder_that_cannot_be_listed_is_disarmed),
-        BOTH(a_configuration_written_through_memory_is_disarmed),
-        TIER(namespace, content_is_compared_up_to_its_limit),
-        TIER(namespace, content_past_its_limit_is_not_compared),
-        BOTH(a_repository_that_is_left_when_rondo_is_killed_is_disarmed),
-        BOTH(what_both_killed_left_is_disarmed_by_the_next_command),
-        BOTH(a_command_of_another_workspace_disarms_it_too),
-        BOTH(a_process_without_descriptor_and_environment_is_killed_first),
-        BOTH(what_a_killed_supervisor_left_is_killed_by_its_caller),
-        BOTH(a_record_that_was_not_completed_changes_nothing),
-        cmocka_unit_test(folders_are_searched_up_to_their_limit),
-        TIER(namespace, a_configuration_at_its_limit_is_read),
-        TIER(namespace, a_configuration_past_its_limit_is_disarmed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 /** What the program does inside: make a blank of one byte. */
@@ -656,5 +612,5 @@ int main(int argc, char **argv)
     if (argc > 3 && strcmp(argv[1], WRITE_ARGUMENT) == 0) {
         return write_through_memory(argv[2], strtoul(argv[3], NULL, 10));
     }
-    return sandbox_test_main(argc, argv, run_all);
+    return sandbox_test_main(argc, argv);
 }

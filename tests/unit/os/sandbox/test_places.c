@@ -18,7 +18,7 @@
 
 /* --- the kernel --- */
 
-static void no_setting_of_the_kernel_can_be_opened_for_writing(void **state)
+BOTH(no_setting_of_the_kernel_can_be_opened_for_writing)
 {
     expect(state,
            "for f in $(find /proc/sys /proc/irq /proc/bus /proc/fs /sys /proc/sysrq-trigger "
@@ -27,7 +27,7 @@ static void no_setting_of_the_kernel_can_be_opened_for_writing(void **state)
            "end\n");
 }
 
-static void no_file_at_the_top_of_proc_can_be_opened_for_writing(void **state)
+BOTH(no_file_at_the_top_of_proc_can_be_opened_for_writing)
 {
     expect(state,
            "for f in /proc/*; do test -f $f && { printf '' >>$f; } 2>/dev/null && "
@@ -35,7 +35,7 @@ static void no_file_at_the_top_of_proc_can_be_opened_for_writing(void **state)
            "end\n");
 }
 
-static void a_command_has_no_capability_at_all(void **state)
+BOTH(a_command_has_no_capability_at_all)
 {
     /* In the Landlock tier an ordinary user may not shrink the bounding set, which adds nothing. */
     expect(state,
@@ -80,17 +80,17 @@ static void expect_secret_of_root(void **state, const char *below, mode_t folder
     spawn_result_fini(&result);
 }
 
-static void a_file_of_root_deep_below_the_configuration_is_not_shown(void **state)
+BOTH(a_file_of_root_deep_below_the_configuration_is_not_shown)
 {
     expect_secret_of_root(state, "a/b/c", 0755, 0600);
 }
 
-static void a_file_for_the_group_only_is_not_shown(void **state)
+BOTH(a_file_for_the_group_only_is_not_shown)
 {
     expect_secret_of_root(state, "a", 0755, 0640);
 }
 
-static void a_folder_of_root_is_not_shown(void **state)
+BOTH(a_folder_of_root_is_not_shown)
 {
     expect_secret_of_root(state, "a", 0700, 0644);
 }
@@ -122,22 +122,22 @@ static void expect_shown(void **state, int secrets, int others, bool is_shown)
     spawn_result_fini(&result);
 }
 
-static void a_folder_with_as_many_secrets_as_allowed_is_shown(void **state)
+TIER(namespace, a_folder_with_as_many_secrets_as_allowed_is_shown)
 {
     expect_shown(state, LIMIT_SANDBOX_SEARCH_PATHS, 1, true);
 }
 
-static void a_folder_with_one_secret_more_is_hidden(void **state)
+TIER(namespace, a_folder_with_one_secret_more_is_hidden)
 {
     expect_shown(state, LIMIT_SANDBOX_SEARCH_PATHS + 1, 1, false);
 }
 
-static void a_folder_with_as_many_entries_as_allowed_is_shown(void **state)
+TIER(namespace, a_folder_with_as_many_entries_as_allowed_is_shown)
 {
     expect_shown(state, 0, LIMIT_SANDBOX_SEARCH_ENTRIES - 1, true);
 }
 
-static void a_folder_with_one_entry_more_is_hidden(void **state)
+TIER(namespace, a_folder_with_one_entry_more_is_hidden)
 {
     expect_shown(state, 0, LIMIT_SANDBOX_SEARCH_ENTRIES, false);
 }
@@ -161,7 +161,7 @@ static void expect_refused_canonical(struct sandbox_policy policy, const char *p
     assert_int_equal(rename(moved, path), 0);
 }
 
-static void a_recorded_path_that_leads_through_a_link_now_is_refused(void **state)
+BOTH(a_recorded_path_that_leads_through_a_link_now_is_refused)
 {
     need(tier_of(state));
     char shared[PATH_MAX + 64];
@@ -222,42 +222,41 @@ static void expect_refused_link(void **state, size_t field, const char *target, 
     spawn_result_fini(&result);
 }
 
-static void a_link_planted_as_a_writable_path_is_refused(void **state)
+BOTH(a_link_planted_as_a_writable_path_is_refused)
 {
     expect_refused_link(state, offsetof(struct sandbox_policy, write_paths), outside, "out", "");
 }
 
-static void a_link_planted_above_a_writable_path_is_refused(void **state)
+BOTH(a_link_planted_above_a_writable_path_is_refused)
 {
     expect_refused_link(state, offsetof(struct sandbox_policy, write_paths), outside, "a/b",
                         "/out");
 }
 
-static void a_link_planted_as_a_readable_path_is_refused(void **state)
+BOTH(a_link_planted_as_a_readable_path_is_refused)
 {
     expect_refused_link(state, offsetof(struct sandbox_policy, read_paths), outside, "a/out", "");
 }
 
-static void a_link_planted_above_a_hidden_path_is_refused(void **state)
+BOTH(a_link_planted_above_a_hidden_path_is_refused)
 {
     expect_refused_link(state, offsetof(struct sandbox_policy, hide_paths), "../a", "a/policies",
                         "/x.cedar");
 }
 
-static void a_link_within_the_workspace_is_refused_too(void **state)
+BOTH(a_link_within_the_workspace_is_refused_too)
 {
     expect_refused_link(state, offsetof(struct sandbox_policy, write_paths), "a", "out", "");
 }
 
-static void a_path_with_dots_does_not_lead_around_a_link(void **state)
+BOTH(a_path_with_dots_does_not_lead_around_a_link)
 {
     expect_refused_link(state, offsetof(struct sandbox_policy, write_paths), outside, "out",
                         "/../out/./out");
 }
 
-static void a_link_below_the_workspace_is_not_resolved(void **state)
+TIER(namespace, a_link_below_the_workspace_is_not_resolved)
 {
-    (void)state;
     char path[PATH_MAX + 128];
     char reason[256];
     char *found = NULL;
@@ -278,7 +277,7 @@ static void a_link_below_the_workspace_is_not_resolved(void **state)
     free(found);
 }
 
-static void parents_of_a_hidden_path_cannot_be_moved(void **state)
+BOTH(parents_of_a_hidden_path_cannot_be_moved)
 {
     need(tier_of(state));
     char path[PATH_MAX + 64];
@@ -295,7 +294,7 @@ static void parents_of_a_hidden_path_cannot_be_moved(void **state)
     assert_true(exists(workspace, "a/b/c/x.cedar"));
 }
 
-static void the_parent_of_a_hidden_path_that_is_missing_cannot_be_moved(void **state)
+BOTH(the_parent_of_a_hidden_path_that_is_missing_cannot_be_moved)
 {
     need(tier_of(state));
     char path[PATH_MAX + 64];
@@ -309,7 +308,7 @@ static void the_parent_of_a_hidden_path_that_is_missing_cannot_be_moved(void **s
     assert_true(exists(workspace, "policies/deep"));
 }
 
-static void a_readable_folder_in_the_workspace_stays_read_only_and_in_place(void **state)
+BOTH(a_readable_folder_in_the_workspace_stays_read_only_and_in_place)
 {
     need(tier_of(state));
     char path[PATH_MAX + 64];
@@ -347,7 +346,7 @@ static void *keep_swapping(void *context)
 }
 
 /** The write path `a/out` is exchanged for a link to a place outside while sandboxes are set up. */
-static void a_path_that_is_exchanged_for_a_link_meanwhile_opens_nothing(void **state)
+BOTH(a_path_that_is_exchanged_for_a_link_meanwhile_opens_nothing)
 {
     need(tier_of(state));
     struct swapper swapper = {.must_end = false};
@@ -413,7 +412,7 @@ static const char *const look_around =
     "cat .ssh/* .config/gcloud/* .mozilla/firefox/* .netrc work 2>/dev/null; "
     "{ echo x >>.bashrc; mv .config c; mv .ssh s; } 2>/dev/null; cat .bashrc";
 
-static void keys_in_a_home_folder_that_is_the_workspace_are_hidden(void **state)
+BOTH(keys_in_a_home_folder_that_is_the_workspace_are_hidden)
 {
     need(tier_of(state));
     struct home home;
@@ -426,7 +425,7 @@ static void keys_in_a_home_folder_that_is_the_workspace_are_hidden(void **state)
     assert_true(exists(workspace, ".config/gcloud/token"));
 }
 
-static void keys_below_a_workspace_above_the_home_folder_are_hidden(void **state)
+BOTH(keys_below_a_workspace_above_the_home_folder_are_hidden)
 {
     need(tier_of(state));
     struct home home;
@@ -439,7 +438,7 @@ static void keys_below_a_workspace_above_the_home_folder_are_hidden(void **state
     spawn_result_fini(&result);
 }
 
-static void keys_and_start_files_that_are_links_are_guarded_where_they_are(void **state)
+BOTH(keys_and_start_files_that_are_links_are_guarded_where_they_are)
 {
     need(tier_of(state));
     struct home home;
@@ -461,7 +460,7 @@ static void keys_and_start_files_that_are_links_are_guarded_where_they_are(void 
     spawn_result_fini(&result);
 }
 
-static void keys_that_a_person_names_are_shown(void **state)
+BOTH(keys_that_a_person_names_are_shown)
 {
     need(tier_of(state));
     struct home home;
@@ -477,40 +476,7 @@ static void keys_that_a_person_names_are_shown(void **state)
     spawn_result_fini(&result);
 }
 
-static int run_all(void)
-{
-    const struct CMUnitTest tests[] = {
-        BOTH(no_setting_of_the_kernel_can_be_opened_for_writing),
-        BOTH(no_file_at_the_top_of_proc_can_be_opened_for_writing),
-        BOTH(a_command_has_no_capability_at_all),
-        BOTH(a_file_of_root_deep_below_the_configuration_is_not_shown),
-        BOTH(a_file_for_the_group_only_is_not_shown),
-        BOTH(a_folder_of_root_is_not_shown),
-        TIER(namespace, a_folder_with_as_many_secrets_as_allowed_is_shown),
-        TIER(namespace, a_folder_with_one_secret_more_is_hidden),
-        TIER(namespace, a_folder_with_as_many_entries_as_allowed_is_shown),
-        TIER(namespace, a_folder_with_one_entry_more_is_hidden),
-        BOTH(a_recorded_path_that_leads_through_a_link_now_is_refused),
-        BOTH(a_link_planted_as_a_writable_path_is_refused),
-        BOTH(a_link_planted_above_a_writable_path_is_refused),
-        BOTH(a_link_planted_as_a_readable_path_is_refused),
-        BOTH(a_link_planted_above_a_hidden_path_is_refused),
-        BOTH(a_link_within_the_workspace_is_refused_too),
-        BOTH(a_path_with_dots_does_not_lead_around_a_link),
-        TIER(namespace, a_link_below_the_workspace_is_not_resolved),
-        BOTH(parents_of_a_hidden_path_cannot_be_moved),
-        BOTH(the_parent_of_a_hidden_path_that_is_missing_cannot_be_moved),
-        BOTH(a_readable_folder_in_the_workspace_stays_read_only_and_in_place),
-        BOTH(a_path_that_is_exchanged_for_a_link_meanwhile_opens_nothing),
-        BOTH(keys_in_a_home_folder_that_is_the_workspace_are_hidden),
-        BOTH(keys_below_a_workspace_above_the_home_folder_are_hidden),
-        BOTH(keys_and_start_files_that_are_links_are_guarded_where_they_are),
-        BOTH(keys_that_a_person_names_are_shown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 int main(int argc, char **argv)
 {
-    return sandbox_test_main(argc, argv, run_all);
+    return sandbox_test_main(argc, argv);
 }

@@ -42,7 +42,7 @@ static int run_inside(const struct sandbox_policy *policy, const char *what, con
     return exit_code;
 }
 
-static void a_listener_on_the_machine_cannot_be_reached(void **state)
+BOTH(a_listener_on_the_machine_cannot_be_reached)
 {
     need(tier_of(state));
     char port[16];
@@ -53,7 +53,7 @@ static void a_listener_on_the_machine_cannot_be_reached(void **state)
     close(fd);
 }
 
-static void a_datagram_does_not_get_out(void **state)
+BOTH(a_datagram_does_not_get_out)
 {
     need(tier_of(state));
     char port[16];
@@ -65,7 +65,7 @@ static void a_datagram_does_not_get_out(void **state)
     close(fd);
 }
 
-static void an_allowed_network_reaches_the_machine(void **state)
+BOTH(an_allowed_network_reaches_the_machine)
 {
     need(tier_of(state));
     char port[16];
@@ -76,7 +76,7 @@ static void an_allowed_network_reaches_the_machine(void **state)
     close(fd);
 }
 
-static void an_allowed_network_can_read_the_resolvers_configuration(void **state)
+BOTH(an_allowed_network_can_read_the_resolvers_configuration)
 {
     need(tier_of(state));
     if (access("/etc/resolv.conf", R_OK) != 0) {
@@ -90,7 +90,7 @@ static void an_allowed_network_can_read_the_resolvers_configuration(void **state
     spawn_result_fini(&result);
 }
 
-static void a_service_behind_a_socket_file_cannot_be_reached(void **state)
+BOTH(a_service_behind_a_socket_file_cannot_be_reached)
 {
     need(tier_of(state));
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -104,7 +104,7 @@ static void a_service_behind_a_socket_file_cannot_be_reached(void **state)
     close(fd);
 }
 
-static void abstract_sockets_of_the_machine_cannot_be_reached_with_a_network(void **state)
+BOTH(abstract_sockets_of_the_machine_cannot_be_reached_with_a_network)
 {
     need(tier_of(state));
     if (tier_of(state) == SANDBOX_NAMESPACE && landlock_version() < 6) {
@@ -126,7 +126,7 @@ static void abstract_sockets_of_the_machine_cannot_be_reached_with_a_network(voi
     close(fd);
 }
 
-static void dangerous_system_calls_are_denied(void **state)
+BOTH(dangerous_system_calls_are_denied)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -137,7 +137,7 @@ static void dangerous_system_calls_are_denied(void **state)
     spawn_result_fini(&result);
 }
 
-static void system_calls_of_another_word_size_are_denied(void **state)
+BOTH(system_calls_of_another_word_size_are_denied)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -150,7 +150,7 @@ static void system_calls_of_another_word_size_are_denied(void **state)
     spawn_result_fini(&result);
 }
 
-static void processes_of_the_machine_cannot_be_signalled(void **state)
+BOTH(processes_of_the_machine_cannot_be_signalled)
 {
     need(tier_of(state));
     if (tier_of(state) == SANDBOX_LANDLOCK && landlock_version() < 6) {
@@ -172,7 +172,7 @@ static void processes_of_the_machine_cannot_be_signalled(void **state)
     spawn_result_fini(&result);
 }
 
-static void nothing_survives_the_end(void **state)
+BOTH(nothing_survives_the_end)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -202,7 +202,7 @@ static struct spawn_result run_until_silent(enum sandbox_tier tier, const char *
     return run(&request);
 }
 
-static void nothing_survives_a_deadline(void **state)
+BOTH(nothing_survives_a_deadline)
 {
     need(tier_of(state));
     struct spawn_result result =
@@ -215,7 +215,7 @@ static void nothing_survives_a_deadline(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_command_may_clean_up_in_its_grace(void **state)
+BOTH(a_command_may_clean_up_in_its_grace)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -238,7 +238,7 @@ static void a_command_may_clean_up_in_its_grace(void **state)
     spawn_result_fini(&result);
 }
 
-static void other_processes_and_queues_cannot_be_changed(void **state)
+TIER(landlock, other_processes_and_queues_cannot_be_changed)
 {
     need(tier_of(state));
     char number[16];
@@ -251,7 +251,7 @@ static void other_processes_and_queues_cannot_be_changed(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_process_may_change_itself(void **state)
+BOTH(a_process_may_change_itself)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -268,7 +268,7 @@ static bool can_count_processes(void)
     return can;
 }
 
-static void a_fork_bomb_is_contained(void **state)
+BOTH(a_fork_bomb_is_contained)
 {
     need(tier_of(state));
     if (!can_count_processes()) {
@@ -285,7 +285,7 @@ static void a_fork_bomb_is_contained(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_bomb_that_ignores_signals_is_gone_with_its_run(void **state)
+BOTH(a_bomb_that_ignores_signals_is_gone_with_its_run)
 {
     need(tier_of(state));
     if (!can_count_processes()) {
@@ -322,7 +322,7 @@ static char *find_private_folder(const char *parent)
     return path;
 }
 
-static void the_private_folder_is_in_the_temporary_folder_of_the_user(void **state)
+TIER(landlock, the_private_folder_is_in_the_temporary_folder_of_the_user)
 {
     need(tier_of(state));
     setenv("TMPDIR", outside, 1);
@@ -347,7 +347,7 @@ static pid_t start_runner(enum sandbox_tier tier)
     return pid;
 }
 
-static void nothing_is_left_in_the_temporary_folder_of_who_was_killed(void **state)
+BOTH(nothing_is_left_in_the_temporary_folder_of_who_was_killed)
 {
     need(tier_of(state));
     setenv("TMPDIR", outside, 1);
@@ -369,7 +369,7 @@ static void nothing_is_left_in_the_temporary_folder_of_who_was_killed(void **sta
     assert_int_equal(count_processes("98765"), 0);
 }
 
-static void a_file_cannot_grow_past_its_limit(void **state)
+BOTH(a_file_cannot_grow_past_its_limit)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -380,7 +380,7 @@ static void a_file_cannot_grow_past_its_limit(void **state)
     spawn_result_fini(&result);
 }
 
-static void descriptors_are_limited(void **state)
+BOTH(descriptors_are_limited)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -390,7 +390,7 @@ static void descriptors_are_limited(void **state)
     spawn_result_fini(&result);
 }
 
-static void memory_is_limited(void **state)
+BOTH(memory_is_limited)
 {
     need(tier_of(state));
     if (geteuid() != 0 || !can_count_processes()) {
@@ -405,12 +405,12 @@ static void memory_is_limited(void **state)
     spawn_result_fini(&result);
 }
 
-static void no_descriptor_of_ours_is_inside(void **state)
+BOTH(no_descriptor_of_ours_is_inside)
 {
     expect(state, "ls /proc/$$/fd; :", "0\n1\n2\n");
 }
 
-static void no_control_group_or_folder_is_left(void **state)
+BOTH(no_control_group_or_folder_is_left)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -429,12 +429,12 @@ static void no_control_group_or_folder_is_left(void **state)
 
 /* --- the namespace tier --- */
 
-static void only_processes_of_the_sandbox_are_in_sight(void **state)
+TIER(namespace, only_processes_of_the_sandbox_are_in_sight)
 {
     expect(state, "ls /proc | grep -c '^[0-9]*$' | awk '{ print $1 < 10 }'", "1\n");
 }
 
-static void without_a_supervisor_nothing_survives_either(void **state)
+TIER(namespace, without_a_supervisor_nothing_survives_either)
 {
     need(tier_of(state));
     struct spawn_result result = run_until_silent(
@@ -447,7 +447,7 @@ static void without_a_supervisor_nothing_survives_either(void **state)
 
 /* --- the Landlock tier --- */
 
-static void environments_of_other_processes_cannot_be_read(void **state)
+TIER(landlock, environments_of_other_processes_cannot_be_read)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(SANDBOX_LANDLOCK);
@@ -458,40 +458,7 @@ static void environments_of_other_processes_cannot_be_read(void **state)
     spawn_result_fini(&result);
 }
 
-static int run_all(void)
-{
-    const struct CMUnitTest tests[] = {
-        BOTH(a_listener_on_the_machine_cannot_be_reached),
-        BOTH(a_datagram_does_not_get_out),
-        BOTH(an_allowed_network_reaches_the_machine),
-        BOTH(an_allowed_network_can_read_the_resolvers_configuration),
-        BOTH(a_service_behind_a_socket_file_cannot_be_reached),
-        BOTH(abstract_sockets_of_the_machine_cannot_be_reached_with_a_network),
-        BOTH(dangerous_system_calls_are_denied),
-        BOTH(system_calls_of_another_word_size_are_denied),
-        BOTH(processes_of_the_machine_cannot_be_signalled),
-        BOTH(nothing_survives_the_end),
-        BOTH(nothing_survives_a_deadline),
-        BOTH(a_command_may_clean_up_in_its_grace),
-        BOTH(a_fork_bomb_is_contained),
-        TIER(landlock, other_processes_and_queues_cannot_be_changed),
-        BOTH(a_process_may_change_itself),
-        BOTH(a_bomb_that_ignores_signals_is_gone_with_its_run),
-        BOTH(a_file_cannot_grow_past_its_limit),
-        BOTH(descriptors_are_limited),
-        BOTH(memory_is_limited),
-        BOTH(no_descriptor_of_ours_is_inside),
-        BOTH(no_control_group_or_folder_is_left),
-        TIER(namespace, only_processes_of_the_sandbox_are_in_sight),
-        TIER(namespace, without_a_supervisor_nothing_survives_either),
-        TIER(landlock, the_private_folder_is_in_the_temporary_folder_of_the_user),
-        BOTH(nothing_is_left_in_the_temporary_folder_of_who_was_killed),
-        TIER(landlock, environments_of_other_processes_cannot_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 int main(int argc, char **argv)
 {
-    return sandbox_test_main(argc, argv, run_all);
+    return sandbox_test_main(argc, argv);
 }

@@ -16,7 +16,7 @@
 
 /* --- both tiers --- */
 
-static void the_exit_code_passes_through(void **state)
+BOTH(the_exit_code_passes_through)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -27,7 +27,7 @@ static void the_exit_code_passes_through(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_missing_program_is_not_started(void **state)
+BOTH(a_missing_program_is_not_started)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -38,7 +38,7 @@ static void a_missing_program_is_not_started(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_file_that_is_no_program_is_not_started(void **state)
+TIER(landlock, a_file_that_is_no_program_is_not_started)
 {
     need(tier_of(state));
     scratch_write(workspace, "tool", "\x7Fno program");
@@ -52,18 +52,18 @@ static void a_file_that_is_no_program_is_not_started(void **state)
     spawn_result_fini(&result);
 }
 
-static void the_workspace_is_writable_at_its_own_path(void **state)
+BOTH(the_workspace_is_writable_at_its_own_path)
 {
     expect(state, "echo x >made && mkdir d && mv made d/ && cat d/made && rm -r d", "x\n");
 }
 
-static void a_file_outside_cannot_be_read(void **state)
+BOTH(a_file_outside_cannot_be_read)
 {
     scratch_write(outside, "secret", "secret");
     expect(state, "cat $0/secret 2>/dev/null || echo denied", "denied\n");
 }
 
-static void a_file_outside_cannot_be_written(void **state)
+BOTH(a_file_outside_cannot_be_written)
 {
     scratch_write(outside, "file", "old");
     expect(state,
@@ -79,7 +79,7 @@ static void a_file_outside_cannot_be_written(void **state)
     assert_false(exists(outside, "made"));
 }
 
-static void system_folders_cannot_be_written(void **state)
+BOTH(system_folders_cannot_be_written)
 {
     expect(state,
            "for i in /usr /etc /bin / /var /lib; do touch $i/rondo-test-made 2>/dev/null && "
@@ -87,7 +87,7 @@ static void system_folders_cannot_be_written(void **state)
            "end\n");
 }
 
-static void the_users_home_cannot_be_read(void **state)
+BOTH(the_users_home_cannot_be_read)
 {
     need(tier_of(state));
     const char *home = getenv("HOME");
@@ -107,7 +107,7 @@ static void the_users_home_cannot_be_read(void **state)
     spawn_result_fini(&result);
 }
 
-static void secrets_of_the_system_cannot_be_read(void **state)
+BOTH(secrets_of_the_system_cannot_be_read)
 {
     expect(state,
            "cat /etc/shadow /etc/gshadow /etc/ssl/private/* /etc/ssh/ssh_host_*_key "
@@ -115,7 +115,7 @@ static void secrets_of_the_system_cannot_be_read(void **state)
            "end\n");
 }
 
-static void a_link_out_of_the_workspace_leads_nowhere(void **state)
+BOTH(a_link_out_of_the_workspace_leads_nowhere)
 {
     scratch_write(outside, "secret", "secret");
     char link[PATH_MAX + 64];
@@ -125,7 +125,7 @@ static void a_link_out_of_the_workspace_leads_nowhere(void **state)
     assert_false(exists(outside, "made"));
 }
 
-static void a_link_that_an_earlier_command_put_in_a_named_path_is_refused(void **state)
+BOTH(a_link_that_an_earlier_command_put_in_a_named_path_is_refused)
 {
     need(tier_of(state));
     scratch_write(outside, "secret", "secret");
@@ -142,7 +142,7 @@ static void a_link_that_an_earlier_command_put_in_a_named_path_is_refused(void *
     spawn_result_fini(&result);
 }
 
-static void further_paths_are_readable_or_writable_as_named(void **state)
+BOTH(further_paths_are_readable_or_writable_as_named)
 {
     need(tier_of(state));
     make_folder(scratch, "readable");
@@ -162,7 +162,7 @@ static void further_paths_are_readable_or_writable_as_named(void **state)
     spawn_result_fini(&result);
 }
 
-static void hidden_paths_show_nothing_and_keep_their_content(void **state)
+BOTH(hidden_paths_show_nothing_and_keep_their_content)
 {
     need(tier_of(state));
     make_folder(workspace, "hidden");
@@ -189,7 +189,7 @@ static void hidden_paths_show_nothing_and_keep_their_content(void **state)
     assert_false(exists(workspace, "hidden/b"));
 }
 
-static void hooks_and_configuration_of_git_cannot_be_changed(void **state)
+BOTH(hooks_and_configuration_of_git_cannot_be_changed)
 {
     make_folder(workspace, ".git/hooks");
     scratch_write(workspace, ".git/config", "[core]\n");
@@ -204,7 +204,7 @@ static void hooks_and_configuration_of_git_cannot_be_changed(void **state)
     assert_false(exists(workspace, "moved"));
 }
 
-static void hooks_cannot_be_added_where_there_are_none(void **state)
+BOTH(hooks_cannot_be_added_where_there_are_none)
 {
     make_folder(workspace, ".git");
     scratch_write(workspace, ".git/config", "[core]\n");
@@ -213,7 +213,7 @@ static void hooks_cannot_be_added_where_there_are_none(void **state)
     assert_false(exists(workspace, ".git/hooks/pre-commit"));
 }
 
-static void git_cannot_be_led_to_another_configuration(void **state)
+BOTH(git_cannot_be_led_to_another_configuration)
 {
     need(tier_of(state));
     make_folder(workspace, ".git/hooks");
@@ -229,7 +229,7 @@ static void git_cannot_be_led_to_another_configuration(void **state)
     assert_false(exists(workspace, ".git/commondir"));
 }
 
-static void a_repository_named_as_writable_is_guarded_too(void **state)
+BOTH(a_repository_named_as_writable_is_guarded_too)
 {
     need(tier_of(state));
     make_folder(outside, "objects");
@@ -247,14 +247,14 @@ static void a_repository_named_as_writable_is_guarded_too(void **state)
     assert_false(exists(outside, "hooks/update"));
 }
 
-static void a_git_file_that_names_the_repository_cannot_be_changed(void **state)
+BOTH(a_git_file_that_names_the_repository_cannot_be_changed)
 {
     scratch_write(workspace, ".git", "gitdir: /elsewhere\n");
     expect(state, "{ echo x >.git; rm .git; mv .git m; } 2>/dev/null; cat .git",
            "gitdir: /elsewhere\n");
 }
 
-static void the_environment_is_scrubbed(void **state)
+BOTH(the_environment_is_scrubbed)
 {
     need(tier_of(state));
     setenv("RONDO_TEST_SECRET", "secret", 1);
@@ -275,7 +275,7 @@ static void the_environment_is_scrubbed(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_workspace_that_holds_the_system_is_refused(void **state)
+BOTH(a_workspace_that_holds_the_system_is_refused)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -286,7 +286,7 @@ static void a_workspace_that_holds_the_system_is_refused(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_missing_workspace_is_refused(void **state)
+BOTH(a_missing_workspace_is_refused)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(tier_of(state));
@@ -298,14 +298,14 @@ static void a_missing_workspace_is_refused(void **state)
 
 /* --- the namespace tier --- */
 
-static void temporary_folders_are_private(void **state)
+TIER(namespace, temporary_folders_are_private)
 {
     expect(state, "touch /tmp/rondo-test-made /var/tmp/rondo-test-made && echo made", "made\n");
     assert_false(file_exists("/tmp/rondo-test-made"));
     assert_false(file_exists("/var/tmp/rondo-test-made"));
 }
 
-static void a_workspace_reached_by_a_link_works_by_both_names(void **state)
+TIER(namespace, a_workspace_reached_by_a_link_works_by_both_names)
 {
     need(tier_of(state));
     char link[PATH_MAX + 64];
@@ -319,9 +319,8 @@ static void a_workspace_reached_by_a_link_works_by_both_names(void **state)
     spawn_result_fini(&result);
 }
 
-static void without_bubblewrap_the_command_is_not_run(void **state)
+TIER(namespace, without_bubblewrap_the_command_is_not_run)
 {
-    (void)state;
     struct sandbox_policy policy = policy_for(SANDBOX_NAMESPACE);
     const char *const argv[] = {"/bin/sh", "-c", "touch made", NULL};
     const char *const envp[] = {"PATH=/nowhere", NULL};
@@ -334,9 +333,8 @@ static void without_bubblewrap_the_command_is_not_run(void **state)
     spawn_result_fini(&result);
 }
 
-static void a_bubblewrap_from_the_workspace_is_not_used(void **state)
+TIER(namespace, a_bubblewrap_from_the_workspace_is_not_used)
 {
-    (void)state;
     scratch_write(workspace, "bwrap", "#!/bin/sh\ntouch made\n");
     char path[PATH_MAX + 64];
     snprintf(path, sizeof(path), "%s/bwrap", workspace);
@@ -355,9 +353,8 @@ static void a_bubblewrap_from_the_workspace_is_not_used(void **state)
 }
 
 /** The trial of the tier has no workspace that PATH could be compared with. */
-static void a_bubblewrap_from_the_workspace_is_not_tried(void **state)
+TIER(namespace, a_bubblewrap_from_the_workspace_is_not_tried)
 {
-    (void)state;
     scratch_write(workspace, "bwrap", "#!/bin/sh\ntouch ${0%/bwrap}/made\n");
     char path[PATH_MAX + 64];
     snprintf(path, sizeof(path), "%s/bwrap", workspace);
@@ -375,7 +372,7 @@ static void a_bubblewrap_from_the_workspace_is_not_tried(void **state)
     assert_false(exists(workspace, "made"));
 }
 
-static void inside_of_a_sandbox_the_tier_is_missing_and_the_command_is_not_run(void **state)
+TIER(namespace, inside_of_a_sandbox_the_tier_is_missing_and_the_command_is_not_run)
 {
     need(tier_of(state));
     struct sandbox_policy policy = policy_for(SANDBOX_NAMESPACE);
@@ -389,9 +386,8 @@ static void inside_of_a_sandbox_the_tier_is_missing_and_the_command_is_not_run(v
 
 /* --- the Landlock tier --- */
 
-static void without_a_supervisor_the_command_is_not_run(void **state)
+TIER(landlock, without_a_supervisor_the_command_is_not_run)
 {
-    (void)state;
     struct sandbox_policy policy = policy_for(SANDBOX_LANDLOCK);
     const char *const argv[] = {"/bin/sh", "-c", "touch made", NULL};
     struct spawn_request request = {.argv = argv,
@@ -419,9 +415,8 @@ static void take_filter(struct buf *ret_program)
     free(bytes);
 }
 
-static void a_filter_is_the_same_each_time_it_is_written(void **state)
+TEST(a_filter_is_the_same_each_time_it_is_written)
 {
-    (void)state;
     auto_buf struct buf first = {0};
     auto_buf struct buf second = {0};
     take_filter(&first);
@@ -430,9 +425,8 @@ static void a_filter_is_the_same_each_time_it_is_written(void **state)
     assert_memory_equal(first.data, second.data, first.len);
 }
 
-static void every_tier_has_a_name_that_leads_back(void **state)
+TEST(every_tier_has_a_name_that_leads_back)
 {
-    (void)state;
     for (int i = 0; i < SANDBOX_TIER_COUNT; i++) {
         enum sandbox_tier tier = SANDBOX_TIER_COUNT;
         assert_true(sandbox_tier_from_name(sandbox_tier_name((enum sandbox_tier)i), &tier));
@@ -440,25 +434,22 @@ static void every_tier_has_a_name_that_leads_back(void **state)
     }
 }
 
-static void an_unknown_name_is_no_tier(void **state)
+TEST(an_unknown_name_is_no_tier)
 {
-    (void)state;
     enum sandbox_tier tier = SANDBOX_NAMESPACE;
     assert_false(sandbox_tier_from_name("strong", &tier));
     assert_int_equal(tier, SANDBOX_NAMESPACE);
 }
 
-static void no_tier_is_always_available(void **state)
+TEST(no_tier_is_always_available)
 {
-    (void)state;
     char reason[256];
     assert_true(sandbox_is_available(SANDBOX_NONE, reason));
     assert_string_equal(reason, "");
 }
 
-static void the_path_decides_whether_the_namespace_tier_is_there(void **state)
+TEST(the_path_decides_whether_the_namespace_tier_is_there)
 {
-    (void)state;
     char reason[256];
     char *path = strdup(getenv("PATH"));
     setenv("PATH", "", 1);
@@ -468,47 +459,7 @@ static void the_path_decides_whether_the_namespace_tier_is_there(void **state)
     free(path);
 }
 
-static int run_all(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_filter_is_the_same_each_time_it_is_written),
-        cmocka_unit_test(every_tier_has_a_name_that_leads_back),
-        cmocka_unit_test(an_unknown_name_is_no_tier),
-        cmocka_unit_test(no_tier_is_always_available),
-        cmocka_unit_test(the_path_decides_whether_the_namespace_tier_is_there),
-        BOTH(the_exit_code_passes_through),
-        BOTH(a_missing_program_is_not_started),
-        TIER(landlock, a_file_that_is_no_program_is_not_started),
-        BOTH(the_workspace_is_writable_at_its_own_path),
-        BOTH(a_file_outside_cannot_be_read),
-        BOTH(a_file_outside_cannot_be_written),
-        BOTH(system_folders_cannot_be_written),
-        BOTH(the_users_home_cannot_be_read),
-        BOTH(secrets_of_the_system_cannot_be_read),
-        BOTH(a_link_out_of_the_workspace_leads_nowhere),
-        BOTH(a_link_that_an_earlier_command_put_in_a_named_path_is_refused),
-        BOTH(further_paths_are_readable_or_writable_as_named),
-        BOTH(hidden_paths_show_nothing_and_keep_their_content),
-        BOTH(hooks_and_configuration_of_git_cannot_be_changed),
-        BOTH(hooks_cannot_be_added_where_there_are_none),
-        BOTH(git_cannot_be_led_to_another_configuration),
-        BOTH(a_repository_named_as_writable_is_guarded_too),
-        BOTH(a_git_file_that_names_the_repository_cannot_be_changed),
-        BOTH(the_environment_is_scrubbed),
-        BOTH(a_workspace_that_holds_the_system_is_refused),
-        BOTH(a_missing_workspace_is_refused),
-        TIER(namespace, temporary_folders_are_private),
-        TIER(namespace, a_workspace_reached_by_a_link_works_by_both_names),
-        TIER(namespace, without_bubblewrap_the_command_is_not_run),
-        TIER(namespace, a_bubblewrap_from_the_workspace_is_not_used),
-        TIER(namespace, a_bubblewrap_from_the_workspace_is_not_tried),
-        TIER(namespace, inside_of_a_sandbox_the_tier_is_missing_and_the_command_is_not_run),
-        TIER(landlock, without_a_supervisor_the_command_is_not_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 int main(int argc, char **argv)
 {
-    return sandbox_test_main(argc, argv, run_all);
+    return sandbox_test_main(argc, argv);
 }

@@ -80,15 +80,13 @@ static void expect(const char *policy, const char *context, const char *expected
 #define ANY    "permit (principal, action, resource) "
 #define FORBID "forbid (principal, action, resource) "
 
-static void a_policy_without_conditions_is_satisfied(void **state)
+TEST(a_policy_without_conditions_is_satisfied)
 {
-    (void)state;
     expect(ANY ";", "{}", "satisfied");
 }
 
-static void the_scope_that_does_not_match_is_named_with_the_value(void **state)
+TEST(the_scope_that_does_not_match_is_named_with_the_value)
 {
-    (void)state;
     expect("permit (principal, action == Action::\"verify\", resource);", "{}",
            "out_of_scope: action == Action::\"verify\" but action is Action::\"iterate\"");
     expect("permit (principal in Group::\"dev\", action, resource);", "{}",
@@ -106,9 +104,8 @@ static void the_scope_that_does_not_match_is_named_with_the_value(void **state)
            "out_of_scope: action in [] but action is Action::\"iterate\"");
 }
 
-static void a_comparison_is_told_with_its_operands(void **state)
+TEST(a_comparison_is_told_with_its_operands)
 {
-    (void)state;
     expect(FORBID "unless { context.iteration < 100 };", "{\"iteration\":100}",
            "satisfied: unless false; context.iteration < 100=false [context.iteration:100]");
     expect(FORBID "unless { context.iteration < 100 };", "{\"iteration\":99}",
@@ -118,9 +115,8 @@ static void a_comparison_is_told_with_its_operands(void **state)
            "context.n * 2:6 context.n:3 principal.trust:2]");
 }
 
-static void of_a_chain_only_what_decided_is_told(void **state)
+TEST(of_a_chain_only_what_decided_is_told)
 {
-    (void)state;
     expect(ANY "when { context.a && context.b && context.c };",
            "{\"a\":true,\"b\":false,\"c\":true}", "unsatisfied: when false; context.b=false");
     expect(ANY "when { context.a && context.b };", "{\"a\":true,\"b\":true}",
@@ -134,23 +130,20 @@ static void of_a_chain_only_what_decided_is_told(void **state)
            "unsatisfied: when false; context.a=false; context.c=false");
 }
 
-static void a_literal_condition_is_told_as_it_is(void **state)
+TEST(a_literal_condition_is_told_as_it_is)
 {
-    (void)state;
     expect(ANY "when { false };", "{}", "unsatisfied: when false; false=false");
 }
 
-static void conditions_behind_the_deciding_one_are_not_reached(void **state)
+TEST(conditions_behind_the_deciding_one_are_not_reached)
 {
-    (void)state;
     expect(ANY "when { context.a } unless { context.b } when { context.c };",
            "{\"a\":true,\"b\":true}",
            "unsatisfied: when true; context.a=true | unless true; context.b=true | when unreached");
 }
 
-static void groups_are_told_where_they_matter(void **state)
+TEST(groups_are_told_where_they_matter)
 {
-    (void)state;
     expect(ANY "when { principal in Group::\"dev\" };", "{}",
            "unsatisfied: when false; principal in Group::\"dev\"=false [principal:Agent::\"a\", in "
            "Group::\"ops\"]");
@@ -158,9 +151,8 @@ static void groups_are_told_where_they_matter(void **state)
            "unsatisfied: when false; principal == Agent::\"b\"=false [principal:Agent::\"a\"]");
 }
 
-static void tags_and_methods_have_values_too(void **state)
+TEST(tags_and_methods_have_values_too)
 {
-    (void)state;
     expect(ANY "when { principal.getTag(\"team\") == \"blue\" };", "{}",
            "unsatisfied: when false; principal.getTag(\"team\") == \"blue\"=false "
            "[principal.getTag(\"team\"):\"red\"]");
@@ -178,9 +170,8 @@ static void tags_and_methods_have_values_too(void **state)
            "unsatisfied: when false; [1, context.n].contains(3)=false [context.n:2]");
 }
 
-static void a_failure_says_what_and_where(void **state)
+TEST(a_failure_says_what_and_where)
 {
-    (void)state;
     expect(FORBID "when { context.a && context.missing > 3 };", "{\"a\":true}",
            "failed: when error; context.missing > 3=error [context.missing:none]test.cedar:1:58: "
            "there is no attribute `missing` in `context.missing`");
@@ -189,9 +180,8 @@ static void a_failure_says_what_and_where(void **state)
            "`context.n`");
 }
 
-static void long_texts_are_cut_between_characters(void **state)
+TEST(long_texts_are_cut_between_characters)
 {
-    (void)state;
     struct buf policy = {0};
     buf_append_string(&policy, ANY "when { context.n == \"");
     for (int i = 0; i < 400; i++) {
@@ -205,9 +195,8 @@ static void long_texts_are_cut_between_characters(void **state)
     buf_fini(&policy);
 }
 
-static void more_parts_than_are_kept_do_no_harm(void **state)
+TEST(more_parts_than_are_kept_do_no_harm)
 {
-    (void)state;
     struct buf policy = {0};
     buf_append_string(&policy, ANY "when { context.n < 1");
     for (int i = 0; i < 2 * EXPLAIN_TERMS; i++) {
@@ -233,7 +222,7 @@ static bool permits(const char *text, enum vocabulary_action action)
 }
 
 /** They took minutes when each was counted from the beginning of the text. */
-static void positions_of_60000_policies_are_known_without_reading_the_text_again(void **state)
+TEST(positions_of_60000_policies_are_known_without_reading_the_text_again)
 {
     enum { COUNT = 60000 };
     (void)state;
@@ -261,9 +250,8 @@ static void positions_of_60000_policies_are_known_without_reading_the_text_again
     buf_fini(&text);
 }
 
-static void a_permit_reaches_the_actions_of_its_scope(void **state)
+TEST(a_permit_reaches_the_actions_of_its_scope)
 {
-    (void)state;
     assert_true(permits(ANY ";", ACTION_ITERATE));
     assert_false(permits(FORBID ";", ACTION_ITERATE));
     assert_false(permits("", ACTION_ITERATE));
@@ -275,24 +263,4 @@ static void a_permit_reaches_the_actions_of_its_scope(void **state)
     assert_true(
         permits("permit (principal, action in AgentCore::Action::\"loop___iterate\", resource);",
                 ACTION_ITERATE));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_policy_without_conditions_is_satisfied),
-        cmocka_unit_test(the_scope_that_does_not_match_is_named_with_the_value),
-        cmocka_unit_test(a_comparison_is_told_with_its_operands),
-        cmocka_unit_test(of_a_chain_only_what_decided_is_told),
-        cmocka_unit_test(a_literal_condition_is_told_as_it_is),
-        cmocka_unit_test(conditions_behind_the_deciding_one_are_not_reached),
-        cmocka_unit_test(groups_are_told_where_they_matter),
-        cmocka_unit_test(tags_and_methods_have_values_too),
-        cmocka_unit_test(a_failure_says_what_and_where),
-        cmocka_unit_test(long_texts_are_cut_between_characters),
-        cmocka_unit_test(more_parts_than_are_kept_do_no_harm),
-        cmocka_unit_test(positions_of_60000_policies_are_known_without_reading_the_text_again),
-        cmocka_unit_test(a_permit_reaches_the_actions_of_its_scope),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,18 +7,13 @@
 #include "base/buf.h"
 #include "policy/explain/explain.h"
 #include "support/sanitizer.h"
+#include "support/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** Bytes of comment before each policy: reading the text again and again shows. */
 #define COMMENT_BYTES 8192
@@ -103,9 +98,8 @@ static uint64_t cost_of(unsigned count)
     return cost;
 }
 
-static void each_policy_costs_the_same_however_many_there_are(void **state)
+TEST(each_policy_costs_the_same_however_many_there_are)
 {
-    (void)state;
     uint64_t few = HAS_SANITIZER ? 0 : cost_of(4);
     if (few == 0) {
         print_message("skipped: built with a sanitizer, or processes may not be traced here\n");
@@ -116,12 +110,4 @@ static void each_policy_costs_the_same_however_many_there_are(void **state)
                   (unsigned long long)many);
     assert_true(many > few);
     assert_in_range(many, 0, few * 9 / 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_policy_costs_the_same_however_many_there_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

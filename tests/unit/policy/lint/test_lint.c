@@ -50,9 +50,8 @@ static void assert_findings(const struct lint_case *cases, size_t count)
         buf_fini(&found);
     }
 }
-static void policies_written_for_the_vocabulary_are_clean(void **state)
+TEST(policies_written_for_the_vocabulary_are_clean)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"permit (principal, action, resource);", ""},
         {"@id(\"limit.iterations\") @reason(\"iteration budget used up\")\nforbid (principal, "
@@ -91,9 +90,8 @@ static void policies_written_for_the_vocabulary_are_clean(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void unknown_attributes_of_the_context_are_errors(void **state)
+TEST(unknown_attributes_of_the_context_are_errors)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action == Action::\"iterate\", resource) unless { context.iterations "
          "< 100 };",
@@ -121,9 +119,8 @@ static void unknown_attributes_of_the_context_are_errors(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void unknown_attributes_of_entities_are_errors(void **state)
+TEST(unknown_attributes_of_entities_are_errors)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) when { principal.trusted > 3 };",
          "E 1:45 unknown attribute `trusted` of `principal`; did you mean `trust`?"},
@@ -146,9 +143,8 @@ static void unknown_attributes_of_entities_are_errors(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void an_attribute_of_another_action_is_named_with_it(void **state)
+TEST(an_attribute_of_another_action_is_named_with_it)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action == Action::\"iterate\", resource) when { context.condition == "
          "\"x\" };",
@@ -162,9 +158,8 @@ static void an_attribute_of_another_action_is_named_with_it(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void an_attribute_that_some_actions_lack_is_a_warning(void **state)
+TEST(an_attribute_that_some_actions_lack_is_a_warning)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) when { context.condition == \"x\" };",
          "W 1:45 the attribute `condition` of `context` is missing for `iterate`, `call_model`, "
@@ -186,9 +181,8 @@ static void an_attribute_that_some_actions_lack_is_a_warning(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void a_guard_on_the_left_removes_the_warning(void **state)
+TEST(a_guard_on_the_left_removes_the_warning)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) when { context has condition && context.condition "
          "== \"x\" };",
@@ -237,9 +231,8 @@ static void a_guard_on_the_left_removes_the_warning(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void optional_attributes_ask_for_a_guard(void **state)
+TEST(optional_attributes_ask_for_a_guard)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action == Action::\"iterate\", resource) when { context.iteration >= "
          "principal.max_iterations };",
@@ -281,9 +274,8 @@ static void optional_attributes_ask_for_a_guard(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void has_with_a_slip_is_an_error_and_with_a_strange_word_a_warning(void **state)
+TEST(has_with_a_slip_is_an_error_and_with_a_strange_word_a_warning)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) when { context has iterations };",
          "E 1:45 unknown attribute `iterations` of `context`; did you mean `iteration`?"},
@@ -306,9 +298,8 @@ static void has_with_a_slip_is_an_error_and_with_a_strange_word_a_warning(void *
     assert_findings(cases, COUNT(cases));
 }
 
-static void unknown_entity_types_are_errors_wherever_they_stand(void **state)
+TEST(unknown_entity_types_are_errors_wherever_they_stand)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal is Agnt, action, resource);",
          "E 1:22 unknown entity type `Agnt`; did you mean `Agent`?"},
@@ -331,9 +322,8 @@ static void unknown_entity_types_are_errors_wherever_they_stand(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void unknown_actions_are_errors(void **state)
+TEST(unknown_actions_are_errors)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action == Action::\"iterat\", resource);",
          "E 1:30 unknown action `Action::\"iterat\"`; did you mean `Action::\"iterate\"`?"},
@@ -350,9 +340,8 @@ static void unknown_actions_are_errors(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void literals_of_the_wrong_type_are_errors_in_comparisons(void **state)
+TEST(literals_of_the_wrong_type_are_errors_in_comparisons)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action == Action::\"iterate\", resource) unless { context.iteration < "
          "\"100\" };",
@@ -382,9 +371,8 @@ static void literals_of_the_wrong_type_are_errors_in_comparisons(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void decimals_are_compared_with_methods(void **state)
+TEST(decimals_are_compared_with_methods)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) unless { context.cost_usd < 5 };",
          "E 1:47 `<` orders Longs, datetimes and durations, but `context.cost_usd` is a decimal; "
@@ -410,9 +398,8 @@ static void decimals_are_compared_with_methods(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void operators_want_their_own_types(void **state)
+TEST(operators_want_their_own_types)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) when { context.iteration };",
          "E 1:45 a condition has to be a Bool, but `context.iteration` is a Long"},
@@ -435,9 +422,8 @@ static void operators_want_their_own_types(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void in_and_is_want_entities(void **state)
+TEST(in_and_is_want_entities)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) when { principal.environment in [\"a\", \"b\"] };",
          "E 1:45 `in` (for values in a set there is `contains`) works on an entity, but "
@@ -457,9 +443,8 @@ static void in_and_is_want_entities(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void sets_are_searched_for_elements_of_their_type(void **state)
+TEST(sets_are_searched_for_elements_of_their_type)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) when { [\"a\", \"b\"].contains(context.iteration) "
          "};",
@@ -478,9 +463,8 @@ static void sets_are_searched_for_elements_of_their_type(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void functions_want_their_arguments(void **state)
+TEST(functions_want_their_arguments)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) when { context.cost_usd.lessThan(decimal(\"5\")) };",
          "E 1:79 `\"5\"` is not a text for `decimal`; it takes digits on both sides of a point and "
@@ -511,9 +495,8 @@ static void functions_want_their_arguments(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void tags_are_strings_of_some_entities(void **state)
+TEST(tags_are_strings_of_some_entities)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action == Action::\"iterate\", resource) when { "
          "resource.hasTag(\"x\") };",
@@ -532,9 +515,8 @@ static void tags_are_strings_of_some_entities(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void what_can_never_be_true_is_a_warning(void **state)
+TEST(what_can_never_be_true_is_a_warning)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action, resource) when { principal is Group };",
          "W 1:45 `principal` is always an Agent, so `is Group` is never true"},
@@ -555,9 +537,8 @@ static void what_can_never_be_true_is_a_warning(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void policies_that_never_apply_are_warnings(void **state)
+TEST(policies_that_never_apply_are_warnings)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action in [], resource);",
          "W 1:20 this policy never applies: no action is in `[]`"},
@@ -576,9 +557,8 @@ static void policies_that_never_apply_are_warnings(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void annotations_limit_nothing(void **state)
+TEST(annotations_limit_nothing)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"@id(\"a\")\n@max_iterations(\"100\")\npermit (principal, action, resource);",
          "W 2:1 `@max_iterations` is an annotation and limits nothing; the limit is what the "
@@ -594,9 +574,8 @@ static void annotations_limit_nothing(void **state)
     assert_findings(cases, COUNT(cases));
 }
 
-static void what_is_not_known_is_not_reported(void **state)
+TEST(what_is_not_known_is_not_reported)
 {
-    (void)state;
     static const struct lint_case cases[] = {
         {"forbid (principal, action == Action::\"call_tool\", resource) when { context.input.a.b.c "
          "< context.input.d && context.input.e == \"x\" };",
@@ -628,9 +607,8 @@ static void note(const struct lint_finding *finding, void *context)
     snprintf(seen->message, sizeof(seen->message), "%s", finding->message);
 }
 
-static void findings_name_their_policy_and_place(void **state)
+TEST(findings_name_their_policy_and_place)
 {
-    (void)state;
     struct seen seen = {0};
     struct cedar_policies *policies = parse("permit (principal, action, resource);\n"
                                             "permit (principal, action, resource);\n"
@@ -644,9 +622,8 @@ static void findings_name_their_policy_and_place(void **state)
     cedar_policies_unref(policies);
 }
 
-static void linked_templates_are_checked_at_their_slot(void **state)
+TEST(linked_templates_are_checked_at_their_slot)
 {
-    (void)state;
     static const char text[] = "@id(\"t\") forbid (principal == ?principal, action, resource);";
     struct seen seen = {0};
     struct rondo_error err = {0};
@@ -668,9 +645,8 @@ static void linked_templates_are_checked_at_their_slot(void **state)
     cedar_uid_free(agent);
 }
 
-static void long_names_are_cut_between_characters(void **state)
+TEST(long_names_are_cut_between_characters)
 {
-    (void)state;
     struct seen seen = {0};
     struct buf text = {0};
     buf_append_string(&text, "forbid (principal, action == Action::\"x");
@@ -686,9 +662,8 @@ static void long_names_are_cut_between_characters(void **state)
     buf_fini(&text);
 }
 
-static void findings_are_counted_beyond_the_limit(void **state)
+TEST(findings_are_counted_beyond_the_limit)
 {
-    (void)state;
     for (size_t more = 0; more < 2; more++) {
         struct seen seen = {0};
         struct buf text = {0};
@@ -704,9 +679,8 @@ static void findings_are_counted_beyond_the_limit(void **state)
     }
 }
 
-static void deep_expressions_are_walked(void **state)
+TEST(deep_expressions_are_walked)
 {
-    (void)state;
     struct seen seen = {0};
     struct buf text = {0};
     buf_append_string(&text, "forbid (principal, action, resource) when { context.input");
@@ -721,46 +695,11 @@ static void deep_expressions_are_walked(void **state)
     buf_fini(&text);
 }
 
-static void no_policies_have_no_findings(void **state)
+TEST(no_policies_have_no_findings)
 {
-    (void)state;
     struct seen seen = {0};
     struct cedar_policies *policies = parse("// nothing\n");
     assert_int_equal(lint_policies(policies, note, &seen), 0);
     assert_int_equal(seen.count, 0);
     cedar_policies_unref(policies);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(policies_written_for_the_vocabulary_are_clean),
-        cmocka_unit_test(unknown_attributes_of_the_context_are_errors),
-        cmocka_unit_test(unknown_attributes_of_entities_are_errors),
-        cmocka_unit_test(an_attribute_of_another_action_is_named_with_it),
-        cmocka_unit_test(an_attribute_that_some_actions_lack_is_a_warning),
-        cmocka_unit_test(a_guard_on_the_left_removes_the_warning),
-        cmocka_unit_test(optional_attributes_ask_for_a_guard),
-        cmocka_unit_test(has_with_a_slip_is_an_error_and_with_a_strange_word_a_warning),
-        cmocka_unit_test(unknown_entity_types_are_errors_wherever_they_stand),
-        cmocka_unit_test(unknown_actions_are_errors),
-        cmocka_unit_test(literals_of_the_wrong_type_are_errors_in_comparisons),
-        cmocka_unit_test(decimals_are_compared_with_methods),
-        cmocka_unit_test(operators_want_their_own_types),
-        cmocka_unit_test(in_and_is_want_entities),
-        cmocka_unit_test(sets_are_searched_for_elements_of_their_type),
-        cmocka_unit_test(functions_want_their_arguments),
-        cmocka_unit_test(tags_are_strings_of_some_entities),
-        cmocka_unit_test(what_can_never_be_true_is_a_warning),
-        cmocka_unit_test(policies_that_never_apply_are_warnings),
-        cmocka_unit_test(annotations_limit_nothing),
-        cmocka_unit_test(what_is_not_known_is_not_reported),
-        cmocka_unit_test(findings_name_their_policy_and_place),
-        cmocka_unit_test(linked_templates_are_checked_at_their_slot),
-        cmocka_unit_test(long_names_are_cut_between_characters),
-        cmocka_unit_test(findings_are_counted_beyond_the_limit),
-        cmocka_unit_test(deep_expressions_are_walked),
-        cmocka_unit_test(no_policies_have_no_findings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Start requests: what they become, and what is said of wrong ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "agent/agent.h"
 #include "base/auto.h"
 #include "base/error.h"
@@ -14,6 +7,7 @@
 #include "base/memory.h"
 #include "os/file.h"
 #include "server/api/start_request.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -53,7 +47,7 @@ static int down(void **state)
     return 0;
 }
 
-#define world_test(function) cmocka_unit_test_setup_teardown(function, up, down)
+#define WORLD_TEST(function) TEST_WITH(function, up, down)
 
 /** Read a request; quotes are written ' in it. */
 static int read_request(struct world *world, const char *text)
@@ -99,7 +93,7 @@ static void write_file(const struct world *world, const char *name, const char *
 
 /* ---- Commands ------------------------------------------------------------------------------- */
 
-static void a_command_alone_has_the_defaults_of_the_command_line(void **state)
+WORLD_TEST(a_command_alone_has_the_defaults_of_the_command_line)
 {
     struct world *world = *state;
     assert_right(world, "{'command':['/usr/bin/make it','-k'],'max_cost':null}");
@@ -115,7 +109,7 @@ static void a_command_alone_has_the_defaults_of_the_command_line(void **state)
     assert_int_equal(world->spec.checkpoint_interval, 1);
 }
 
-static void every_member_of_a_command_counts(void **state)
+WORLD_TEST(every_member_of_a_command_counts)
 {
     struct world *world = *state;
     write_file(world, "p.cedar", "permit (principal, action, resource);");
@@ -151,7 +145,7 @@ static void every_member_of_a_command_counts(void **state)
     assert_string_equal(strrchr(spec->policy, '/'), "/p.cedar");
 }
 
-static void standard_conditions_are_found_from_the_project(void **state)
+WORLD_TEST(standard_conditions_are_found_from_the_project)
 {
     struct world *world = *state;
     write_file(world, "Makefile", "test:\n\ttrue\n");
@@ -162,14 +156,14 @@ static void standard_conditions_are_found_from_the_project(void **state)
                  "conditions[0]");
 }
 
-static void the_sandbox_of_conditions_may_be_another(void **state)
+WORLD_TEST(the_sandbox_of_conditions_may_be_another)
 {
     struct world *world = *state;
     assert_right(world, "{'command':['x'],'verifier_sandbox':'none'}");
     assert_int_equal(world->spec.verifier_tier, SANDBOX_NONE);
 }
 
-static void wrong_members_are_named(void **state)
+WORLD_TEST(wrong_members_are_named)
 {
     struct world *world = *state;
     static const struct {
@@ -236,7 +230,7 @@ static int read_words(struct world *world, size_t count)
     return read_request(world, buf_string(&text));
 }
 
-static void limits_hold_at_their_edges(void **state)
+WORLD_TEST(limits_hold_at_their_edges)
 {
     struct world *world = *state;
     assert_int_equal(read_words(world, LIMIT_ARGUMENTS), 0);
@@ -267,7 +261,7 @@ static void limits_hold_at_their_edges(void **state)
     "apiVersion: initrunner/v1\\nkind: Agent\\nmetadata:\\n  name: tester\\nspec:\\n  role: You " \
     "test.\\n  model: {provider: scripted, name: turns.jsonl}\\n"
 
-static void the_text_of_a_role_is_a_run_of_its_agent(void **state)
+WORLD_TEST(the_text_of_a_role_is_a_run_of_its_agent)
 {
     struct world *world = *state;
     assert_right(world, "{'role':'" ROLE "','prompt':'do it','max_iterations':3,"
@@ -284,7 +278,7 @@ static void the_text_of_a_role_is_a_run_of_its_agent(void **state)
     assert_int_equal(agent_recorded_mode(&world->spec), AGENT_SINGLE);
 }
 
-static void a_role_file_is_found_from_the_servers_folder(void **state)
+WORLD_TEST(a_role_file_is_found_from_the_servers_folder)
 {
     struct world *world = *state;
     write_file(world, "r.yaml",
@@ -296,7 +290,7 @@ static void a_role_file_is_found_from_the_servers_folder(void **state)
     assert_int_equal(world->result, RONDO_ERR_NOT_FOUND);
 }
 
-static void findings_of_a_role_are_told(void **state)
+WORLD_TEST(findings_of_a_role_are_told)
 {
     struct world *world = *state;
     assert_wrong(world, "{'role':'kind: Agent','prompt':'do it'}", "role");
@@ -306,7 +300,7 @@ static void findings_of_a_role_are_told(void **state)
     assert_non_null(strstr(buf_string(&world->findings), ": warning: spec.ingest"));
 }
 
-static void wrong_members_of_roles_are_named(void **state)
+WORLD_TEST(wrong_members_of_roles_are_named)
 {
     struct world *world = *state;
     static const struct {
@@ -327,21 +321,4 @@ static void wrong_members_of_roles_are_named(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_wrong(world, cases[i].request, cases[i].path);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        world_test(a_command_alone_has_the_defaults_of_the_command_line),
-        world_test(every_member_of_a_command_counts),
-        world_test(standard_conditions_are_found_from_the_project),
-        world_test(the_sandbox_of_conditions_may_be_another),
-        world_test(wrong_members_are_named),
-        world_test(limits_hold_at_their_edges),
-        world_test(the_text_of_a_role_is_a_run_of_its_agent),
-        world_test(a_role_file_is_found_from_the_servers_folder),
-        world_test(findings_of_a_role_are_told),
-        world_test(wrong_members_of_roles_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a caller without the scope administer may start. */
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "os/file.h"
 #include "server/auth/start_rights.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -80,7 +73,7 @@ static int check(const struct place *place, const char *body, char *ret_message)
     return r;
 }
 
-static void what_opens_the_sandbox_is_refused_by_name(void **state)
+TEST(what_opens_the_sandbox_is_refused_by_name)
 {
     static const char *const bodies[][2] = {
         {"role", "{\"role\":\"text\"}"},
@@ -108,7 +101,7 @@ static void what_opens_the_sandbox_is_refused_by_name(void **state)
     }
 }
 
-static void files_that_exist_and_that_do_not_are_refused_alike(void **state)
+TEST(files_that_exist_and_that_do_not_are_refused_alike)
 {
     char there[RONDO_ERROR_MESSAGE_SIZE];
     char missing[RONDO_ERROR_MESSAGE_SIZE];
@@ -120,14 +113,14 @@ static void files_that_exist_and_that_do_not_are_refused_alike(void **state)
     assert_string_equal(there, missing);
 }
 
-static void what_the_sandbox_holds_is_allowed(void **state)
+TEST(what_the_sandbox_holds_is_allowed)
 {
     assert_int_equal(check(*state, "{\"command\":[\"true\"],\"sandbox\":\"namespace\"}", NULL), 0);
     assert_int_equal(check(*state, "{\"workspace\":\".\",\"allow_network\":false}", NULL), 0);
     assert_int_equal(check(*state, "{\"verifier_sandbox\":\"landlock\",\"read\":null}", NULL), 0);
 }
 
-static void roles_beside_the_store_are_allowed_under_their_real_path(void **state)
+TEST(roles_beside_the_store_are_allowed_under_their_real_path)
 {
     struct place *place = *state;
     auto_json struct json_object *body = json_object_new_object();
@@ -140,7 +133,7 @@ static void roles_beside_the_store_are_allowed_under_their_real_path(void **stat
     assert_non_null(strstr(path, "/.rondo/roles/fixer.yaml"));
 }
 
-static void links_out_of_the_folder_of_roles_are_followed_first(void **state)
+TEST(links_out_of_the_folder_of_roles_are_followed_first)
 {
     struct place *place = *state;
     char link[160];
@@ -150,7 +143,7 @@ static void links_out_of_the_folder_of_roles_are_followed_first(void **state)
                      RONDO_ERR_INVALID);
 }
 
-static void a_store_where_runs_may_write_has_no_roles(void **state)
+TEST(a_store_where_runs_may_write_has_no_roles)
 {
     struct place place = *(struct place *)*state;
     char store[128];
@@ -167,7 +160,7 @@ static void a_store_where_runs_may_write_has_no_roles(void **state)
     assert_int_equal(check(&place, buf_string(&body), NULL), 0);
 }
 
-static void a_run_is_executed_again_with_no_more_than_a_sandbox(void **state)
+TEST(a_run_is_executed_again_with_no_more_than_a_sandbox)
 {
     struct place *place = *state;
     char *words[] = {(char[]){"./worker.sh"}, NULL};
@@ -203,7 +196,7 @@ static void a_run_is_executed_again_with_no_more_than_a_sandbox(void **state)
     assert_int_equal(start_rights_check_again(&place->rights, &bad, NULL), RONDO_ERR_INVALID);
 }
 
-static void a_run_whose_files_are_out_of_reach_may_have_no_sandbox(void **state)
+TEST(a_run_whose_files_are_out_of_reach_may_have_no_sandbox)
 {
     struct place *place = *state;
     char below[128];
@@ -223,7 +216,7 @@ static void a_run_whose_files_are_out_of_reach_may_have_no_sandbox(void **state)
     }
 }
 
-static void without_the_file_of_a_store_there_are_no_roles(void **state)
+TEST(without_the_file_of_a_store_there_are_no_roles)
 {
     struct place place = *(struct place *)*state;
     place.rights.store_path = NULL;
@@ -231,7 +224,7 @@ static void without_the_file_of_a_store_there_are_no_roles(void **state)
                      RONDO_ERR_INVALID);
 }
 
-static void a_command_needs_a_sandbox_and_the_servers_workspace(void **state)
+TEST(a_command_needs_a_sandbox_and_the_servers_workspace)
 {
     struct place *place = *state;
     struct loop_spec spec = loop_spec_default();
@@ -247,7 +240,7 @@ static void a_command_needs_a_sandbox_and_the_servers_workspace(void **state)
     assert_int_equal(start_rights_check_spec(&place->rights, &spec, NULL), RONDO_ERR_INVALID);
 }
 
-static void an_agent_needs_a_sandbox_for_its_tools(void **state)
+TEST(an_agent_needs_a_sandbox_for_its_tools)
 {
     struct place *place = *state;
     struct loop_spec spec = loop_spec_default();
@@ -263,18 +256,5 @@ static void an_agent_needs_a_sandbox_for_its_tools(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_opens_the_sandbox_is_refused_by_name),
-        cmocka_unit_test(files_that_exist_and_that_do_not_are_refused_alike),
-        cmocka_unit_test(what_the_sandbox_holds_is_allowed),
-        cmocka_unit_test(roles_beside_the_store_are_allowed_under_their_real_path),
-        cmocka_unit_test(links_out_of_the_folder_of_roles_are_followed_first),
-        cmocka_unit_test(a_store_where_runs_may_write_has_no_roles),
-        cmocka_unit_test(a_run_is_executed_again_with_no_more_than_a_sandbox),
-        cmocka_unit_test(a_run_whose_files_are_out_of_reach_may_have_no_sandbox),
-        cmocka_unit_test(without_the_file_of_a_store_there_are_no_roles),
-        cmocka_unit_test(a_command_needs_a_sandbox_and_the_servers_workspace),
-        cmocka_unit_test(an_agent_needs_a_sandbox_for_its_tools),
-    };
-    return cmocka_run_group_tests_name("server/start_rights", tests, setup, teardown);
+    return test_run(setup, teardown);
 }

@@ -2,14 +2,6 @@
 /* A store, a hub over it, a server that streams what the query asks for, and readers. */
 #pragma once
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "../../../support/http_raw.h"
 #include "../../../support/store/memory_store.h"
 #include "base/clock.h"
@@ -17,6 +9,7 @@
 #include "orchestrator/orchestrator.h"
 #include "server/api/run_json.h"
 #include "server/stream/hub.h"
+#include "support/test.h"
 
 #include <inttypes.h>
 #include <pthread.h>

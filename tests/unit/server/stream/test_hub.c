@@ -25,9 +25,8 @@ static void target_of_run(char *ret_target, size_t size, unsigned run, const cha
     snprintf(ret_target, size, "/events?run=%s%s", run_name(run), rest);
 }
 
-static void test_a_stream_of_a_run_begins_with_what_there_is_and_goes_on(void **state)
+TEST(test_a_stream_of_a_run_begins_with_what_there_is_and_goes_on)
 {
-    (void)state;
     struct world *world = begin();
     char target[128];
     target_of_run(target, sizeof(target), 1, "&after=0");
@@ -51,9 +50,8 @@ static void test_a_stream_of_a_run_begins_with_what_there_is_and_goes_on(void **
     end(world);
 }
 
-static void test_a_stream_goes_on_behind_the_last_event_that_was_seen(void **state)
+TEST(test_a_stream_goes_on_behind_the_last_event_that_was_seen)
 {
-    (void)state;
     struct world *world = begin();
     char target[128];
     target_of_run(target, sizeof(target), 1, "");
@@ -69,9 +67,8 @@ static void test_a_stream_goes_on_behind_the_last_event_that_was_seen(void **sta
     end(world);
 }
 
-static void test_all_runs_begin_now_or_where_they_are_told_to(void **state)
+TEST(test_all_runs_begin_now_or_where_they_are_told_to)
 {
-    (void)state;
     struct world *world = begin();
     create_run(world, 1, "a");
     create_run(world, 2, "b");
@@ -99,9 +96,8 @@ static void test_all_runs_begin_now_or_where_they_are_told_to(void **state)
     end(world);
 }
 
-static void test_a_position_of_the_future_means_from_now_on(void **state)
+TEST(test_a_position_of_the_future_means_from_now_on)
 {
-    (void)state;
     struct world *world = begin();
     create_run(world, 1, "a");
     struct reader reader;
@@ -113,9 +109,8 @@ static void test_a_position_of_the_future_means_from_now_on(void **state)
     end(world);
 }
 
-static void test_types_and_agents_select(void **state)
+TEST(test_types_and_agents_select)
 {
-    (void)state;
     struct world *world = begin();
     create_run(world, 1, "a");
     create_run(world, 2, "b");
@@ -150,9 +145,8 @@ static void test_types_and_agents_select(void **state)
     end(world);
 }
 
-static void test_a_rare_type_far_behind_is_found(void **state)
+TEST(test_a_rare_type_far_behind_is_found)
 {
-    (void)state;
     struct world *world = begin();
     create_run(world, 1, "a");
     append(world, 1, 1, 6000, "note");
@@ -204,15 +198,13 @@ static void read_while_written(size_t ring_bytes)
     end(world);
 }
 
-static void test_nothing_is_lost_or_doubled_between_store_and_ring(void **state)
+TEST(test_nothing_is_lost_or_doubled_between_store_and_ring)
 {
-    (void)state;
     read_while_written(0);
 }
 
-static void test_nothing_is_lost_when_the_ring_forgets(void **state)
+TEST(test_nothing_is_lost_when_the_ring_forgets)
 {
-    (void)state;
     read_while_written(20000);
 }
 
@@ -268,21 +260,18 @@ static void write_between(size_t ring_bytes, int rounds)
     end(world);
 }
 
-static void test_what_comes_between_reading_the_store_and_the_ring_is_not_lost(void **state)
+TEST(test_what_comes_between_reading_the_store_and_the_ring_is_not_lost)
 {
-    (void)state;
     write_between(0, 1);
 }
 
-static void test_what_the_ring_forgot_meanwhile_is_read_again(void **state)
+TEST(test_what_the_ring_forgot_meanwhile_is_read_again)
 {
-    (void)state;
     write_between(1, 4);
 }
 
-static void test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss(void **state)
+TEST(test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss)
 {
-    (void)state;
     struct world *world = begin_with((struct hub_options){0}, 300 * NS_PER_MS);
     create_run(world, 1, "a");
     struct reader slow;
@@ -322,9 +311,8 @@ static void test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss(void **s
     end(world);
 }
 
-static void test_a_server_that_begins_again_goes_on_where_the_reader_was(void **state)
+TEST(test_a_server_that_begins_again_goes_on_where_the_reader_was)
 {
-    (void)state;
     struct world *world = begin();
     create_run(world, 1, "a");
     append(world, 1, 1, 100, "note");
@@ -344,9 +332,8 @@ static void test_a_server_that_begins_again_goes_on_where_the_reader_was(void **
     end(world);
 }
 
-static void test_a_silent_stream_shows_that_it_lives(void **state)
+TEST(test_a_silent_stream_shows_that_it_lives)
 {
-    (void)state;
     struct world *world = begin_with((struct hub_options){.heartbeat_ns = 50 * NS_PER_MS}, 0);
     struct reader reader;
     open_reader(world, "/events", -1, &reader);
@@ -371,9 +358,8 @@ static void open_with_token(struct world *world, const char *path, const char *n
     token_grant_fini(&grant);
 }
 
-static void test_a_stream_ends_with_its_token(void **state)
+TEST(test_a_stream_ends_with_its_token)
 {
-    (void)state;
     struct world *world = begin_with((struct hub_options){.heartbeat_ns = 50 * NS_PER_MS}, 0);
     struct reader events;
     struct reader table;
@@ -400,9 +386,8 @@ static void test_a_stream_ends_with_its_token(void **state)
     end(world);
 }
 
-static void test_draining_tells_streams_to_come_back(void **state)
+TEST(test_draining_tells_streams_to_come_back)
 {
-    (void)state;
     struct world *world = begin();
     struct reader reader;
     open_reader(world, "/events", -1, &reader);
@@ -414,9 +399,8 @@ static void test_draining_tells_streams_to_come_back(void **state)
     end(world);
 }
 
-static void test_line_ends_in_json_do_not_end_the_frame(void **state)
+TEST(test_line_ends_in_json_do_not_end_the_frame)
 {
-    (void)state;
     struct world *world = begin();
     create_run(world, 1, "a");
     struct reader reader;
@@ -436,9 +420,8 @@ static void test_line_ends_in_json_do_not_end_the_frame(void **state)
     end(world);
 }
 
-static void test_two_hundred_readers_of_many_runs_get_their_own(void **state)
+TEST(test_two_hundred_readers_of_many_runs_get_their_own)
 {
-    (void)state;
     struct world *world = begin();
     static struct reader readers[200];
     for (unsigned run = 0; run < 50; run++) {
@@ -460,28 +443,4 @@ static void test_two_hundred_readers_of_many_runs_get_their_own(void **state)
         close_reader(&readers[i]);
     }
     end(world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_stream_of_a_run_begins_with_what_there_is_and_goes_on),
-        cmocka_unit_test(test_a_stream_goes_on_behind_the_last_event_that_was_seen),
-        cmocka_unit_test(test_all_runs_begin_now_or_where_they_are_told_to),
-        cmocka_unit_test(test_a_position_of_the_future_means_from_now_on),
-        cmocka_unit_test(test_types_and_agents_select),
-        cmocka_unit_test(test_a_rare_type_far_behind_is_found),
-        cmocka_unit_test(test_nothing_is_lost_or_doubled_between_store_and_ring),
-        cmocka_unit_test(test_nothing_is_lost_when_the_ring_forgets),
-        cmocka_unit_test(test_what_comes_between_reading_the_store_and_the_ring_is_not_lost),
-        cmocka_unit_test(test_what_the_ring_forgot_meanwhile_is_read_again),
-        cmocka_unit_test(test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss),
-        cmocka_unit_test(test_a_server_that_begins_again_goes_on_where_the_reader_was),
-        cmocka_unit_test(test_a_silent_stream_shows_that_it_lives),
-        cmocka_unit_test(test_a_stream_ends_with_its_token),
-        cmocka_unit_test(test_draining_tells_streams_to_come_back),
-        cmocka_unit_test(test_line_ends_in_json_do_not_end_the_frame),
-        cmocka_unit_test(test_two_hundred_readers_of_many_runs_get_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,8 @@ static size_t count_of(const char *text, const char *part)
     return count;
 }
 
-static void test_rows_that_change_come_together_and_not_too_often(void **state)
+TEST(test_rows_that_change_come_together_and_not_too_often)
 {
-    (void)state;
     struct world *world = begin();
     create_run(world, 1, "a");
     create_run(world, 2, "b");
@@ -31,9 +30,8 @@ static void test_rows_that_change_come_together_and_not_too_often(void **state)
     end(world);
 }
 
-static void test_a_reader_that_comes_back_loads_the_table_again(void **state)
+TEST(test_a_reader_that_comes_back_loads_the_table_again)
 {
-    (void)state;
     struct world *world = begin();
     struct reader reader;
     open_reader(world, "/table", 7, &reader);
@@ -42,9 +40,8 @@ static void test_a_reader_that_comes_back_loads_the_table_again(void **state)
     end(world);
 }
 
-static void test_a_reader_knows_its_place_before_the_first_event(void **state)
+TEST(test_a_reader_knows_its_place_before_the_first_event)
 {
-    (void)state;
     struct world *world = begin();
     create_run(world, 1, "a");
     struct reader events;
@@ -63,9 +60,8 @@ static void test_a_reader_knows_its_place_before_the_first_event(void **state)
     end(world);
 }
 
-static void test_other_agents_are_not_shown(void **state)
+TEST(test_other_agents_are_not_shown)
 {
-    (void)state;
     struct world *world = begin();
     create_run(world, 1, "a");
     create_run(world, 2, "b");
@@ -84,9 +80,8 @@ static void test_other_agents_are_not_shown(void **state)
     end(world);
 }
 
-static void test_what_changed_just_before_a_stream_is_shown(void **state)
+TEST(test_what_changed_just_before_a_stream_is_shown)
 {
-    (void)state;
     struct world *world = begin();
     create_run(world, 1, "a");
     append(world, 1, 1, 4, "note");
@@ -100,9 +95,8 @@ static void test_what_changed_just_before_a_stream_is_shown(void **state)
     end(world);
 }
 
-static void test_a_run_that_begins_to_wait_is_shown_though_it_has_no_event(void **state)
+TEST(test_a_run_that_begins_to_wait_is_shown_though_it_has_no_event)
 {
-    (void)state;
     char queued[ID_SIZE];
     struct orchestrator orchestrator = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct world *world = begin_with((struct hub_options){.orchestrator = &orchestrator}, 0);
@@ -120,9 +114,8 @@ static void test_a_run_that_begins_to_wait_is_shown_though_it_has_no_event(void 
     end(world);
 }
 
-static void test_a_reader_that_falls_far_behind_loads_the_table_again(void **state)
+TEST(test_a_reader_that_falls_far_behind_loads_the_table_again)
 {
-    (void)state;
     struct world *world = begin();
     struct reader reader;
     open_reader_with(world, "/table", -1, 4096, &reader);
@@ -140,9 +133,8 @@ static void test_a_reader_that_falls_far_behind_loads_the_table_again(void **sta
     end(world);
 }
 
-static void test_counts_that_were_taken_before_a_row_are_taken_again(void **state)
+TEST(test_counts_that_were_taken_before_a_row_are_taken_again)
 {
-    (void)state;
     struct world *world = begin();
     create_run(world, 1, "a");
     pthread_mutex_lock(&world->hub->lock);
@@ -177,9 +169,8 @@ static int fail_to_read(struct store *store, const char *run_id, struct store_ru
     return weak.real->get_run(store, run_id, ret_run, err);
 }
 
-static void test_a_row_that_could_not_be_read_is_shown_later(void **state)
+TEST(test_a_row_that_could_not_be_read_is_shown_later)
 {
-    (void)state;
     struct world *world = begin_silent();
     create_run(world, 1, "a");
     weak.real = world->store->ops;
@@ -197,9 +188,8 @@ static void test_a_row_that_could_not_be_read_is_shown_later(void **state)
     end(world);
 }
 
-static void test_streams_of_the_table_end_when_the_server_drains(void **state)
+TEST(test_streams_of_the_table_end_when_the_server_drains)
 {
-    (void)state;
     struct world *world = begin();
     struct reader reader;
     open_reader(world, "/table", -1, &reader);
@@ -208,21 +198,4 @@ static void test_streams_of_the_table_end_when_the_server_drains(void **state)
         http_raw_read_until(reader.fd, &reader.bytes, "\r\n0\r\n\r\n", HTTP_RAW_PATIENCE_NS));
     close_reader(&reader);
     end(world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_that_change_come_together_and_not_too_often),
-        cmocka_unit_test(test_a_reader_that_comes_back_loads_the_table_again),
-        cmocka_unit_test(test_a_reader_knows_its_place_before_the_first_event),
-        cmocka_unit_test(test_other_agents_are_not_shown),
-        cmocka_unit_test(test_what_changed_just_before_a_stream_is_shown),
-        cmocka_unit_test(test_a_reader_that_falls_far_behind_loads_the_table_again),
-        cmocka_unit_test(test_counts_that_were_taken_before_a_row_are_taken_again),
-        cmocka_unit_test(test_a_row_that_could_not_be_read_is_shown_later),
-        cmocka_unit_test(test_streams_of_the_table_end_when_the_server_drains),
-        cmocka_unit_test(test_a_run_that_begins_to_wait_is_shown_though_it_has_no_event),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

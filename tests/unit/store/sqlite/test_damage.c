@@ -152,9 +152,8 @@ static void assert_found_out(const char *sql)
     lose(&place);
 }
 
-static void an_undamaged_store_is_read(void **state)
+TEST(an_undamaged_store_is_read)
 {
-    (void)state;
     struct test_place place = make_store();
     damage(&place, LOOSE);
     struct store *store = open_store(&place, false);
@@ -163,9 +162,8 @@ static void an_undamaged_store_is_read(void **state)
     lose(&place);
 }
 
-static void values_out_of_range_are_found_out(void **state)
+TEST(values_out_of_range_are_found_out)
 {
-    (void)state;
     static const char *const sql[] = {
         "UPDATE runs SET status = 99",
         "UPDATE runs SET status = -1",
@@ -214,9 +212,8 @@ static void values_out_of_range_are_found_out(void **state)
     }
 }
 
-static void values_of_other_types_are_found_out(void **state)
+TEST(values_of_other_types_are_found_out)
 {
-    (void)state;
     static const char *const sql[] = {
         LOOSE "UPDATE runs SET id = NULL",
         LOOSE "UPDATE runs SET agent_id = NULL",
@@ -279,9 +276,8 @@ static void assert_listed(struct store *store, struct store_run_query query, str
     assert_int_equal(listed.named, wanted.named);
 }
 
-static void other_runs_are_listed_beside_a_damaged_one(void **state)
+TEST(other_runs_are_listed_beside_a_damaged_one)
 {
-    (void)state;
     static const struct {
         const char *sql;
         bool is_named;
@@ -313,9 +309,8 @@ static void other_runs_are_listed_beside_a_damaged_one(void **state)
     }
 }
 
-static void damaged_runs_count_against_the_limit(void **state)
+TEST(damaged_runs_count_against_the_limit)
 {
-    (void)state;
     struct test_place place = make_store();
     struct store *store = open_store(&place, false);
     test_create(store, "01900000-0000-7000-8000-00000000000b", "other", false);
@@ -331,9 +326,8 @@ static void damaged_runs_count_against_the_limit(void **state)
 }
 
 /** Garbage collection and reading end whatever the chain of events looks like. */
-static void chains_without_end_end(void **state)
+TEST(chains_without_end_end)
 {
-    (void)state;
     static const char *const sql[] = {
         "UPDATE events SET previous = position",
         "UPDATE events SET previous = position + 1",
@@ -361,9 +355,8 @@ static void chains_without_end_end(void **state)
     }
 }
 
-static void what_a_file_brings_along_is_not_executed(void **state)
+TEST(what_a_file_brings_along_is_not_executed)
 {
-    (void)state;
     struct test_place place = make_store();
     damage(&place, "CREATE TRIGGER t AFTER INSERT ON letters BEGIN"
                    " UPDATE runs SET agent_id = 'mallory'; END;");
@@ -378,18 +371,4 @@ static void what_a_file_brings_along_is_not_executed(void **state)
     assert_true(read_all(store) < 0);
     store_close(store);
     lose(&place);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_undamaged_store_is_read),
-        cmocka_unit_test(values_out_of_range_are_found_out),
-        cmocka_unit_test(values_of_other_types_are_found_out),
-        cmocka_unit_test(other_runs_are_listed_beside_a_damaged_one),
-        cmocka_unit_test(damaged_runs_count_against_the_limit),
-        cmocka_unit_test(chains_without_end_end),
-        cmocka_unit_test(what_a_file_brings_along_is_not_executed),
-    };
-    return cmocka_run_group_tests_name("sqlite, damage", tests, NULL, NULL);
 }

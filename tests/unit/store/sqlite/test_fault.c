@@ -75,7 +75,9 @@ static void reopen(struct disk *disk)
     disk->store = open_store(disk->path);
 }
 
-static void each_commit_is_synced_once(void **state)
+#define DISK_TEST(name) TEST_WITH(name, make_disk, remove_disk)
+
+DISK_TEST(each_commit_is_synced_once)
 {
     struct disk *disk = *state;
     for (uint64_t seq = 2; seq <= 11; seq++) {
@@ -104,7 +106,7 @@ static unsigned count_schema_syncs(const struct disk *disk, uint32_t version)
     return syncs;
 }
 
-static void a_new_store_is_synced_no_more_often_for_having_migrations(void **state)
+DISK_TEST(a_new_store_is_synced_no_more_often_for_having_migrations)
 {
     unsigned first = count_schema_syncs(*state, 1);
     assert_true(first > 0);
@@ -125,7 +127,7 @@ static int record_policy(struct store *store, bool *ret_is_new, struct rondo_err
     return store->ops->record_policy(store, &change, &number, ret_is_new, err);
 }
 
-static void policies_that_another_process_recorded_are_synced_before_the_answer(void **state)
+DISK_TEST(policies_that_another_process_recorded_are_synced_before_the_answer)
 {
     struct disk *disk = *state;
     struct store *other = open_store(disk->path);
@@ -143,7 +145,7 @@ static void policies_that_another_process_recorded_are_synced_before_the_answer(
     store_close(other);
 }
 
-static void policies_that_cannot_be_synced_are_not_said_to_be_recorded(void **state)
+DISK_TEST(policies_that_cannot_be_synced_are_not_said_to_be_recorded)
 {
     struct disk *disk = *state;
     struct store *other = open_store(disk->path);
@@ -178,7 +180,7 @@ static bool count_change(const struct store_policy_change *change, void *context
     return true;
 }
 
-static void policies_are_recorded_once_whatever_write_or_fsync_fails(void **state)
+DISK_TEST(policies_are_recorded_once_whatever_write_or_fsync_fails)
 {
     static const struct {
         int operations;
@@ -248,7 +250,7 @@ static bool fail_changing(struct disk *disk, int operations, unsigned nth, int c
     return has_failed;
 }
 
-static void documents_are_changed_once_and_whole_whatever_write_or_fsync_fails(void **state)
+DISK_TEST(documents_are_changed_once_and_whole_whatever_write_or_fsync_fails)
 {
     static const struct {
         int operations;
@@ -270,7 +272,7 @@ static void documents_are_changed_once_and_whole_whatever_write_or_fsync_fails(v
     }
 }
 
-static void a_change_of_documents_is_synced_once(void **state)
+DISK_TEST(a_change_of_documents_is_synced_once)
 {
     struct disk *disk = *state;
     bool is_applied = false;
@@ -281,7 +283,7 @@ static void a_change_of_documents_is_synced_once(void **state)
     assert_int_equal(fault_vfs_log_syncs(), 1);
 }
 
-static void a_version_that_another_process_made_is_synced_before_the_answer(void **state)
+DISK_TEST(a_version_that_another_process_made_is_synced_before_the_answer)
 {
     struct disk *disk = *state;
     struct store *other = open_store(disk->path);
@@ -298,7 +300,7 @@ static void a_version_that_another_process_made_is_synced_before_the_answer(void
     store_close(other);
 }
 
-static void a_deletion_that_another_process_made_is_synced_before_the_answer(void **state)
+DISK_TEST(a_deletion_that_another_process_made_is_synced_before_the_answer)
 {
     struct disk *disk = *state;
     struct store *other = open_store(disk->path);
@@ -315,7 +317,7 @@ static void a_deletion_that_another_process_made_is_synced_before_the_answer(voi
     store_close(other);
 }
 
-static void a_failed_fsync_ends_writing_in_this_process(void **state)
+DISK_TEST(a_failed_fsync_ends_writing_in_this_process)
 {
     struct disk *disk = *state;
     struct store_commit_result result;
@@ -336,7 +338,7 @@ static void a_failed_fsync_ends_writing_in_this_process(void **state)
     assert_int_equal(test_count_events(store, RUN_A), 1);
 }
 
-static void writing_goes_on_in_a_new_store_after_a_failed_fsync(void **state)
+DISK_TEST(writing_goes_on_in_a_new_store_after_a_failed_fsync)
 {
     struct disk *disk = *state;
     struct store_commit_result result;
@@ -349,7 +351,7 @@ static void writing_goes_on_in_a_new_store_after_a_failed_fsync(void **state)
     assert_int_equal(test_count_events(disk->store, RUN_A), 2);
 }
 
-static void an_answer_of_already_committed_comes_after_an_fsync(void **state)
+DISK_TEST(an_answer_of_already_committed_comes_after_an_fsync)
 {
     struct disk *disk = *state;
     struct store_commit_result result;
@@ -361,7 +363,7 @@ static void an_answer_of_already_committed_comes_after_an_fsync(void **state)
     assert_int_equal(result.outcome, STORE_ALREADY_COMMITTED);
 }
 
-static void a_full_disk_is_reported_and_waited_out(void **state)
+DISK_TEST(a_full_disk_is_reported_and_waited_out)
 {
     struct disk *disk = *state;
     struct store_commit_result result;
@@ -377,7 +379,7 @@ static void a_full_disk_is_reported_and_waited_out(void **state)
     assert_int_equal(result.outcome, STORE_COMMITTED);
 }
 
-static void a_failed_write_is_an_io_error_and_can_be_repeated(void **state)
+DISK_TEST(a_failed_write_is_an_io_error_and_can_be_repeated)
 {
     struct disk *disk = *state;
     struct store_commit_result result;
@@ -422,17 +424,17 @@ static void fail_everywhere(void **state, int operations, int code)
     }
 }
 
-static void any_write_may_fail_once_without_loss_or_double(void **state)
+DISK_TEST(any_write_may_fail_once_without_loss_or_double)
 {
     fail_everywhere(state, FAULT_VFS_WRITE, SQLITE_IOERR_WRITE);
 }
 
-static void any_write_may_find_the_disk_full_once_without_loss_or_double(void **state)
+DISK_TEST(any_write_may_find_the_disk_full_once_without_loss_or_double)
 {
     fail_everywhere(state, FAULT_VFS_WRITE, SQLITE_FULL);
 }
 
-static void any_fsync_may_fail_once_without_loss_or_double(void **state)
+DISK_TEST(any_fsync_may_fail_once_without_loss_or_double)
 {
     fail_everywhere(state, FAULT_VFS_SYNC, SQLITE_IOERR_FSYNC);
 }
@@ -466,9 +468,8 @@ static uint64_t append_until_full(struct store *store, const char *data)
     }
 }
 
-static void a_full_file_system_costs_nothing_once_there_is_space_again(void **state)
+TEST(a_full_file_system_costs_nothing_once_there_is_space_again)
 {
-    (void)state;
     char *folder = test_folder_new();
     if (!mount_small(folder)) {
         print_message("skipped: mounting a small file system needs root: %s\n", strerror(errno));
@@ -500,26 +501,5 @@ static void a_full_file_system_costs_nothing_once_there_is_space_again(void **st
 int main(void)
 {
     fault_vfs_install();
-#define DISK_TEST(name) cmocka_unit_test_setup_teardown(name, make_disk, remove_disk)
-    const struct CMUnitTest tests[] = {
-        DISK_TEST(each_commit_is_synced_once),
-        DISK_TEST(a_new_store_is_synced_no_more_often_for_having_migrations),
-        DISK_TEST(policies_that_another_process_recorded_are_synced_before_the_answer),
-        DISK_TEST(policies_that_cannot_be_synced_are_not_said_to_be_recorded),
-        DISK_TEST(policies_are_recorded_once_whatever_write_or_fsync_fails),
-        DISK_TEST(documents_are_changed_once_and_whole_whatever_write_or_fsync_fails),
-        DISK_TEST(a_change_of_documents_is_synced_once),
-        DISK_TEST(a_version_that_another_process_made_is_synced_before_the_answer),
-        DISK_TEST(a_deletion_that_another_process_made_is_synced_before_the_answer),
-        DISK_TEST(a_failed_fsync_ends_writing_in_this_process),
-        DISK_TEST(writing_goes_on_in_a_new_store_after_a_failed_fsync),
-        DISK_TEST(an_answer_of_already_committed_comes_after_an_fsync),
-        DISK_TEST(a_full_disk_is_reported_and_waited_out),
-        DISK_TEST(a_failed_write_is_an_io_error_and_can_be_repeated),
-        DISK_TEST(any_write_may_fail_once_without_loss_or_double),
-        DISK_TEST(any_write_may_find_the_disk_full_once_without_loss_or_double),
-        DISK_TEST(any_fsync_may_fail_once_without_loss_or_double),
-        cmocka_unit_test(a_full_file_system_costs_nothing_once_there_is_space_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -86,7 +86,9 @@ static int64_t steps_to_collect(struct store *store, unsigned first, unsigned co
     return count_steps(store) - before;
 }
 
-static void collecting_takes_work_in_proportion_to_what_is_deleted(void **state)
+#define GC_TEST(name) TEST_WITH(name, test_place_make, test_place_remove)
+
+GC_TEST(collecting_takes_work_in_proportion_to_what_is_deleted)
 {
     struct store *store = test_place_open(*state);
     make_ended_runs(store, 1, 1, 1);
@@ -101,7 +103,7 @@ static void collecting_takes_work_in_proportion_to_what_is_deleted(void **state)
     store_close(store);
 }
 
-static void a_large_run_is_deleted_in_several_transactions(void **state)
+GC_TEST(a_large_run_is_deleted_in_several_transactions)
 {
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
@@ -118,7 +120,7 @@ static void a_large_run_is_deleted_in_several_transactions(void **state)
 }
 
 /** As a collection leaves it that was killed between two transactions. */
-static void a_run_whose_deletion_has_begun_has_no_events_and_is_finished_later(void **state)
+GC_TEST(a_run_whose_deletion_has_begun_has_no_events_and_is_finished_later)
 {
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
@@ -140,7 +142,7 @@ static void a_run_whose_deletion_has_begun_has_no_events_and_is_finished_later(v
     store_close(store);
 }
 
-static void a_damaged_chain_of_events_ends_the_deletion_of_its_run(void **state)
+GC_TEST(a_damaged_chain_of_events_ends_the_deletion_of_its_run)
 {
     static const char *const damages[] = {
         "UPDATE events SET previous = position WHERE seq = 3",
@@ -165,7 +167,7 @@ static void a_damaged_chain_of_events_ends_the_deletion_of_its_run(void **state)
     store_close(store);
 }
 
-static void the_file_shrinks_while_nobody_holds_a_run(void **state)
+GC_TEST(the_file_shrinks_while_nobody_holds_a_run)
 {
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
@@ -192,13 +194,5 @@ static void the_file_shrinks_while_nobody_holds_a_run(void **state)
 
 int main(void)
 {
-#define GC_TEST(name) cmocka_unit_test_setup_teardown(name, test_place_make, test_place_remove)
-    const struct CMUnitTest tests[] = {
-        GC_TEST(collecting_takes_work_in_proportion_to_what_is_deleted),
-        GC_TEST(a_large_run_is_deleted_in_several_transactions),
-        GC_TEST(a_run_whose_deletion_has_begun_has_no_events_and_is_finished_later),
-        GC_TEST(a_damaged_chain_of_events_ends_the_deletion_of_its_run),
-        GC_TEST(the_file_shrinks_while_nobody_holds_a_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -153,20 +153,26 @@ static void assert_kept(const struct old_store *old, int64_t version, const char
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-static void migrating_version_1_keeps_every_row(void **state)
+#define OLD_TEST(name) TEST_WITH(name, make_version_1, remove_old_store)
+
+OLD_TEST(migrating_version_1_keeps_every_row)
 {
     static const char *const tables[] = {"runs", "events", "marks", "checkpoints", "letters"};
     assert_kept(*state, 1, tables, sizeof(tables) / sizeof(tables[0]));
 }
 
-static void migrating_version_2_keeps_every_row(void **state)
+#define OLD_TEST_2(name) TEST_WITH(name, make_version_2, remove_old_store)
+
+OLD_TEST_2(migrating_version_2_keeps_every_row)
 {
     static const char *const tables[] = {"runs",    "events",       "marks",         "checkpoints",
                                          "letters", "policy_texts", "policy_changes"};
     assert_kept(*state, 2, tables, sizeof(tables) / sizeof(tables[0]));
 }
 
-static void migrating_version_3_keeps_every_row(void **state)
+#define OLD_TEST_3(name) TEST_WITH(name, make_version_3, remove_old_store)
+
+OLD_TEST_3(migrating_version_3_keeps_every_row)
 {
     static const char *const tables[] = {"runs",    "events",       "marks",          "checkpoints",
                                          "letters", "policy_texts", "policy_changes", "documents"};
@@ -179,7 +185,7 @@ static bool take_seq(const struct store_checkpoint *checkpoint, void *context)
     return true;
 }
 
-static void a_store_of_version_3_takes_an_interim(void **state)
+OLD_TEST_3(a_store_of_version_3_takes_an_interim)
 {
     const struct old_store *old = *state;
     struct store *store = open_store(old->path, NULL);
@@ -202,7 +208,7 @@ static bool has_no_document(const struct store_document *document, void *context
     return false;
 }
 
-static void a_store_of_version_2_takes_warnings_pauses_and_documents(void **state)
+OLD_TEST_2(a_store_of_version_2_takes_warnings_pauses_and_documents)
 {
     const struct old_store *old = *state;
     struct store *store = open_store(old->path, NULL);
@@ -243,7 +249,7 @@ static bool count_letter(const struct store_letter *letter, void *context)
     return true;
 }
 
-static void runs_of_version_1_are_read_after_the_migration(void **state)
+OLD_TEST(runs_of_version_1_are_read_after_the_migration)
 {
     const struct old_store *old = *state;
     struct store *store = open_store(old->path, NULL);
@@ -266,7 +272,13 @@ static void runs_of_version_1_are_read_after_the_migration(void **state)
     store_close(store);
 }
 
-static void a_run_of_version_1_goes_on_after_the_migration(void **state)
+TEST_ROW(the_same_from_version_3, "runs_of_version_3_are_read_after_the_migration",
+         runs_of_version_1_are_read_after_the_migration, make_version_3, remove_old_store, NULL);
+
+TEST_ROW(the_same_from_version_2, "runs_of_version_2_are_read_after_the_migration",
+         runs_of_version_1_are_read_after_the_migration, make_version_2, remove_old_store, NULL);
+
+OLD_TEST(a_run_of_version_1_goes_on_after_the_migration)
 {
     const struct old_store *old = *state;
     struct test_clock clock;
@@ -281,7 +293,7 @@ static void a_run_of_version_1_goes_on_after_the_migration(void **state)
     store_close(store);
 }
 
-static void a_store_of_version_1_takes_policies_after_the_migration(void **state)
+OLD_TEST(a_store_of_version_1_takes_policies_after_the_migration)
 {
     const struct old_store *old = *state;
     struct store *store = open_store(old->path, NULL);
@@ -319,40 +331,17 @@ static void assert_same_schema(const struct old_store *old, uint32_t version)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-static void the_first_migration_still_makes_what_version_1_had(void **state)
+OLD_TEST(the_first_migration_still_makes_what_version_1_had)
 {
     assert_same_schema(*state, 1);
 }
 
-static void the_second_migration_still_makes_what_version_2_had(void **state)
+OLD_TEST_2(the_second_migration_still_makes_what_version_2_had)
 {
     assert_same_schema(*state, 2);
 }
 
-static void the_third_migration_still_makes_what_version_3_had(void **state)
+OLD_TEST_3(the_third_migration_still_makes_what_version_3_had)
 {
     assert_same_schema(*state, 3);
-}
-
-int main(void)
-{
-#define OLD_TEST(name)   cmocka_unit_test_setup_teardown(name, make_version_1, remove_old_store)
-#define OLD_TEST_2(name) cmocka_unit_test_setup_teardown(name, make_version_2, remove_old_store)
-#define OLD_TEST_3(name) cmocka_unit_test_setup_teardown(name, make_version_3, remove_old_store)
-    const struct CMUnitTest tests[] = {
-        OLD_TEST(migrating_version_1_keeps_every_row),
-        OLD_TEST(runs_of_version_1_are_read_after_the_migration),
-        OLD_TEST(a_run_of_version_1_goes_on_after_the_migration),
-        OLD_TEST(a_store_of_version_1_takes_policies_after_the_migration),
-        OLD_TEST(the_first_migration_still_makes_what_version_1_had),
-        OLD_TEST_2(migrating_version_2_keeps_every_row),
-        OLD_TEST_2(runs_of_version_1_are_read_after_the_migration),
-        OLD_TEST_2(a_store_of_version_2_takes_warnings_pauses_and_documents),
-        OLD_TEST_2(the_second_migration_still_makes_what_version_2_had),
-        OLD_TEST_3(migrating_version_3_keeps_every_row),
-        OLD_TEST_3(runs_of_version_1_are_read_after_the_migration),
-        OLD_TEST_3(a_store_of_version_3_takes_an_interim),
-        OLD_TEST_3(the_third_migration_still_makes_what_version_3_had),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,9 @@ static mode_t mode_of(const struct test_place *place, const char *suffix)
     return status.st_mode & 07777;
 }
 
-static void its_files_are_readable_by_the_owner_only(void **state)
+#define PLACE_TEST(name) TEST_WITH(name, test_place_make, test_place_remove)
+
+PLACE_TEST(its_files_are_readable_by_the_owner_only)
 {
     const struct test_place *place = *state;
     mode_t before = umask(0);
@@ -78,7 +80,7 @@ static void its_files_are_readable_by_the_owner_only(void **state)
     store_close(store);
 }
 
-static void the_file_is_marked_and_versioned(void **state)
+PLACE_TEST(the_file_is_marked_and_versioned)
 {
     const struct test_place *place = *state;
     store_close(test_place_open(place));
@@ -87,14 +89,14 @@ static void the_file_is_marked_and_versioned(void **state)
     assert_int_equal(query_number(place->path, "PRAGMA user_version"), sqlite_schema_newest());
 }
 
-static void a_missing_file_is_not_found_unless_it_may_be_created(void **state)
+PLACE_TEST(a_missing_file_is_not_found_unless_it_may_be_created)
 {
     const struct test_place *place = *state;
     fail_to_open(place->path, false, RONDO_ERR_NOT_FOUND);
     assert_int_not_equal(access(place->path, F_OK), 0);
 }
 
-static void an_empty_file_becomes_a_store_only_if_it_may_be_created(void **state)
+PLACE_TEST(an_empty_file_becomes_a_store_only_if_it_may_be_created)
 {
     const struct test_place *place = *state;
     auto_close int fd = open(place->path, O_CREAT | O_WRONLY, 0600);
@@ -103,7 +105,7 @@ static void an_empty_file_becomes_a_store_only_if_it_may_be_created(void **state
     store_close(test_place_open(place));
 }
 
-static void missing_folders_are_created_with_the_file(void **state)
+PLACE_TEST(missing_folders_are_created_with_the_file)
 {
     const struct test_place *place = *state;
     auto_free char *folder = test_path(place->folder, "deep");
@@ -115,7 +117,7 @@ static void missing_folders_are_created_with_the_file(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_store_is_found_again_after_closing(void **state)
+PLACE_TEST(a_store_is_found_again_after_closing)
 {
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
@@ -127,7 +129,7 @@ static void a_store_is_found_again_after_closing(void **state)
     store_close(store);
 }
 
-static void a_newer_schema_is_refused(void **state)
+PLACE_TEST(a_newer_schema_is_refused)
 {
     const struct test_place *place = *state;
     store_close(test_place_open(place));
@@ -139,7 +141,7 @@ static void a_newer_schema_is_refused(void **state)
     assert_int_equal(query_number(place->path, "PRAGMA user_version"), sqlite_schema_newest() + 1);
 }
 
-static void a_database_of_another_program_is_refused_and_left_alone(void **state)
+PLACE_TEST(a_database_of_another_program_is_refused_and_left_alone)
 {
     const struct test_place *place = *state;
     run_sql(place->path, "CREATE TABLE theirs (x)");
@@ -156,7 +158,7 @@ static void write_bytes(const char *path, off_t offset, const char *bytes, size_
     assert_int_equal(pwrite(fd, bytes, len, offset), (ssize_t)len);
 }
 
-static void a_file_that_is_no_database_is_refused(void **state)
+PLACE_TEST(a_file_that_is_no_database_is_refused)
 {
     const struct test_place *place = *state;
     char text[2000];
@@ -165,7 +167,7 @@ static void a_file_that_is_no_database_is_refused(void **state)
     fail_to_open(place->path, true, RONDO_ERR_CORRUPT);
 }
 
-static void a_folder_is_refused(void **state)
+PLACE_TEST(a_folder_is_refused)
 {
     const struct test_place *place = *state;
     fail_to_open(place->folder, true, RONDO_ERR_INVALID);
@@ -178,7 +180,7 @@ static bool accept_event(const struct store_event *event, void *context)
     return true;
 }
 
-static void damage_is_reported(void **state)
+PLACE_TEST(damage_is_reported)
 {
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
@@ -208,7 +210,7 @@ static void damage_is_reported(void **state)
     store_close(store);
 }
 
-static void a_missing_event_is_reported_and_not_skipped(void **state)
+PLACE_TEST(a_missing_event_is_reported_and_not_skipped)
 {
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
@@ -245,7 +247,7 @@ static bool read_within(const struct store_event *event, void *context)
     return false;
 }
 
-static void a_thread_that_reads_does_not_wait_for_one_that_reads_slowly(void **state)
+PLACE_TEST(a_thread_that_reads_does_not_wait_for_one_that_reads_slowly)
 {
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
@@ -257,7 +259,7 @@ static void a_thread_that_reads_does_not_wait_for_one_that_reads_slowly(void **s
     store_close(store);
 }
 
-static void every_older_schema_is_brought_up_to_date(void **state)
+PLACE_TEST(every_older_schema_is_brought_up_to_date)
 {
     const struct test_place *place = *state;
     for (uint32_t version = 0; version < sqlite_schema_newest(); version++) {
@@ -292,7 +294,7 @@ static void record(struct store *store, const struct store_policy_change *change
     assert_true(is_new);
 }
 
-static void a_policy_text_is_stored_once_however_often_it_is_in_force(void **state)
+PLACE_TEST(a_policy_text_is_stored_once_however_often_it_is_in_force)
 {
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
@@ -317,7 +319,7 @@ static bool no_policy_is_expected(const struct store_policy_change *change, void
     return false;
 }
 
-static void a_missing_policy_text_is_reported_and_not_skipped(void **state)
+PLACE_TEST(a_missing_policy_text_is_reported_and_not_skipped)
 {
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
@@ -332,7 +334,7 @@ static void a_missing_policy_text_is_reported_and_not_skipped(void **state)
     store_close(store);
 }
 
-static void a_locked_store_is_busy_after_the_timeout(void **state)
+PLACE_TEST(a_locked_store_is_busy_after_the_timeout)
 {
     const struct test_place *place = *state;
     struct store *store = NULL;
@@ -352,7 +354,7 @@ static void a_locked_store_is_busy_after_the_timeout(void **state)
     store_close(store);
 }
 
-static void a_process_that_is_killed_loses_nothing_that_was_committed(void **state)
+PLACE_TEST(a_process_that_is_killed_loses_nothing_that_was_committed)
 {
     const struct test_place *place = *state;
     store_close(test_place_open(place));
@@ -427,7 +429,7 @@ static void race_for_claim(const struct test_place *place, int gate_fd)
     _exit(rc < 0 ? 2 : result.outcome == STORE_CLAIMED);
 }
 
-static void of_many_processes_exactly_one_wins_a_claim(void **state)
+PLACE_TEST(of_many_processes_exactly_one_wins_a_claim)
 {
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
@@ -453,7 +455,7 @@ static void race_with_the_same_batch(const struct test_place *place, int gate_fd
     _exit(rc < 0 || result.outcome == STORE_FENCED ? 2 : result.outcome == STORE_COMMITTED);
 }
 
-static void of_many_processes_exactly_one_commits_the_same_batch(void **state)
+PLACE_TEST(of_many_processes_exactly_one_commits_the_same_batch)
 {
     const struct test_place *place = *state;
     struct store *store = test_place_open(place);
@@ -476,14 +478,14 @@ static void race_for_policies(const struct test_place *place, int gate_fd)
     _exit(rc < 0 || number != 1 ? 2 : is_new);
 }
 
-static void of_many_processes_exactly_one_records_the_same_policies(void **state)
+PLACE_TEST(of_many_processes_exactly_one_records_the_same_policies)
 {
     const struct test_place *place = *state;
     store_close(test_place_open(place));
     assert_int_equal(count_winners(place, race_for_policies), 1);
 }
 
-static void many_processes_can_create_the_same_store_at_once(void **state)
+PLACE_TEST(many_processes_can_create_the_same_store_at_once)
 {
     const struct test_place *place = *state;
     pid_t children[8];
@@ -537,7 +539,7 @@ static struct store *open_used(const struct test_place *place)
     return store;
 }
 
-static void a_store_that_is_deleted_in_use_refuses(void **state)
+PLACE_TEST(a_store_that_is_deleted_in_use_refuses)
 {
     const struct test_place *place = *state;
     struct store *store = open_used(place);
@@ -546,7 +548,7 @@ static void a_store_that_is_deleted_in_use_refuses(void **state)
     store_close(store);
 }
 
-static void a_store_that_is_replaced_in_use_refuses_for_good(void **state)
+PLACE_TEST(a_store_that_is_replaced_in_use_refuses_for_good)
 {
     const struct test_place *place = *state;
     struct store *store = open_used(place);
@@ -564,7 +566,7 @@ static void a_store_that_is_replaced_in_use_refuses_for_good(void **state)
     store_close(store);
 }
 
-static void a_store_whose_log_is_deleted_in_use_refuses(void **state)
+PLACE_TEST(a_store_whose_log_is_deleted_in_use_refuses)
 {
     const struct test_place *place = *state;
     struct store *store = open_used(place);
@@ -574,7 +576,7 @@ static void a_store_whose_log_is_deleted_in_use_refuses(void **state)
     store_close(store);
 }
 
-static void a_folder_that_is_moved_in_use_refuses(void **state)
+PLACE_TEST(a_folder_that_is_moved_in_use_refuses)
 {
     const struct test_place *place = *state;
     struct store *store = open_used(place);
@@ -586,7 +588,7 @@ static void a_folder_that_is_moved_in_use_refuses(void **state)
     store_close(store);
 }
 
-static void closing_every_connection_is_no_deletion(void **state)
+PLACE_TEST(closing_every_connection_is_no_deletion)
 {
     struct store *store = open_used(*state);
     struct sqlite_store *inner = (struct sqlite_store *)store;
@@ -600,7 +602,7 @@ static void closing_every_connection_is_no_deletion(void **state)
     store_close(store);
 }
 
-static void a_planted_rollback_journal_is_refused(void **state)
+PLACE_TEST(a_planted_rollback_journal_is_refused)
 {
     const struct test_place *place = *state;
     store_close(test_place_open(place));
@@ -614,42 +616,6 @@ static void a_planted_rollback_journal_is_refused(void **state)
     assert_int_equal(unlink(journal), 0);
     store_close(test_place_open(place));
     free(journal);
-}
-
-static int test_files(void)
-{
-#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, test_place_make, test_place_remove)
-    const struct CMUnitTest tests[] = {
-        PLACE_TEST(its_files_are_readable_by_the_owner_only),
-        PLACE_TEST(the_file_is_marked_and_versioned),
-        PLACE_TEST(a_missing_file_is_not_found_unless_it_may_be_created),
-        PLACE_TEST(an_empty_file_becomes_a_store_only_if_it_may_be_created),
-        PLACE_TEST(missing_folders_are_created_with_the_file),
-        PLACE_TEST(a_store_is_found_again_after_closing),
-        PLACE_TEST(a_newer_schema_is_refused),
-        PLACE_TEST(a_database_of_another_program_is_refused_and_left_alone),
-        PLACE_TEST(a_file_that_is_no_database_is_refused),
-        PLACE_TEST(a_folder_is_refused),
-        PLACE_TEST(damage_is_reported),
-        PLACE_TEST(a_missing_event_is_reported_and_not_skipped),
-        PLACE_TEST(a_thread_that_reads_does_not_wait_for_one_that_reads_slowly),
-        PLACE_TEST(every_older_schema_is_brought_up_to_date),
-        PLACE_TEST(a_policy_text_is_stored_once_however_often_it_is_in_force),
-        PLACE_TEST(a_missing_policy_text_is_reported_and_not_skipped),
-        PLACE_TEST(a_store_that_is_deleted_in_use_refuses),
-        PLACE_TEST(a_store_that_is_replaced_in_use_refuses_for_good),
-        PLACE_TEST(a_store_whose_log_is_deleted_in_use_refuses),
-        PLACE_TEST(a_folder_that_is_moved_in_use_refuses),
-        PLACE_TEST(closing_every_connection_is_no_deletion),
-        PLACE_TEST(a_locked_store_is_busy_after_the_timeout),
-        PLACE_TEST(a_process_that_is_killed_loses_nothing_that_was_committed),
-        PLACE_TEST(of_many_processes_exactly_one_wins_a_claim),
-        PLACE_TEST(of_many_processes_exactly_one_commits_the_same_batch),
-        PLACE_TEST(of_many_processes_exactly_one_records_the_same_policies),
-        PLACE_TEST(many_processes_can_create_the_same_store_at_once),
-        PLACE_TEST(a_planted_rollback_journal_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 /* The contract's functions have no parameter for the place; one store is open at a time. */
@@ -678,5 +644,5 @@ int main(void)
         .open = open_for_contract,
         .close = close_for_contract,
     };
-    return contract_run(&backend) + test_files();
+    return contract_run(&backend);
 }

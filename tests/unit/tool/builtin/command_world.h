@@ -10,11 +10,17 @@
 #define SELF "/proc/self/exe"
 
 /** Each test once without a sandbox and once in the namespace tier. */
-#define IN_TIER(tier, test)                                                                      \
-    {                                                                                            \
-#tier ": " #test, test, command_world_set_up, world_tear_down, (void *)(uintptr_t) #tier \
-    }
-#define BOTH_TIERS(test) IN_TIER(none, test), IN_TIER(namespace, test)
+#define ALSO_IN_TIER(tier, test)                                                           \
+    TEST_ROW(tier##_##test, #tier ": " #test, test, command_world_set_up, world_tear_down, \
+             (void *)(uintptr_t) #tier)
+#define IN_TIER(tier, test)   \
+    TEST_FUNCTION(test);      \
+    ALSO_IN_TIER(tier, test); \
+    TEST_FUNCTION(test)
+#define BOTH_TIERS(test)      \
+    TEST_FUNCTION(test);      \
+    ALSO_IN_TIER(none, test); \
+    IN_TIER(namespace, test)
 
 static inline int command_world_set_up(void **state)
 {

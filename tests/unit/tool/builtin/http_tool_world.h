@@ -52,8 +52,7 @@ static inline int http_world_tear_down(void **state)
     return world_tear_down(&plain);
 }
 
-#define HTTP_WORLD_TEST(test) \
-    cmocka_unit_test_setup_teardown(test, http_world_set_up, http_world_tear_down)
+#define HTTP_WORLD_TEST(test) TEST_WITH(test, http_world_set_up, http_world_tear_down)
 
 /** Open an entry in which "PEER" stands for the peer's URL. */
 static inline int http_world_try_open(struct http_world *self, const char *config,

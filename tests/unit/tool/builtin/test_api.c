@@ -23,7 +23,7 @@
     "\"body_template\":{\"title\":\"{title}\",\"body\":\"{body}\",\"n\":1,\"deep\":"          \
     "[{\"t\":\"<{title}|{nobody}|{urgent}>\"},null,true]}}]}"
 
-static void each_endpoint_is_a_function_with_a_schema(void **state)
+HTTP_WORLD_TEST(each_endpoint_is_a_function_with_a_schema)
 {
     struct http_world *self = *state;
     http_world_open(self, TRACKER);
@@ -42,7 +42,7 @@ static void each_endpoint_is_a_function_with_a_schema(void **state)
     assert_false(create->is_idempotent || create->is_read_only);
 }
 
-static void a_part_of_the_answer_is_taken_out(void **state)
+HTTP_WORLD_TEST(a_part_of_the_answer_is_taken_out)
 {
     struct http_world *self = *state;
     http_world_open(self, TRACKER);
@@ -59,7 +59,7 @@ static void a_part_of_the_answer_is_taken_out(void **state)
     assert_string_equal(header_of(self, 0, "idempotency-key"), "");
 }
 
-static void what_the_path_does_not_lead_to_is_told(void **state)
+HTTP_WORLD_TEST(what_the_path_does_not_lead_to_is_told)
 {
     struct http_world *self = *state;
     http_world_open(self, TRACKER);
@@ -71,7 +71,7 @@ static void what_the_path_does_not_lead_to_is_told(void **state)
                        "Error: the response is not JSON");
 }
 
-static void values_in_a_url_are_escaped(void **state)
+HTTP_WORLD_TEST(values_in_a_url_are_escaped)
 {
     struct http_world *self = *state;
     http_world_open(self, TRACKER);
@@ -85,7 +85,7 @@ static void values_in_a_url_are_escaped(void **state)
                         "?state=a%26b%3Dc&labels=%7Bowner%7D&per_page=10");
 }
 
-static void values_cannot_climb_out_of_the_path(void **state)
+HTTP_WORLD_TEST(values_cannot_climb_out_of_the_path)
 {
     struct http_world *self = *state;
     http_world_open(self, TRACKER);
@@ -96,7 +96,7 @@ static void values_cannot_climb_out_of_the_path(void **state)
     assert_int_equal(http_peer_connection_count(self->peer), 0);
 }
 
-static void the_body_is_its_template_with_the_values(void **state)
+HTTP_WORLD_TEST(the_body_is_its_template_with_the_values)
 {
     struct http_world *self = *state;
     http_world_open(self, TRACKER);
@@ -113,7 +113,7 @@ static void the_body_is_its_template_with_the_values(void **state)
     assert_string_equal(header_of(self, 0, "idempotency-key"), "key-1");
 }
 
-static void a_refusal_is_told_with_its_first_characters(void **state)
+HTTP_WORLD_TEST(a_refusal_is_told_with_its_first_characters)
 {
     struct http_world *self = *state;
     struct buf body = {0};
@@ -131,7 +131,7 @@ static void a_refusal_is_told_with_its_first_characters(void **state)
     buf_fini(&body);
 }
 
-static void a_read_follows_redirects_and_keeps_its_secrets(void **state)
+HTTP_WORLD_TEST(a_read_follows_redirects_and_keeps_its_secrets)
 {
     struct http_world *self = *state;
     struct http_peer *other = http_peer_new();
@@ -145,7 +145,7 @@ static void a_read_follows_redirects_and_keeps_its_secrets(void **state)
     http_peer_free(other);
 }
 
-static void a_write_does_not_follow_redirects(void **state)
+HTTP_WORLD_TEST(a_write_does_not_follow_redirects)
 {
     struct http_world *self = *state;
     http_world_open(self, TRACKER);
@@ -155,7 +155,7 @@ static void a_write_does_not_follow_redirects(void **state)
     assert_int_equal(http_peer_request_count(self->peer), 1);
 }
 
-static void private_addresses_are_refused(void **state)
+HTTP_WORLD_TEST(private_addresses_are_refused)
 {
     struct http_world *self = *state;
     self->guard.allow_hosts = NULL;
@@ -164,7 +164,7 @@ static void private_addresses_are_refused(void **state)
                        "Error: SSRF blocked: '127.0.0.1' resolves to private address 127.0.0.1");
 }
 
-static void a_string_that_is_taken_out_stands_without_quotes(void **state)
+HTTP_WORLD_TEST(a_string_that_is_taken_out_stands_without_quotes)
 {
     struct http_world *self = *state;
     http_world_open(self, "{\"type\":\"api\",\"base_url\":\"PEER\",\"endpoints\":[{\"name\":\"a\","
@@ -174,7 +174,7 @@ static void a_string_that_is_taken_out_stands_without_quotes(void **state)
     assert_string_equal(http_peer_request(self->peer, 0)->path, "/x");
 }
 
-static void a_path_that_cannot_be_read_is_found_when_the_tool_is_opened(void **state)
+HTTP_WORLD_TEST(a_path_that_cannot_be_read_is_found_when_the_tool_is_opened)
 {
     struct http_world *self = *state;
     struct rondo_error err = {0};
@@ -187,7 +187,7 @@ static void a_path_that_cannot_be_read_is_found_when_the_tool_is_opened(void **s
     assert_non_null(strstr(err.message, "\"$.a[?(@.b)]\" of the endpoint \"a\""));
 }
 
-static void a_long_answer_is_cut(void **state)
+HTTP_WORLD_TEST(a_long_answer_is_cut)
 {
     struct http_world *self = *state;
     static const size_t limit = (size_t)100 * 1024;
@@ -202,24 +202,4 @@ static void a_long_answer_is_cut(void **state)
     assert_true(result.is_truncated);
     assert_int_equal(result.text.len, limit);
     tool_result_fini(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        HTTP_WORLD_TEST(each_endpoint_is_a_function_with_a_schema),
-        HTTP_WORLD_TEST(a_part_of_the_answer_is_taken_out),
-        HTTP_WORLD_TEST(what_the_path_does_not_lead_to_is_told),
-        HTTP_WORLD_TEST(values_in_a_url_are_escaped),
-        HTTP_WORLD_TEST(values_cannot_climb_out_of_the_path),
-        HTTP_WORLD_TEST(the_body_is_its_template_with_the_values),
-        HTTP_WORLD_TEST(a_refusal_is_told_with_its_first_characters),
-        HTTP_WORLD_TEST(a_read_follows_redirects_and_keeps_its_secrets),
-        HTTP_WORLD_TEST(a_write_does_not_follow_redirects),
-        HTTP_WORLD_TEST(private_addresses_are_refused),
-        HTTP_WORLD_TEST(a_string_that_is_taken_out_stands_without_quotes),
-        HTTP_WORLD_TEST(a_path_that_cannot_be_read_is_found_when_the_tool_is_opened),
-        HTTP_WORLD_TEST(a_long_answer_is_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The little language of `response_extract`. */
 
-/* cmocka needs these four before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/json/json.h"
+#include "support/test.h"
 #include "tool/builtin/api_extract.h"
 
 #include <json-c/json.h>
@@ -40,9 +33,8 @@ static char *take(const char *expression)
     return text;
 }
 
-static void expressions_take_out_what_they_say(void **state)
+TEST(expressions_take_out_what_they_say)
 {
-    (void)state;
     static const struct {
         const char *expression;
         const char *expected;
@@ -86,18 +78,16 @@ static void expressions_take_out_what_they_say(void **state)
     }
 }
 
-static void the_root_alone_is_the_whole(void **state)
+TEST(the_root_alone_is_the_whole)
 {
-    (void)state;
     char *text = take("$");
     assert_int_equal(text[0], '{');
     assert_true(strlen(text) > 100);
     free(text);
 }
 
-static void other_texts_are_refused(void **state)
+TEST(other_texts_are_refused)
 {
-    (void)state;
     static const char *const bad[] = {
         "",        " ",       "$a",        "$.",     "$..a",   "$.a[",  "$.a[x]",
         "$.a['b]", "$.a['b'", "$[?(@.a)]", "$.a b",  "a,b",    "{a",    "{a,}",
@@ -125,9 +115,8 @@ static int parse_long(size_t len)
     return r;
 }
 
-static void an_expression_has_a_length(void **state)
+TEST(an_expression_has_a_length)
 {
-    (void)state;
     assert_int_equal(parse_long(EXTRACT_MAX_BYTES), 0);
     assert_int_equal(parse_long(EXTRACT_MAX_BYTES + 1), RONDO_ERR_LIMIT);
 }
@@ -148,31 +137,16 @@ static int parse_deep(size_t depth)
     return r;
 }
 
-static void braces_have_a_depth(void **state)
+TEST(braces_have_a_depth)
 {
-    (void)state;
     assert_int_equal(parse_deep(EXTRACT_MAX_DEPTH), 0);
     assert_int_equal(parse_deep(EXTRACT_MAX_DEPTH + 1), RONDO_ERR_LIMIT);
 }
 
-static void an_error_names_its_place(void **state)
+TEST(an_error_names_its_place)
 {
-    (void)state;
     struct extract *extract = NULL;
     struct rondo_error err = {0};
     assert_int_equal(extract_parse("$.a[x]", &extract, &err), RONDO_ERR_INVALID);
     assert_non_null(strstr(err.message, "at byte 4: "));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expressions_take_out_what_they_say),
-        cmocka_unit_test(the_root_alone_is_the_whole),
-        cmocka_unit_test(other_texts_are_refused),
-        cmocka_unit_test(an_expression_has_a_length),
-        cmocka_unit_test(braces_have_a_depth),
-        cmocka_unit_test(an_error_names_its_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 #define READ_WRITE "{\"type\":\"filesystem\",\"read_only\":false}"
 
-static void a_file_is_read(void **state)
+WORLD_TEST(a_file_is_read)
 {
     world_open(*state, "{\"type\":\"filesystem\"}");
     world_write(*state, "notes.md", "hello\n");
@@ -18,7 +18,7 @@ static void a_file_is_read(void **state)
     world_expect(*state, "read_file", "{\"path\":\"./x/../notes.md\"}", "hello\n");
 }
 
-static void the_root_can_be_a_folder_of_the_workspace(void **state)
+WORLD_TEST(the_root_can_be_a_folder_of_the_workspace)
 {
     struct world *world = *state;
     world_open(world, "{\"type\":\"filesystem\",\"root_path\":\"./drafts/\"}");
@@ -31,7 +31,7 @@ static void the_root_can_be_a_folder_of_the_workspace(void **state)
                        "Error: path '../outside.md' is outside allowed directories");
 }
 
-static void an_absolute_path_must_lie_in_the_root(void **state)
+WORLD_TEST(an_absolute_path_must_lie_in_the_root)
 {
     struct world *world = *state;
     char arguments[2 * PATH_MAX];
@@ -47,7 +47,7 @@ static void an_absolute_path_must_lie_in_the_root(void **state)
     world_expect_error(world, "read_file", arguments, "outside allowed directories");
 }
 
-static void dots_do_not_lead_out(void **state)
+WORLD_TEST(dots_do_not_lead_out)
 {
     struct world *world = *state;
     world_open(world, READ_WRITE);
@@ -65,7 +65,7 @@ static void dots_do_not_lead_out(void **state)
     world_expect_file(world, "../secret", "secret");
 }
 
-static void symbolic_links_are_not_followed(void **state)
+WORLD_TEST(symbolic_links_are_not_followed)
 {
     struct world *world = *state;
     world_open(world, READ_WRITE);
@@ -92,7 +92,7 @@ static void symbolic_links_are_not_followed(void **state)
     world_expect_file(world, "nowhere", NULL);
 }
 
-static void a_root_that_became_a_symbolic_link_is_refused(void **state)
+WORLD_TEST(a_root_that_became_a_symbolic_link_is_refused)
 {
     struct world *world = *state;
     world_open(world, "{\"type\":\"filesystem\",\"root_path\":\"drafts\"}");
@@ -101,7 +101,7 @@ static void a_root_that_became_a_symbolic_link_is_refused(void **state)
                        "the root 'drafts' goes through a symlink");
 }
 
-static void a_workspace_that_became_a_symbolic_link_is_refused(void **state)
+WORLD_TEST(a_workspace_that_became_a_symbolic_link_is_refused)
 {
     struct world *world = *state;
     char other[PATH_MAX + 32];
@@ -139,7 +139,7 @@ static void *swap(void *context)
     return NULL;
 }
 
-static void no_race_leads_out(void **state)
+WORLD_TEST(no_race_leads_out)
 {
     struct world *world = *state;
     struct swapper swapper = {0};
@@ -166,7 +166,7 @@ static void no_race_leads_out(void **state)
     world_expect_file(world, "../secret", "secret");
 }
 
-static void hidden_paths_are_kept_from_agents(void **state)
+WORLD_TEST(hidden_paths_are_kept_from_agents)
 {
     struct world *world = *state;
     char store[2 * PATH_MAX];
@@ -193,7 +193,7 @@ static void hidden_paths_are_kept_from_agents(void **state)
     assert_false(file_exists(made));
 }
 
-static void keys_of_the_role_are_kept_from_agents(void **state)
+WORLD_TEST(keys_of_the_role_are_kept_from_agents)
 {
     struct world *world = *state;
     world->around.role_folder = world->workspace;
@@ -226,7 +226,7 @@ static void expect_no_repository(struct world *world, const char *const *paths)
     }
 }
 
-static void a_repository_of_any_name_is_not_made(void **state)
+WORLD_TEST(a_repository_of_any_name_is_not_made)
 {
     struct world *world = *state;
     world_open(world, READ_WRITE);
@@ -242,7 +242,7 @@ static void a_repository_of_any_name_is_not_made(void **state)
     }
 }
 
-static void a_repository_of_any_name_is_not_set_up(void **state)
+WORLD_TEST(a_repository_of_any_name_is_not_set_up)
 {
     struct world *world = *state;
     world_open(world, READ_WRITE);
@@ -258,7 +258,7 @@ static void a_repository_of_any_name_is_not_set_up(void **state)
     expect_written(world, "config", true);
 }
 
-static void the_inside_of_a_git_repository_is_not_written(void **state)
+WORLD_TEST(the_inside_of_a_git_repository_is_not_written)
 {
     struct world *world = *state;
     world_open(world, READ_WRITE);
@@ -274,7 +274,7 @@ static void the_inside_of_a_git_repository_is_not_written(void **state)
                  "Written 1 bytes to .gitignore");
 }
 
-static void extensions_are_checked(void **state)
+WORLD_TEST(extensions_are_checked)
 {
     struct world *world = *state;
     world_open(world, "{\"type\":\"filesystem\",\"read_only\":false,\"allowed_extensions\":"
@@ -292,7 +292,7 @@ static void extensions_are_checked(void **state)
     world_expect_error(world, "write_file", "{\"path\":\"d.sh\",\"content\":\"\"}", "not allowed");
 }
 
-static void reading_is_capped(void **state)
+WORLD_TEST(reading_is_capped)
 {
     struct world *world = *state;
     struct buf text = {0};
@@ -315,7 +315,7 @@ static void reading_is_capped(void **state)
     buf_fini(&text);
 }
 
-static void a_character_cut_by_the_cap_is_no_binary(void **state)
+WORLD_TEST(a_character_cut_by_the_cap_is_no_binary)
 {
     struct world *world = *state;
     struct buf text = {0};
@@ -332,7 +332,7 @@ static void a_character_cut_by_the_cap_is_no_binary(void **state)
     buf_fini(&text);
 }
 
-static void what_is_no_text_file_is_told(void **state)
+WORLD_TEST(what_is_no_text_file_is_told)
 {
     struct world *world = *state;
     char path[2 * PATH_MAX];
@@ -351,7 +351,7 @@ static void what_is_no_text_file_is_told(void **state)
     world_expect_error(world, "read_file", "{\"path\":\"\"}", "is a directory");
 }
 
-static void names_are_listed_in_order(void **state)
+WORLD_TEST(names_are_listed_in_order)
 {
     struct world *world = *state;
     world_open(world, "{\"type\":\"filesystem\"}");
@@ -364,7 +364,7 @@ static void names_are_listed_in_order(void **state)
     world_expect_error(world, "list_directory", "{\"path\":\"b\"}", "Not a directory");
 }
 
-static void long_listings_are_cut(void **state)
+WORLD_TEST(long_listings_are_cut)
 {
     struct world *world = *state;
     world_open(world, "{\"type\":\"filesystem\"}");
@@ -381,7 +381,7 @@ static void long_listings_are_cut(void **state)
     tool_result_fini(&result);
 }
 
-static void writing_is_offered_only_where_it_is_allowed(void **state)
+WORLD_TEST(writing_is_offered_only_where_it_is_allowed)
 {
     struct world *world = *state;
     world_open(world, "{\"type\":\"filesystem\"}");
@@ -391,7 +391,7 @@ static void writing_is_offered_only_where_it_is_allowed(void **state)
     assert_true(reading->is_concurrent);
 }
 
-static void a_file_is_written_with_its_parents(void **state)
+WORLD_TEST(a_file_is_written_with_its_parents)
 {
     struct world *world = *state;
     world_open(world, READ_WRITE);
@@ -410,7 +410,7 @@ static void a_file_is_written_with_its_parents(void **state)
     world_expect_error(world, "write_file", "{\"path\":\"\",\"content\":\"\"}", "path is empty");
 }
 
-static void a_root_that_is_missing_is_made_for_writing(void **state)
+WORLD_TEST(a_root_that_is_missing_is_made_for_writing)
 {
     struct world *world = *state;
     world_open(world, "{\"type\":\"filesystem\",\"root_path\":\"out/put\",\"read_only\":false}");
@@ -418,7 +418,7 @@ static void a_root_that_is_missing_is_made_for_writing(void **state)
     world_expect_file(world, "out/put/a", "x");
 }
 
-static void a_file_that_is_replaced_keeps_its_mode(void **state)
+WORLD_TEST(a_file_that_is_replaced_keeps_its_mode)
 {
     struct world *world = *state;
     char path[2 * PATH_MAX];
@@ -440,9 +440,8 @@ struct normal {
     const char *relative;
 };
 
-static void paths_are_normalised(void **state)
+TEST(paths_are_normalised)
 {
-    (void)state;
     static const struct normal samples[] = {
         {"/r", "a", "a"},         {"/r", "", "."},
         {"/r", ".", "."},         {"/r", "a//b/./c/", "a/b/c"},
@@ -461,35 +460,4 @@ static void paths_are_normalised(void **state)
                             samples[i].relative == NULL ? "" : samples[i].relative);
         buf_fini(&relative);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_file_is_read),
-        WORLD_TEST(the_root_can_be_a_folder_of_the_workspace),
-        WORLD_TEST(an_absolute_path_must_lie_in_the_root),
-        WORLD_TEST(dots_do_not_lead_out),
-        WORLD_TEST(symbolic_links_are_not_followed),
-        WORLD_TEST(a_root_that_became_a_symbolic_link_is_refused),
-        WORLD_TEST(no_race_leads_out),
-        WORLD_TEST(hidden_paths_are_kept_from_agents),
-        WORLD_TEST(keys_of_the_role_are_kept_from_agents),
-        WORLD_TEST(a_workspace_that_became_a_symbolic_link_is_refused),
-        WORLD_TEST(a_repository_of_any_name_is_not_made),
-        WORLD_TEST(a_repository_of_any_name_is_not_set_up),
-        WORLD_TEST(the_inside_of_a_git_repository_is_not_written),
-        WORLD_TEST(extensions_are_checked),
-        WORLD_TEST(reading_is_capped),
-        WORLD_TEST(a_character_cut_by_the_cap_is_no_binary),
-        WORLD_TEST(what_is_no_text_file_is_told),
-        WORLD_TEST(names_are_listed_in_order),
-        WORLD_TEST(long_listings_are_cut),
-        WORLD_TEST(writing_is_offered_only_where_it_is_allowed),
-        WORLD_TEST(a_file_is_written_with_its_parents),
-        WORLD_TEST(a_root_that_is_missing_is_made_for_writing),
-        WORLD_TEST(a_file_that_is_replaced_keeps_its_mode),
-        cmocka_unit_test(paths_are_normalised),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static struct world *open_repository(void **state, const char *config)
     return world;
 }
 
-static void nothing_but_a_work_tree_is_opened(void **state)
+IN_TIER(none, nothing_but_a_work_tree_is_opened)
 {
     struct world *world = world_in_tier(state);
     struct rondo_error err = {0};
@@ -51,7 +51,7 @@ static void nothing_but_a_work_tree_is_opened(void **state)
     assert_non_null(strstr(err.message, "'no' is not a directory"));
 }
 
-static void a_git_that_path_finds_in_the_workspace_is_not_run(void **state)
+IN_TIER(none, a_git_that_path_finds_in_the_workspace_is_not_run)
 {
     struct world *world = world_in_tier(state);
     struct rondo_error err = {0};
@@ -69,7 +69,7 @@ static void a_git_that_path_finds_in_the_workspace_is_not_run(void **state)
     world_expect_file(world, "bin/git.was-run", NULL);
 }
 
-static void what_changes_is_offered_only_where_it_is_allowed(void **state)
+IN_TIER(none, what_changes_is_offered_only_where_it_is_allowed)
 {
     struct world *world = open_repository(state, READ_ONLY);
     assert_int_equal(toolbox_count(world->toolbox), 7);
@@ -80,7 +80,7 @@ static void what_changes_is_offered_only_where_it_is_allowed(void **state)
     }
 }
 
-static void the_work_tree_is_shown(void **state)
+BOTH_TIERS(the_work_tree_is_shown)
 {
     struct world *world = open_repository(state, READ_ONLY);
     world_expect(world, "git_status", "", "(no output)");
@@ -92,7 +92,7 @@ static void the_work_tree_is_shown(void **state)
     world_expect(world, "git_changed_files", "", "M\ta.txt\nA\tb.txt\n");
 }
 
-static void differences_are_shown(void **state)
+BOTH_TIERS(differences_are_shown)
 {
     struct world *world = open_repository(state, READ_ONLY);
     prepare(world, "echo three >>a.txt && echo c >>b.txt && git add b.txt");
@@ -109,7 +109,7 @@ static void differences_are_shown(void **state)
     tool_result_fini(&result);
 }
 
-static void commits_are_shown(void **state)
+BOTH_TIERS(commits_are_shown)
 {
     struct world *world = open_repository(state, READ_ONLY);
     struct tool_result result = world_call(world, "git_log", "{\"format\":\"compact\"}");
@@ -130,14 +130,14 @@ static void commits_are_shown(void **state)
     tool_result_fini(&result);
 }
 
-static void errors_of_git_are_told(void **state)
+IN_TIER(none, errors_of_git_are_told)
 {
     struct world *world = open_repository(state, READ_ONLY);
     world_expect_error(world, "git_show", "{\"ref\":\"nowhere\"}", "Error: fatal: bad revision");
     world_expect_error(world, "git_blame", "{\"path\":\"no.txt\"}", "Error: fatal: no such path");
 }
 
-static void no_argument_becomes_an_option(void **state)
+BOTH_TIERS(no_argument_becomes_an_option)
 {
     struct world *world = open_repository(state, READ_WRITE);
     static const char *const refs[] = {"--output=/tmp/x", "-O", "HEAD;id", "$(id)", "a b",
@@ -161,7 +161,7 @@ static void no_argument_becomes_an_option(void **state)
                        "Error: ");
 }
 
-static void branches_commits_and_tags_are_made(void **state)
+BOTH_TIERS(branches_commits_and_tags_are_made)
 {
     struct world *world = open_repository(state, READ_WRITE);
     struct tool_result result =
@@ -185,7 +185,7 @@ static void branches_commits_and_tags_are_made(void **state)
                    "test \"$(git rev-parse 'v2^{}')\" = \"$(git rev-parse main)\"");
 }
 
-static void programs_that_a_repository_names_are_not_run(void **state)
+BOTH_TIERS(programs_that_a_repository_names_are_not_run)
 {
     struct world *world = open_repository(state, READ_WRITE);
     prepare(world, "printf '#!/bin/sh\\necho ran >>ran\\n' >evil.sh && chmod +x evil.sh && "
@@ -213,7 +213,7 @@ static void programs_that_a_repository_names_are_not_run(void **state)
     }
 }
 
-static void a_subfolder_and_a_worktree_can_be_opened(void **state)
+BOTH_TIERS(a_subfolder_and_a_worktree_can_be_opened)
 {
     struct world *world = world_in_tier(state);
     prepare(world,
@@ -234,7 +234,7 @@ static void a_subfolder_and_a_worktree_can_be_opened(void **state)
     tool_result_fini(&result);
 }
 
-static void what_is_hidden_is_no_change_and_cannot_be_changed(void **state)
+IN_TIER(namespace, what_is_hidden_is_no_change_and_cannot_be_changed)
 {
     struct world *world = open_repository(state, READ_WRITE);
     toolbox_free(world->toolbox);
@@ -324,7 +324,7 @@ static void expect_committed(struct world *world, const char *path, bool is_ther
     prepare(world, script);
 }
 
-static void secret_files_are_not_added(void **state)
+IN_TIER(none, secret_files_are_not_added)
 {
     struct world *world = open_repository(state, READ_WRITE);
     prepare(world, "mkdir sub && echo hunter2 >.env && echo hunter2 >sub/.env.production && "
@@ -355,7 +355,7 @@ static void secret_files_are_not_added(void **state)
     expect_nothing_shows_it(world);
 }
 
-static void secret_files_that_git_knows_already_are_not_shown(void **state)
+BOTH_TIERS(secret_files_that_git_knows_already_are_not_shown)
 {
     struct world *world = open_repository(state, READ_WRITE);
     prepare(world, "mkdir sub && echo hunter2 >.env && echo hunter2 >sub/.env && git add -f . && "
@@ -386,7 +386,7 @@ static void secret_files_that_git_knows_already_are_not_shown(void **state)
 }
 
 /** The mechanism without names: what is hidden cannot be read by git, whatever it is called. */
-static void what_is_hidden_is_not_read_by_git(void **state)
+BOTH_TIERS(what_is_hidden_is_not_read_by_git)
 {
     struct world *world = open_repository(state, READ_WRITE);
     prepare(world, "mkdir role && echo hunter2 >role/.env && echo hunter2 >plain");
@@ -411,28 +411,12 @@ static void what_is_hidden_is_not_read_by_git(void **state)
     expect_committed(world, "role/.env", false);
 }
 
+ALSO_IN_TIER(landlock, what_is_hidden_is_not_read_by_git);
+
 int main(int argc, char **argv)
 {
     if (is_supervisor(argc, argv)) {
         return supervise_main(argc, argv);
     }
-    const struct CMUnitTest tests[] = {
-        IN_TIER(none, nothing_but_a_work_tree_is_opened),
-        IN_TIER(none, a_git_that_path_finds_in_the_workspace_is_not_run),
-        IN_TIER(none, what_changes_is_offered_only_where_it_is_allowed),
-        BOTH_TIERS(the_work_tree_is_shown),
-        BOTH_TIERS(differences_are_shown),
-        BOTH_TIERS(commits_are_shown),
-        IN_TIER(none, errors_of_git_are_told),
-        BOTH_TIERS(no_argument_becomes_an_option),
-        BOTH_TIERS(branches_commits_and_tags_are_made),
-        BOTH_TIERS(programs_that_a_repository_names_are_not_run),
-        BOTH_TIERS(a_subfolder_and_a_worktree_can_be_opened),
-        IN_TIER(namespace, what_is_hidden_is_no_change_and_cannot_be_changed),
-        IN_TIER(none, secret_files_are_not_added),
-        BOTH_TIERS(secret_files_that_git_knows_already_are_not_shown),
-        BOTH_TIERS(what_is_hidden_is_not_read_by_git),
-        IN_TIER(landlock, what_is_hidden_is_not_read_by_git),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

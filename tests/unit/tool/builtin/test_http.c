@@ -9,7 +9,7 @@
     "{\"type\":\"http\",\"base_url\":\"PEER\",\"allowed_methods\":[" \
     "\"GET\",\"POST\",\"PUT\"],\"headers\":{\"Authorization\":\"Bearer ${RONDO_TEST_TOKEN}\"}}"
 
-static void a_reply_is_told_with_its_status(void **state)
+HTTP_WORLD_TEST(a_reply_is_told_with_its_status)
 {
     struct http_world *self = *state;
     http_world_open(self, PLAIN);
@@ -23,7 +23,7 @@ static void a_reply_is_told_with_its_status(void **state)
     assert_string_equal(http_peer_request(self->peer, 1)->path, "/api/x");
 }
 
-static void only_allowed_methods_are_made(void **state)
+HTTP_WORLD_TEST(only_allowed_methods_are_made)
 {
     struct http_world *self = *state;
     http_world_open(self, PLAIN);
@@ -34,7 +34,7 @@ static void only_allowed_methods_are_made(void **state)
     assert_int_equal(http_peer_connection_count(self->peer), 0);
 }
 
-static void variables_in_headers_are_replaced(void **state)
+HTTP_WORLD_TEST(variables_in_headers_are_replaced)
 {
     struct http_world *self = *state;
     http_world_open(self, WRITER);
@@ -43,7 +43,7 @@ static void variables_in_headers_are_replaced(void **state)
     assert_string_equal(header_of(self, 0, "authorization"), "Bearer t0ken");
 }
 
-static void a_variable_that_is_not_set_is_named_and_nothing_is_sent(void **state)
+HTTP_WORLD_TEST(a_variable_that_is_not_set_is_named_and_nothing_is_sent)
 {
     struct http_world *self = *state;
     http_world_open(self, "{\"type\":\"http\",\"base_url\":\"PEER\",\"headers\":{"
@@ -53,7 +53,7 @@ static void a_variable_that_is_not_set_is_named_and_nothing_is_sent(void **state
     assert_int_equal(http_peer_connection_count(self->peer), 0);
 }
 
-static void a_post_carries_the_key_of_its_call(void **state)
+HTTP_WORLD_TEST(a_post_carries_the_key_of_its_call)
 {
     struct http_world *self = *state;
     http_world_open(self, WRITER);
@@ -68,7 +68,7 @@ static void a_post_carries_the_key_of_its_call(void **state)
     assert_string_equal(header_of(self, 1, "idempotency-key"), "");
 }
 
-static void only_methods_that_may_be_repeated_make_it_idempotent(void **state)
+HTTP_WORLD_TEST(only_methods_that_may_be_repeated_make_it_idempotent)
 {
     struct http_world *self = *state;
     http_world_open(self, PLAIN);
@@ -84,7 +84,7 @@ static void only_methods_that_may_be_repeated_make_it_idempotent(void **state)
     assert_non_null(strstr(writer->description, "GET, POST, PUT"));
 }
 
-static void a_head_that_is_too_large_is_no_reply(void **state)
+HTTP_WORLD_TEST(a_head_that_is_too_large_is_no_reply)
 {
     struct http_world *self = *state;
     static const size_t line_len = 1024;
@@ -106,7 +106,7 @@ static void a_head_that_is_too_large_is_no_reply(void **state)
     tool_result_fini(&result);
 }
 
-static void a_long_reply_is_cut(void **state)
+HTTP_WORLD_TEST(a_long_reply_is_cut)
 {
     struct http_world *self = *state;
     static const size_t limit = (size_t)100 * 1024;
@@ -130,7 +130,7 @@ static void a_long_reply_is_cut(void **state)
     tool_result_fini(&cut);
 }
 
-static void redirects_are_not_followed(void **state)
+HTTP_WORLD_TEST(redirects_are_not_followed)
 {
     struct http_world *self = *state;
     http_world_open(self, PLAIN);
@@ -139,7 +139,7 @@ static void redirects_are_not_followed(void **state)
                  "HTTP 302\nmoved");
 }
 
-static void the_base_url_cannot_be_left(void **state)
+HTTP_WORLD_TEST(the_base_url_cannot_be_left)
 {
     struct http_world *self = *state;
     static const char *const ways[] = {"..",     "../admin",   "/a/../../admin", "a/%2e%2E/b",
@@ -154,7 +154,7 @@ static void the_base_url_cannot_be_left(void **state)
     assert_int_equal(http_peer_connection_count(self->peer), 0);
 }
 
-static void a_path_stays_on_its_host(void **state)
+HTTP_WORLD_TEST(a_path_stays_on_its_host)
 {
     struct http_world *self = *state;
     http_world_open(self, "{\"type\":\"http\",\"base_url\":\"PEER\"}");
@@ -173,7 +173,7 @@ static void a_path_stays_on_its_host(void **state)
     }
 }
 
-static void private_addresses_are_refused(void **state)
+HTTP_WORLD_TEST(private_addresses_are_refused)
 {
     struct http_world *self = *state;
     self->guard.allow_hosts = NULL;
@@ -182,7 +182,7 @@ static void private_addresses_are_refused(void **state)
                        "Error: SSRF blocked: '127.0.0.1' resolves to private address 127.0.0.1");
 }
 
-static void without_a_guard_only_public_addresses_are_reached(void **state)
+HTTP_WORLD_TEST(without_a_guard_only_public_addresses_are_reached)
 {
     struct http_world *self = *state;
     self->world.around.guard = NULL;
@@ -191,7 +191,7 @@ static void without_a_guard_only_public_addresses_are_reached(void **state)
                        "Error: SSRF blocked: ");
 }
 
-static void a_connection_that_breaks_is_told(void **state)
+HTTP_WORLD_TEST(a_connection_that_breaks_is_told)
 {
     struct http_world *self = *state;
     http_world_open(self, PLAIN);
@@ -200,7 +200,7 @@ static void a_connection_that_breaks_is_told(void **state)
                        "HTTP error: ");
 }
 
-static void the_deadline_of_a_call_holds(void **state)
+HTTP_WORLD_TEST(the_deadline_of_a_call_holds)
 {
     struct http_world *self = *state;
     http_world_open(self, PLAIN);
@@ -219,7 +219,7 @@ static void *cancel_when_stalled(void *argument)
     return NULL;
 }
 
-static void a_cancelled_call_ends(void **state)
+HTTP_WORLD_TEST(a_cancelled_call_ends)
 {
     struct http_world *self = *state;
     struct cancel cancel;
@@ -234,27 +234,4 @@ static void a_cancelled_call_ends(void **state)
                        "HTTP error: cancelled");
     pthread_join(thread, NULL);
     cancel_fini(&cancel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        HTTP_WORLD_TEST(a_reply_is_told_with_its_status),
-        HTTP_WORLD_TEST(only_allowed_methods_are_made),
-        HTTP_WORLD_TEST(variables_in_headers_are_replaced),
-        HTTP_WORLD_TEST(a_variable_that_is_not_set_is_named_and_nothing_is_sent),
-        HTTP_WORLD_TEST(a_post_carries_the_key_of_its_call),
-        HTTP_WORLD_TEST(only_methods_that_may_be_repeated_make_it_idempotent),
-        HTTP_WORLD_TEST(a_head_that_is_too_large_is_no_reply),
-        HTTP_WORLD_TEST(a_long_reply_is_cut),
-        HTTP_WORLD_TEST(redirects_are_not_followed),
-        HTTP_WORLD_TEST(the_base_url_cannot_be_left),
-        HTTP_WORLD_TEST(a_path_stays_on_its_host),
-        HTTP_WORLD_TEST(private_addresses_are_refused),
-        HTTP_WORLD_TEST(without_a_guard_only_public_addresses_are_reached),
-        HTTP_WORLD_TEST(a_connection_that_breaks_is_told),
-        HTTP_WORLD_TEST(the_deadline_of_a_call_holds),
-        HTTP_WORLD_TEST(a_cancelled_call_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static struct world *open_python(void **state, const char *config)
 
 #define PYTHON "{\"type\":\"python\",\"network_disabled\":false}"
 
-static void a_program_runs(void **state)
+BOTH_TIERS(a_program_runs)
 {
     struct world *world = open_python(state, PYTHON);
     expect(world, "import sys\nprint('out')\nprint('err', file=sys.stderr)\nsys.exit(2)",
@@ -51,7 +51,7 @@ static void a_program_runs(void **state)
     tool_result_fini(&result);
 }
 
-static void variables_of_the_environment_do_not_reach_it(void **state)
+BOTH_TIERS(variables_of_the_environment_do_not_reach_it)
 {
     struct world *world = open_python(state, PYTHON);
     setenv("TOKEN", "canary", 1);
@@ -60,7 +60,7 @@ static void variables_of_the_environment_do_not_reach_it(void **state)
     unsetenv("TOKEN");
 }
 
-static void it_starts_in_an_empty_folder_that_is_gone_afterwards(void **state)
+BOTH_TIERS(it_starts_in_an_empty_folder_that_is_gone_afterwards)
 {
     struct world *world = open_python(state, PYTHON);
     struct tool_result result = run_python(
@@ -75,7 +75,7 @@ static void it_starts_in_an_empty_folder_that_is_gone_afterwards(void **state)
     tool_result_fini(&result);
 }
 
-static void it_starts_in_the_working_folder_when_there_is_one(void **state)
+BOTH_TIERS(it_starts_in_the_working_folder_when_there_is_one)
 {
     struct world *world = open_python(
         state, "{\"type\":\"python\",\"network_disabled\":false,\"working_dir\":\"sub\"}");
@@ -85,7 +85,7 @@ static void it_starts_in_the_working_folder_when_there_is_one(void **state)
     world_expect_file(world, "sub/made", "y");
 }
 
-static void the_network_is_off_by_default(void **state)
+IN_TIER(namespace, the_network_is_off_by_default)
 {
     struct world *world = open_python(state, "{\"type\":\"python\"}");
     expect(world,
@@ -94,21 +94,21 @@ static void the_network_is_off_by_default(void **state)
            "STDOUT:\n[]\n");
 }
 
-static void without_a_sandbox_the_network_cannot_be_off(void **state)
+WORLD_TEST(without_a_sandbox_the_network_cannot_be_off)
 {
     struct rondo_error err = {0};
     assert_int_equal(world_try_open(*state, "{\"type\":\"python\"}", &err), RONDO_ERR_INVALID);
     assert_non_null(strstr(err.message, "network_disabled: false"));
 }
 
-static void confirmation_is_needed_by_default(void **state)
+WORLD_TEST(confirmation_is_needed_by_default)
 {
     struct world *world = *state;
     world_open(world, PYTHON);
     assert_true(toolbox_find(world->toolbox, "run_python")->needs_confirmation);
 }
 
-static void it_is_ended_in_time(void **state)
+BOTH_TIERS(it_is_ended_in_time)
 {
     struct world *world = open_python(
         state, "{\"type\":\"python\",\"network_disabled\":false,\"timeout_seconds\":2}");
@@ -122,15 +122,5 @@ int main(int argc, char **argv)
     if (is_supervisor(argc, argv)) {
         return supervise_main(argc, argv);
     }
-    const struct CMUnitTest tests[] = {
-        BOTH_TIERS(a_program_runs),
-        BOTH_TIERS(variables_of_the_environment_do_not_reach_it),
-        BOTH_TIERS(it_starts_in_an_empty_folder_that_is_gone_afterwards),
-        BOTH_TIERS(it_starts_in_the_working_folder_when_there_is_one),
-        IN_TIER(namespace, the_network_is_off_by_default),
-        WORLD_TEST(without_a_sandbox_the_network_cannot_be_off),
-        WORLD_TEST(confirmation_is_needed_by_default),
-        BOTH_TIERS(it_is_ended_in_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* Scripts of a role as tools. */
 #include "command_world.h"
 
-static void a_script_is_a_tool_with_its_parameters(void **state)
+BOTH_TIERS(a_script_is_a_tool_with_its_parameters)
 {
     struct world *world = world_in_tier(state);
     world_open(world,
@@ -22,7 +22,9 @@ static void a_script_is_a_tool_with_its_parameters(void **state)
     world_expect_error(world, "greet", "{}", "`who`: required, but missing");
 }
 
-static void arguments_are_never_part_of_the_script(void **state)
+ALSO_IN_TIER(landlock, a_script_is_a_tool_with_its_parameters);
+
+BOTH_TIERS(arguments_are_never_part_of_the_script)
 {
     struct world *world = world_in_tier(state);
     world_open(world, "{\"type\":\"script\",\"scripts\":[{\"name\":\"say\",\"body\":\"echo "
@@ -31,7 +33,7 @@ static void arguments_are_never_part_of_the_script(void **state)
                  "STDOUT:\n$(id)\"; id; `id` \n next\n");
 }
 
-static void other_interpreters_and_failures_are_told(void **state)
+BOTH_TIERS(other_interpreters_and_failures_are_told)
 {
     struct world *world = world_in_tier(state);
     world_open(world,
@@ -43,7 +45,7 @@ static void other_interpreters_and_failures_are_told(void **state)
     world_expect_error(world, "none", "", "Error: interpreter '/no/such/interpreter' not found");
 }
 
-static void a_script_has_its_own_timeout_that_is_a_result(void **state)
+BOTH_TIERS(a_script_has_its_own_timeout_that_is_a_result)
 {
     struct world *world = world_in_tier(state);
     world_open(world, "{\"type\":\"script\",\"timeout_seconds\":600,\"scripts\":[{\"name\":"
@@ -51,7 +53,7 @@ static void a_script_has_its_own_timeout_that_is_a_result(void **state)
     world_expect_error(world, "wait", "", "Execution timed out after 1s");
 }
 
-static void allowed_commands_are_checked_line_by_line(void **state)
+WORLD_TEST(allowed_commands_are_checked_line_by_line)
 {
     struct world *world = *state;
     world_open(world,
@@ -69,7 +71,7 @@ static void allowed_commands_are_checked_line_by_line(void **state)
     world_expect_error(world, "odd", "", "line 1 of the script cannot be read as one command");
 }
 
-static void parameters_must_not_replace_what_programs_live_by(void **state)
+WORLD_TEST(parameters_must_not_replace_what_programs_live_by)
 {
     static const char *const names[] = {"path", "Home", "ld_preload", "ifs", "a-b", "1x", ""};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -83,7 +85,7 @@ static void parameters_must_not_replace_what_programs_live_by(void **state)
     }
 }
 
-static void secrets_do_not_reach_scripts(void **state)
+BOTH_TIERS(secrets_do_not_reach_scripts)
 {
     struct world *world = world_in_tier(state);
     world_open(world, "{\"type\":\"script\",\"scripts\":[{\"name\":\"show\",\"body\":\"echo "
@@ -102,15 +104,5 @@ int main(int argc, char **argv)
     if (is_supervisor(argc, argv)) {
         return supervise_main(argc, argv);
     }
-    const struct CMUnitTest tests[] = {
-        BOTH_TIERS(a_script_is_a_tool_with_its_parameters),
-        IN_TIER(landlock, a_script_is_a_tool_with_its_parameters),
-        BOTH_TIERS(arguments_are_never_part_of_the_script),
-        BOTH_TIERS(other_interpreters_and_failures_are_told),
-        BOTH_TIERS(a_script_has_its_own_timeout_that_is_a_result),
-        WORLD_TEST(allowed_commands_are_checked_line_by_line),
-        WORLD_TEST(parameters_must_not_replace_what_programs_live_by),
-        BOTH_TIERS(secrets_do_not_reach_scripts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -56,7 +56,7 @@ static struct tool_result run_script(struct world *world, const char *script)
     return result;
 }
 
-static void output_is_told_by_stream(void **state)
+BOTH_TIERS(output_is_told_by_stream)
 {
     struct world *world = world_in_tier(state);
     world_open(world, SHELL);
@@ -67,7 +67,9 @@ static void output_is_told_by_stream(void **state)
     expect(world, "false", "Exit code: 1");
 }
 
-static void the_exit_code_is_there_for_verifiers(void **state)
+ALSO_IN_TIER(landlock, output_is_told_by_stream);
+
+BOTH_TIERS(the_exit_code_is_there_for_verifiers)
 {
     struct world *world = world_in_tier(state);
     world_open(world, SHELL);
@@ -78,14 +80,14 @@ static void the_exit_code_is_there_for_verifiers(void **state)
     tool_result_fini(&result);
 }
 
-static void nothing_is_expanded(void **state)
+BOTH_TIERS(nothing_is_expanded)
 {
     struct world *world = world_in_tier(state);
     world_open(world, SHELL);
     expect(world, "echo $HOME `id` $(id) * ~ a;b", "STDOUT:\n$HOME `id` $(id) * ~ a;b\n");
 }
 
-static void operators_are_refused(void **state)
+WORLD_TEST(operators_are_refused)
 {
     world_open(*state, SHELL);
     expect_error(*state, "ls | wc",
@@ -96,14 +98,14 @@ static void operators_are_refused(void **state)
     expect_error(*state, ":() {", "Error: fork bomb pattern detected");
 }
 
-static void what_is_no_command_is_refused(void **state)
+WORLD_TEST(what_is_no_command_is_refused)
 {
     world_open(*state, SHELL);
     expect_error(*state, "", "Error: empty command");
     expect_error(*state, "echo 'a", "Error: invalid command syntax: No closing quotation");
 }
 
-static void lists_are_by_base_name(void **state)
+WORLD_TEST(lists_are_by_base_name)
 {
     world_open(*state, "{\"type\":\"shell\",\"allowed_commands\":[\"echo\",\"rm\"],"
                        "\"blocked_commands\":[\"rm\"]}");
@@ -114,14 +116,14 @@ static void lists_are_by_base_name(void **state)
     expect_error(*state, "\\rm x", "Error: command 'rm' is blocked");
 }
 
-static void dangerous_commands_are_blocked_by_default(void **state)
+WORLD_TEST(dangerous_commands_are_blocked_by_default)
 {
     world_open(*state, SHELL);
     expect_error(*state, "rm -rf /", "Error: command 'rm' is blocked");
     expect_error(*state, "/usr/bin/sudo id", "Error: command 'sudo' is blocked");
 }
 
-static void a_missing_command_is_told(void **state)
+BOTH_TIERS(a_missing_command_is_told)
 {
     struct world *world = world_in_tier(state);
     world_open(world, SHELL);
@@ -129,7 +131,7 @@ static void a_missing_command_is_told(void **state)
                  "Error: command 'no-such-command-anywhere' not found");
 }
 
-static void confirmation_is_needed_unless_the_entry_says_no(void **state)
+WORLD_TEST(confirmation_is_needed_unless_the_entry_says_no)
 {
     struct world *world = *state;
     world_open(world, "{\"type\":\"shell\"}");
@@ -141,7 +143,7 @@ static void confirmation_is_needed_unless_the_entry_says_no(void **state)
     assert_false(toolbox_find(world->toolbox, "run_shell")->is_idempotent);
 }
 
-static void a_flood_is_cut(void **state)
+BOTH_TIERS(a_flood_is_cut)
 {
     struct world *world = world_in_tier(state);
     world_open(world, "{\"type\":\"shell\",\"max_output_bytes\":1000}");
@@ -176,7 +178,7 @@ static bool is_running(const char *marker)
     return is_found;
 }
 
-static void a_timeout_ends_all_descendants(void **state)
+BOTH_TIERS(a_timeout_ends_all_descendants)
 {
     struct world *world = world_in_tier(state);
     char seconds[32];
@@ -192,7 +194,9 @@ static void a_timeout_ends_all_descendants(void **state)
     tool_result_fini(&result);
 }
 
-static void the_deadline_of_the_call_counts_too(void **state)
+ALSO_IN_TIER(landlock, a_timeout_ends_all_descendants);
+
+BOTH_TIERS(the_deadline_of_the_call_counts_too)
 {
     struct world *world = world_in_tier(state);
     world_open(world, SHELL);
@@ -212,7 +216,7 @@ static void *cancel_soon(void *context)
     return NULL;
 }
 
-static void a_call_can_be_cancelled(void **state)
+BOTH_TIERS(a_call_can_be_cancelled)
 {
     struct world *world = world_in_tier(state);
     struct cancel cancel;
@@ -228,7 +232,7 @@ static void a_call_can_be_cancelled(void **state)
     cancel_fini(&cancel);
 }
 
-static void commands_start_in_the_right_folder(void **state)
+BOTH_TIERS(commands_start_in_the_right_folder)
 {
     struct world *world = world_in_tier(state);
     char roles[2 * PATH_MAX];
@@ -296,7 +300,7 @@ static void set_canaries(bool is_set)
     }
 }
 
-static void secrets_of_the_environment_do_not_leak(void **state)
+BOTH_TIERS(secrets_of_the_environment_do_not_leak)
 {
     struct world *world = world_in_tier(state);
     world_open(world, SHELL);
@@ -314,6 +318,8 @@ static void secrets_of_the_environment_do_not_leak(void **state)
     tool_result_fini(&result);
 }
 
+ALSO_IN_TIER(landlock, secrets_of_the_environment_do_not_leak);
+
 static void expect_variable(const char *output, const char *name, bool is_there)
 {
     char line[128];
@@ -323,7 +329,7 @@ static void expect_variable(const char *output, const char *name, bool is_there)
     }
 }
 
-static void the_role_names_what_else_commands_see(void **state)
+BOTH_TIERS(the_role_names_what_else_commands_see)
 {
     static const struct {
         const char *name;
@@ -351,7 +357,7 @@ static void the_role_names_what_else_commands_see(void **state)
     json_object_put(security);
 }
 
-static void the_sandbox_holds(void **state)
+IN_TIER(namespace, the_sandbox_holds)
 {
     struct world *world = world_in_tier(state);
     char secret[2 * PATH_MAX];
@@ -386,7 +392,7 @@ static int listen_on_loopback(int *ret_fd)
     return ntohs(address.sin_port);
 }
 
-static void the_network_is_on_unless_it_is_switched_off(void **state)
+IN_TIER(namespace, the_network_is_on_unless_it_is_switched_off)
 {
     struct world *world = world_in_tier(state);
     int fd = -1;
@@ -416,7 +422,7 @@ static void the_network_is_on_unless_it_is_switched_off(void **state)
     close(fd);
 }
 
-static void a_sandbox_that_is_none_is_refused(void **state)
+WORLD_TEST(a_sandbox_that_is_none_is_refused)
 {
     struct world *world = *state;
     struct rondo_error err = {0};
@@ -430,29 +436,5 @@ int main(int argc, char **argv)
     if (is_supervisor(argc, argv)) {
         return supervise_main(argc, argv);
     }
-    const struct CMUnitTest tests[] = {
-        BOTH_TIERS(output_is_told_by_stream),
-        IN_TIER(landlock, output_is_told_by_stream),
-        BOTH_TIERS(the_exit_code_is_there_for_verifiers),
-        BOTH_TIERS(nothing_is_expanded),
-        WORLD_TEST(operators_are_refused),
-        WORLD_TEST(what_is_no_command_is_refused),
-        WORLD_TEST(lists_are_by_base_name),
-        WORLD_TEST(dangerous_commands_are_blocked_by_default),
-        BOTH_TIERS(a_missing_command_is_told),
-        WORLD_TEST(confirmation_is_needed_unless_the_entry_says_no),
-        BOTH_TIERS(a_flood_is_cut),
-        BOTH_TIERS(a_timeout_ends_all_descendants),
-        IN_TIER(landlock, a_timeout_ends_all_descendants),
-        BOTH_TIERS(the_deadline_of_the_call_counts_too),
-        BOTH_TIERS(a_call_can_be_cancelled),
-        BOTH_TIERS(commands_start_in_the_right_folder),
-        BOTH_TIERS(secrets_of_the_environment_do_not_leak),
-        IN_TIER(landlock, secrets_of_the_environment_do_not_leak),
-        BOTH_TIERS(the_role_names_what_else_commands_see),
-        IN_TIER(namespace, the_sandbox_holds),
-        IN_TIER(namespace, the_network_is_on_unless_it_is_switched_off),
-        WORLD_TEST(a_sandbox_that_is_none_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -31,9 +31,8 @@ static const struct sample samples[] = {
     {"echo \\", NULL},
 };
 
-static void lines_are_parted_as_a_shell_quotes(void **state)
+TEST(lines_are_parted_as_a_shell_quotes)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
         struct shell_words words = {0};
         struct buf joined = {0};
@@ -48,9 +47,8 @@ static void lines_are_parted_as_a_shell_quotes(void **state)
     }
 }
 
-static void faults_are_told(void **state)
+TEST(faults_are_told)
 {
-    (void)state;
     struct shell_words words = {0};
     assert_string_equal(shell_words_split("a 'b", &words), "No closing quotation");
     shell_words_fini(&words);
@@ -58,9 +56,8 @@ static void faults_are_told(void **state)
     shell_words_fini(&words);
 }
 
-static void words_are_limited_at_the_edge(void **state)
+TEST(words_are_limited_at_the_edge)
 {
-    (void)state;
     struct buf line = {0};
     struct shell_words words = {0};
     for (int i = 0; i < SHELL_WORDS_MAX; i++) {
@@ -75,9 +72,8 @@ static void words_are_limited_at_the_edge(void **state)
     buf_fini(&line);
 }
 
-static void the_line_is_limited_at_the_edge(void **state)
+TEST(the_line_is_limited_at_the_edge)
 {
-    (void)state;
     struct shell_words words = {0};
     char *line = malloc(SHELL_COMMAND_MAX_BYTES + 2);
     memset(line, 'x', SHELL_COMMAND_MAX_BYTES + 1);
@@ -90,9 +86,8 @@ static void the_line_is_limited_at_the_edge(void **state)
     free(line);
 }
 
-static void operators_are_whole_words(void **state)
+TEST(operators_are_whole_words)
 {
-    (void)state;
     static const char *const operators[] = {"|",  "||",  "&&", ";", ";;", ">", ">>", "<",
                                             "<<", "<<<", "(",  ")", "{",  "}", "&"};
     for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
@@ -103,9 +98,8 @@ static void operators_are_whole_words(void **state)
     assert_false(shell_word_is_operator(""));
 }
 
-static void the_base_name_is_the_last_part(void **state)
+TEST(the_base_name_is_the_last_part)
 {
-    (void)state;
     static const char *const names[][2] = {
         {"rm", "rm"},       {"/bin/rm", "rm"}, {"../../bin/rm", "rm"},
         {"/bin/rm/", "rm"}, {"./rm/.", "rm"},  {"/", ""},
@@ -116,17 +110,4 @@ static void the_base_name_is_the_last_part(void **state)
         shell_word_base_name(names[i][0], name);
         assert_string_equal(name, names[i][1]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_parted_as_a_shell_quotes),
-        cmocka_unit_test(faults_are_told),
-        cmocka_unit_test(words_are_limited_at_the_edge),
-        cmocka_unit_test(the_line_is_limited_at_the_edge),
-        cmocka_unit_test(operators_are_whole_words),
-        cmocka_unit_test(the_base_name_is_the_last_part),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

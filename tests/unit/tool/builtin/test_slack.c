@@ -4,7 +4,7 @@
 
 #define PLAIN "{\"type\":\"slack\",\"webhook_url\":\"PEER/hook/${RONDO_TEST_TOKEN}\"}"
 
-static void a_message_is_posted_to_the_webhook(void **state)
+HTTP_WORLD_TEST(a_message_is_posted_to_the_webhook)
 {
     struct http_world *self = *state;
     http_world_open(self, PLAIN);
@@ -18,7 +18,7 @@ static void a_message_is_posted_to_the_webhook(void **state)
     assert_string_equal(header_of(self, 0, "idempotency-key"), "key-1");
 }
 
-static void what_the_role_sets_goes_along(void **state)
+HTTP_WORLD_TEST(what_the_role_sets_goes_along)
 {
     struct http_world *self = *state;
     http_world_open(self, "{\"type\":\"slack\",\"webhook_url\":\"PEER/\",\"default_channel\":"
@@ -32,7 +32,7 @@ static void what_the_role_sets_goes_along(void **state)
     assert_non_null(strstr(http_peer_request(self->peer, 1)->body, "\"channel\":\"#b\""));
 }
 
-static void blocks_are_taken_as_a_list_or_as_its_text(void **state)
+HTTP_WORLD_TEST(blocks_are_taken_as_a_list_or_as_its_text)
 {
     struct http_world *self = *state;
     http_world_open(self, PLAIN);
@@ -52,7 +52,7 @@ static void blocks_are_taken_as_a_list_or_as_its_text(void **state)
                        "Error: blocks is not a JSON array");
 }
 
-static void what_slack_refuses_is_told(void **state)
+HTTP_WORLD_TEST(what_slack_refuses_is_told)
 {
     struct http_world *self = *state;
     http_world_open(self, PLAIN);
@@ -61,7 +61,7 @@ static void what_slack_refuses_is_told(void **state)
                        "Slack API error: 404 channel_not_found");
 }
 
-static void a_reply_is_cut_at_the_roles_limit(void **state)
+HTTP_WORLD_TEST(a_reply_is_cut_at_the_roles_limit)
 {
     struct http_world *self = *state;
     http_world_open(self,
@@ -72,7 +72,7 @@ static void a_reply_is_cut_at_the_roles_limit(void **state)
     world_expect(&self->world, "send_slack_message", "{\"text\":\"a\"}", "12345678\n[truncated]");
 }
 
-static void a_broken_connection_is_told_without_the_url(void **state)
+HTTP_WORLD_TEST(a_broken_connection_is_told_without_the_url)
 {
     struct http_world *self = *state;
     http_world_open(self, PLAIN);
@@ -85,7 +85,7 @@ static void a_broken_connection_is_told_without_the_url(void **state)
     assert_int_equal(http_peer_request_count(self->peer), 1); /* not sent a second time */
 }
 
-static void private_addresses_are_refused(void **state)
+HTTP_WORLD_TEST(private_addresses_are_refused)
 {
     struct http_world *self = *state;
     self->guard.allow_hosts = NULL;
@@ -94,7 +94,7 @@ static void private_addresses_are_refused(void **state)
                        "Error: SSRF blocked: '127.0.0.1' resolves to private address 127.0.0.1");
 }
 
-static void a_webhook_that_is_not_set_is_named(void **state)
+HTTP_WORLD_TEST(a_webhook_that_is_not_set_is_named)
 {
     struct http_world *self = *state;
     http_world_open(self, "{\"type\":\"slack\",\"webhook_url\":\"${RONDO_TEST_NOT_SET}\"}");
@@ -102,25 +102,9 @@ static void a_webhook_that_is_not_set_is_named(void **state)
                        "Error: the environment variable RONDO_TEST_NOT_SET is not set");
 }
 
-static void a_message_in_doubt_is_not_repeated(void **state)
+HTTP_WORLD_TEST(a_message_in_doubt_is_not_repeated)
 {
     struct http_world *self = *state;
     http_world_open(self, PLAIN);
     assert_false(toolbox_find(self->world.toolbox, "send_slack_message")->is_idempotent);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        HTTP_WORLD_TEST(a_message_is_posted_to_the_webhook),
-        HTTP_WORLD_TEST(what_the_role_sets_goes_along),
-        HTTP_WORLD_TEST(blocks_are_taken_as_a_list_or_as_its_text),
-        HTTP_WORLD_TEST(what_slack_refuses_is_told),
-        HTTP_WORLD_TEST(a_reply_is_cut_at_the_roles_limit),
-        HTTP_WORLD_TEST(a_broken_connection_is_told_without_the_url),
-        HTTP_WORLD_TEST(private_addresses_are_refused),
-        HTTP_WORLD_TEST(a_webhook_that_is_not_set_is_named),
-        HTTP_WORLD_TEST(a_message_in_doubt_is_not_repeated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

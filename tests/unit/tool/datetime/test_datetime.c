@@ -16,7 +16,7 @@ static int64_t real_monotonic(const struct clock *clock)
     return clock_monotonic(clock_system());
 }
 
-static void the_time_is_told_in_a_zone(void **state)
+WORLD_TEST(the_time_is_told_in_a_zone)
 {
     struct world *world = *state;
     int64_t now = INT64_C(1771592585) * NS_PER_S + 5; /* 2026-02-20T13:03:05Z */
@@ -36,7 +36,7 @@ static void the_time_is_told_in_a_zone(void **state)
                  "2026-02-20T18:33:05+05:30 (Friday, February 20, 2026 06:33:05 PM IST)");
 }
 
-static void a_zone_that_is_none_is_told(void **state)
+WORLD_TEST(a_zone_that_is_none_is_told)
 {
     static const char *const zones[] = {"Mars/Base",     "../../../etc/passwd", "/etc/localtime",
                                         "Europe/../UTC", "posixrules\\n",       "Europe"};
@@ -56,9 +56,8 @@ struct moment {
 };
 
 /** Around changes of the clock: of the past from the table, of the future from the rule. */
-static void zones_know_their_changes(void **state)
+TEST(zones_know_their_changes)
 {
-    (void)state;
     static const struct moment samples[] = {
         {"Europe/Berlin", 1774745999, 3600, "CET"},
         {"Europe/Berlin", 1774746000, 7200, "CEST"},
@@ -86,9 +85,8 @@ static void zones_know_their_changes(void **state)
     }
 }
 
-static void a_zone_file_that_is_cut_is_none(void **state)
+TEST(a_zone_file_that_is_cut_is_none)
 {
-    (void)state;
     struct buf bytes = {0};
     struct zone_moment moment;
     if (file_read("/usr/share/zoneinfo/Europe/Berlin", ZONE_FILE_MAX_BYTES, &bytes, NULL) != 0) {
@@ -106,9 +104,8 @@ static void a_zone_file_that_is_cut_is_none(void **state)
     buf_fini(&bytes);
 }
 
-static void the_calendar_goes_there_and_back(void **state)
+TEST(the_calendar_goes_there_and_back)
 {
-    (void)state;
     for (int64_t days = calendar_days(1, 1, 2); days < calendar_days(9999, 12, 30); days += 17) {
         struct calendar_time time;
         calendar_from_unix(days * 86400 + 86399, &time);
@@ -181,7 +178,7 @@ static const struct reading readings[] = {
     {"", "%%", NULL},
 };
 
-static void dates_are_read(void **state)
+WORLD_TEST(dates_are_read)
 {
     world_open(*state, "{\"type\":\"datetime\"}");
     for (size_t i = 0; i < sizeof(readings) / sizeof(readings[0]); i++) {
@@ -196,17 +193,4 @@ static void dates_are_read(void **state)
         }
         tool_result_fini(&result);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WORLD_TEST(the_time_is_told_in_a_zone),
-        WORLD_TEST(a_zone_that_is_none_is_told),
-        cmocka_unit_test(zones_know_their_changes),
-        cmocka_unit_test(a_zone_file_that_is_cut_is_none),
-        cmocka_unit_test(the_calendar_goes_there_and_back),
-        WORLD_TEST(dates_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

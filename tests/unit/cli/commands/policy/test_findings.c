@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Findings as people and programs see them. */
 #include "cli/commands/policy/findings.h"
+#include "support/test.h"
 
 #include "base/error.h"
 #include "base/json/json.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct style plain = {0};
 
@@ -42,27 +39,24 @@ static struct policy_findings one(bool is_error, unsigned line, unsigned column)
     return findings;
 }
 
-static void an_error_is_shown_with_its_line_and_a_caret(void **state)
+TEST(an_error_is_shown_with_its_line_and_a_caret)
 {
-    (void)state;
     struct policy_findings findings = one(true, 2, 4);
     char text[] = "first\n\tx\u00e4yz\nthird";
     expect(&findings, text, "a.cedar:2:4: error: wrong\n     x\u00e4yz\n       ^\n");
     policy_findings_fini(&findings);
 }
 
-static void a_line_that_is_not_there_is_not_shown(void **state)
+TEST(a_line_that_is_not_there_is_not_shown)
 {
-    (void)state;
     struct policy_findings findings = one(true, 9, 1);
     char text[] = "first\n";
     expect(&findings, text, "a.cedar:9:1: error: wrong\n");
     policy_findings_fini(&findings);
 }
 
-static void a_warning_is_one_line(void **state)
+TEST(a_warning_is_one_line)
 {
-    (void)state;
     struct policy_findings findings = one(false, 1, 1);
     char text[] = "first\n";
     expect(&findings, text, "a.cedar:1:1: warning: wrong\n");
@@ -72,9 +66,8 @@ static void a_warning_is_one_line(void **state)
     policy_findings_fini(&findings);
 }
 
-static void a_failure_that_no_finding_tells_becomes_one(void **state)
+TEST(a_failure_that_no_finding_tells_becomes_one)
 {
-    (void)state;
     char text[] = "[1]\n";
     static const struct {
         const char *message, *expected;
@@ -95,9 +88,8 @@ static void a_failure_that_no_finding_tells_becomes_one(void **state)
     }
 }
 
-static void they_are_counted_in_words(void **state)
+TEST(they_are_counted_in_words)
 {
-    (void)state;
     auto_buf struct buf text = {0};
     struct policy_findings findings = one(true, 1, 1);
     policy_findings_count(&findings, &text);
@@ -112,12 +104,5 @@ static void they_are_counted_in_words(void **state)
 int main(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_error_is_shown_with_its_line_and_a_caret),
-        cmocka_unit_test(a_line_that_is_not_there_is_not_shown),
-        cmocka_unit_test(a_warning_is_one_line),
-        cmocka_unit_test(a_failure_that_no_finding_tells_becomes_one),
-        cmocka_unit_test(they_are_counted_in_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }
