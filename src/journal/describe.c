@@ -336,9 +336,11 @@ void describe_iteration_started(const struct event_iteration_started *event, str
 {
     buf_printf(out, "iteration %" PRId64, event->iteration);
     if (event->limit > 0) {
-        buf_printf(out, " of %s%" PRId64 " (%" PRId64 " %%)",
-                   event->estimate == NULL ? "" : "about ", event->limit,
-                   event->iteration * 100 / event->limit);
+        buf_printf(out, " of %s%" PRId64, event->estimate == NULL ? "" : "about ", event->limit);
+    }
+    buf_append_string(out, " started");
+    if (event->limit > 0) {
+        buf_printf(out, " (%" PRId64 " %%)", event->iteration * 100 / event->limit);
     }
     if (event->attempt > 1) {
         buf_printf(out, ", attempt %" PRId64, event->attempt);

@@ -173,7 +173,10 @@ async function killedAndRestarted(page, place) {
   await page.goto(`${place.url}/#/runs/${id}/timeline`);
   await live(page);
   place.step(1);
-  await page.locator(".tl-row", { hasText: "Iteration finished" }).first().waitFor();
+  await page
+    .locator(".tl-row", { hasText: /iteration 1 \w+ in / })
+    .first()
+    .waitFor();
   await place.kill();
   await page.waitForSelector('.connection[data-phase="waiting"]');
   for (let n = 2; n <= 6; n += 1) place.step(n);

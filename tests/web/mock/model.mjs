@@ -44,6 +44,36 @@ const ENDED = [
 const OUTPUT =
   "running 148 tests\n....................................F...............\n\nFAILED tests/test_ledger.py::test_rounding_of_half_cents\n    assert Decimal('10.01') == Decimal('10.00')\n\n147 passed, 1 failed in 4.31s\n";
 
+const CATEGORIES = {
+  plan: "iteration",
+  iteration: "iteration",
+  verification: "condition",
+  condition: "condition",
+  finish: "condition",
+  model: "model",
+  history: "model",
+  tool: "tool",
+  person: "tool",
+  checkpoint: "checkpoint",
+  storage: "checkpoint",
+  policy: "policy",
+  limit: "policy",
+  gate: "policy",
+  step: "policy",
+};
+
+/** What the server says of an event, roughly. */
+function describe(type, data) {
+  const [about, what] = type.split(".");
+  const isFailed = data.outcome ? data.outcome !== "ok" : data.status === "not_met";
+  const words = [data.name ?? about, what, data.outcome ?? data.status, data.message];
+  return {
+    category: CATEGORIES[about] ?? "run",
+    level: type === "limit.warning" ? "warning" : isFailed ? "failure" : "info",
+    text: words.filter(Boolean).join(" "),
+  };
+}
+
 export class World {
   constructor({ size = 24, now = Date.now } = {}) {
     this.now = now;
@@ -149,6 +179,7 @@ export class World {
       position: this.position,
       time: this.time(at),
       type,
+      ...describe(type, data),
       data,
     };
     run.events.push(event);

@@ -2,16 +2,7 @@
 // What the agent was told, said and did, as a person reads it.
 import { parseJson } from "../lib/json.js";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import {
-  bytes,
-  count,
-  dateTime,
-  money,
-  plural,
-  short,
-  spanOfNs,
-  timeOfDay,
-} from "../lib/format.js";
+import { bytes, count, dateTime, money, short, spanOfNs, timeOfDay } from "../lib/format.js";
 import { Markdown } from "../lib/markdown.jsx";
 import { useSignal } from "../lib/store.js";
 import { Icon } from "../ui/icons.jsx";
@@ -143,14 +134,7 @@ function Reply({ item }) {
 function Item({ item }) {
   if (item.kind === "prompt") return <Prompt item={item} />;
   if (item.kind === "reply") return <Reply item={item} />;
-  if (item.kind === "trimmed")
-    return (
-      <p class="talk-mark">
-        {item.n
-          ? `${plural(item.n, "older message")} left out from here on`
-          : "Older messages left out from here on"}
-      </p>
-    );
+  if (item.kind === "trimmed") return <p class="talk-mark">{item.text}</p>;
   return (
     <h2 class="talk-mark">
       Iteration {count(item.iteration)}

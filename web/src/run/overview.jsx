@@ -7,8 +7,8 @@ import { Chart } from "../ui/chart.jsx";
 import { Icon } from "../ui/icons.jsx";
 import { Panel } from "../ui/parts.jsx";
 import { Notice } from "../ui/states.jsx";
+import { CATEGORIES, startOf } from "./categories.js";
 import { Conditions } from "./conditions.jsx";
-import { GROUPS, kindOf, startOf } from "./kinds.js";
 
 const RECENT = 12;
 
@@ -122,10 +122,9 @@ function Recent({ run, log }) {
     >
       <ol class="recent">
         {recent.map((event) => {
-          const { group, title, line, state } = kindOf(event);
           const ns = event.data?.duration_ns;
           return (
-            <li key={event.seq} class={state ? `is-${state}` : ""} data-seq={event.seq}>
+            <li key={event.seq} class={`level-${event.level}`} data-seq={event.seq}>
               <time
                 dateTime={event.time}
                 title={
@@ -136,10 +135,8 @@ function Recent({ run, log }) {
               >
                 {timeOfDay(event.time)}
               </time>
-              <i class={`lane tone-${GROUPS[group].tone}`} aria-hidden="true" />
-              <span class="recent-text">
-                <strong>{title}</strong> <span class="muted">{line}</span>
-              </span>
+              <i class={`lane tone-${CATEGORIES[event.category].tone}`} aria-hidden="true" />
+              <span class="recent-text">{event.text}</span>
               <span class="num faint">{ns ? span(ns / 1e6) : ""}</span>
             </li>
           );
@@ -155,20 +152,15 @@ function Changes({ title, id, events }) {
   return (
     <Panel title={title} id={id} aside={<span class="faint">{events.length}</span>}>
       <ol class="recent">
-        {events.slice(-20).map((event) => {
-          const { line, title: name, state } = kindOf(event);
-          return (
-            <li key={event.seq} class={state ? `is-${state}` : ""}>
-              <time dateTime={event.time} title={dateTime(event.time)}>
-                {timeOfDay(event.time)}
-              </time>
-              <i class="lane tone-amber" aria-hidden="true" />
-              <span class="recent-text">
-                <strong>{name}</strong> <span class="muted">{line}</span>
-              </span>
-            </li>
-          );
-        })}
+        {events.slice(-20).map((event) => (
+          <li key={event.seq} class={`level-${event.level}`}>
+            <time dateTime={event.time} title={dateTime(event.time)}>
+              {timeOfDay(event.time)}
+            </time>
+            <i class="lane tone-amber" aria-hidden="true" />
+            <span class="recent-text">{event.text}</span>
+          </li>
+        ))}
       </ol>
     </Panel>
   );

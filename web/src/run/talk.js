@@ -12,11 +12,6 @@ export function conversation(events) {
   return items;
 }
 
-/** Messages that an event history.trimmed dropped; older ones tell the window (`value`) only. */
-export function dropped(data) {
-  return data.dropped ?? Math.max(0, (data.messages ?? 0) - (data.value ?? 0));
-}
-
 const FOLDS = {
   "iteration.started"(items, calls, event, data) {
     items.push({
@@ -62,7 +57,7 @@ const FOLDS = {
     const entry = calls.get(data.call_id);
     if (entry) entry.answer = data;
   },
-  "history.trimmed"(items, calls, event, data) {
-    items.push({ kind: "trimmed", key: event.seq, time: event.time, n: dropped(data) });
+  "history.trimmed"(items, calls, event) {
+    items.push({ kind: "trimmed", key: event.seq, time: event.time, text: event.text });
   },
 };

@@ -8,13 +8,13 @@ import { useSignal } from "../lib/store.js";
 import { Button, Chips, Copy, Pretty } from "../ui/parts.jsx";
 import { Empty, Failure, Skeleton } from "../ui/states.jsx";
 import { VirtualRows } from "../ui/virtual.jsx";
-import { GROUPS, groupOf, kindOf, startOf } from "./kinds.js";
+import { CATEGORIES, startOf } from "./categories.js";
 
-/** Events of the chosen groups; kept up as the log grows at either end. */
+/** Events of the chosen categories; kept up as the log grows at either end. */
 class Selection {
-  constructor(log, groups) {
+  constructor(log, categories) {
     this.log = log;
-    this.groups = groups;
+    this.categories = categories;
     this.rows = [];
     this.first = 0;
     this.last = 0;
@@ -40,18 +40,17 @@ class Selection {
   }
 
   #take(event) {
-    const group = groupOf(event.type);
-    this.counts[group] = (this.counts[group] ?? 0) + 1;
-    return this.groups.length === 0 || this.groups.includes(group);
+    const { category } = event;
+    this.counts[category] = (this.counts[category] ?? 0) + 1;
+    return this.categories.length === 0 || this.categories.includes(category);
   }
 }
 
 function Row({ event, index, isOpen, onOpen }) {
-  const { group, title, line, state } = kindOf(event);
   const ns = event.data?.duration_ns;
   return (
     <div
-      class={`tl-row ${state ? `is-${state}` : ""} ${isOpen ? "is-selected" : ""}`}
+      class={`tl-row level-${event.level} ${isOpen ? "is-selected" : ""}`}
       role="row"
       aria-rowindex={index + 1}
       data-seq={event.seq}
@@ -71,16 +70,15 @@ function Row({ event, index, isOpen, onOpen }) {
         </time>
       </span>
       <span role="cell" class="tl-lane">
-        <i class={`lane tone-${GROUPS[group].tone}`} />
+        <i class={`lane tone-${CATEGORIES[event.category].tone}`} />
       </span>
       <span role="cell" class="tl-iteration num faint">
         {event.data?.iteration ? `#${event.data.iteration}` : ""}
       </span>
       <span role="cell" class="tl-text">
         <button type="button" class="tl-open" tabIndex={-1}>
-          {title}
-        </button>{" "}
-        <span class="muted">{line}</span>
+          {event.text}
+        </button>
       </span>
       <span role="cell" class="tl-duration num faint">
         {ns ? span(ns / 1e6) : ""}
@@ -90,20 +88,19 @@ function Row({ event, index, isOpen, onOpen }) {
 }
 
 function Detail({ event, onClose }) {
-  const { title, line } = kindOf(event);
   const start = startOf(event);
   const ns = event.data?.duration_ns;
   return (
     <aside class="detail" aria-label={`Event ${event.seq}`}>
       <header class="detail-head">
-        <h2>{title}</h2>
+        <h2>Event {event.seq}</h2>
         <Button icon="close" label="Close" onClick={onClose} />
       </header>
       <dl class="facts">
         <div>
-          <dt>Event</dt>
+          <dt>Type</dt>
           <dd>
-            {event.seq} · <code>{event.type}</code>
+            <code>{event.type}</code>
           </dd>
         </div>
         {ns ? (
@@ -129,7 +126,7 @@ function Detail({ event, onClose }) {
           </div>
         ) : null}
       </dl>
-      {line && <p class="pad">{line}</p>}
+      <p class="pad">{event.text}</p>
       {event.data?.output && <Pretty label="Output" value={event.data.output} />}
       <div class="detail-data">
         <span class="faint">Data</span>
@@ -140,8 +137,8 @@ function Detail({ event, onClose }) {
   );
 }
 
-function groupItems(counts) {
-  return Object.entries(GROUPS)
+function categoryItems(counts) {
+  return Object.entries(CATEGORIES)
     .filter(([key]) => counts[key])
     .map(([key, { label, tone }]) => ({ key, name: label, tone, count: count(counts[key] ?? 0) }));
 }
@@ -149,9 +146,9 @@ function groupItems(counts) {
 export function Timeline({ feed, version }) {
   const { params } = useSignal(route);
   const { isLoading, problem, hasMore } = useSignal(feed.state);
-  const groups = (params.show ?? "").split(",").filter((key) => GROUPS[key]);
-  const key = groups.join(",");
-  const selection = useMemo(() => new Selection(feed.log, groups), [feed, key]);
+  const chosen = (params.show ?? "").split(",").filter((key) => CATEGORIES[key]);
+  const key = chosen.join(",");
+  const selection = useMemo(() => new Selection(feed.log, chosen), [feed, key]);
   useMemo(() => selection.refresh(), [selection, version]);
   const [openSeq, setOpenSeq] = useState(null);
   const [isFollowing, setFollowing] = useState(true);
@@ -187,9 +184,9 @@ export function Timeline({ feed, version }) {
       <div class="toolbar">
         <Chips
           label="Kinds of events"
-          items={groupItems(selection.counts)}
-          chosen={groups}
-          onChange={(chosen) => setParams({ show: chosen.join(",") })}
+          items={categoryItems(selection.counts)}
+          chosen={chosen}
+          onChange={(keys) => setParams({ show: keys.join(",") })}
         />
         <span class="toolbar-end faint" role="status">
           {count(rows.length)} events{hasMore ? (isLoading ? " · loading older ones" : "") : ""}
