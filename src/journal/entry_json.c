@@ -6,7 +6,7 @@
 #include "base/json/json.h"
 #include "journal/describe.h"
 
-static void write_object(const struct journal_entry *entry, struct buf *ret_buf)
+void event_json_object(const struct journal_entry *entry, struct buf *ret_buf)
 {
     char time[CLOCK_UTC_SIZE];
     struct event_description description;
@@ -27,17 +27,17 @@ static void write_object(const struct journal_entry *entry, struct buf *ret_buf)
     buf_fini(&description.text);
 }
 
-void event_json_object(const struct store_event *event, struct buf *ret_buf)
+void event_json_stored(const struct store_event *event, struct buf *ret_buf)
 {
     struct journal_entry entry;
     auto_json struct json_object *root = NULL;
     /* A damaged one is served as it is, like one of a newer version: `type` and `data` tell. */
     (void)journal_entry_decode(event, &entry, &root, NULL);
-    write_object(&entry, ret_buf);
+    event_json_object(&entry, ret_buf);
 }
 
 void event_json(const struct journal_entry *entry, struct buf *ret_buf)
 {
-    write_object(entry, ret_buf);
+    event_json_object(entry, ret_buf);
     buf_append(ret_buf, "\n", 1);
 }

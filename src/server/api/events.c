@@ -151,7 +151,7 @@ static bool is_enough(const struct page *page)
 static void show(struct page *page, const struct store_event *event)
 {
     buf_append_string(page->json, page->shown++ > 0 ? "," : "");
-    event_json_object(event, page->json);
+    event_json_stored(event, page->json);
 }
 
 static bool take_forward(const struct store_event *event, void *context)
@@ -283,7 +283,7 @@ static bool gather(const struct store_event *event, void *context)
         size_t i = gathered->count++;
         memcpy(gathered->runs[i], event->run_id, ID_SIZE);
         gathered->positions[i] = (int64_t)event->position;
-        event_json_object(event, &gathered->objects[i]);
+        event_json_stored(event, &gathered->objects[i]);
     }
     return gathered->count < (size_t)page->limit && page->looked_at < MAX_LOOKED_AT;
 }

@@ -52,19 +52,11 @@ static struct hub_run *find_run(struct hub *hub, const struct journal_entry *ent
 static void add(struct hub *hub, struct batch *batch, const struct journal_entry *entry)
 {
     struct hub_entry *added = &batch->entries[batch->count++];
-    struct store_event event = {
-        .run_id = entry->run_id,
-        .position = entry->position,
-        .seq = entry->event.seq,
-        .time_ns = entry->event.time_ns,
-        .type = entry->type_name,
-        .data = entry->data,
-    };
     *added = (struct hub_entry){
         .position = entry->position,
         .seq = entry->event.seq,
         .run = find_run(hub, entry),
-        .text = hub_frame_new(&event),
+        .text = hub_frame_new(entry),
     };
     memcpy(added->type, entry->type_name, strnlen(entry->type_name, sizeof(added->type) - 1));
     batch->bytes += added->text->len;

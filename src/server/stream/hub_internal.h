@@ -171,7 +171,7 @@ struct hub_text *hub_text_new(const char *bytes, size_t len);
 struct hub_text *hub_text_ref(struct hub_text *text);
 void hub_text_unref(struct hub_text *text);
 /** The frame of an event, but for its id. */
-struct hub_text *hub_frame_new(const struct store_event *event);
+struct hub_text *hub_frame_new(const struct journal_entry *entry);
 
 /** Find or make a run, with a reference. Under the lock, as the next ones. */
 struct hub_run *hub_run_get(struct hub *hub, const char *run_id);

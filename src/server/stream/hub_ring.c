@@ -40,14 +40,14 @@ static void join_lines(char *text)
     }
 }
 
-struct hub_text *hub_frame_new(const struct store_event *event)
+struct hub_text *hub_frame_new(const struct journal_entry *entry)
 {
     auto_buf struct buf text = {0};
-    buf_printf(&text, "event: %s", event->type);
+    buf_printf(&text, "event: %s", entry->type_name);
     join_lines(text.data);
     buf_append_string(&text, "\ndata: ");
     size_t at = text.len;
-    event_json_object(event, &text);
+    event_json_object(entry, &text);
     join_lines(text.data + at);
     buf_append_string(&text, "\n\n");
     return hub_text_new(text.data, text.len);

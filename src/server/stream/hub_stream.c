@@ -7,6 +7,7 @@
  * it goes back to the store.
  */
 #include "base/clock.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "server/auth/token.h"
 #include "server/stream/hub_internal.h"
@@ -74,7 +75,11 @@ static bool take_stored(const struct store_event *event, void *context)
     backfill->last = id;
     backfill->count++;
     if (hub_list_has(stream->types, event->type)) {
-        struct hub_text *text = hub_frame_new(event);
+        struct journal_entry entry;
+        auto_json struct json_object *root = NULL;
+        (void)journal_entry_decode(event, &entry, &root,
+                                   NULL); /* A damaged one is sent as it is. */
+        struct hub_text *text = hub_frame_new(&entry);
         if (backfill->run_ids != NULL) {
             memcpy(backfill->run_ids[stream->frame_count], event->run_id, ID_SIZE);
         }

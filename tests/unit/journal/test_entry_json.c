@@ -23,7 +23,7 @@ TEST(an_event_is_one_object_with_its_place)
         .data = "{\"a\":1}",
         .data_len = 7,
     };
-    event_json_object(&event, &out);
+    event_json_stored(&event, &out);
     assert_string_equal(buf_string(&out), expected);
 }
 
@@ -56,7 +56,7 @@ TEST(a_known_event_has_its_sentence)
         .data = data,
         .data_len = sizeof(data) - 1,
     };
-    event_json_object(&event, &out);
+    event_json_stored(&event, &out);
     assert_non_null(strstr(buf_string(&out),
                            "\"category\":\"checkpoint\",\"level\":\"warning\",\"text\":"
                            "\"checkpoint 4 is damaged and was not used: bad digest\",\"data\":{"));
@@ -71,7 +71,7 @@ TEST(a_damaged_event_is_served_as_it_is)
         .data = "{\"name\":5}",
         .data_len = 10,
     };
-    event_json_object(&event, &out);
+    event_json_stored(&event, &out);
     assert_non_null(strstr(buf_string(&out), "\"data\":{\"name\":5}"));
     assert_non_null(strstr(buf_string(&out), "\"text\":\"note (cannot be read)\""));
 }

@@ -415,7 +415,10 @@ TEST(test_line_ends_in_json_do_not_end_the_frame)
                                 .lease_ns = NS_PER_S};
     struct store_commit_result result;
     assert_int_equal(writer_commit(world->writer, &batch, &result, NULL), 0);
-    await(&reader, "{\"name\":\"n\",   \"attributes\": {}}}\n\n");
+    await(&reader, "\"text\":\"note n {}\",\"data\":{\"name\":\"n\",   \"attributes\": {}}}\n\n");
+    close_reader(&reader);
+    open_reader(world, "/events?after=0", -1, &reader); /* from the store */
+    await(&reader, "\"text\":\"note n {}\",\"data\":{\"name\":\"n\",   \"attributes\": {}}}\n\n");
     close_reader(&reader);
     end(world);
 }
