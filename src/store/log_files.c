@@ -158,7 +158,9 @@ static int record_write(const struct log_record *record, const struct buf *text,
 {
     bool is_same = text->len == record->text.len &&
                    (text->len == 0 || memcmp(text->data, record->text.data, text->len) == 0);
-    return is_same ? 0 : file_replace_durably(record->path, text->data, text->len, err);
+    /* A power cut meanwhile may leave it empty; then the files are refused, or made anew if they
+     * are empty, too. */
+    return is_same ? 0 : file_replace_record(record->path, text->data, text->len, err);
 }
 
 /** Make those of the first `count` files that are missing, and record all that are known then. */
