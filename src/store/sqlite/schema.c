@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The schema as a list of migrations: entry i brings a file from version i to i + 1. An entry never
- * changes once it is released; each has a test that starts from the version before it.
+ * changes once it is released; each has a test that starts from the version before it. A new store
+ * gets the newest schema at once, which another test compares.
  *
  * The layout keeps the commit of an iteration small: it appends to `events` and rewrites one short
  * row in `runs`, whose indexes cover only columns that such a commit leaves alone. There is no
@@ -17,130 +18,150 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
-static const char *const migrations[] = {
-    /* 0 -> 1. Run keys are integers, because they stand in every row. Positions are never used
-     * again although there is no AUTOINCREMENT: gc keeps a row of run 0 at the highest one. Letters
-     * need AUTOINCREMENT, because a batch that is handed in again deletes by id. */
-    "CREATE TABLE runs ("
-    "  key INTEGER PRIMARY KEY,"
-    "  id TEXT NOT NULL UNIQUE,"
-    "  agent_id TEXT NOT NULL,"
-    "  is_exclusive INTEGER NOT NULL,"
-    "  owner TEXT NOT NULL,"
-    "  epoch INTEGER NOT NULL,"
-    "  lease_until_ns INTEGER NOT NULL,"
-    "  alive_ns INTEGER NOT NULL,"
-    "  created_ns INTEGER NOT NULL,"
-    "  updated_ns INTEGER NOT NULL,"
-    "  ended_ns INTEGER NOT NULL,"
-    "  status INTEGER NOT NULL,"
-    "  iteration INTEGER NOT NULL,"
-    "  iteration_limit INTEGER NOT NULL,"
-    "  conditions_met INTEGER NOT NULL,"
-    "  conditions_total INTEGER NOT NULL,"
-    "  tokens INTEGER NOT NULL,"
-    "  cost_micro INTEGER NOT NULL,"
-    "  last_seq INTEGER NOT NULL,"
-    "  last_position INTEGER NOT NULL,"
-    "  last_checkpoint INTEGER NOT NULL,"
+/* Run keys are integers, because they stand in every row. */
+#define RUNS_COLUMNS_1                     \
+    "  key INTEGER PRIMARY KEY,"           \
+    "  id TEXT NOT NULL UNIQUE,"           \
+    "  agent_id TEXT NOT NULL,"            \
+    "  is_exclusive INTEGER NOT NULL,"     \
+    "  owner TEXT NOT NULL,"               \
+    "  epoch INTEGER NOT NULL,"            \
+    "  lease_until_ns INTEGER NOT NULL,"   \
+    "  alive_ns INTEGER NOT NULL,"         \
+    "  created_ns INTEGER NOT NULL,"       \
+    "  updated_ns INTEGER NOT NULL,"       \
+    "  ended_ns INTEGER NOT NULL,"         \
+    "  status INTEGER NOT NULL,"           \
+    "  iteration INTEGER NOT NULL,"        \
+    "  iteration_limit INTEGER NOT NULL,"  \
+    "  conditions_met INTEGER NOT NULL,"   \
+    "  conditions_total INTEGER NOT NULL," \
+    "  tokens INTEGER NOT NULL,"           \
+    "  cost_micro INTEGER NOT NULL,"       \
+    "  last_seq INTEGER NOT NULL,"         \
+    "  last_position INTEGER NOT NULL,"    \
+    "  last_checkpoint INTEGER NOT NULL,"  \
     "  last_checkpoint_key INTEGER NOT NULL"
-    ") STRICT;"
-    "CREATE INDEX runs_by_agent ON runs(agent_id);"
-    "CREATE INDEX runs_owned_by_agent ON runs(agent_id) WHERE owner <> '';"
-    "CREATE INDEX runs_owned_by_owner ON runs(owner) WHERE owner <> '';"
-    "CREATE TABLE events ("
-    "  position INTEGER PRIMARY KEY,"
-    "  run INTEGER NOT NULL,"
-    "  previous INTEGER NOT NULL,"
-    "  seq INTEGER NOT NULL,"
-    "  time_ns INTEGER NOT NULL,"
-    "  type TEXT NOT NULL,"
-    "  data TEXT NOT NULL"
-    ") STRICT;"
-    "CREATE TABLE marks ("
-    "  run INTEGER NOT NULL,"
-    "  seq INTEGER NOT NULL,"
-    "  position INTEGER NOT NULL,"
-    "  PRIMARY KEY (run, seq)"
+
+/* Positions are never used again although there is no AUTOINCREMENT: gc keeps a row of run 0 at the
+ * highest one. Letters need AUTOINCREMENT, because a batch that is handed in again deletes by id.
+ */
+#define TABLES_1                                                            \
+    "CREATE INDEX runs_by_agent ON runs(agent_id);"                         \
+    "CREATE INDEX runs_owned_by_agent ON runs(agent_id) WHERE owner <> '';" \
+    "CREATE INDEX runs_owned_by_owner ON runs(owner) WHERE owner <> '';"    \
+    "CREATE TABLE events ("                                                 \
+    "  position INTEGER PRIMARY KEY,"                                       \
+    "  run INTEGER NOT NULL,"                                               \
+    "  previous INTEGER NOT NULL,"                                          \
+    "  seq INTEGER NOT NULL,"                                               \
+    "  time_ns INTEGER NOT NULL,"                                           \
+    "  type TEXT NOT NULL,"                                                 \
+    "  data TEXT NOT NULL"                                                  \
+    ") STRICT;"                                                             \
+    "CREATE TABLE marks ("                                                  \
+    "  run INTEGER NOT NULL,"                                               \
+    "  seq INTEGER NOT NULL,"                                               \
+    "  position INTEGER NOT NULL,"                                          \
+    "  PRIMARY KEY (run, seq)"                                              \
+    ") STRICT, WITHOUT ROWID;"                                              \
+    "CREATE TABLE checkpoints ("                                            \
+    "  key INTEGER PRIMARY KEY,"                                            \
+    "  run INTEGER NOT NULL,"                                               \
+    "  number INTEGER NOT NULL,"                                            \
+    "  previous INTEGER NOT NULL,"                                          \
+    "  seq INTEGER NOT NULL,"                                               \
+    "  iteration INTEGER NOT NULL,"                                         \
+    "  time_ns INTEGER NOT NULL,"                                           \
+    "  format INTEGER NOT NULL,"                                            \
+    "  state_size INTEGER NOT NULL,"                                        \
+    "  is_packed INTEGER NOT NULL,"                                         \
+    "  sha256 BLOB NOT NULL,"                                               \
+    "  conditions TEXT,"                                                    \
+    "  custom_data TEXT,"                                                   \
+    "  fold TEXT,"                                                          \
+    "  state BLOB"                                                          \
+    ") STRICT;"                                                             \
+    "CREATE TABLE letters ("                                                \
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"                               \
+    "  run INTEGER NOT NULL,"                                               \
+    "  time_ns INTEGER NOT NULL,"                                           \
+    "  kind TEXT NOT NULL,"                                                 \
+    "  data TEXT NOT NULL"                                                  \
+    ") STRICT;"                                                             \
+    "CREATE INDEX letters_by_run ON letters(run);"
+
+/* The history of policies. A text stands apart from its changes, because the same one is put in
+ * force often and may be large. The index finds the newest change of a source at once, however long
+ * the history of others is. */
+#define TABLES_2                                  \
+    "CREATE TABLE policy_texts ("                 \
+    "  digest TEXT PRIMARY KEY NOT NULL,"         \
+    "  text TEXT NOT NULL"                        \
+    ") STRICT;"                                   \
+    "CREATE TABLE policy_changes ("               \
+    "  number INTEGER PRIMARY KEY AUTOINCREMENT," \
+    "  time_ns INTEGER NOT NULL,"                 \
+    "  source TEXT NOT NULL,"                     \
+    "  digest TEXT NOT NULL,"                     \
+    "  how TEXT NOT NULL,"                        \
+    "  \"by\" TEXT NOT NULL"                      \
+    ") STRICT;"                                   \
+    "CREATE INDEX policy_changes_by_source ON policy_changes(source);"
+
+/* Layers above keep documents beside the runs. Their data come last, so that versions are read
+ * without walking over them. */
+#define TABLES_3                      \
+    "CREATE TABLE documents ("        \
+    "  collection TEXT NOT NULL,"     \
+    "  key TEXT NOT NULL,"            \
+    "  version INTEGER NOT NULL,"     \
+    "  updated_ns INTEGER NOT NULL,"  \
+    "  data TEXT NOT NULL,"           \
+    "  PRIMARY KEY (collection, key)" \
     ") STRICT, WITHOUT ROWID;"
-    "CREATE TABLE checkpoints ("
-    "  key INTEGER PRIMARY KEY,"
-    "  run INTEGER NOT NULL,"
-    "  number INTEGER NOT NULL,"
-    "  previous INTEGER NOT NULL,"
-    "  seq INTEGER NOT NULL,"
-    "  iteration INTEGER NOT NULL,"
-    "  time_ns INTEGER NOT NULL,"
-    "  format INTEGER NOT NULL,"
-    "  state_size INTEGER NOT NULL,"
-    "  is_packed INTEGER NOT NULL,"
-    "  sha256 BLOB NOT NULL,"
-    "  conditions TEXT,"
-    "  custom_data TEXT,"
-    "  fold TEXT,"
-    "  state BLOB"
-    ") STRICT;"
-    "CREATE TABLE letters ("
-    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  run INTEGER NOT NULL,"
-    "  time_ns INTEGER NOT NULL,"
-    "  kind TEXT NOT NULL,"
-    "  data TEXT NOT NULL"
-    ") STRICT;"
-    "CREATE INDEX letters_by_run ON letters(run);",
 
-    /* 1 -> 2. The history of policies. A text stands apart from its changes, because the same one
-     * is put in force often and may be large. The index finds the newest change of a source at
-     * once, however long the history of others is. */
-    "CREATE TABLE policy_texts ("
-    "  digest TEXT PRIMARY KEY NOT NULL,"
-    "  text TEXT NOT NULL"
+/* What a checkpoint would hold, for iterations that are finished and have none yet. A row is
+ * replaced often, so it is not one of the numbered list. */
+#define TABLES_4                     \
+    "CREATE TABLE interims ("        \
+    "  run INTEGER PRIMARY KEY,"     \
+    "  seq INTEGER NOT NULL,"        \
+    "  iteration INTEGER NOT NULL,"  \
+    "  time_ns INTEGER NOT NULL,"    \
+    "  format INTEGER NOT NULL,"     \
+    "  state_size INTEGER NOT NULL," \
+    "  is_packed INTEGER NOT NULL,"  \
+    "  sha256 BLOB NOT NULL,"        \
+    "  conditions TEXT,"             \
+    "  custom_data TEXT,"            \
+    "  fold TEXT,"                   \
+    "  state BLOB"                   \
     ") STRICT;"
-    "CREATE TABLE policy_changes ("
-    "  number INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  time_ns INTEGER NOT NULL,"
-    "  source TEXT NOT NULL,"
-    "  digest TEXT NOT NULL,"
-    "  how TEXT NOT NULL,"
-    "  \"by\" TEXT NOT NULL"
-    ") STRICT;"
-    "CREATE INDEX policy_changes_by_source ON policy_changes(source);",
 
-    /* 2 -> 3. What lists show of a run grows by two columns, and layers above keep documents beside
-     * the runs. Their data come last, so that versions are read without walking over them. */
-    "ALTER TABLE runs ADD COLUMN warnings INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE runs ADD COLUMN is_paused INTEGER NOT NULL DEFAULT 0;"
-    "CREATE TABLE documents ("
-    "  collection TEXT NOT NULL,"
-    "  key TEXT NOT NULL,"
-    "  version INTEGER NOT NULL,"
-    "  updated_ns INTEGER NOT NULL,"
-    "  data TEXT NOT NULL,"
-    "  PRIMARY KEY (collection, key)"
-    ") STRICT, WITHOUT ROWID;",
+/* What lists show of a run. */
+#define RUNS_WARNINGS_3 "warnings INTEGER NOT NULL DEFAULT 0"
+#define RUNS_PAUSED_3   "is_paused INTEGER NOT NULL DEFAULT 0"
 
-    /* 3 -> 4. What a checkpoint would hold, for iterations that are finished and have none yet. A
-     * row is replaced often, so it is not one of the numbered list. */
-    "CREATE TABLE interims ("
-    "  run INTEGER PRIMARY KEY,"
-    "  seq INTEGER NOT NULL,"
-    "  iteration INTEGER NOT NULL,"
-    "  time_ns INTEGER NOT NULL,"
-    "  format INTEGER NOT NULL,"
-    "  state_size INTEGER NOT NULL,"
-    "  is_packed INTEGER NOT NULL,"
-    "  sha256 BLOB NOT NULL,"
-    "  conditions TEXT,"
-    "  custom_data TEXT,"
-    "  fold TEXT,"
-    "  state BLOB"
-    ") STRICT;",
+/* A lease ends by the monotonic clock for processes of the boot in which it was renewed. */
+#define RUNS_BOOT_5      "boot TEXT NOT NULL DEFAULT ''"
+#define RUNS_MONOTONIC_5 "alive_monotonic_ns INTEGER NOT NULL DEFAULT 0"
 
-    /* 4 -> 5. A lease ends by the monotonic clock for processes of the boot in which it was
-     * renewed. */
-    ("ALTER TABLE runs ADD COLUMN boot TEXT NOT NULL DEFAULT '';"
-     "ALTER TABLE runs ADD COLUMN alive_monotonic_ns INTEGER NOT NULL DEFAULT 0;"),
+static const char *const migrations[] = {
+    "CREATE TABLE runs (" RUNS_COLUMNS_1 ") STRICT;" TABLES_1,
+    TABLES_2,
+    ("ALTER TABLE runs ADD COLUMN " RUNS_WARNINGS_3 ";"
+     "ALTER TABLE runs ADD COLUMN " RUNS_PAUSED_3 ";" TABLES_3),
+    TABLES_4,
+    ("ALTER TABLE runs ADD COLUMN " RUNS_BOOT_5 ";"
+     "ALTER TABLE runs ADD COLUMN " RUNS_MONOTONIC_5 ";"),
 };
+
+/* All of them for a new store. SQLite reads the whole schema again for each column that is added.
+ */
+static const char newest_schema[] =
+    "CREATE TABLE runs (" RUNS_COLUMNS_1 ", " RUNS_WARNINGS_3 ", " RUNS_PAUSED_3 ", " RUNS_BOOT_5
+    ", " RUNS_MONOTONIC_5 ") STRICT;" TABLES_1 TABLES_2 TABLES_3 TABLES_4;
 
 uint32_t sqlite_schema_newest(void)
 {
@@ -203,8 +224,10 @@ int sqlite_schema_identify(sqlite3 *db, const char *path, uint32_t *ret_version,
 
 static int apply_migrations(sqlite3 *db, uint32_t from, uint32_t target)
 {
-    int rc = SQLITE_OK;
-    for (uint32_t version = from; rc == SQLITE_OK && version < target; version++) {
+    bool is_new = from == 0 && target == sqlite_schema_newest();
+    int rc = is_new ? sqlite3_exec(db, newest_schema, NULL, NULL, NULL) : SQLITE_OK;
+    for (uint32_t version = is_new ? target : from; rc == SQLITE_OK && version < target;
+         version++) {
         rc = sqlite3_exec(db, migrations[version], NULL, NULL, NULL);
     }
     /* A PRAGMA takes no bound parameters; both numbers are this program's own. */

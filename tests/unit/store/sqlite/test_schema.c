@@ -312,13 +312,18 @@ OLD_TEST(a_store_of_version_1_takes_policies_after_the_migration)
     store_close(store);
 }
 
-/** The migrations up to a version make the tables that its program made. */
-static void assert_same_schema(const struct old_store *old, uint32_t version)
+/**
+ * The migrations up to a version make the tables that its program made.
+ * @param step versions to migrate by at a time: a store that gets all at once is made otherwise
+ */
+static void assert_same_schema_by(const struct old_store *old, uint32_t version, uint32_t step)
 {
     auto_free char *path = test_path(old->folder, "made.db");
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite_schema_migrate(db, path, version, NULL), 0);
+    for (uint32_t target = step; target <= version; target += step) {
+        assert_int_equal(sqlite_schema_migrate(db, path, target, NULL), 0);
+    }
     attach_untouched(db, old);
     static const char differences[] =
         "SELECT count(*) FROM (SELECT * FROM (SELECT type, name, sql FROM main.sqlite_schema EXCEPT"
@@ -329,6 +334,11 @@ static void assert_same_schema(const struct old_store *old, uint32_t version)
     assert_int_equal(query_number(db, "PRAGMA main.application_id"), SQLITE_SCHEMA_APPLICATION_ID);
     assert_int_equal(query_number(db, "PRAGMA old.application_id"), SQLITE_SCHEMA_APPLICATION_ID);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void assert_same_schema(const struct old_store *old, uint32_t version)
+{
+    assert_same_schema_by(old, version, version);
 }
 
 OLD_TEST(the_first_migration_still_makes_what_version_1_had)
@@ -344,4 +354,15 @@ OLD_TEST_2(the_second_migration_still_makes_what_version_2_had)
 OLD_TEST_3(the_third_migration_still_makes_what_version_3_had)
 {
     assert_same_schema(*state, 3);
+}
+
+OLD_TEST(a_new_store_has_the_schema_that_all_migrations_make)
+{
+    const struct old_store *old = *state;
+    assert_int_equal(unlink(old->untouched), 0);
+    struct store_sqlite_options options = {.path = old->untouched, .may_create = true};
+    struct store *store = NULL;
+    assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
+    store_close(store);
+    assert_same_schema_by(old, sqlite_schema_newest(), 1);
 }
