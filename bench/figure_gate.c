@@ -59,19 +59,17 @@ static void look(struct gate_bench *gate)
 
 static double gates_us(struct gate_bench *gate)
 {
-    struct subject_facts facts = {0};
-    struct subject_step step = {.action = ACTION_ITERATE};
-    struct verdict verdict;
+    struct policy_request request = {.action = ACTION_ITERATE};
+    struct policy_limit limits[RUN_LIMIT_COUNT];
+    struct policy_verdict verdict;
     double began = now_us();
-    for (facts.iteration = 0; facts.iteration < GATES; facts.iteration++) {
+    for (request.iteration = 0; request.iteration < GATES; request.iteration++) {
         look(gate);
-        subject_decide(gate->subject, &facts, &step, &verdict);
+        subject_decide(gate->subject, &request, &verdict);
         if (verdict.outcome != VERDICT_ALLOW) {
-            bench_die("denied by %s", verdict.policy);
+            bench_die("denied by policy %lld", (long long)verdict.deciding);
         }
-        for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
-            subject_limit(gate->subject, &facts, i);
-        }
+        subject_find_limits(gate->subject, &request, limits);
     }
     return (now_us() - began) / GATES;
 }
@@ -95,7 +93,7 @@ static void measure_gate(struct bench *bench, const char *path)
         .path = path,
         .watch = watch_new(&(struct watch_options){.path = path}),
         .subject = subject_new(
-            &(struct subject_options){.agent_id = "bench", .run_id = "r-1", .kind = "library"}),
+            &(struct policy_run){.agent_id = "bench", .run_id = "r-1", .kind = "library"}, NULL),
     };
     struct samples whole = {0};
     struct samples bare = {0};

@@ -160,12 +160,12 @@ static bool is_confirmed(struct round *round, size_t index, const struct tool *t
 }
 
 static void answer_denied(struct agent *agent, size_t index, const struct tool *tool,
-                          const struct gate_decision *decision)
+                          const struct policy_verdict *verdict)
 {
     auto_buf struct buf text = {0};
-    loop_deny_tool(agent->loop, tool->name, decision);
+    loop_deny_tool(agent->loop, tool->name, verdict);
     write_refusal(agent, index, &text);
-    buf_append_string(&text, decision->message);
+    buf_append_string(&text, verdict->message);
     answer_text(agent, index, "denied", &text);
 }
 
@@ -175,20 +175,19 @@ static const char *json_text(struct json_object *object)
                                           JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
-/** The strictest answer to the forms of a call, and the decision that it comes from. */
-static enum loop_answer ask_forms(struct round *round, const struct tool *tool,
-                                  const struct canonical_forms *forms, const char *raw,
-                                  bool is_approved, struct gate_decision *ret_decision)
+/** The strictest outcome for the forms of a call, and the verdict that it comes from. */
+static enum verdict_outcome ask_forms(struct round *round, const struct tool *tool,
+                                      const struct canonical_forms *forms, const char *raw,
+                                      bool is_approved, struct policy_verdict *ret_verdict)
 {
-    enum loop_answer strictest = LOOP_ALLOWED;
-    for (size_t i = 0; i < forms->count && strictest != LOOP_DENIED; i++) {
-        struct gate_decision decision = {0};
-        enum loop_answer answer =
-            loop_ask_tool(round->agent->loop, tool->name, json_text(forms->forms[i]), raw,
-                          is_approved, &decision);
-        if (i == 0 || answer == LOOP_DENIED || strictest == LOOP_ALLOWED) {
-            *ret_decision = decision;
-            strictest = answer;
+    enum verdict_outcome strictest = VERDICT_ALLOW;
+    for (size_t i = 0; i < forms->count && strictest != VERDICT_DENY; i++) {
+        struct policy_verdict verdict;
+        enum verdict_outcome outcome = loop_ask_tool(
+            round->agent->loop, tool->name, json_text(forms->forms[i]), raw, is_approved, &verdict);
+        if (i == 0 || outcome == VERDICT_DENY || strictest == VERDICT_ALLOW) {
+            *ret_verdict = verdict;
+            strictest = outcome;
         }
     }
     return strictest;
@@ -199,7 +198,7 @@ static bool is_allowed(struct round *round, size_t index, const struct tool *too
                        struct json_object *object, bool *ret_is_approved)
 {
     const char *arguments = json_text(object);
-    struct gate_decision decision = {0};
+    struct policy_verdict verdict;
     struct canonical_forms forms;
     if (!toolbox_forms(round->agent->toolbox, tool, object, &forms)) {
         static const char text[] = "Error: the call starts too many commands to be judged.";
@@ -207,17 +206,17 @@ static bool is_allowed(struct round *round, size_t index, const struct tool *too
         agent_answer(round->agent, index, "denied", text, sizeof(text) - 1, 0);
         return false;
     }
-    enum loop_answer answer = ask_forms(round, tool, &forms, arguments, false, &decision);
-    if (answer == LOOP_ASKS &&
-        ask_person(round, tool, arguments, decision.message, true) == AGENT_CONSENT_YES) {
+    enum verdict_outcome outcome = ask_forms(round, tool, &forms, arguments, false, &verdict);
+    if (outcome == VERDICT_ASK &&
+        ask_person(round, tool, arguments, verdict.message, true) == AGENT_CONSENT_YES) {
         *ret_is_approved = true;
-        answer = ask_forms(round, tool, &forms, arguments, true, &decision);
+        outcome = ask_forms(round, tool, &forms, arguments, true, &verdict);
     }
     canonical_forms_fini(&forms);
-    if (answer != LOOP_ALLOWED && round->result == 0) {
-        answer_denied(round->agent, index, tool, &decision);
+    if (outcome != VERDICT_ALLOW && round->result == 0) {
+        answer_denied(round->agent, index, tool, &verdict);
     }
-    return answer == LOOP_ALLOWED;
+    return outcome == VERDICT_ALLOW;
 }
 
 /**

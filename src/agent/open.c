@@ -44,15 +44,13 @@ static int check_cost_limit(const struct agent *agent, const struct loop_spec *s
                             struct rondo_error *err)
 {
     struct run_state state = {0};
-    struct outlook outlook = {0};
-    struct outlook_run run = {
-        .run_id = "", .agent_id = spec->agent_id, .spec = spec, .state = &state};
+    struct limits_ahead ahead = {0};
     if (model_has_price(agent->model)) {
         return 0;
     }
-    bool is_limited =
-        spec->max_cost_micro > 0 || (outlook_find_for(agent->runtime, &run, &outlook, NULL) == 0 &&
-                                     outlook.limits[RUN_LIMIT_COST].is_known);
+    bool is_limited = spec->max_cost_micro > 0 ||
+                      (limits_ahead_find(agent->runtime, spec, "", &state, &ahead, NULL) == 0 &&
+                       ahead.limits[RUN_LIMIT_COST].is_known);
     if (!is_limited) {
         return 0;
     }
@@ -275,17 +273,17 @@ int agent_open(struct runtime *runtime, const struct loop_spec *spec,
 void agent_tell_policies(const struct agent *agent)
 {
     size_t count = toolbox_count(agent->toolbox);
-    struct subject_resource *resources = memory_new_zero(count + 1, sizeof(*resources));
+    struct policy_resource *resources = memory_new_zero(count + 1, sizeof(*resources));
     for (size_t i = 0; i < count; i++) {
         const struct tool *tool = toolbox_at(agent->toolbox, i);
-        resources[i] = (struct subject_resource){
+        resources[i] = (struct policy_resource){
             .action = ACTION_CALL_TOOL,
             .id = tool->name,
             .origin = tool->server == NULL ? "" : tool->server,
             .is_read_only = tool->is_read_only || tool->is_pure,
         };
     }
-    resources[count] = (struct subject_resource){
+    resources[count] = (struct policy_resource){
         .action = ACTION_CALL_MODEL,
         .id = agent->config.model,
         .origin = agent->config.provider,

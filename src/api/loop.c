@@ -188,21 +188,22 @@ const struct rondo_error *rondo_loop_error(const struct rondo_loop *loop)
 
 bool rondo_loop_violation(const struct rondo_loop *loop, struct rondo_violation *ret_violation)
 {
-    const struct gate_decision *decision = loop_violation(loop->loop);
-    if (decision == NULL) {
+    const struct policy_verdict *verdict = loop_violation(loop->loop);
+    if (verdict == NULL) {
         return false;
     }
+    const struct policy_limit *limit = policy_verdict_limit(verdict);
     *ret_violation = (struct rondo_violation){
-        .policy_id = decision->policy,
-        .limit_name = decision->limit_name,
-        .limit = decision->limit,
-        .value = decision->value,
+        .policy_id = verdict->policy,
+        .limit_name = limit == NULL ? "" : run_limit_name(verdict->counter),
+        .limit = limit == NULL ? 0 : limit->limit,
+        .value = limit == NULL ? 0 : limit->value,
         .iteration = loop_state(loop->loop)->finished + 1,
-        .message = decision->message,
-        .reason = decision->text,
-        .code = decision->reason,
-        .policy_sha256 = decision->sha256,
-        .needs_approval = decision->needs_approval,
+        .message = verdict->message,
+        .reason = verdict->text,
+        .code = verdict_reason_name(verdict->reason),
+        .policy_sha256 = verdict->sha256,
+        .needs_approval = verdict->outcome == VERDICT_ASK,
     };
     return true;
 }

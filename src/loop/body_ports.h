@@ -52,24 +52,18 @@ void loop_record_wait(struct loop *loop, const char *name, const char *answer, i
  */
 bool loop_ask_model(struct loop *loop, const char *model);
 
-enum loop_answer {
-    LOOP_ALLOWED,
-    LOOP_DENIED,
-    LOOP_ASKS, /**< denied until a person approves */
-};
-
 /**
  * Ask before a tool call. Nothing is recorded: see loop_deny_tool.
  * @param input       the arguments in canonical form, a JSON object
  * @param raw         the same as the agent wrote them
- * @param is_approved a person has approved this very call
+ * @param is_approved a person has approved this very call: then VERDICT_ASK is a denial
  */
-enum loop_answer loop_ask_tool(struct loop *loop, const char *tool, const char *input,
-                               const char *raw, bool is_approved,
-                               struct gate_decision *ret_decision);
+enum verdict_outcome loop_ask_tool(struct loop *loop, const char *tool, const char *input,
+                                   const char *raw, bool is_approved,
+                                   struct policy_verdict *ret_verdict);
 
-/** Record that a call is not made because of a decision. */
-void loop_deny_tool(struct loop *loop, const char *tool, const struct gate_decision *decision);
+/** Record that a call is not made because of a verdict. */
+void loop_deny_tool(struct loop *loop, const char *tool, const struct policy_verdict *verdict);
 
 /**
  * Tell the gate that what the model costs is not known: under a limit of cost nothing is asked.
@@ -81,7 +75,7 @@ void loop_set_unpriced(struct loop *loop, const char *model);
 void loop_explain_unpriced(const char *model, struct buf *ret_text);
 
 /** Tell the policies of the model and tools that the run may use. @param resources copied */
-void loop_set_resources(struct loop *loop, const struct subject_resource *resources, size_t count);
+void loop_set_resources(struct loop *loop, const struct policy_resource *resources, size_t count);
 
 /** Who evaluates conditions that name a tool. What its context points to outlives the loop's last
  * loop_next. */

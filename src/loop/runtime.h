@@ -27,7 +27,7 @@ struct runtime_options {
     const char *const *hide_paths; /**< hidden from sandboxed commands; NULL-terminated or NULL */
     const char *policy;            /**< policy file of runs that name none; NULL = built in */
     bool is_policy_optional;       /**< that file may be missing, which means built in */
-    bool is_policy_named;          /**< a person named it: see policy_gate_new() */
+    bool is_policy_named;          /**< a person named it: see loop_open_gate() */
     bool has_no_keeper;            /**< tests call runtime_tick themselves */
 };
 

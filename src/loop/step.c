@@ -191,40 +191,15 @@ void loop_step(const struct run_state *state, const struct loop_spec *spec, int6
     }
 }
 
-struct gate_request loop_step_request(const struct run_state *state, const struct loop_spec *spec,
-                                      const char *run_id, int64_t now_ns)
-{
-    return (struct gate_request){
-        .action = ACTION_ITERATE,
-        .run_id = run_id,
-        .agent_id = spec->agent_id,
-        .completed_iterations = state->finished,
-        .elapsed_ns = loop_step_active_ns(state, now_ns),
-        .tokens = state->tokens,
-        .cost_micro = state->cost_micro,
-        .consecutive_failures = state->consecutive_failures,
-        .conditions_met = run_conditions_met(state),
-        .conditions_total = (uint32_t)spec->condition_count,
-        .now_ns = now_ns,
-    };
-}
-
-/** A gate that denies without saying more denies as a policy does. */
-static enum rondo_status denial_status(const struct gate_decision *decision)
-{
-    bool is_final = decision->status != RONDO_RUNNING && decision->status != RONDO_COMPLETED;
-    return is_final ? decision->status : RONDO_POLICY_VIOLATION;
-}
-
-static const char *estimate_of(const struct gate_limit *limit)
+static const char *estimate_of(const struct policy_limit *limit)
 {
     return limit->is_known && limit->is_estimated ? "monotone" : NULL;
 }
 
-/** The largest limit that can be asked for is none to speak of. */
-static int64_t shown_limit(uint64_t limit)
+/** The maximum counts as no limit. */
+static int64_t shown_limit(const struct policy_limit *limit)
 {
-    return limit < LIMIT_MAX_ITERATIONS ? (int64_t)limit : 0;
+    return limit->is_known && limit->limit < LIMIT_MAX_ITERATIONS ? limit->limit : 0;
 }
 
 static const char *unless_empty(const char *text)
@@ -232,59 +207,68 @@ static const char *unless_empty(const char *text)
     return text[0] == '\0' ? NULL : text;
 }
 
+/** Cedar's plain decision; NULL = it was not asked. */
+static const char *decision_of(const struct policy_verdict *verdict)
+{
+    return verdict->sha256[0] == '\0' ? NULL : verdict->is_allowed_by_cedar ? "allow" : "deny";
+}
+
 struct journal_event loop_step_gate(const struct run_state *state,
-                                    const struct gate_decision *decision)
+                                    const struct policy_verdict *verdict)
 {
     int64_t next = (int64_t)state->finished + 1;
-    if (decision->is_allowed) {
+    const struct policy_limit *limit = &verdict->limits[RUN_LIMIT_ITERATIONS];
+    if (verdict->outcome == VERDICT_ALLOW) {
         bool is_again = state->iteration == (uint64_t)next;
         return (struct journal_event){
             .type = JOURNAL_ITERATION_STARTED,
             .iteration_started = {.iteration = next,
                                   .attempt = is_again ? (int64_t)state->attempt + 1 : 1,
-                                  .limit = shown_limit(decision->iteration_limit),
-                                  .estimate = estimate_of(&decision->limits[RUN_LIMIT_ITERATIONS])},
+                                  .limit = shown_limit(limit),
+                                  .estimate = estimate_of(limit)},
         };
     }
+    limit = policy_verdict_limit(verdict);
     return (struct journal_event){
         .type = JOURNAL_GATE_DENIED,
         .gate_denied = {.iteration = next,
-                        .status = rondo_status_name(denial_status(decision)),
-                        .policy = decision->policy,
-                        .limit_name = decision->limit_name,
-                        .limit = decision->limit,
-                        .value = decision->value,
-                        .reason = unless_empty(decision->reason),
-                        .message = decision->message,
+                        .status = rondo_status_name(policy_verdict_status(verdict)),
+                        .policy = verdict->policy,
+                        .limit_name = limit == NULL ? "" : run_limit_name(verdict->counter),
+                        .limit = limit == NULL ? 0 : limit->limit,
+                        .value = limit == NULL ? 0 : limit->value,
+                        .reason = verdict_reason_name(verdict->reason),
+                        .message = verdict->message,
                         .action = vocabulary_action_name(ACTION_ITERATE),
-                        .verdict = decision->needs_approval ? "ask" : "deny",
-                        .decision = unless_empty(decision->decision),
-                        .policies = unless_empty(decision->policies),
-                        .errors = unless_empty(decision->errors),
-                        .policy_sha256 = unless_empty(decision->sha256)},
+                        .verdict = verdict_outcome_name(verdict->outcome),
+                        .decision = decision_of(verdict),
+                        .policies = unless_empty(verdict->policies),
+                        .errors = unless_empty(verdict->errors),
+                        .policy_sha256 = unless_empty(verdict->sha256)},
     };
 }
 
 struct journal_event loop_step_denied(const struct run_state *state, enum vocabulary_action action,
-                                      const struct gate_decision *decision)
+                                      const struct policy_verdict *verdict)
 {
     return (struct journal_event){
         .type = JOURNAL_STEP_DENIED,
         .step_denied = {.iteration = (int64_t)run_current_iteration(state),
                         .action = vocabulary_action_name(action),
-                        .policy = decision->policy,
-                        .reason = unless_empty(decision->reason),
-                        .message = decision->message,
-                        .verdict = decision->needs_approval ? "ask" : "deny",
-                        .decision = unless_empty(decision->decision),
-                        .policies = unless_empty(decision->policies),
-                        .errors = unless_empty(decision->errors),
-                        .policy_sha256 = unless_empty(decision->sha256)},
+                        .policy = verdict->policy,
+                        .reason = verdict_reason_name(verdict->reason),
+                        .message = verdict->message,
+                        .verdict = verdict_outcome_name(verdict->outcome),
+                        .decision = decision_of(verdict),
+                        .policies = unless_empty(verdict->policies),
+                        .errors = unless_empty(verdict->errors),
+                        .policy_sha256 = unless_empty(verdict->sha256)},
     };
 }
 
 bool loop_step_warning(const struct run_state *state, enum run_limit counter,
-                       const struct gate_limit *limit, bool begins, struct journal_event *ret_event)
+                       const struct policy_limit *limit, bool begins,
+                       struct journal_event *ret_event)
 {
     /* An iteration is reached when it begins; of the others so much is used up. */
     int64_t reached = limit->value + (begins && counter == RUN_LIMIT_ITERATIONS ? 1 : 0);

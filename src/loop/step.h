@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "journal/state.h"
-#include "loop/gate.h"
 #include "loop/spec.h"
+#include "policy/verdict.h"
 
 /**
  * The times of events are the wall clock's; the loop's own clock follows it only where they differ
@@ -45,20 +45,16 @@ struct loop_effect {
 void loop_step(const struct run_state *state, const struct loop_spec *spec, int64_t now_ns,
                bool can_save, struct loop_effect *ret_effect);
 
-/** What a gate is told about a run. Texts are borrowed. */
-struct gate_request loop_step_request(const struct run_state *state, const struct loop_spec *spec,
-                                      const char *run_id, int64_t now_ns);
-
 /**
- * The event that follows from a gate's answer: iteration.started or gate.denied.
- * Texts in it point into `decision`.
+ * The event that follows from the gate's verdict: iteration.started or gate.denied.
+ * Texts in it point into `verdict`.
  */
 struct journal_event loop_step_gate(const struct run_state *state,
-                                    const struct gate_decision *decision);
+                                    const struct policy_verdict *verdict);
 
-/** The event for another step that was denied. Texts in it point into `decision`. */
+/** The event for another step that was denied. Texts in it point into `verdict`. */
 struct journal_event loop_step_denied(const struct run_state *state, enum vocabulary_action action,
-                                      const struct gate_decision *decision);
+                                      const struct policy_verdict *verdict);
 
 /**
  * Whether the run comes near a limit that it was not warned about yet.
@@ -66,7 +62,7 @@ struct journal_event loop_step_denied(const struct run_state *state, enum vocabu
  * @param ret_event then the event to record, without a message
  */
 bool loop_step_warning(const struct run_state *state, enum run_limit counter,
-                       const struct gate_limit *limit, bool begins,
+                       const struct policy_limit *limit, bool begins,
                        struct journal_event *ret_event);
 
 /** Time that the run has been active, up to `now_ns`. */

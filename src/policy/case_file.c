@@ -8,6 +8,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "base/suggest.h"
+#include "policy/subject.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 static void fini_case(struct policy_case *one)
 {
     free(one->name);
-    question_fini(&one->question);
+    written_request_fini(&one->written);
     for (size_t i = 0; i < one->policy_count; i++) {
         free(one->policies[i]);
     }
@@ -73,7 +74,7 @@ static int unknown_key(const char *key, struct rondo_error *err)
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         suggest_offer(&suggest, own[i]);
     }
-    question_suggest(&suggest);
+    written_request_suggest(&suggest);
     auto_buf struct buf hint = {0};
     suggest_write(&suggest, "", "", &hint);
     return error_set(err, RONDO_ERR_INVALID, "unknown key `%.64s`%s", key, buf_string(&hint));
@@ -91,7 +92,7 @@ static int read_member(struct policy_case *one, const char *key, struct json_obj
     if (strcmp(key, "policies") == 0) {
         return value == NULL ? 0 : read_policies(one, value, err);
     }
-    int r = question_read_member(&one->question, key, value, err);
+    int r = written_request_read_member(&one->written, key, value, err);
     return r == 0 ? unknown_key(key, err) : r < 0 ? r : 0;
 }
 
@@ -109,7 +110,7 @@ static int read_members(struct policy_case *one, struct json_object *object,
         r = error_set(err, RONDO_ERR_INVALID,
                       "\"expect\" is missing: \"allow\", \"deny\" or \"ask\"");
     }
-    return r == 0 ? question_finish(&one->question, err) : r;
+    return r == 0 ? written_request_finish(&one->written, err) : r;
 }
 
 /** @param number of the case, from 1 */
@@ -146,7 +147,7 @@ static int read_cases(struct json_object *root, int64_t now_ns, struct case_file
     file->cases = memory_new_zero(count + 1, sizeof(*file->cases));
     int r = 0;
     for (size_t i = 0; r == 0 && i < count; i++) {
-        question_init(&file->cases[file->count].question, now_ns);
+        written_request_init(&file->cases[file->count].written, now_ns);
         r = read_case(&file->cases[file->count++], i + 1, json_object_array_get_idx(list, i), err);
     }
     return r;
@@ -177,10 +178,9 @@ static void add_policy(struct case_result *result, const struct cedar_policies *
 }
 
 /** Policies that made the verdict: of an error the forbids that failed, else Cedar's reasons. */
-static void take_deciding(const struct verdict *verdict, const struct cedar_policies *policies,
-                          struct case_result *result)
+static void take_deciding(const struct policy_verdict *verdict, const struct cedar_answer *answer,
+                          const struct cedar_policies *policies, struct case_result *result)
 {
-    const struct cedar_answer *answer = &verdict->answer;
     bool is_error = verdict->reason == VERDICT_POLICY_ERROR;
     size_t room = answer->reason_count + answer->error_count + 1;
     result->policies = memory_new_zero(room, sizeof(*result->policies));
@@ -223,12 +223,12 @@ static bool are_equal_sets(const char *const *a, size_t a_count, const char *con
 void case_run(const struct policy_case *one, struct ruleset *ruleset,
               struct case_result *ret_result)
 {
-    struct verdict verdict;
-    struct subject *subject = question_subject(&one->question, ruleset);
-    subject_decide(subject, &one->question.facts, &one->question.step, &verdict);
+    struct policy_verdict verdict;
+    struct subject *subject = subject_new(&one->written.run, ruleset);
+    subject_decide(subject, &one->written.request, &verdict);
     struct case_result result = {.outcome = verdict.outcome, .reason = verdict.reason};
-    take_deciding(&verdict, ruleset->policies, &result);
-    buf_append_string(&result.problem, verdict.problem);
+    take_deciding(&verdict, subject_answer(subject), ruleset->policies, &result);
+    buf_append_string(&result.problem, subject_problem(subject));
     bool are_right = !one->names_policies ||
                      are_equal_sets(result.policies, result.policy_count,
                                     (const char *const *)one->policies, one->policy_count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Test cases for policies: a JSON file of questions with the answers that are expected.
+ * Test cases for policies: a JSON file of requests with the verdicts that are expected.
  *
  *     {"cases": [{"name": "the hundredth is the last", "agent": "fixer", "action": "iterate",
  *                 "context": {"iteration": 100}, "expect": "deny",
@@ -9,14 +9,15 @@
 #pragma once
 
 #include "base/buf.h"
-#include "policy/question.h"
+#include "policy/verdict.h"
+#include "policy/written_request.h"
 
 /** Bytes of a file of cases. */
 #define CASE_FILE_BYTES (8 * 1024 * 1024)
 
 struct policy_case {
     char *name; /**< "case 3" when it has none */
-    struct question question;
+    struct written_request written;
     enum verdict_outcome expected;
     bool names_policies; /**< also the deciding policies are expected */
     char **policies;     /**< their ids, in no order */

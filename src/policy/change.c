@@ -12,8 +12,9 @@
 #include "base/error.h"
 #include "os/file.h"
 #include "os/trust.h"
-#include "policy/question.h"
 #include "policy/source_lock.h"
+#include "policy/subject.h"
+#include "policy/written_request.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -37,15 +38,14 @@ size_t policy_count(const struct ruleset *ruleset)
     return is_built_in ? cedar_policies_count(ruleset->policies) : ruleset->given_count;
 }
 
-struct limit policy_limit(struct ruleset *ruleset, enum limit_counter counter)
+void policy_default_limits(struct ruleset *ruleset, struct policy_limit ret_limits[RUN_LIMIT_COUNT])
 {
-    struct question question;
-    question_init(&question, clock_now(clock_system()));
-    struct subject *subject = question_subject(&question, ruleset);
-    struct limit limit = subject_limit(subject, &question.facts, counter);
+    struct written_request written;
+    written_request_init(&written, clock_now(clock_system()));
+    struct subject *subject = subject_new(&written.run, ruleset);
+    subject_find_limits(subject, &written.request, ret_limits);
     subject_free(subject);
-    question_fini(&question);
-    return limit;
+    written_request_fini(&written);
 }
 
 int policy_change_check(const struct policy_change *change, struct policy_findings *findings,

@@ -24,8 +24,9 @@ int policy_load(const char *path, bool is_optional, struct policy_findings *find
 /** Policies to count for people: the administrator's, or without any Rondo's own. */
 size_t policy_count(const struct ruleset *ruleset);
 
-/** A limit that an agent without options of its own has. */
-struct limit policy_limit(struct ruleset *ruleset, enum limit_counter counter);
+/** The limits of an agent without options of its own. */
+void policy_default_limits(struct ruleset *ruleset,
+                           struct policy_limit ret_limits[RUN_LIMIT_COUNT]);
 
 /** What is to be put in force. Texts are borrowed. */
 struct policy_change {

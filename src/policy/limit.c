@@ -3,6 +3,7 @@
 #include "policy/limit.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "policy/cedar/evaluate.h"
 #include "policy/cedar/function.h"
 #include "policy/cedar/index.h"
@@ -13,19 +14,35 @@
 #include <string.h>
 
 static const struct {
-    const char *name;
     enum vocabulary_context attribute;
     enum cedar_kind kind;
-} counters[LIMIT_COUNTER_COUNT] = {
-    [LIMIT_ITERATIONS] = {"iterations", CONTEXT_ITERATION, CEDAR_LONG},
-    [LIMIT_TOKENS] = {"tokens", CONTEXT_TOKENS, CEDAR_LONG},
-    [LIMIT_COST] = {"cost", CONTEXT_COST_USD, CEDAR_DECIMAL},
-    [LIMIT_TIME] = {"time", CONTEXT_ELAPSED_S, CEDAR_LONG},
+    int64_t unit; /* of the policies, in units of the journal */
+} counters[RUN_LIMIT_COUNT] = {
+    [RUN_LIMIT_ITERATIONS] = {CONTEXT_ITERATION, CEDAR_LONG, 1},
+    [RUN_LIMIT_TOKENS] = {CONTEXT_TOKENS, CEDAR_LONG, 1},
+    [RUN_LIMIT_COST] = {CONTEXT_COST_USD, CEDAR_DECIMAL, 100},
+    [RUN_LIMIT_TIME] = {CONTEXT_ELAPSED_S, CEDAR_LONG, NS_PER_S},
 };
 
-const char *limit_counter_name(enum limit_counter counter)
+const char *limit_source_name(enum limit_source source)
 {
-    return counters[counter].name;
+    static const char *const names[] = {"policy", "option", "default"};
+    return names[source];
+}
+
+int64_t limit_from_cedar(enum run_limit counter, int64_t value)
+{
+    int64_t result = 0;
+    return __builtin_mul_overflow(value, counters[counter].unit, &result) ? INT64_MAX : result;
+}
+
+int64_t policy_limit_percent(const struct policy_limit *limit)
+{
+    if (!limit->is_known || limit->limit <= 0) {
+        return limit->is_known ? 100 : -1;
+    }
+    double percent = (double)limit->value * 100.0 / (double)limit->limit;
+    return percent > 1e9 ? 1000000000 : (int64_t)percent;
 }
 
 static bool is_text(const struct cedar_text *text, const char *expected)
@@ -46,7 +63,7 @@ static bool is_input(const struct expression *expression)
 }
 
 /** Whether an expression is just `context.<counter>`, or `context.input.iteration`. */
-static bool is_counter(const struct expression *expression, enum limit_counter counter)
+static bool is_counter(const struct expression *expression, enum run_limit counter)
 {
     if (expression->kind != EXPRESSION_ATTRIBUTE) {
         return false;
@@ -54,11 +71,11 @@ static bool is_counter(const struct expression *expression, enum limit_counter c
     const struct expression *of = expression->operands[0];
     const char *name = vocabulary_context_name(counters[counter].attribute);
     return is_text(expression->names[0], name) &&
-           (is_context(of) || (counter == LIMIT_ITERATIONS && is_input(of)));
+           (is_context(of) || (counter == RUN_LIMIT_ITERATIONS && is_input(of)));
 }
 
 /** Whether the value of an expression can change with the counter. */
-static bool depends_on(const struct expression *expression, enum limit_counter counter)
+static bool depends_on(const struct expression *expression, enum run_limit counter)
 {
     if (is_counter(expression, counter)) {
         return true;
@@ -69,7 +86,7 @@ static bool depends_on(const struct expression *expression, enum limit_counter c
     bool is_access = expression->kind == EXPRESSION_ATTRIBUTE || expression->kind == EXPRESSION_HAS;
     if (is_access && is_context(expression->operands[0])) {
         /* Another attribute; but the record `input` as a value holds the counter, too. */
-        return counter == LIMIT_ITERATIONS && is_input(expression);
+        return counter == RUN_LIMIT_ITERATIONS && is_input(expression);
     }
     if (is_access && is_input(expression->operands[0])) {
         return false; /* `context.input.other`, `context.input has iteration` */
@@ -82,8 +99,7 @@ static bool depends_on(const struct expression *expression, enum limit_counter c
     return false;
 }
 
-bool limit_is_mentioned(const struct cedar_policies *policies, size_t index,
-                        enum limit_counter counter)
+bool limit_is_mentioned(const struct cedar_policies *policies, size_t index, enum run_limit counter)
 {
     const struct policy *policy = policies->policies[index];
     for (uint32_t i = 0; i < policy->condition_count; i++) {
@@ -105,7 +121,7 @@ static bool can_apply(struct evaluation *evaluation, const struct policy *policy
 }
 
 bool limit_is_counted(const struct cedar_policies *policies, size_t count,
-                      const struct cedar_request *request, enum limit_counter counter)
+                      const struct cedar_request *request, enum run_limit counter)
 {
     struct arena arena = {0}; /* scopes make no values */
     struct evaluation evaluation;
@@ -119,10 +135,10 @@ bool limit_is_counted(const struct cedar_policies *policies, size_t count,
     return false;
 }
 
-/** What is collected from the policies that can apply. */
-struct search {
-    const struct limit_question *question;
-    enum limit_counter counter;
+/** One search, and what is collected from the policies that can apply. */
+struct probe {
+    const struct limit_search *search;
+    enum run_limit counter;
     struct evaluation evaluation;
     int64_t from;
     int64_t points[LIMIT_POINTS];
@@ -131,37 +147,37 @@ struct search {
     int64_t policy;  /* of the last denial: its first forbid, or -1 */
 };
 
-static void add_point(struct search *search, int64_t point)
+static void add_point(struct probe *probe, int64_t point)
 {
-    if (point <= search->from) {
+    if (point <= probe->from) {
         return;
     }
-    for (size_t i = 0; i < search->count; i++) {
-        if (search->points[i] == point) {
+    for (size_t i = 0; i < probe->count; i++) {
+        if (probe->points[i] == point) {
             return;
         }
     }
-    if (search->count == LIMIT_POINTS) {
-        search->is_complex = true;
+    if (probe->count == LIMIT_POINTS) {
+        probe->is_complex = true;
         return;
     }
-    search->points[search->count++] = point;
+    probe->points[probe->count++] = point;
 }
 
 /** The decision may change at the compared value and right behind it. */
-static void add_compared(struct search *search, const struct expression *other)
+static void add_compared(struct probe *probe, const struct expression *other)
 {
-    if (depends_on(other, search->counter)) {
-        search->is_complex = true;
+    if (depends_on(other, probe->counter)) {
+        probe->is_complex = true;
         return;
     }
-    struct cedar_value value = evaluate(&search->evaluation, other);
-    if (value.kind != counters[search->counter].kind) {
+    struct cedar_value value = evaluate(&probe->evaluation, other);
+    if (value.kind != counters[probe->counter].kind) {
         return; /* The comparison fails, or is false, whatever the counter is. */
     }
-    add_point(search, value.as.number);
+    add_point(probe, value.as.number);
     if (value.as.number < INT64_MAX) {
-        add_point(search, value.as.number + 1);
+        add_point(probe, value.as.number + 1);
     }
 }
 
@@ -177,15 +193,15 @@ static bool is_comparison(const struct expression *expression)
            cedar_function_is_decimal_order(expression->function);
 }
 
-static void collect(struct search *search, const struct expression *expression)
+static void collect(struct probe *probe, const struct expression *expression)
 {
-    if (!depends_on(expression, search->counter)) {
+    if (!depends_on(expression, probe->counter)) {
         return;
     }
     if (is_comparison(expression)) {
         for (uint32_t i = 0; i < 2; i++) {
-            if (is_counter(expression->operands[i], search->counter)) {
-                add_compared(search, expression->operands[1 - i]);
+            if (is_counter(expression->operands[i], probe->counter)) {
+                add_compared(probe, expression->operands[1 - i]);
                 return;
             }
         }
@@ -195,36 +211,36 @@ static void collect(struct search *search, const struct expression *expression)
                      expression->kind == EXPRESSION_EQUAL ||
                      expression->kind == EXPRESSION_NOT_EQUAL;
     if (!passes_on || is_context(expression)) {
-        search->is_complex = true;
+        probe->is_complex = true;
         return;
     }
     for (uint32_t i = 0; i < expression->count; i++) {
-        if (is_counter(expression->operands[i], search->counter)) {
-            search->is_complex = true;
+        if (is_counter(expression->operands[i], probe->counter)) {
+            probe->is_complex = true;
         } else {
-            collect(search, expression->operands[i]);
+            collect(probe, expression->operands[i]);
         }
     }
 }
 
 static void collect_policy(uint32_t index, void *context)
 {
-    struct search *search = context;
-    const struct policy *policy = search->question->policies->policies[index];
+    struct probe *probe = context;
+    const struct policy *policy = probe->search->policies->policies[index];
     for (uint32_t i = 0; i < policy->condition_count; i++) {
-        collect(search, policy->conditions[i].expression);
+        collect(probe, policy->conditions[i].expression);
     }
 }
 
-static void collect_all(struct search *search)
+static void collect_all(struct probe *probe)
 {
-    const struct cedar_policies *policies = search->question->policies;
+    const struct cedar_policies *policies = probe->search->policies;
     if (policies->index != NULL) {
-        policy_index_each(policies->index, &search->evaluation, collect_policy, search);
+        policy_index_each(policies->index, &probe->evaluation, collect_policy, probe);
         return;
     }
     for (uint32_t i = 0; i < policies->count; i++) {
-        collect_policy(i, search);
+        collect_policy(i, probe);
     }
 }
 
@@ -244,13 +260,13 @@ static bool is_wanted(const struct cedar_answer *answer, const uint32_t *only, i
     return false;
 }
 
-static bool is_denied(struct search *search, int64_t value)
+static bool is_denied(struct probe *probe, int64_t value)
 {
-    const struct limit_question *question = search->question;
+    const struct limit_search *search = probe->search;
     struct cedar_answer answer;
-    question->set(question->context, search->counter, value);
-    cedar_authorize(question->evaluator, question->policies, question->request, &answer);
-    return !answer.is_allowed && is_wanted(&answer, question->only, &search->policy);
+    search->set(search->context, probe->counter, value);
+    cedar_authorize(search->evaluator, search->policies, search->request, &answer);
+    return !answer.is_allowed && is_wanted(&answer, search->only, &probe->policy);
 }
 
 static int compare_points(const void *left, const void *right)
@@ -260,29 +276,45 @@ static int compare_points(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static struct limit try_points(struct search *search)
+static struct policy_limit limit_at(const struct probe *probe, int64_t value)
 {
-    qsort(search->points, search->count, sizeof(search->points[0]), compare_points);
-    for (size_t i = 0; i < search->count; i++) {
-        if (is_denied(search, search->points[i])) {
-            return (struct limit){.is_known = true, .value = search->points[i]};
+    return (struct policy_limit){
+        .is_known = true,
+        .limit = limit_from_cedar(probe->counter, value),
+        .policy = probe->policy,
+    };
+}
+
+static struct policy_limit no_limit(void)
+{
+    return (struct policy_limit){.policy = -1};
+}
+
+static struct policy_limit try_points(struct probe *probe)
+{
+    qsort(probe->points, probe->count, sizeof(probe->points[0]), compare_points);
+    for (size_t i = 0; i < probe->count; i++) {
+        if (is_denied(probe, probe->points[i])) {
+            return limit_at(probe, probe->points[i]);
         }
     }
-    return (struct limit){0};
+    return no_limit();
 }
 
 /** A limit above this is none that a run could reach. */
 #define LARGEST_ESTIMATE (INT64_C(1) << 53)
 
-static struct limit estimate(struct search *search)
+static struct policy_limit estimate(struct probe *probe)
 {
-    int64_t low = search->from; /* allowed */
-    int64_t high = 0;           /* denied */
+    int64_t low = probe->from; /* allowed */
+    int64_t high = 0;          /* denied */
     for (int64_t step = 1; high == 0; step *= 2) {
         if (step > LARGEST_ESTIMATE - low) {
-            return (struct limit){.is_estimated = true};
+            struct policy_limit none = no_limit();
+            none.is_estimated = true;
+            return none;
         }
-        if (is_denied(search, low + step)) {
+        if (is_denied(probe, low + step)) {
             high = low + step;
         } else {
             low += step;
@@ -290,29 +322,32 @@ static struct limit estimate(struct search *search)
     }
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
-        if (is_denied(search, middle)) {
+        if (is_denied(probe, middle)) {
             high = middle;
         } else {
             low = middle;
         }
     }
-    return (struct limit){.is_known = true, .is_estimated = true, .value = high};
+    struct policy_limit limit = limit_at(probe, high);
+    limit.is_estimated = true;
+    return limit;
 }
 
-struct limit limit_find(const struct limit_question *question, enum limit_counter counter,
-                        int64_t from, int64_t now)
+struct policy_limit limit_find(const struct limit_search *search, enum run_limit counter,
+                               int64_t from, int64_t now)
 {
     struct arena arena = {0};
-    struct search search = {.question = question, .counter = counter, .from = from};
-    question->set(question->context, counter, from);
-    evaluation_begin(&search.evaluation, question->request, &arena);
-    struct limit limit = {.is_known = true, .value = from};
-    if (!is_denied(&search, from)) {
-        collect_all(&search);
-        limit = search.is_complex ? estimate(&search) : try_points(&search);
+    struct probe probe = {.search = search, .counter = counter, .from = from};
+    search->set(search->context, counter, from);
+    evaluation_begin(&probe.evaluation, search->request, &arena);
+    struct policy_limit limit;
+    if (!search->is_allowed && is_denied(&probe, from)) {
+        limit = limit_at(&probe, from);
+    } else {
+        collect_all(&probe);
+        limit = probe.is_complex ? estimate(&probe) : try_points(&probe);
     }
-    limit.policy = limit.is_known ? search.policy : -1;
-    question->set(question->context, counter, now);
+    search->set(search->context, counter, now);
     arena_fini(&arena);
     return limit;
 }

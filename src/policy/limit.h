@@ -12,36 +12,53 @@
  */
 #pragma once
 
+#include "journal/state.h"
 #include "rondo/cedar.h"
 
-enum limit_counter {
-    LIMIT_ITERATIONS,
-    LIMIT_TOKENS,
-    LIMIT_COST, /**< in ten-thousandths of a dollar */
-    LIMIT_TIME, /**< in seconds */
-    LIMIT_COUNTER_COUNT,
+/** Where a limit comes from. */
+enum limit_source {
+    LIMIT_FROM_POLICY = 0, /**< the administrator's policies */
+    LIMIT_FROM_OPTION,     /**< an option of the run */
+    LIMIT_FROM_DEFAULT,    /**< neither: RULESET_DEFAULT_ITERATIONS */
 };
 
-/** "iterations", "tokens", "cost", "time". Static. */
-const char *limit_counter_name(enum limit_counter counter);
+/** "policy", "option", "default". Static. */
+const char *limit_source_name(enum limit_source source);
 
-struct limit {
+/** Per cent of a limit at which to warn when the policy does not say @warn_at. */
+#define LIMIT_DEFAULT_WARN_AT 80
+
+/** A limit of a run in the units of the journal: iterations, tokens, millionths, nanoseconds. */
+struct policy_limit {
     bool is_known;     /**< false: no value is denied */
     bool is_estimated; /**< see above */
-    int64_t value;     /**< first value that is denied */
-    int64_t policy;    /**< index of the first forbid that denies it; -1 = none does */
+    enum limit_source source;
+    int64_t limit;   /**< first value that is denied */
+    int64_t value;   /**< what is measured against it, now */
+    int64_t warn_at; /**< per cent of the limit at which to warn */
+    int64_t policy;  /**< index of the first forbid that denies it; -1 = none does */
 };
 
-/** One question: a request whose context can be set. One thread at a time. */
-struct limit_question {
+/** Per cent of a limit that is used up; -1 when there is none. */
+int64_t policy_limit_percent(const struct policy_limit *limit);
+
+/**
+ * A value that policies see, in the units of the journal: policies count cost in ten-thousandths of
+ * a dollar and time in seconds. INT64_MAX where it would be more.
+ */
+int64_t limit_from_cedar(enum run_limit counter, int64_t value);
+
+/** A request whose context can be set, for one search. One thread at a time. */
+struct limit_search {
     struct cedar_evaluator *evaluator;
     const struct cedar_policies *policies;
     const struct cedar_request *request;
-    /** Set the counter in the request's context. */
-    void (*set)(void *context, enum limit_counter counter, int64_t value);
+    /** Set the counter in the request's context, in the units of policies. */
+    void (*set)(void *context, enum run_limit counter, int64_t value);
     void *context;
     /** Index of a forbid: only what it denies counts. NULL = whatever is denied. */
     const uint32_t *only;
+    bool is_allowed; /**< the request is known to be allowed as it is */
 };
 
 /** Points that are tried for one limit; policies with more make it estimated. */
@@ -51,17 +68,19 @@ struct limit_question {
  * The first value of a counter, from `from` on, that is denied. Everything else in the context
  * stays as it is; afterwards the counter is set to `now`.
  * @param counter one whose comparisons are looked for
+ * @param from    as the next one in the units of policies
+ * @return is_known, is_estimated, limit and policy; the rest is 0
  */
-struct limit limit_find(const struct limit_question *question, enum limit_counter counter,
-                        int64_t from, int64_t now);
+struct policy_limit limit_find(const struct limit_search *search, enum run_limit counter,
+                               int64_t from, int64_t now);
 
 /**
  * Whether a policy that mentions a counter can apply to a request: its scope matches.
  * @param count so many of the policies, from the first on
  */
 bool limit_is_counted(const struct cedar_policies *policies, size_t count,
-                      const struct cedar_request *request, enum limit_counter counter);
+                      const struct cedar_request *request, enum run_limit counter);
 
 /** Whether a policy's conditions mention a counter. @param index of the policy */
 bool limit_is_mentioned(const struct cedar_policies *policies, size_t index,
-                        enum limit_counter counter);
+                        enum run_limit counter);

@@ -253,7 +253,8 @@ static bool can_iterate(const struct ruleset *ruleset, uint32_t index)
 static bool counts_iterations(const struct ruleset *ruleset)
 {
     for (uint32_t i = 0; i < ruleset->given_count; i++) {
-        if (can_iterate(ruleset, i) && limit_is_mentioned(ruleset->policies, i, LIMIT_ITERATIONS)) {
+        if (can_iterate(ruleset, i) &&
+            limit_is_mentioned(ruleset->policies, i, RUN_LIMIT_ITERATIONS)) {
             return true;
         }
     }

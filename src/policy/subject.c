@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "policy/cedar/entities.h"
 #include "policy/subject_entities.h"
 
@@ -15,59 +16,67 @@
 #include <string.h>
 
 struct subject {
-    struct subject_options options; /* texts owned */
+    struct policy_run run; /* texts owned */
     struct ruleset *ruleset;
     struct cedar_entities *entities; /* of the run; NULL = none could be made */
-    struct cedar_uid *agent;
-    struct cedar_uid *run;
-    struct cedar_uid *actions[VOCABULARY_ACTION_COUNT];
-    struct cedar_uid *other_resource; /* the tool or model of the last question */
+    struct cedar_uid *agent_uid;
+    struct cedar_uid *run_uid;
+    struct cedar_uid *action_uids[VOCABULARY_ACTION_COUNT];
+    struct cedar_uid *other_resource; /* the tool or model of the last request */
 
     struct cedar_context *contexts[2]; /* [1] has the condition, for ACTION_VERIFY */
     struct cedar_context *input;       /* {iteration} */
     struct cedar_context *no_input;
     struct cedar_context *system;
-    struct cedar_context *asked; /* the one of the last question */
+    struct cedar_context *asked; /* the one of the last request */
 
-    struct cedar_evaluator *evaluator; /* its answer is the verdict's, */
+    struct cedar_evaluator *evaluator; /* its answer is kept for the caller, */
     struct cedar_evaluator *prober;    /* so probing for limits takes another */
     struct cedar_request request;
+    struct cedar_answer answer; /* of the last decision */
+    bool has_problem;           /* of the last decision: it is in `problem` */
     char problem[RONDO_ERROR_MESSAGE_SIZE];
 };
 
-static struct subject_resource *dup_resources(const struct subject_options *options)
+static void copy_resources(struct subject *subject, const struct policy_resource *resources,
+                           size_t count)
 {
-    struct subject_resource *copy = memory_new_zero(options->resource_count + 1, sizeof(*copy));
-    for (size_t i = 0; i < options->resource_count; i++) {
-        copy[i] = options->resources[i];
-        copy[i].id = memory_dup_string(options->resources[i].id);
-        copy[i].origin = memory_dup_string(options->resources[i].origin);
+    struct policy_resource *copy = memory_new_zero(count + 1, sizeof(*copy));
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = resources[i];
+        copy[i].id = memory_dup_string(resources[i].id);
+        copy[i].origin = memory_dup_string(resources[i].origin);
     }
-    return copy;
+    subject->run.resources = copy;
+    subject->run.resource_count = count;
 }
 
-static struct subject_options dup_options(const struct subject_options *options)
+static void free_resources(struct subject *subject)
 {
-    struct subject_options copy = *options;
-    copy.agent_id = memory_dup_string(options->agent_id);
-    copy.run_id = memory_dup_string(options->run_id);
-    copy.kind = memory_dup_string(options->kind == NULL ? "" : options->kind);
-    copy.workspace = memory_dup_string(options->workspace == NULL ? "" : options->workspace);
-    copy.resources = dup_resources(options);
-    return copy;
+    for (size_t i = 0; i < subject->run.resource_count; i++) {
+        free((char *)subject->run.resources[i].id);
+        free((char *)subject->run.resources[i].origin);
+    }
+    free((struct policy_resource *)subject->run.resources);
 }
 
-static void free_options(struct subject_options *options)
+static void copy_run(struct subject *subject, const struct policy_run *run)
 {
-    free((char *)options->agent_id);
-    free((char *)options->run_id);
-    free((char *)options->kind);
-    free((char *)options->workspace);
-    for (size_t i = 0; i < options->resource_count; i++) {
-        free((char *)options->resources[i].id);
-        free((char *)options->resources[i].origin);
-    }
-    free((struct subject_resource *)options->resources);
+    subject->run = *run;
+    subject->run.agent_id = memory_dup_string(run->agent_id);
+    subject->run.run_id = memory_dup_string(run->run_id);
+    subject->run.kind = memory_dup_string(run->kind == NULL ? "" : run->kind);
+    subject->run.workspace = memory_dup_string(run->workspace == NULL ? "" : run->workspace);
+    copy_resources(subject, run->resources, run->resource_count);
+}
+
+static void free_run(struct subject *subject)
+{
+    free((char *)subject->run.agent_id);
+    free((char *)subject->run.run_id);
+    free((char *)subject->run.kind);
+    free((char *)subject->run.workspace);
+    free_resources(subject);
 }
 
 static struct cedar_context *new_context(size_t count)
@@ -82,10 +91,10 @@ static struct cedar_context *new_context(size_t count)
 static void make_entities(struct subject *subject, int64_t max_iterations)
 {
     struct rondo_error err = {0};
-    struct subject_options options = subject->options;
-    options.max_iterations = max_iterations;
+    struct policy_run run = subject->run;
+    run.max_iterations = max_iterations;
     cedar_entities_free(subject->entities);
-    subject->entities = subject_entities_make(&options, subject->ruleset, &err);
+    subject->entities = subject_entities_make(&run, subject->ruleset, &err);
     snprintf(subject->problem, sizeof(subject->problem), "%s", err.message);
 }
 
@@ -93,14 +102,14 @@ static void make_entities(struct subject *subject, int64_t max_iterations)
 static bool is_counted(const struct subject *subject)
 {
     struct cedar_request request = {
-        .principal = subject->agent,
-        .action = subject->actions[ACTION_ITERATE],
-        .resource = subject->run,
+        .principal = subject->agent_uid,
+        .action = subject->action_uids[ACTION_ITERATE],
+        .resource = subject->run_uid,
         .entities = subject->entities,
     };
     return subject->ruleset->counts_iterations &&
            limit_is_counted(subject->ruleset->policies, subject->ruleset->given_count, &request,
-                            LIMIT_ITERATIONS);
+                            RUN_LIMIT_ITERATIONS);
 }
 
 static void remake_entities(struct subject *subject)
@@ -111,23 +120,23 @@ static void remake_entities(struct subject *subject)
         snprintf(subject->problem, sizeof(subject->problem), "none were loaded");
         return;
     }
-    make_entities(subject, subject->options.max_iterations);
+    make_entities(subject, subject->run.max_iterations);
     /* Groups of the agent decide, so its entity has to be there before this can be asked. */
-    if (subject->options.max_iterations == 0 && !is_counted(subject)) {
+    if (subject->run.max_iterations == 0 && !is_counted(subject)) {
         make_entities(subject, RULESET_DEFAULT_ITERATIONS);
     }
 }
 
-struct subject *subject_new(const struct subject_options *options)
+struct subject *subject_new(const struct policy_run *run, struct ruleset *ruleset)
 {
     static const char *const now = "now";
     const char *iteration = vocabulary_context_name(CONTEXT_ITERATION);
     struct subject *subject = memory_new_zero(1, sizeof(*subject));
-    subject->options = dup_options(options);
-    subject->agent = cedar_uid_new("Agent", options->agent_id, NULL);
-    subject->run = cedar_uid_new("Run", options->run_id, NULL);
+    copy_run(subject, run);
+    subject->agent_uid = cedar_uid_new("Agent", run->agent_id, NULL);
+    subject->run_uid = cedar_uid_new("Run", run->run_id, NULL);
     for (enum vocabulary_action i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
-        subject->actions[i] = cedar_uid_new("Action", vocabulary_action_name(i), NULL);
+        subject->action_uids[i] = cedar_uid_new("Action", vocabulary_action_name(i), NULL);
     }
     /* The condition is the last attribute of the vocabulary, and only `verify` has it. */
     subject->contexts[0] = new_context(CONTEXT_CONDITION);
@@ -136,7 +145,7 @@ struct subject *subject_new(const struct subject_options *options)
     subject->system = cedar_context_new(&now, 1);
     subject->evaluator = cedar_evaluator_new();
     subject->prober = cedar_evaluator_new();
-    remake_entities(subject);
+    subject_set_ruleset(subject, ruleset);
     return subject;
 }
 
@@ -145,14 +154,14 @@ void subject_free(struct subject *subject)
     if (subject == NULL) {
         return;
     }
-    free_options(&subject->options);
+    free_run(subject);
     cedar_entities_free(subject->entities);
     ruleset_unref(subject->ruleset);
-    cedar_uid_free(subject->agent);
-    cedar_uid_free(subject->run);
+    cedar_uid_free(subject->agent_uid);
+    cedar_uid_free(subject->run_uid);
     cedar_uid_free(subject->other_resource);
     for (size_t i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
-        cedar_uid_free(subject->actions[i]);
+        cedar_uid_free(subject->action_uids[i]);
     }
     cedar_context_free(subject->contexts[0]);
     cedar_context_free(subject->contexts[1]);
@@ -164,11 +173,20 @@ void subject_free(struct subject *subject)
     free(subject);
 }
 
-void subject_set_options(struct subject *subject, const struct subject_options *options)
+void subject_set_limits(struct subject *subject, const struct policy_run *run)
 {
-    struct subject_options copy = dup_options(options);
-    free_options(&subject->options);
-    subject->options = copy;
+    subject->run.max_iterations = run->max_iterations;
+    subject->run.max_tokens = run->max_tokens;
+    subject->run.max_cost_micro = run->max_cost_micro;
+    subject->run.max_elapsed_ns = run->max_elapsed_ns;
+    remake_entities(subject);
+}
+
+void subject_set_resources(struct subject *subject, const struct policy_resource *resources,
+                           size_t count)
+{
+    free_resources(subject);
+    copy_resources(subject, resources, count);
     remake_entities(subject);
 }
 
@@ -191,21 +209,13 @@ static int64_t cost_units(int64_t micro)
     return micro / 100 + (micro % 100 > 0 ? 1 : 0);
 }
 
-int64_t subject_value(const struct subject_facts *facts, enum limit_counter counter)
+/** Present value of a counter in the units of policies. */
+static int64_t counter_value(const struct policy_request *request, enum run_limit counter)
 {
-    switch (counter) {
-    case LIMIT_ITERATIONS:
-        return facts->iteration;
-    case LIMIT_TOKENS:
-        return facts->tokens;
-    case LIMIT_COST:
-        return cost_units(facts->cost_micro);
-    case LIMIT_TIME:
-        return facts->elapsed_ns / NS_PER_S;
-    case LIMIT_COUNTER_COUNT:
-        break;
-    }
-    return 0;
+    int64_t value = policy_request_value(request, counter);
+    return counter == RUN_LIMIT_COST   ? cost_units(value)
+           : counter == RUN_LIMIT_TIME ? value / NS_PER_S
+                                       : value;
 }
 
 /** Days since a Thursday, the first of January 1970; 1 = Monday. */
@@ -216,24 +226,24 @@ static int64_t weekday(int64_t now_ms)
     return ((days + 3) % 7 + 7) % 7 + 1;
 }
 
-static void set_counter(void *context, enum limit_counter counter, int64_t value)
+static void set_counter(void *context, enum run_limit counter, int64_t value)
 {
     struct subject *subject = context;
     switch (counter) {
-    case LIMIT_ITERATIONS:
+    case RUN_LIMIT_ITERATIONS:
         cedar_context_set(subject->asked, CONTEXT_ITERATION, cedar_long(value));
         cedar_context_set(subject->input, 0, cedar_long(value));
         break;
-    case LIMIT_TOKENS:
+    case RUN_LIMIT_TOKENS:
         cedar_context_set(subject->asked, CONTEXT_TOKENS, cedar_long(value));
         break;
-    case LIMIT_COST:
+    case RUN_LIMIT_COST:
         cedar_context_set(subject->asked, CONTEXT_COST_USD, cedar_decimal(value));
         break;
-    case LIMIT_TIME:
+    case RUN_LIMIT_TIME:
         cedar_context_set(subject->asked, CONTEXT_ELAPSED_S, cedar_long(value));
         break;
-    case LIMIT_COUNTER_COUNT:
+    case RUN_LIMIT_COUNT:
         break;
     }
 }
@@ -244,18 +254,18 @@ static void set_record(struct cedar_context *context, enum vocabulary_context at
     cedar_context_set(context, attribute, cedar_object(CEDAR_RECORD, &record->record));
 }
 
-static void set_facts(struct subject *subject, const struct subject_facts *facts)
+static void set_facts(struct subject *subject, const struct policy_request *request)
 {
     struct cedar_context *context = subject->asked;
-    int64_t now_ms = facts->now_ns / NS_PER_MS;
-    for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
-        set_counter(subject, i, subject_value(facts, i));
+    int64_t now_ms = request->now_ns / NS_PER_MS;
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
+        set_counter(subject, i, counter_value(request, i));
     }
     cedar_context_set(context, CONTEXT_CONSECUTIVE_FAILURES,
-                      cedar_long(facts->consecutive_failures));
-    cedar_context_set(context, CONTEXT_CONDITIONS_MET, cedar_long(facts->conditions_met));
-    cedar_context_set(context, CONTEXT_CONDITIONS_TOTAL, cedar_long(facts->conditions_total));
-    cedar_context_set(context, CONTEXT_APPROVED, cedar_bool(facts->is_approved));
+                      cedar_long(request->consecutive_failures));
+    cedar_context_set(context, CONTEXT_CONDITIONS_MET, cedar_long(request->conditions_met));
+    cedar_context_set(context, CONTEXT_CONDITIONS_TOTAL, cedar_long(request->conditions_total));
+    cedar_context_set(context, CONTEXT_APPROVED, cedar_bool(request->is_approved));
     cedar_context_set(context, CONTEXT_NOW, cedar_datetime(now_ms));
     cedar_context_set(context, CONTEXT_WEEKDAY, cedar_long(weekday(now_ms)));
     cedar_context_set(subject->system, 0, cedar_datetime(now_ms));
@@ -278,19 +288,20 @@ static bool set_arguments(struct subject *subject, enum vocabulary_context attri
 }
 
 /** What belongs to one action. @return false when it cannot be expressed */
-static bool set_step(struct subject *subject, const struct subject_step *step)
+static bool set_step(struct subject *subject, const struct policy_request *request)
 {
     struct cedar_context *context = subject->asked;
-    if (step->action == ACTION_VERIFY) {
-        const char *condition = step->condition == NULL ? "" : step->condition;
+    if (request->action == ACTION_VERIFY) {
+        const char *condition = request->condition == NULL ? "" : request->condition;
         cedar_context_set_string(context, CONTEXT_CONDITION, condition, strlen(condition));
     }
-    if (step->action == ACTION_CALL_TOOL && step->input != NULL) {
-        return set_arguments(subject, CONTEXT_INPUT, step->input) &&
-               set_arguments(subject, CONTEXT_RAW, step->raw == NULL ? step->input : step->raw);
+    if (request->action == ACTION_CALL_TOOL && request->input != NULL) {
+        return set_arguments(subject, CONTEXT_INPUT, request->input) &&
+               set_arguments(subject, CONTEXT_RAW,
+                             request->raw == NULL ? request->input : request->raw);
     }
     const struct cedar_context *input =
-        step->action == ACTION_ITERATE ? subject->input : subject->no_input;
+        request->action == ACTION_ITERATE ? subject->input : subject->no_input;
     set_record(context, CONTEXT_INPUT, input);
     set_record(context, CONTEXT_RAW, input);
     return true;
@@ -305,14 +316,15 @@ static void choose_context(struct subject *subject, enum vocabulary_action actio
     subject->asked = subject->contexts[which];
 }
 
-static const struct cedar_uid *resource_of(struct subject *subject, const struct subject_step *step)
+static const struct cedar_uid *resource_of(struct subject *subject,
+                                           const struct policy_request *request)
 {
-    if (step->resource == NULL) {
-        return subject->run;
+    if (request->resource == NULL) {
+        return subject->run_uid;
     }
     cedar_uid_free(subject->other_resource);
     subject->other_resource =
-        cedar_uid_new(vocabulary_action_resource(step->action), step->resource, NULL);
+        cedar_uid_new(vocabulary_action_resource(request->action), request->resource, NULL);
     return subject->other_resource;
 }
 
@@ -327,25 +339,24 @@ static bool has_parts(struct subject *subject)
 }
 
 /** Make the request. @return false when it cannot be expressed */
-static bool ask(struct subject *subject, const struct subject_facts *facts,
-                const struct subject_step *step)
+static bool ask(struct subject *subject, const struct policy_request *request)
 {
-    choose_context(subject, step->action);
-    set_facts(subject, facts);
-    bool is_good = set_step(subject, step);
+    choose_context(subject, request->action);
+    set_facts(subject, request);
+    bool is_good = set_step(subject, request);
     subject->request = (struct cedar_request){
-        .principal = subject->agent,
-        .action = subject->actions[step->action],
-        .resource = resource_of(subject, step),
+        .principal = subject->agent_uid,
+        .action = subject->action_uids[request->action],
+        .resource = resource_of(subject, request),
         .context = subject->asked,
         .entities = subject->entities,
     };
     return is_good && has_parts(subject);
 }
 
-static struct limit_question question_of(struct subject *subject)
+static struct limit_search search_in(struct subject *subject)
 {
-    return (struct limit_question){
+    return (struct limit_search){
         .evaluator = subject->prober,
         .policies = subject->ruleset->policies,
         .request = &subject->request,
@@ -365,50 +376,47 @@ static bool is_among(const struct cedar_answer *answer, uint32_t policy)
 }
 
 /** The decision if a counter stood at its start. */
-static void answer_from_zero(struct subject *subject, const struct subject_facts *facts,
-                             enum limit_counter counter, struct cedar_answer *ret_answer)
+static void answer_from_zero(struct subject *subject, const struct policy_request *request,
+                             enum run_limit counter, struct cedar_answer *ret_answer)
 {
     set_counter(subject, counter, 0);
     cedar_authorize(subject->prober, subject->ruleset->policies, &subject->request, ret_answer);
-    set_counter(subject, counter, subject_value(facts, counter));
+    set_counter(subject, counter, counter_value(request, counter));
 }
 
 /** Which counter makes a forbid deny: the first one without which it would not. */
-static enum limit_counter counter_of_forbid(struct subject *subject,
-                                            const struct subject_facts *facts, uint32_t policy)
+static enum run_limit counter_of_forbid(struct subject *subject,
+                                        const struct policy_request *request, uint32_t policy)
 {
-    for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
         struct cedar_answer answer;
-        answer_from_zero(subject, facts, i, &answer);
+        answer_from_zero(subject, request, i, &answer);
         if (answer.is_allowed || !is_among(&answer, policy)) {
             return i;
         }
     }
-    return LIMIT_COUNTER_COUNT;
+    return RUN_LIMIT_COUNT;
 }
 
 /** The same where no permit is satisfied; `*ret_policy` is the permit that would be. */
-static enum limit_counter counter_of_permits(struct subject *subject,
-                                             const struct subject_facts *facts,
-                                             uint32_t *ret_policy)
+static enum run_limit counter_of_permits(struct subject *subject,
+                                         const struct policy_request *request, uint32_t *ret_policy)
 {
-    for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
         struct cedar_answer answer;
-        answer_from_zero(subject, facts, i, &answer);
+        answer_from_zero(subject, request, i, &answer);
         if (answer.is_allowed) {
             *ret_policy = answer.reasons[0];
             return i;
         }
     }
-    return LIMIT_COUNTER_COUNT;
+    return RUN_LIMIT_COUNT;
 }
 
-static void name_policy(const struct subject *subject, uint32_t policy, struct verdict *verdict)
+static void name_policy(const struct subject *subject, uint32_t policy,
+                        struct policy_verdict *verdict)
 {
-    const struct cedar_policies *policies = subject->ruleset->policies;
-    const char *reason = cedar_policies_annotation(policies, policy, "reason");
-    verdict->policy = cedar_policies_id(policies, policy);
-    verdict->text = reason == NULL ? "" : reason;
+    verdict->deciding = policy;
     verdict->is_own = policy >= subject->ruleset->given_count;
 }
 
@@ -423,24 +431,24 @@ static bool asks(const struct subject *subject, uint32_t policy)
  * Of several forbids the one with the lowest rank is reported: one that has nothing to do with a
  * counter before a limit, limits in the order of the counters, and last what a person may lift.
  */
-static unsigned rank(const struct subject *subject, uint32_t policy, enum limit_counter counter)
+static unsigned rank(const struct subject *subject, uint32_t policy, enum run_limit counter)
 {
-    unsigned among = counter == LIMIT_COUNTER_COUNT ? 0 : (unsigned)counter + 1;
-    return among + (asks(subject, policy) ? LIMIT_COUNTER_COUNT + 1U : 0);
+    unsigned among = counter == RUN_LIMIT_COUNT ? 0 : (unsigned)counter + 1;
+    return among + (asks(subject, policy) ? RUN_LIMIT_COUNT + 1U : 0);
 }
 
 /** @return whether there is one; `*ret_policy` is its index */
-static bool find_deciding(struct subject *subject, const struct subject_facts *facts,
-                          struct verdict *verdict, uint32_t *ret_policy)
+static bool find_deciding(struct subject *subject, const struct policy_request *request,
+                          struct policy_verdict *verdict, uint32_t *ret_policy)
 {
-    if (verdict->answer.reason_count == 0) {
-        verdict->counter = counter_of_permits(subject, facts, ret_policy);
-        return verdict->counter != LIMIT_COUNTER_COUNT;
+    if (subject->answer.reason_count == 0) {
+        verdict->counter = counter_of_permits(subject, request, ret_policy);
+        return verdict->counter != RUN_LIMIT_COUNT;
     }
     unsigned lowest = UINT_MAX;
-    for (size_t i = 0; i < verdict->answer.reason_count && i < VERDICT_NAMED; i++) {
-        uint32_t policy = verdict->answer.reasons[i];
-        enum limit_counter counter = counter_of_forbid(subject, facts, policy);
+    for (size_t i = 0; i < subject->answer.reason_count && i < VERDICT_NAMED; i++) {
+        uint32_t policy = subject->answer.reasons[i];
+        enum run_limit counter = counter_of_forbid(subject, request, policy);
         unsigned this_rank = rank(subject, policy, counter);
         if (this_rank < lowest) {
             lowest = this_rank;
@@ -455,22 +463,25 @@ static bool find_deciding(struct subject *subject, const struct subject_facts *f
  * The limit behind a denial. Where a forbid denies, only it is asked about: another one that denies
  * just now, whatever this counter is, says nothing about where this limit lies.
  */
-static void measure(struct subject *subject, const struct subject_facts *facts,
-                    const uint32_t *forbid, struct verdict *verdict)
+static void measure(struct subject *subject, const struct policy_request *request,
+                    const uint32_t *forbid, struct policy_verdict *verdict)
 {
-    if (verdict->counter == LIMIT_COUNTER_COUNT) {
+    if (verdict->counter == RUN_LIMIT_COUNT) {
         return;
     }
-    struct limit_question question = question_of(subject);
-    question.only = forbid;
-    verdict->value = subject_value(facts, verdict->counter);
-    verdict->limit = limit_find(&question, verdict->counter, 0, verdict->value);
-    if (!verdict->limit.is_known || verdict->limit.value > verdict->value) {
+    struct limit_search search = search_in(subject);
+    search.only = forbid;
+    int64_t now = counter_value(request, verdict->counter);
+    struct policy_limit limit = limit_find(&search, verdict->counter, 0, now);
+    limit.value = limit_from_cedar(verdict->counter, now);
+    limit.warn_at = LIMIT_DEFAULT_WARN_AT;
+    if (!limit.is_known || limit.limit > limit.value) {
         /* An estimate misses what is denied only for a while; but this value is denied now. */
-        verdict->limit.is_known = true;
-        verdict->limit.is_estimated = true;
-        verdict->limit.value = verdict->value;
+        limit.is_known = true;
+        limit.is_estimated = true;
+        limit.limit = limit.value;
     }
+    verdict->limits[verdict->counter] = limit;
 }
 
 static bool all_ask(const struct subject *subject, const struct cedar_answer *answer)
@@ -497,20 +508,20 @@ static const struct cedar_failure *failed_forbid(const struct subject *subject,
 
 /** Cedar allows, but a forbid could not be evaluated: it might have forbidden. */
 static void deny_for_failure(struct subject *subject, const struct cedar_failure *failure,
-                             struct verdict *verdict)
+                             struct policy_verdict *verdict)
 {
     verdict->outcome = VERDICT_DENY;
     verdict->reason = VERDICT_POLICY_ERROR;
     name_policy(subject, failure->policy, verdict);
     cedar_failure_describe(subject->ruleset->policies, failure, subject->problem,
                            sizeof(subject->problem));
-    verdict->problem = subject->problem;
+    subject->has_problem = true;
 }
 
-static void judge(struct subject *subject, const struct subject_facts *facts,
-                  struct verdict *verdict)
+static void judge(struct subject *subject, const struct policy_request *request,
+                  struct policy_verdict *verdict)
 {
-    const struct cedar_failure *failure = failed_forbid(subject, &verdict->answer);
+    const struct cedar_failure *failure = failed_forbid(subject, &subject->answer);
     if (verdict->is_allowed_by_cedar) {
         verdict->outcome = VERDICT_ALLOW;
         verdict->reason = VERDICT_PERMITTED;
@@ -520,83 +531,118 @@ static void judge(struct subject *subject, const struct subject_facts *facts,
         return;
     }
     verdict->outcome = VERDICT_DENY;
-    verdict->reason = verdict->answer.reason_count > 0 ? VERDICT_FORBIDDEN : VERDICT_NOT_PERMITTED;
-    if (failure == NULL && all_ask(subject, &verdict->answer)) {
+    verdict->reason = subject->answer.reason_count > 0 ? VERDICT_FORBIDDEN : VERDICT_NOT_PERMITTED;
+    if (failure == NULL && all_ask(subject, &subject->answer)) {
         verdict->outcome = VERDICT_ASK;
         verdict->reason = VERDICT_APPROVAL_NEEDED;
     }
     uint32_t deciding = 0;
-    if (find_deciding(subject, facts, verdict, &deciding)) {
+    if (find_deciding(subject, request, verdict, &deciding)) {
         name_policy(subject, deciding, verdict);
-        measure(subject, facts, verdict->answer.reason_count > 0 ? &deciding : NULL, verdict);
+        measure(subject, request, subject->answer.reason_count > 0 ? &deciding : NULL, verdict);
     }
 }
 
-void subject_decide(struct subject *subject, const struct subject_facts *facts,
-                    const struct subject_step *step, struct verdict *ret_verdict)
+void subject_decide(struct subject *subject, const struct policy_request *request,
+                    struct policy_verdict *ret_verdict)
 {
-    struct verdict verdict = {
-        .outcome = VERDICT_DENY,
-        .reason = VERDICT_UNAVAILABLE,
-        .counter = LIMIT_COUNTER_COUNT,
-        .policy = "",
-        .text = "",
-        .problem = "",
-    };
+    policy_verdict_init(ret_verdict);
+    subject->answer = (struct cedar_answer){0};
+    subject->has_problem = true;
     if (subject->entities == NULL) {
-        verdict.problem = subject->problem;
-    } else if (!ask(subject, facts, step)) {
-        verdict.reason = VERDICT_INVALID_CONTEXT;
-        verdict.problem = subject->problem;
-    } else {
-        cedar_authorize(subject->evaluator, subject->ruleset->policies, &subject->request,
-                        &verdict.answer);
-        verdict.is_allowed_by_cedar = verdict.answer.is_allowed;
-        judge(subject, facts, &verdict);
+        return;
     }
-    *ret_verdict = verdict;
+    if (!ask(subject, request)) {
+        ret_verdict->reason = VERDICT_INVALID_CONTEXT;
+        return;
+    }
+    subject->has_problem = false;
+    cedar_authorize(subject->evaluator, subject->ruleset->policies, &subject->request,
+                    &subject->answer);
+    ret_verdict->is_allowed_by_cedar = subject->answer.is_allowed;
+    judge(subject, request, ret_verdict);
 }
 
-struct limit subject_limit(struct subject *subject, const struct subject_facts *facts,
-                           enum limit_counter counter)
+/* ---- Limits ahead --------------------------------------------------------------------------- */
+
+/** @return whether Cedar allows an iteration and no forbid failed; *ret_is_allowed: whether Cedar
+ */
+static bool may_iterate(struct subject *subject, bool *ret_is_allowed)
 {
-    if (subject->entities == NULL) {
-        return (struct limit){0};
-    }
-    if (!ask(subject, facts, &(struct subject_step){.action = ACTION_ITERATE})) {
-        return (struct limit){0};
-    }
-    struct limit_question question = question_of(subject);
-    int64_t value = subject_value(facts, counter);
-    return limit_find(&question, counter, value, value);
+    struct cedar_answer answer;
+    cedar_authorize(subject->prober, subject->ruleset->policies, &subject->request, &answer);
+    *ret_is_allowed = answer.is_allowed;
+    return answer.is_allowed && failed_forbid(subject, &answer) == NULL;
 }
 
-const char *verdict_outcome_name(enum verdict_outcome outcome)
+static int64_t warn_at(const struct subject *subject, size_t policy)
 {
-    static const char *const names[] = {"allow", "deny", "ask"};
-    return names[outcome];
+    const char *text = cedar_policies_annotation(subject->ruleset->policies, policy, "warn_at");
+    int64_t percent = 0;
+    return text != NULL && parse_int(text, 1, 100, &percent, NULL) == 0 ? percent
+                                                                        : LIMIT_DEFAULT_WARN_AT;
 }
 
-const char *verdict_reason_name(enum verdict_reason reason)
+/** An option of the run, or what stands for it where it has none. */
+static enum limit_source own_source(const struct subject *subject, enum run_limit counter)
 {
-    static const char *const names[] = {
-        [VERDICT_PERMITTED] = "permitted",
-        [VERDICT_FORBIDDEN] = "forbidden",
-        [VERDICT_NOT_PERMITTED] = "not_permitted",
-        [VERDICT_APPROVAL_NEEDED] = "approval_needed",
-        [VERDICT_POLICY_ERROR] = "policy_error",
-        [VERDICT_INVALID_CONTEXT] = "invalid_context",
-        [VERDICT_UNAVAILABLE] = "policy_unavailable",
-    };
-    return names[reason];
+    bool is_default = counter == RUN_LIMIT_ITERATIONS && subject->run.max_iterations == 0;
+    return is_default ? LIMIT_FROM_DEFAULT : LIMIT_FROM_OPTION;
+}
+
+static void find_limit(struct subject *subject, const struct limit_search *search,
+                       const struct policy_request *from, enum run_limit counter,
+                       struct policy_limit *ret_limit)
+{
+    int64_t value = counter_value(from, counter);
+    *ret_limit = limit_find(search, counter, value, value);
+    ret_limit->warn_at = LIMIT_DEFAULT_WARN_AT;
+    int64_t exact_ns = subject->run.max_elapsed_ns;
+    if (counter == RUN_LIMIT_TIME && exact_ns > 0 && ret_limit->limit > exact_ns) {
+        ret_limit->limit = exact_ns; /* Policies see whole seconds; the run has a clock. */
+    }
+    if (ret_limit->is_known && ret_limit->policy >= 0) {
+        bool is_own = (size_t)ret_limit->policy >= subject->ruleset->given_count;
+        ret_limit->warn_at = warn_at(subject, (size_t)ret_limit->policy);
+        ret_limit->source = is_own ? own_source(subject, counter) : LIMIT_FROM_POLICY;
+    }
+}
+
+void subject_find_limits(struct subject *subject, const struct policy_request *now,
+                         struct policy_limit ret_limits[RUN_LIMIT_COUNT])
+{
+    struct policy_request from = *now;
+    bool is_allowed = false;
+    memset(ret_limits, 0, RUN_LIMIT_COUNT * sizeof(*ret_limits));
+    from.action = ACTION_ITERATE;
+    from.resource = NULL;
+    if (subject->entities == NULL || !ask(subject, &from)) {
+        return;
+    }
+    if (!may_iterate(subject, &is_allowed)) {
+        from = policy_request_at_start(&from);
+        ask(subject, &from);
+        may_iterate(subject, &is_allowed);
+    }
+    struct limit_search search = search_in(subject);
+    search.is_allowed = is_allowed;
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
+        find_limit(subject, &search, &from, i, &ret_limits[i]);
+        ret_limits[i].value = policy_request_value(now, i);
+    }
+}
+
+const struct cedar_answer *subject_answer(const struct subject *subject)
+{
+    return &subject->answer;
+}
+
+const char *subject_problem(const struct subject *subject)
+{
+    return subject->has_problem ? subject->problem : "";
 }
 
 const struct cedar_request *subject_request(const struct subject *subject)
 {
     return &subject->request;
-}
-
-struct cedar_evaluator *subject_evaluator(struct subject *subject)
-{
-    return subject->evaluator;
 }

@@ -40,34 +40,34 @@ static int64_t divide_up(int64_t number, int64_t divisor)
     return number / divisor + (number % divisor > 0 ? 1 : 0);
 }
 
-static void write_run_attributes(struct json_writer *writer, const struct subject_options *options)
+static void write_run_attributes(struct json_writer *writer, const struct policy_run *run)
 {
     json_begin_object(writer, "attrs");
     json_begin_object(writer, "agent");
-    write_uid(writer, "__entity", "Agent", options->agent_id);
+    write_uid(writer, "__entity", "Agent", run->agent_id);
     json_end_object(writer);
-    json_write_string(writer, "kind", options->kind);
-    json_write_string(writer, "workspace", options->workspace);
-    if (options->max_iterations > 0) {
-        json_write_int(writer, "max_iterations", options->max_iterations);
+    json_write_string(writer, "kind", run->kind);
+    json_write_string(writer, "workspace", run->workspace);
+    if (run->max_iterations > 0) {
+        json_write_int(writer, "max_iterations", run->max_iterations);
     }
-    if (options->max_tokens > 0) {
-        json_write_int(writer, "max_tokens", options->max_tokens);
+    if (run->max_tokens > 0) {
+        json_write_int(writer, "max_tokens", run->max_tokens);
     }
-    if (options->max_cost_micro > 0) {
-        write_decimal(writer, "max_cost_usd", divide_up(options->max_cost_micro, MICRO_PER_UNIT));
+    if (run->max_cost_micro > 0) {
+        write_decimal(writer, "max_cost_usd", divide_up(run->max_cost_micro, MICRO_PER_UNIT));
     }
-    if (options->max_elapsed_ns > 0) {
-        json_write_int(writer, "max_elapsed_s", divide_up(options->max_elapsed_ns, NS_PER_SECOND));
+    if (run->max_elapsed_ns > 0) {
+        json_write_int(writer, "max_elapsed_s", divide_up(run->max_elapsed_ns, NS_PER_SECOND));
     }
     json_end_object(writer);
 }
 
-static void write_run(struct json_writer *writer, const struct subject_options *options)
+static void write_run(struct json_writer *writer, const struct policy_run *run)
 {
     json_begin_object(writer, NULL);
-    write_uid(writer, "uid", "Run", options->run_id);
-    write_run_attributes(writer, options);
+    write_uid(writer, "uid", "Run", run->run_id);
+    write_run_attributes(writer, run);
     json_begin_array(writer, "parents");
     json_end_array(writer);
     json_end_object(writer);
@@ -136,7 +136,7 @@ static void write_agent(struct json_writer *writer, const char *agent_id,
  * A tool or model as the administrator has described it, with what the runtime knows: an
  * administrator's word about where a tool comes from, or what it changes, goes before a server's.
  */
-static void write_resource(struct json_writer *writer, const struct subject_resource *resource,
+static void write_resource(struct json_writer *writer, const struct policy_resource *resource,
                            const struct cedar_entity *given)
 {
     bool is_model = resource->action == ACTION_CALL_MODEL;
@@ -157,11 +157,11 @@ static void write_resource(struct json_writer *writer, const struct subject_reso
     json_end_object(writer);
 }
 
-static int write_resources(struct json_writer *writer, const struct subject_options *options,
+static int write_resources(struct json_writer *writer, const struct policy_run *run,
                            const struct ruleset *ruleset, struct rondo_error *err)
 {
-    for (size_t i = 0; i < options->resource_count; i++) {
-        const struct subject_resource *resource = &options->resources[i];
+    for (size_t i = 0; i < run->resource_count; i++) {
+        const struct policy_resource *resource = &run->resources[i];
         const char *type = vocabulary_action_resource(resource->action);
         struct cedar_uid *uid = cedar_uid_new(type, resource->id, err);
         if (uid == NULL) {
@@ -173,20 +173,20 @@ static int write_resources(struct json_writer *writer, const struct subject_opti
     return 0;
 }
 
-struct cedar_entities *subject_entities_make(const struct subject_options *options,
+struct cedar_entities *subject_entities_make(const struct policy_run *run,
                                              const struct ruleset *ruleset, struct rondo_error *err)
 {
-    struct cedar_uid *agent = cedar_uid_new("Agent", options->agent_id, err);
+    struct cedar_uid *agent = cedar_uid_new("Agent", run->agent_id, err);
     if (agent == NULL) {
         return NULL;
     }
     auto_buf struct buf json = {0};
     struct json_writer writer = json_writer(&json);
     json_begin_array(&writer, NULL);
-    write_agent(&writer, options->agent_id, cedar_entities_find(ruleset->entities, agent));
-    write_run(&writer, options);
+    write_agent(&writer, run->agent_id, cedar_entities_find(ruleset->entities, agent));
+    write_run(&writer, run);
     cedar_uid_free(agent);
-    if (write_resources(&writer, options, ruleset, err) < 0) {
+    if (write_resources(&writer, run, ruleset, err) < 0) {
         return NULL;
     }
     json_end_array(&writer);

@@ -10,6 +10,6 @@
  * @return cedar_entities_free(); NULL when an attribute that the administrator gave the agent
  *         cannot be taken over, with the error
  */
-struct cedar_entities *subject_entities_make(const struct subject_options *options,
+struct cedar_entities *subject_entities_make(const struct policy_run *run,
                                              const struct ruleset *ruleset,
                                              struct rondo_error *err);

@@ -7,6 +7,7 @@
 #include "fuzz.h"
 
 #include "base/json/json.h"
+#include "loop/policy_request.h"
 #include "loop/step.h"
 
 #include <string.h>
@@ -26,12 +27,14 @@ static void check_state(const struct run_state *state, const struct loop_spec *s
                (effect.delay_ns > 0 && effect.delay_ns <= spec->delay_ns));
     FUZZ_CHECK(loop_step_time_left_ns(state, spec, now_ns) >= 0);
     if (effect.kind == EFFECT_GATE) {
-        struct gate_request request = loop_step_request(state, spec, "run", now_ns);
-        struct gate_decision decision = {.is_allowed = request.completed_iterations % 2 == 0};
-        struct gate_limit limit = {
+        struct policy_request request = loop_policy_request(state, spec, now_ns, now_ns);
+        struct policy_verdict verdict;
+        policy_verdict_init(&verdict);
+        verdict.outcome = request.iteration % 2 == 0 ? VERDICT_ALLOW : VERDICT_DENY;
+        struct policy_limit limit = {
             .is_known = true, .limit = spec->max_tokens, .value = state->tokens, .warn_at = 80};
         struct journal_event warning;
-        loop_step_gate(state, &decision);
+        loop_step_gate(state, &verdict);
         loop_step_warning(state, RUN_LIMIT_TOKENS, &limit, true, &warning);
     }
 }

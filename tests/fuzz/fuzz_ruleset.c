@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Rulesets from files of any content: refused with a reason, or good for every question about a
+ * Rulesets from files of any content: refused with a reason, or good for every request of a
  * run. A limit that was found is checked by asking: at it the authorizer denies, right below it
  * and, where it is exact, everywhere below it allows.
  *
@@ -47,66 +47,77 @@ static struct split split_texts(const uint8_t *data, size_t size)
     return split;
 }
 
-/** Facts with one counter at a value. @return false when no run can stand there */
-static bool facts_at(enum limit_counter counter, int64_t value, struct subject_facts *ret_facts)
+/** What one unit of a counter in policies is in the journal. */
+static int64_t unit_of(enum run_limit counter)
 {
-    *ret_facts = (struct subject_facts){.now_ns = INT64_C(1800000000) * NS_PER_S};
-    int64_t *const members[] = {&ret_facts->iteration, &ret_facts->tokens, &ret_facts->cost_micro,
-                                &ret_facts->elapsed_ns};
-    static const int64_t units[] = {1, 1, 100, NS_PER_S};
-    return !__builtin_mul_overflow(value, units[counter], members[counter]);
+    return limit_from_cedar(counter, 1);
 }
 
-static bool is_allowed(struct subject *subject, enum limit_counter counter, int64_t value)
+/** A request with one counter at a value, in the units of the journal. */
+static struct policy_request request_at(enum run_limit counter, int64_t value)
 {
-    struct subject_facts facts;
-    struct verdict verdict;
-    FUZZ_CHECK(facts_at(counter, value, &facts));
-    subject_decide(subject, &facts, &(struct subject_step){.action = ACTION_ITERATE}, &verdict);
+    struct policy_request request = {.action = ACTION_ITERATE,
+                                     .now_ns = INT64_C(1800000000) * NS_PER_S};
+    int64_t *const members[] = {&request.iteration, &request.tokens, &request.cost_micro,
+                                &request.elapsed_ns};
+    *members[counter] = value;
+    return request;
+}
+
+static bool is_allowed(struct subject *subject, enum run_limit counter, int64_t value)
+{
+    struct policy_request request = request_at(counter, value);
+    struct policy_verdict verdict;
+    subject_decide(subject, &request, &verdict);
     FUZZ_CHECK((verdict.outcome == VERDICT_ALLOW) <= verdict.is_allowed_by_cedar);
-    if (verdict.counter != LIMIT_COUNTER_COUNT) {
-        FUZZ_CHECK(verdict.outcome != VERDICT_ALLOW && verdict.limit.is_known);
-        FUZZ_CHECK(verdict.limit.value <= verdict.value);
+    if (verdict.counter != RUN_LIMIT_COUNT) {
+        const struct policy_limit *limit = &verdict.limits[verdict.counter];
+        FUZZ_CHECK(verdict.outcome != VERDICT_ALLOW && limit->is_known);
+        FUZZ_CHECK(limit->limit <= limit->value);
     }
     return verdict.is_allowed_by_cedar;
 }
 
-static void check_limit(struct subject *subject, enum limit_counter counter)
+static void check_limit(struct subject *subject, enum run_limit counter)
 {
-    struct subject_facts facts;
-    FUZZ_CHECK(facts_at(counter, 0, &facts));
-    struct limit limit = subject_limit(subject, &facts, counter);
-    FUZZ_CHECK(limit.value >= 0);
-    int64_t highest = limit.is_known ? limit.value : INT64_MAX;
-    if (limit.is_known && facts_at(counter, limit.value, &facts)) {
-        FUZZ_CHECK(!is_allowed(subject, counter, limit.value));
-        FUZZ_CHECK(limit.value == 0 || is_allowed(subject, counter, limit.value - 1));
+    struct policy_request request = request_at(counter, 0);
+    struct policy_limit limits[RUN_LIMIT_COUNT];
+    const struct policy_limit *limit = &limits[counter];
+    subject_find_limits(subject, &request, limits);
+    FUZZ_CHECK(limit->limit >= 0);
+    int64_t highest = limit->is_known ? limit->limit : INT64_MAX;
+    if (limit->is_known && limit->limit < INT64_MAX) {
+        FUZZ_CHECK(!is_allowed(subject, counter, limit->limit));
+        FUZZ_CHECK(limit->limit == 0 ||
+                   is_allowed(subject, counter, limit->limit - unit_of(counter)));
     }
-    for (int64_t i = 0; !limit.is_estimated && i < ASKED && i < highest; i++) {
-        FUZZ_CHECK(is_allowed(subject, counter, i));
+    for (int64_t i = 0; !limit->is_estimated && i < ASKED && i * unit_of(counter) < highest; i++) {
+        FUZZ_CHECK(is_allowed(subject, counter, i * unit_of(counter)));
     }
 }
 
 static void check_subject(struct ruleset *ruleset)
 {
-    struct subject *subject = subject_new(&(struct subject_options){
-        .agent_id = "a", .run_id = "r", .max_tokens = 30, .max_cost_micro = 2000});
-    struct subject_facts facts = {.tokens = 7};
-    struct verdict verdict;
-    subject_set_ruleset(subject, ruleset);
+    struct policy_run run = {
+        .agent_id = "a", .run_id = "r", .max_tokens = 30, .max_cost_micro = 2000};
+    struct subject *subject = subject_new(&run, ruleset);
+    struct policy_verdict verdict;
     for (enum vocabulary_action i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
         bool has_tool = i == ACTION_CALL_TOOL || i == ACTION_CALL_MODEL;
-        struct subject_step step = {
+        struct policy_request request = {
             .action = i,
             .resource = has_tool ? "shell" : NULL,
             .condition = "tests",
             .input = has_tool ? "{\"command\":\"ls\",\"n\":[1,{\"x\":true}]}" : NULL,
+            .tokens = 7,
         };
-        subject_decide(subject, &facts, &step, &verdict);
+        subject_decide(subject, &request, &verdict);
         FUZZ_CHECK((verdict.reason == VERDICT_PERMITTED) == (verdict.outcome == VERDICT_ALLOW));
-        FUZZ_CHECK(verdict.policy != NULL && verdict.text != NULL && verdict.problem != NULL);
+        policy_verdict_describe(&verdict, i, subject_ruleset(subject), subject_answer(subject),
+                                subject_problem(subject));
+        FUZZ_CHECK((verdict.message[0] == '\0') == (verdict.outcome == VERDICT_ALLOW));
     }
-    for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
         if (verdict.reason != VERDICT_UNAVAILABLE) {
             check_limit(subject, i);
         }

@@ -169,12 +169,10 @@ static void check_started(struct sim_run *run, const struct journal_event *event
     require((uint64_t)event->iteration_started.attempt == run->attempts[n] + 1,
             "attempt %lld of iteration %llu", (long long)event->iteration_started.attempt,
             (unsigned long long)n);
-    if (!run->has_policy) {
-        require(spec->max_tokens == 0 || run->tokens < spec->max_tokens,
-                "an iteration begins though the budget is used up");
-        require(n <= (uint64_t)spec->max_iterations, "iteration %llu of %lld",
-                (unsigned long long)n, (long long)spec->max_iterations);
-    }
+    require(spec->max_tokens == 0 || run->tokens < spec->max_tokens,
+            "an iteration begins though the budget is used up");
+    require(n <= (uint64_t)spec->max_iterations, "iteration %llu of %lld", (unsigned long long)n,
+            (long long)spec->max_iterations);
     require(event->iteration_started.limit == 0 || n <= (uint64_t)event->iteration_started.limit,
             "iteration %llu of %lld", (unsigned long long)n,
             (long long)event->iteration_started.limit);
@@ -378,6 +376,9 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
         check_warning(run, event);
         break;
     case JOURNAL_POLICY_CHANGED:
+        require(run->has_policy && event->policy_changed.sha256 != NULL,
+                "policies that nobody wrote");
+        break;
     case JOURNAL_POLICY_REFUSED:
     case JOURNAL_STEP_DENIED:
     case JOURNAL_RUN_FORKED:
@@ -389,7 +390,7 @@ static void check_event(struct sim_run *run, const struct journal_event *event, 
     case JOURNAL_PERSON_ANSWERED:
     case JOURNAL_PLAN_UPDATED:
     case JOURNAL_HISTORY_TRIMMED:
-        require(false, "%s without policies or an agent", journal_type_name(event->type));
+        require(false, "%s without an agent, or of good policies", journal_type_name(event->type));
         break;
     case JOURNAL_ITERATION_STARTED:
     case JOURNAL_ITERATION_FINISHED:

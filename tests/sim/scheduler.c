@@ -164,7 +164,9 @@ static void damage_checkpoint(struct world *world)
 static void change_policy(struct world *world)
 {
     struct sim_run *run = &world->runs[sim_below(world, SIM_RUNS)];
-    run->policy_limit = 1 + sim_below(world, 20);
+    if (run->has_policy) {
+        world_write_policy(run, 20);
+    }
 }
 
 static void park_somewhere(struct world *world)

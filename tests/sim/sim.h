@@ -25,6 +25,7 @@ enum {
     SIM_STATE_SIZE = 64,
     SIM_MAX_ERAS = 1000, /* an era ends when the clock is set; its number is in the wall time */
     SIM_MAX_FREEZES = 200,
+    SIM_PATH_SIZE = 128,
 };
 
 struct world;
@@ -81,14 +82,17 @@ struct sim_run {
 
     /* Followed in the world, where effects happen. */
     uint64_t bodies[SIM_MAX_ITERATIONS + 1]; /* how often each body was begun */
-    uint64_t lossy; /* bodies begun without a durable intent, in best-effort mode */
-    uint64_t policy_limit;
+    uint64_t lossy;             /* bodies begun without a durable intent, in best-effort mode */
+    char policy[SIM_PATH_SIZE]; /* of its policy file, if it has one */
     int64_t warned[RUN_LIMIT_COUNT];
     bool has_policy;
     char *feedback; /* as the last body saw it */
     uint64_t feedback_round;
     unsigned luck; /* chance in percent that a condition is met */
 };
+
+/** Write the policies of a run: iterations up to a random limit, which a person may lift or not. */
+void world_write_policy(struct sim_run *run, unsigned most);
 
 /** A process. */
 struct sim_owner {

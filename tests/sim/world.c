@@ -10,11 +10,15 @@
 #include "../support/store/memory_store.h"
 #include "base/memory.h"
 #include "loop/control/control.h"
+#include "os/file.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define START_NS (INT64_C(1800000000) * NS_PER_S)
 /** Processes show that often that they go on, as the keeper does. */
@@ -135,6 +139,50 @@ int64_t world_frozen_ns(const struct sim_owner *owner, int64_t from_ns, int64_t 
     return sum_ns;
 }
 
+static char policy_folder[64];
+
+static void remove_policies(void)
+{
+    file_remove_tree(policy_folder, NULL);
+}
+
+/** Where the policy files are, as long as this process lives: in memory, which is much faster. */
+static const char *sim_folder(void)
+{
+    static bool is_made;
+    if (!is_made) {
+        strcpy(policy_folder, "/dev/shm/rondo-sim-XXXXXX");
+        if (mkdtemp(policy_folder) == NULL) {
+            strcpy(policy_folder, "/tmp/rondo-sim-XXXXXX");
+        }
+        if (access(policy_folder, W_OK) < 0 && mkdtemp(policy_folder) == NULL) {
+            perror(policy_folder);
+            exit(1);
+        }
+        is_made = true;
+        atexit(remove_policies);
+    }
+    return policy_folder;
+}
+
+void world_write_policy(struct sim_run *run, unsigned most)
+{
+    static int64_t written;
+    char text[256];
+    bool asks = sim_chance(run->world, 50);
+    uint64_t limit = 1 + sim_below(run->world, most);
+    snprintf(text, sizeof(text),
+             "permit (principal, action, resource);\n@id(\"sim\") %s\nforbid (principal, action "
+             "== Action::\"iterate\", resource)\nwhen { context.iteration >= %llu };\n",
+             asks ? "@on_deny(\"ask\")" : "", (unsigned long long)limit);
+    struct rondo_error err = {0};
+    sim_require(file_replace(run->policy, text, strlen(text), &err) == 0, run->world, run, "%s",
+                err.message);
+    /* Each file has a time of its own, which has passed: it is seen at once, and never missed. */
+    struct timespec times[2] = {{.tv_sec = ++written}, {.tv_sec = written}};
+    sim_require(utimensat(AT_FDCWD, run->policy, times, 0) == 0, run->world, run, "utimensat");
+}
+
 void world_init(struct world *world, uint64_t seed, bool is_verbose, struct sim_counters *counters)
 {
     *world = (struct world){
@@ -154,8 +202,12 @@ void world_init(struct world *world, uint64_t seed, bool is_verbose, struct sim_
             .world = world,
             .luck = (unsigned)sim_below(world, 70),
             .has_policy = sim_chance(world, 50),
-            .policy_limit = 1 + sim_below(world, 12),
         };
+        snprintf(world->runs[i].policy, sizeof(world->runs[i].policy), "%s/run-%u.cedar",
+                 sim_folder(), i);
+        if (world->runs[i].has_policy) {
+            world_write_policy(&world->runs[i], 12);
+        }
     }
     for (unsigned i = 0; i < SIM_OWNERS; i++) {
         world->owners[i].world = world;
@@ -259,19 +311,6 @@ void world_crash(struct sim_owner *owner)
 
 /* ---- What a loop is made of ----------------------------------------------------------------- */
 
-static void decide_gate(const struct gate *gate, const struct gate_request *request,
-                        struct gate_decision *ret_decision)
-{
-    const struct sim_run *run = gate->context;
-    *ret_decision = (struct gate_decision){
-        .is_allowed = request->completed_iterations < run->policy_limit,
-        .status = RONDO_POLICY_VIOLATION,
-        .iteration_limit = run->policy_limit,
-        .policy = "sim",
-        .limit_name = "iterations",
-    };
-}
-
 static void evaluate(const struct verifier *verifier, const struct loop_condition *condition,
                      int64_t timeout_ns, struct cancel *cancel, struct verify_result *ret_result)
 {
@@ -296,7 +335,6 @@ static void evaluate(const struct verifier *verifier, const struct loop_conditio
 
 /** Parts for a loop of run `index`, which need not exist yet. */
 struct parts {
-    struct gate gate;
     struct verifier verifier;
     struct loop_parts parts;
 };
@@ -304,11 +342,9 @@ struct parts {
 static void make_parts(struct sim_owner *owner, unsigned index, struct parts *parts)
 {
     struct sim_run *run = &owner->world->runs[index];
-    parts->gate = (struct gate){.decide = decide_gate, .context = run};
     parts->verifier = (struct verifier){.evaluate = evaluate, .context = run};
     parts->parts = (struct loop_parts){
         .runtime = owner->runtime,
-        .gate = run->has_policy ? &parts->gate : NULL,
         .verifier = &parts->verifier,
     };
 }
@@ -321,7 +357,10 @@ static void random_spec(struct world *world, unsigned index, struct loop_spec *r
     struct loop_spec spec = loop_spec_default();
     spec.agent_id = memory_dup_string(agent);
     spec.kind = memory_dup_string("library");
-    spec.workspace = memory_dup_string("/");
+    /* Not where the policy files are: those would have to be confirmed. */
+    spec.workspace = memory_dup_string("/usr");
+    spec.policy =
+        world->runs[index].has_policy ? memory_dup_string(world->runs[index].policy) : NULL;
     spec.max_iterations = 1 + (int64_t)sim_below(world, 12);
     spec.max_failures = 1 + (int64_t)sim_below(world, 4);
     spec.max_tokens = sim_chance(world, 30) ? 1 + (int64_t)sim_below(world, 300) : 0;

@@ -100,14 +100,14 @@ struct runtime *loop_runtime(struct loop *loop)
     return loop->runtime;
 }
 
-const struct gate_decision *loop_violation(const struct loop *loop)
+const struct policy_verdict *loop_violation(const struct loop *loop)
 {
     return loop->violation;
 }
 
 const struct ruleset *loop_ruleset(const struct loop *loop)
 {
-    return loop->policy_gate == NULL ? NULL : policy_gate_ruleset(loop->policy_gate);
+    return policy_gate_ruleset(loop->gate);
 }
 
 bool loop_is_degraded(const struct loop *loop)

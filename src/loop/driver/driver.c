@@ -393,15 +393,15 @@ static int save_on_demand(struct loop *loop, struct rondo_error *err)
 /** Whether a checkpoint may be saved on demand now. Nothing was changed when it may not. */
 static int check_demand(struct loop *loop, const char *custom_data, struct rondo_error *err)
 {
-    struct gate_decision decision;
+    struct policy_verdict verdict;
     int r = custom_data == NULL
                 ? 0
                 : check_json_object(custom_data, LIMIT_CUSTOM_DATA_BYTES, "custom data", err);
     if (r == 0) {
         r = loop_can_record(loop, err);
     }
-    if (r == 0 && !loop_ask(loop, ACTION_CHECKPOINT, NULL, &decision)) {
-        r = error_set(err, RONDO_ERR_DENIED, "no checkpoint was saved: %s", decision.message);
+    if (r == 0 && !loop_ask(loop, ACTION_CHECKPOINT, NULL, &verdict)) {
+        r = error_set(err, RONDO_ERR_DENIED, "no checkpoint was saved: %s", verdict.message);
     }
     return r;
 }

@@ -17,10 +17,10 @@
 #include "base/buf.h"
 #include "journal/checkpoint.h"
 #include "journal/state.h"
-#include "loop/gate.h"
 #include "loop/runtime.h"
 #include "loop/spec.h"
 #include "loop/verify.h"
+#include "policy/verdict.h"
 
 struct loop;
 struct ruleset;
@@ -66,7 +66,6 @@ enum loop_turn {
 /** Ingredients of a loop. Everything must outlive the loop; the spec is copied. */
 struct loop_parts {
     struct runtime *runtime;
-    const struct gate *gate;         /**< NULL = the limits of the spec */
     const struct verifier *verifier; /**< NULL = commands in the sandbox */
     const char *by;                  /**< who asks, for the journal; copied; NULL = nobody said */
     /** Checks that the body can honour changed limits; NULL = it can honour all. */
@@ -188,10 +187,10 @@ const struct loop_spec *loop_spec(const struct loop *loop);
 const char *loop_run_id(const struct loop *loop);
 struct runtime *loop_runtime(struct loop *loop);
 
-/** The gate's denial that ends or ended the run, or NULL. Borrowed. */
-const struct gate_decision *loop_violation(const struct loop *loop);
+/** The verdict that ends or ended the run, or NULL. Borrowed. */
+const struct policy_verdict *loop_violation(const struct loop *loop);
 
-/** The rules that the run stands under; NULL when it was given a gate. Borrowed. */
+/** The rules that the run is under. Borrowed. */
 const struct ruleset *loop_ruleset(const struct loop *loop);
 
 /** Results of the last verification as JSON for the worker (RONDO_FEEDBACK_FILE). */

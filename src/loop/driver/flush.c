@@ -166,6 +166,9 @@ static void add_interim(struct loop *loop)
 static void freeze(struct loop *loop, size_t count)
 {
     if (loop->tried_count == 0) {
+        if (loop->is_limit_ahead_old) {
+            loop_look_ahead(loop);
+        }
         loop->tried_count = count;
         loop->tried_summary = loop_summary_of(&loop->state, loop->spec.condition_count);
         loop->tried_summary.iteration_limit = loop->limit_ahead;
@@ -393,6 +396,7 @@ void loop_record(struct loop *loop, const struct journal_event *event)
     loop->pending_bytes += pending->data_len;
     if (complete.type == JOURNAL_ITERATION_STARTED) {
         loop->limit_ahead = (uint64_t)complete.iteration_started.limit;
+        loop->is_limit_ahead_old = false;
     }
     int r = run_fold(&loop->state, &complete, NULL);
     assert(r == 0); /* The seq was made to fit. */

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/parse.h"
 #include "loop/limits_ahead.h"
+#include "loop/policy_request.h"
 #include "loop/step.h"
 
 #include <inttypes.h>
@@ -17,94 +18,84 @@
 
 int loop_open_gate(struct loop *loop, bool is_policy_named, struct rondo_error *err)
 {
-    if (loop->gate.decide != NULL) {
-        return 0;
+    struct watch *watch = runtime_policies(loop->runtime, loop->spec.policy);
+    struct policy_run run = loop_policy_run(&loop->spec, loop->run_id);
+    if (runtime_policies_in_reach(loop->runtime, &loop->spec)) {
+        bool is_confirming =
+            is_policy_named && runtime_policies_are_named(loop->runtime, &loop->spec);
+        watch_set_reach(watch, is_confirming ? WATCH_NAMED : WATCH_IN_REACH);
     }
-    int r = policy_gate_new(loop->runtime, &loop->spec, loop->run_id, loop->state.policy_sha256,
-                            is_policy_named, &loop->policy_gate, err);
-    if (r == 0) {
-        loop->gate = policy_gate_as_gate(loop->policy_gate);
-    }
-    return r;
+    return policy_gate_open(watch, &run, loop->state.policy_sha256, &loop->gate, err);
 }
 
-void loop_set_resources(struct loop *loop, const struct subject_resource *resources, size_t count)
+void loop_set_resources(struct loop *loop, const struct policy_resource *resources, size_t count)
 {
-    if (loop->policy_gate != NULL) {
-        policy_gate_set_resources(loop->policy_gate, &loop->spec, loop->run_id, resources, count);
-    }
+    policy_gate_set_resources(loop->gate, resources, count);
 }
 
 void loop_use_limits(struct loop *loop)
 {
-    if (loop->policy_gate != NULL) {
-        policy_gate_set_limits(loop->policy_gate, &loop->spec, loop->run_id);
-        loop->time_ahead_ns = 0; /* The next decision says it anew. */
+    struct policy_run run = loop_policy_run(&loop->spec, loop->run_id);
+    if (loop->gate != NULL) { /* It is not opened yet where old letters are read. */
+        policy_gate_set_limits(loop->gate, &run);
+        loop->time_ahead_ns = 0; /* The next verdict has it. */
     }
 }
 
 void loop_look_ahead(struct loop *loop)
 {
-    struct outlook outlook;
-    struct outlook_run run = {
-        .run_id = loop->run_id,
-        .agent_id = loop->spec.agent_id,
-        .spec = &loop->spec,
-        .state = &loop->state,
-    };
-    bool is_others_gate = loop->gate.decide != NULL && loop->policy_gate == NULL;
-    if (is_others_gate || outlook_find_for(loop->runtime, &run, &outlook, NULL) < 0) {
+    struct limits_ahead ahead;
+    loop->is_limit_ahead_old = false;
+    if (limits_ahead_find(loop->runtime, &loop->spec, loop->run_id, &loop->state, &ahead, NULL) <
+        0) {
         loop->limit_ahead = (uint64_t)loop->spec.max_iterations;
         return;
     }
-    const struct outlook_limit *limit = &outlook.limits[RUN_LIMIT_ITERATIONS];
+    const struct policy_limit *limit = &ahead.limits[RUN_LIMIT_ITERATIONS];
     loop->limit_ahead =
         limit->is_known && limit->limit < LIMIT_MAX_ITERATIONS ? (uint64_t)limit->limit : 0;
 }
 
-static void record_change(struct loop *loop, const struct gate_news *news)
+static void record_change(struct loop *loop, const struct policy_update *update)
 {
     char old_sha256[RUN_DIGEST_SIZE]; /* folding the event overwrites the state's */
     snprintf(old_sha256, sizeof(old_sha256), "%s", loop->state.policy_sha256);
     struct journal_event event = {
         .type = JOURNAL_POLICY_CHANGED,
-        .policy_changed = {.sha256 = news->sha256[0] == '\0' ? NULL : news->sha256,
+        .policy_changed = {.sha256 = update->sha256[0] == '\0' ? NULL : update->sha256,
                            .old_sha256 = old_sha256[0] == '\0' ? NULL : old_sha256,
-                           .source = news->source,
-                           .by = news->by,
-                           .limits = news->limits,
-                           .old_limits = news->old_limits[0] == '\0' ? NULL : news->old_limits},
+                           .source = update->source,
+                           .by = update->by,
+                           .limits = update->limits,
+                           .old_limits = update->old_limits[0] == '\0' ? NULL : update->old_limits},
     };
     loop_record(loop, &event);
 }
 
-static void record_refusal(struct loop *loop, const struct gate_news *news)
+static void record_refusal(struct loop *loop, const struct policy_update *update)
 {
     struct journal_event event = {
         .type = JOURNAL_POLICY_REFUSED,
-        .policy_refused = {.sha256 = news->sha256,
-                           .source = news->source,
-                           .by = news->by,
-                           .message = news->message},
+        .policy_refused = {.sha256 = update->sha256,
+                           .source = update->source,
+                           .by = update->by,
+                           .message = update->message},
     };
     loop_record(loop, &event);
 }
 
-/** What is asked about the run, with policies that are up to date. */
-static struct gate_request begin_asking(struct loop *loop)
+/** The request for the next iteration, before policies that are up to date. */
+static struct policy_request begin_request(struct loop *loop)
 {
     loop_note_skipped_time(loop);
-    struct gate_request request =
-        loop_step_request(&loop->state, &loop->spec, loop->run_id, loop_now(loop));
-    request.now_ns = clock_now(runtime_clock(loop->runtime));
-    struct gate_news news = {.kind = GATE_NO_NEWS};
-    if (loop->gate.refresh != NULL) {
-        loop->gate.refresh(&loop->gate, &request, &news);
-    }
-    if (news.kind == GATE_CHANGED) {
-        record_change(loop, &news);
-    } else if (news.kind == GATE_REFUSED) {
-        record_refusal(loop, &news);
+    struct policy_request request = loop_policy_request(&loop->state, &loop->spec, loop_now(loop),
+                                                        clock_now(runtime_clock(loop->runtime)));
+    struct policy_update update;
+    policy_gate_refresh(loop->gate, &request, &update);
+    if (update.news == WATCH_CHANGED) {
+        record_change(loop, &update);
+    } else if (update.news == WATCH_REFUSED) {
+        record_refusal(loop, &update);
     }
     return request;
 }
@@ -137,33 +128,21 @@ static void record_warning(struct loop *loop, enum run_limit counter, struct jou
     loop_record(loop, event);
 }
 
-/** Policies see whole seconds, rounded up; the run ends by its own clock. */
-static void use_exact_time(const struct loop_spec *spec, struct gate_limit *limit)
-{
-    if (spec->time_limit_ns > 0 && limit->is_known && limit->limit > spec->time_limit_ns) {
-        limit->limit = spec->time_limit_ns;
-    }
-}
-
 /** A single answer of a role is one iteration by its nature; that it reaches it is no news. */
 static bool is_single_answer(const struct loop_spec *spec, enum run_limit counter,
-                             const struct gate_limit *limit)
+                             const struct policy_limit *limit)
 {
     return counter == RUN_LIMIT_ITERATIONS && limit->limit == 1 && spec->max_iterations == 1 &&
            spec->agent != NULL;
 }
 
-static void warn_of_limits(struct loop *loop, const struct gate_limit limits[RUN_LIMIT_COUNT],
+static void warn_of_limits(struct loop *loop, const struct policy_limit limits[RUN_LIMIT_COUNT],
                            bool begins)
 {
     for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
         struct journal_event event;
-        struct gate_limit limit = limits[i];
-        if (i == RUN_LIMIT_TIME) {
-            use_exact_time(&loop->spec, &limit);
-        }
-        if (!is_single_answer(&loop->spec, i, &limit) &&
-            loop_step_warning(&loop->state, i, &limit, begins, &event)) {
+        if (!is_single_answer(&loop->spec, i, &limits[i]) &&
+            loop_step_warning(&loop->state, i, &limits[i], begins, &event)) {
             record_warning(loop, i, &event);
         }
     }
@@ -171,30 +150,30 @@ static void warn_of_limits(struct loop *loop, const struct gate_limit limits[RUN
 
 void loop_warn_at_end(struct loop *loop)
 {
-    if (loop->gate.find_limits == NULL) {
-        return;
-    }
-    struct gate_request request = begin_asking(loop);
-    struct gate_limit limits[RUN_LIMIT_COUNT] = {0};
-    loop->gate.find_limits(&loop->gate, &request, limits);
+    struct policy_request request = begin_request(loop);
+    struct policy_limit limits[RUN_LIMIT_COUNT];
+    policy_gate_find_limits(loop->gate, &request, limits);
     warn_of_limits(loop, limits, false);
 }
 
-static void keep_violation(struct loop *loop, const struct gate_decision *decision)
+static void keep_violation(struct loop *loop, const struct policy_verdict *verdict)
 {
     free(loop->violation);
     loop->violation = memory_new(sizeof(*loop->violation));
-    *loop->violation = *decision;
+    *loop->violation = *verdict;
 }
 
-static void record_decision(struct loop *loop, const struct gate_decision *decision)
+static void record_verdict(struct loop *loop, const struct policy_verdict *verdict)
 {
-    /* Also of one that was jumped over: nobody was told of that before. */
-    warn_of_limits(loop, decision->limits, decision->is_allowed);
-    struct journal_event event = loop_step_gate(&loop->state, decision);
+    bool is_allowed = verdict->outcome == VERDICT_ALLOW;
+    if (verdict->outcome != VERDICT_ASK) {
+        /* Also of a limit that was jumped over: nobody was told of that before. */
+        warn_of_limits(loop, verdict->limits, is_allowed);
+    }
+    struct journal_event event = loop_step_gate(&loop->state, verdict);
     loop_record(loop, &event);
-    if (!decision->is_allowed) {
-        keep_violation(loop, decision);
+    if (!is_allowed) {
+        keep_violation(loop, verdict);
     }
 }
 
@@ -218,93 +197,82 @@ void loop_explain_unpriced(const char *model, struct buf *ret_text)
                model);
 }
 
-/** Under a limit of cost nothing goes on whose cost is not known. Changes the decision to that. */
-static void deny_unknown_cost(const struct loop *loop, struct gate_decision *decision)
+/** Under a limit of cost nothing goes on whose cost is not known. Changes the verdict to that. */
+static void deny_unknown_cost(const struct loop *loop, struct policy_verdict *verdict)
 {
-    const struct gate_limit *limit = &decision->limits[RUN_LIMIT_COST];
     bool is_known = loop->unpriced_model == NULL && !loop->state.is_cost_unknown;
-    if (!decision->is_allowed || !limit->is_known || is_known) {
+    bool is_limited = verdict->limits[RUN_LIMIT_COST].is_known;
+    if (verdict->outcome != VERDICT_ALLOW || !is_limited || is_known) {
         return;
     }
     auto_buf struct buf message = {0};
     loop_explain_unpriced(loop->unpriced_model, &message);
-    decision->is_allowed = false;
-    decision->status = RONDO_BUDGET_EXCEEDED;
-    decision->limit = limit->limit;
-    decision->value = loop->state.cost_micro;
-    snprintf(decision->limit_name, sizeof(decision->limit_name), "cost");
-    snprintf(decision->reason, sizeof(decision->reason), "cost_unknown");
-    snprintf(decision->message, sizeof(decision->message), "%s", buf_string(&message));
+    verdict->outcome = VERDICT_DENY;
+    verdict->reason = VERDICT_COST_UNKNOWN;
+    verdict->counter = RUN_LIMIT_COST;
+    snprintf(verdict->message, sizeof(verdict->message), "%s", buf_string(&message));
+}
+
+static void decide_iteration(struct loop *loop, struct policy_verdict *ret_verdict)
+{
+    struct policy_request request = begin_request(loop);
+    policy_gate_decide(loop->gate, &request, ret_verdict);
+    deny_unknown_cost(loop, ret_verdict);
 }
 
 void loop_ask_to_iterate(struct loop *loop)
 {
-    struct gate_request request = begin_asking(loop);
-    struct gate_decision decision = {0};
-    loop->gate.decide(&loop->gate, &request, &decision);
-    deny_unknown_cost(loop, &decision);
-    record_decision(loop, &decision);
+    struct policy_verdict verdict;
+    decide_iteration(loop, &verdict);
+    record_verdict(loop, &verdict);
 }
 
 bool loop_is_denied_already(struct loop *loop)
 {
-    struct gate_request request = begin_asking(loop);
-    struct gate_decision decision = {0};
-    loop->gate.decide(&loop->gate, &request, &decision);
-    deny_unknown_cost(loop, &decision);
-    if (!decision.is_allowed) {
-        record_decision(loop, &decision);
+    struct policy_verdict verdict;
+    decide_iteration(loop, &verdict);
+    if (verdict.outcome != VERDICT_ALLOW) {
+        record_verdict(loop, &verdict);
     }
-    return !decision.is_allowed;
+    return verdict.outcome != VERDICT_ALLOW;
 }
 
-/** Decide about a step, with the request that begin_asking made and the step completed. */
-static bool decide(struct loop *loop, const struct gate_request *request,
-                   struct gate_decision *ret_decision)
+static void record_denied(struct loop *loop, const struct policy_request *request,
+                          const struct policy_verdict *verdict)
 {
-    *ret_decision = (struct gate_decision){0};
-    loop->gate.decide(&loop->gate, request, ret_decision);
-    return ret_decision->is_allowed;
-}
-
-static void record_denied(struct loop *loop, const struct gate_request *request,
-                          const struct gate_decision *decision)
-{
-    struct journal_event event = loop_step_denied(&loop->state, request->action, decision);
+    struct journal_event event = loop_step_denied(&loop->state, request->action, verdict);
     event.step_denied.resource =
         request->condition != NULL ? request->condition : request->resource;
     loop_record(loop, &event);
 }
 
 bool loop_ask(struct loop *loop, enum vocabulary_action action, const char *what,
-              struct gate_decision *ret_decision)
+              struct policy_verdict *ret_verdict)
 {
-    if (loop->policy_gate == NULL) {
-        return true; /* A gate that was given decides about iterations only. */
-    }
-    struct gate_request request = begin_asking(loop);
-    struct gate_decision decision;
+    struct policy_request request = begin_request(loop);
+    struct policy_verdict verdict;
     request.action = action;
     request.condition = what;
-    bool is_allowed = decide(loop, &request, &decision);
+    policy_gate_decide(loop->gate, &request, &verdict);
+    bool is_allowed = verdict.outcome == VERDICT_ALLOW;
     if (!is_allowed) {
-        record_denied(loop, &request, &decision);
+        record_denied(loop, &request, &verdict);
     }
-    if (ret_decision != NULL) {
-        *ret_decision = decision;
+    if (ret_verdict != NULL) {
+        *ret_verdict = verdict;
     }
     return is_allowed;
 }
 
 /** A denial inside a body that ends the run. */
-static bool end_denied(struct loop *loop, const struct gate_request *request,
-                       const struct gate_decision *decision)
+static bool end_denied(struct loop *loop, enum vocabulary_action action,
+                       const struct policy_verdict *verdict)
 {
-    struct journal_event event = loop_step_gate(&loop->state, decision);
+    struct journal_event event = loop_step_gate(&loop->state, verdict);
     event.gate_denied.iteration = (int64_t)run_current_iteration(&loop->state);
-    event.gate_denied.action = vocabulary_action_name(request->action);
+    event.gate_denied.action = vocabulary_action_name(action);
     loop_record(loop, &event);
-    keep_violation(loop, decision);
+    keep_violation(loop, verdict);
     return false;
 }
 
@@ -337,23 +305,24 @@ void loop_end_by_time(struct loop *loop, const char *why)
     bool is_option = spec->time_limit_ns > 0 &&
                      (loop->time_ahead_ns <= 0 || spec->time_limit_ns <= loop->time_ahead_ns);
     char limit[FORMAT_DURATION_SIZE];
-    struct gate_decision decision = {
-        .status = RONDO_TIMEOUT,
-        .limit_name = "time",
-        .reason = "forbidden",
+    struct policy_verdict verdict;
+    policy_verdict_init(&verdict);
+    verdict.reason = VERDICT_FORBIDDEN;
+    verdict.counter = RUN_LIMIT_TIME;
+    verdict.limits[RUN_LIMIT_TIME] = (struct policy_limit){
+        .is_known = true,
         .limit = is_option ? spec->time_limit_ns : loop->time_ahead_ns,
         .value = loop_step_active_ns(&loop->state, loop_now(loop)),
     };
-    format_duration(decision.limit, limit);
+    format_duration(verdict.limits[RUN_LIMIT_TIME].limit, limit);
     if (why == NULL) {
-        snprintf(decision.message, sizeof(decision.message),
+        snprintf(verdict.message, sizeof(verdict.message),
                  "the time limit of the run, %s, is used up", limit);
     } else {
-        snprintf(decision.message, sizeof(decision.message),
+        snprintf(verdict.message, sizeof(verdict.message),
                  "the time limit of the run, %s, leaves no time: %s", limit, why);
     }
-    struct gate_request request = {.action = ACTION_CALL_MODEL};
-    end_denied(loop, &request, &decision);
+    end_denied(loop, ACTION_CALL_MODEL, &verdict);
 }
 
 void loop_record_wait(struct loop *loop, const char *name, const char *answer, int64_t waited_ns)
@@ -372,9 +341,9 @@ void loop_record_wait(struct loop *loop, const char *name, const char *answer, i
 }
 
 /** A limit of time that policies set holds for what is under way as well. */
-static void keep_time_ahead(struct loop *loop, const struct gate_decision *decision)
+static void keep_time_ahead(struct loop *loop, const struct policy_verdict *verdict)
 {
-    const struct gate_limit *limit = &decision->limits[RUN_LIMIT_TIME];
+    const struct policy_limit *limit = &verdict->limits[RUN_LIMIT_TIME];
     loop->time_ahead_ns = limit->is_known ? limit->limit : 0;
 }
 
@@ -384,48 +353,42 @@ bool loop_ask_model(struct loop *loop, const char *model)
     if (loop->state.is_stop_requested) {
         return false;
     }
-    struct gate_request request = begin_asking(loop);
-    struct gate_decision decision;
-    decide(loop, &request, &decision);
-    deny_unknown_cost(loop, &decision);
-    bool is_allowed = decision.is_allowed;
+    struct policy_request request = begin_request(loop);
+    struct policy_verdict verdict;
+    policy_gate_decide(loop->gate, &request, &verdict);
+    deny_unknown_cost(loop, &verdict);
+    bool is_allowed = verdict.outcome == VERDICT_ALLOW;
     if (!is_allowed && loop_look_for_mail(loop)) {
         return loop_ask_model(loop, model); /* Each letter is read once, so this ends. */
     }
     if (!is_allowed) {
-        return end_denied(loop, &request, &decision);
+        return end_denied(loop, request.action, &verdict);
     }
-    warn_of_limits(loop, decision.limits, true);
-    keep_time_ahead(loop, &decision);
+    warn_of_limits(loop, verdict.limits, true);
+    keep_time_ahead(loop, &verdict);
     request.action = ACTION_CALL_MODEL;
     request.resource = model;
-    if (loop->policy_gate != NULL && !decide(loop, &request, &decision)) {
-        return end_denied(loop, &request, &decision);
-    }
-    return true;
+    policy_gate_decide(loop->gate, &request, &verdict);
+    return verdict.outcome == VERDICT_ALLOW || end_denied(loop, request.action, &verdict);
 }
 
-enum loop_answer loop_ask_tool(struct loop *loop, const char *tool, const char *input,
-                               const char *raw, bool is_approved,
-                               struct gate_decision *ret_decision)
+enum verdict_outcome loop_ask_tool(struct loop *loop, const char *tool, const char *input,
+                                   const char *raw, bool is_approved,
+                                   struct policy_verdict *ret_verdict)
 {
-    if (loop->policy_gate == NULL) {
-        return LOOP_ALLOWED;
-    }
-    struct gate_request request = begin_asking(loop);
+    struct policy_request request = begin_request(loop);
     request.action = ACTION_CALL_TOOL;
     request.resource = tool;
     request.input = input;
     request.raw = raw;
     request.is_approved = is_approved;
-    if (decide(loop, &request, ret_decision)) {
-        return LOOP_ALLOWED;
-    }
-    return ret_decision->needs_approval && !is_approved ? LOOP_ASKS : LOOP_DENIED;
+    policy_gate_decide(loop->gate, &request, ret_verdict);
+    bool is_refused = ret_verdict->outcome == VERDICT_ASK && is_approved;
+    return is_refused ? VERDICT_DENY : ret_verdict->outcome;
 }
 
-void loop_deny_tool(struct loop *loop, const char *tool, const struct gate_decision *decision)
+void loop_deny_tool(struct loop *loop, const char *tool, const struct policy_verdict *verdict)
 {
-    struct gate_request request = {.action = ACTION_CALL_TOOL, .resource = tool};
-    record_denied(loop, &request, decision);
+    struct policy_request request = {.action = ACTION_CALL_TOOL, .resource = tool};
+    record_denied(loop, &request, verdict);
 }

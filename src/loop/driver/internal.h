@@ -4,7 +4,7 @@
 
 #include "loop/body_ports.h"
 #include "loop/driver/driver.h"
-#include "loop/policy_gate.h"
+#include "policy/gate.h"
 
 /** An event that is recorded and folded, but not committed yet. */
 struct pending_event {
@@ -27,8 +27,7 @@ enum loop_parking {
 struct loop {
     struct runtime *runtime;
     struct loop_spec spec;
-    struct gate gate;
-    struct policy_gate *policy_gate; /* behind it, unless the parts had a gate */
+    struct policy_gate *gate; /* NULL = nothing will be asked: see loop_taking.has_no_gate */
     struct verify_command_context verify_context;
     struct verifier verifier;
     struct verifier tool_verifier; /* for conditions that name a tool */
@@ -76,10 +75,11 @@ struct loop {
 
     bool has_mail;
     uint64_t mail_taken;
-    uint64_t limit_ahead;            /* of iterations, for lists; 0 = none, or not known */
-    char *unpriced_model;            /**< no price is known for it; NULL = the price is known */
-    int64_t time_ahead_ns;           /**< active time at which policies deny; 0 = none is known */
-    struct gate_decision *violation; /* what ended or ends the run; NULL = nothing did */
+    uint64_t limit_ahead;             /* of iterations, for lists; 0 = none, or not known */
+    bool is_limit_ahead_old;          /* to be found before the next commit */
+    char *unpriced_model;             /**< no price is known for it; NULL = the price is known */
+    int64_t time_ahead_ns;            /**< active time at which policies deny; 0 = none is known */
+    struct policy_verdict *violation; /* what ended or ends the run; NULL = nothing did */
 
     bool is_orphan; /**< taken from a process that died: not begun and given up, it is one again */
 
@@ -200,8 +200,9 @@ void loop_record_options(struct loop *loop);
 void loop_record_degraded(struct loop *loop);
 
 /**
- * Open the gate of the run's policies, unless the loop was given one.
- * @param is_policy_named see policy_gate_new()
+ * Open the gate of the run's policies.
+ * @param is_policy_named a person has just named the spec's policies: where agents can write them,
+ *                        that confirms what nobody has confirmed before
  */
 int loop_open_gate(struct loop *loop, bool is_policy_named, struct rondo_error *err);
 /** Bring the policies up to date and ask for the next iteration; records what follows. */
@@ -216,7 +217,7 @@ bool loop_is_denied_already(struct loop *loop);
  * @return whether it may be taken
  */
 bool loop_ask(struct loop *loop, enum vocabulary_action action, const char *what,
-              struct gate_decision *ret_decision);
+              struct policy_verdict *ret_verdict);
 
 /** Whether the run can take further events: 0, RONDO_ERR_STATE after its end, or what broke it. */
 int loop_can_record(const struct loop *loop, struct rondo_error *err);

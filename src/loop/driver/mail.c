@@ -79,7 +79,7 @@ bool loop_record_limits(struct loop *loop, const struct loop_limits *limits, con
     };
     loop_record(loop, &event);
     loop_use_limits(loop);
-    loop_look_ahead(loop);
+    loop->is_limit_ahead_old = true; /* A letter is read from the store, which is not to be used. */
     return true;
 }
 

@@ -29,9 +29,6 @@ int loop_new(const struct loop_parts *parts, struct loop_spec *spec, struct loop
     snprintf(loop->by, sizeof(loop->by), "%s", parts->by == NULL ? "" : parts->by);
     loop->spec = *spec;
     *spec = (struct loop_spec){0};
-    if (parts->gate != NULL) {
-        loop->gate = *parts->gate;
-    }
     loop->verify_context = (struct verify_command_context){
         .spec = &loop->spec,
         .supervisor = runtime_supervisor(parts->runtime),
@@ -70,7 +67,7 @@ void loop_free(struct loop *loop)
     free(loop->verify_denials);
     free(loop->violation);
     free(loop->unpriced_model);
-    policy_gate_free(loop->policy_gate);
+    policy_gate_free(loop->gate);
     loop_spec_fini(&loop->spec);
     cancel_fini(&loop->cancel);
     buf_fini(&loop->agent_state);
@@ -196,7 +193,6 @@ static void heed_late_mail(struct loop *loop)
 {
     struct loop_parts parts = {
         .runtime = loop->runtime,
-        .gate = loop->policy_gate == NULL && loop->gate.decide != NULL ? &loop->gate : NULL,
         .verifier = &loop->verifier,
     };
     struct loop_taking taking = {

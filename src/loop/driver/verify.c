@@ -74,14 +74,14 @@ static void on_verified(void *context, size_t index, struct verify_result *resul
  */
 static void ask_to_verify(struct loop *loop, size_t index)
 {
-    struct gate_decision decision;
+    struct policy_verdict verdict;
     if (loop->verify_denials == NULL) {
         loop->verify_denials = memory_new_zero(LIMIT_CONDITIONS, sizeof(*loop->verify_denials));
     }
     free(loop->verify_denials[index]);
     loop->verify_denials[index] = NULL;
-    if (!loop_ask(loop, ACTION_VERIFY, loop->spec.conditions[index].name, &decision)) {
-        loop->verify_denials[index] = memory_dup_string(decision.message);
+    if (!loop_ask(loop, ACTION_VERIFY, loop->spec.conditions[index].name, &verdict)) {
+        loop->verify_denials[index] = memory_dup_string(verdict.message);
     }
 }
 

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "policy/vocabulary.h"
 #include "rondo/cedar.h"
 
 /** Findings handed out by one call; errors beyond them are only counted. */
@@ -30,3 +31,9 @@ typedef void lint_fn(const struct lint_finding *finding, void *context);
 
 /** Check all policies, in their order. @return number of errors found; any thread */
 size_t lint_policies(const struct cedar_policies *policies, lint_fn *fn, void *context);
+
+/**
+ * Whether the scope of any permit matches an action. Where none does, that action is denied
+ * whatever the conditions say: a file of forbids alone permits nothing. Any thread.
+ */
+bool lint_has_permit_for(const struct cedar_policies *policies, enum vocabulary_action action);

@@ -2,6 +2,7 @@
 /* For which actions a policy can apply by its scope, and policies that can apply for none. */
 #include "base/auto.h"
 #include "base/buf.h"
+#include "policy/cedar/policies.h"
 #include "policy/lint/check.h"
 
 /** What is found out about a scope. */
@@ -113,4 +114,23 @@ unsigned lint_scope(struct lint *lint)
     reach_entity(&reach, VARIABLE_PRINCIPAL);
     reach_entity(&reach, VARIABLE_RESOURCE);
     return reach.actions;
+}
+
+/** What is wrong with a scope is reported elsewhere. */
+static void ignore(const struct lint_finding *finding, void *context)
+{
+    (void)finding;
+    (void)context;
+}
+
+bool lint_has_permit_for(const struct cedar_policies *policies, enum vocabulary_action action)
+{
+    for (uint32_t i = 0; i < policies->count; i++) {
+        const struct policy *policy = policies->policies[i];
+        struct lint lint = {.fn = ignore, .index = i, .policy = policy};
+        if (!policy->is_forbid && (lint_scope(&lint) & VOCABULARY_ACTION_BIT(action)) != 0) {
+            return true;
+        }
+    }
+    return false;
 }

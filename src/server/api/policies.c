@@ -4,12 +4,12 @@
 #include "base/auto.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "loop/limits_ahead.h"
+#include "loop/policy_request.h"
 #include "os/file.h"
 #include "os/file_untrusted.h"
-#include "policy/answer.h"
 #include "policy/change.h"
-#include "policy/reach.h"
+#include "policy/explanation.h"
+#include "policy/lint/lint.h"
 #include "server/api/handlers.h"
 #include "store/find.h"
 
@@ -42,20 +42,16 @@ static void write_limits(struct ruleset *ruleset, struct json_writer *writer)
         return;
     }
     json_begin_object(writer, "limits");
-    for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
-        struct limit limit = policy_limit(ruleset, i);
-        const char *name = limit_counter_name(i);
-        int64_t nanoseconds = 0;
-        if (!limit.is_known) {
+    struct policy_limit limits[RUN_LIMIT_COUNT];
+    policy_default_limits(ruleset, limits);
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
+        const char *name = run_limit_name(i);
+        if (!limits[i].is_known) {
             json_write_null(writer, name);
-        } else if (i == LIMIT_COST) {
-            call_write_money(writer, name,
-                             limit.value > INT64_MAX / 100 ? INT64_MAX : limit.value * 100);
-        } else if (i == LIMIT_TIME) {
-            bool is_too_large = __builtin_mul_overflow(limit.value, NS_PER_S, &nanoseconds);
-            json_write_int(writer, name, is_too_large ? INT64_MAX : nanoseconds);
+        } else if (i == RUN_LIMIT_COST) {
+            call_write_money(writer, name, limits[i].limit);
         } else {
-            json_write_int(writer, name, limit.value);
+            json_write_int(writer, name, limits[i].limit);
         }
     }
     json_end_object(writer);
@@ -174,7 +170,7 @@ static bool read_text(struct call *call, const char *members, const char **ret_t
 /** A set of forbids alone looks as if it allowed the rest; it allows nothing. */
 static void check_reach(const struct ruleset *ruleset, struct policy_findings *findings)
 {
-    if (!reach_is_permitted(ruleset->policies, ACTION_ITERATE)) {
+    if (!lint_has_permit_for(ruleset->policies, ACTION_ITERATE)) {
         struct lint_finding finding = {
             .file = WATCH_DEFAULT_NAME,
             .policy = LINT_NO_POLICY,
@@ -376,7 +372,7 @@ void handle_policy_change(struct call *call)
 
 /* ---- Explaining ----------------------------------------------------------------------------- */
 
-static int take_run(struct call *call, const char *run_id, struct question *question,
+static int take_run(struct call *call, const char *run_id, struct written_request *written,
                     char **ret_policy, struct rondo_error *err)
 {
     struct store_run run;
@@ -384,46 +380,48 @@ static int take_run(struct call *call, const char *run_id, struct question *ques
     int r = store_find_run(call_store(call), run_id, NULL, &run, err);
     r = r < 0 ? r : summary_load(call_store(call), run.id, &summary, err);
     if (r == 0) {
-        summary_ask(&summary, question);
+        loop_write_request(&summary, written);
         *ret_policy = memory_dup_string(summary.spec.policy);
         summary_fini(&summary);
     }
     return r;
 }
 
-static int read_question(struct call *call, struct question *question, char **ret_policy,
-                         struct rondo_error *err)
+static int read_request(struct call *call, struct written_request *written, char **ret_policy,
+                        struct rondo_error *err)
 {
     const char *run_id = json_get_string(call->body, "run_id", NULL);
-    int r = run_id == NULL ? 0 : take_run(call, run_id, question, ret_policy, err);
+    int r = run_id == NULL ? 0 : take_run(call, run_id, written, ret_policy, err);
     struct json_object_iterator at = json_object_iter_begin(call->body);
     struct json_object_iterator end = json_object_iter_end(call->body);
     for (; r == 0 && !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
         const char *name = json_object_iter_peek_name(&at);
         const char *key = strcmp(name, "agent_id") == 0 ? "agent" : name;
         if (strcmp(name, "run_id") != 0) {
-            int known = question_read_member(question, key, json_object_iter_peek_value(&at), err);
+            int known =
+                written_request_read_member(written, key, json_object_iter_peek_value(&at), err);
             r = known < 0 ? known : 0;
         }
     }
-    return r < 0 ? r : question_finish(question, err);
+    return r < 0 ? r : written_request_finish(written, err);
 }
 
-static void answer_question(struct call *call, const struct question *question, const char *path)
+static void answer_request(struct call *call, const struct written_request *written,
+                           const char *path)
 {
     struct rondo_error err = {0};
     struct policy_findings findings = {0};
-    struct policy_answer answer;
+    struct policy_explanation explanation;
     struct ruleset *ruleset = NULL;
     bool is_own = path != NULL;
     if (policy_load(is_own ? path : call->server->policy_path, !is_own, &findings, &ruleset, &err) <
         0) {
         call_problem(call, PROBLEM_CONFLICT, "the policies cannot be asked: %s", err.message);
     } else {
-        policy_answer_make(question, ruleset, &answer);
+        policy_explanation_make(written, ruleset, &explanation);
         call_json(call, 200);
-        policy_answer_json(&answer, &call->answer);
-        policy_answer_fini(&answer);
+        policy_explanation_json(&explanation, &call->answer);
+        policy_explanation_fini(&explanation);
     }
     policy_findings_fini(&findings);
     ruleset_unref(ruleset);
@@ -432,18 +430,18 @@ static void answer_question(struct call *call, const struct question *question, 
 void handle_explain(struct call *call)
 {
     struct rondo_error err = {0};
-    struct question question;
+    struct written_request written;
     auto_free char *path = NULL;
     if (!has_path(call) ||
         !call_check_members(call, call->body, "",
                             "run_id,agent_id,action,tool,model,condition,options,context")) {
         return;
     }
-    question_init(&question, clock_now(clock_system()));
-    if (read_question(call, &question, &path, &err) < 0) {
+    written_request_init(&written, clock_now(clock_system()));
+    if (read_request(call, &written, &path, &err) < 0) {
         call_error(call, &err);
     } else {
-        answer_question(call, &question, path);
+        answer_request(call, &written, path);
     }
-    question_fini(&question);
+    written_request_fini(&written);
 }

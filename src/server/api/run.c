@@ -8,6 +8,7 @@
 #include "journal/describe.h"
 #include "loop/control/display_status.h"
 #include "loop/limits_ahead.h"
+#include "loop/summary.h"
 #include "server/api/handlers.h"
 #include "server/api/run_json.h"
 
@@ -51,7 +52,7 @@ static void write_figure(struct json_writer *writer, const char *key, enum run_l
 }
 
 static void write_limit(struct json_writer *writer, enum run_limit which,
-                        const struct outlook_limit *limit)
+                        const struct policy_limit *limit, const char *policy)
 {
     int64_t left = limit->limit > limit->value ? limit->limit - limit->value : 0;
     json_begin_object(writer, NULL);
@@ -59,7 +60,7 @@ static void write_limit(struct json_writer *writer, enum run_limit which,
     write_figure(writer, "value", which, limit->value);
     if (limit->is_known) {
         write_figure(writer, "limit", which, limit->limit);
-        json_write_int(writer, "percent", outlook_percent(limit));
+        json_write_int(writer, "percent", policy_limit_percent(limit));
         write_figure(writer, "remaining", which, left);
     } else {
         json_write_null(writer, "limit");
@@ -68,8 +69,8 @@ static void write_limit(struct json_writer *writer, enum run_limit which,
     }
     json_write_int(writer, "warn_at", limit->warn_at);
     json_write_bool(writer, "is_estimated", limit->is_estimated);
-    json_write_string(writer, "source", outlook_source_name(limit->source));
-    json_write_string(writer, "policy", limit->policy[0] == '\0' ? NULL : limit->policy);
+    json_write_string(writer, "source", limit_source_name(limit->source));
+    json_write_string(writer, "policy", policy[0] == '\0' ? NULL : policy);
     json_end_object(writer);
 }
 
@@ -77,11 +78,12 @@ static void write_limit(struct json_writer *writer, enum run_limit which,
 static int write_limits(struct call *call, const struct summary *summary,
                         struct json_writer *writer, struct rondo_error *err)
 {
-    struct outlook outlook = {0};
-    int r = outlook_find(call->server->options.runtime, summary, &outlook, err);
+    struct limits_ahead ahead = {0};
+    int r = limits_ahead_find(call->server->options.runtime, &summary->spec, summary->run.id,
+                              &summary->state, &ahead, err);
     json_begin_array(writer, "limits");
-    for (int i = 0; r == 0 && i < RUN_LIMIT_COUNT; i++) {
-        write_limit(writer, (enum run_limit)i, &outlook.limits[i]);
+    for (enum run_limit i = 0; r == 0 && i < RUN_LIMIT_COUNT; i++) {
+        write_limit(writer, i, &ahead.limits[i], ahead.policies[i]);
     }
     json_end_array(writer);
     return r;

@@ -36,9 +36,6 @@ struct fixture {
     unsigned met; /* bit i: condition i is met */
     unsigned evaluations;
     struct verifier verifier;
-    struct gate gate;
-    struct gate_decision decision; /* of `gate`, which is used when it denies */
-    bool has_gate;
 };
 
 static inline int64_t fixture_now(const struct clock *clock)
@@ -102,13 +99,6 @@ static inline void fixture_evaluate(const struct verifier *verifier,
     ret_result->output_total = ret_result->output_len;
 }
 
-static inline void fixture_gate(const struct gate *gate, const struct gate_request *request,
-                                struct gate_decision *ret_decision)
-{
-    (void)request;
-    *ret_decision = ((const struct fixture *)gate->context)->decision;
-}
-
 static inline struct runtime *fixture_runtime(struct fixture *fixture)
 {
     struct runtime_options options = {
@@ -138,7 +128,6 @@ static inline int fixture_up(void **state)
     fixture->runtime = fixture_runtime(fixture);
     fixture->other = fixture_runtime(fixture);
     fixture->verifier = (struct verifier){.evaluate = fixture_evaluate, .context = fixture};
-    fixture->gate = (struct gate){.decide = fixture_gate, .context = fixture};
     *state = fixture;
     return 0;
 }
@@ -173,7 +162,6 @@ static inline struct loop_parts fixture_parts(struct fixture *fixture)
 {
     return (struct loop_parts){
         .runtime = fixture->runtime,
-        .gate = fixture->has_gate ? &fixture->gate : NULL,
         .verifier = &fixture->verifier,
     };
 }

@@ -52,7 +52,7 @@ WORLD_TEST(a_raised_limit_lets_a_run_go_on)
     assert_int_equal(loop_state(loop)->limit, 200);
     expect_ended(loop, RONDO_MAX_ITERATIONS);
     assert_int_equal(loop_state(loop)->finished, 200);
-    assert_int_equal(loop_violation(loop)->limit, 200);
+    assert_int_equal(policy_verdict_limit(loop_violation(loop))->limit, 200);
     loop_free(loop);
 }
 
@@ -64,8 +64,8 @@ WORLD_TEST(a_lowered_limit_stops_a_run_at_its_next_gate)
     fixture_iterate(loop, 5);
     set_limit(world, 3);
     expect_ended(loop, RONDO_MAX_ITERATIONS);
-    assert_int_equal(loop_violation(loop)->limit, 3);
-    assert_int_equal(loop_violation(loop)->value, 5);
+    assert_int_equal(policy_verdict_limit(loop_violation(loop))->limit, 3);
+    assert_int_equal(policy_verdict_limit(loop_violation(loop))->value, 5);
     loop_free(loop);
 }
 

@@ -187,41 +187,74 @@ TEST(nothing_is_verified_for_a_run_that_ends_anyway)
     loop_spec_fini(&spec);
 }
 
-TEST(a_gates_answer_becomes_an_event)
+static struct policy_verdict verdict_of(enum verdict_outcome outcome, enum verdict_reason reason)
+{
+    struct policy_verdict verdict;
+    policy_verdict_init(&verdict);
+    verdict.outcome = outcome;
+    verdict.reason = reason;
+    return verdict;
+}
+
+TEST(a_gates_verdict_becomes_an_event)
 {
     struct run_state run = ready(2);
-    struct gate_decision decision = {.is_allowed = true, .iteration_limit = 9};
-    struct journal_event event = loop_step_gate(&run, &decision);
+    struct policy_verdict verdict = verdict_of(VERDICT_ALLOW, VERDICT_PERMITTED);
+    verdict.limits[RUN_LIMIT_ITERATIONS] = (struct policy_limit){.is_known = true, .limit = 9};
+    struct journal_event event = loop_step_gate(&run, &verdict);
     assert_int_equal(event.type, JOURNAL_ITERATION_STARTED);
     assert_int_equal(event.iteration_started.iteration, 3);
     assert_int_equal(event.iteration_started.attempt, 1);
     assert_int_equal(event.iteration_started.limit, 9);
     run.iteration = 3;
     run.attempt = 1;
-    assert_int_equal(loop_step_gate(&run, &decision).iteration_started.attempt, 2);
-    decision = (struct gate_decision){.status = RONDO_POLICY_VIOLATION, .policy = "p"};
-    event = loop_step_gate(&run, &decision);
+    assert_int_equal(loop_step_gate(&run, &verdict).iteration_started.attempt, 2);
+    verdict = verdict_of(VERDICT_DENY, VERDICT_FORBIDDEN);
+    event = loop_step_gate(&run, &verdict);
     assert_int_equal(event.type, JOURNAL_GATE_DENIED);
     assert_string_equal(event.gate_denied.status, "policy_violation");
+    assert_string_equal(event.gate_denied.limit_name, "");
+}
+
+TEST(a_denial_for_a_limit_ends_the_run_as_the_limit_says)
+{
+    static const enum rondo_status expected[RUN_LIMIT_COUNT] = {
+        RONDO_MAX_ITERATIONS, RONDO_BUDGET_EXCEEDED, RONDO_BUDGET_EXCEEDED, RONDO_TIMEOUT};
+    struct run_state run = ready(2);
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
+        struct policy_verdict verdict = verdict_of(VERDICT_DENY, VERDICT_FORBIDDEN);
+        verdict.counter = i;
+        verdict.limits[i] = (struct policy_limit){.is_known = true, .limit = 7, .value = 8};
+        struct journal_event event = loop_step_gate(&run, &verdict);
+        assert_string_equal(event.gate_denied.status, rondo_status_name(expected[i]));
+        assert_string_equal(event.gate_denied.limit_name, run_limit_name(i));
+        assert_int_equal(event.gate_denied.limit, 7);
+        assert_int_equal(event.gate_denied.value, 8);
+        verdict.outcome = VERDICT_ASK;
+        event = loop_step_gate(&run, &verdict);
+        assert_string_equal(event.gate_denied.status, "policy_violation");
+        assert_string_equal(event.gate_denied.limit_name, "");
+    }
 }
 
 TEST(a_denied_step_becomes_an_event_that_lets_the_run_go_on)
 {
     struct run_state run = {.phase = PHASE_READY, .finished = 2, .iteration = 2};
-    struct gate_decision decision = {
-        .policy = "p", .reason = "approval_needed", .needs_approval = true, .message = "m"};
-    struct journal_event event = loop_step_denied(&run, ACTION_FINISH, &decision);
+    struct policy_verdict verdict = verdict_of(VERDICT_ASK, VERDICT_APPROVAL_NEEDED);
+    struct journal_event event = loop_step_denied(&run, ACTION_FINISH, &verdict);
     assert_int_equal(event.type, JOURNAL_STEP_DENIED);
     assert_string_equal(event.step_denied.action, "finish");
     assert_string_equal(event.step_denied.verdict, "ask");
+    assert_string_equal(event.step_denied.reason, "approval_needed");
     assert_int_equal(event.step_denied.iteration, 2);
     assert_null(event.step_denied.policies);
+    assert_null(event.step_denied.decision);
 }
 
 static bool warns(const struct run_state *run, enum run_limit counter, int64_t limit, int64_t value,
                   struct journal_event *ret_event)
 {
-    struct gate_limit ahead = {.is_known = true, .limit = limit, .value = value, .warn_at = 80};
+    struct policy_limit ahead = {.is_known = true, .limit = limit, .value = value, .warn_at = 80};
     return loop_step_warning(run, counter, &ahead, true, ret_event);
 }
 
@@ -249,7 +282,7 @@ TEST(a_limit_is_warned_about_at_its_threshold_and_once)
 TEST(at_the_end_only_what_was_done_counts)
 {
     struct run_state run = {.phase = PHASE_READY, .finished = 79};
-    struct gate_limit limit = {.is_known = true, .limit = 100, .value = 79, .warn_at = 80};
+    struct policy_limit limit = {.is_known = true, .limit = 100, .value = 79, .warn_at = 80};
     struct journal_event event;
     assert_false(loop_step_warning(&run, RUN_LIMIT_ITERATIONS, &limit, false, &event));
     limit.limit = 90;

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "cases.h"
 #include "policy/cedar/entities.h"
@@ -38,14 +39,14 @@ struct world {
     struct cedar_request request;
 };
 
-static void set(void *context, enum limit_counter counter, int64_t value)
+static void set(void *context, enum run_limit counter, int64_t value)
 {
     static const size_t attributes[] = {ITERATION, TOKENS, COST, ELAPSED};
     struct world *world = context;
-    bool is_cost = counter == LIMIT_COST;
+    bool is_cost = counter == RUN_LIMIT_COST;
     cedar_context_set(world->context, attributes[counter],
                       is_cost ? cedar_decimal(value) : cedar_long(value));
-    if (counter == LIMIT_ITERATIONS) {
+    if (counter == RUN_LIMIT_ITERATIONS) {
         cedar_context_set(world->input, 0, cedar_long(value));
     }
 }
@@ -69,7 +70,7 @@ static struct world make(const char *text)
     };
     assert_non_null(world.entities);
     cedar_context_set(world.context, INPUT, cedar_object(CEDAR_RECORD, &world.input->record));
-    for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
         set(&world, i, 0);
     }
     world.request = (struct cedar_request){.principal = world.agent,
@@ -92,10 +93,10 @@ static void discard(struct world *world)
     cedar_evaluator_free(world->evaluator);
 }
 
-static struct limit find_in(struct world *world, enum limit_counter counter, int64_t from,
-                            const uint32_t *only)
+static struct policy_limit find_in(struct world *world, enum run_limit counter, int64_t from,
+                                   const uint32_t *only)
 {
-    struct limit_question question = {
+    struct limit_search search = {
         .evaluator = world->evaluator,
         .policies = world->policies,
         .request = &world->request,
@@ -103,20 +104,20 @@ static struct limit find_in(struct world *world, enum limit_counter counter, int
         .context = world,
         .only = only,
     };
-    return limit_find(&question, counter, from, from);
+    return limit_find(&search, counter, from, from);
 }
 
-static struct limit find_from(const char *text, enum limit_counter counter, int64_t from)
+static struct policy_limit find_from(const char *text, enum run_limit counter, int64_t from)
 {
     struct world world = make(text);
-    struct limit limit = find_in(&world, counter, from, NULL);
+    struct policy_limit limit = find_in(&world, counter, from, NULL);
     discard(&world);
     return limit;
 }
 
-static struct limit find(const char *text)
+static struct policy_limit find(const char *text)
 {
-    return find_from(text, LIMIT_ITERATIONS, 0);
+    return find_from(text, RUN_LIMIT_ITERATIONS, 0);
 }
 
 #define NONE (-1)
@@ -127,14 +128,14 @@ struct row {
     int64_t value; /* or NONE */
 };
 
-static void expect(const struct row *rows, size_t count, enum limit_counter counter,
-                   bool is_estimated)
+static void expect(const struct row *rows, size_t count, enum run_limit counter, bool is_estimated)
 {
     for (size_t i = 0; i < count; i++) {
-        struct limit limit = find_from(rows[i].text, counter, 0);
-        bool is_right = limit.is_known ? limit.value == rows[i].value : rows[i].value == NONE;
+        struct policy_limit limit = find_from(rows[i].text, counter, 0);
+        bool is_right = limit.is_known ? limit.limit == limit_from_cedar(counter, rows[i].value)
+                                       : rows[i].value == NONE;
         if (!is_right || limit.is_estimated != is_estimated) {
-            fail_msg("%s\ngives %d %lld%s", rows[i].text, limit.is_known, (long long)limit.value,
+            fail_msg("%s\ngives %d %lld%s", rows[i].text, limit.is_known, (long long)limit.limit,
                      limit.is_estimated ? " estimated" : "");
         }
     }
@@ -166,7 +167,7 @@ TEST(comparisons_give_the_exact_number)
         {PERMIT, NONE},
         {"", 0},
     };
-    expect(rows, COUNT(rows), LIMIT_ITERATIONS, false);
+    expect(rows, COUNT(rows), RUN_LIMIT_ITERATIONS, false);
 }
 
 TEST(permits_with_an_upper_bound_are_limits)
@@ -180,7 +181,7 @@ TEST(permits_with_an_upper_bound_are_limits)
          "permit (principal, action, resource) when { context.iteration < 80 };",
          80},
     };
-    expect(rows, COUNT(rows), LIMIT_ITERATIONS, false);
+    expect(rows, COUNT(rows), RUN_LIMIT_ITERATIONS, false);
     assert_int_equal(find(rows[0].text).policy, -1);
 }
 
@@ -194,7 +195,7 @@ TEST(windows_are_not_missed)
         {PERMIT FORBID "when { context.iteration > 4 && context.iteration < 6 };", 5},
         {PERMIT FORBID "when { context.iteration > 4 && context.iteration < 5 };", NONE},
     };
-    expect(rows, COUNT(rows), LIMIT_ITERATIONS, false);
+    expect(rows, COUNT(rows), RUN_LIMIT_ITERATIONS, false);
 }
 
 TEST(what_has_nothing_to_do_with_the_counter_does_not_matter)
@@ -213,7 +214,7 @@ TEST(what_has_nothing_to_do_with_the_counter_does_not_matter)
                 "when { context.iteration >= 5 };",
          NONE},
     };
-    expect(rows, COUNT(rows), LIMIT_ITERATIONS, false);
+    expect(rows, COUNT(rows), RUN_LIMIT_ITERATIONS, false);
 }
 
 TEST(other_uses_of_the_counter_are_estimated)
@@ -236,18 +237,18 @@ TEST(other_uses_of_the_counter_are_estimated)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         /* Denied at once is no estimate. */
-        expect(&rows[i], 1, LIMIT_ITERATIONS, rows[i].value > 0);
+        expect(&rows[i], 1, RUN_LIMIT_ITERATIONS, rows[i].value > 0);
     }
 }
 
 TEST(an_estimate_ends_somewhere)
 {
-    struct limit limit = find(PERMIT FORBID "when { context.iteration + 0 < 0 };");
+    struct policy_limit limit = find(PERMIT FORBID "when { context.iteration + 0 < 0 };");
     assert_false(limit.is_known);
     assert_true(limit.is_estimated);
     assert_int_equal(limit.policy, -1);
-    limit =
-        find_from(PERMIT FORBID "when { context.tokens + 0 < 0 };", LIMIT_TOKENS, INT64_C(1) << 60);
+    limit = find_from(PERMIT FORBID "when { context.tokens + 0 < 0 };", RUN_LIMIT_TOKENS,
+                      INT64_C(1) << 60);
     assert_false(limit.is_known);
 }
 
@@ -266,49 +267,49 @@ TEST(money_is_compared_both_ways_round)
         {PERMIT FORBID "when { context.cost_usd.greaterThan(decimal(\"0.0000\")) };", 1},
         {PERMIT FORBID "when { context.iteration > 5 };", NONE},
     };
-    expect(rows, COUNT(rows), LIMIT_COST, false);
+    expect(rows, COUNT(rows), RUN_LIMIT_COST, false);
 }
 
 TEST(tokens_and_time_have_limits_of_their_own)
 {
     static const char text[] = PERMIT FORBID
         "when { context.tokens >= 9000 || context.elapsed_s > 60 || context.iteration >= 7 };";
-    assert_int_equal(find_from(text, LIMIT_ITERATIONS, 0).value, 7);
-    assert_int_equal(find_from(text, LIMIT_TOKENS, 0).value, 9000);
-    assert_int_equal(find_from(text, LIMIT_TIME, 0).value, 61);
-    assert_false(find_from(text, LIMIT_COST, 0).is_known);
+    assert_int_equal(find_from(text, RUN_LIMIT_ITERATIONS, 0).limit, 7);
+    assert_int_equal(find_from(text, RUN_LIMIT_TOKENS, 0).limit, 9000);
+    assert_int_equal(find_from(text, RUN_LIMIT_TIME, 0).limit, 61 * NS_PER_S);
+    assert_false(find_from(text, RUN_LIMIT_COST, 0).is_known);
 }
 
 TEST(counters_have_names)
 {
-    assert_string_equal(limit_counter_name(LIMIT_ITERATIONS), "iterations");
-    assert_string_equal(limit_counter_name(LIMIT_TOKENS), "tokens");
-    assert_string_equal(limit_counter_name(LIMIT_COST), "cost");
-    assert_string_equal(limit_counter_name(LIMIT_TIME), "time");
+    assert_string_equal(run_limit_name(RUN_LIMIT_ITERATIONS), "iterations");
+    assert_string_equal(run_limit_name(RUN_LIMIT_TOKENS), "tokens");
+    assert_string_equal(run_limit_name(RUN_LIMIT_COST), "cost");
+    assert_string_equal(run_limit_name(RUN_LIMIT_TIME), "time");
 }
 
 TEST(the_search_begins_where_it_is_told)
 {
     static const char window[] =
         PERMIT FORBID "when { 10 < context.iteration && context.iteration < 20 };";
-    assert_int_equal(find_from(window, LIMIT_ITERATIONS, 10).value, 11);
-    assert_int_equal(find_from(window, LIMIT_ITERATIONS, 15).value, 15);
-    assert_false(find_from(window, LIMIT_ITERATIONS, 20).is_known);
+    assert_int_equal(find_from(window, RUN_LIMIT_ITERATIONS, 10).limit, 11);
+    assert_int_equal(find_from(window, RUN_LIMIT_ITERATIONS, 15).limit, 15);
+    assert_false(find_from(window, RUN_LIMIT_ITERATIONS, 20).is_known);
 }
 
 TEST(the_counter_stands_where_it_is_told_afterwards)
 {
     struct world world = make(PERMIT FORBID "when { context.iteration == 42 };");
-    struct limit_question question = {.evaluator = world.evaluator,
-                                      .policies = world.policies,
-                                      .request = &world.request,
-                                      .set = set,
-                                      .context = &world};
-    assert_int_equal(limit_find(&question, LIMIT_ITERATIONS, 0, 42).value, 42);
+    struct limit_search search = {.evaluator = world.evaluator,
+                                  .policies = world.policies,
+                                  .request = &world.request,
+                                  .set = set,
+                                  .context = &world};
+    assert_int_equal(limit_find(&search, RUN_LIMIT_ITERATIONS, 0, 42).limit, 42);
     struct cedar_answer answer;
     cedar_authorize(world.evaluator, world.policies, &world.request, &answer);
     assert_false(answer.is_allowed);
-    limit_find(&question, LIMIT_ITERATIONS, 0, 41);
+    limit_find(&search, RUN_LIMIT_ITERATIONS, 0, 41);
     cedar_authorize(world.evaluator, world.policies, &world.request, &answer);
     assert_true(answer.is_allowed);
     discard(&world);
@@ -329,13 +330,13 @@ TEST(one_forbid_can_be_asked_about_alone)
     struct world world = make(PERMIT FORBID "when { context.tokens >= 0 };\n" FORBID
                                             "when { context.iteration >= 5 };\n" FORBID
                                             "when { context.iteration * 2 >= 14 };");
-    assert_int_equal(find_in(&world, LIMIT_ITERATIONS, 0, NULL).value, 0);
+    assert_int_equal(find_in(&world, RUN_LIMIT_ITERATIONS, 0, NULL).limit, 0);
     static const uint32_t second = 2;
-    struct limit limit = find_in(&world, LIMIT_ITERATIONS, 0, &second);
-    assert_int_equal(limit.value, 5);
+    struct policy_limit limit = find_in(&world, RUN_LIMIT_ITERATIONS, 0, &second);
+    assert_int_equal(limit.limit, 5);
     assert_int_equal(limit.policy, 2);
     static const uint32_t third = 3;
-    assert_int_equal(find_in(&world, LIMIT_ITERATIONS, 0, &third).value, 7);
+    assert_int_equal(find_in(&world, RUN_LIMIT_ITERATIONS, 0, &third).limit, 7);
     discard(&world);
 }
 
@@ -352,8 +353,8 @@ TEST(as_many_points_as_there_may_be_are_exact)
     auto_buf struct buf text = {0};
     buf_append_string(&text, PERMIT FORBID "when { context.iteration >= 77 };\n");
     add_comparisons(&text, LIMIT_POINTS / 2 - 1);
-    struct limit limit = find(buf_string(&text));
-    assert_int_equal(limit.value, 77);
+    struct policy_limit limit = find(buf_string(&text));
+    assert_int_equal(limit.limit, 77);
     assert_false(limit.is_estimated);
 }
 
@@ -363,8 +364,8 @@ TEST(more_points_are_estimated_and_still_right)
     buf_append_string(&text, PERMIT);
     add_comparisons(&text, LIMIT_POINTS / 2);
     buf_append_string(&text, FORBID "when { context.iteration >= 77 };\n");
-    struct limit limit = find(buf_string(&text));
-    assert_int_equal(limit.value, 77);
+    struct policy_limit limit = find(buf_string(&text));
+    assert_int_equal(limit.limit, 77);
     assert_true(limit.is_estimated);
 }
 
@@ -378,7 +379,7 @@ TEST(a_long_path_takes_no_time)
     buf_append_string(&text, " == 1 || context.iteration >= 6 };");
     assert_false(find(buf_string(&text)).is_known); /* The path fails first. */
     assert_int_equal(
-        find(PERMIT FORBID "when { context.iteration >= 6 || principal.a.a == 1 };").value, 6);
+        find(PERMIT FORBID "when { context.iteration >= 6 || principal.a.a == 1 };").limit, 6);
 }
 
 TEST(limits_are_found_among_many_policies)
@@ -393,8 +394,8 @@ TEST(limits_are_found_among_many_policies)
     }
     buf_append_string(&text, "forbid (principal == Agent::\"a\", action, resource)\n"
                              "when { context.iteration >= 8 };\n");
-    struct limit limit = find(buf_string(&text));
-    assert_int_equal(limit.value, 8);
+    struct policy_limit limit = find(buf_string(&text));
+    assert_int_equal(limit.limit, 8);
     assert_int_equal(limit.policy, 51);
 }
 
@@ -407,8 +408,9 @@ TEST(policies_that_mention_a_counter_are_known)
     static const bool iterations[] = {true, true, true, false, false};
     static const bool tokens[] = {false, false, true, true, false};
     for (size_t i = 0; i < COUNT(iterations); i++) {
-        assert_int_equal(limit_is_mentioned(world.policies, i, LIMIT_ITERATIONS), iterations[i]);
-        assert_int_equal(limit_is_mentioned(world.policies, i, LIMIT_TOKENS), tokens[i]);
+        assert_int_equal(limit_is_mentioned(world.policies, i, RUN_LIMIT_ITERATIONS),
+                         iterations[i]);
+        assert_int_equal(limit_is_mentioned(world.policies, i, RUN_LIMIT_TOKENS), tokens[i]);
     }
     discard(&world);
 }
@@ -486,7 +488,7 @@ static int64_t first_denied(struct world *world)
 {
     for (int64_t i = 0; i <= LARGEST; i++) {
         struct cedar_answer answer;
-        set(world, LIMIT_ITERATIONS, i);
+        set(world, RUN_LIMIT_ITERATIONS, i);
         cedar_authorize(world->evaluator, world->policies, &world->request, &answer);
         if (!answer.is_allowed) {
             return i;
@@ -502,10 +504,10 @@ TEST(chance_finds_no_policies_whose_limit_is_wrong)
         auto_buf struct buf text = {0};
         write_policies(&random, &text);
         struct world world = make(buf_string(&text));
-        set(&world, LIMIT_TOKENS, (int64_t)random_below(&random, 100));
-        struct limit limit = find_in(&world, LIMIT_ITERATIONS, 0, NULL);
+        set(&world, RUN_LIMIT_TOKENS, (int64_t)random_below(&random, 100));
+        struct policy_limit limit = find_in(&world, RUN_LIMIT_ITERATIONS, 0, NULL);
         int64_t expected = first_denied(&world);
-        int64_t found = limit.is_known ? limit.value : NONE;
+        int64_t found = limit.is_known ? limit.limit : NONE;
         if (limit.is_estimated || found != expected) {
             fail_msg("%s\ngives %lld%s, but it is %lld", buf_string(&text), (long long)found,
                      limit.is_estimated ? " estimated" : "", (long long)expected);

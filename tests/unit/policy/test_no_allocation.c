@@ -133,21 +133,19 @@ TEST(the_gate_of_an_iteration_allocates_nothing)
     struct ruleset *ruleset = NULL;
     struct rondo_error err = {0};
     assert_int_equal(ruleset_make(RULESET_BUILT_IN, NULL, 0, NULL, NULL, &ruleset, &err), 0);
-    struct subject *subject = subject_new(&(struct subject_options){
-        .agent_id = "a", .run_id = "r", .max_iterations = 10, .max_tokens = 1000});
-    subject_set_ruleset(subject, ruleset);
-    struct subject_facts facts = {0};
-    struct subject_step step = {.action = ACTION_ITERATE};
-    struct verdict verdict;
-    subject_decide(subject, &facts, &step, &verdict);
-    subject_limit(subject, &facts, LIMIT_ITERATIONS);
+    struct policy_run run = {
+        .agent_id = "a", .run_id = "r", .max_iterations = 10, .max_tokens = 1000};
+    struct subject *subject = subject_new(&run, ruleset);
+    struct policy_request request = {.action = ACTION_ITERATE};
+    struct policy_limit limits[RUN_LIMIT_COUNT];
+    struct policy_verdict verdict;
+    subject_decide(subject, &request, &verdict);
+    subject_find_limits(subject, &request, limits);
     size_t before = allocations;
-    for (facts.iteration = 1; facts.iteration < 10; facts.iteration++) {
-        subject_decide(subject, &facts, &step, &verdict);
+    for (request.iteration = 1; request.iteration < 10; request.iteration++) {
+        subject_decide(subject, &request, &verdict);
         assert_int_equal(verdict.outcome, VERDICT_ALLOW);
-        for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
-            subject_limit(subject, &facts, i);
-        }
+        subject_find_limits(subject, &request, limits);
     }
     assert_int_equal(allocations - before, 0);
     subject_free(subject);

@@ -20,7 +20,7 @@
 #define WEDNESDAY_NS (INT64_C(1768953600) * NS_PER_S)
 #define DAY_NS       (INT64_C(86400) * NS_PER_S)
 
-static const struct subject_options plain = {
+static const struct policy_run plain = {
     .agent_id = "fixer",
     .run_id = "run-1",
     .kind = "command",
@@ -41,40 +41,59 @@ static struct ruleset *rules(const char *policies, const char *entities)
     return ruleset;
 }
 
-static struct subject *subject_with(const struct subject_options *options, const char *policies,
+static struct subject *subject_with(const struct policy_run *options, const char *policies,
                                     const char *entities)
 {
     struct ruleset *ruleset = rules(policies, entities);
-    struct subject *subject = subject_new(options);
-    subject_set_ruleset(subject, ruleset);
+    struct subject *subject = subject_new(options, ruleset);
     ruleset_unref(ruleset);
     return subject;
 }
 
-static struct verdict decide(struct subject *subject, const struct subject_facts *facts,
-                             enum vocabulary_action action)
+/** Decide, and describe a denial as the gate does. */
+static struct policy_verdict decide_request(struct subject *subject,
+                                            const struct policy_request *request)
 {
-    static const char *const resources[VOCABULARY_ACTION_COUNT] = {
-        [ACTION_CALL_MODEL] = "gpt", [ACTION_CALL_TOOL] = "shell"};
-    struct subject_step step = {
-        .action = action, .resource = resources[action], .condition = "tests"};
-    static const struct subject_facts none = {0};
-    struct verdict verdict;
-    subject_decide(subject, facts == NULL ? &none : facts, &step, &verdict);
+    struct policy_verdict verdict;
+    subject_decide(subject, request, &verdict);
+    if (verdict.outcome != VERDICT_ALLOW) {
+        policy_verdict_describe(&verdict, request->action, subject_ruleset(subject),
+                                subject_answer(subject), subject_problem(subject));
+    }
     return verdict;
 }
 
+static struct policy_verdict decide(struct subject *subject, const struct policy_request *facts,
+                                    enum vocabulary_action action)
+{
+    static const char *const resources[VOCABULARY_ACTION_COUNT] = {
+        [ACTION_CALL_MODEL] = "gpt", [ACTION_CALL_TOOL] = "shell"};
+    struct policy_request request = facts == NULL ? (struct policy_request){0} : *facts;
+    request.action = action;
+    request.resource = resources[action];
+    request.condition = "tests";
+    return decide_request(subject, &request);
+}
+
+static struct policy_limit limit_of(struct subject *subject, const struct policy_request *request,
+                                    enum run_limit counter)
+{
+    struct policy_limit limits[RUN_LIMIT_COUNT];
+    subject_find_limits(subject, request, limits);
+    return limits[counter];
+}
+
 /** Whether `policies` let a subject iterate. */
-static bool allows(const struct subject_options *options, const struct subject_facts *facts,
+static bool allows(const struct policy_run *options, const struct policy_request *facts,
                    const char *policies, const char *entities)
 {
     struct subject *subject = subject_with(options, policies, entities);
-    struct verdict verdict = decide(subject, facts, ACTION_ITERATE);
+    struct policy_verdict verdict = decide(subject, facts, ACTION_ITERATE);
     subject_free(subject);
     return verdict.outcome == VERDICT_ALLOW;
 }
 
-static void expect_verdict(const struct verdict *verdict, enum verdict_outcome outcome,
+static void expect_verdict(const struct policy_verdict *verdict, enum verdict_outcome outcome,
                            enum verdict_reason reason, const char *policy)
 {
     assert_int_equal(verdict->outcome, outcome);
@@ -87,10 +106,10 @@ static void expect_verdict(const struct verdict *verdict, enum verdict_outcome o
 TEST(a_permitted_step_is_allowed)
 {
     struct subject *subject = subject_with(&plain, PERMIT, NULL);
-    struct verdict verdict = decide(subject, NULL, ACTION_ITERATE);
+    struct policy_verdict verdict = decide(subject, NULL, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_ALLOW, VERDICT_PERMITTED, "");
     assert_true(verdict.is_allowed_by_cedar);
-    assert_int_equal(verdict.counter, LIMIT_COUNTER_COUNT);
+    assert_int_equal(verdict.counter, RUN_LIMIT_COUNT);
     subject_free(subject);
 }
 
@@ -98,7 +117,7 @@ TEST(a_forbidden_step_names_its_policy)
 {
     struct subject *subject =
         subject_with(&plain, PERMIT "@id(\"no\") @reason(\"not today\")\n" FORBID ";", NULL);
-    struct verdict verdict = decide(subject, NULL, ACTION_VERIFY);
+    struct policy_verdict verdict = decide(subject, NULL, ACTION_VERIFY);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "no");
     assert_string_equal(verdict.text, "not today");
     assert_false(verdict.is_allowed_by_cedar);
@@ -110,19 +129,19 @@ TEST(what_nobody_permits_is_denied)
 {
     struct subject *subject =
         subject_with(&plain, "permit (principal, action == Action::\"iterate\", resource);", NULL);
-    struct verdict verdict = decide(subject, NULL, ACTION_FINISH);
+    struct policy_verdict verdict = decide(subject, NULL, ACTION_FINISH);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_NOT_PERMITTED, "");
-    assert_int_equal(verdict.counter, LIMIT_COUNTER_COUNT);
+    assert_int_equal(verdict.counter, RUN_LIMIT_COUNT);
     subject_free(subject);
 }
 
 TEST(without_a_ruleset_everything_is_denied)
 {
-    struct subject *subject = subject_new(&plain);
-    struct verdict verdict = decide(subject, NULL, ACTION_ITERATE);
+    struct subject *subject = subject_new(&plain, NULL);
+    struct policy_verdict verdict = decide(subject, NULL, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_UNAVAILABLE, "");
-    assert_string_not_equal(verdict.problem, "");
-    assert_false(subject_limit(subject, &(struct subject_facts){0}, LIMIT_COST).is_known);
+    assert_string_not_equal(subject_problem(subject), "");
+    assert_false(limit_of(subject, &(struct policy_request){0}, RUN_LIMIT_COST).is_known);
     struct ruleset *ruleset = rules(PERMIT, NULL);
     subject_set_ruleset(subject, ruleset);
     ruleset_unref(ruleset);
@@ -131,25 +150,25 @@ TEST(without_a_ruleset_everything_is_denied)
     assert_null(subject_ruleset(subject));
     verdict = decide(subject, NULL, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_UNAVAILABLE, "");
-    assert_string_not_equal(verdict.problem, "");
+    assert_string_not_equal(subject_problem(subject), "");
     subject_free(subject);
 }
 
 TEST(an_agent_that_cannot_be_expressed_is_denied)
 {
-    struct subject_options options = plain;
+    struct policy_run options = plain;
     options.agent_id = "\xff";
     struct subject *subject = subject_with(&options, PERMIT, NULL);
-    struct verdict verdict = decide(subject, NULL, ACTION_ITERATE);
+    struct policy_verdict verdict = decide(subject, NULL, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_UNAVAILABLE, "");
-    assert_non_null(strstr(verdict.problem, "UTF-8"));
+    assert_non_null(strstr(subject_problem(subject), "UTF-8"));
     subject_free(subject);
     options = plain;
     options.run_id = "\xff";
     subject = subject_with(&options, PERMIT, NULL);
     verdict = decide(subject, NULL, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_INVALID_CONTEXT, "");
-    assert_false(subject_limit(subject, &(struct subject_facts){0}, LIMIT_TIME).is_known);
+    assert_false(limit_of(subject, &(struct policy_request){0}, RUN_LIMIT_TIME).is_known);
     subject_free(subject);
 }
 
@@ -158,9 +177,9 @@ TEST(outcomes_and_reasons_have_names)
     assert_string_equal(verdict_outcome_name(VERDICT_ALLOW), "allow");
     assert_string_equal(verdict_outcome_name(VERDICT_DENY), "deny");
     assert_string_equal(verdict_outcome_name(VERDICT_ASK), "ask");
-    static const char *const expected[] = {"permitted",         "forbidden",    "not_permitted",
-                                           "approval_needed",   "policy_error", "invalid_context",
-                                           "policy_unavailable"};
+    static const char *const expected[] = {"permitted",          "forbidden",    "not_permitted",
+                                           "approval_needed",    "policy_error", "invalid_context",
+                                           "policy_unavailable", "cost_unknown"};
     for (enum verdict_reason i = 0; i < COUNT(expected); i++) {
         assert_string_equal(verdict_reason_name(i), expected[i]);
     }
@@ -174,23 +193,23 @@ TEST(a_forbid_that_fails_denies_although_cedar_allows)
 {
     struct subject *subject =
         subject_with(&plain, PERMIT "@id(\"broken\")\n" FORBID "when " OVERFLOWS ";", NULL);
-    struct subject_facts facts = {.tokens = 1};
-    struct verdict verdict = decide(subject, &facts, ACTION_ITERATE);
+    struct policy_request facts = {.tokens = 1};
+    struct policy_verdict verdict = decide(subject, &facts, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_POLICY_ERROR, "broken");
     assert_true(verdict.is_allowed_by_cedar);
-    assert_int_equal(verdict.answer.error_count, 1);
-    assert_non_null(strstr(verdict.problem, "p.cedar:3"));
+    assert_int_equal(subject_answer(subject)->error_count, 1);
+    assert_non_null(strstr(subject_problem(subject), "p.cedar:3"));
     subject_free(subject);
 }
 
 TEST(a_permit_that_fails_only_permits_nothing)
 {
-    struct subject_facts facts = {.tokens = 1};
+    struct policy_request facts = {.tokens = 1};
     struct subject *subject = subject_with(
         &plain, PERMIT "permit (principal, action, resource) when " OVERFLOWS ";", NULL);
-    struct verdict verdict = decide(subject, &facts, ACTION_ITERATE);
+    struct policy_verdict verdict = decide(subject, &facts, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_ALLOW, VERDICT_PERMITTED, "");
-    assert_int_equal(verdict.answer.error_count, 1);
+    assert_int_equal(subject_answer(subject)->error_count, 1);
     subject_free(subject);
     subject =
         subject_with(&plain, "permit (principal, action, resource) when " OVERFLOWS ";", NULL);
@@ -210,9 +229,9 @@ TEST(a_person_is_asked_when_every_forbid_says_so)
                                            PERMIT ASKING "@id(\"ask2\") @on_deny(\"ask\")\n" FORBID
                                                          "unless { context.approved };\n",
                                            NULL);
-    struct verdict verdict = decide(subject, NULL, ACTION_FINISH);
+    struct policy_verdict verdict = decide(subject, NULL, ACTION_FINISH);
     expect_verdict(&verdict, VERDICT_ASK, VERDICT_APPROVAL_NEEDED, "ask");
-    struct subject_facts approved = {.is_approved = true};
+    struct policy_request approved = {.is_approved = true};
     assert_int_equal(decide(subject, &approved, ACTION_FINISH).outcome, VERDICT_ALLOW);
     subject_free(subject);
 }
@@ -221,10 +240,10 @@ TEST(one_hard_forbid_is_enough_and_is_the_one_reported)
 {
     struct subject *subject = subject_with(
         &plain, PERMIT ASKING "@id(\"hard\")\n" FORBID "when { context.iteration >= 3 };\n", NULL);
-    struct subject_facts facts = {.iteration = 3};
-    struct verdict verdict = decide(subject, &facts, ACTION_FINISH);
+    struct policy_request facts = {.iteration = 3};
+    struct policy_verdict verdict = decide(subject, &facts, ACTION_FINISH);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "hard");
-    assert_int_equal(verdict.counter, LIMIT_ITERATIONS);
+    assert_int_equal(verdict.counter, RUN_LIMIT_ITERATIONS);
     subject_free(subject);
 }
 
@@ -232,7 +251,7 @@ TEST(other_words_for_on_deny_do_not_ask)
 {
     struct subject *subject =
         subject_with(&plain, PERMIT "@id(\"x\") @on_deny(\"log\")\n" FORBID ";", NULL);
-    struct verdict verdict = decide(subject, NULL, ACTION_FINISH);
+    struct policy_verdict verdict = decide(subject, NULL, ACTION_FINISH);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "x");
     subject_free(subject);
 }
@@ -241,7 +260,7 @@ TEST(nobody_is_asked_while_another_forbid_fails)
 {
     struct subject *subject =
         subject_with(&plain, PERMIT ASKING "@id(\"broken\")\n" FORBID "when " OVERFLOWS ";", NULL);
-    struct subject_facts facts = {.tokens = 1};
+    struct policy_request facts = {.tokens = 1};
     assert_int_equal(decide(subject, &facts, ACTION_FINISH).outcome, VERDICT_DENY);
     subject_free(subject);
 }
@@ -255,10 +274,10 @@ TEST(a_heavier_forbid_is_reported_before_a_limit)
                      PERMIT "@id(\"limit\")\n" FORBID "when { context.iteration >= 5 };\n"
                             "@id(\"no\")\n" FORBID "when { context.conditions_met == 0 };\n",
                      NULL);
-    struct subject_facts facts = {.iteration = 5};
-    struct verdict verdict = decide(subject, &facts, ACTION_ITERATE);
+    struct policy_request facts = {.iteration = 5};
+    struct policy_verdict verdict = decide(subject, &facts, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "no");
-    assert_int_equal(verdict.counter, LIMIT_COUNTER_COUNT);
+    assert_int_equal(verdict.counter, RUN_LIMIT_COUNT);
     facts.conditions_met = 1;
     verdict = decide(subject, &facts, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "limit");
@@ -267,43 +286,43 @@ TEST(a_heavier_forbid_is_reported_before_a_limit)
 
 /** One row: what the run has used, and what the denial is put down to. */
 static const struct {
-    struct subject_facts facts;
+    struct policy_request facts;
     const char *policy;
-    enum limit_counter counter;
+    enum run_limit counter;
     int64_t limit;
     int64_t value;
 } used_up[] = {
-    {{.iteration = 5}, "limit.iterations", LIMIT_ITERATIONS, 5, 5},
-    {{.iteration = 7}, "limit.iterations", LIMIT_ITERATIONS, 5, 7},
-    {{.tokens = 1000}, "limit.tokens", LIMIT_TOKENS, 1000, 1000},
-    {{.cost_micro = 2500001}, "limit.cost", LIMIT_COST, 25000, 25001},
-    {{.elapsed_ns = 61 * NS_PER_S}, "limit.time", LIMIT_TIME, 60, 61},
+    {{.iteration = 5}, "limit.iterations", RUN_LIMIT_ITERATIONS, 5, 5},
+    {{.iteration = 7}, "limit.iterations", RUN_LIMIT_ITERATIONS, 5, 7},
+    {{.tokens = 1000}, "limit.tokens", RUN_LIMIT_TOKENS, 1000, 1000},
+    {{.cost_micro = 2500001}, "limit.cost", RUN_LIMIT_COST, 2500000, 2500100},
+    {{.elapsed_ns = 61 * NS_PER_S}, "limit.time", RUN_LIMIT_TIME, 60 * NS_PER_S, 61 * NS_PER_S},
     {{.iteration = 5, .tokens = 9999, .cost_micro = 3000000},
      "limit.iterations",
-     LIMIT_ITERATIONS,
+     RUN_LIMIT_ITERATIONS,
      5,
      5},
-    {{.tokens = 1500, .cost_micro = 3000000}, "limit.tokens", LIMIT_TOKENS, 1000, 1500},
+    {{.tokens = 1500, .cost_micro = 3000000}, "limit.tokens", RUN_LIMIT_TOKENS, 1000, 1500},
 };
 
 TEST(options_are_limits_with_names_and_numbers)
 {
-    struct subject_options options = plain;
+    struct policy_run options = plain;
     options.max_iterations = 5;
     options.max_tokens = 1000;
     options.max_cost_micro = 2500000;
     options.max_elapsed_ns = 60 * NS_PER_S;
     struct subject *subject = subject_with(&options, PERMIT, NULL);
     for (size_t i = 0; i < COUNT(used_up); i++) {
-        struct verdict verdict = decide(subject, &used_up[i].facts, ACTION_ITERATE);
+        struct policy_verdict verdict = decide(subject, &used_up[i].facts, ACTION_ITERATE);
         expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, used_up[i].policy);
         assert_true(verdict.is_own);
         assert_int_equal(verdict.counter, used_up[i].counter);
-        assert_int_equal(verdict.limit.value, used_up[i].limit);
-        assert_int_equal(verdict.value, used_up[i].value);
+        assert_int_equal(verdict.limits[verdict.counter].limit, used_up[i].limit);
+        assert_int_equal(verdict.limits[verdict.counter].value, used_up[i].value);
         assert_int_equal(decide(subject, &used_up[i].facts, ACTION_VERIFY).outcome, VERDICT_ALLOW);
     }
-    struct subject_facts near = {
+    struct policy_request near = {
         .iteration = 4, .tokens = 999, .cost_micro = 2499900, .elapsed_ns = 60 * NS_PER_S - 1};
     assert_int_equal(decide(subject, &near, ACTION_ITERATE).outcome, VERDICT_ALLOW);
     subject_free(subject);
@@ -314,12 +333,12 @@ TEST(limits_of_permits_are_put_down_to_their_counter)
     struct subject *subject = subject_with(
         &plain, "@id(\"few\") permit (principal, action, resource) when { context.iteration < 4 };",
         NULL);
-    struct subject_facts facts = {.iteration = 6};
-    struct verdict verdict = decide(subject, &facts, ACTION_ITERATE);
+    struct policy_request facts = {.iteration = 6};
+    struct policy_verdict verdict = decide(subject, &facts, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_NOT_PERMITTED, "few");
-    assert_int_equal(verdict.counter, LIMIT_ITERATIONS);
-    assert_int_equal(verdict.limit.value, 4);
-    assert_int_equal(verdict.value, 6);
+    assert_int_equal(verdict.counter, RUN_LIMIT_ITERATIONS);
+    assert_int_equal(verdict.limits[verdict.counter].limit, 4);
+    assert_int_equal(verdict.limits[verdict.counter].value, 6);
     subject_free(subject);
 }
 
@@ -327,32 +346,32 @@ TEST(a_forbid_that_denies_from_the_start_is_no_limit)
 {
     struct subject *subject = subject_with(
         &plain, PERMIT "@id(\"early\")\n" FORBID "when { context.iteration < 4 };", NULL);
-    struct verdict verdict = decide(subject, NULL, ACTION_ITERATE);
+    struct policy_verdict verdict = decide(subject, NULL, ACTION_ITERATE);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_FORBIDDEN, "early");
-    assert_int_equal(verdict.counter, LIMIT_COUNTER_COUNT);
+    assert_int_equal(verdict.counter, RUN_LIMIT_COUNT);
     subject_free(subject);
 }
 
 TEST(limits_ahead_are_found_from_where_the_run_stands)
 {
-    struct subject_options options = plain;
+    struct policy_run options = plain;
     options.max_iterations = 100;
     options.max_cost_micro = 10;
     struct subject *subject = subject_with(&options, PERMIT, NULL);
-    struct subject_facts facts = {.iteration = 40};
-    assert_int_equal(subject_limit(subject, &facts, LIMIT_ITERATIONS).value, 100);
-    assert_int_equal(subject_limit(subject, &facts, LIMIT_COST).value, 1);
-    assert_false(subject_limit(subject, &facts, LIMIT_TOKENS).is_known);
+    struct policy_request facts = {.iteration = 40};
+    assert_int_equal(limit_of(subject, &facts, RUN_LIMIT_ITERATIONS).limit, 100);
+    assert_int_equal(limit_of(subject, &facts, RUN_LIMIT_COST).limit, 100);
+    assert_false(limit_of(subject, &facts, RUN_LIMIT_TOKENS).is_known);
     options.max_iterations = 200;
-    subject_set_options(subject, &options);
-    assert_int_equal(subject_limit(subject, &facts, LIMIT_ITERATIONS).value, 200);
+    subject_set_limits(subject, &options);
+    assert_int_equal(limit_of(subject, &facts, RUN_LIMIT_ITERATIONS).limit, 200);
     subject_free(subject);
 }
 
 /* ---- What policies see ---------------------------------------------------------------------- */
 
 /** Whether a condition holds for an action. */
-static bool holds(const struct subject_options *options, const struct subject_facts *facts,
+static bool holds(const struct policy_run *options, const struct policy_request *facts,
                   enum vocabulary_action action, const char *condition, const char *entities)
 {
     auto_buf struct buf text = {0};
@@ -361,8 +380,8 @@ static bool holds(const struct subject_options *options, const struct subject_fa
                "@id(\"limit.iterations\") forbid (principal, action, resource) when { false };",
                vocabulary_action_name(action), condition);
     struct subject *subject = subject_with(options, buf_string(&text), entities);
-    struct verdict verdict = decide(subject, facts, action);
-    assert_int_equal(verdict.answer.error_count, 0);
+    struct policy_verdict verdict = decide(subject, facts, action);
+    assert_int_equal(subject_answer(subject)->error_count, 0);
     subject_free(subject);
     return verdict.outcome == VERDICT_ALLOW;
 }
@@ -387,7 +406,7 @@ TEST(every_attribute_is_there_for_its_actions)
 
 TEST(facts_become_attributes_of_the_declared_types)
 {
-    struct subject_facts facts = {
+    struct policy_request facts = {
         .iteration = 3,
         .elapsed_ns = 4 * NS_PER_S + 999999999,
         .tokens = 5,
@@ -432,7 +451,7 @@ static int64_t weekday_at(int64_t now_ns)
     for (int day = 1; day <= 7; day++) {
         char condition[64];
         snprintf(condition, sizeof(condition), "context.weekday == %d", day);
-        struct subject_facts facts = {.now_ns = now_ns};
+        struct policy_request facts = {.now_ns = now_ns};
         if (holds(&plain, &facts, ACTION_ITERATE, condition, NULL)) {
             return day;
         }
@@ -460,18 +479,28 @@ TEST(weekdays_before_1970_are_right_too)
 
 TEST(costs_are_rounded_up)
 {
-    static const int64_t rows[][2] = {{0, 0},     {1, 1},    {99, 1},
-                                      {100, 1},   {101, 2},  {INT64_MAX, INT64_MAX / 100 + 1},
-                                      {-100, -1}, {-150, -1}};
+    static const struct {
+        int64_t micro;
+        const char *dollars;
+    } rows[] = {
+        {0, "0.0"},        {1, "0.0001"},     {99, "0.0001"},
+        {100, "0.0001"},   {101, "0.0002"},   {INT64_MAX, "9223372036854.7759"},
+        {-100, "-0.0001"}, {-150, "-0.0001"},
+    };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct subject_facts facts = {.cost_micro = rows[i][0]};
-        assert_int_equal(subject_value(&facts, LIMIT_COST), rows[i][1]);
+        struct policy_request facts = {.cost_micro = rows[i].micro};
+        char condition[96];
+        snprintf(condition, sizeof(condition), "context.cost_usd == decimal(\"%s\")",
+                 rows[i].dollars);
+        if (!holds(&plain, &facts, ACTION_ITERATE, condition, NULL)) {
+            fail_msg("%s", condition);
+        }
     }
 }
 
 TEST(a_run_shows_its_options)
 {
-    struct subject_options options = plain;
+    struct policy_run options = plain;
     assert_true(holds(&options, NULL, ACTION_ITERATE,
                       "resource.agent == principal && resource.kind == \"command\" && "
                       "resource.workspace == \"/srv/job\"",
@@ -497,14 +526,14 @@ TEST(a_run_shows_its_options)
 
 TEST(a_run_has_ten_iterations_unless_policies_count_them)
 {
-    struct subject_facts ten = {.iteration = 10};
-    struct subject_facts nine = {.iteration = 9};
+    struct policy_request ten = {.iteration = 10};
+    struct policy_request nine = {.iteration = 9};
     assert_true(allows(&plain, &nine, PERMIT, NULL));
     assert_false(allows(&plain, &ten, PERMIT, NULL));
     assert_true(allows(&plain, &ten, PERMIT FORBID "when { context.iteration >= 20 };", NULL));
-    struct subject_options options = plain;
+    struct policy_run options = plain;
     options.max_iterations = 5;
-    struct subject_facts five = {.iteration = 5};
+    struct policy_request five = {.iteration = 5};
     assert_false(allows(&options, &five, PERMIT FORBID "when { context.iteration >= 20 };", NULL));
 }
 
@@ -524,9 +553,9 @@ TEST(a_limit_for_some_agents_leaves_the_default_to_others)
     };
     static const char entities[] = "[{\"uid\":{\"type\":\"Agent\",\"id\":\"other\"},\"attrs\":{},"
                                    "\"parents\":[{\"type\":\"Group\",\"id\":\"others\"}]}]";
-    struct subject_options other = plain;
+    struct policy_run other = plain;
     other.agent_id = "other";
-    struct subject_facts ten = {.iteration = 10};
+    struct policy_request ten = {.iteration = 10};
     for (size_t i = 0; i < COUNT(scopes); i++) {
         char policies[256];
         snprintf(policies, sizeof(policies),
@@ -571,7 +600,7 @@ TEST(an_agent_is_what_the_administrator_says)
             fail_msg("%s", conditions[i]);
         }
     }
-    struct subject_options other = plain;
+    struct policy_run other = plain;
     other.agent_id = "other";
     assert_true(holds(&other, NULL, ACTION_ITERATE,
                       "principal.trust == 0 && !(principal in Group::\"all\")", entities));
@@ -597,13 +626,10 @@ TEST(actions_stand_in_their_group)
 
 /* ---- Tools ---------------------------------------------------------------------------------- */
 
-static struct verdict call_tool(struct subject *subject, const char *tool, const char *input)
+static struct policy_verdict call_tool(struct subject *subject, const char *tool, const char *input)
 {
-    struct subject_step step = {.action = ACTION_CALL_TOOL, .resource = tool, .input = input};
-    struct subject_facts facts = {0};
-    struct verdict verdict;
-    subject_decide(subject, &facts, &step, &verdict);
-    return verdict;
+    struct policy_request request = {.action = ACTION_CALL_TOOL, .resource = tool, .input = input};
+    return decide_request(subject, &request);
 }
 
 TEST(arguments_of_a_tool_are_seen)
@@ -637,10 +663,10 @@ TEST(arguments_that_cedar_cannot_express_are_denied)
     };
     struct subject *subject = subject_with(&plain, PERMIT, NULL);
     for (size_t i = 0; i < COUNT(inputs); i++) {
-        struct verdict verdict = call_tool(subject, "shell", inputs[i]);
+        struct policy_verdict verdict = call_tool(subject, "shell", inputs[i]);
         expect_verdict(&verdict, VERDICT_DENY, VERDICT_INVALID_CONTEXT, "");
         assert_false(verdict.is_allowed_by_cedar);
-        assert_string_not_equal(verdict.problem, "");
+        assert_string_not_equal(subject_problem(subject), "");
     }
     assert_int_equal(call_tool(subject, "shell", "{\"x\":[1,{\"y\":true}]}").outcome,
                      VERDICT_ALLOW);
@@ -658,27 +684,29 @@ TEST(tools_may_have_any_name)
     assert_int_equal(call_tool(subject, "a\"b\\\n\xc3\xa9", NULL).outcome, VERDICT_ALLOW);
     assert_int_equal(call_tool(subject, "", NULL).outcome, VERDICT_ALLOW);
     assert_int_equal(call_tool(subject, "ab", NULL).outcome, VERDICT_DENY);
-    struct verdict verdict = call_tool(subject, "\xff\xfe", NULL);
+    struct policy_verdict verdict = call_tool(subject, "\xff\xfe", NULL);
     expect_verdict(&verdict, VERDICT_DENY, VERDICT_INVALID_CONTEXT, "");
-    assert_non_null(strstr(verdict.problem, "UTF-8"));
+    assert_non_null(strstr(subject_problem(subject), "UTF-8"));
     subject_free(subject);
 }
 
-TEST(a_verdict_lasts_until_the_next_question)
+TEST(what_cedar_said_lasts_until_the_next_request)
 {
-    struct subject_options options = plain;
+    struct policy_run options = plain;
     options.max_iterations = 5;
     struct subject *subject = subject_with(&options, PERMIT, NULL);
-    struct subject_facts facts = {.iteration = 5};
-    struct verdict verdict = decide(subject, &facts, ACTION_ITERATE);
-    assert_int_equal(verdict.answer.reason_count, 1);
+    struct policy_request facts = {.iteration = 5};
+    decide(subject, &facts, ACTION_ITERATE);
+    assert_int_equal(subject_answer(subject)->reason_count, 1);
     assert_string_equal(
-        cedar_policies_id(subject_ruleset(subject)->policies, verdict.answer.reasons[0]),
+        cedar_policies_id(subject_ruleset(subject)->policies, subject_answer(subject)->reasons[0]),
         "limit.iterations");
     assert_non_null(subject_request(subject)->principal);
+    struct cedar_evaluator *evaluator = cedar_evaluator_new();
     struct cedar_answer again;
-    cedar_authorize(subject_evaluator(subject), subject_ruleset(subject)->policies,
-                    subject_request(subject), &again);
+    cedar_authorize(evaluator, subject_ruleset(subject)->policies, subject_request(subject),
+                    &again);
     assert_false(again.is_allowed);
+    cedar_evaluator_free(evaluator);
     subject_free(subject);
 }

@@ -10,7 +10,7 @@
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "os/file_untrusted.h"
-#include "policy/reach.h"
+#include "policy/lint/lint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,10 +56,10 @@ static void read_text(const char *file, void *context, struct buf *ret_text)
 }
 
 /** A set of forbids alone looks as if it allowed the rest; it allows nothing. */
-static void check_reach(const struct ruleset *ruleset, const char *name,
-                        struct policy_findings *findings)
+static void check_permits(const struct ruleset *ruleset, const char *name,
+                          struct policy_findings *findings)
 {
-    if (reach_is_permitted(ruleset->policies, ACTION_ITERATE)) {
+    if (lint_has_permit_for(ruleset->policies, ACTION_ITERATE)) {
         return;
     }
     struct lint_finding finding = {
@@ -115,7 +115,7 @@ static int run_check(const struct check_values *values, const char *given)
     struct policy_findings findings = {0};
     struct ruleset *ruleset = NULL;
     if (policy_load(path, given == NULL, &findings, &ruleset, &err) == 0) {
-        check_reach(ruleset, base_name(path), &findings);
+        check_permits(ruleset, base_name(path), &findings);
     } else if (policy_exit_code(&err) == EXIT_USAGE) {
         return report_error_as(&err, values->wants_json != 0);
     } else {

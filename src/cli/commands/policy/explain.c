@@ -6,14 +6,14 @@
 #include "base/json/json.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "cli/commands/policy/answer.h"
 #include "cli/commands/policy/commands.h"
+#include "cli/commands/policy/explanation_text.h"
 #include "cli/commands/policy/source.h"
 #include "cli/commands/session.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
-#include "loop/limits_ahead.h"
+#include "loop/policy_request.h"
 #include "os/file_untrusted.h"
 #include "store/find.h"
 
@@ -50,9 +50,9 @@ const struct option_row policy_explain_options[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct explain_values, agent),
      .argument = "ID",
-     .by_default = QUESTION_AGENT ", or that of --run",
+     .by_default = REQUEST_AGENT ", or that of --run",
      .help = "Who asks",
-     .group = "The question"},
+     .group = "The request"},
     {.name = "action",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct explain_values, action),
@@ -104,7 +104,7 @@ const struct option_row policy_explain_options[] = {
 /** One invocation. */
 struct asking {
     const struct explain_values *values;
-    struct question question;
+    struct written_request written;
     char *path; /**< of the policies; NULL = the store's */
 };
 
@@ -123,7 +123,7 @@ static int take_run(struct asking *asking, struct rondo_error *err)
         r = summary_load(session.store, run.id, &summary, err);
     }
     if (r == 0) {
-        summary_ask(&summary, &asking->question);
+        loop_write_request(&summary, &asking->written);
         if (asking->path == NULL) {
             asking->path = memory_dup_string(summary.spec.policy);
         }
@@ -148,7 +148,7 @@ static int take_context(struct asking *asking, struct rondo_error *err)
         r = json_parse(buf_string(&text), text.len, &context, err);
     }
     if (r == 0) {
-        return question_read_context(&asking->question, context, err);
+        return written_request_read_context(&asking->written, context, err);
     }
     auto_buf struct buf reason = {0};
     buf_append_string(&reason, err->message);
@@ -159,16 +159,16 @@ static int take_context(struct asking *asking, struct rondo_error *err)
 static void take_texts(struct asking *asking)
 {
     const struct explain_values *values = asking->values;
-    struct question *question = &asking->question;
+    struct written_request *written = &asking->written;
     if (values->agent != NULL) {
-        question_set_text(&question->options.agent_id, values->agent);
+        written_request_set_text(&written->run.agent_id, values->agent);
     }
-    question_set_text(&question->tool, values->tool);
-    question_set_text(&question->model, values->model);
-    question_set_text(&question->step.condition, values->condition);
+    written_request_set_text(&written->tool, values->tool);
+    written_request_set_text(&written->model, values->model);
+    written_request_set_text(&written->request.condition, values->condition);
 }
 
-static int make_question(struct asking *asking, bool has_action, struct rondo_error *err)
+static int make_request(struct asking *asking, bool has_action, struct rondo_error *err)
 {
     const struct explain_values *values = asking->values;
     int r = values->run == NULL ? 0 : take_run(asking, err);
@@ -176,32 +176,32 @@ static int make_question(struct asking *asking, bool has_action, struct rondo_er
         return r;
     }
     take_texts(asking);
-    asking->question.has_action = has_action;
-    asking->question.step.action = (enum vocabulary_action)values->action;
+    asking->written.has_action = has_action;
+    asking->written.request.action = (enum vocabulary_action)values->action;
     r = values->context == NULL ? 0 : take_context(asking, err);
-    return r < 0 ? r : question_finish(&asking->question, err);
+    return r < 0 ? r : written_request_finish(&asking->written, err);
 }
 
 static int answer(struct asking *asking)
 {
     const struct explain_values *values = asking->values;
     struct ruleset *ruleset = NULL;
-    struct policy_answer answer;
+    struct policy_explanation explanation;
     int exit_code = policy_require(asking->path, values->store, &ruleset);
     if (exit_code != EXIT_OK) {
         return exit_code;
     }
-    policy_answer_make(&asking->question, ruleset, &answer);
+    policy_explanation_make(&asking->written, ruleset, &explanation);
     auto_buf struct buf out = {0};
     if (values->wants_json) {
-        policy_answer_json(&answer, &out);
+        policy_explanation_json(&explanation, &out);
     } else {
         struct style style = style_for(stdout, values->no_colour != 0);
-        policy_answer_text(&answer, &style, values->shows_all != 0, &out);
+        policy_explanation_text(&explanation, &style, values->shows_all != 0, &out);
     }
     report_output(&out);
-    exit_code = policy_answer_exit_code(&answer);
-    policy_answer_fini(&answer);
+    exit_code = policy_explanation_exit_code(&explanation);
+    policy_explanation_fini(&explanation);
     ruleset_unref(ruleset);
     return exit_code;
 }
@@ -216,10 +216,10 @@ int cmd_policy_explain(const struct invocation *invocation)
         struct rondo_error err = {0};
         struct asking asking = {.values = &values};
         asking.path = memory_dup_string(parsed.argc > 0 ? parsed.argv[0] : NULL);
-        question_init(&asking.question, clock_now(clock_system()));
-        int r = make_question(&asking, option_is_given(&set, "action"), &err);
+        written_request_init(&asking.written, clock_now(clock_system()));
+        int r = make_request(&asking, option_is_given(&set, "action"), &err);
         exit_code = r < 0 ? report_error_as(&err, values.wants_json != 0) : answer(&asking);
-        question_fini(&asking.question);
+        written_request_fini(&asking.written);
         free(asking.path);
     }
     option_set_fini(&set);

@@ -148,9 +148,11 @@ static void write_limit(struct ruleset *ruleset, struct buf *out)
         buf_append_string(out, "unknown");
         return;
     }
-    struct limit limit = policy_limit(ruleset, LIMIT_ITERATIONS);
-    if (limit.is_known) {
-        buf_printf(out, "%s%" PRId64, limit.is_estimated ? "about " : "", limit.value);
+    struct policy_limit limits[RUN_LIMIT_COUNT];
+    policy_default_limits(ruleset, limits);
+    const struct policy_limit *limit = &limits[RUN_LIMIT_ITERATIONS];
+    if (limit->is_known) {
+        buf_printf(out, "%s%" PRId64, limit->is_estimated ? "about " : "", limit->limit);
     } else {
         buf_append_string(out, "none");
     }
@@ -158,12 +160,12 @@ static void write_limit(struct ruleset *ruleset, struct buf *out)
 
 static void json_limit(struct ruleset *ruleset, const char *key, struct json_writer *writer)
 {
-    struct limit limit = {0};
+    struct policy_limit limits[RUN_LIMIT_COUNT] = {0};
     if (ruleset != NULL) {
-        limit = policy_limit(ruleset, LIMIT_ITERATIONS);
+        policy_default_limits(ruleset, limits);
     }
-    if (limit.is_known) {
-        json_write_int(writer, key, limit.value);
+    if (limits[RUN_LIMIT_ITERATIONS].is_known) {
+        json_write_int(writer, key, limits[RUN_LIMIT_ITERATIONS].limit);
     } else {
         json_write_null(writer, key);
     }

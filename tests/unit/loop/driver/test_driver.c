@@ -38,30 +38,6 @@ FIXTURE_TEST(the_limit_ends_it)
     expect_ended(fixture, loop, RONDO_MAX_ITERATIONS);
 }
 
-FIXTURE_TEST(a_gate_that_denies_ends_it_before_the_body)
-{
-    struct fixture *fixture = *state;
-    fixture->has_gate = true;
-    fixture->decision = (struct gate_decision){.status = RONDO_POLICY_VIOLATION, .policy = "p1"};
-    struct loop *loop = fixture_start(fixture, fixture_spec(0));
-    assert_null(loop_violation(loop));
-    char run_id[ID_SIZE];
-    memcpy(run_id, loop_run_id(loop), sizeof(run_id));
-    expect_ended(fixture, loop, RONDO_POLICY_VIOLATION);
-    assert_int_equal(fixture_events(fixture, run_id, "iteration.started", NULL), 0);
-    assert_int_equal(fixture_events(fixture, run_id, "gate.denied", "\"policy\":\"p1\""), 1);
-}
-
-FIXTURE_TEST(a_gate_that_says_nothing_denies)
-{
-    struct fixture *fixture = *state;
-    fixture->has_gate = true;
-    struct loop *loop = fixture_start(fixture, fixture_spec(0));
-    assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
-    assert_int_equal(fixture_events(fixture, loop_run_id(loop), "iteration.started", NULL), 0);
-    loop_free(loop);
-}
-
 FIXTURE_TEST(all_conditions_met_complete_it)
 {
     struct fixture *fixture = *state;

@@ -4,7 +4,7 @@
 
 #include "../cedar_help.h"
 #include "base/buf.h"
-#include "policy/reach.h"
+#include "policy/lint/lint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -216,7 +216,7 @@ TEST(more_parts_than_are_kept_do_no_harm)
 static bool permits(const char *text, enum vocabulary_action action)
 {
     struct cedar_policies *policies = policies_of(text);
-    bool is_permitted = reach_is_permitted(policies, action);
+    bool is_permitted = lint_has_permit_for(policies, action);
     cedar_policies_unref(policies);
     return is_permitted;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Loops under policies: what denies them, what warns them, and what the journal tells of it. */
-#include "policy_world.h"
+#include "../policy_world.h"
 
 /* ---- Limits of options ---------------------------------------------------------------------- */
 
@@ -12,11 +12,11 @@ WORLD_TEST(the_iteration_limit_denies_at_its_value)
     struct loop *loop = start(world, spec);
     fixture_iterate(loop, 3);
     expect_ended(loop, RONDO_MAX_ITERATIONS);
-    const struct gate_decision *violation = loop_violation(loop);
+    const struct policy_verdict *violation = loop_violation(loop);
     assert_string_equal(violation->policy, "limit.iterations");
-    assert_string_equal(violation->limit_name, "iterations");
-    assert_int_equal(violation->limit, 3);
-    assert_int_equal(violation->value, 3);
+    assert_int_equal(violation->counter, RUN_LIMIT_ITERATIONS);
+    assert_int_equal(policy_verdict_limit(violation)->limit, 3);
+    assert_int_equal(policy_verdict_limit(violation)->value, 3);
     assert_string_equal(violation->message, "the limit of 3 iterations is used up (3 so far); "
                                             "raise it with --max-iterations");
     assert_int_equal(loop_state(loop)->limit, 3);
@@ -46,7 +46,7 @@ WORLD_TEST(the_token_limit_denies_at_its_value)
     report_use(loop, 1, 0);
     expect_ended(loop, RONDO_BUDGET_EXCEEDED);
     assert_string_equal(loop_violation(loop)->policy, "limit.tokens");
-    assert_int_equal(loop_violation(loop)->limit, 100);
+    assert_int_equal(policy_verdict_limit(loop_violation(loop))->limit, 100);
     loop_free(loop);
 }
 
@@ -61,10 +61,10 @@ WORLD_TEST(the_cost_limit_denies_at_its_value)
     fixture_iterate(loop, 1);
     report_use(loop, 0, 1);
     expect_ended(loop, RONDO_BUDGET_EXCEEDED);
-    const struct gate_decision *violation = loop_violation(loop);
+    const struct policy_verdict *violation = loop_violation(loop);
     assert_string_equal(violation->policy, "limit.cost");
-    assert_string_equal(violation->limit_name, "cost");
-    assert_int_equal(violation->limit, INT64_C(12345678900));
+    assert_int_equal(violation->counter, RUN_LIMIT_COST);
+    assert_int_equal(policy_verdict_limit(violation)->limit, INT64_C(12345678900));
     assert_non_null(strstr(violation->message, "the cost limit of 12345.6789 is used up"));
     assert_non_null(strstr(violation->message, "--max-cost"));
     loop_free(loop);
@@ -81,7 +81,7 @@ WORLD_TEST(a_time_limit_of_policies_denies_at_its_value)
     world->fixture->now_ns += NS_PER_S;
     expect_ended(loop, RONDO_TIMEOUT);
     assert_string_equal(loop_violation(loop)->policy, "soon");
-    assert_int_equal(loop_violation(loop)->limit, 60 * NS_PER_S);
+    assert_int_equal(policy_verdict_limit(loop_violation(loop))->limit, 60 * NS_PER_S);
     assert_non_null(strstr(loop_violation(loop)->message, "the time limit of 1m 00s is used up"));
     loop_free(loop);
 }
@@ -96,7 +96,7 @@ WORLD_TEST(two_limits_at_once_report_the_first_with_its_number)
     fixture_iterate(loop, 2);
     report_use(loop, 1000, 0);
     expect_ended(loop, RONDO_MAX_ITERATIONS);
-    assert_int_equal(loop_violation(loop)->limit, 2);
+    assert_int_equal(policy_verdict_limit(loop_violation(loop))->limit, 2);
     loop_free(loop);
 }
 
@@ -194,7 +194,7 @@ WORLD_TEST(many_policies_that_decide_are_told_as_far_as_they_fit)
     struct json_object *policies = NULL;
     const char *json = loop_violation(loop)->policies;
     assert_int_equal(json_parse(json, strlen(json), &policies, NULL), 0);
-    assert_int_equal(json_object_array_length(policies), (GATE_LIST_SIZE - 2) / 103);
+    assert_int_equal(json_object_array_length(policies), (VERDICT_LIST_SIZE - 2) / 103);
     json_object_put(policies);
     loop_free(loop);
 }
@@ -207,8 +207,8 @@ WORLD_TEST(what_a_person_may_approve_says_so)
                                   "when { context.iteration >= 1 && !context.approved };");
     fixture_iterate(loop, 1);
     expect_ended(loop, RONDO_POLICY_VIOLATION);
-    assert_true(loop_violation(loop)->needs_approval);
-    assert_string_equal(loop_violation(loop)->limit_name, "");
+    assert_int_equal(loop_violation(loop)->outcome, VERDICT_ASK);
+    assert_null(policy_verdict_limit(loop_violation(loop)));
     struct json_object *data = last_event(world, "gate.denied");
     expect_text(data, "verdict", "ask");
     expect_text(data, "reason", "approval_needed");
@@ -221,9 +221,10 @@ WORLD_TEST(nothing_runs_that_no_policy_permits)
 {
     struct world *world = *state;
     struct loop *loop = start_under(world, ITERATE "when { false };");
+    assert_null(loop_violation(loop));
     expect_ended(loop, RONDO_POLICY_VIOLATION);
     assert_string_equal(loop_violation(loop)->policy, "");
-    assert_string_equal(loop_violation(loop)->reason, "not_permitted");
+    assert_int_equal(loop_violation(loop)->reason, VERDICT_NOT_PERMITTED);
     assert_int_equal(events(world, "iteration.started", NULL), 0);
     loop_free(loop);
 }

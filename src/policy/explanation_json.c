@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An explained answer for programs. */
+/* An explanation for programs. */
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/plain.h"
-#include "policy/answer.h"
+#include "policy/explanation.h"
 
 static void write_money(struct json_writer *writer, const char *key, int64_t micro)
 {
@@ -13,30 +13,30 @@ static void write_money(struct json_writer *writer, const char *key, int64_t mic
     json_write_string(writer, key, buf_string(&text));
 }
 
-static void write_request(struct json_writer *writer, const struct question *question)
+static void write_request(struct json_writer *writer, const struct written_request *written)
 {
-    const struct subject_facts *facts = &question->facts;
+    const struct policy_request *request = &written->request;
     char now[CLOCK_UTC_SIZE];
-    clock_format_utc(facts->now_ns, now);
+    clock_format_utc(request->now_ns, now);
     json_begin_object(writer, "request");
-    json_write_string(writer, "agent", question->options.agent_id);
-    json_write_string(writer, "run", question->options.run_id);
-    json_write_string(writer, "action", vocabulary_action_name(question->step.action));
-    json_write_string(writer, "tool", question->tool);
-    json_write_string(writer, "model", question->model);
-    json_write_string(writer, "condition", question->step.condition);
+    json_write_string(writer, "agent", written->run.agent_id);
+    json_write_string(writer, "run", written->run.run_id);
+    json_write_string(writer, "action", vocabulary_action_name(request->action));
+    json_write_string(writer, "tool", written->tool);
+    json_write_string(writer, "model", written->model);
+    json_write_string(writer, "condition", request->condition);
     json_begin_object(writer, "context");
-    json_write_int(writer, "iteration", facts->iteration);
-    json_write_int(writer, "elapsed_s", facts->elapsed_ns / NS_PER_S);
-    json_write_int(writer, "tokens", facts->tokens);
-    write_money(writer, "cost_usd", facts->cost_micro);
-    json_write_int(writer, "consecutive_failures", facts->consecutive_failures);
-    json_write_int(writer, "conditions_met", facts->conditions_met);
-    json_write_int(writer, "conditions_total", facts->conditions_total);
-    json_write_bool(writer, "approved", facts->is_approved);
+    json_write_int(writer, "iteration", request->iteration);
+    json_write_int(writer, "elapsed_s", request->elapsed_ns / NS_PER_S);
+    json_write_int(writer, "tokens", request->tokens);
+    write_money(writer, "cost_usd", request->cost_micro);
+    json_write_int(writer, "consecutive_failures", request->consecutive_failures);
+    json_write_int(writer, "conditions_met", request->conditions_met);
+    json_write_int(writer, "conditions_total", request->conditions_total);
+    json_write_bool(writer, "approved", request->is_approved);
     json_write_string(writer, "now", now);
-    if (question->step.input != NULL) {
-        json_write_raw(writer, "input", question->step.input);
+    if (request->input != NULL) {
+        json_write_raw(writer, "input", request->input);
     }
     json_end_object(writer);
     json_end_object(writer);
@@ -102,64 +102,74 @@ static void write_policy(struct json_writer *writer, const struct explain_policy
     json_end_object(writer);
 }
 
-static void write_policies(struct json_writer *writer, struct policy_answer *answer)
+static void write_policies(struct json_writer *writer, struct policy_explanation *explanation)
 {
     size_t count = 0;
     for (size_t i = 0; i < EXPLAIN_STATE_COUNT; i++) {
-        count += answer->counts[i];
+        count += explanation->counts[i];
     }
     json_begin_array(writer, "policies");
     for (uint32_t i = 0; i < count; i++) {
-        write_policy(writer, explain_policy(answer->explain, i));
+        write_policy(writer, explain_policy(explanation->explain, i));
     }
     json_end_array(writer);
 }
 
-static void write_limits(struct json_writer *writer, const struct policy_answer *answer)
+/** In the units of policies, which see whole seconds, and count one that has begun. */
+static void write_limit_value(struct json_writer *writer, enum run_limit counter, int64_t limit)
+{
+    if (counter == RUN_LIMIT_COST) {
+        write_money(writer, "value", limit);
+    } else if (counter == RUN_LIMIT_TIME) {
+        json_write_int(writer, "value", limit / NS_PER_S + (limit % NS_PER_S > 0 ? 1 : 0));
+    } else {
+        json_write_int(writer, "value", limit);
+    }
+}
+
+static void write_limits(struct json_writer *writer, const struct policy_verdict *verdict)
 {
     json_begin_object(writer, "limits");
-    for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
-        const struct limit *limit = &answer->limits[i];
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
+        const struct policy_limit *limit = &verdict->limits[i];
         if (!limit->is_known) {
             continue;
         }
-        json_begin_object(writer, limit_counter_name(i));
-        if (i == LIMIT_COST) {
-            write_money(writer, "value", limit->value * 100);
-        } else {
-            json_write_int(writer, "value", limit->value);
-        }
+        json_begin_object(writer, run_limit_name(i));
+        write_limit_value(writer, i, limit->limit);
         json_write_bool(writer, "is_estimated", limit->is_estimated);
         json_end_object(writer);
     }
     json_end_object(writer);
 }
 
-void policy_answer_json(struct policy_answer *answer, struct buf *ret_json)
+void policy_explanation_json(struct policy_explanation *explanation, struct buf *ret_json)
 {
-    const struct verdict *verdict = &answer->verdict;
+    const struct policy_verdict *verdict = &explanation->verdict;
+    const struct cedar_answer *cedar = subject_answer(explanation->subject);
     auto_buf struct buf sentence = {0};
-    policy_answer_sentence(answer, &sentence);
+    policy_explanation_sentence(explanation, &sentence);
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
     json_write_string(&writer, "type", "policy_explanation");
     json_write_string(&writer, "verdict", verdict_outcome_name(verdict->outcome));
     json_write_string(&writer, "cedar_decision", verdict->is_allowed_by_cedar ? "allow" : "deny");
     json_write_string(&writer, "reason", verdict_reason_name(verdict->reason));
-    json_write_string(&writer, "policy", verdict->policy[0] == '\0' ? NULL : verdict->policy);
+    json_write_string(&writer, "policy",
+                      explanation->policy[0] == '\0' ? NULL : explanation->policy);
     json_begin_array(&writer, "decided_by");
-    for (size_t i = 0; i < verdict->answer.reason_count; i++) {
+    for (size_t i = 0; i < cedar->reason_count; i++) {
         json_write_string(&writer, NULL,
-                          cedar_policies_id(answer->ruleset->policies, verdict->answer.reasons[i]));
+                          cedar_policies_id(explanation->ruleset->policies, cedar->reasons[i]));
     }
     json_end_array(&writer);
     json_write_string(&writer, "message", buf_string(&sentence));
-    json_write_string(&writer, "source", answer->ruleset->source);
-    json_write_string(&writer, "digest", answer->ruleset->digest);
-    write_request(&writer, answer->question);
-    write_policies(&writer, answer);
-    write_limits(&writer, answer);
-    json_write_int(&writer, "exit_code", policy_answer_exit_code(answer));
+    json_write_string(&writer, "source", explanation->ruleset->source);
+    json_write_string(&writer, "digest", explanation->ruleset->digest);
+    write_request(&writer, explanation->written);
+    write_policies(&writer, explanation);
+    write_limits(&writer, verdict);
+    json_write_int(&writer, "exit_code", policy_explanation_exit_code(explanation));
     json_end_object(&writer);
     buf_append_string(ret_json, "\n");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Questions and files of cases: what may stand in them, and what is said about the rest. */
-#include "policy/question.h"
+#include "policy/written_request.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -24,31 +24,31 @@ static struct json_object *json_of(const char *text)
 }
 
 /** Read a context into a new question. */
-static int read_context(struct question *question, const char *text, struct rondo_error *err)
+static int read_context(struct written_request *written, const char *text, struct rondo_error *err)
 {
     struct json_object *context = json_of(text);
-    question_init(question, NOW_NS);
-    int r = question_read_context(question, context, err);
+    written_request_init(written, NOW_NS);
+    int r = written_request_read_context(written, context, err);
     json_object_put(context);
     return r;
 }
 
-TEST(a_new_question_is_about_the_first_iteration)
+TEST(a_new_request_is_about_the_first_iteration)
 {
-    struct question question;
-    question_init(&question, NOW_NS);
-    assert_int_equal(question_finish(&question, NULL), 0);
-    assert_int_equal(question.step.action, ACTION_ITERATE);
-    assert_int_equal(question.facts.iteration, 0);
-    assert_int_equal(question.facts.now_ns, NOW_NS);
-    assert_string_equal(question.options.agent_id, QUESTION_AGENT);
-    question_fini(&question);
+    struct written_request written;
+    written_request_init(&written, NOW_NS);
+    assert_int_equal(written_request_finish(&written, NULL), 0);
+    assert_int_equal(written.request.action, ACTION_ITERATE);
+    assert_int_equal(written.request.iteration, 0);
+    assert_int_equal(written.request.now_ns, NOW_NS);
+    assert_string_equal(written.run.agent_id, REQUEST_AGENT);
+    written_request_fini(&written);
 }
 
 TEST(the_context_sets_facts_by_the_names_of_the_vocabulary)
 {
-    struct question question;
-    assert_int_equal(read_context(&question,
+    struct written_request written;
+    assert_int_equal(read_context(&written,
                                   "{\"iteration\":100,\"elapsed_s\":30,\"tokens\":7,\"cost_usd\":"
                                   "\"4.50\",\"consecutive_failures\":1,\"conditions_met\":2,"
                                   "\"conditions_total\":3,\"approved\":true,\"now\":"
@@ -56,26 +56,26 @@ TEST(the_context_sets_facts_by_the_names_of_the_vocabulary)
                                   "\"condition\":\"tests\"}",
                                   NULL),
                      0);
-    assert_int_equal(question.facts.iteration, 100);
-    assert_int_equal(question.facts.elapsed_ns, 30 * NS_PER_S);
-    assert_int_equal(question.facts.tokens, 7);
-    assert_int_equal(question.facts.cost_micro, 4500000);
-    assert_int_equal(question.facts.consecutive_failures, 1);
-    assert_int_equal(question.facts.conditions_met, 2);
-    assert_int_equal(question.facts.conditions_total, 3);
-    assert_true(question.facts.is_approved);
-    assert_int_equal(question.facts.now_ns, INT64_C(1767607200) * NS_PER_S);
-    assert_string_equal(question.step.input, "{\"x\":1}");
-    assert_string_equal(question.step.condition, "tests");
-    question_fini(&question);
+    assert_int_equal(written.request.iteration, 100);
+    assert_int_equal(written.request.elapsed_ns, 30 * NS_PER_S);
+    assert_int_equal(written.request.tokens, 7);
+    assert_int_equal(written.request.cost_micro, 4500000);
+    assert_int_equal(written.request.consecutive_failures, 1);
+    assert_int_equal(written.request.conditions_met, 2);
+    assert_int_equal(written.request.conditions_total, 3);
+    assert_true(written.request.is_approved);
+    assert_int_equal(written.request.now_ns, INT64_C(1767607200) * NS_PER_S);
+    assert_string_equal(written.request.input, "{\"x\":1}");
+    assert_string_equal(written.request.condition, "tests");
+    written_request_fini(&written);
 }
 
 TEST(money_may_be_a_number_whose_digits_count)
 {
-    struct question question;
-    assert_int_equal(read_context(&question, "{\"cost_usd\":0.10}", NULL), 0);
-    assert_int_equal(question.facts.cost_micro, 100000);
-    question_fini(&question);
+    struct written_request written;
+    assert_int_equal(read_context(&written, "{\"cost_usd\":0.10}", NULL), 0);
+    assert_int_equal(written.request.cost_micro, 100000);
+    written_request_fini(&written);
 }
 
 TEST(a_wrong_context_is_refused_with_the_reason)
@@ -103,22 +103,22 @@ TEST(a_wrong_context_is_refused_with_the_reason)
         {"[]", "context: an object is expected"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct question question;
+        struct written_request written;
         struct rondo_error err = {0};
-        assert_int_equal(read_context(&question, cases[i].context, &err), RONDO_ERR_INVALID);
+        assert_int_equal(read_context(&written, cases[i].context, &err), RONDO_ERR_INVALID);
         assert_string_equal(err.message, cases[i].message);
-        question_fini(&question);
+        written_request_fini(&written);
     }
 }
 
 TEST(null_says_nothing)
 {
-    struct question question;
-    assert_int_equal(read_context(&question, "{\"iteration\":null}", NULL), 0);
-    assert_int_equal(question_read_member(&question, "tool", NULL, NULL), 1);
-    assert_int_equal(question_read_member(&question, "context", NULL, NULL), 1);
-    assert_null(question.tool);
-    question_fini(&question);
+    struct written_request written;
+    assert_int_equal(read_context(&written, "{\"iteration\":null}", NULL), 0);
+    assert_int_equal(written_request_read_member(&written, "tool", NULL, NULL), 1);
+    assert_int_equal(written_request_read_member(&written, "context", NULL, NULL), 1);
+    assert_null(written.tool);
+    written_request_fini(&written);
 }
 
 /** Cases of one file, or its error. */
@@ -136,7 +136,7 @@ static enum vocabulary_action action_of(const char *members)
     if (read_cases(buf_string(&text), &file, &err) < 0) {
         fail_msg("%s", err.message);
     }
-    enum vocabulary_action action = file.cases[0].question.step.action;
+    enum vocabulary_action action = file.cases[0].written.request.action;
     case_file_fini(&file);
     buf_fini(&text);
     return action;

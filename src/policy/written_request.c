@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Questions from JSON and words. Which member goes where stands in two tables. */
-#include "policy/question.h"
+#include "policy/written_request.h"
 
 #include "base/auto.h"
 #include "base/buf.h"
@@ -31,66 +31,92 @@ enum member_kind {
 struct member {
     const char *name; /* NULL ends a table */
     enum member_kind kind;
-    size_t offset; /* in struct question */
+    size_t offset; /* in struct written_request */
 };
 
-#define IN(member) offsetof(struct question, member)
+#define IN(member) offsetof(struct written_request, member)
 
 static const struct member option_members[] = {
-    {"max_iterations", MEMBER_NUMBER, IN(options.max_iterations)},
-    {"max_tokens", MEMBER_NUMBER, IN(options.max_tokens)},
-    {"max_cost_usd", MEMBER_MONEY, IN(options.max_cost_micro)},
-    {"max_elapsed_s", MEMBER_SECONDS, IN(options.max_elapsed_ns)},
-    {"kind", MEMBER_TEXT, IN(options.kind)},
-    {"workspace", MEMBER_TEXT, IN(options.workspace)},
+    {"max_iterations", MEMBER_NUMBER, IN(run.max_iterations)},
+    {"max_tokens", MEMBER_NUMBER, IN(run.max_tokens)},
+    {"max_cost_usd", MEMBER_MONEY, IN(run.max_cost_micro)},
+    {"max_elapsed_s", MEMBER_SECONDS, IN(run.max_elapsed_ns)},
+    {"kind", MEMBER_TEXT, IN(run.kind)},
+    {"workspace", MEMBER_TEXT, IN(run.workspace)},
     {0},
 };
 
 /* Names are taken from the vocabulary. */
 static const struct member context_members[VOCABULARY_CONTEXT_COUNT] = {
-    [CONTEXT_ITERATION] = {NULL, MEMBER_NUMBER, IN(facts.iteration)},
-    [CONTEXT_ELAPSED_S] = {NULL, MEMBER_SECONDS, IN(facts.elapsed_ns)},
-    [CONTEXT_TOKENS] = {NULL, MEMBER_NUMBER, IN(facts.tokens)},
-    [CONTEXT_COST_USD] = {NULL, MEMBER_MONEY, IN(facts.cost_micro)},
-    [CONTEXT_CONSECUTIVE_FAILURES] = {NULL, MEMBER_NUMBER, IN(facts.consecutive_failures)},
-    [CONTEXT_CONDITIONS_MET] = {NULL, MEMBER_NUMBER, IN(facts.conditions_met)},
-    [CONTEXT_CONDITIONS_TOTAL] = {NULL, MEMBER_NUMBER, IN(facts.conditions_total)},
-    [CONTEXT_APPROVED] = {NULL, MEMBER_TRUTH, IN(facts.is_approved)},
-    [CONTEXT_NOW] = {NULL, MEMBER_TIME, IN(facts.now_ns)},
+    [CONTEXT_ITERATION] = {NULL, MEMBER_NUMBER, IN(request.iteration)},
+    [CONTEXT_ELAPSED_S] = {NULL, MEMBER_SECONDS, IN(request.elapsed_ns)},
+    [CONTEXT_TOKENS] = {NULL, MEMBER_NUMBER, IN(request.tokens)},
+    [CONTEXT_COST_USD] = {NULL, MEMBER_MONEY, IN(request.cost_micro)},
+    [CONTEXT_CONSECUTIVE_FAILURES] = {NULL, MEMBER_NUMBER, IN(request.consecutive_failures)},
+    [CONTEXT_CONDITIONS_MET] = {NULL, MEMBER_NUMBER, IN(request.conditions_met)},
+    [CONTEXT_CONDITIONS_TOTAL] = {NULL, MEMBER_NUMBER, IN(request.conditions_total)},
+    [CONTEXT_APPROVED] = {NULL, MEMBER_TRUTH, IN(request.is_approved)},
+    [CONTEXT_NOW] = {NULL, MEMBER_TIME, IN(request.now_ns)},
     [CONTEXT_WEEKDAY] = {NULL, MEMBER_DERIVED, 0},
     [CONTEXT_SYSTEM] = {NULL, MEMBER_DERIVED, 0},
-    [CONTEXT_INPUT] = {NULL, MEMBER_OBJECT, IN(step.input)},
-    [CONTEXT_RAW] = {NULL, MEMBER_OBJECT, IN(step.raw)},
-    [CONTEXT_CONDITION] = {NULL, MEMBER_TEXT, IN(step.condition)},
+    [CONTEXT_INPUT] = {NULL, MEMBER_OBJECT, IN(request.input)},
+    [CONTEXT_RAW] = {NULL, MEMBER_OBJECT, IN(request.raw)},
+    [CONTEXT_CONDITION] = {NULL, MEMBER_TEXT, IN(request.condition)},
 };
 
-void question_set_text(const char **slot, const char *text)
+void written_request_set_text(const char **slot, const char *text)
 {
     char *copy = memory_dup_string(text);
     free((char *)*slot);
     *slot = copy;
 }
 
-void question_init(struct question *question, int64_t now_ns)
+void written_request_init(struct written_request *written, int64_t now_ns)
 {
-    *question = (struct question){.facts.now_ns = now_ns};
-    question_set_text(&question->options.agent_id, QUESTION_AGENT);
-    question_set_text(&question->options.run_id, QUESTION_RUN);
-    question_set_text(&question->options.kind, "command");
-    question_set_text(&question->options.workspace, "");
+    *written = (struct written_request){.request.now_ns = now_ns};
+    written_request_set_text(&written->run.agent_id, REQUEST_AGENT);
+    written_request_set_text(&written->run.run_id, REQUEST_RUN);
+    written_request_set_text(&written->run.kind, "command");
+    written_request_set_text(&written->run.workspace, "");
 }
 
-void question_fini(struct question *question)
+void written_request_fini(struct written_request *written)
 {
     const char **const texts[] = {
-        &question->options.agent_id,  &question->options.run_id, &question->options.kind,
-        &question->options.workspace, &question->step.condition, &question->step.input,
-        &question->step.raw,          &question->tool,           &question->model,
+        &written->run.agent_id,
+        &written->run.run_id,
+        &written->run.kind,
+        &written->run.workspace,
+        &written->request.condition,
+        &written->request.input,
+        &written->request.raw,
+        &written->tool,
+        &written->model,
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        question_set_text(texts[i], NULL);
+        written_request_set_text(texts[i], NULL);
     }
-    *question = (struct question){0};
+    *written = (struct written_request){0};
+}
+
+void written_request_set_run(struct written_request *written, const struct policy_run *run,
+                             const struct policy_request *situation)
+{
+    written_request_set_text(&written->run.agent_id, run->agent_id);
+    written_request_set_text(&written->run.run_id, run->run_id);
+    written_request_set_text(&written->run.kind, run->kind);
+    written_request_set_text(&written->run.workspace, run->workspace);
+    written->run.max_iterations = run->max_iterations;
+    written->run.max_tokens = run->max_tokens;
+    written->run.max_cost_micro = run->max_cost_micro;
+    written->run.max_elapsed_ns = run->max_elapsed_ns;
+    written->request.iteration = situation->iteration;
+    written->request.elapsed_ns = situation->elapsed_ns;
+    written->request.tokens = situation->tokens;
+    written->request.cost_micro = situation->cost_micro;
+    written->request.consecutive_failures = situation->consecutive_failures;
+    written->request.conditions_met = situation->conditions_met;
+    written->request.conditions_total = situation->conditions_total;
 }
 
 static int read_number(struct json_object *value, int64_t most, int64_t *ret_number,
@@ -141,7 +167,7 @@ static int read_string(struct json_object *value, const char **slot, struct rond
         strlen(json_object_get_string(value)) != (size_t)json_object_get_string_len(value)) {
         return error_set(err, RONDO_ERR_INVALID, "a text is expected");
     }
-    question_set_text(slot, json_object_get_string(value));
+    written_request_set_text(slot, json_object_get_string(value));
     return 0;
 }
 
@@ -173,7 +199,8 @@ static int read_value(enum member_kind kind, struct json_object *value, void *sl
         if (!json_object_is_type(value, json_type_object)) {
             return error_set(err, RONDO_ERR_INVALID, "an object is expected");
         }
-        question_set_text(slot, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+        written_request_set_text(slot,
+                                 json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
         return 0;
     case MEMBER_DERIVED:
         break;
@@ -188,13 +215,13 @@ static int unknown_key(const char *key, struct suggest *suggest, struct rondo_er
     return error_set(err, RONDO_ERR_INVALID, "unknown key `%.64s`%s", key, buf_string(&hint));
 }
 
-static int read_option(struct question *question, const char *key, struct json_object *value,
+static int read_option(struct written_request *written, const char *key, struct json_object *value,
                        struct rondo_error *err)
 {
     struct suggest suggest = {.word = key, .len = strlen(key)};
     for (const struct member *row = option_members; row->name != NULL; row++) {
         if (strcmp(row->name, key) == 0) {
-            int r = read_value(row->kind, value, (char *)question + row->offset, err);
+            int r = read_value(row->kind, value, (char *)written + row->offset, err);
             if (r < 0) {
                 error_prefix(err, "%s", key);
             }
@@ -205,14 +232,14 @@ static int read_option(struct question *question, const char *key, struct json_o
     return unknown_key(key, &suggest, err);
 }
 
-static int read_context(struct question *question, const char *key, struct json_object *value,
+static int read_context(struct written_request *written, const char *key, struct json_object *value,
                         struct rondo_error *err)
 {
     struct suggest suggest = {.word = key, .len = strlen(key)};
     for (enum vocabulary_context i = 0; i < VOCABULARY_CONTEXT_COUNT; i++) {
         const struct member *row = &context_members[i];
         if (strcmp(vocabulary_context_name(i), key) == 0) {
-            int r = read_value(row->kind, value, (char *)question + row->offset, err);
+            int r = read_value(row->kind, value, (char *)written + row->offset, err);
             if (r < 0) {
                 error_prefix(err, "%s", key);
             }
@@ -223,10 +250,10 @@ static int read_context(struct question *question, const char *key, struct json_
     return unknown_key(key, &suggest, err);
 }
 
-typedef int read_fn(struct question *question, const char *key, struct json_object *value,
+typedef int read_fn(struct written_request *written, const char *key, struct json_object *value,
                     struct rondo_error *err);
 
-static int read_object(struct question *question, struct json_object *object, read_fn *read,
+static int read_object(struct written_request *written, struct json_object *object, read_fn *read,
                        const char *name, struct rondo_error *err)
 {
     int r = 0;
@@ -237,7 +264,7 @@ static int read_object(struct question *question, struct json_object *object, re
     struct json_object_iterator end = json_object_iter_end(object);
     for (; r == 0 && !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
         struct json_object *value = json_object_iter_peek_value(&at);
-        r = value == NULL ? 0 : read(question, json_object_iter_peek_name(&at), value, err);
+        r = value == NULL ? 0 : read(written, json_object_iter_peek_name(&at), value, err);
     }
     if (r < 0) {
         error_prefix(err, "%s", name);
@@ -245,22 +272,23 @@ static int read_object(struct question *question, struct json_object *object, re
     return r;
 }
 
-int question_read_options(struct question *question, struct json_object *options,
-                          struct rondo_error *err)
+int written_request_read_options(struct written_request *written, struct json_object *options,
+                                 struct rondo_error *err)
 {
-    return read_object(question, options, read_option, "options", err);
+    return read_object(written, options, read_option, "options", err);
 }
 
-int question_read_context(struct question *question, struct json_object *context,
-                          struct rondo_error *err)
+int written_request_read_context(struct written_request *written, struct json_object *context,
+                                 struct rondo_error *err)
 {
-    return read_object(question, context, read_context, "context", err);
+    return read_object(written, context, read_context, "context", err);
 }
 
-int question_set_action(struct question *question, const char *name, struct rondo_error *err)
+int written_request_set_action(struct written_request *written, const char *name,
+                               struct rondo_error *err)
 {
-    if (vocabulary_action_from_name(name, &question->step.action)) {
-        question->has_action = true;
+    if (vocabulary_action_from_name(name, &written->request.action)) {
+        written->has_action = true;
         return 0;
     }
     struct suggest suggest = {.word = name, .len = strlen(name)};
@@ -272,37 +300,37 @@ int question_set_action(struct question *question, const char *name, struct rond
     return error_set(err, RONDO_ERR_INVALID, "unknown action `%.64s`%s", name, buf_string(&hint));
 }
 
-static int read_action(struct question *question, struct json_object *value,
+static int read_action(struct written_request *written, struct json_object *value,
                        struct rondo_error *err)
 {
     const char *name = NULL;
     int r = read_string(value, &name, err);
     if (r == 0) {
-        r = question_set_action(question, name, err);
+        r = written_request_set_action(written, name, err);
     }
     free((char *)name);
     return r;
 }
 
 static const struct member text_members[] = {
-    {"agent", MEMBER_TEXT, IN(options.agent_id)},
-    {"run", MEMBER_TEXT, IN(options.run_id)},
+    {"agent", MEMBER_TEXT, IN(run.agent_id)},
+    {"run", MEMBER_TEXT, IN(run.run_id)},
     {"tool", MEMBER_TEXT, IN(tool)},
     {"model", MEMBER_TEXT, IN(model)},
-    {"condition", MEMBER_TEXT, IN(step.condition)},
+    {"condition", MEMBER_TEXT, IN(request.condition)},
     {0},
 };
 
-int question_read_member(struct question *question, const char *key, struct json_object *value,
-                         struct rondo_error *err)
+int written_request_read_member(struct written_request *written, const char *key,
+                                struct json_object *value, struct rondo_error *err)
 {
     int r = 0;
     if (strcmp(key, "options") == 0) {
-        r = value == NULL ? 0 : question_read_options(question, value, err);
+        r = value == NULL ? 0 : written_request_read_options(written, value, err);
         return r < 0 ? r : 1;
     }
     if (strcmp(key, "context") == 0) {
-        r = value == NULL ? 0 : question_read_context(question, value, err);
+        r = value == NULL ? 0 : written_request_read_context(written, value, err);
         return r < 0 ? r : 1;
     }
     bool is_action = strcmp(key, "action") == 0;
@@ -314,8 +342,8 @@ int question_read_member(struct question *question, const char *key, struct json
         return 0;
     }
     if (value != NULL) {
-        r = is_action ? read_action(question, value, err)
-                      : read_value(row->kind, value, (char *)question + row->offset, err);
+        r = is_action ? read_action(written, value, err)
+                      : read_value(row->kind, value, (char *)written + row->offset, err);
     }
     if (r < 0) {
         error_prefix(err, "%s", key);
@@ -323,7 +351,7 @@ int question_read_member(struct question *question, const char *key, struct json
     return r < 0 ? r : 1;
 }
 
-void question_suggest(struct suggest *suggest)
+void written_request_suggest(struct suggest *suggest)
 {
     for (const struct member *row = text_members; row->name != NULL; row++) {
         suggest_offer(suggest, row->name);
@@ -334,67 +362,60 @@ void question_suggest(struct suggest *suggest)
 }
 
 /** The action that the rest speaks of, when none is named. */
-static enum vocabulary_action implied_action(const struct question *question)
+static enum vocabulary_action implied_action(const struct written_request *written)
 {
-    return question->tool != NULL             ? ACTION_CALL_TOOL
-           : question->model != NULL          ? ACTION_CALL_MODEL
-           : question->step.condition != NULL ? ACTION_VERIFY
-                                              : ACTION_ITERATE;
+    return written->tool != NULL                ? ACTION_CALL_TOOL
+           : written->model != NULL             ? ACTION_CALL_MODEL
+           : written->request.condition != NULL ? ACTION_VERIFY
+                                                : ACTION_ITERATE;
 }
 
 /** What one action needs and no other can have. */
-static int check_part(const struct question *question, enum vocabulary_action action,
+static int check_part(const struct written_request *written, enum vocabulary_action action,
                       const char *part, bool is_given, bool is_needed, struct rondo_error *err)
 {
     const char *name = vocabulary_action_name(action);
-    if (question->step.action == action && is_needed && !is_given) {
+    if (written->request.action == action && is_needed && !is_given) {
         return error_set(err, RONDO_ERR_INVALID, "`%s` needs a %s", name, part);
     }
-    if (question->step.action != action && is_given) {
+    if (written->request.action != action && is_given) {
         return error_set(err, RONDO_ERR_INVALID, "%s belongs to `%s`, not to `%s`", part, name,
-                         vocabulary_action_name(question->step.action));
+                         vocabulary_action_name(written->request.action));
     }
     return 0;
 }
 
-static int check_agent(const struct question *question, struct rondo_error *err)
+static int check_agent(const struct written_request *written, struct rondo_error *err)
 {
-    size_t len = strlen(question->options.agent_id);
+    size_t len = strlen(written->run.agent_id);
     return len > 0 && len <= LIMIT_AGENT_ID_LEN
                ? 0
                : error_set(err, RONDO_ERR_INVALID, "the agent's id must have 1 to %d bytes",
                            LIMIT_AGENT_ID_LEN);
 }
 
-int question_finish(struct question *question, struct rondo_error *err)
+int written_request_finish(struct written_request *written, struct rondo_error *err)
 {
-    struct subject_step *step = &question->step;
-    if (!question->has_action) {
-        step->action = implied_action(question);
+    struct policy_request *request = &written->request;
+    if (!written->has_action) {
+        request->action = implied_action(written);
     }
-    int r = check_agent(question, err);
+    int r = check_agent(written, err);
     if (r == 0) {
-        r = check_part(question, ACTION_CALL_TOOL, "tool", question->tool != NULL, true, err);
-    }
-    if (r == 0) {
-        r = check_part(question, ACTION_CALL_MODEL, "model", question->model != NULL, true, err);
+        r = check_part(written, ACTION_CALL_TOOL, "tool", written->tool != NULL, true, err);
     }
     if (r == 0) {
-        r = check_part(question, ACTION_VERIFY, "condition", step->condition != NULL, true, err);
+        r = check_part(written, ACTION_CALL_MODEL, "model", written->model != NULL, true, err);
     }
     if (r == 0) {
-        r = check_part(question, ACTION_CALL_TOOL, "input", step->input != NULL, false, err);
+        r = check_part(written, ACTION_VERIFY, "condition", request->condition != NULL, true, err);
     }
     if (r == 0) {
-        r = check_part(question, ACTION_CALL_TOOL, "raw", step->raw != NULL, false, err);
+        r = check_part(written, ACTION_CALL_TOOL, "input", request->input != NULL, false, err);
     }
-    step->resource = question->tool != NULL ? question->tool : question->model;
+    if (r == 0) {
+        r = check_part(written, ACTION_CALL_TOOL, "raw", request->raw != NULL, false, err);
+    }
+    request->resource = written->tool != NULL ? written->tool : written->model;
     return r;
-}
-
-struct subject *question_subject(const struct question *question, struct ruleset *ruleset)
-{
-    struct subject *subject = subject_new(&question->options);
-    subject_set_ruleset(subject, ruleset);
-    return subject;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An explained answer for people. */
+/* An explanation for people. */
+#include "cli/commands/policy/explanation_text.h"
 #include "base/auto.h"
 #include "base/clock.h"
-#include "cli/commands/policy/answer.h"
 #include "cli/terminal/text.h"
 
 #include <inttypes.h>
@@ -22,30 +22,29 @@ static void add_line(const char *text, struct buf *out)
     }
 }
 
-static void add_question(const struct question *question, struct buf *out)
+static void add_request(const struct written_request *written, struct buf *out)
 {
-    const struct subject_step *step = &question->step;
-    const struct subject_facts *facts = &question->facts;
+    const struct policy_request *request = &written->request;
     char now[CLOCK_UTC_SIZE];
-    clock_format_utc(facts->now_ns, now);
+    clock_format_utc(request->now_ns, now);
     buf_append_string(out, "Agent ");
-    add_line(question->options.agent_id, out);
-    buf_printf(out, " asks for `%s`", vocabulary_action_name(step->action));
-    const char *object = step->resource != NULL ? step->resource : step->condition;
+    add_line(written->run.agent_id, out);
+    buf_printf(out, " asks for `%s`", vocabulary_action_name(request->action));
+    const char *object = request->resource != NULL ? request->resource : request->condition;
     if (object != NULL) {
         buf_append_string(out, " of ");
         add_line(object, out);
     }
     buf_append_string(out, " in run ");
-    add_line(question->options.run_id, out);
-    buf_printf(out, "\n  iteration %" PRId64 ", elapsed ", facts->iteration);
-    policy_answer_figure(LIMIT_TIME, facts->elapsed_ns / NS_PER_S, out);
-    buf_printf(out, ", tokens %" PRId64 ", cost ", facts->tokens);
-    text_money(facts->cost_micro, out);
+    add_line(written->run.run_id, out);
+    buf_printf(out, "\n  iteration %" PRId64 ", elapsed ", request->iteration);
+    policy_explanation_figure(RUN_LIMIT_TIME, request->elapsed_ns / NS_PER_S * NS_PER_S, out);
+    buf_printf(out, ", tokens %" PRId64 ", cost ", request->tokens);
+    text_money(request->cost_micro, out);
     buf_printf(out,
                ", failures in a row %" PRId64 ", conditions %" PRId64 "/%" PRId64 ", %s, %s\n\n",
-               facts->consecutive_failures, facts->conditions_met, facts->conditions_total,
-               facts->is_approved ? "approved" : "not approved", now);
+               request->consecutive_failures, request->conditions_met, request->conditions_total,
+               request->is_approved ? "approved" : "not approved", now);
 }
 
 static void add_term(const struct explain_term *term, struct buf *out)
@@ -148,62 +147,63 @@ static void add_policy(const struct explain_policy *policy, bool is_own, const s
 }
 
 /** What says nothing new: other requests, and options that the run does not have. */
-static bool is_dull(const struct policy_answer *answer, uint32_t index)
+static bool is_dull(const struct policy_explanation *explanation, uint32_t index)
 {
-    bool is_own = index >= answer->ruleset->given_count;
-    return answer->states[index] == EXPLAIN_OUT_OF_SCOPE ||
-           (is_own && answer->states[index] == EXPLAIN_UNSATISFIED);
+    bool is_own = index >= explanation->ruleset->given_count;
+    return explanation->states[index] == EXPLAIN_OUT_OF_SCOPE ||
+           (is_own && explanation->states[index] == EXPLAIN_UNSATISFIED);
 }
 
 /** Policies of one state; forbids weigh more than permits and come first. @return those left out */
-static size_t add_policies(struct policy_answer *answer, enum explain_state state, bool shows_all,
-                           const struct style *style, struct buf *out)
+static size_t add_policies(struct policy_explanation *explanation, enum explain_state state,
+                           bool shows_all, const struct style *style, struct buf *out)
 {
-    const struct cedar_policies *policies = answer->ruleset->policies;
-    size_t count = answer->counts[state] == 0 ? 0 : cedar_policies_count(policies);
+    const struct cedar_policies *policies = explanation->ruleset->policies;
+    size_t count = explanation->counts[state] == 0 ? 0 : cedar_policies_count(policies);
     size_t hidden = 0;
     for (int is_permit = 0; is_permit < 2; is_permit++) {
         for (uint32_t i = 0; i < count; i++) {
-            if (answer->states[i] != state ||
+            if (explanation->states[i] != state ||
                 cedar_policies_is_forbid(policies, i) != (is_permit == 0)) {
                 continue;
             }
-            if (!shows_all && is_dull(answer, i)) {
+            if (!shows_all && is_dull(explanation, i)) {
                 hidden++;
                 continue;
             }
-            add_policy(explain_policy(answer->explain, i), i >= answer->ruleset->given_count, style,
-                       out);
+            add_policy(explain_policy(explanation->explain, i),
+                       i >= explanation->ruleset->given_count, style, out);
         }
     }
     return hidden;
 }
 
-static void add_limits(const struct policy_answer *answer, struct buf *out)
+static void add_limits(const struct policy_explanation *explanation, struct buf *out)
 {
-    static const char *const names[LIMIT_COUNTER_COUNT] = {"iteration limit", "token limit",
-                                                           "cost limit", "time limit"};
-    for (enum limit_counter i = 0; i < LIMIT_COUNTER_COUNT; i++) {
-        if (answer->limits[i].is_known) {
+    static const char *const names[RUN_LIMIT_COUNT] = {"iteration limit", "token limit",
+                                                       "cost limit", "time limit"};
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
+        if (explanation->verdict.limits[i].is_known) {
             buf_printf(out, "  %s: ", names[i]);
-            policy_answer_figure(i, answer->limits[i].value, out);
-            buf_append_string(out, answer->limits[i].is_estimated ? " (estimated)\n" : "\n");
+            policy_explanation_figure(i, explanation->verdict.limits[i].limit, out);
+            buf_append_string(out, explanation->verdict.limits[i].is_estimated ? " (estimated)\n"
+                                                                               : "\n");
         }
     }
-    bool is_iterate = answer->question->step.action == ACTION_ITERATE;
-    bool is_allowed = answer->verdict.outcome == VERDICT_ALLOW;
-    if (is_iterate && is_allowed && !answer->limits[LIMIT_ITERATIONS].is_known) {
+    bool is_iterate = explanation->written->request.action == ACTION_ITERATE;
+    bool is_allowed = explanation->verdict.outcome == VERDICT_ALLOW;
+    if (is_iterate && is_allowed && !explanation->verdict.limits[RUN_LIMIT_ITERATIONS].is_known) {
         buf_append_string(out, "  iteration limit: none\n");
     }
 }
 
-static void add_verdict(const struct policy_answer *answer, const struct style *style,
+static void add_verdict(const struct policy_explanation *explanation, const struct style *style,
                         struct buf *out)
 {
-    const struct verdict *verdict = &answer->verdict;
+    const struct policy_verdict *verdict = &explanation->verdict;
     auto_buf struct buf sentence = {0};
     auto_buf struct buf line = {0};
-    policy_answer_sentence(answer, &sentence);
+    policy_explanation_sentence(explanation, &sentence);
     add_line(buf_string(&sentence), &line);
     enum colour colour = verdict->outcome == VERDICT_ALLOW ? COLOUR_GREEN
                          : verdict->outcome == VERDICT_ASK ? COLOUR_YELLOW
@@ -214,19 +214,19 @@ static void add_verdict(const struct policy_answer *answer, const struct style *
                verdict_outcome_name(verdict->outcome), verdict_reason_name(verdict->reason));
 }
 
-void policy_answer_text(struct policy_answer *answer, const struct style *style, bool shows_all,
-                        struct buf *ret_text)
+void policy_explanation_text(struct policy_explanation *explanation, const struct style *style,
+                             bool shows_all, struct buf *ret_text)
 {
-    add_question(answer->question, ret_text);
+    add_request(explanation->written, ret_text);
     size_t hidden = 0;
     for (enum explain_state i = EXPLAIN_SATISFIED; i < EXPLAIN_STATE_COUNT; i++) {
-        hidden += add_policies(answer, i, shows_all, style, ret_text);
+        hidden += add_policies(explanation, i, shows_all, style, ret_text);
     }
     if (hidden > 0) {
         buf_printf(ret_text, "%zu more polic%s not apply; --all shows %s\n", hidden,
                    hidden == 1 ? "y does" : "ies do", hidden == 1 ? "it" : "them");
     }
     buf_append_string(ret_text, "\n");
-    add_verdict(answer, style, ret_text);
-    add_limits(answer, ret_text);
+    add_verdict(explanation, style, ret_text);
+    add_limits(explanation, ret_text);
 }
