@@ -56,9 +56,13 @@ static void find_sections(struct json_object *spec, struct role_findings *findin
 
 static bool runs_tool(const char *type)
 {
-    static const char *const types[] = {"filesystem", "shell", "http",   "git",
-                                        "slack",      "api",   "mcp",    "datetime",
-                                        "script",     "think", "python", NULL};
+#define TOOL_RUNS(id) #id,
+#define TOOL_KNOWN(id)
+#define TOOL(id, runs, ...) TOOL_##runs(id)
+    static const char *const types[] = {
+#include "role/tools.def"
+        NULL,
+    };
     for (size_t i = 0; types[i] != NULL; i++) {
         if (strcmp(types[i], type) == 0) {
             return true;

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The tool types of this folder, for mcp/tool_types.c. A new type is declared here and gets a
- * row there. */
+/* Declares the struct tool_type of each row of role/tools.def that runs: datetime_tool_type, ... */
 #pragma once
 
 #include "tool/tool.h"
 
-extern const struct tool_type api_tool_type;
-extern const struct tool_type datetime_tool_type;
-extern const struct tool_type filesystem_tool_type;
-extern const struct tool_type git_tool_type;
-extern const struct tool_type http_tool_type;
-extern const struct tool_type mcp_tool_type;
-extern const struct tool_type python_tool_type;
-extern const struct tool_type script_tool_type;
-extern const struct tool_type shell_tool_type;
-extern const struct tool_type slack_tool_type;
-extern const struct tool_type think_tool_type;
+#define TOOL_RUNS(id) extern const struct tool_type id##_tool_type;
+#define TOOL_KNOWN(id)
+#define TOOL(id, runs, ...) TOOL_##runs(id)
+#include "role/tools.def"
+#undef TOOL_RUNS
+#undef TOOL_KNOWN
