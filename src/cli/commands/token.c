@@ -6,7 +6,7 @@
 #include "base/json/json.h"
 #include "base/parse.h"
 #include "cli/commands/session.h"
-#include "cli/commands/token_commands.h"
+#include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"

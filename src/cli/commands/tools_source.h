@@ -78,5 +78,3 @@ int cmd_tools_list(const struct invocation *invocation);
 int cmd_tools_call(const struct invocation *invocation);
 extern const struct option_row tools_list_options[];
 extern const struct option_row tools_call_options[];
-/** Ends with a NULL name. */
-extern const struct command tools_commands[];

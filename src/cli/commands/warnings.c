@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "cli/commands/session.h"
-#include "cli/commands/sinks/commands.h"
+#include "cli/framework/command.h"
 #include "cli/framework/common_options.h"
 #include "cli/framework/report.h"
 #include "cli/terminal/table.h"

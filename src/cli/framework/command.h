@@ -89,45 +89,15 @@ void command_print_help(const struct command *command, FILE *stream);
 /** Report a usage error with a hint at --help. @return EXIT_USAGE */
 int command_misuse(const struct command *command, const char *message);
 
-int cmd_run(const struct invocation *invocation);
-int cmd_loop(const struct invocation *invocation);
-int cmd_resume(const struct invocation *invocation);
-int cmd_serve(const struct invocation *invocation);
-int cmd_runs(const struct invocation *invocation);
-int cmd_show(const struct invocation *invocation);
-int cmd_logs(const struct invocation *invocation);
-int cmd_checkpoints(const struct invocation *invocation);
-int cmd_stop(const struct invocation *invocation);
-int cmd_pause(const struct invocation *invocation);
-int cmd_continue(const struct invocation *invocation);
-int cmd_limit(const struct invocation *invocation);
-int cmd_fork(const struct invocation *invocation);
-int cmd_trust(const struct invocation *invocation);
-int cmd_gc(const struct invocation *invocation);
-int cmd_doctor(const struct invocation *invocation);
-int cmd_completion(const struct invocation *invocation);
-int cmd_doc(const struct invocation *invocation);
-int cmd_validate(const struct invocation *invocation);
-int cmd_version(const struct invocation *invocation);
-int cmd_help(const struct invocation *invocation);
 /** A group without one of its commands: help. */
 int cmd_group(const struct invocation *invocation);
 
-extern const struct option_row loop_options[];
-extern const struct option_row resume_options[];
-extern const struct option_row serve_options[];
-extern const struct option_row runs_options[];
-extern const struct option_row show_options[];
-extern const struct option_row logs_options[];
-extern const struct option_row checkpoints_options[];
-extern const struct option_row stop_options[];
-extern const struct option_row pause_options[];
-extern const struct option_row continue_options[];
-extern const struct option_row limit_options[];
-extern const struct option_row fork_options[];
-extern const struct option_row trust_options[];
-extern const struct option_row gc_options[];
-extern const struct option_row doctor_options[];
-extern const struct option_row validate_options[];
-extern const struct option_row version_options[];
+/** Of a command without options. */
 extern const struct option_row no_options[];
+
+/* cmd_run(), run_options and the like of each row. */
+#define COMMAND(id, rows, ...)                         \
+    int cmd_##id(const struct invocation *invocation); \
+    extern const struct option_row rows[];
+#define GROUP(id, ...) extern const struct command id##_commands[];
+#include "cli/commands/commands.def"

@@ -4,9 +4,6 @@
 
 #include "cli/framework/command.h"
 
-/** Ends with a NULL name. */
-extern const struct command policy_commands[];
-
 int cmd_policy_check(const struct invocation *invocation);
 int cmd_policy_show(const struct invocation *invocation);
 int cmd_policy_set(const struct invocation *invocation);

@@ -21,8 +21,6 @@ struct role_values {
     char *prices;
 };
 
-extern const struct option_row run_options[];
-
 /** Make the paths among the values absolute. */
 void run_role_resolve(struct role_values *values);
 

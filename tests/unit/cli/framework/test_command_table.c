@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The tables of commands, options and exit codes: complete, and without doubles. */
 #include "cli/commands/policy/commands.h"
-#include "cli/commands/run/run_role.h"
 #include "cli/framework/command.h"
 #include "cli/framework/completion.h"
 #include "cli/framework/exit_codes.h"
