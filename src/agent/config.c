@@ -173,15 +173,6 @@ static int read_role(struct json_object *root, struct agent_config *config, stru
     return role_from_object(normal, json_get_string(root, "path", ""), &config->role, err);
 }
 
-static size_t count_hosts(char *const *hosts)
-{
-    size_t count = 0;
-    while (hosts != NULL && hosts[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
 static int read_price(struct json_object *object, const char *key, int64_t *price,
                       struct rondo_error *err)
 {
@@ -212,7 +203,7 @@ static void read_hosts(struct json_object *root, struct agent_config *config)
 {
     struct json_object *given = NULL;
     json_object_object_get_ex(root, "allow_hosts", &given);
-    size_t own = count_hosts(config->role->allow_hosts);
+    size_t own = memory_count_list((const char *const *)config->role->allow_hosts);
     size_t more = json_object_is_type(given, json_type_array) ? json_object_array_length(given) : 0;
     config->allow_hosts = memory_new_zero(own + more + 1, sizeof(char *));
     for (size_t i = 0; i < own; i++) {

@@ -232,10 +232,7 @@ static int check_program(const struct sink *sink, struct rondo_error *err)
 int sink_program_open(const struct sink *sink, struct sink_program *ret_program,
                       struct rondo_error *err)
 {
-    size_t count = 0;
-    while (sink->command[count] != NULL) {
-        count++;
-    }
+    size_t count = memory_count_list((const char *const *)sink->command);
     struct sink_program program = {
         .argv = memory_new_zero(count + 1, sizeof(*program.argv)),
         .fds = memory_new_zero(count + 1, sizeof(*program.fds)),

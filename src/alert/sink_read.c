@@ -6,6 +6,7 @@
 #include "alert/sink_read.h"
 
 #include "alert/sink_sign.h"
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/error.h"
@@ -13,7 +14,6 @@
 #include "base/memory.h"
 #include "model/secret.h"
 
-#include <ctype.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ static int read_name(struct json_object *object, struct sink *sink, struct rondo
     }
     const char *name = json_object_get_string(value);
     for (const char *at = name; *at != '\0'; at++) {
-        if (!isalnum((unsigned char)*at) && strchr("._-", *at) == NULL) {
+        if (!ascii_is_letter_or_digit(*at) && strchr("._-", *at) == NULL) {
             return error_set(err, RONDO_ERR_INVALID,
                              "name: only letters, digits, dots, dashes and underscores");
         }

@@ -50,6 +50,15 @@ char *memory_dup_bytes(const void *bytes, size_t len)
     return copy;
 }
 
+size_t memory_count_list(const char *const *list)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
 char **memory_dup_list(const char *const *list)
 {
     size_t count = 0;

@@ -17,6 +17,8 @@ void *memory_resize(void *memory, size_t count, size_t size) __attribute__((retu
 char *memory_dup_string(const char *text);
 /** Copy of `len` bytes with a NUL behind them, or abort. */
 char *memory_dup_bytes(const void *bytes, size_t len) __attribute__((returns_nonnull));
+/** Texts of a list that a NULL ends; of NULL none. */
+size_t memory_count_list(const char *const *list);
 /** Copy of a list of texts that a NULL ends, or abort; NULL gives NULL. @return memory_free_list()
  */
 char **memory_dup_list(const char *const *list);

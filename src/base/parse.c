@@ -2,11 +2,11 @@
 /* Reading and showing numbers with units. Pure; every overflow is checked. */
 #include "base/parse.h"
 
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@ int parse_int(const char *text, int64_t low, int64_t high, int64_t *ret_number,
     char *end = NULL;
     errno = 0;
     long long number = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || isspace((unsigned char)text[0])) {
+    if (end == text || *end != '\0' || ascii_is_space(text[0])) {
         return error_set(err, RONDO_ERR_INVALID, "'%s' is not a whole number", text);
     }
     if (errno == ERANGE || number < low || number > high) {
@@ -47,7 +47,7 @@ static size_t read_scaled(const char *text, unsigned decimals, int64_t *ret_scal
             is_behind_point = true;
             continue;
         }
-        if (!isdigit((unsigned char)text[at])) {
+        if (!ascii_is_digit(text[at])) {
             break;
         }
         has_digit = true;
@@ -79,7 +79,7 @@ static const struct {
 static size_t read_unit(const char *text, int64_t *ret_ns)
 {
     size_t len = 0;
-    while (isalpha((unsigned char)text[len])) {
+    while (ascii_is_letter(text[len])) {
         len++;
     }
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {

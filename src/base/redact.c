@@ -2,9 +2,9 @@
 /* One pass over the text: at each byte the known values, at each beginning of a word the shapes. */
 #include "base/redact.h"
 
+#include "base/ascii.h"
 #include "base/memory.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static bool is_secret_name(const char *name, size_t len)
         len = sizeof(upper) - 1;
     }
     for (size_t i = 0; i < len; i++) {
-        upper[i] = (char)toupper((unsigned char)name[i]);
+        upper[i] = ascii_upper(name[i]);
     }
     upper[len] = '\0';
     for (size_t i = 0; i < sizeof(secret_names) / sizeof(secret_names[0]); i++) {
@@ -102,7 +102,7 @@ void redact_free(struct redact *redact)
 
 static bool is_word(char c)
 {
-    return isalnum((unsigned char)c) || (c != '\0' && strchr("-_.+/=~", c) != NULL);
+    return ascii_is_letter_or_digit(c) || (c != '\0' && strchr("-_.+/=~", c) != NULL);
 }
 
 static size_t word_len(const char *text, size_t len)
@@ -193,7 +193,7 @@ void redact_text(const struct redact *redact, const char *text, size_t len, stru
     for (size_t i = 0; i < len;) {
         size_t shown = 0;
         size_t n = known_value(redact, text + i, len - i);
-        if (n == 0 && (i == 0 || !isalnum((unsigned char)text[i - 1]))) {
+        if (n == 0 && (i == 0 || !ascii_is_letter_or_digit(text[i - 1]))) {
             n = shape(text + i, len - i, &shown);
         }
         if (n == 0) {

@@ -2,6 +2,7 @@
 /* "Did you mean": swaps and single letters. Pure. */
 #include "base/suggest.h"
 
+#include "base/ascii.h"
 #include "base/buf.h"
 
 #include <string.h>
@@ -12,11 +13,6 @@
 #define MIN_SHARED 4
 /** Its distance: farther than any slip, so that slips come first. */
 #define SHARED_PART MAX_WORD
-
-static char lower(char byte)
-{
-    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
-}
 
 static unsigned least(unsigned a, unsigned b, unsigned c)
 {
@@ -39,10 +35,10 @@ static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_le
         const unsigned *above = rows[(i - 1) % 3];
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= b_len; j++) {
-            unsigned change = lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1;
+            unsigned change = ascii_lower(a[i - 1]) == ascii_lower(b[j - 1]) ? 0 : 1;
             row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + change);
-            bool is_swap = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-                           lower(a[i - 2]) == lower(b[j - 1]);
+            bool is_swap = i > 1 && j > 1 && ascii_lower(a[i - 1]) == ascii_lower(b[j - 2]) &&
+                           ascii_lower(a[i - 2]) == ascii_lower(b[j - 1]);
             if (is_swap && rows[(i - 2) % 3][j - 2] + 1 < row[j]) {
                 row[j] = rows[(i - 2) % 3][j - 2] + 1;
             }

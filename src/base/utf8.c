@@ -34,3 +34,16 @@ size_t utf8_sequence_len(const char *text, size_t len)
     }
     return 0;
 }
+
+void utf8_append(struct buf *buf, uint32_t point)
+{
+    static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    char bytes[4];
+    size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    for (size_t i = len; i-- > 1;) {
+        bytes[i] = (char)(0x80 | (point & 0x3f));
+        point >>= 6;
+    }
+    bytes[0] = (char)(marks[len] | point);
+    buf_append(buf, bytes, len);
+}

@@ -2,10 +2,10 @@
 /* Specs of runs: defaults, checks, copies. Plain values; no threads. */
 #include "loop/spec.h"
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ char *loop_spec_agent_of(const char *command)
     char *id = memory_dup_string(slash == NULL || slash[1] == '\0' ? command : slash + 1);
     size_t len = strlen(id);
     for (size_t i = 0; i < len; i++) {
-        bool is_plain = isalnum((unsigned char)id[i]) || strchr("-_.", id[i]) != NULL;
+        bool is_plain = ascii_is_letter_or_digit(id[i]) || strchr("-_.", id[i]) != NULL;
         bool is_first = i == 0 && (id[i] == '.' || id[i] == '-');
         id[i] = is_plain && !is_first ? id[i] : '_';
     }
@@ -106,7 +106,7 @@ static bool is_plain_name(const char *name, size_t limit)
         return false;
     }
     for (size_t i = 0; i < len; i++) {
-        if (!isalnum((unsigned char)name[i]) && strchr("-_.", name[i]) == NULL) {
+        if (!ascii_is_letter_or_digit(name[i]) && strchr("-_.", name[i]) == NULL) {
             return false;
         }
     }

@@ -2,6 +2,7 @@
 /* Walks over JSON of limited depth (LIMIT_JSON_DEPTH), because it was parsed by base/json. */
 #include "mcp/headers.h"
 
+#include "base/ascii.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 
@@ -64,20 +65,6 @@ void mcp_header_encode(const char *value, size_t len, struct buf *ret_text)
 
 /* --- schemas --- */
 
-/** A field name's characters (RFC 9110, 5.6.2). */
-static bool is_token(const char *text)
-{
-    static const char others[] = "!#$%&'*+-.^_`|~";
-    for (const char *c = text; *c != '\0'; c++) {
-        bool is_word =
-            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
-        if (!is_word && strchr(others, *c) == NULL) {
-            return false;
-        }
-    }
-    return text[0] != '\0';
-}
-
 static bool is_primitive_name(const char *type)
 {
     return strcmp(type, "string") == 0 || strcmp(type, "integer") == 0 ||
@@ -131,7 +118,7 @@ static bool take_annotation(struct found *found, struct json_object *property,
         return refuse(found, "", "is no text");
     }
     const char *name = json_object_get_string(annotation);
-    if ((size_t)json_object_get_string_len(annotation) != strlen(name) || !is_token(name)) {
+    if ((size_t)json_object_get_string_len(annotation) != strlen(name) || !ascii_is_token(name)) {
         return refuse(found, name, "cannot be part of a header's name");
     }
     if (!is_primitive(json_member(property, "type"))) {

@@ -2,6 +2,7 @@
 /* Command line, environment and sandbox of a server. Never starts anything. */
 #include "mcp/place.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/digest.h"
@@ -38,19 +39,10 @@ static char *join(const char *folder, const char *name)
     return buf_steal(&joined);
 }
 
-static size_t count_list(const char *const *list)
-{
-    size_t count = 0;
-    while (list != NULL && list[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
 /** Takes `text` over. */
 static void add(char ***list, char *text)
 {
-    size_t count = count_list((const char *const *)*list);
+    size_t count = memory_count_list((const char *const *)*list);
     *list = memory_resize(*list, count + 2, sizeof(**list));
     (*list)[count] = text;
     (*list)[count + 1] = NULL;
@@ -92,7 +84,7 @@ static char **make_argv(const struct mcp_options *options, const char *folder)
 
 static char **make_environment(const struct mcp_options *options)
 {
-    size_t own = count_list(options->env);
+    size_t own = memory_count_list(options->env);
     auto_free const char **extra = memory_new_zero(own + 3, sizeof(*extra));
     auto_buf struct buf workspace = {0};
     buf_printf(&workspace, "RONDO_WORKSPACE=%s", options->surroundings->workspace);
@@ -200,9 +192,7 @@ static int make_home(const struct mcp_options *options, const char *folder, char
     const char *slash = strrchr(options->name, '/');
     const char *name = slash == NULL ? options->name : slash + 1;
     for (size_t i = 0; i < HOME_NAME_LEN && name[i] != '\0'; i++) {
-        bool is_plain = (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') ||
-                        (name[i] >= '0' && name[i] <= '9');
-        buf_append(&path, is_plain ? &name[i] : "-", 1);
+        buf_append(&path, ascii_is_letter_or_digit(name[i]) ? &name[i] : "-", 1);
     }
     write_identity(options, folder, digits);
     buf_printf(&path, "-%.*s", HOME_DIGITS, digits);

@@ -3,6 +3,7 @@
  * Tool type "mcp": the tools of a server as tools of an agent. An entry names a server of its own,
  * or with `server` one that the user's rondo.yaml registers, which is then shared.
  */
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -76,8 +77,7 @@ static char *model_name(const char *prefix, const char *name)
     buf_append_string(&text, name);
     char *result = buf_steal(&text);
     for (char *c = result; *c != '\0'; c++) {
-        bool is_fine = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                       (*c >= '0' && *c <= '9') || *c == '_' || *c == '-';
+        bool is_fine = ascii_is_letter_or_digit(*c) || *c == '_' || *c == '-';
         *c = is_fine ? *c : '_';
     }
     if (strlen(result) > NAME_MAX_LEN) {

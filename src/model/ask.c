@@ -4,6 +4,7 @@
  * not mend, or no time left. A reply that broke off is asked for again as a whole; what it has
  * cost counts. Blocks the calling thread, keeps nothing between calls but adaptations.
  */
+#include "base/ascii.h"
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/json/json.h"
@@ -16,7 +17,6 @@
 #include "net/client/sse.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static bool on_event(void *context, const struct sse_event *event)
 static enum stream_form form_of(const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
-        if (!isspace((unsigned char)bytes[i])) {
+        if (!ascii_is_space(bytes[i])) {
             return strchr("{[<", bytes[i]) != NULL ? FORM_WHOLE : FORM_EVENTS;
         }
     }
@@ -278,8 +278,7 @@ static char *clean_name(const struct model *model, const char *text)
     struct buf clean = {0};
     secret_redact(&model->key, text, &clean);
     for (size_t i = 0; i < clean.len; i++) {
-        bool is_printable =
-            (unsigned char)clean.data[i] < 0x80 && isgraph((unsigned char)clean.data[i]);
+        bool is_printable = ascii_is_graphic(clean.data[i]);
         clean.data[i] = is_printable ? clean.data[i] : '?';
     }
     return buf_steal(&clean);

@@ -2,10 +2,10 @@
 /* Small parts that the dialects share. Pure. */
 #include "model/dialect.h"
 
+#include "base/ascii.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ int64_t model_max_tokens(const struct model *model, const struct model_request *
 
 bool dialect_is_blank(const char *text)
 {
-    while (isspace((unsigned char)*text)) {
+    while (ascii_is_space(*text)) {
         text++;
     }
     return *text == '\0';
@@ -73,7 +73,7 @@ void dialect_write_name(const char *name, struct buf *ret_name)
 {
     size_t len = strnlen(name, MAX_NAME);
     for (size_t i = 0; i < len; i++) {
-        bool is_right = isalnum((unsigned char)name[i]) || name[i] == '_' || name[i] == '-';
+        bool is_right = ascii_is_letter_or_digit(name[i]) || name[i] == '_' || name[i] == '-';
         buf_append(ret_name, is_right ? &name[i] : "_", 1);
     }
     if (len == 0) {

@@ -2,6 +2,7 @@
 /* Which `.env` files serve a folder, and what a variable is. Reads files; any thread. */
 #include "model/environment.h"
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -9,7 +10,6 @@
 #include "model/secret.h"
 #include "os/file_untrusted.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,7 @@ const char *dotenv_get(const struct dotenv *dotenv, const char *name)
 
 static bool is_name_byte(char c)
 {
-    return isalnum((unsigned char)c) || c == '_';
+    return ascii_is_letter_or_digit(c) || c == '_';
 }
 
 /** Length of the variable behind a dollar sign, braces included; 0 = none. */

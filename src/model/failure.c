@@ -2,11 +2,11 @@
 /* From error replies to failures. Servers agree on little more than the status. */
 #include "model/failure.h"
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/json/json.h"
 #include "model/dialect.h"
 
-#include <ctype.h>
 #include <json-c/json.h>
 #include <string.h>
 #include <strings.h>
@@ -150,7 +150,7 @@ void failure_read(struct reading *reading, long status, struct json_object *repl
 
 static bool is_page(const char *body, size_t len)
 {
-    while (len > 0 && isspace((unsigned char)*body)) {
+    while (len > 0 && ascii_is_space(*body)) {
         body++;
         len--;
     }

@@ -5,6 +5,7 @@
  */
 #include "model/model.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -16,7 +17,6 @@
 #include "model/record.h"
 #include "model/stop.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +109,7 @@ static int set_key(struct model *model, const char *variable, const char *value,
 {
     secret_set(&model->key, "", value);
     for (size_t i = 0; i < model->key.len; i++) {
-        if (!isprint((unsigned char)model->key.bytes[i])) {
+        if (model->key.bytes[i] != ' ' && !ascii_is_graphic(model->key.bytes[i])) {
             return error_set(err, RONDO_ERR_INVALID,
                              "the key in %s holds a byte that cannot be sent (a line break, or a "
                              "letter that is not ASCII)",
@@ -167,7 +167,7 @@ static const char *environment_url(const struct model *model)
 {
     auto_buf struct buf name = {0};
     for (const char *at = model->provider_name; *at != '\0'; at++) {
-        char letter = (char)toupper((unsigned char)*at);
+        char letter = ascii_upper(*at);
         buf_append(&name, &letter, 1);
     }
     buf_append_string(&name, "_BASE_URL");

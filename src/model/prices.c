@@ -5,13 +5,13 @@
  */
 #include "model/prices.h"
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/json/json.h"
 #include "model/dialect.h"
 #include "model/secret.h"
 #include "os/file_untrusted.h"
 
-#include <ctype.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static bool is_version(const char *text)
         return true;
     }
     for (size_t i = 0; text[i] != '\0'; i++) {
-        if (text[i] != '-' && !isdigit((unsigned char)text[i])) {
+        if (text[i] != '-' && !ascii_is_digit(text[i])) {
             return false;
         }
         digits += text[i] != '-' ? 1 : 0;

@@ -2,10 +2,10 @@
 /* Keys: kept apart, zeroed, and taken out of what others say. Any thread. */
 #include "model/secret.h"
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/memory.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +16,11 @@
 
 void secret_set(struct secret *secret, const char *prefix, const char *text)
 {
-    while (isspace((unsigned char)*text)) {
+    while (ascii_is_space(*text)) {
         text++;
     }
     size_t len = strlen(text);
-    while (len > 0 && isspace((unsigned char)text[len - 1])) {
+    while (len > 0 && ascii_is_space(text[len - 1])) {
         len--;
     }
     size_t prefix_len = strlen(prefix);
@@ -61,7 +61,7 @@ void secret_fini_buf(struct buf *buf)
 static size_t word_len(const char *text)
 {
     size_t len = 0;
-    while (isalnum((unsigned char)text[len]) ||
+    while (ascii_is_letter_or_digit(text[len]) ||
            (text[len] != '\0' && strchr("-_*.+/=~", text[len]) != NULL)) {
         len++;
     }

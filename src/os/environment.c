@@ -34,15 +34,6 @@ static bool has_name(const char *variable, const char *name)
     return strncmp(variable, name, len) == 0 && variable[len] == '=';
 }
 
-static size_t count_list(const char *const *list)
-{
-    size_t count = 0;
-    while (list != NULL && list[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
 /** Set a variable, replacing one of the same name. */
 static void put(char **environment, size_t *count, const char *variable)
 {
@@ -83,7 +74,7 @@ char **environment_select(const char *const *source, const char *const *names,
                           const char *const *extra)
 {
     size_t fixed_count = sizeof(fixed) / sizeof(fixed[0]);
-    size_t room = count_list(source) + count_list(extra) + fixed_count + 1;
+    size_t room = memory_count_list(source) + memory_count_list(extra) + fixed_count + 1;
     char **environment = memory_new_zero(room, sizeof(*environment));
     size_t count = 0;
     for (size_t i = 0; source != NULL && source[i] != NULL; i++) {
@@ -105,7 +96,7 @@ char **environment_reduced(const char *const *names, const char *const *extra)
 
 char **environment_with(const char *const *extra)
 {
-    size_t room = count_list((const char *const *)environ) + count_list(extra) + 1;
+    size_t room = memory_count_list((const char *const *)environ) + memory_count_list(extra) + 1;
     char **environment = memory_new_zero(room, sizeof(*environment));
     size_t count = 0;
     put_list(environment, &count, (const char *const *)environ);

@@ -5,6 +5,7 @@
  */
 #include "os/state_folder.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/digest.h"
@@ -164,8 +165,7 @@ int state_sub_folder(const char *name, char **ret_path, struct rondo_error *err)
 
 static bool is_plain(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
+    return ascii_is_letter_or_digit(c) || c == '-' || c == '_';
 }
 
 /** NAME-HASH. The name is for people; the hash tells projects apart. */

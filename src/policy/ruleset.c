@@ -2,6 +2,7 @@
 /* Making rulesets. Nothing here touches files: see watch_files.c. */
 #include "policy/ruleset.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -66,7 +67,7 @@ static void explain_shorthand(const struct ruleset_text *text, struct cedar_prob
         at++;
     }
     size_t digits = 0;
-    while (at + digits < end && at[digits] >= '0' && at[digits] <= '9') {
+    while (at + digits < end && ascii_is_digit(at[digits])) {
         digits++;
     }
     bool is_number = digits > 0 && digits < 19;
@@ -163,7 +164,7 @@ static size_t add_own(struct cedar_builder *builder, bool has_files)
 static void name_file(struct rondo_error *err, const char *name)
 {
     char message[RONDO_ERROR_MESSAGE_SIZE];
-    bool has_place = err->message[0] >= '0' && err->message[0] <= '9';
+    bool has_place = ascii_is_digit(err->message[0]);
     snprintf(message, sizeof(message), "%s", err->message);
     error_set(err, err->code, "%s:%s%s", name, has_place ? "" : " ", message);
 }

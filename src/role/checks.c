@@ -2,16 +2,15 @@
 /* Checks of single values. */
 #include "role/reader.h"
 
+#include "base/ascii.h"
 #include "base/limits.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 static bool is_name_byte(char byte, bool takes_dash)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ||
-           (takes_dash && byte == '-');
+    return (byte >= 'a' && byte <= 'z') || ascii_is_digit(byte) || (takes_dash && byte == '-');
 }
 
 void check_agent_name(struct role_reader *reader, const struct yaml_node *node, const char *text)
@@ -34,11 +33,10 @@ void check_agent_name(struct role_reader *reader, const struct yaml_node *node, 
 /** Python takes letters of all alphabets; bytes beyond ASCII are taken for those. */
 void check_identifier(struct role_reader *reader, const struct yaml_node *node, const char *text)
 {
-    bool is_right = node->len > 0 && !(text[0] >= '0' && text[0] <= '9');
+    bool is_right = node->len > 0 && !ascii_is_digit(text[0]);
     for (size_t i = 0; is_right && i < node->len; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        is_right = byte >= 0x80 || byte == '_' || (byte >= '0' && byte <= '9') ||
-                   ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+        is_right =
+            (unsigned char)text[i] >= 0x80 || text[i] == '_' || ascii_is_letter_or_digit(text[i]);
     }
     if (!is_right) {
         reader_error(reader, node, "letters, digits and _, no digit first",
@@ -160,9 +158,9 @@ void check_cron(struct role_reader *reader, const struct yaml_node *node, const 
 /** Zones are judged by their form only: which there are is the machine's matter. */
 void check_zone(struct role_reader *reader, const struct yaml_node *node, const char *text)
 {
-    bool is_right = node->len > 0 && node->len <= 64 && isalpha((unsigned char)text[0]);
+    bool is_right = node->len > 0 && node->len <= 64 && ascii_is_letter(text[0]);
     for (size_t i = 0; is_right && i < node->len; i++) {
-        is_right = isalnum((unsigned char)text[i]) || strchr("/_+-", text[i]) != NULL;
+        is_right = ascii_is_letter_or_digit(text[i]) || strchr("/_+-", text[i]) != NULL;
     }
     if (!is_right) {
         reader_warning(reader, node, "UTC, Europe/Berlin, ...", "\"%.60s\" is not a time zone",
@@ -177,7 +175,7 @@ void check_condition_name(struct role_reader *reader, const struct yaml_node *no
     bool is_right =
         node->len > 0 && node->len <= LIMIT_CONDITION_NAME_LEN && text[0] != '.' && text[0] != '-';
     for (size_t i = 0; is_right && i < node->len; i++) {
-        is_right = isalnum((unsigned char)text[i]) || strchr("-_.", text[i]) != NULL;
+        is_right = ascii_is_letter_or_digit(text[i]) || strchr("-_.", text[i]) != NULL;
     }
     if (!is_right) {
         reader_error(reader, node, "up to 64 letters, digits, '-', '_' and '.'",

@@ -2,6 +2,7 @@
 /* Coercions of YAML values to booleans and numbers, by pydantic's rules without `strict`. */
 #include "role/reader.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 
 #include <json-c/json.h>
@@ -55,11 +56,6 @@ static bool is_blank(char byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
 /** The text without blanks around it. */
 static void trim(const struct yaml_node *node, const char **ret_text, size_t *ret_len)
 {
@@ -84,11 +80,12 @@ static size_t copy_digits(const char *text, size_t len, struct buf *digits)
 {
     size_t at = 0;
     for (; at < len; at++) {
-        if (is_digit(text[at])) {
+        if (ascii_is_digit(text[at])) {
             buf_append(digits, text + at, 1);
         } else if (text[at] != '_') {
             break;
-        } else if (at == 0 || at + 1 == len || !is_digit(text[at - 1]) || !is_digit(text[at + 1])) {
+        } else if (at == 0 || at + 1 == len || !ascii_is_digit(text[at - 1]) ||
+                   !ascii_is_digit(text[at + 1])) {
             return 0;
         }
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whether a text is a cron expression of five fields. */
+#include "base/ascii.h"
 #include "role/reader.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -82,7 +82,7 @@ static bool take_field(const struct cron_field *field, const char **at)
         }
     } while (*(*at)++ == ',');
     *at -= 1;
-    return **at == '\0' || isspace((unsigned char)**at);
+    return **at == '\0' || ascii_is_space(**at);
 }
 
 const char *cron_problem(const char *text)

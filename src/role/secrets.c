@@ -5,6 +5,7 @@
  */
 #include "role/role.h"
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/redact.h"
 
@@ -18,8 +19,7 @@ static bool find(struct json_object *value, const char *key, bool is_header, str
 static bool has_variable(const char *text)
 {
     for (const char *at = strchr(text, '$'); at != NULL; at = strchr(at + 1, '$')) {
-        if (at[1] == '{' || at[1] == '_' || (at[1] >= 'A' && at[1] <= 'Z') ||
-            (at[1] >= 'a' && at[1] <= 'z')) {
+        if (at[1] == '{' || at[1] == '_' || ascii_is_letter(at[1])) {
             return true;
         }
     }

@@ -3,6 +3,8 @@
  * Types of YAML 1.1 scalars, by the regular expressions that PyYAML resolves them with, which
  * differ from the specification: `1e3`, `.5e3` and `-.5` are texts, `017` is octal, `1:30` is 90.
  */
+#include "base/ascii.h"
+#include "base/calendar.h"
 #include "role/yaml.h"
 
 #include <stdio.h>
@@ -11,11 +13,6 @@
 #include <strings.h>
 
 #define TAG_PREFIX "tag:yaml.org,2002:"
-
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
 
 static bool is_one_of(const struct yaml_node *node, const char *const *words)
 {
@@ -63,18 +60,13 @@ static void add_digit(struct yaml_node *node, int64_t base, int64_t digit)
     node->integer = grown;
 }
 
-static int64_t digit_value(char byte)
-{
-    return is_digit(byte) ? byte - '0' : (byte | 0x20) - 'a' + 10;
-}
-
 /** Digits of [at, end) in a base; underscores do not count. @return digits found */
 static size_t add_digits(struct yaml_node *node, size_t at, size_t end, int64_t base)
 {
     size_t found = 0;
     for (; at < end; at++) {
         if (node->text[at] != '_') {
-            add_digit(node, base, digit_value(node->text[at]));
+            add_digit(node, base, ascii_hex_value(node->text[at]));
             found++;
         }
     }
@@ -85,8 +77,8 @@ static size_t add_digits(struct yaml_node *node, size_t at, size_t end, int64_t 
 static size_t span_sexagesimal(const struct yaml_node *node, size_t at)
 {
     size_t start = at;
-    while (byte_at(node, at) == ':' && is_digit(byte_at(node, at + 1))) {
-        bool has_two = node->text[at + 1] <= '5' && is_digit(byte_at(node, at + 2));
+    while (byte_at(node, at) == ':' && ascii_is_digit(byte_at(node, at + 1))) {
+        bool has_two = node->text[at + 1] <= '5' && ascii_is_digit(byte_at(node, at + 2));
         at += has_two ? 3 : 2;
     }
     return at - start;
@@ -127,7 +119,7 @@ static bool scan_magnitude(struct yaml_node *node, size_t at, struct arena *aren
         add_digits(node, at + 1, at + 1 + span(node, at + 1, "01234567_"), 8);
         return at + 1 + span(node, at + 1, "01234567_") == node->len;
     }
-    if (!is_digit(first)) {
+    if (!ascii_is_digit(first)) {
         return false;
     }
     size_t end = at + span(node, at, "0123456789_");
@@ -212,7 +204,7 @@ static bool scan_fraction(struct yaml_node *node)
     char sign = byte_at(node, 0);
     size_t start = sign == '-' || sign == '+' ? 1 : 0;
     size_t at = start;
-    if (is_digit(byte_at(node, at))) {
+    if (ascii_is_digit(byte_at(node, at))) {
         at += span(node, at, "0123456789_");
         size_t groups = span_sexagesimal(node, at);
         at += groups;
@@ -225,7 +217,7 @@ static bool scan_fraction(struct yaml_node *node)
             node->number = sign == '-' ? -size : size;
             return true;
         }
-    } else if (sign == '.' && is_digit(byte_at(node, 1))) {
+    } else if (sign == '.' && ascii_is_digit(byte_at(node, 1))) {
         at = 1 + span(node, 1, "0123456789_");
     } else {
         return false;
@@ -328,18 +320,11 @@ static bool take_clock(const struct yaml_node *node, size_t *at, struct moment *
     return take_zone(node, at, moment);
 }
 
-static int days_of_month(int year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return month == 2 && is_leap ? 29 : days[month - 1];
-}
-
 static bool is_possible(const struct moment *moment)
 {
     int zone = moment->zone_minutes < 0 ? -moment->zone_minutes : moment->zone_minutes;
     return moment->year >= 1 && moment->month >= 1 && moment->month <= 12 && moment->day >= 1 &&
-           moment->day <= days_of_month(moment->year, moment->month) && moment->hour < 24 &&
+           moment->day <= calendar_month_days(moment->year, moment->month) && moment->hour < 24 &&
            moment->minute < 60 && moment->second < 60 && zone < 24 * 60;
 }
 

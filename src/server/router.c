@@ -2,19 +2,11 @@
 /* Matching paths segment by segment. */
 #include "server/router.h"
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static bool is_clean(const char *text, size_t len)
 {
@@ -35,12 +27,10 @@ bool route_decode(const char *text, size_t len, char *ret_text, size_t size)
     for (size_t i = 0; i < len; i++) {
         int c = (unsigned char)text[i];
         if (c == '%') {
-            int high = len - i > 2 ? hex_digit(text[i + 1]) : -1;
-            int low = len - i > 2 ? hex_digit(text[i + 2]) : -1;
-            if (high < 0 || low < 0) {
+            c = len - i > 2 ? ascii_hex_byte(text + i + 1) : -1;
+            if (c < 0) {
                 return false;
             }
-            c = high * 16 + low;
             i += 2;
         }
         if (used + 1 >= size) {

@@ -2,11 +2,11 @@
 /* Looking runs up by prefix. */
 #include "store/find.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /** Runs that an "ambiguous" message names. */
@@ -52,8 +52,8 @@ static bool read_prefix(const char *name, char ret_prefix[ID_SIZE])
         return false;
     }
     for (size_t i = 0; i <= len; i++) {
-        ret_prefix[i] = (char)tolower((unsigned char)name[i]);
-        if (i < len && !isxdigit((unsigned char)name[i]) && name[i] != '-') {
+        ret_prefix[i] = ascii_lower(name[i]);
+        if (i < len && ascii_hex_value(name[i]) < 0 && name[i] != '-') {
             return false;
         }
     }

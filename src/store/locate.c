@@ -6,6 +6,7 @@
  */
 #include "store/locate.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -17,7 +18,6 @@
 #include "store/sqlite/sqlite.h"
 #include "store/store.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +129,7 @@ static bool begins_with_scheme(const char *text)
         }
     }
     size_t len = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+.-");
-    return len > 0 && isalpha((unsigned char)text[0]) && strncmp(text + len, "://", 3) == 0;
+    return len > 0 && ascii_is_letter(text[0]) && strncmp(text + len, "://", 3) == 0;
 }
 
 static int locate_given(const char *given, char **ret_path, struct rondo_error *err)

@@ -2,6 +2,7 @@
 /* The rules that all back ends share. Pure functions; any thread. */
 #include "store/rules.h"
 
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -200,11 +201,6 @@ struct rules_key_range rules_key_range(const struct store_document_query *query)
     return range;
 }
 
-char rules_lower(char letter)
-{
-    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
-}
-
 struct rules_run_filter rules_run_filter(const struct store_run_query *query)
 {
     struct rules_run_filter filter = {.query = query, .statuses = query->statuses};
@@ -223,7 +219,7 @@ struct rules_run_filter rules_run_filter(const struct store_run_query *query)
         return filter;
     }
     for (size_t i = 0; i < len; i++) {
-        filter.search[i] = rules_lower(query->search[i]);
+        filter.search[i] = ascii_lower(query->search[i]);
     }
     return filter;
 }

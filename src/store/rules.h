@@ -58,9 +58,6 @@ struct rules_run_filter {
 };
 struct rules_run_filter rules_run_filter(const struct store_run_query *query);
 
-/** What lists call lower case: of ASCII letters only, whatever the locale. */
-char rules_lower(char letter);
-
 /** What a run is ordered by when the order is one of numbers, else 0. */
 int64_t rules_run_number(const struct store_run *run, enum store_run_order order);
 

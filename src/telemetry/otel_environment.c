@@ -2,13 +2,13 @@
 /* Each variable is a row: how it is read, into which member, and what it means. */
 #include "telemetry/otel_environment.h"
 
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parse.h"
 #include "base/utf8.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -166,15 +166,6 @@ static void pairs_fini(struct otel_pairs *pairs)
     *pairs = (struct otel_pairs){0};
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c = (char)tolower((unsigned char)c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /** A piece without the blanks around it, percent-decoded. NULL when that is not text. */
 static char *decode(const char *text, size_t len)
 {
@@ -189,12 +180,11 @@ static char *decode(const char *text, size_t len)
     for (size_t i = 0; i < len; i++) {
         char byte = text[i];
         if (byte == '%') {
-            int high = i + 2 < len ? hex_value(text[i + 1]) : -1;
-            int low = i + 2 < len ? hex_value(text[i + 2]) : -1;
-            if (high < 0 || low < 0) {
+            int value = i + 2 < len ? ascii_hex_byte(text + i + 1) : -1;
+            if (value < 0) {
                 return NULL;
             }
-            byte = (char)(high * 16 + low);
+            byte = (char)value;
             i += 2;
         }
         if ((unsigned char)byte < 0x20 || byte == 0x7f) {
@@ -267,23 +257,13 @@ static int read_pairs(const struct raw *raw, const char *const *member, size_t m
     return 0;
 }
 
-static bool is_header_name(const char *name)
-{
-    for (; *name != '\0'; name++) {
-        if (!isalnum((unsigned char)*name) && strchr("!#$%&'*+-.^_`|~", *name) == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static int read_headers(const struct raw *raw, int signal, struct otel_pairs *headers,
                         struct rondo_error *err)
 {
     const char *const *member = either(raw->headers, signal);
     int r = read_pairs(raw, member, OTEL_MAX_HEADERS, headers, err);
     for (size_t i = 0; r == 0 && i < headers->count; i++) {
-        if (!is_header_name(headers->pairs[i].name)) {
+        if (!ascii_is_token(headers->pairs[i].name)) {
             r = refuse(raw, member, err, "that is not the name of a header");
         }
     }

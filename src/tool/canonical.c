@@ -5,6 +5,7 @@
  */
 #include "tool/canonical.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/json/json.h"
 
@@ -122,7 +123,7 @@ static void write_canonical(struct walk *walk, enum argument_kind kind, const ch
         break;
     case ARGUMENT_METHOD:
         for (; *text != '\0'; text++) {
-            buf_printf(ret_text, "%c", toupper((unsigned char)*text));
+            buf_printf(ret_text, "%c", ascii_upper(*text));
         }
         break;
     case ARGUMENT_PLAIN:

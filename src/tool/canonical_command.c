@@ -7,12 +7,12 @@
  */
 #include "tool/canonical.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/memory.h"
 #include "os/process/program.h"
 #include "tool/builtin/shell_words.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static void add_line(struct canonical_commands *commands, struct buf *line)
 static bool is_assignment(const char *word)
 {
     size_t len = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
-    return len > 0 && !isdigit((unsigned char)word[0]) && word[len] == '=';
+    return len > 0 && !ascii_is_digit(word[0]) && word[len] == '=';
 }
 
 static bool is_shell(const char *name)

@@ -5,6 +5,7 @@
  */
 #include "tool/canonical.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -20,20 +21,10 @@
 /* A label of a host name, characters. */
 #define LABEL_MAX 256
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /** The byte that an escape stands for; -1 when it is none. */
 static int escaped_byte(const char *at)
 {
-    int high = at[0] == '%' ? hex_value(at[1]) : -1;
-    int low = high >= 0 ? hex_value(at[2]) : -1;
-    return low >= 0 ? high * 16 + low : -1;
+    return at[0] == '%' ? ascii_hex_byte(at + 1) : -1;
 }
 
 static bool is_unreserved(int c)
@@ -321,7 +312,7 @@ void canonical_url(const char *url, struct buf *ret_text)
     }
     auto_free char *scheme = memory_dup_bytes(text, scheme_len);
     for (char *c = scheme; *c != '\0'; c++) {
-        *c = (char)tolower((unsigned char)*c);
+        *c = ascii_lower(*c);
     }
     rest += 1 + strspn(rest + 1, "/\\");
     auto_free char *authority = memory_dup_bytes(rest, strcspn(rest, "/\\?#"));

@@ -2,11 +2,11 @@
 /* The table of secret files. */
 #include "tool/secret_files.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/memory.h"
 #include "tool/permission.h"
 
-#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static bool is_secret_name(const char *name, size_t len)
 {
     auto_free char *lower = memory_dup_bytes(name, len);
     for (size_t i = 0; i < len; i++) {
-        lower[i] = (char)tolower((unsigned char)lower[i]);
+        lower[i] = ascii_lower(lower[i]);
     }
     for (size_t i = 0; secret_file_globs[i] != NULL; i++) {
         if (glob_matches(secret_file_globs[i], lower)) {

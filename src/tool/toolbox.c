@@ -5,6 +5,7 @@
  */
 #include "tool/toolbox.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -106,8 +107,7 @@ bool toolbox_is_reserved(const char *name)
         size_t at = 0;
         for (; name[at] != '\0' && reserved[i][at] != '\0'; at++) {
             char c = name[at] == '-' ? '_' : name[at];
-            c = c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
-            if (c != reserved[i][at]) {
+            if (ascii_lower(c) != reserved[i][at]) {
                 break;
             }
         }

@@ -183,10 +183,7 @@ static int64_t total_deadline(const struct worker *worker)
 /** A list with one more entry; the texts stay where they are. The caller frees the list. */
 static const char **list_with(char *const *list, const char *last, const char *very_last)
 {
-    size_t count = 0;
-    while (list != NULL && list[count] != NULL) {
-        count++;
-    }
+    size_t count = memory_count_list((const char *const *)list);
     const char **longer = memory_new_zero(count + 3, sizeof(*longer));
     for (size_t i = 0; i < count; i++) {
         longer[i] = list[i];

@@ -2,6 +2,7 @@
 /* From JSON text to nodes, by the letter of RFC 8259. Recursion is bounded by max_depth. */
 #include "base/json/reader.h"
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -156,21 +157,12 @@ static size_t plain_len(const struct json_reader *json)
     return at - json->at;
 }
 
-static int hex_value(char byte)
-{
-    if (byte >= '0' && byte <= '9') {
-        return byte - '0';
-    }
-    char lower = (char)(byte | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 /** The four digits after `\u`. @return -1 when there are none; the place is then unchanged */
 static int32_t read_hex(struct json_reader *json)
 {
     int32_t number = 0;
     for (size_t i = 0; i < 4; i++) {
-        int digit = json->at + i < json->len ? hex_value(json->text[json->at + i]) : -1;
+        int digit = json->at + i < json->len ? ascii_hex_value(json->text[json->at + i]) : -1;
         if (digit < 0) {
             return -1;
         }
@@ -178,19 +170,6 @@ static int32_t read_hex(struct json_reader *json)
     }
     json->at += 4;
     return number;
-}
-
-static void append_point(struct buf *buf, uint32_t point)
-{
-    static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    char bytes[4];
-    size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-    for (size_t i = len; i-- > 1;) {
-        bytes[i] = (char)(0x80 | (point & 0x3f));
-        point >>= 6;
-    }
-    bytes[0] = (char)(marks[len] | point);
-    buf_append(buf, bytes, len);
 }
 
 /** After `\u`: a code point, or the two halves of one. */
@@ -201,7 +180,7 @@ static int read_unicode_escape(struct json_reader *json)
         return json_reader_fail(json, "expected four hexadecimal digits after \\u");
     }
     if (first < 0xd800 || first > 0xdfff) {
-        append_point(&json->string, (uint32_t)first);
+        utf8_append(&json->string, (uint32_t)first);
         return 0;
     }
     int32_t second = -1;
@@ -214,14 +193,14 @@ static int read_unicode_escape(struct json_reader *json)
     if (second < 0xdc00 || second > 0xdfff) {
         if (json->is_lenient) {
             json->at = after_first;
-            append_point(&json->string, REPLACEMENT);
+            utf8_append(&json->string, REPLACEMENT);
             return 0;
         }
         return json_reader_fail(json, "\\u%04x is half of a surrogate pair without the other half",
                                 (unsigned)first);
     }
-    append_point(&json->string,
-                 0x10000 + ((uint32_t)(first - 0xd800) << 10) + (uint32_t)(second - 0xdc00));
+    utf8_append(&json->string,
+                0x10000 + ((uint32_t)(first - 0xd800) << 10) + (uint32_t)(second - 0xdc00));
     return 0;
 }
 
@@ -302,7 +281,7 @@ static int read_string(struct json_reader *json, struct json_node *ret_node)
 static size_t skip_digits(struct json_reader *json)
 {
     size_t begin = json->at;
-    while (json->at < json->len && json->text[json->at] >= '0' && json->text[json->at] <= '9') {
+    while (json->at < json->len && ascii_is_digit(json->text[json->at])) {
         json->at++;
     }
     return json->at - begin;
@@ -562,7 +541,7 @@ static int read_node(struct json_reader *json, struct json_node *ret_node)
     if (next == '"') {
         return read_string(json, ret_node);
     }
-    if (next == '-' || (next >= '0' && next <= '9')) {
+    if (next == '-' || ascii_is_digit(next)) {
         return read_number(json, ret_node);
     }
     return read_word(json, ret_node);

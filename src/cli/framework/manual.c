@@ -2,10 +2,10 @@
 /* Man pages in the man(7) macros, and options in Markdown. */
 #include "cli/framework/manual.h"
 
+#include "base/ascii.h"
 #include "base/version.h"
 #include "cli/framework/exit_codes.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static void add_title(const char *name, const char *help, struct buf *out)
 {
     auto_buf struct buf upper = {0};
     for (const char *at = name; *at != '\0'; at++) {
-        char c = (char)toupper((unsigned char)*at);
+        char c = ascii_upper(*at);
         buf_append(&upper, &c, 1);
     }
     buf_append_string(out, ".TH ");

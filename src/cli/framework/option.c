@@ -56,10 +56,7 @@ static int add_to_list(struct option_set *set, size_t index, const char *text,
 {
     char **list;
     memcpy(&list, value_at(set, index), sizeof(list));
-    size_t count = 0;
-    while (list != NULL && list[count] != NULL) {
-        count++;
-    }
+    size_t count = memory_count_list((const char *const *)list);
     if (count == OPTION_LIST_MAX) {
         return error_set(err, RONDO_ERR_LIMIT, "it can be given %d times at most", OPTION_LIST_MAX);
     }

@@ -3,6 +3,7 @@
 #include "cli/terminal/markdown_entity.h"
 
 #include "base/plain.h"
+#include "base/utf8.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,16 +33,7 @@ static bool is_fit(unsigned long point)
 
 static void add_point(unsigned long point, struct buf *ret_buf)
 {
-    point = is_fit(point) ? point : 0xfffd;
-    unsigned char bytes[4];
-    size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-    for (size_t i = len - 1; i > 0; i--) {
-        bytes[i] = (unsigned char)(0x80 | (point & 0x3f));
-        point >>= 6;
-    }
-    static const unsigned char leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    bytes[0] = (unsigned char)(leads[len] | point);
-    buf_append(ret_buf, bytes, len);
+    utf8_append(ret_buf, is_fit(point) ? (uint32_t)point : 0xfffd);
 }
 
 void markdown_entity(const char *entity, size_t len, struct buf *ret_buf)

@@ -2,6 +2,7 @@
 /* What a request may hold, and what its URL says. Pure. */
 #include "net/client/http_internal.h"
 
+#include "base/ascii.h"
 #include "base/memory.h"
 
 #include <arpa/inet.h>
@@ -11,14 +12,6 @@
 #include <strings.h>
 
 #define METHOD_MAX_BYTES 32
-
-/** A token of RFC 9110, 5.6.2. */
-static bool is_token(const char *text)
-{
-    static const char allowed[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    return text != NULL && text[0] != '\0' && text[strspn(text, allowed)] == '\0';
-}
 
 static bool has_control(const char *text)
 {
@@ -49,7 +42,7 @@ static bool is_framing(const char *name)
 
 static const char *problem_of_header(const struct http_header *header)
 {
-    if (!is_token(header->name)) {
+    if (!ascii_is_token(header->name)) {
         return "the name of a header is not valid";
     }
     if (header->value == NULL || has_control(header->value)) {
@@ -72,7 +65,7 @@ static const char *problem_of_headers(const struct http_request *request)
 
 static const char *problem_of(const struct http_request *request)
 {
-    if (!is_token(request->method) || strlen(request->method) > METHOD_MAX_BYTES) {
+    if (!ascii_is_token(request->method) || strlen(request->method) > METHOD_MAX_BYTES) {
         return "the method is not valid";
     }
     if (strcmp(request->method, "HEAD") == 0 && request->part_count > 0) {

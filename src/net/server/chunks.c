@@ -3,23 +3,13 @@
  * Bodies in chunks (RFC 9112, 7.1), read as strictly as can be: whatever two readers could
  * understand differently is refused. Pure.
  */
+#include "base/ascii.h"
 #include "net/server/internal.h"
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 /** A byte of the line with the size. */
 static unsigned take_size(struct http_chunks *chunks, char c)
 {
-    int digit = hex_value(c);
+    int digit = ascii_hex_value(c);
     if (digit < 0) {
         chunks->part = HTTP_CHUNK_SIZE_END;
         return c == '\r' && chunks->digits > 0 ? 0 : 400;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The head of a request: where it ends, and its parts. Pure. */
+#include "base/ascii.h"
 #include "net/server/internal.h"
 
 #include <string.h>
@@ -23,8 +24,8 @@ ssize_t http_head_find_end(const char *bytes, size_t len, size_t *scanned)
 /** "HTTP/1.1" */
 static bool is_version(const char *text, size_t len)
 {
-    return len == 8 && memcmp(text, "HTTP/", 5) == 0 && text[5] >= '0' && text[5] <= '9' &&
-           text[6] == '.' && text[7] >= '0' && text[7] <= '9';
+    return len == 8 && memcmp(text, "HTTP/", 5) == 0 && ascii_is_digit(text[5]) && text[6] == '.' &&
+           ascii_is_digit(text[7]);
 }
 
 bool http_head_begins_well(const char *bytes, size_t len)

@@ -1,32 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The target of a request: path and parameters of its query. */
+#include "base/ascii.h"
 #include "base/memory.h"
 #include "net/server/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/** Decode "%41" at `text`. @return the byte, or -1 */
-static int escaped_byte(const char *text, size_t len)
-{
-    if (len < 3) {
-        return -1;
-    }
-    int high = hex_value(text[1]);
-    int low = hex_value(text[2]);
-    return high < 0 || low < 0 ? -1 : high * 16 + low;
-}
 
 /** @return the decoded text, or NULL when an escape is wrong or stands for NUL */
 static char *decode(const char *text, size_t len)
@@ -36,7 +15,7 @@ static char *decode(const char *text, size_t len)
     for (size_t i = 0; i < len; i++) {
         int byte = (unsigned char)text[i];
         if (text[i] == '%') {
-            byte = escaped_byte(text + i, len - i);
+            byte = len - i < 3 ? -1 : ascii_hex_byte(text + i + 1);
             i += 2;
         } else if (text[i] == '+') {
             byte = ' ';

@@ -3,6 +3,7 @@
  * What is refused before the handler sees it: what is no request, what two readers of the same
  * bytes could understand differently, and what is too large.
  */
+#include "base/ascii.h"
 #include "net/server/internal.h"
 
 #include <errno.h>
@@ -11,22 +12,6 @@
 #include <sys/socket.h>
 
 /** Characters of a token (RFC 9110, 5.6.2). */
-static bool is_token(const char *text)
-{
-    static const char others[] = "!#$%&'*+-.^_`|~";
-    if (*text == '\0') {
-        return false;
-    }
-    for (const char *c = text; *c != '\0'; c++) {
-        bool is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
-        bool is_digit = *c >= '0' && *c <= '9';
-        if (!is_letter && !is_digit && strchr(others, *c) == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool has_control(const char *text)
 {
     for (const char *c = text; *c != '\0'; c++) {
@@ -64,14 +49,14 @@ static unsigned check_line(const struct http_exchange *exchange)
     if (strlen(exchange->method) > HTTP_SERVER_METHOD_BYTES) {
         return 501;
     }
-    return is_token(exchange->method) && is_target(exchange->uri) ? 0 : 400;
+    return ascii_is_token(exchange->method) && is_target(exchange->uri) ? 0 : 400;
 }
 
 static unsigned check_headers(const struct http_exchange *exchange)
 {
     for (size_t i = 0; i < exchange->header_count; i++) {
         const struct http_header *header = &exchange->headers[i];
-        if (!is_token(header->name) || has_control(header->value)) {
+        if (!ascii_is_token(header->name) || has_control(header->value)) {
             return 400;
         }
     }

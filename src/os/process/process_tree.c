@@ -5,10 +5,10 @@
  */
 #include "os/process/process_tree.h"
 
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/memory.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -72,7 +72,7 @@ static struct process_list list_all(void)
     DIR *proc = opendir("/proc");
     struct dirent *entry;
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
-        if (isdigit((unsigned char)entry->d_name[0])) {
+        if (ascii_is_digit(entry->d_name[0])) {
             struct process process = {.pid = (pid_t)strtol(entry->d_name, NULL, 10)};
             process.parent = read_parent(dirfd(proc), entry->d_name, &process.is_stopped);
             if (process.parent > 0) {

@@ -7,7 +7,6 @@
 #include "os/file.h"
 #include "os/process/process_tree.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>

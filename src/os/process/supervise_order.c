@@ -11,21 +11,12 @@
 /** Words before the groups, "--", the program, and the end. */
 #define WORDS_MAX 14
 
-static size_t count_list(const char *const *list)
-{
-    size_t count = 0;
-    while (list != NULL && list[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
 /* supervisor __supervise watch CARRIED LOCK MARK TAKES-OVER HELPS SCOPES RECORD FOLDER GROUP...
  * -- PROGRAM ARGV... */
 const char **supervise_argv(const struct supervise_order *order, char number[SUPERVISE_NUMBERS])
 {
-    size_t group_count = count_list(order->groups);
-    size_t argument_count = count_list(order->argv);
+    size_t group_count = memory_count_list(order->groups);
+    size_t argument_count = memory_count_list(order->argv);
     const char **argv = memory_new_zero(WORDS_MAX + group_count + argument_count, sizeof(*argv));
     size_t n = 0;
     char *record = number + SUPERVISE_NUMBERS / 2;

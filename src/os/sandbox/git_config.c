@@ -6,6 +6,7 @@
  */
 #include "os/sandbox/git_config.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -13,7 +14,6 @@
 #include "os/file_untrusted.h"
 #include "os/sandbox/paths.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static bool is_at_end(struct line *line)
 static bool take_name(struct line *line, char name[NAME_SIZE])
 {
     size_t len = 0;
-    while (line->at < line->end && (isalnum((unsigned char)*line->at) || *line->at == '-')) {
+    while (line->at < line->end && (ascii_is_letter_or_digit(*line->at) || *line->at == '-')) {
         if (len == NAME_SIZE - 1) {
             return false;
         }
@@ -211,7 +211,7 @@ static void take_value(struct line *line, char value[PATH_MAX])
             c = *++line->at;
         }
         value[len++] = c;
-        kept = is_quoted || isspace((unsigned char)c) == 0 ? len : kept;
+        kept = is_quoted || ascii_is_space(c) == 0 ? len : kept;
     }
     value[kept] = '\0';
 }

@@ -2,7 +2,8 @@
 /* Limits by prlimit(2). No state; any thread. */
 #include "os/sandbox/limits.h"
 
-#include <ctype.h>
+#include "base/ascii.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,9 +41,8 @@ static uint64_t count_threads_of_user(void)
         char path[64];
         struct stat status;
         snprintf(path, sizeof(path), "%.20s/task", entry->d_name);
-        if (isdigit((unsigned char)entry->d_name[0]) &&
-            fstatat(dirfd(proc), path, &status, 0) == 0 && status.st_uid == getuid() &&
-            status.st_nlink > 2) {
+        if (ascii_is_digit(entry->d_name[0]) && fstatat(dirfd(proc), path, &status, 0) == 0 &&
+            status.st_uid == getuid() && status.st_nlink > 2) {
             count += status.st_nlink - 2;
         }
     }

@@ -113,19 +113,10 @@ void sandbox_plan_put(struct buf *buf, const char *text)
     buf_append(buf, text, strlen(text) + 1);
 }
 
-static size_t count_list(const char *const *list)
-{
-    size_t count = 0;
-    while (list[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
 void sandbox_plan_set_argv(struct sandbox_plan *plan, const char *const *head)
 {
-    size_t head_count = count_list(head);
-    size_t command_count = count_list(plan->request->argv);
+    size_t head_count = memory_count_list(head);
+    size_t command_count = memory_count_list(plan->request->argv);
     plan->argv = memory_new_zero(head_count + command_count + 1, sizeof(*plan->argv));
     memcpy(plan->argv, head, head_count * sizeof(*head));
     memcpy(plan->argv + head_count, plan->request->argv, command_count * sizeof(*head));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Cedar's datetime: signed 64-bit milliseconds since the Unix epoch, in the proleptic Gregorian
- * calendar without leap seconds. The calendar is computed here, because gmtime and timegm know no
- * limits of ours and may read the time zone. Pure; any thread.
+ * calendar without leap seconds. Pure; any thread.
  */
 #include "policy/cedar/extension.h"
 
+#include "base/calendar.h"
 #include "policy/cedar/extension_text.h"
 
 #include <inttypes.h>
@@ -15,27 +15,6 @@
 #define MS_PER_MINUTE (60 * MS_PER_SECOND)
 #define MS_PER_HOUR   (60 * MS_PER_MINUTE)
 #define MS_PER_DAY    (24 * MS_PER_HOUR)
-/** From 0000-01-01 to 1970-01-01. */
-#define EPOCH_DAY 719528
-/** From 0000-01-01 to 10000-01-01. */
-#define DAYS_WITH_FOUR_DIGITS 3652425
-
-static bool is_leap(int year)
-{
-    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
-/** Days from 0000-01-01 to the first of January; each sum rounds up, as year 0 is a leap year. */
-static int days_before_year(int year)
-{
-    return 365 * year + (year + 3) / 4 - (year + 99) / 100 + (year + 399) / 400;
-}
-
-static int days_in_month(int year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    return days[month - 1] + (month == 2 && is_leap(year) ? 1 : 0);
-}
 
 /** Step over exactly `width` digits that make a number in [low, high]. */
 static bool take_field(struct extension_text *rest, int width, int low, int high, int *ret_field)
@@ -59,14 +38,10 @@ static bool take_date(struct extension_text *rest, int64_t *ret_ms)
     int day = 0;
     if (!take_field(rest, 4, 0, 9999, &year) || !extension_text_take(rest, '-') ||
         !take_field(rest, 2, 1, 12, &month) || !extension_text_take(rest, '-') ||
-        !take_field(rest, 2, 1, days_in_month(year, month), &day)) {
+        !take_field(rest, 2, 1, calendar_month_days(year, month), &day)) {
         return false;
     }
-    int days = days_before_year(year) - EPOCH_DAY + day - 1;
-    for (int before = 1; before < month; before++) {
-        days += days_in_month(year, before);
-    }
-    *ret_ms = (int64_t)days * MS_PER_DAY;
+    *ret_ms = calendar_days(year, month, day) * MS_PER_DAY;
     return true;
 }
 
@@ -132,34 +107,20 @@ static int64_t floor_day(int64_t ms)
     return ms / MS_PER_DAY - (ms % MS_PER_DAY < 0 ? 1 : 0);
 }
 
-/** The year that holds the day; `day` counts from 0000-01-01 and is in a year of four digits. */
-static int year_of_day(int day)
-{
-    /* No year is longer than 366 days, so the estimate is never late and needs few steps. */
-    int year = day / 366;
-    while (days_before_year(year + 1) <= day) {
-        year++;
-    }
-    return year;
-}
-
 void cedar_datetime_format(int64_t ms, char *ret_text)
 {
-    int64_t since_zero = floor_day(ms) + EPOCH_DAY;
-    if (since_zero < 0 || since_zero >= DAYS_WITH_FOUR_DIGITS) {
+    int64_t year = 0;
+    int month = 0;
+    int day = 0;
+    calendar_date(floor_day(ms), &year, &month, &day);
+    if (year < 0 || year > 9999) {
         snprintf(ret_text, CEDAR_EXTENSION_TEXT_SIZE, "%" PRId64 "ms since 1970", ms);
         return;
     }
-    int year = year_of_day((int)since_zero);
-    int day = (int)since_zero - days_before_year(year);
-    int month = 1;
-    for (; day >= days_in_month(year, month); month++) {
-        day -= days_in_month(year, month);
-    }
     int time = (int)cedar_datetime_to_time(ms);
-    int len =
-        snprintf(ret_text, CEDAR_EXTENSION_TEXT_SIZE, "%04d-%02d-%02dT%02d:%02d:%02d", year, month,
-                 day + 1, time / MS_PER_HOUR, time / MS_PER_MINUTE % 60, time / MS_PER_SECOND % 60);
+    int len = snprintf(ret_text, CEDAR_EXTENSION_TEXT_SIZE, "%04d-%02d-%02dT%02d:%02d:%02d",
+                       (int)year, month, day, time / MS_PER_HOUR, time / MS_PER_MINUTE % 60,
+                       time / MS_PER_SECOND % 60);
     if (time % MS_PER_SECOND != 0) {
         len += snprintf(ret_text + len, CEDAR_EXTENSION_TEXT_SIZE - (size_t)len, ".%03d",
                         time % MS_PER_SECOND);

@@ -5,6 +5,7 @@
  */
 #include "policy/cedar/extension.h"
 
+#include "base/ascii.h"
 #include "policy/cedar/extension_text.h"
 
 #include <stdio.h>
@@ -41,25 +42,13 @@ static bool take_v4(struct extension_text *rest, uint8_t *bytes)
     return true;
 }
 
-/** @return 0 to 15, or -1 for what is no hexadecimal digit */
-static int hex_value(char byte)
-{
-    if (byte >= '0' && byte <= '9') {
-        return byte - '0';
-    }
-    if (byte >= 'a' && byte <= 'f') {
-        return byte - 'a' + 10;
-    }
-    return byte >= 'A' && byte <= 'F' ? byte - 'A' + 10 : -1;
-}
-
 /** Step over one to four hexadecimal digits; a fifth is left for the caller to stumble over. */
 static bool take_group(struct extension_text *rest, uint8_t *bytes)
 {
     unsigned group = 0;
     size_t start = rest->at;
     while (rest->at < rest->len && rest->at < start + 4) {
-        int digit = hex_value(rest->bytes[rest->at]);
+        int digit = ascii_hex_value(rest->bytes[rest->at]);
         if (digit < 0) {
             break;
         }

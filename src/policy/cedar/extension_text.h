@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "base/ascii.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,10 +33,10 @@ static inline bool extension_text_take(struct extension_text *text, char byte)
     return true;
 }
 
-/** Whether the next byte is an ASCII digit; isdigit() would ask the locale. */
+/** Whether the next byte is a digit. */
 static inline bool extension_text_has_digit(const struct extension_text *text)
 {
-    return text->at < text->len && text->bytes[text->at] >= '0' && text->bytes[text->at] <= '9';
+    return text->at < text->len && ascii_is_digit(text->bytes[text->at]);
 }
 
 /** Step over a digit that is known to be there. @return 0 to 9 */

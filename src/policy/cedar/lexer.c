@@ -2,6 +2,7 @@
 /* The lexer. The text has been checked to be UTF-8. */
 #include "policy/cedar/lexer.h"
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "policy/cedar/value.h"
 
@@ -9,18 +10,13 @@
 
 static bool is_letter(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
-}
-
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
+    return ascii_is_letter(byte) || byte == '_';
 }
 
 size_t lexer_identifier_len(const char *text, size_t len)
 {
     size_t at = 0;
-    while (at < len && (is_letter(text[at]) || (at > 0 && is_digit(text[at])))) {
+    while (at < len && (is_letter(text[at]) || (at > 0 && ascii_is_digit(text[at])))) {
         at++;
     }
     return at;
@@ -188,9 +184,9 @@ struct token lexer_next(struct lexer *lexer)
     }
     size_t len = lexer_identifier_len(lexer->text + begin, lexer->len - begin);
     enum token_kind kind = TOKEN_IDENTIFIER;
-    if (len == 0 && is_digit(byte)) {
+    if (len == 0 && ascii_is_digit(byte)) {
         kind = TOKEN_INTEGER;
-        while (begin + len < lexer->len && is_digit(lexer->text[begin + len])) {
+        while (begin + len < lexer->len && ascii_is_digit(lexer->text[begin + len])) {
             len++;
         }
     }
@@ -201,36 +197,15 @@ struct token lexer_next(struct lexer *lexer)
     return (struct token){.kind = kind, .begin = (uint32_t)begin, .end = (uint32_t)lexer->at};
 }
 
-static int hex_value(char byte)
-{
-    if (is_digit(byte)) {
-        return byte - '0';
-    }
-    char lower = (char)(byte | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-static void append_point(struct buf *ret_text, uint32_t point)
-{
-    char bytes[4];
-    size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-    static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (size_t i = len; i-- > 1;) {
-        bytes[i] = (char)(0x80 | (point & 0x3f));
-        point >>= 6;
-    }
-    bytes[0] = (char)(marks[len] | point);
-    buf_append(ret_text, bytes, len);
-}
-
 /** `\xHH`. @return bytes used behind the `x`, 0 when it is wrong */
 static size_t read_byte_escape(const char *text, size_t len, uint32_t *ret_point)
 {
-    if (len < 2 || hex_value(text[0]) < 0 || hex_value(text[1]) < 0) {
+    int byte = len < 2 ? -1 : ascii_hex_byte(text);
+    if (byte < 0 || byte > 0x7f) {
         return 0;
     }
-    *ret_point = (uint32_t)(hex_value(text[0]) * 16 + hex_value(text[1]));
-    return *ret_point <= 0x7f ? 2 : 0;
+    *ret_point = (uint32_t)byte;
+    return 2;
 }
 
 /** `\u{H..}`. @return bytes used behind the `u`, 0 when it is wrong */
@@ -242,7 +217,7 @@ static size_t read_unicode_escape(const char *text, size_t len, uint32_t *ret_po
         return 0;
     }
     for (size_t at = 1; at < len; at++) {
-        int digit = hex_value(text[at]);
+        int digit = ascii_hex_value(text[at]);
         if (text[at] == '}') {
             *ret_point = point;
             bool is_scalar = point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
@@ -318,7 +293,7 @@ const char *lexer_unescape(const char *literal, size_t len,
         if (point == '*' && ret_wildcard != NULL) {
             ret_wildcard(ret_text, context);
         } else if (is_escaped) {
-            append_point(ret_text, point);
+            utf8_append(ret_text, point);
         } else {
             buf_append(ret_text, literal + at, 1);
         }

@@ -2,6 +2,7 @@
 /* A cursor is "ORDER.DIRECTION.NUMBER.ID.AGENT" in hexadecimal, so that nobody takes it apart. */
 #include "server/api/run_cursor.h"
 
+#include "base/ascii.h"
 #include "base/id.h"
 #include "base/parse.h"
 
@@ -57,11 +58,6 @@ void run_cursor_write(const struct store_run_place *place, enum store_run_order 
     }
 }
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool from_hex(const char *text, char *ret_plain)
 {
     size_t len = strlen(text);
@@ -69,12 +65,11 @@ static bool from_hex(const char *text, char *ret_plain)
         return false;
     }
     for (size_t i = 0; i < len; i += 2) {
-        int high = digit(text[i]);
-        int low = digit(text[i + 1]);
-        if (high < 0 || low < 0 || high * 16 + low < 0x20) {
+        int byte = ascii_hex_byte(text + i);
+        if (byte < 0x20) {
             return false;
         }
-        ret_plain[i / 2] = (char)(high * 16 + low);
+        ret_plain[i / 2] = (char)byte;
     }
     ret_plain[len / 2] = '\0';
     return true;

@@ -72,10 +72,7 @@ static int find_workspace(struct building *building, struct rondo_error *err)
 static int find_paths(const struct building *building, char **given, const char *member,
                       char ***ret_paths, struct rondo_error *err)
 {
-    size_t count = 0;
-    while (given != NULL && given[count] != NULL) {
-        count++;
-    }
+    size_t count = memory_count_list((const char *const *)given);
     if (count == 0) {
         return 0;
     }

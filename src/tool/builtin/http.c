@@ -3,6 +3,7 @@
  * The tool type `http`: one function that asks one server. The model chooses the method (out of
  * those that the role allows) and what stands behind the role's base URL; it cannot leave it.
  */
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/json/json.h"
 #include "base/memory.h"
@@ -12,7 +13,6 @@
 #include "tool/toolbox.h"
 #include "tool/types.h"
 
-#include <ctype.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static void read_method(const char *text, char *ret_method)
 {
     size_t i = 0;
     for (; i < METHOD_SIZE - 1 && text[i] != '\0'; i++) {
-        ret_method[i] = (char)toupper((unsigned char)text[i]);
+        ret_method[i] = ascii_upper(text[i]);
     }
     ret_method[i] = '\0';
 }

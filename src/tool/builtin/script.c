@@ -6,6 +6,7 @@
 #include "tool/toolbox.h"
 #include "tool/types.h"
 
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/json/json.h"
@@ -99,7 +100,7 @@ static char *upper_case(const char *name)
 {
     char *upper = memory_dup_string(name);
     for (char *at = upper; *at != '\0'; at++) {
-        *at = (char)(*at >= 'a' && *at <= 'z' ? *at - 'a' + 'A' : *at);
+        *at = ascii_upper(*at);
     }
     return upper;
 }

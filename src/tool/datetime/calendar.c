@@ -11,32 +11,6 @@
 
 #define DAY_SECONDS 86400
 
-bool calendar_is_leap(int64_t year)
-{
-    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-}
-
-int calendar_month_days(int64_t year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    return days[month - 1] + (month == 2 && calendar_is_leap(year) ? 1 : 0);
-}
-
-int64_t calendar_days(int64_t year, int month, int day)
-{
-    int64_t before = year - 1;
-    int64_t days = before * 365 + before / 4 - before / 100 + before / 400;
-    for (int i = 1; i < month; i++) {
-        days += calendar_month_days(year, i);
-    }
-    return days + day - 1 - 719162; /* days from 0001-01-01 to 1970-01-01 */
-}
-
-int calendar_weekday(int64_t days)
-{
-    return (int)(((days + 4) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
-}
-
 void calendar_from_unix(int64_t unix_seconds, struct calendar_time *ret_time)
 {
     int64_t days = unix_seconds / DAY_SECONDS;
@@ -45,28 +19,12 @@ void calendar_from_unix(int64_t unix_seconds, struct calendar_time *ret_time)
         days--;
         rest += DAY_SECONDS;
     }
-    int64_t year = 1970 + days / 366; /* never too late; made exact by the loops */
-    if (days < 0) {
-        year = 1969 + days / 365;
-    }
-    while (calendar_days(year + 1, 1, 1) <= days) {
-        year++;
-    }
-    while (calendar_days(year, 1, 1) > days) {
-        year--;
-    }
-    int month = 1;
-    while (month < 12 && calendar_days(year, month + 1, 1) <= days) {
-        month++;
-    }
     *ret_time = (struct calendar_time){
-        .year = year,
-        .month = month,
-        .day = (int)(days - calendar_days(year, month, 1)) + 1,
         .hour = (int)(rest / 3600),
         .minute = (int)(rest / 60 % 60),
         .second = (int)(rest % 60),
     };
+    calendar_date(days, &ret_time->year, &ret_time->month, &ret_time->day);
 }
 
 const char *calendar_month_name(int month)

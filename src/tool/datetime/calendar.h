@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The Gregorian calendar, for years 1 to 9999, and dates as Python reads and writes them. Pure. */
+/* Dates of the years 1 to 9999, as Python reads and writes them. Pure. */
 #pragma once
+
+#include "base/calendar.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,12 +22,6 @@ struct calendar_time {
     int32_t offset_seconds;
 };
 
-bool calendar_is_leap(int64_t year);
-int calendar_month_days(int64_t year, int month);
-/** Days from 1970-01-01 to a date. */
-int64_t calendar_days(int64_t year, int month, int day);
-/** 0 = Sunday. @param days from 1970-01-01 */
-int calendar_weekday(int64_t days);
 /** Date and time of a second of the epoch. The offset is cleared. */
 void calendar_from_unix(int64_t unix_seconds, struct calendar_time *ret_time);
 

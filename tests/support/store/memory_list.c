@@ -3,6 +3,7 @@
  * Listing and counting runs in the memory back end: those that match are sorted, then given.
  * Threads: the store's mutex is held, callbacks included.
  */
+#include "base/ascii.h"
 #include "base/auto.h"
 #include "base/memory.h"
 #include "memory_rows.h"
@@ -16,7 +17,7 @@ static bool contains(const char *text, const char *part)
 {
     for (; *text != '\0'; text++) {
         size_t i = 0;
-        while (part[i] != '\0' && rules_lower(text[i]) == part[i]) {
+        while (part[i] != '\0' && ascii_lower(text[i]) == part[i]) {
             i++;
         }
         if (part[i] == '\0') {

@@ -112,9 +112,6 @@ TEST(the_calendar_goes_there_and_back)
         assert_int_equal(calendar_days(time.year, time.month, time.day), days);
         assert_int_equal(time.hour * 3600 + time.minute * 60 + time.second, 86399);
     }
-    assert_int_equal(calendar_days(1970, 1, 1), 0);
-    assert_int_equal(calendar_days(2000, 3, 1), 11017);
-    assert_int_equal(calendar_weekday(0), 4);
     struct calendar_time time;
     calendar_from_unix(-1, &time);
     assert_int_equal(time.year, 1969);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Days of the Gregorian calendar, extended to all years (ISO 8601). gmtime() and timegm() ask the
+ * time zone and accept dates that do not exist. Pure; any thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool calendar_is_leap(int64_t year);
+/** @param month from 1 */
+int calendar_month_days(int64_t year, int month);
+/** Days from 1970-01-01 to a date. @param month, day from 1 */
+int64_t calendar_days(int64_t year, int month, int day);
+/** The date that is so many days after 1970-01-01. */
+void calendar_date(int64_t days, int64_t *ret_year, int *ret_month, int *ret_day);
+/** 0 = Sunday. @param days from 1970-01-01 */
+int calendar_weekday(int64_t days);
