@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From a role file and a caller's wishes to the options of a run, and back. */
+/* From a role file and a caller's options to the options of a run, and back. */
 #include "agent/config.h"
 
 #include "agent/pin.h"

@@ -56,7 +56,7 @@ int rondo_loop_finish(struct rondo_loop *loop, enum rondo_status status, const c
     static const struct {
         enum rondo_status status;
         enum run_finish finish;
-    } wishes[] = {
+    } rows[] = {
         {RONDO_COMPLETED, FINISH_COMPLETED},
         {RONDO_BLOCKED, FINISH_BLOCKED},
         {RONDO_FAILED, FINISH_FAILED},
@@ -64,9 +64,9 @@ int rondo_loop_finish(struct rondo_loop *loop, enum rondo_status status, const c
     if (!loop->is_in_body) {
         return error_set(err, RONDO_ERR_STATE, "only the body of an iteration can finish the loop");
     }
-    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
-        if (wishes[i].status == status) {
-            loop->body.finish = wishes[i].finish;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].status == status) {
+            loop->body.finish = rows[i].finish;
             set_text(&loop->summary, summary);
             return 0;
         }

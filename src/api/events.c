@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "journal/describe.h"
 #include "loop/control/control.h"
-#include "loop/control/stop.h"
 #include "store/find.h"
 
 #include <stdio.h>

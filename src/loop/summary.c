@@ -11,7 +11,7 @@
 #include "journal/checkpoint.h"
 #include "journal/describe.h"
 #include "journal/model_stop.h"
-#include "loop/control/display_status.h"
+#include "loop/control/owner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,7 +236,7 @@ int summary_load(struct store *store, const char *run_id, struct summary *ret_su
         summary_fini(ret_summary);
         return r;
     }
-    ret_summary->standing = standing_name(&ret_summary->run);
+    ret_summary->display_status = run_display_status(&ret_summary->run);
     return 0;
 }
 

@@ -25,14 +25,14 @@ struct summary {
     struct run_state state;
     struct summary_condition conditions[LIMIT_CONDITIONS];
     size_t condition_count;
-    char *message;        /**< of run.finished, or NULL */
-    char *words;          /**< the worker's own summary, or NULL */
-    char *stop;           /**< why the last reply is no whole answer, or NULL */
-    const char *answer;   /**< last words of an agent; the caller's to set; or NULL */
-    const char *standing; /**< standing_name; a caller may know more, as of a server's queue */
-    const char *server;   /**< living one that goes on with it; the caller's to set, or NULL */
-    char *paused_by;      /**< of the last run.paused, or NULL */
-    int64_t paused_ns;    /**< of the same */
+    char *message;              /**< of run.finished, or NULL */
+    char *words;                /**< the worker's own summary, or NULL */
+    char *stop;                 /**< why the last reply is no whole answer, or NULL */
+    const char *answer;         /**< last words of an agent; the caller's to set; or NULL */
+    const char *display_status; /**< run_display_status; a caller may know more, as of a queue */
+    const char *server; /**< living one that goes on with it; the caller's to set, or NULL */
+    char *paused_by;    /**< of the last run.paused, or NULL */
+    int64_t paused_ns;  /**< of the same */
     /* gate.denied, when that ended the run */
     char *policy;
     char *limit_name;

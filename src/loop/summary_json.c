@@ -44,7 +44,7 @@ void summary_json_members(const struct summary *summary, struct json_writer *wri
     text_cost_json(run_cost(state), &cost);
     json_write_string(writer, "run_id", summary->run.id);
     json_write_string(writer, "agent_id", summary->run.agent_id);
-    json_write_string(writer, "status", summary->standing);
+    json_write_string(writer, "status", summary->display_status);
     json_write_int(writer, "exit_code", rondo_status_exit_code(summary->run.summary.status));
     json_write_int(writer, "iterations", (int64_t)state->finished);
     json_write_int(writer, "iteration_limit",

@@ -1,113 +1,236 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reading servers' records. */
+/* Assignments: written by the orchestrator, read by all. */
 #include "orchestrator/assignment.h"
 
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json/json.h"
 #include "base/memory.h"
-#include "loop/control/display_status.h"
 #include "orchestrator/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct known_duty {
-    struct duty duty;
+/* ---- Writing -------------------------------------------------------------------------------- */
+
+static const char *const state_names[] = {"queued", "running", "paused"};
+
+int assignment_put(struct orchestrator *orchestrator, const char *run_id,
+                   enum assignment_state state, const char *by, struct rondo_error *err)
+{
+    auto_buf struct buf data = {0};
+    struct json_writer writer = json_writer(&data);
+    json_begin_object(&writer, NULL);
+    json_write_string(&writer, "state", state_names[state]);
+    json_write_int(&writer, "since", clock_now(orchestrator_clock(orchestrator)));
+    json_write_string(&writer, "by", by == NULL ? "" : by);
+    json_write_string(&writer, "owner", runtime_owner(orchestrator->options.runtime));
+    json_end_object(&writer);
+    struct store_change change = {
+        .kind = STORE_PUT,
+        .collection = ASSIGNMENT_COLLECTION,
+        .key = run_id,
+        .data = buf_string(&data),
+        .data_len = data.len,
+        .if_version = STORE_ANY_VERSION,
+    };
+    struct store *store = orchestrator_store(orchestrator);
+    bool is_applied = false;
+    return store->ops->change_documents(store, &change, 1, &is_applied, err);
+}
+
+int assignment_remove(struct orchestrator *orchestrator, const char *run_id,
+                      struct rondo_error *err)
+{
+    struct store_change change = {
+        .kind = STORE_DELETE,
+        .collection = ASSIGNMENT_COLLECTION,
+        .key = run_id,
+        .if_version = STORE_ANY_VERSION,
+    };
+    struct store *store = orchestrator_store(orchestrator);
+    bool is_applied = false;
+    return store->ops->change_documents(store, &change, 1, &is_applied, err);
+}
+
+int assignment_disown(struct orchestrator *orchestrator, const char *run_id,
+                      struct rondo_error *err)
+{
+    struct assignment assignment;
+    int r = assignment_read(orchestrator_store(orchestrator), run_id, &assignment, err);
+    if (r <= 0 || strcmp(assignment.server, runtime_owner(orchestrator->options.runtime)) != 0) {
+        return r;
+    }
+    return assignment_remove(orchestrator, run_id, err);
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+/** Whatever is wrong with one makes it queued. */
+static void decode(const struct store_document *document, struct assignment *ret_assignment)
+{
+    auto_json struct json_object *root = NULL;
+    json_parse(document->data, strlen(document->data), &root, NULL);
+    const char *state = json_get_string(root, "state", "");
+    *ret_assignment = (struct assignment){.since_ns = json_get_int(root, "since", 0)};
+    for (enum assignment_state i = ASSIGNMENT_RUNNING; i <= ASSIGNMENT_PAUSED; i++) {
+        if (strcmp(state, state_names[i]) == 0) {
+            ret_assignment->state = i;
+        }
+    }
+    snprintf(ret_assignment->run_id, sizeof(ret_assignment->run_id), "%s", document->key);
+    snprintf(ret_assignment->by, sizeof(ret_assignment->by), "%s", json_get_string(root, "by", ""));
+    snprintf(ret_assignment->server, sizeof(ret_assignment->server), "%s",
+             json_get_string(root, "owner", ""));
+}
+
+struct reading {
+    struct assignment *list;
+    size_t count;
+    size_t room;
+};
+
+static bool read_document(const struct store_document *document, void *context)
+{
+    struct reading *reading = context;
+    if (reading->count == reading->room) {
+        reading->room = reading->room * 2 + 16;
+        reading->list = memory_resize(reading->list, reading->room, sizeof(*reading->list));
+    }
+    if (id_is_valid(document->key)) {
+        decode(document, &reading->list[reading->count++]);
+    }
+    return true;
+}
+
+static int read_all(struct store *store, const char *run_id, struct reading *ret_reading,
+                    struct rondo_error *err)
+{
+    struct reading reading = {0};
+    struct store_document_query query = {.collection = ASSIGNMENT_COLLECTION, .key = run_id};
+    int r = store->ops->read_documents(store, &query, read_document, &reading, err);
+    if (r < 0) {
+        free(reading.list);
+        return r;
+    }
+    *ret_reading = reading;
+    return 0;
+}
+
+bool assignment_is_dead(const struct assignment *assignment)
+{
+    return owner_is_dead(assignment->server);
+}
+
+int assignment_read(struct store *store, const char *run_id, struct assignment *ret_assignment,
+                    struct rondo_error *err)
+{
+    struct reading reading;
+    int r = read_all(store, run_id, &reading, err);
+    if (r < 0) {
+        return r;
+    }
+    bool is_found = reading.count > 0;
+    if (is_found) {
+        *ret_assignment = reading.list[0];
+    }
+    free(reading.list);
+    return is_found ? 1 : 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct assignment *left = a;
+    const struct assignment *right = b;
+    if (left->since_ns != right->since_ns) {
+        return left->since_ns < right->since_ns ? -1 : 1;
+    }
+    return strcmp(left->run_id, right->run_id);
+}
+
+int assignment_list(struct store *store, struct assignment **ret_list, size_t *ret_count,
+                    struct rondo_error *err)
+{
+    struct reading reading;
+    int r = read_all(store, NULL, &reading, err);
+    if (r < 0) {
+        return r;
+    }
+    if (reading.count > 1) {
+        qsort(reading.list, reading.count, sizeof(*reading.list), by_time);
+    }
+    *ret_list = reading.list;
+    *ret_count = reading.count;
+    return 0;
+}
+
+/* ---- By run --------------------------------------------------------------------------------- */
+
+struct known_assignment {
+    struct assignment assignment;
     UT_hash_handle hh;
 };
 
-struct duties {
-    struct known_duty *known; /* by run id */
+struct assignments {
+    struct known_assignment *known; /* by run id */
 };
-
-static void take(const struct store_document *document, struct duty *ret_duty)
-{
-    struct managed managed;
-    managed_decode(document->key, document->data, &managed);
-    *ret_duty = (struct duty){
-        .is_queued = managed.state == ENTRY_QUEUED,
-        .is_server_dead = owner_is_dead(managed.owner),
-    };
-    snprintf(ret_duty->run_id, sizeof(ret_duty->run_id), "%s", managed.run_id);
-    owner_name(managed.owner, ret_duty->server);
-}
 
 static bool add(const struct store_document *document, void *context)
 {
-    struct duties *duties = context;
-    struct known_duty *known = NULL;
+    struct assignments *assignments = context;
+    struct known_assignment *known = NULL;
     if (!id_is_valid(document->key)) {
         return true;
     }
     known = memory_new_zero(1, sizeof(*known));
-    take(document, &known->duty);
-    HASH_ADD_STR(duties->known, duty.run_id, known);
+    decode(document, &known->assignment);
+    HASH_ADD_STR(assignments->known, assignment.run_id, known);
     return true;
 }
 
-int duties_read(struct store *store, struct duties **ret_duties, struct rondo_error *err)
+int assignments_read(struct store *store, struct assignments **ret_assignments,
+                     struct rondo_error *err)
 {
-    struct duties *duties = memory_new_zero(1, sizeof(*duties));
-    struct store_document_query query = {.collection = MANAGED_COLLECTION};
-    int r = store->ops->read_documents(store, &query, add, duties, err);
+    struct assignments *assignments = memory_new_zero(1, sizeof(*assignments));
+    struct store_document_query query = {.collection = ASSIGNMENT_COLLECTION};
+    int r = store->ops->read_documents(store, &query, add, assignments, err);
     if (r < 0) {
-        duties_free(duties);
+        assignments_free(assignments);
         return r;
     }
-    *ret_duties = duties;
+    *ret_assignments = assignments;
     return 0;
 }
 
-const struct duty *duties_find(const struct duties *duties, const char *run_id)
+const struct assignment *assignments_find(const struct assignments *assignments, const char *run_id)
 {
-    struct known_duty *known = NULL;
-    HASH_FIND_STR(duties->known, run_id, known);
-    return known == NULL ? NULL : &known->duty;
+    struct known_assignment *known = NULL;
+    HASH_FIND_STR(assignments->known, run_id, known);
+    return known == NULL ? NULL : &known->assignment;
 }
 
-void duties_free(struct duties *duties)
+void assignments_free(struct assignments *assignments)
 {
-    struct known_duty *known;
-    struct known_duty *next;
-    if (duties == NULL) {
+    struct known_assignment *known;
+    struct known_assignment *next;
+    if (assignments == NULL) {
         return;
     }
-    HASH_ITER(hh, duties->known, known, next)
+    HASH_ITER(hh, assignments->known, known, next)
     {
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not follow uthash's links */
-        HASH_DEL(duties->known, known);
+        HASH_DEL(assignments->known, known);
         free(known);
     }
-    free(duties);
+    free(assignments);
 }
 
-struct one {
-    struct duty *duty;
-    bool is_found;
-};
-
-static bool take_one(const struct store_document *document, void *context)
-{
-    struct one *one = context;
-    one->is_found = id_is_valid(document->key);
-    if (one->is_found) {
-        take(document, one->duty);
-    }
-    return false;
-}
-
-int duty_read(struct store *store, const char *run_id, struct duty *ret_duty,
-              struct rondo_error *err)
-{
-    struct one one = {.duty = ret_duty};
-    struct store_document_query query = {.collection = MANAGED_COLLECTION, .key = run_id};
-    int r = store->ops->read_documents(store, &query, take_one, &one, err);
-    return r < 0 ? r : one.is_found ? 1 : 0;
-}
-
-const char *duty_standing(const struct store_run *run, const struct duty *duty)
+const char *assignment_display_status(const struct store_run *run,
+                                      const struct assignment *assignment)
 {
     bool is_waiting = run->summary.status == RONDO_RUNNING && !run->summary.is_paused &&
-                      run->owner[0] == '\0' && duty != NULL && duty->is_queued &&
-                      !duty->is_server_dead;
-    return is_waiting ? "queued" : standing_name(run);
+                      run->owner[0] == '\0' && assignment != NULL &&
+                      assignment->state == ASSIGNMENT_QUEUED && !assignment_is_dead(assignment);
+    return is_waiting ? "queued" : run_display_status(run);
 }

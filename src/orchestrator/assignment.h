@@ -1,34 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the servers of a store are meant to do with its runs, for those who are none of them: the
- * command line looks into the records that servers keep. Any thread.
+ * What the servers of a store are meant to do with its runs. An assignment is a document that a
+ * server keeps, so that it, or the next one, continues after a restart where it was; the command
+ * line reads them to show what waits. Any thread.
  */
 #pragma once
 
 #include "loop/control/owner.h"
 #include "store/store.h"
 
-/** What a server means to do with a run. */
-struct duty {
-    char run_id[ID_SIZE];
-    bool is_queued;                      /**< waits for its turn */
-    bool is_server_dead;                 /**< certainly; then the next server takes it on */
-    char server[OWNER_DESCRIPTION_SIZE]; /**< "process 812 on build7" */
+/** Documents of this collection, their keys the runs' ids. */
+#define ASSIGNMENT_COLLECTION "managed"
+
+enum assignment_state {
+    ASSIGNMENT_QUEUED = 0, /**< waits for its turn */
+    ASSIGNMENT_RUNNING,
+    ASSIGNMENT_PAUSED,
 };
 
-/** Duties of a store by run. */
-struct duties;
+/** Bytes of the name of who asked for it. */
+#define ASSIGNMENT_BY_SIZE 256
 
-/** @param ret_duties duties_free() */
-int duties_read(struct store *store, struct duties **ret_duties, struct rondo_error *err);
-/** NULL when no server means to do anything. */
-const struct duty *duties_find(const struct duties *duties, const char *run_id);
+struct assignment {
+    char run_id[ID_SIZE];
+    enum assignment_state state;
+    int64_t since_ns;
+    char by[ASSIGNMENT_BY_SIZE];
+    char server[STORE_OWNER_SIZE]; /**< owner name of the one that wrote it */
+};
+
+/** Whether its server is certainly dead: then the next one takes it over. */
+bool assignment_is_dead(const struct assignment *assignment);
+
+/** Read that of one run. @return 1, 0 when there is none, or a negative code */
+int assignment_read(struct store *store, const char *run_id, struct assignment *ret_assignment,
+                    struct rondo_error *err);
+
+/** All of them, in the order in which they were made. @param ret_list free() */
+int assignment_list(struct store *store, struct assignment **ret_list, size_t *ret_count,
+                    struct rondo_error *err);
+
+/** Those of a store by run. */
+struct assignments;
+
+/** @param ret_assignments assignments_free() */
+int assignments_read(struct store *store, struct assignments **ret_assignments,
+                     struct rondo_error *err);
+/** NULL when no server has the run. */
+const struct assignment *assignments_find(const struct assignments *assignments,
+                                          const char *run_id);
 /** NULL is allowed. */
-void duties_free(struct duties *duties);
+void assignments_free(struct assignments *assignments);
 
-/** The same for one run. @return 1, 0 when there is none, or a negative code */
-int duty_read(struct store *store, const char *run_id, struct duty *ret_duty,
-              struct rondo_error *err);
-
-/** standing_name, or "queued" for a run that waits in a server. @param duty NULL = none. Static. */
-const char *duty_standing(const struct store_run *run, const struct duty *duty);
+/**
+ * run_display_status, or "queued" for a run that waits in a server.
+ * @param assignment NULL = none. Static.
+ */
+const char *assignment_display_status(const struct store_run *run,
+                                      const struct assignment *assignment);

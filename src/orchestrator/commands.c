@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What people and programs want of runs: that they are executed, resumed, stopped, paused, limited.
- * Any thread; whoever changes a run keeps others away from its entry meanwhile.
+ * Commands of people and programs for runs: execute, resume, stop, pause, change limits. Any
+ * thread; a command keeps others away from the entry of its run meanwhile.
  */
 #include "base/error.h"
-#include "loop/control/stop.h"
+#include "loop/control/control.h"
 #include "orchestrator/internal.h"
 
 #include <stdio.h>
@@ -109,7 +109,7 @@ static int begin_and_wait(struct orchestrator *orchestrator, struct task *task,
 static int queue_loop(struct orchestrator *orchestrator, struct loop *loop, struct entry *entry,
                       const char *by, struct rondo_error *err)
 {
-    int r = managed_put(orchestrator, loop_run_id(loop), ENTRY_QUEUED, by, err);
+    int r = assignment_put(orchestrator, loop_run_id(loop), ASSIGNMENT_QUEUED, by, err);
     if (r == 0) {
         loop_look_ahead(loop);
         r = loop_park(loop, err);
@@ -400,24 +400,17 @@ static void release_entry(struct orchestrator *orchestrator, struct entry *entry
     pthread_mutex_unlock(&orchestrator->lock);
 }
 
-static int stop_run(struct orchestrator *orchestrator, const char *run_id, const char *by,
-                    struct rondo_error *err)
-{
-    int r = loop_stop_run(&orchestrator->parts, run_id, by, err);
-    return r < 0 ? r : r == LOOP_STOP_ENDED ? LOOP_CONTROL_DONE : LOOP_CONTROL_POSTED;
-}
-
 int orchestrator_stop_run(struct orchestrator *orchestrator, const char *run_id, const char *by,
                           struct rondo_error *err)
 {
     enum entry_state state = ENTRY_QUEUED;
     struct entry *entry = hold_entry(orchestrator, run_id, &state);
-    int r = stop_run(orchestrator, run_id, by, err);
+    int r = loop_stop_run(&orchestrator->parts, run_id, by, err);
     if (entry == NULL) {
         return r;
     }
     if (r == LOOP_CONTROL_DONE || r == RONDO_ERR_STATE) {
-        (void)managed_remove(orchestrator, run_id, NULL); /* Found to be of no use later. */
+        (void)assignment_remove(orchestrator, run_id, NULL); /* Found to be of no use later. */
         pthread_mutex_lock(&orchestrator->lock);
         entry_remove(orchestrator, entry);
         pthread_mutex_unlock(&orchestrator->lock);
@@ -439,7 +432,7 @@ int orchestrator_pause_run(struct orchestrator *orchestrator, const char *run_id
     bool is_paused = r == LOOP_CONTROL_DONE || r == LOOP_CONTROL_NOTHING;
     if (is_paused && state == ENTRY_QUEUED) {
         /* Should it not be recorded, the run's row says so, too. */
-        (void)managed_put(orchestrator, run_id, ENTRY_PAUSED, by, NULL);
+        (void)assignment_put(orchestrator, run_id, ASSIGNMENT_PAUSED, by, NULL);
     }
     release_entry(orchestrator, entry, is_paused ? ENTRY_PAUSED : state);
     return r;

@@ -11,7 +11,6 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "loop/control/close.h"
 #include "loop/control/control.h"
 #include "loop/control/owner.h"
 #include "orchestrator/internal.h"
@@ -188,8 +187,8 @@ static int open_new(struct execution *execution, enum orchestrator_answer *ret_a
     if (r < 0) {
         return r;
     }
-    r = managed_put(orchestrator, loop_run_id(execution->loop), ENTRY_RUNNING, execution->task.by,
-                    &execution->err);
+    r = assignment_put(orchestrator, loop_run_id(execution->loop), ASSIGNMENT_RUNNING,
+                       execution->task.by, &execution->err);
     if (r < 0) {
         /* Nobody would know of it after a crash. */
         loop_close(execution->loop, "the run could not be recorded as one of this server", NULL);
@@ -234,7 +233,8 @@ static int open_existing(struct execution *execution, enum orchestrator_answer *
         r = open_agent(execution, loop_spec(execution->loop));
     }
     if (r == 0) {
-        r = managed_put(orchestrator, run_id, ENTRY_RUNNING, task->entry->by, &execution->err);
+        r = assignment_put(orchestrator, run_id, ASSIGNMENT_RUNNING, task->entry->by,
+                           &execution->err);
     }
     return r;
 }
@@ -274,7 +274,7 @@ static void forget(struct execution *execution)
 static void settle(struct execution *execution)
 {
     /* A record that stays is found to be of no use when the server starts again. */
-    (void)managed_remove(execution->orchestrator, execution->entry->run_id, NULL);
+    (void)assignment_remove(execution->orchestrator, execution->entry->run_id, NULL);
     forget(execution);
 }
 
@@ -310,8 +310,8 @@ static void give_up(struct execution *execution)
     execution->loop = NULL;
     int r = loop_close_run(&orchestrator->parts, execution->entry->run_id, message, &err);
     orchestrator_log(orchestrator, "run %s: %s%s", execution->entry->run_id, message,
-                     r == LOOP_CLOSED ? "; it is closed as error" : "");
-    if (r == LOOP_CLOSED) {
+                     r == LOOP_CONTROL_DONE ? "; it is closed as error" : "");
+    if (r == LOOP_CONTROL_DONE) {
         pthread_mutex_lock(&orchestrator->lock);
         orchestrator->closed++;
         pthread_mutex_unlock(&orchestrator->lock);
@@ -409,7 +409,7 @@ static void leave_to_holder(struct execution *execution)
         return;
     }
     orchestrator_tell(orchestrator, "run %s is left to %s", entry->run_id, who);
-    (void)managed_disown(orchestrator, entry->run_id, NULL);
+    (void)assignment_disown(orchestrator, entry->run_id, NULL);
     forget(execution); /* When it dies there, its run is found as an orphan. */
 }
 
@@ -431,7 +431,7 @@ static void stay_paused(struct execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     struct entry *entry = execution->entry;
-    if (managed_put(orchestrator, entry->run_id, ENTRY_PAUSED, entry->by, NULL) < 0) {
+    if (assignment_put(orchestrator, entry->run_id, ASSIGNMENT_PAUSED, entry->by, NULL) < 0) {
         orchestrator_log(orchestrator, "run %s is paused, which could not be recorded",
                          entry->run_id);
     }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "orchestrator/admission.h"
+#include "orchestrator/assignment.h"
 #include "orchestrator/orchestrator.h"
 #include "worker/body.h"
 
@@ -17,7 +18,7 @@
 #include <uthash.h>
 
 /** Bytes that are kept of the name of whoever asked. */
-#define BY_SIZE 256
+#define BY_SIZE ASSIGNMENT_BY_SIZE
 
 enum entry_state {
     ENTRY_QUEUED = 0, /**< waits for room, or for its next try */
@@ -109,7 +110,7 @@ void orchestrator_tell(const struct orchestrator *orchestrator, const char *form
 /** Wait until something changes, at most so long. The lock is held. */
 void orchestrator_wait(struct orchestrator *orchestrator, int64_t longest_ns);
 
-/* ---- Entries (managed.c); the lock is held ---- */
+/* ---- Entries (entries.c); the lock is held ---- */
 
 struct entry *entry_find(struct orchestrator *orchestrator, const char *run_id);
 /** Add one that is not there. @param by who wants it */
@@ -121,35 +122,17 @@ void entry_set(struct orchestrator *orchestrator, struct entry *entry, enum entr
 void entry_first(struct orchestrator *orchestrator, struct entry *entry);
 void entry_remove(struct orchestrator *orchestrator, struct entry *entry);
 
-/* ---- Documents (managed.c); the lock is not held ---- */
+/* ---- Assignments (assignment.c); the lock is not held ---- */
 
-#define MANAGED_COLLECTION "managed"
-
-struct managed {
-    char run_id[ID_SIZE];
-    enum entry_state state; /**< ENTRY_QUEUED, ENTRY_RUNNING or ENTRY_PAUSED */
-    int64_t since_ns;
-    char by[BY_SIZE];
-    char owner[STORE_OWNER_SIZE]; /**< of the server that wrote it */
-};
-
-/** Record what a run is meant to be. */
-int managed_put(struct orchestrator *orchestrator, const char *run_id, enum entry_state state,
-                const char *by, struct rondo_error *err);
-/** The same for one that another process has now; what another server recorded stays. */
-int managed_disown(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err);
-/** Nothing is meant any more. */
-int managed_remove(struct orchestrator *orchestrator, const char *run_id, struct rondo_error *err);
-/** @return 0, or RONDO_ERR_NOT_FOUND when nothing is recorded */
-int managed_get(struct orchestrator *orchestrator, const char *run_id, struct managed *ret_managed,
-                struct rondo_error *err);
-/** Write something of no meaning: whether that works. */
-int managed_probe(struct orchestrator *orchestrator, struct rondo_error *err);
-/** All of them, in the order in which they came. @param ret_list free() */
-int managed_list(struct orchestrator *orchestrator, struct managed **ret_list, size_t *ret_count,
-                 struct rondo_error *err);
-/** Read one. Whatever is wrong with it makes it queued. */
-void managed_decode(const char *run_id, const char *json, struct managed *ret_managed);
+/** Record what is meant to be done with a run here. */
+int assignment_put(struct orchestrator *orchestrator, const char *run_id,
+                   enum assignment_state state, const char *by, struct rondo_error *err);
+/** A run that another process has now is none of ours; what another server recorded stays. */
+int assignment_disown(struct orchestrator *orchestrator, const char *run_id,
+                      struct rondo_error *err);
+/** Nothing is to be done with it any more. */
+int assignment_remove(struct orchestrator *orchestrator, const char *run_id,
+                      struct rondo_error *err);
 
 /* ---- Threads (executor.c) ---- */
 

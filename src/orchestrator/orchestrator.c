@@ -2,7 +2,7 @@
 /*
  * The life of an orchestrator, and its scheduler: one thread that begins what waits and looks at
  * the store. Running loops have threads of their own (executor.c); what people and programs want of
- * runs is in wishes.c.
+ * runs is in commands.c.
  */
 #include "orchestrator/orchestrator.h"
 
@@ -71,13 +71,29 @@ static void look_at_machine(struct orchestrator *orchestrator)
     pthread_mutex_unlock(&orchestrator->lock);
 }
 
+/** Write something of no meaning: whether that works. */
+static int probe_store(struct orchestrator *orchestrator)
+{
+    struct store_change change = {
+        .kind = STORE_PUT,
+        .collection = "probe",
+        .key = "store",
+        .data = "{}",
+        .data_len = 2,
+        .if_version = STORE_ANY_VERSION,
+    };
+    struct store *store = orchestrator_store(orchestrator);
+    bool is_applied = false;
+    return store->ops->change_documents(store, &change, 1, &is_applied, NULL);
+}
+
 /** A disk that is full can still be read: after a failure it is seen whether writing works. */
 static void look_at_writing(struct orchestrator *orchestrator)
 {
     pthread_mutex_lock(&orchestrator->lock);
     bool is_failing = orchestrator->is_writing_failing;
     pthread_mutex_unlock(&orchestrator->lock);
-    if (!is_failing || managed_probe(orchestrator, NULL) < 0) {
+    if (!is_failing || probe_store(orchestrator) < 0) {
         return;
     }
     pthread_mutex_lock(&orchestrator->lock);

@@ -72,7 +72,7 @@ void orchestrator_drain(struct orchestrator *orchestrator);
 /** Drain if that was not done, join all threads, release. NULL is allowed. */
 void orchestrator_stop(struct orchestrator *orchestrator);
 
-/** How a wish to execute was answered. */
+/** What came of a request to execute. */
 enum orchestrator_answer {
     ORCHESTRATOR_STARTED = 0, /**< a thread executes it */
     ORCHESTRATOR_QUEUED,      /**< it will be executed when there is room */
@@ -143,5 +143,5 @@ const char *orchestrator_prices_file(const struct orchestrator *orchestrator);
 /** Where a user's rondo.yaml may be, or NULL. */
 const char *orchestrator_config_folder(const struct orchestrator *orchestrator);
 
-/** The parts for loop/control and loop/stop. */
+/** The parts for loop/control. */
 const struct loop_parts *orchestrator_parts(const struct orchestrator *orchestrator);

@@ -6,10 +6,8 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
-#include "loop/control/close.h"
-#include "loop/control/orphan.h"
+#include "loop/control/control.h"
 #include "loop/control/owner.h"
-#include "loop/control/stop.h"
 #include "orchestrator/internal.h"
 
 #include <stdio.h>
@@ -33,7 +31,7 @@ static bool is_dead(const struct orchestrator *orchestrator, const struct store_
     struct runtime *runtime = orchestrator->options.runtime;
     return run->summary.status == RONDO_RUNNING && !run->summary.is_paused &&
            run->owner[0] != '\0' && strcmp(run->owner, runtime_owner(runtime)) != 0 &&
-           !loop_is_executed(runtime, run);
+           !run_is_executed(run, clock_now(runtime_clock(runtime)));
 }
 
 static bool find_dead(const struct store_run *run, void *context)
@@ -105,7 +103,7 @@ static int take_over(struct orchestrator *orchestrator, const char *run_id, stru
     if (entry == NULL) {
         return 0;
     }
-    int r = managed_put(orchestrator, run_id, ENTRY_QUEUED, "takeover", err);
+    int r = assignment_put(orchestrator, run_id, ASSIGNMENT_QUEUED, "takeover", err);
     if (r == 0) {
         orchestrator_tell(orchestrator, "run %s, whose process is gone, goes on here", run_id);
     }
@@ -129,10 +127,10 @@ static int close_dead(struct orchestrator *orchestrator, const struct store_run 
     snprintf(message, sizeof(message), "the process that executed the run is gone%s%s",
              run->owner[0] == '\0' ? "" : ": ", run->owner[0] == '\0' ? "" : holder);
     int r = loop_close_run(&orchestrator->parts, run->id, message, err);
-    if (r != LOOP_CLOSED) {
+    if (r != LOOP_CONTROL_DONE) {
         return r < 0 ? r : 0;
     }
-    (void)managed_remove(orchestrator, run->id, NULL);
+    (void)assignment_remove(orchestrator, run->id, NULL);
     orchestrator_log(orchestrator, "run %s is closed as error: %s", run->id, message);
     pthread_mutex_lock(&orchestrator->lock);
     orchestrator->closed++;
@@ -292,65 +290,66 @@ struct adoption {
 };
 
 /** Whether another server, which lives, sees to the run. */
-static bool is_seen_to(const struct orchestrator *orchestrator, const struct managed *managed,
+static bool is_seen_to(const struct orchestrator *orchestrator, const struct assignment *assignment,
                        const struct store_run *run, bool is_first)
 {
     struct runtime *runtime = orchestrator->options.runtime;
-    bool is_ours = strcmp(managed->owner, runtime_owner(runtime)) == 0;
-    if (loop_is_executed(runtime, run) && strcmp(run->owner, runtime_owner(runtime)) != 0) {
+    bool is_ours = strcmp(assignment->server, runtime_owner(runtime)) == 0;
+    if (run_is_executed(run, clock_now(runtime_clock(runtime))) &&
+        strcmp(run->owner, runtime_owner(runtime)) != 0) {
         return true;
     }
     /* A server that was here before may have had a name that tells nothing any more, as in a
        container. Where it does live, the claim decides. */
-    return is_ours || (!is_first && !owner_is_dead(managed->owner));
+    return is_ours || (!is_first && !assignment_is_dead(assignment));
 }
 
-static void adopt(struct orchestrator *orchestrator, const struct managed *managed,
+static void adopt(struct orchestrator *orchestrator, const struct assignment *assignment,
                   const struct store_run *run, struct adoption *adoption)
 {
     bool is_paused = run->summary.is_paused;
     pthread_mutex_lock(&orchestrator->lock);
-    if (entry_find(orchestrator, managed->run_id) == NULL) {
-        entry_add(orchestrator, managed->run_id, is_paused ? ENTRY_PAUSED : ENTRY_QUEUED,
-                  managed->by);
+    if (entry_find(orchestrator, assignment->run_id) == NULL) {
+        entry_add(orchestrator, assignment->run_id, is_paused ? ENTRY_PAUSED : ENTRY_QUEUED,
+                  assignment->by);
         adoption->paused += is_paused ? 1 : 0;
         adoption->going += is_paused ? 0 : 1;
     }
     pthread_mutex_unlock(&orchestrator->lock);
 }
 
-static int look_at(struct orchestrator *orchestrator, const struct managed *managed,
+static int look_at(struct orchestrator *orchestrator, const struct assignment *assignment,
                    struct adoption *adoption, struct rondo_error *err)
 {
     struct store *store = orchestrator_store(orchestrator);
     struct store_run run;
-    if (is_known(orchestrator, managed->run_id)) {
+    if (is_known(orchestrator, assignment->run_id)) {
         return 0;
     }
-    int r = store->ops->get_run(store, managed->run_id, &run, err);
+    int r = store->ops->get_run(store, assignment->run_id, &run, err);
     if (r == RONDO_ERR_CORRUPT) {
         return 0; /* As above. */
     }
     bool is_over = r == RONDO_ERR_NOT_FOUND || (r == 0 && run.summary.status != RONDO_RUNNING);
     if (is_over) {
-        return is_known(orchestrator, managed->run_id)
+        return is_known(orchestrator, assignment->run_id)
                    ? 0
-                   : managed_remove(orchestrator, managed->run_id, err);
+                   : assignment_remove(orchestrator, assignment->run_id, err);
     }
-    if (r == 0 && !is_seen_to(orchestrator, managed, &run, adoption->is_first)) {
-        adopt(orchestrator, managed, &run, adoption);
+    if (r == 0 && !is_seen_to(orchestrator, assignment, &run, adoption->is_first)) {
+        adopt(orchestrator, assignment, &run, adoption);
     }
     return r;
 }
 
 /** First those that were executed, then those that waited: as it was. */
-static int adopt_all(struct orchestrator *orchestrator, const struct managed *list, size_t count,
+static int adopt_all(struct orchestrator *orchestrator, const struct assignment *list, size_t count,
                      struct adoption *adoption, struct rondo_error *err)
 {
     int r = 0;
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < count && r == 0; i++) {
-            if ((list[i].state == ENTRY_RUNNING) == (round == 0)) {
+            if ((list[i].state == ASSIGNMENT_RUNNING) == (round == 0)) {
                 r = look_at(orchestrator, &list[i], adoption, err);
             }
         }
@@ -360,10 +359,10 @@ static int adopt_all(struct orchestrator *orchestrator, const struct managed *li
 
 int orphans_adopt(struct orchestrator *orchestrator, bool is_first, struct rondo_error *err)
 {
-    struct managed *list = NULL;
+    struct assignment *list = NULL;
     size_t count = 0;
     struct adoption adoption = {.is_first = is_first};
-    int r = managed_list(orchestrator, &list, &count, err);
+    int r = assignment_list(orchestrator_store(orchestrator), &list, &count, err);
     if (r == 0) {
         r = adopt_all(orchestrator, list, count, &adoption, err);
     }

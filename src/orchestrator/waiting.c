@@ -62,7 +62,7 @@ static int forget(struct orchestrator *orchestrator, const struct seen *seen,
     if (entry == NULL) {
         return 0;
     }
-    int r = managed_remove(orchestrator, seen->run_id, err);
+    int r = assignment_remove(orchestrator, seen->run_id, err);
     pthread_mutex_lock(&orchestrator->lock);
     entry_remove(orchestrator, entry); /* A record that stays is of no use to the next start. */
     pthread_mutex_unlock(&orchestrator->lock);
@@ -77,7 +77,9 @@ static int change(struct orchestrator *orchestrator, const struct seen *seen,
     if (entry == NULL) {
         return 0;
     }
-    int r = managed_put(orchestrator, seen->run_id, state, entry->by, err);
+    int r = assignment_put(orchestrator, seen->run_id,
+                           state == ENTRY_PAUSED ? ASSIGNMENT_PAUSED : ASSIGNMENT_QUEUED, entry->by,
+                           err);
     pthread_mutex_lock(&orchestrator->lock);
     entry->retry_ns = 0;
     entry_set(orchestrator, entry, r < 0 ? seen->state : state);

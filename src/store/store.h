@@ -134,7 +134,7 @@ struct store_commit_result {
     bool has_mail;     /**< letters are waiting for the run */
 };
 
-/** Wish to execute a run. */
+/** A claim: a process asks to execute a run. */
 struct store_claim {
     const char *owner;
     int64_t lease_ns;

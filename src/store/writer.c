@@ -36,7 +36,7 @@
 #define POLL_MIN_NS (10 * NS_PER_MS)
 #define POLL_MAX_NS (50 * NS_PER_MS)
 
-/** One thread's wish to commit. */
+/** One thread's commit that waits. */
 struct request {
     const struct store_batch *batch;
     struct store_commit_result result;

@@ -8,7 +8,7 @@
 #include "cli/progress/follow.h"
 #include "cli/terminal/text.h"
 #include "journal/entry_json.h"
-#include "loop/control/display_status.h"
+#include "loop/control/owner.h"
 #include "store/find.h"
 
 #include <inttypes.h>
@@ -110,7 +110,7 @@ static int run_logs(const struct logs_values *values, const char *name)
     struct store_run run;
     int r = store_find_run(session.store, name, NULL, &run, &err);
     if (r == 0) {
-        if (values->is_live && standing_is_interrupted(&run)) {
+        if (values->is_live && run_is_interrupted(&run)) {
             report_warning("nobody executes this run at present; waiting for a resume");
         }
         r = follow_run(&session, run.id, values->is_live != 0, take_entry, flush_out, &printing,

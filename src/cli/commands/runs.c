@@ -9,7 +9,6 @@
 #include "cli/terminal/style.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/text.h"
-#include "loop/control/display_status.h"
 #include "loop/control/owner.h"
 #include "orchestrator/assignment.h"
 #include "server/api/run_json.h"
@@ -74,7 +73,7 @@ struct listing {
     struct table table;
     struct style style;
     struct buf json;
-    struct duties *duties;
+    struct assignments *assignments;
     struct buf damaged; /* a line for each run that cannot be read */
     bool wants_json;
     size_t shown;
@@ -84,12 +83,8 @@ struct listing {
 static void add_holder(struct listing *listing, const struct store_run *run)
 {
     char who[OWNER_DESCRIPTION_SIZE] = "";
-    if (run->owner[0] != '\0' && !standing_is_interrupted(run)) {
-        owner_describe(run, who);
-        char *lease = strstr(who, ", lease");
-        if (lease != NULL) {
-            *lease = '\0';
-        }
+    if (run->owner[0] != '\0' && !run_is_interrupted(run)) {
+        owner_name(run->owner, who);
     }
     table_add(&listing->table, who);
 }
@@ -105,9 +100,10 @@ static void add_row(struct listing *listing, const struct store_run *run)
     table_add(&listing->table, buf_string(&agent));
     buf_clear(&cell);
     bool is_idle =
-        standing_is_interrupted(run) || (summary->status == RONDO_RUNNING && summary->is_paused);
+        run_is_interrupted(run) || (summary->status == RONDO_RUNNING && summary->is_paused);
     style_append(&listing->style, is_idle ? COLOUR_YELLOW : style_of_status(summary->status),
-                 duty_standing(run, duties_find(listing->duties, run->id)), &cell);
+                 assignment_display_status(run, assignments_find(listing->assignments, run->id)),
+                 &cell);
     table_add(&listing->table, buf_string(&cell));
     buf_clear(&cell);
     buf_printf(&cell, "%" PRIu64, summary->iteration);
@@ -129,8 +125,9 @@ static void add_row(struct listing *listing, const struct store_run *run)
 
 static void add_json(struct listing *listing, const struct store_run *run)
 {
-    run_json_write_standing(run, duty_standing(run, duties_find(listing->duties, run->id)),
-                            &listing->json);
+    run_json_write_display_status(
+        run, assignment_display_status(run, assignments_find(listing->assignments, run->id)),
+        &listing->json);
     buf_append(&listing->json, "\n", 1);
 }
 
@@ -209,7 +206,7 @@ static int run_runs(const struct runs_values *values)
         .limit = values->wants_all ? 0 : (uint32_t)values->limit,
         .damaged = take_damaged,
     };
-    int r = duties_read(session.store, &listing.duties, &err);
+    int r = assignments_read(session.store, &listing.assignments, &err);
     if (r == 0) {
         r = session.store->ops->list_runs(session.store, &query, take_run, &listing, &err);
     }
@@ -217,7 +214,7 @@ static int run_runs(const struct runs_values *values)
         print_listing(&listing, query.limit);
         r = report_damaged(&listing, &err);
     }
-    duties_free(listing.duties);
+    assignments_free(listing.assignments);
     table_fini(&listing.table);
     buf_fini(&listing.json);
     buf_fini(&listing.damaged);

@@ -236,7 +236,7 @@ static const char *const *listen_of(const struct serve_values *values)
     return values->listen == NULL ? by_default : (const char *const *)values->listen;
 }
 
-/** 0 as an option is a wish; as a field of the parts it is their default. */
+/** 0 as an option means none; as a field of the parts it is their default. */
 static int64_t or_none(int64_t duration_ns)
 {
     return duration_ns == 0 ? -1 : duration_ns;

@@ -12,7 +12,6 @@
 #include "cli/progress/summary.h"
 #include "cli/terminal/fields.h"
 #include "cli/terminal/text.h"
-#include "loop/control/display_status.h"
 #include "loop/control/owner.h"
 #include "orchestrator/assignment.h"
 #include "store/find.h"
@@ -96,7 +95,7 @@ static void add_times(struct fields *fields, const struct store_run *run)
     char who[OWNER_DESCRIPTION_SIZE];
     if (run->owner[0] != '\0') {
         owner_describe(run, who);
-        fields_add(fields, standing_is_interrupted(run) ? "was held by" : "executed by", who);
+        fields_add(fields, run_is_interrupted(run) ? "was held by" : "executed by", who);
     }
 }
 
@@ -264,15 +263,17 @@ static void show_json(const struct summary *summary, struct buf *out)
 }
 
 /** What a living server means to do with the run. */
-static int ask_servers(const struct session *session, struct duty *duty, struct summary *summary,
-                       struct rondo_error *err)
+static int ask_servers(const struct session *session, struct summary *summary,
+                       char server[OWNER_DESCRIPTION_SIZE], struct rondo_error *err)
 {
-    int r = duty_read(session->store, summary->run.id, duty, err);
-    if (r <= 0 || duty->is_server_dead) {
+    struct assignment assignment;
+    int r = assignment_read(session->store, summary->run.id, &assignment, err);
+    if (r <= 0 || assignment_is_dead(&assignment)) {
         return r;
     }
-    summary->server = duty->server;
-    summary->standing = duty_standing(&summary->run, duty);
+    owner_name(assignment.server, server);
+    summary->server = server;
+    summary->display_status = assignment_display_status(&summary->run, &assignment);
     return 0;
 }
 
@@ -292,8 +293,8 @@ static int run_show(const struct show_values *values, const char *name)
     }
     if (r == 0) {
         auto_buf struct buf out = {0};
-        struct duty duty;
-        r = ask_servers(&session, &duty, &summary, &err);
+        char server[OWNER_DESCRIPTION_SIZE];
+        r = ask_servers(&session, &summary, server, &err);
         if (values->wants_json) {
             show_json(&summary, &out);
         } else {

@@ -225,7 +225,7 @@ void agent_view_summary(const struct summary *summary, const struct style *style
     auto_buf struct buf body = {0};
     size_t room = columns > 1 ? columns - 1 : 1;
     buf_append_string(&body, "Status: ");
-    style_append(style, style_of_status(status), summary->standing, &body);
+    style_append(style, style_of_status(status), summary->display_status, &body);
     add_counts(summary, &body);
     buf_append_string(&body, "\n");
     if (style->is_terminal && panel_body_columns(room) < text_width(body.data)) {

@@ -7,7 +7,7 @@
 #include "cli/progress/agent_view.h"
 #include "cli/terminal/fields.h"
 #include "cli/terminal/text.h"
-#include "loop/control/display_status.h"
+#include "loop/control/owner.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void add_head(const struct summary *summary, struct fields *fields)
     char duration[FORMAT_DURATION_SIZE];
     format_duration(summary->state.active_ns, duration);
     enum rondo_status status = summary->run.summary.status;
-    style_append(fields->style, style_of_status(status), summary->standing, fields->out);
+    style_append(fields->style, style_of_status(status), summary->display_status, fields->out);
     buf_printf(fields->out, " after %" PRIu64 " iteration%s in %s", summary->state.finished,
                summary->state.finished == 1 ? "" : "s", duration);
     buf_append_string(fields->out, "\n");
@@ -31,7 +31,7 @@ static bool is_paused(const struct summary *summary)
 
 static bool is_queued(const struct summary *summary)
 {
-    return strcmp(summary->standing, "queued") == 0;
+    return strcmp(summary->display_status, "queued") == 0;
 }
 
 /** "paused by ann@build7 812 at 2026-11-21 16:30:05". */
@@ -195,7 +195,8 @@ static void add_next(const struct summary *summary, const struct session *sessio
         return;
     }
     if (is_paused(summary)) {
-        bool goes_on = standing_is_executed(&summary->run) || summary->server != NULL;
+        bool goes_on =
+            run_is_executed(&summary->run, clock_now(clock_system())) || summary->server != NULL;
         session_hint(session, goes_on ? "continue" : "resume", summary->run.id, &hint);
         fields_add(fields, "", buf_string(&hint));
         return;

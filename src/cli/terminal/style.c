@@ -38,12 +38,12 @@ static bool is_utf8_locale(void)
 struct style style_for(FILE *stream, bool no_colour)
 {
     const char *term = getenv("TERM");
-    const char *wish = getenv("NO_COLOR");
+    const char *setting = getenv("NO_COLOR");
     bool is_smart = term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
     bool is_terminal = isatty(fileno(stream)) != 0 && is_smart;
     return (struct style){
         .is_terminal = is_terminal,
-        .has_colour = is_terminal && !no_colour && (wish == NULL || wish[0] == '\0'),
+        .has_colour = is_terminal && !no_colour && (setting == NULL || setting[0] == '\0'),
         .is_unicode = is_utf8_locale(),
     };
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Steering: a letter for the living owner, or the change made here. Whoever posts a letter looks at
- * the run once more: an owner that gave it up meanwhile has not read it, so it is made here then.
- */
+/* Letters for living owners, and the changes that are made here. */
 #include "loop/control/control.h"
 
 #include "base/error.h"
 #include "base/json/json.h"
-#include "loop/control/orphan.h"
-#include "loop/control/stop.h"
+#include "loop/control/owner.h"
 #include "loop/driver/internal.h"
 
 #include <string.h>
@@ -16,44 +12,45 @@
 /** Times that a run may change hands while it is being steered. */
 #define CONTROL_TRIES 8
 
-/** One wish, and what it would change. */
-struct wish {
-    const char *letter; /* "pause", "continue", "limits" */
+/** One request, and what it would change. */
+struct control_request {
+    const char *letter; /* "stop", "pause", "continue", "limits" */
     const char *by;
     const struct loop_limits *limits; /* of "limits" */
 };
 
-static bool is_wish(const struct wish *wish, const char *letter)
+static bool is_letter(const struct control_request *request, const char *letter)
 {
-    return strcmp(wish->letter, letter) == 0;
+    return strcmp(request->letter, letter) == 0;
 }
 
-static void write_letter(const struct wish *wish, struct buf *ret_data)
+static void write_letter(const struct control_request *request, struct buf *ret_data)
 {
     struct json_writer writer = json_writer(ret_data);
     json_begin_object(&writer, NULL);
-    json_write_string(&writer, "by", wish->by);
-    if (wish->limits != NULL) {
-        json_write_int(&writer, "max_iterations", wish->limits->max_iterations);
-        json_write_int(&writer, "max_tokens", wish->limits->max_tokens);
-        json_write_int(&writer, "max_cost_micro", wish->limits->max_cost_micro);
-        json_write_int(&writer, "time_limit_ns", wish->limits->time_limit_ns);
+    json_write_string(&writer, "by", request->by);
+    if (request->limits != NULL) {
+        json_write_int(&writer, "max_iterations", request->limits->max_iterations);
+        json_write_int(&writer, "max_tokens", request->limits->max_tokens);
+        json_write_int(&writer, "max_cost_micro", request->limits->max_cost_micro);
+        json_write_int(&writer, "time_limit_ns", request->limits->time_limit_ns);
     }
     json_end_object(&writer);
 }
 
-static int post(struct store *store, const char *run_id, const struct wish *wish,
+static int post(struct store *store, const char *run_id, const struct control_request *request,
                 struct rondo_error *err)
 {
     auto_buf struct buf data = {0};
-    write_letter(wish, &data);
-    return store->ops->post(store, run_id, wish->letter, buf_string(&data), err);
+    write_letter(request, &data);
+    return store->ops->post(store, run_id, request->letter, buf_string(&data), err);
 }
 
-static bool record_wish(struct loop *loop, const struct wish *wish)
+static bool record_request(struct loop *loop, const struct control_request *request)
 {
-    return wish->limits != NULL ? loop_record_limits(loop, wish->limits, wish->by)
-                                : loop_record_paused(loop, is_wish(wish, "pause"), wish->by);
+    return request->limits != NULL
+               ? loop_record_limits(loop, request->limits, request->by)
+               : loop_record_paused(loop, is_letter(request, "pause"), request->by);
 }
 
 /** Besides enum loop_controlled: look at the run again. */
@@ -67,9 +64,9 @@ static void warn_of_changed_limits(struct loop *loop)
     }
 }
 
-/** Nobody executes the run: take it just long enough to record the wish. */
-static int change_here(const struct loop_parts *parts, const char *run_id, const struct wish *wish,
-                       struct rondo_error *err)
+/** Nobody executes the run: take it just long enough to record the request. */
+static int change_here(const struct loop_parts *parts, const char *run_id,
+                       const struct control_request *request, struct rondo_error *err)
 {
     struct loop_taking taking = {
         .run_id = run_id,
@@ -87,8 +84,8 @@ static int change_here(const struct loop_parts *parts, const char *run_id, const
     if (opening.is_held) {
         return LOOK_AGAIN;
     }
-    bool is_changed = record_wish(loop, wish);
-    if (is_changed && wish->limits != NULL) {
+    bool is_changed = record_request(loop, request);
+    if (is_changed && request->limits != NULL) {
         warn_of_changed_limits(loop);
     }
     if (loop->is_orphan) {
@@ -101,13 +98,14 @@ static int change_here(const struct loop_parts *parts, const char *run_id, const
 
 /** What the row already shows. A letter under way may say otherwise, so only where nobody owns it.
  */
-static bool is_so_already(const struct store_run *run, const struct wish *wish)
+static bool is_so_already(const struct store_run *run, const struct control_request *request)
 {
-    return wish->limits == NULL && run->summary.is_paused == is_wish(wish, "pause");
+    return request->limits == NULL && run->summary.is_paused == is_letter(request, "pause");
 }
 
-static int try_control(const struct loop_parts *parts, const char *run_id, const struct wish *wish,
-                       bool *is_posted, struct rondo_error *err)
+static int try_control(const struct loop_parts *parts, const char *run_id,
+                       const struct control_request *request, bool *is_posted,
+                       struct rondo_error *err)
 {
     struct store *store = runtime_store(parts->runtime);
     struct store_run run;
@@ -115,7 +113,7 @@ static int try_control(const struct loop_parts *parts, const char *run_id, const
     if (r < 0) {
         return r;
     }
-    bool is_executed = loop_is_executed(parts->runtime, &run);
+    bool is_executed = run_is_executed(&run, clock_now(runtime_clock(parts->runtime)));
     if (run.summary.status != RONDO_RUNNING && *is_posted) {
         return LOOP_CONTROL_POSTED; /* It has ended since: there is nothing left to steer. */
     }
@@ -127,21 +125,22 @@ static int try_control(const struct loop_parts *parts, const char *run_id, const
         return LOOP_CONTROL_POSTED;
     }
     if (is_executed) {
-        r = post(store, run_id, wish, err);
+        r = post(store, run_id, request, err);
         *is_posted = r == 0;
         return r < 0 ? r : LOOK_AGAIN;
     }
-    r = is_so_already(&run, wish) ? LOOP_CONTROL_NOTHING : change_here(parts, run_id, wish, err);
+    r = is_so_already(&run, request) ? LOOP_CONTROL_NOTHING
+                                     : change_here(parts, run_id, request, err);
     /* What was posted and is so now was done by it. */
     return r == LOOP_CONTROL_NOTHING && *is_posted ? LOOP_CONTROL_DONE : r;
 }
 
-static int control(const struct loop_parts *parts, const char *run_id, const struct wish *wish,
-                   struct rondo_error *err)
+static int control(const struct loop_parts *parts, const char *run_id,
+                   const struct control_request *request, struct rondo_error *err)
 {
     bool is_posted = false;
     for (int i = 0; i < CONTROL_TRIES; i++) {
-        int r = try_control(parts, run_id, wish, &is_posted, err);
+        int r = try_control(parts, run_id, request, &is_posted, err);
         if (r != LOOK_AGAIN) {
             return r;
         }
@@ -152,13 +151,13 @@ static int control(const struct loop_parts *parts, const char *run_id, const str
 int loop_pause_run(const struct loop_parts *parts, const char *run_id, const char *by,
                    struct rondo_error *err)
 {
-    return control(parts, run_id, &(struct wish){.letter = "pause", .by = by}, err);
+    return control(parts, run_id, &(struct control_request){.letter = "pause", .by = by}, err);
 }
 
 int loop_continue_run(const struct loop_parts *parts, const char *run_id, const char *by,
                       struct rondo_error *err)
 {
-    return control(parts, run_id, &(struct wish){.letter = "continue", .by = by}, err);
+    return control(parts, run_id, &(struct control_request){.letter = "continue", .by = by}, err);
 }
 
 int loop_limits_check(const struct loop_limits *limits, struct rondo_error *err)
@@ -203,9 +202,61 @@ int loop_change_limits(const struct loop_parts *parts, const char *run_id,
                        const struct loop_limits *limits, const char *by, struct rondo_error *err)
 {
     int r = loop_limits_check(limits, err);
-    struct wish wish = {.letter = "limits", .by = by, .limits = limits};
+    struct control_request request = {.letter = "limits", .by = by, .limits = limits};
     if (r == 0 && parts->check_limits != NULL) {
         r = check_body(parts, run_id, limits, err);
     }
-    return r < 0 ? r : control(parts, run_id, &wish, err);
+    return r < 0 ? r : control(parts, run_id, &request, err);
+}
+
+/* ---- Stopping ------------------------------------------------------------------------------- */
+
+/**
+ * Nobody executes the run: take it just long enough to end it. The letter is posted after the
+ * claim, which drops older ones.
+ */
+static int end_here(const struct loop_parts *parts, const char *run_id,
+                    const struct control_request *request, struct rondo_error *err)
+{
+    struct loop *loop = NULL;
+    struct loop_opening opening;
+    struct loop_taking taking = {.run_id = run_id, .on_corrupt = -1};
+    int r = loop_take(parts, &taking, &loop, &opening, err);
+    if (r < 0) {
+        return r;
+    }
+    r = post(runtime_store(parts->runtime), run_id, request, err);
+    if (opening.is_held || r < 0) {
+        loop_free(loop); /* Held: somebody was faster, and will find the letter. */
+        return r < 0 ? r : LOOP_CONTROL_POSTED;
+    }
+    loop_stop(loop, CANCEL_GRACEFUL);
+    r = loop_next(loop, err);
+    if (r == LOOP_BODY) {
+        r = error_set(err, RONDO_ERR_STATE, "the run went on although it was asked to stop");
+    }
+    loop_free(loop);
+    return r < 0 ? r : LOOP_CONTROL_DONE;
+}
+
+int loop_stop_run(const struct loop_parts *parts, const char *run_id, const char *by,
+                  struct rondo_error *err)
+{
+    struct store *store = runtime_store(parts->runtime);
+    struct control_request request = {.letter = "stop", .by = by};
+    struct store_run run;
+    int r = store->ops->get_run(store, run_id, &run, err);
+    if (r < 0) {
+        return r;
+    }
+    bool is_executed = run_is_executed(&run, clock_now(runtime_clock(parts->runtime)));
+    if (run.summary.status != RONDO_RUNNING && !is_executed) {
+        return error_set(err, RONDO_ERR_STATE, "run %s has ended already: %s", run_id,
+                         rondo_status_name(run.summary.status));
+    }
+    if (!is_executed) {
+        return end_here(parts, run_id, &request, err);
+    }
+    r = post(store, run_id, &request, err);
+    return r < 0 ? r : LOOP_CONTROL_POSTED;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Owner names: written and read here only. No state; any thread. */
+/* Names of owners are written and read here only. */
 #include "loop/control/owner.h"
 
 #include "base/clock.h"
@@ -54,4 +54,68 @@ void owner_describe(const struct store_run *holder, char *ret_text)
     owner_name(holder->owner, ret_text);
     size_t len = strlen(ret_text);
     snprintf(ret_text + len, OWNER_DESCRIPTION_SIZE - len, ", lease until %s", until);
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------- */
+
+bool run_is_executed(const struct store_run *run, int64_t now_ns)
+{
+    return run->owner[0] != '\0' && run->lease_until_ns > now_ns && !owner_is_dead(run->owner);
+}
+
+bool run_is_interrupted(const struct store_run *run)
+{
+    return run->summary.status == RONDO_RUNNING && !run_is_executed(run, clock_now(clock_system()));
+}
+
+const char *run_display_status(const struct store_run *run)
+{
+    if (run->summary.status == RONDO_RUNNING && run->summary.is_paused) {
+        return "paused";
+    }
+    if (!run_is_interrupted(run)) {
+        return rondo_status_name(run->summary.status);
+    }
+    return run->owner[0] == '\0' ? "parked" : "interrupted";
+}
+
+/* ---- Marks of orphans ----------------------------------------------------------------------- */
+
+static int change_mark(struct store *store, enum store_change_kind kind, const char *run_id,
+                       struct rondo_error *err)
+{
+    struct store_change change = {
+        .kind = kind,
+        .collection = ORPHAN_COLLECTION,
+        .key = run_id,
+        .data = kind == STORE_PUT ? "{}" : NULL,
+        .data_len = kind == STORE_PUT ? 2 : 0,
+        .if_version = STORE_ANY_VERSION,
+    };
+    bool is_applied = false;
+    return store->ops->change_documents(store, &change, 1, &is_applied, err);
+}
+
+int orphan_mark(struct store *store, const char *run_id, struct rondo_error *err)
+{
+    return change_mark(store, STORE_PUT, run_id, err);
+}
+
+static bool see(const struct store_document *document, void *context)
+{
+    (void)document;
+    *(bool *)context = true;
+    return false;
+}
+
+bool orphan_is_marked(struct store *store, const char *run_id)
+{
+    bool is_marked = false;
+    struct store_document_query query = {.collection = ORPHAN_COLLECTION, .key = run_id};
+    return store->ops->read_documents(store, &query, see, &is_marked, NULL) == 0 && is_marked;
+}
+
+void orphan_clear(struct store *store, const char *run_id)
+{
+    (void)change_mark(store, STORE_DELETE, run_id, NULL);
 }

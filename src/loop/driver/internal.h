@@ -136,7 +136,7 @@ bool loop_take_letter(const struct store_letter *letter, void *context);
 void loop_wait_with_mail(struct loop *loop, int64_t duration_ns);
 
 struct loop_limits;
-/* Record a wish, unless it changes nothing. `by`: who asked. @return whether it was recorded */
+/* Record a request, unless it changes nothing. `by`: who asked. @return whether it was recorded */
 void loop_record_stop(struct loop *loop, const char *by);
 bool loop_record_paused(struct loop *loop, bool is_paused, const char *by);
 /** The gate uses them from its next question on. Limits out of range are not taken. */

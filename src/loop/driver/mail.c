@@ -2,7 +2,7 @@
 /*
  * Letters to a running loop: stop, pause, continue, limits. They are read at boundaries, and by
  * agents before a model request; each becomes an event, which is committed together with the
- * letter's removal. A wish that changes nothing leaves no event.
+ * letter's removal. A request that changes nothing leaves no event.
  */
 #include "loop/driver/internal.h"
 

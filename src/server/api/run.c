@@ -6,7 +6,7 @@
 #include "journal/backward.h"
 #include "journal/checkpoint_json.h"
 #include "journal/describe.h"
-#include "loop/control/display_status.h"
+#include "loop/control/owner.h"
 #include "loop/limits_ahead.h"
 #include "loop/summary.h"
 #include "server/api/handlers.h"
@@ -380,8 +380,8 @@ static void write_can(const struct summary *summary, struct json_writer *writer)
     json_write_bool(writer, "pause", is_running && !run->summary.is_paused);
     json_write_bool(writer, "continue", is_running && run->summary.is_paused);
     json_write_bool(writer, "resume",
-                    !is_library && !standing_is_executed(run) && !run->summary.is_paused &&
-                        run->summary.status != RONDO_COMPLETED);
+                    !is_library && !run_is_executed(run, clock_now(clock_system())) &&
+                        !run->summary.is_paused && run->summary.status != RONDO_COMPLETED);
     json_write_bool(writer, "raise", is_running);
     json_end_object(writer);
 }

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "base/plain.h"
-#include "loop/control/display_status.h"
 #include "loop/control/owner.h"
 #include "orchestrator/orchestrator.h"
 
@@ -23,7 +22,7 @@ const char *run_json_status(const struct store_run *run, struct orchestrator *or
     bool is_waiting = run->summary.status == RONDO_RUNNING && !run->summary.is_paused &&
                       run->owner[0] == '\0' && orchestrator != NULL;
     return is_waiting && orchestrator_is_queued(orchestrator, run->id) ? "queued"
-                                                                       : standing_name(run);
+                                                                       : run_display_status(run);
 }
 
 /** "process 812 on build7", while it holds the run. */
@@ -34,11 +33,7 @@ static void write_owner(struct json_writer *writer, const struct store_run *run)
         json_write_null(writer, "owner");
         return;
     }
-    owner_describe(run, who);
-    char *lease = strstr(who, ", lease");
-    if (lease != NULL) {
-        *lease = '\0';
-    }
+    owner_name(run->owner, who);
     json_write_string(writer, "owner", who);
 }
 
@@ -83,7 +78,8 @@ void run_json_members(const struct store_run *run, const char *kind,
     write_members(run, kind, run_json_status(run, orchestrator), writer);
 }
 
-void run_json_write_standing(const struct store_run *run, const char *status, struct buf *ret_json)
+void run_json_write_display_status(const struct store_run *run, const char *status,
+                                   struct buf *ret_json)
 {
     struct json_writer writer = json_writer(ret_json);
     json_begin_object(&writer, NULL);
@@ -94,7 +90,7 @@ void run_json_write_standing(const struct store_run *run, const char *status, st
 void run_json_write(const struct store_run *run, struct orchestrator *orchestrator,
                     struct buf *ret_json)
 {
-    run_json_write_standing(run, run_json_status(run, orchestrator), ret_json);
+    run_json_write_display_status(run, run_json_status(run, orchestrator), ret_json);
 }
 
 void run_counts_write(const struct store_run_counts *counts, struct buf *ret_json)

@@ -13,13 +13,14 @@ void run_json_write(const struct store_run *run, struct orchestrator *orchestrat
                     struct buf *ret_json);
 
 /** The same for those who know how it stands. */
-void run_json_write_standing(const struct store_run *run, const char *status, struct buf *ret_json);
+void run_json_write_display_status(const struct store_run *run, const char *status,
+                                   struct buf *ret_json);
 
 /** Write the members of that object. @param kind "role", "command", "library"; NULL = unknown */
 void run_json_members(const struct store_run *run, const char *kind,
                       struct orchestrator *orchestrator, struct json_writer *writer);
 
-/** How a run stands: standing_name, or "queued". Static. */
+/** How a run stands: run_display_status, or "queued". Static. */
 const char *run_json_status(const struct store_run *run, struct orchestrator *orchestrator);
 
 /** Append the object of counts by status, with paused and total. */

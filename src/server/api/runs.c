@@ -21,14 +21,14 @@
 #define MAX_DAMAGED 500
 
 /** Kinds of running that only a look at each run tells apart. */
-static const char *const standings[] = {"queued", "paused", "parked", "interrupted"};
-#define STANDINGS (sizeof(standings) / sizeof(standings[0]))
+static const char *const display_statuses[] = {"queued", "paused", "parked", "interrupted"};
+#define DISPLAY_STATUSES (sizeof(display_statuses) / sizeof(display_statuses[0]))
 
 struct page {
     struct store_run_query query;
     struct store_run_place after;
-    bool wants_standing[STANDINGS];
-    bool is_narrow; /* running ones are wanted only by their standing */
+    bool wants_status[DISPLAY_STATUSES];
+    bool is_narrow; /* running ones are wanted only by their display status */
     char **agents;  /* or NULL */
     struct store_run *runs;
     size_t count;
@@ -72,9 +72,9 @@ static void take_damaged(const struct store_damaged_run *damaged, void *context)
 static bool read_status(struct page *page, const char *word)
 {
     enum rondo_status status;
-    for (size_t i = 0; i < STANDINGS; i++) {
-        if (strcmp(word, standings[i]) == 0) {
-            page->wants_standing[i] = true;
+    for (size_t i = 0; i < DISPLAY_STATUSES; i++) {
+        if (strcmp(word, display_statuses[i]) == 0) {
+            page->wants_status[i] = true;
             return true;
         }
     }
@@ -100,12 +100,12 @@ static bool read_statuses(struct call *call, struct page *page)
         }
     }
     call_list_free(words);
-    bool has_standing = false;
-    for (size_t i = 0; i < STANDINGS; i++) {
-        has_standing = has_standing || page->wants_standing[i];
+    bool has_status = false;
+    for (size_t i = 0; i < DISPLAY_STATUSES; i++) {
+        has_status = has_status || page->wants_status[i];
     }
-    page->is_narrow = has_standing && (page->query.statuses & 1U << RONDO_RUNNING) == 0;
-    page->query.statuses |= has_standing ? 1U << RONDO_RUNNING : 0;
+    page->is_narrow = has_status && (page->query.statuses & 1U << RONDO_RUNNING) == 0;
+    page->query.statuses |= has_status ? 1U << RONDO_RUNNING : 0;
     return is_good;
 }
 
@@ -158,8 +158,8 @@ static bool is_wanted(const struct call *call, const struct page *page, const st
         return true;
     }
     const char *status = run_json_status(run, call_orchestrator(call));
-    for (size_t i = 0; i < STANDINGS; i++) {
-        if (page->wants_standing[i] && strcmp(status, standings[i]) == 0) {
+    for (size_t i = 0; i < DISPLAY_STATUSES; i++) {
+        if (page->wants_status[i] && strcmp(status, display_statuses[i]) == 0) {
             return true;
         }
     }

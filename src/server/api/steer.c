@@ -2,7 +2,7 @@
 /* Steering runs that there are: stop, pause, continue, resume, limits, fork. */
 #include "base/auto.h"
 #include "base/status.h"
-#include "loop/control/display_status.h"
+#include "loop/control/owner.h"
 #include "loop/summary.h"
 #include "server/api/handlers.h"
 #include "server/api/limits_body.h"
@@ -145,7 +145,7 @@ void handle_continue_run(struct call *call)
     if (run.summary.status != RONDO_RUNNING) {
         call_problem(call, PROBLEM_CONFLICT, "run %s has ended: %s", run.id,
                      rondo_status_name(run.summary.status));
-    } else if (standing_is_executed(&run)) {
+    } else if (run_is_executed(&run, clock_now(clock_system()))) {
         continue_executed(call, run.id);
     } else if (!run.summary.is_paused) {
         answer_outcome(call, 200, run.id, "nothing");

@@ -3,7 +3,7 @@
 #include "orchestrator_world.h"
 
 #include "../../support/store/fault.h"
-#include "loop/control/stop.h"
+#include "loop/control/control.h"
 #include "orchestrator/assignment.h"
 
 #include <pthread.h>
@@ -67,31 +67,32 @@ WORLD_TEST(a_command_can_tell_what_a_server_means_to_do)
 {
     struct world *world = *state;
     char ids[2][ID_SIZE];
-    struct duty duty;
-    struct duties *duties = NULL;
+    struct assignment assignment;
+    struct assignments *assignments = NULL;
     world->options.max_loops = 1;
     world_start(world);
     run_spec(world, command_spec(world, "a", BEGINS("a"), 1), ids[0]);
     run_spec(world, command_spec(world, "b", "true", 1), ids[1]);
 
-    assert_int_equal(duty_read(world->store, ids[1], &duty, NULL), 1);
-    assert_false(duty.is_server_dead);
-    assert_memory_equal(duty.server, "process ", 8);
+    assert_int_equal(assignment_read(world->store, ids[1], &assignment, NULL), 1);
+    assert_false(assignment_is_dead(&assignment));
     struct store_run waiting = row_of(world, ids[1]);
-    assert_string_equal(duty_standing(&waiting, &duty), "queued");
-    assert_string_equal(duty_standing(&waiting, NULL), "parked");
-    duty.is_server_dead = true;
-    assert_string_equal(duty_standing(&waiting, &duty), "parked");
-    assert_int_equal(duties_read(world->store, &duties, NULL), 0);
-    assert_true(duties_find(duties, ids[1])->is_queued);
-    assert_false(duties_find(duties, ids[0])->is_queued);
+    assert_string_equal(assignment_display_status(&waiting, &assignment), "queued");
+    assert_string_equal(assignment_display_status(&waiting, NULL), "parked");
+    char *started = strstr(assignment.server, "started=") + strlen("started=");
+    *started = *started == '9' ? '8' : '9'; /* Another process has that number now. */
+    assert_string_equal(assignment_display_status(&waiting, &assignment), "parked");
+    assert_int_equal(assignments_read(world->store, &assignments, NULL), 0);
+    assert_int_equal(assignments_find(assignments, ids[1])->state, ASSIGNMENT_QUEUED);
+    assert_int_equal(assignments_find(assignments, ids[0])->state, ASSIGNMENT_RUNNING);
     struct store_run running = row_of(world, ids[0]);
-    assert_string_equal(duty_standing(&running, duties_find(duties, ids[0])), "running");
-    duties_free(duties);
+    assert_string_equal(assignment_display_status(&running, assignments_find(assignments, ids[0])),
+                        "running");
+    assignments_free(assignments);
 
     touch(world, "go");
     wait_idle(world);
-    assert_int_equal(duty_read(world->store, ids[1], &duty, NULL), 0);
+    assert_int_equal(assignment_read(world->store, ids[1], &assignment, NULL), 0);
 }
 
 WORLD_TEST(a_full_queue_creates_nothing)
@@ -611,7 +612,7 @@ WORLD_TEST(a_paused_run_that_a_command_stopped_is_forgotten)
     world_start(world);
     pause_by_command(world, &stranger, run_id);
 
-    assert_int_equal(loop_stop_run(&stranger.parts, run_id, "command", NULL), LOOP_STOP_ENDED);
+    assert_int_equal(loop_stop_run(&stranger.parts, run_id, "command", NULL), LOOP_CONTROL_DONE);
 
     wait_idle(world);
     assert_int_equal(row_of(world, run_id).summary.status, RONDO_CANCELLED);
@@ -632,7 +633,7 @@ WORLD_TEST(what_waits_is_paused_and_stopped_by_commands_too)
     }
 
     assert_int_equal(loop_pause_run(&stranger.parts, ids[1], "command", NULL), LOOP_CONTROL_DONE);
-    assert_int_equal(loop_stop_run(&stranger.parts, ids[2], "command", NULL), LOOP_STOP_ENDED);
+    assert_int_equal(loop_stop_run(&stranger.parts, ids[2], "command", NULL), LOOP_CONTROL_DONE);
 
     WAIT_FOR((now = orchestrator_state(world->orchestrator), now.queued == 0 && now.paused == 1));
     WAIT_FOR(managed_runs(world, "paused") == 1 && managed_runs(world, NULL) == 2);

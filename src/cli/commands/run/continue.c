@@ -27,7 +27,7 @@ int cmd_continue(const struct invocation *invocation)
     struct continue_values values = {0};
     struct option_set set = {.rows = continue_options, .values = &values};
     struct parsed parsed = command_parse(invocation, &set, 1, 1);
-    struct steering_wish wish = {
+    struct steering_command command = {
         .act = act,
         .done = "is not paused any more",
         .posted = "goes on",
@@ -36,7 +36,7 @@ int cmd_continue(const struct invocation *invocation)
     };
     if (!parsed.is_over) {
         parsed.exit_code =
-            steering_act(values.store, parsed.argv[0], values.wants_json != 0, &wish);
+            steering_act(values.store, parsed.argv[0], values.wants_json != 0, &command);
     }
     option_set_fini(&set);
     return parsed.exit_code;

@@ -36,14 +36,14 @@ static int run_limit(const struct invocation *invocation, const char *name,
     if (r < 0) {
         return command_misuse(invocation->command, err.message);
     }
-    struct steering_wish wish = {
+    struct steering_command command = {
         .act = act,
         .context = &limits,
         .done = "has other limits now",
         .posted = "has other limits from its next step on",
         .nothing = "has these limits already",
     };
-    return steering_act(values->store, name, values->wants_json != 0, &wish);
+    return steering_act(values->store, name, values->wants_json != 0, &command);
 }
 
 int cmd_limit(const struct invocation *invocation)

@@ -13,7 +13,7 @@
 #include "cli/terminal/markdown.h"
 #include "cli/terminal/style.h"
 #include "cli/terminal/text.h"
-#include "loop/control/display_status.h"
+#include "loop/control/owner.h"
 #include "policy/ruleset.h"
 
 #include <inttypes.h>
@@ -110,7 +110,7 @@ static void print_answer(const struct summary *summary, const char *words,
         run_answer_print(words, values);
     }
     if (summary->run.summary.status != RONDO_COMPLETED) {
-        report_failure(EXIT_OTHER, "%s: %s", standing_name(&summary->run),
+        report_failure(EXIT_OTHER, "%s: %s", run_display_status(&summary->run),
                        summary->message == NULL ? "there is no answer" : summary->message);
     }
 }

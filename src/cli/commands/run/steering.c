@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Finding a run, passing a wish on, and saying what came of it. */
+/* Finding a run, carrying a command out, and saying what came of it. */
 #include "cli/commands/run/steering.h"
 
 #include "agent/agent.h"
@@ -92,9 +92,12 @@ static void print_json(const char *run_id, int outcome)
 static void add_next(const struct session *session, const char *run_id, const char *verb,
                      struct buf *out)
 {
-    struct duty duty;
-    if (duty_read(session->store, run_id, &duty, NULL) == 1 && !duty.is_server_dead) {
-        buf_printf(out, "the server that executed it goes on with it: %s\n", duty.server);
+    struct assignment assignment;
+    if (assignment_read(session->store, run_id, &assignment, NULL) == 1 &&
+        !assignment_is_dead(&assignment)) {
+        char server[OWNER_DESCRIPTION_SIZE];
+        owner_name(assignment.server, server);
+        buf_printf(out, "the server that executed it goes on with it: %s\n", server);
         return;
     }
     buf_append_string(out, "nobody executes it; go on with: ");
@@ -103,21 +106,21 @@ static void add_next(const struct session *session, const char *run_id, const ch
 }
 
 static void print_text(const struct session *session, const char *run_id, int outcome,
-                       const struct steering_wish *wish)
+                       const struct steering_command *command)
 {
-    const char *words = outcome == LOOP_CONTROL_DONE     ? wish->done
-                        : outcome == LOOP_CONTROL_POSTED ? wish->posted
-                                                         : wish->nothing;
+    const char *words = outcome == LOOP_CONTROL_DONE     ? command->done
+                        : outcome == LOOP_CONTROL_POSTED ? command->posted
+                                                         : command->nothing;
     auto_buf struct buf out = {0};
     buf_printf(&out, "run %.*s %s\n", SHORT_ID_LEN, run_id, words);
-    if (outcome == LOOP_CONTROL_DONE && wish->verb != NULL) {
-        add_next(session, run_id, wish->verb, &out);
+    if (outcome == LOOP_CONTROL_DONE && command->verb != NULL) {
+        add_next(session, run_id, command->verb, &out);
     }
     report_output(&out);
 }
 
 static int act(struct session *session, const char *name, bool wants_json,
-               const struct steering_wish *wish)
+               const struct steering_command *command)
 {
     char by[160];
     struct rondo_error err = {0};
@@ -129,7 +132,7 @@ static int act(struct session *session, const char *name, bool wants_json,
     steering_describe_self(by, sizeof(by));
     int r = store_find_run(session->store, name, NULL, &run, &err);
     if (r == 0) {
-        r = wish->act(&parts, run.id, by, wish->context, &err);
+        r = command->act(&parts, run.id, by, command->context, &err);
     }
     if (r < 0) {
         return report_error_as(&err, wants_json);
@@ -137,13 +140,13 @@ static int act(struct session *session, const char *name, bool wants_json,
     if (wants_json) {
         print_json(run.id, r);
     } else {
-        print_text(session, run.id, r, wish);
+        print_text(session, run.id, r, command);
     }
     return EXIT_OK;
 }
 
 int steering_act(const char *store, const char *name, bool wants_json,
-                 const struct steering_wish *wish)
+                 const struct steering_command *command)
 {
     struct session session;
     struct rondo_error err = {0};
@@ -151,7 +154,7 @@ int steering_act(const char *store, const char *name, bool wants_json,
     if (session_open(&options, &session, &err) < 0) {
         return report_error_as(&err, wants_json);
     }
-    int exit_code = act(&session, name, wants_json, wish);
+    int exit_code = act(&session, name, wants_json, command);
     session_close(&session);
     return exit_code;
 }

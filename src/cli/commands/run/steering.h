@@ -49,8 +49,8 @@ struct steering_limits {
 int steering_read_limits(const struct steering_limits *given, struct loop_limits *ret_limits,
                          struct rondo_error *err);
 
-/** A wish for one run, in words. */
-struct steering_wish {
+/** A command for one run, in words. */
+struct steering_command {
     int (*act)(const struct loop_parts *parts, const char *run_id, const char *by,
                const void *context, struct rondo_error *err);
     const void *context;
@@ -60,6 +60,6 @@ struct steering_wish {
     const char *verb;    /**< command that goes on with it when nobody executes it; or NULL */
 };
 
-/** Find the run, pass the wish on and say what came of it. @return exit code */
+/** Find the run, carry the command out and say what came of it. @return exit code */
 int steering_act(const char *store, const char *name, bool wants_json,
-                 const struct steering_wish *wish);
+                 const struct steering_command *command);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* rondo stop: ask whoever executes a run to end it, or end it here when nobody does. */
-#include "loop/control/stop.h"
 #include "base/clock.h"
 #include "cli/commands/run/steering.h"
 #include "cli/commands/session.h"
@@ -9,6 +8,7 @@
 #include "cli/framework/exit_codes.h"
 #include "cli/framework/report.h"
 #include "cli/progress/summary.h"
+#include "loop/control/control.h"
 #include "store/find.h"
 
 #include <stdio.h>
@@ -86,7 +86,7 @@ static int stop_run(struct session *session, const char *name, const struct stop
     if (r == 0) {
         r = loop_stop_run(&parts, run.id, by, &err);
     }
-    if (r == LOOP_STOP_POSTED) {
+    if (r == LOOP_CONTROL_POSTED) {
         r = values->timeout_ns == 0 ? 0 : wait_for_end(session, run.id, values->timeout_ns, &err);
         if (r == 0) {
             fprintf(stderr, "run %.*s was asked to stop%s\n", SHORT_ID_LEN, run.id,

@@ -424,7 +424,7 @@ TEST(plain_lines_hold_results_and_no_intents)
 TEST(the_summary_is_a_panel_or_plain_lines)
 {
     struct summary summary = {.words = (char *)"Deployed **it**.",
-                              .standing = "completed",
+                              .display_status = "completed",
                               .state = {.finished = 2, .limit = 10, .tokens = 12345}};
     summary.run.summary.status = RONDO_COMPLETED;
     auto_buf struct buf out = {0};

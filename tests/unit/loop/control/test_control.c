@@ -3,7 +3,6 @@
 #include "../fixture.h"
 
 #include "loop/control/control.h"
-#include "loop/control/stop.h"
 #include "policy/ruleset.h"
 
 static struct loop_parts other_parts(struct fixture *fixture)

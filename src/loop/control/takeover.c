@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The end of runs whose process died. They are rebuilt like for a resume, so the journal tells of
- * the claim, of the iteration that was cut off, and of the end, in this order.
+ * Runs whose process died: closed, parked or taken over. They are rebuilt as for a resume, so the
+ * journal has the claim, the iteration that was interrupted, and the end, in this order.
  */
-#include "loop/control/close.h"
+#include "loop/control/control.h"
 
 #include "base/error.h"
 #include "loop/driver/internal.h"
@@ -33,7 +33,8 @@ int loop_close(struct loop *loop, const char *message, struct rondo_error *err)
     return r;
 }
 
-/** Claim it. @return enum loop_closed, or a negative code; *ret_loop set for LOOP_CLOSED */
+/** Claim it. @return enum loop_controlled, or a negative code; *ret_loop set for LOOP_CONTROL_DONE
+ */
 static int take(const struct loop_parts *parts, const char *run_id, struct loop **ret_loop,
                 struct rondo_error *err)
 {
@@ -48,12 +49,12 @@ static int take(const struct loop_parts *parts, const char *run_id, struct loop 
     struct store_run run;
     int r = store->ops->get_run(store, run_id, &run, err);
     if (r == 0 && run.summary.status != RONDO_RUNNING) {
-        return LOOP_CLOSED_NOTHING;
+        return LOOP_CONTROL_NOTHING;
     }
     if (r == 0) {
         r = loop_take(parts, &taking, ret_loop, &opening, err);
     }
-    return r < 0 ? r : opening.is_held ? LOOP_CLOSED_NOT_DEAD : LOOP_CLOSED;
+    return r < 0 ? r : opening.is_held ? LOOP_CONTROL_HELD : LOOP_CONTROL_DONE;
 }
 
 int loop_close_run(const struct loop_parts *parts, const char *run_id, const char *message,
@@ -61,7 +62,7 @@ int loop_close_run(const struct loop_parts *parts, const char *run_id, const cha
 {
     struct loop *loop = NULL;
     int r = take(parts, run_id, &loop, err);
-    if (r != LOOP_CLOSED) {
+    if (r != LOOP_CONTROL_DONE) {
         return r;
     }
     r = loop_close(loop, message, err);
@@ -73,7 +74,7 @@ int loop_park_run(const struct loop_parts *parts, const char *run_id, struct ron
 {
     struct loop *loop = NULL;
     int r = take(parts, run_id, &loop, err);
-    if (r != LOOP_CLOSED) {
+    if (r != LOOP_CONTROL_DONE) {
         return r;
     }
     r = loop_park(loop, err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Forks: copies of runs that go on from a checkpoint, of programs and of agents. */
-#include "../agent/agent_fixture.h"
+#include "../../agent/agent_fixture.h"
 
 #include "base/digest.h"
 #include "journal/checkpoint.h"

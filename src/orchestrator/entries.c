@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The runs that are meant to be executed here, in memory. (In the store: assignment.h.) */
+#include "base/memory.h"
+#include "orchestrator/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+struct entry *entry_find(struct orchestrator *orchestrator, const char *run_id)
+{
+    struct entry *entry = NULL;
+    HASH_FIND_STR(orchestrator->entries, run_id, entry);
+    return entry;
+}
+
+/** Where an entry in this state is counted, beside the threads; NULL = nowhere. */
+static uint64_t *count_of(struct orchestrator *orchestrator, enum entry_state state)
+{
+    return state == ENTRY_QUEUED   ? &orchestrator->queued
+           : state == ENTRY_PAUSED ? &orchestrator->paused
+                                   : NULL;
+}
+
+static void enter(struct orchestrator *orchestrator, struct entry *entry)
+{
+    uint64_t *count = count_of(orchestrator, entry->state);
+    if (count != NULL) {
+        ++*count;
+    }
+    if (entry->state == ENTRY_QUEUED) {
+        DL_APPEND(orchestrator->queue, entry);
+        entry->is_new = true;
+        orchestrator->new_queued++;
+    }
+    entry->since_ns = clock_now(orchestrator_clock(orchestrator));
+    pthread_cond_broadcast(&orchestrator->changed);
+}
+
+static void leave(struct orchestrator *orchestrator, struct entry *entry)
+{
+    uint64_t *count = count_of(orchestrator, entry->state);
+    if (count != NULL) {
+        --*count;
+    }
+    if (entry->state == ENTRY_QUEUED) {
+        DL_DELETE(orchestrator->queue, entry);
+        orchestrator->new_queued -= entry->is_new ? 1 : 0;
+        entry->is_new = false;
+    }
+}
+
+struct entry *entry_add(struct orchestrator *orchestrator, const char *run_id,
+                        enum entry_state state, const char *by)
+{
+    struct entry *entry = memory_new_zero(1, sizeof(*entry));
+    snprintf(entry->run_id, sizeof(entry->run_id), "%s", run_id);
+    snprintf(entry->by, sizeof(entry->by), "%s", by == NULL ? "" : by);
+    entry->state = state;
+    HASH_ADD_STR(orchestrator->entries, run_id, entry);
+    enter(orchestrator, entry);
+    return entry;
+}
+
+void entry_set(struct orchestrator *orchestrator, struct entry *entry, enum entry_state state)
+{
+    leave(orchestrator, entry);
+    entry->state = state;
+    enter(orchestrator, entry);
+}
+
+void entry_first(struct orchestrator *orchestrator, struct entry *entry)
+{
+    DL_DELETE(orchestrator->queue, entry);
+    DL_PREPEND(orchestrator->queue, entry);
+}
+
+void entry_remove(struct orchestrator *orchestrator, struct entry *entry)
+{
+    leave(orchestrator, entry);
+    HASH_DEL(orchestrator->entries, entry);
+    free(entry);
+    pthread_cond_broadcast(&orchestrator->changed);
+}
