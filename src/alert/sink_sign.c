@@ -17,50 +17,19 @@
 #define PREFIX_LEN  (sizeof(PREFIX) - 1)
 #define BLOCK_BYTES 64
 
-/** Value of a base64 digit, or -1. */
-static int digit_value(char digit)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = digit == '\0' ? NULL : strchr(digits, digit);
-    return at == NULL ? -1 : (int)(at - digits);
-}
+/** Room for the longest key, and for what its padding decodes to. */
+#define KEY_ROOM (SINK_KEY_MAX + 2)
 
-/** Decode base64 with its padding. @return whether it is valid and fits */
-static bool decode(const char *text, unsigned char *ret_bytes, size_t size, size_t *ret_len)
-{
-    size_t len = strlen(text);
-    size_t count = 0;
-    size_t padding = len > 1 && text[len - 1] == '=' ? 1U + (text[len - 2] == '=') : 0;
-    uint32_t word = 0;
-    if (len % 4 != 0) {
-        return false;
-    }
-    for (size_t i = 0; i < len - padding; i++) {
-        int value = digit_value(text[i]);
-        if (value < 0) {
-            return false;
-        }
-        word = word << 6 | (uint32_t)value;
-        if (i % 4 != 0) {
-            if (count == size) {
-                return false;
-            }
-            ret_bytes[count++] = (unsigned char)(word >> (6 - 2 * (i % 4)));
-        }
-    }
-    *ret_len = count;
-    return true;
-}
-
-static bool read_secret(const char *secret, unsigned char ret_key[SINK_KEY_MAX], size_t *ret_len)
+static bool read_secret(const char *secret, unsigned char ret_key[KEY_ROOM], size_t *ret_len)
 {
     return secret != NULL && strncmp(secret, PREFIX, PREFIX_LEN) == 0 &&
-           decode(secret + PREFIX_LEN, ret_key, SINK_KEY_MAX, ret_len) && *ret_len >= SINK_KEY_MIN;
+           base64_decode(secret + PREFIX_LEN, ret_key, KEY_ROOM, ret_len) &&
+           *ret_len >= SINK_KEY_MIN && *ret_len <= SINK_KEY_MAX;
 }
 
 bool sink_secret_is_valid(const char *secret)
 {
-    unsigned char key[SINK_KEY_MAX];
+    unsigned char key[KEY_ROOM];
     size_t len = 0;
     bool is_valid = read_secret(secret, key, &len);
     explicit_bzero(key, sizeof(key));
@@ -98,7 +67,7 @@ _Static_assert(SINK_KEY_MAX <= BLOCK_BYTES, "a longer key would have to be diges
 int sink_sign(const char *secret, const char *id, int64_t time_s, const char *body, size_t len,
               struct buf *ret_value, struct rondo_error *err)
 {
-    unsigned char key[SINK_KEY_MAX];
+    unsigned char key[KEY_ROOM];
     unsigned char mac[DIGEST_SIZE];
     char head[32];
     size_t key_len = 0;

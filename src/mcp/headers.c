@@ -3,6 +3,7 @@
 #include "mcp/headers.h"
 
 #include "base/ascii.h"
+#include "base/base64.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 
@@ -37,21 +38,6 @@ static bool is_plain(const char *value, size_t len)
     return value[0] != ' ' && value[len - 1] != ' ' && !looks_encoded;
 }
 
-static void append_base64(struct buf *text, const unsigned char *bytes, size_t len)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < len; i += 3) {
-        size_t left = len - i;
-        unsigned group = (unsigned)bytes[i] << 16;
-        group |= left > 1 ? (unsigned)bytes[i + 1] << 8 : 0;
-        group |= left > 2 ? (unsigned)bytes[i + 2] : 0;
-        const char four[] = {digits[group >> 18], digits[group >> 12 & 63],
-                             left > 1 ? digits[group >> 6 & 63] : '=',
-                             left > 2 ? digits[group & 63] : '='};
-        buf_append(text, four, 4);
-    }
-}
-
 void mcp_header_encode(const char *value, size_t len, struct buf *ret_text)
 {
     if (is_plain(value, len)) {
@@ -59,7 +45,7 @@ void mcp_header_encode(const char *value, size_t len, struct buf *ret_text)
         return;
     }
     buf_append_string(ret_text, "=?base64?");
-    append_base64(ret_text, (const unsigned char *)value, len);
+    base64_encode(value, len, ret_text);
     buf_append_string(ret_text, "?=");
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Classes of characters, hexadecimal digits, tokens, and UTF-8 that is written. */
+/* Classes of characters, hexadecimal digits, tokens, base64, and UTF-8 that is written. */
 #include "base/ascii.h"
 #include "base/auto.h"
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "support/test.h"
 
 #include <ctype.h>
 #include <limits.h>
+#include <string.h>
 
 TEST(classes_are_those_of_the_c_locale)
 {
@@ -56,5 +58,33 @@ TEST(code_points_are_written_in_the_shortest_form)
         utf8_append(&text, points[i]);
         assert_int_equal(text.len, lens[i]);
         assert_int_equal(utf8_sequence_len(text.data, text.len), lens[i]);
+    }
+}
+
+TEST(base64_goes_there_and_back)
+{
+    static const char *const encoded[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE="};
+    for (size_t len = 0; len < sizeof(encoded) / sizeof(encoded[0]); len++) {
+        unsigned char bytes[6];
+        size_t got = 99;
+        auto_buf struct buf text = {0};
+        base64_encode("fooba", len, &text);
+        assert_string_equal(buf_string(&text), encoded[len]);
+        assert_true(base64_decode(encoded[len], bytes, sizeof(bytes), &got));
+        assert_int_equal(got, len);
+        assert_memory_equal(bytes, "fooba", len);
+    }
+}
+
+TEST(what_is_no_base64_or_does_not_fit_is_refused)
+{
+    static const char *const texts[] = {"Z",    "Zg",       "Zg=",  "Zg==\n", " Zg==",    "Z===",
+                                        "====", "Zg==Zg==", "Z=g=", "Zg=a",   "Zm9vYmFy", "Zm-_"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        unsigned char bytes[5];
+        size_t len = 0;
+        if (base64_decode(texts[i], bytes, sizeof(bytes), &len)) {
+            fail_msg("%s", texts[i]);
+        }
     }
 }
