@@ -32,7 +32,7 @@ WINDOW_PLACES = 8
 GENERIC = {
     "time zones and dates": r"datetime|/calendar|/clock_text|/cron\.",
     "base64, hex, digests": r"base64|/hex\.|base/digest",
-    "lists and tables": r"base/(strings|arena|buf|hash|table)\.|/set\.[ch]",
+    "lists, buffers, characters": r"base/(arena|buf|memory|ascii)\.",
     "JSON: readers and checks": r"base/json/json|strict_json|cedar/json|json_walk",
     "YAML": r"role/(yaml|coerce)",
     "JSON schema": r"schema_check",
@@ -173,9 +173,11 @@ def report_folders(report, sources):
 
 def report_uses(report, sources):
     public = set()
+    pasted = set()  # heads of names that a macro puts together
     uses = {}  # path -> names -> count
     for source in sources:
         uses[source.path] = source.uses()
+        pasted.update(re.findall(r"\b(\w+_)##", source.text) if source.is_product else ())
         if source.area == "include":
             public.update(WORD.findall(source.text))
     totals = {True: collections.Counter(), False: collections.Counter()}
@@ -191,6 +193,8 @@ def report_uses(report, sources):
     nobody, tests, own, one_file, once = [], [], [], [], []
     for function in exported:
         where = f"{function.name} ({function.path}, {function.lines} lines)"
+        if function.name.startswith(tuple(pasted)):
+            continue
         if totals[True][function.name] == 0:
             (tests if totals[False][function.name] else nobody).append(where)
         elif places[function.name] == {function.path}:
@@ -281,7 +285,10 @@ def report_cycles(report, sources):
         ("folders", sources, folder, lambda a, b: True),
     )
     for name, chosen, node_of, is_within in kinds:
-        cycles = components(include_graph(chosen, node_of, is_within))
+        graph = include_graph(chosen, node_of, is_within)
+        for node in [n for n in graph if n.endswith("/internal")]:  # of no file alone
+            del graph[node]
+        cycles = components({n: edges & graph.keys() for n, edges in graph.items()})
         if name == "modules over layers":
             cycles = [c for c in cycles if len({m.split("/", 1)[0] for m in c}) > 1]
         details = [f"{len(c)}: {' '.join(c)}" for c in cycles]

@@ -71,11 +71,3 @@ size_t history_trim(struct history *history, int64_t max)
     history->count = kept + 1;
     return dropped;
 }
-
-bool history_last(const struct history *history, enum model_message_kind *ret_kind)
-{
-    if (history->count > 0) {
-        *ret_kind = history->messages[history->count - 1].kind;
-    }
-    return history->count > 0;
-}

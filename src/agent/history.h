@@ -30,6 +30,3 @@ size_t history_droppable(const struct history *history, int64_t max);
  * @return messages dropped
  */
 size_t history_trim(struct history *history, int64_t max);
-
-/** Kind of the last message. @return false when there is none */
-bool history_last(const struct history *history, enum model_message_kind *ret_kind);

@@ -77,14 +77,8 @@ int file_write_all(int fd, const void *bytes, size_t len)
     return 0;
 }
 
-/** When a file that takes the place of another is synced. */
-enum sync_time {
-    SYNC_NEVER,
-    SYNC_BEFORE_RENAME, /**< so that its name never leads to less than the whole */
-    SYNC_AFTER_RENAME,  /**< one sync for the content and the name */
-};
-
-static int replace(const char *path, const void *bytes, size_t len, enum sync_time sync_time,
+/** @param is_synced_first its name never leads to less than the whole; else one sync for both */
+static int replace(const char *path, const void *bytes, size_t len, bool is_synced_first,
                    struct rondo_error *err)
 {
     auto_buf struct buf temporary = {0};
@@ -93,22 +87,17 @@ static int replace(const char *path, const void *bytes, size_t len, enum sync_ti
     if (fd < 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot create a file beside %s", path);
     }
-    if (file_write_all(fd, bytes, len) != 0 ||
-        (sync_time == SYNC_BEFORE_RENAME && fsync(fd) != 0) || rename(temporary.data, path) != 0) {
+    if (file_write_all(fd, bytes, len) != 0 || (is_synced_first && fsync(fd) != 0) ||
+        rename(temporary.data, path) != 0) {
         int saved_errno = errno;
         unlink(temporary.data);
         return error_set_errno(err, RONDO_ERR_IO, saved_errno, "cannot write %s", path);
     }
-    if (sync_time == SYNC_AFTER_RENAME && fsync(fd) != 0) {
+    if (!is_synced_first && fsync(fd) != 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno,
                                "%s is written, but a power cut may undo it: cannot sync it", path);
     }
     return 0;
-}
-
-int file_replace(const char *path, const void *bytes, size_t len, struct rondo_error *err)
-{
-    return replace(path, bytes, len, SYNC_NEVER, err);
 }
 
 /** The name of a new file is kept by its folder. */
@@ -130,13 +119,13 @@ static int sync_folder_of(const char *path, struct rondo_error *err)
 
 int file_replace_durably(const char *path, const void *bytes, size_t len, struct rondo_error *err)
 {
-    int r = replace(path, bytes, len, SYNC_BEFORE_RENAME, err);
+    int r = replace(path, bytes, len, true, err);
     return r < 0 ? r : sync_folder_of(path, err);
 }
 
 int file_replace_record(const char *path, const void *bytes, size_t len, struct rondo_error *err)
 {
-    return replace(path, bytes, len, SYNC_AFTER_RENAME, err);
+    return replace(path, bytes, len, false, err);
 }
 
 static int make_one_folder(const char *path, struct rondo_error *err)

@@ -22,11 +22,8 @@ int file_read(const char *path, size_t limit, struct buf *ret_buf, struct rondo_
 
 /**
  * Replace a file as a whole: temporary file in the same folder, mode 0600, rename. A reader sees
- * the old or the new content. Not synced: for files that a crash may take (worker hand-over).
+ * the old or the new content, also after a power cut: the file and its folder are synced.
  */
-int file_replace(const char *path, const void *bytes, size_t len, struct rondo_error *err);
-
-/** The same for a file that must survive a power cut: it and its folder are synced. */
 int file_replace_durably(const char *path, const void *bytes, size_t len, struct rondo_error *err);
 
 /**

@@ -103,28 +103,3 @@ bool host_is_dead(const struct host_process *process)
     }
     return started != process->started || state == 'Z' || state == 'X';
 }
-
-/** A line such as "VmRSS:     1234 kB" of this process's status, in bytes. */
-static uint64_t read_status_bytes(const char *label)
-{
-    auto_buf struct buf content = {0};
-    if (file_read("/proc/self/status", PROC_FILE_BYTES, &content, NULL) != 0) {
-        return 0;
-    }
-    const char *line = strstr(buf_string(&content), label);
-    uint64_t kib = 0;
-    if (line == NULL || sscanf(line + strlen(label), " %" SCNu64, &kib) != 1) {
-        return 0;
-    }
-    return kib * 1024;
-}
-
-uint64_t host_memory_now(void)
-{
-    return read_status_bytes("\nVmRSS:");
-}
-
-uint64_t host_memory_peak(void)
-{
-    return read_status_bytes("\nVmHWM:");
-}

@@ -32,7 +32,3 @@ bool host_is_dead(const struct host_process *process);
  * same monotonic clock (containers may shift it by a namespace of their own).
  */
 void host_boot(char *ret_boot);
-
-/** Resident set of this process in bytes: now and at its peak (proc(5), status). 0 = unknown. */
-uint64_t host_memory_now(void);
-uint64_t host_memory_peak(void);

@@ -26,26 +26,18 @@
 #define TRUST_FOLDER "trust"
 #define TRUST_FORMAT 1
 
-static const struct {
-    const char *name;
-    const char *help;
-} kinds[] = {
-    [TRUST_CONFIG] = {"config", "rondo.yaml: the servers that it starts"},
-    [TRUST_ROLE] = {"role", "a role file: servers, tools, permissions, sandbox, exit conditions"},
-    [TRUST_POLICY] = {"policy", "a policy file or folder, with its entities and links"},
-    [TRUST_STORE] = {"store", "a store that came with a project"},
-    [TRUST_SINK_COMMAND] = {"sink-command", "a program that is given warnings"},
+static const char *const kinds[] = {
+    [TRUST_CONFIG] = "config",
+    [TRUST_ROLE] = "role",
+    [TRUST_POLICY] = "policy",
+    [TRUST_STORE] = "store",
+    [TRUST_SINK_COMMAND] = "sink-command",
 };
-_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == TRUST_KIND_COUNT, "a row for each kind");
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == TRUST_KIND_COUNT, "a name for each kind");
 
 const char *trust_kind_name(enum trust_kind kind)
 {
-    return kinds[kind].name;
-}
-
-const char *trust_kind_help(enum trust_kind kind)
-{
-    return kinds[kind].help;
+    return kinds[kind];
 }
 
 /* ---- Names and digests ---------------------------------------------------------------------- */
@@ -113,7 +105,7 @@ static void record_name(enum trust_kind kind, const char *path, struct buf *ret_
     digest_add(&digest, path, strlen(path));
     digest_finish(&digest, bytes);
     digest_hex(bytes, hex);
-    buf_printf(ret_name, "%s-%.32s", kinds[kind].name, hex);
+    buf_printf(ret_name, "%s-%.32s", kinds[kind], hex);
 }
 
 static void content_digest(const void *content, size_t len, char ret_hex[DIGEST_HEX_SIZE])
@@ -174,7 +166,7 @@ static struct json_object *read_record(const char *folder, const char *name)
 /** Whether a record says that it is about this kind and path. */
 static bool is_about(struct json_object *record, enum trust_kind kind, const char *path)
 {
-    return strcmp(json_get_string(record, "kind", ""), kinds[kind].name) == 0 &&
+    return strcmp(json_get_string(record, "kind", ""), kinds[kind]) == 0 &&
            strcmp(json_get_string(record, "path", ""), path) == 0;
 }
 
@@ -221,7 +213,7 @@ int trust_confirm(enum trust_kind kind, const char *path, const void *bytes, siz
     struct json_writer writer = json_writer(&text);
     json_begin_object(&writer, NULL);
     json_write_int(&writer, "format", TRUST_FORMAT);
-    json_write_string(&writer, "kind", kinds[kind].name);
+    json_write_string(&writer, "kind", kinds[kind]);
     json_write_string(&writer, "path", real);
     json_write_string(&writer, "digest", digest);
     json_write_int(&writer, "confirmed_ns", clock_now(clock_system()));
@@ -313,9 +305,9 @@ static bool hand_out(struct json_object *record, const char *name, trust_list_fn
 /** Whether the name of a file is that of a record, of this kind. */
 static bool is_record_name(const char *name, enum trust_kind kind)
 {
-    size_t len = kind == TRUST_KIND_COUNT ? 0 : strlen(kinds[kind].name);
+    size_t len = kind == TRUST_KIND_COUNT ? 0 : strlen(kinds[kind]);
     return name[0] != '.' &&
-           (len == 0 || (strncmp(name, kinds[kind].name, len) == 0 && name[len] == '-'));
+           (len == 0 || (strncmp(name, kinds[kind], len) == 0 && name[len] == '-'));
 }
 
 int trust_list(enum trust_kind kind, trust_list_fn *fn, void *context, struct rondo_error *err)

@@ -43,8 +43,6 @@ struct trust_record {
 
 /** "config", "role", ... Static. */
 const char *trust_kind_name(enum trust_kind kind);
-/** What files of a kind are, for help and manuals: "rondo.yaml: the servers ...". Static. */
-const char *trust_kind_help(enum trust_kind kind);
 
 /**
  * The name under which a path is recorded: its folder is canonical, and the last name is kept even

@@ -230,14 +230,6 @@ void role_drop_normal(struct role *role)
     role->tools = NULL;
 }
 
-int role_from_normal(const char *json, size_t len, const char *path, struct role **ret_role,
-                     struct rondo_error *err)
-{
-    struct json_object *normal = NULL;
-    int r = json_parse(json, len, &normal, err);
-    return r < 0 ? r : role_fill(normal, path, ret_role, err);
-}
-
 static void free_condition(struct role_condition *condition)
 {
     free(condition->name);

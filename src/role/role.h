@@ -142,11 +142,10 @@ int role_read(const char *path, enum role_schema schema, struct role_findings *f
 int role_parse(const char *yaml, size_t len, const char *path, enum role_schema schema,
                struct role_findings *findings, struct role **ret_role, struct rondo_error *err);
 
-/** Rebuild a role from its normal form, as the journal keeps it. @param path recorded with it */
-int role_from_normal(const char *json, size_t len, const char *path, struct role **ret_role,
-                     struct rondo_error *err);
-
-/** The same for a normal form that was parsed. @param normal a reference is taken */
+/**
+ * Rebuild a role from its normal form, as the journal keeps it.
+ * @param normal a reference is taken @param path recorded with it
+ */
 int role_from_object(struct json_object *normal, const char *path, struct role **ret_role,
                      struct rondo_error *err);
 

@@ -224,30 +224,6 @@ struct rules_run_filter rules_run_filter(const struct store_run_query *query)
     return filter;
 }
 
-int64_t rules_run_number(const struct store_run *run, enum store_run_order order)
-{
-    switch (order) {
-    case STORE_BY_CREATED:
-        return run->created_ns;
-    case STORE_BY_UPDATED:
-        return run->updated_ns;
-    case STORE_BY_STATUS:
-        return run->summary.status;
-    case STORE_BY_ITERATION:
-        return (int64_t)run->summary.iteration;
-    case STORE_BY_TOKENS:
-        return run->summary.tokens;
-    case STORE_BY_COST:
-        return run->summary.cost_micro;
-    case STORE_BY_WARNINGS:
-        return run->summary.warnings;
-    case STORE_BY_AGENT:
-    case STORE_ORDER_COUNT:
-        break;
-    }
-    return 0;
-}
-
 static int check_content(const struct store_checkpoint *checkpoint, struct rondo_error *err)
 {
     int rc = check_size("an agent state", checkpoint->state_len, LIMIT_STATE_BYTES, err);

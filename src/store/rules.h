@@ -58,9 +58,6 @@ struct rules_run_filter {
 };
 struct rules_run_filter rules_run_filter(const struct store_run_query *query);
 
-/** What a run is ordered by when the order is one of numbers, else 0. */
-int64_t rules_run_number(const struct store_run *run, enum store_run_order order);
-
 /** Refuse a batch whose content does not fit the limits or makes no sense by itself. */
 int rules_check_batch(const struct store_batch *batch, struct rondo_error *err);
 

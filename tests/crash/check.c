@@ -361,7 +361,7 @@ static void copy_file(const char *from, const char *folder, const char *name)
     char to[SCENE_PATH + 64];
     snprintf(to, sizeof(to), "%s/%s", folder, name);
     assert_int_equal(file_read(from, STORE_FILE_LIMIT, &bytes, NULL), 0);
-    assert_int_equal(file_replace(to, buf_string(&bytes), bytes.len, NULL), 0);
+    assert_int_equal(file_replace_durably(to, buf_string(&bytes), bytes.len, NULL), 0);
 }
 
 static void copy_store(struct scene *scene, char *ret_path, size_t size)

@@ -218,7 +218,7 @@ static void write_role(struct world *world)
                "  autonomy:\n"
                "    max_history_messages: 12\n",
                world->port, world->notes, world->notes);
-    assert_int_equal(file_replace(world->role, yaml.data, yaml.len, NULL), 0);
+    assert_int_equal(file_replace_durably(world->role, yaml.data, yaml.len, NULL), 0);
 }
 
 static int set_up(void **state)
@@ -258,7 +258,7 @@ static void clear(struct world *world)
     write_role(world);
     char path[PATH_SIZE + 16];
     snprintf(path, sizeof(path), "%s/note", world->notes);
-    assert_int_equal(file_replace(path, note_script, strlen(note_script), NULL), 0);
+    assert_int_equal(file_replace_durably(path, note_script, strlen(note_script), NULL), 0);
     reset_server(world);
 }
 

@@ -46,7 +46,7 @@ static void prepare(struct cli *cli, struct scene *scene)
     snprintf(cli->worker, sizeof(cli->worker), "%s/worker", scene->folder);
     snprintf(cli->gate, sizeof(cli->gate), "%s/gate", scene->folder);
     snprintf(cli->mark, sizeof(cli->mark), "CRASH_MARK=%016" PRIx64, random_u64(random_system()));
-    assert_int_equal(file_replace(cli->worker, worker_text, strlen(worker_text), NULL), 0);
+    assert_int_equal(file_replace_durably(cli->worker, worker_text, strlen(worker_text), NULL), 0);
     assert_int_equal(chmod(cli->worker, 0700), 0);
     setenv("CRASH_EFFECTS", scene->effects, 1);
     setenv("CRASH_GATE", cli->gate, 1);
@@ -141,7 +141,7 @@ static void open_gate(const struct cli *cli)
 
 static void close_gate(const struct cli *cli)
 {
-    assert_int_equal(file_replace(cli->gate, "", 0, NULL), 0);
+    assert_int_equal(file_replace_durably(cli->gate, "", 0, NULL), 0);
 }
 
 static struct findings kill_once(struct cli *cli, struct ledger *ledger,

@@ -140,7 +140,7 @@ static void flip(struct flipping *flipping)
     record(flipping, ruleset);
     hold_file(flipping);
     flip->before_ns = clock_now(clock_system());
-    if (file_replace(flipping->policy, text, strlen(text), &err) < 0) {
+    if (file_replace_durably(flipping->policy, text, strlen(text), &err) < 0) {
         fail_msg("%s", err.message);
     }
     flip->after_ns = clock_now(clock_system());

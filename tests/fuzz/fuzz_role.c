@@ -27,7 +27,7 @@ static void check_journalling(struct role *role)
     const char *normal = json_object_to_json_string_ext(role->normal, JSON_C_TO_STRING_PLAIN);
     struct role *again = NULL;
     FUZZ_CHECK(fuzz_is_json(normal, strlen(normal)));
-    FUZZ_CHECK(role_from_normal(normal, strlen(normal), role->path, &again, NULL) == 0);
+    FUZZ_CHECK(role_from_object(role->normal, role->path, &again, NULL) == 0);
     FUZZ_CHECK(strcmp(again->name, role->name) == 0 && strcmp(again->text, role->text) == 0);
     FUZZ_CHECK(again->condition_count == role->condition_count);
     FUZZ_CHECK(again->guardrails.max_iterations == role->guardrails.max_iterations);

@@ -176,8 +176,8 @@ void world_write_policy(struct sim_run *run, unsigned most)
              "== Action::\"iterate\", resource)\nwhen { context.iteration >= %llu };\n",
              asks ? "@on_deny(\"ask\")" : "", (unsigned long long)limit);
     struct rondo_error err = {0};
-    sim_require(file_replace(run->policy, text, strlen(text), &err) == 0, run->world, run, "%s",
-                err.message);
+    sim_require(file_replace_durably(run->policy, text, strlen(text), &err) == 0, run->world, run,
+                "%s", err.message);
     /* Each file has a time of its own, which has passed: it is seen at once, and never missed. */
     struct timespec times[2] = {{.tv_sec = ++written}, {.tv_sec = written}};
     sim_require(utimensat(AT_FDCWD, run->policy, times, 0) == 0, run->world, run, "utimensat");

@@ -18,11 +18,6 @@
 
 /** Read a Cedar value: bool, integer, string, array, object, `__entity`, `__extn`. */
 int cedar_json_value(struct json_reader *json, struct cedar_value *ret_value);
-/** Read a JSON object as a record, without looking for the escapes `__entity` and `__extn` in it:
- * attributes, tags. (A context is a value, which has to be a record.) */
-int cedar_json_record(struct json_reader *json, const struct cedar_record **ret_record);
-/** Read `{"type":..,"id":..}` or `{"__entity":{..}}`. */
-int cedar_json_uid(struct json_reader *json, const struct cedar_uid **ret_uid);
 
 /** The same three from a node that was read. */
 int cedar_json_to_value(struct json_reader *json, const struct json_node *node,

@@ -360,17 +360,3 @@ int cedar_json_value(struct json_reader *json, struct cedar_value *ret_value)
     int code = json_reader_read(json, &node);
     return code != 0 ? code : cedar_json_to_value(json, node, ret_value);
 }
-
-int cedar_json_record(struct json_reader *json, const struct cedar_record **ret_record)
-{
-    const struct json_node *node = NULL;
-    int code = json_reader_read(json, &node);
-    return code != 0 ? code : cedar_json_to_record(json, node, ret_record);
-}
-
-int cedar_json_uid(struct json_reader *json, const struct cedar_uid **ret_uid)
-{
-    const struct json_node *node = NULL;
-    int code = json_reader_read(json, &node);
-    return code != 0 ? code : cedar_json_to_uid(json, node, json->arena, ret_uid);
-}

@@ -66,12 +66,37 @@ struct place {
     bool is_ascending;
 };
 
+/** What a run is ordered by when the order is one of numbers, else 0. */
+static int64_t number_of(const struct store_run *run, enum store_run_order order)
+{
+    switch (order) {
+    case STORE_BY_CREATED:
+        return run->created_ns;
+    case STORE_BY_UPDATED:
+        return run->updated_ns;
+    case STORE_BY_STATUS:
+        return run->summary.status;
+    case STORE_BY_ITERATION:
+        return (int64_t)run->summary.iteration;
+    case STORE_BY_TOKENS:
+        return run->summary.tokens;
+    case STORE_BY_COST:
+        return run->summary.cost_micro;
+    case STORE_BY_WARNINGS:
+        return run->summary.warnings;
+    case STORE_BY_AGENT:
+    case STORE_ORDER_COUNT:
+        break;
+    }
+    return 0;
+}
+
 static struct place place_of(const struct memory_run *run, const struct store_run_query *query)
 {
     return (struct place){
         .run = run,
         .key = query->order == STORE_BY_CREATED ? run->key : 0,
-        .number = rules_run_number(&run->row, query->order),
+        .number = number_of(&run->row, query->order),
         .text = query->order == STORE_BY_AGENT ? run->row.agent_id : "",
         .id = run->row.id,
         .order = query->order,

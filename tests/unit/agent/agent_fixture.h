@@ -348,7 +348,7 @@ static inline void scene_script(struct scene *scene, const char *turns)
 {
     char path[128];
     snprintf(path, sizeof(path), "%s/turns.jsonl", scene->world->folder);
-    assert_int_equal(file_replace(path, turns, strlen(turns), NULL), 0);
+    assert_int_equal(file_replace_durably(path, turns, strlen(turns), NULL), 0);
 }
 
 /** A role with more lines under `spec`. */

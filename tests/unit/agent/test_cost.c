@@ -105,7 +105,7 @@ SCENE_TEST(half_a_price_is_none)
     struct rondo_error err = {0};
     char path[128];
     snprintf(path, sizeof(path), "%s/prices.json", scene->world->folder);
-    assert_int_equal(file_replace(path, prices, strlen(prices), NULL), 0);
+    assert_int_equal(file_replace_durably(path, prices, strlen(prices), NULL), 0);
     struct loop_spec spec = spec_of(scene, "", path, 1);
     expect_refused(agent_check_cost(&spec, path, &err), &err);
     expect_refused(open_it(scene, &spec, &err), &err);
@@ -126,7 +126,7 @@ SCENE_TEST(the_price_of_a_file_stays_with_the_run)
     struct rondo_error err = {0};
     char path[128];
     snprintf(path, sizeof(path), "%s/prices.json", scene->world->folder);
-    assert_int_equal(file_replace(path, prices, strlen(prices), NULL), 0);
+    assert_int_equal(file_replace_durably(path, prices, strlen(prices), NULL), 0);
     struct loop_spec spec = spec_of(scene, "", path, 1);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(agent_check_cost(&spec, NULL, &err), 0);

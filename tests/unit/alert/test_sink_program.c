@@ -43,7 +43,7 @@ static char *below(const char *name)
 
 static void put(const char *name, const char *text)
 {
-    assert_int_equal(file_replace(below(name), text, strlen(text), NULL), 0);
+    assert_int_equal(file_replace_durably(below(name), text, strlen(text), NULL), 0);
     assert_int_equal(chmod(below(name), 0700), 0);
 }
 

@@ -56,7 +56,7 @@ static inline int world_down(void **state)
 
 static inline void set_policies(struct world *world, const char *text)
 {
-    assert_int_equal(file_replace(world->path, text, strlen(text), NULL), 0);
+    assert_int_equal(file_replace_durably(world->path, text, strlen(text), NULL), 0);
 }
 
 /** Policies with an iteration limit. */

@@ -16,7 +16,7 @@ static void put_file(const char *name, const char *content)
 {
     char path[256];
     snprintf(path, sizeof(path), "%s/%s", folder, name);
-    assert_int_equal(file_replace(path, content, strlen(content), NULL), 0);
+    assert_int_equal(file_replace_durably(path, content, strlen(content), NULL), 0);
 }
 
 static int make_project(void **state)

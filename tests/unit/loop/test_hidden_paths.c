@@ -82,7 +82,7 @@ TEST(other_stores_of_the_user_are_hidden_too)
     snprintf(path, sizeof(path), "%s/rondo.db", old);
     snprintf(gone, sizeof(gone), "%s/gone.db", top);
     assert_int_equal(mkdir(old, 0700), 0);
-    assert_int_equal(file_replace(path, "x", 1, NULL), 0);
+    assert_int_equal(file_replace_durably(path, "x", 1, NULL), 0);
     setenv("XDG_STATE_HOME", home, 1);
     assert_int_equal(trust_confirm(TRUST_STORE, path, "x", 1, NULL), 0);
     assert_int_equal(trust_confirm(TRUST_STORE, gone, "x", 1, NULL), 0);
@@ -103,7 +103,7 @@ TEST(what_settings_of_git_name_is_protected)
     snprintf(path, sizeof(path), "%s/.git", folder);
     assert_int_equal(mkdir(path, 0755), 0);
     snprintf(path, sizeof(path), "%s/.git/config", folder);
-    assert_int_equal(file_replace(path, text, strlen(text), NULL), 0);
+    assert_int_equal(file_replace_durably(path, text, strlen(text), NULL), 0);
     snprintf(path, sizeof(path), "%s/hooks", folder);
     assert_int_equal(mkdir(path, 0755), 0);
     auto_hidden char **paths = protected_of_run(folder, "/srv/role.yaml");

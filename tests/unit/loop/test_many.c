@@ -13,6 +13,7 @@
 #include "os/file.h"
 #include "os/host.h"
 #include "store/sqlite/sqlite.h"
+#include "support/process_memory.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -117,7 +118,7 @@ TEST(a_crowd_of_loops_in_one_process_all_end_rightly)
     struct runtime_options runtime_options = {.store = store};
     assert_int_equal(runtime_new(&runtime_options, &crowd.runtime, NULL), 0);
     pthread_barrier_init(&crowd.start, NULL, LOOPS);
-    uint64_t before = host_memory_now();
+    uint64_t before = process_memory("VmRSS");
 
     struct member *members = memory_new_zero(LOOPS, sizeof(*members));
     pthread_t *threads = memory_new_zero(LOOPS, sizeof(*threads));
@@ -138,7 +139,7 @@ TEST(a_crowd_of_loops_in_one_process_all_end_rightly)
     struct writer_counters counters = writer_counters(runtime_writer(crowd.runtime));
     print_message("%d loops on as many threads: %lu KiB of memory a loop at the peak, "
                   "%lu transactions for %lu batches\n",
-                  LOOPS, (unsigned long)((host_memory_peak() - before) / LOOPS / 1024),
+                  LOOPS, (unsigned long)((process_memory("VmHWM") - before) / LOOPS / 1024),
                   (unsigned long)counters.transactions, (unsigned long)counters.batches);
     pthread_barrier_destroy(&crowd.start);
     free(threads);

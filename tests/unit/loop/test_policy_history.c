@@ -138,7 +138,7 @@ HISTORY_TEST(an_edit_is_entered_once_and_goes_on_top)
     char text[128];
     set_policy(world, 1);
     write_policy(2, text, sizeof(text));
-    assert_int_equal(file_replace(world->path, text, strlen(text), NULL), 0);
+    assert_int_equal(file_replace_durably(world->path, text, strlen(text), NULL), 0);
     for (int i = 0; i < 2; i++) {
         struct watch *watch = watch_new(&(struct watch_options){
             .path = world->path, .loaded = policy_history_enter, .context = world->store});

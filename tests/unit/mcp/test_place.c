@@ -24,7 +24,7 @@ static char *below(const struct world *world, const char *name)
 
 static void put_file(const struct world *world, const char *name, mode_t mode)
 {
-    assert_int_equal(file_replace(below(world, name), "#!/bin/sh\n", 10, NULL), 0);
+    assert_int_equal(file_replace_durably(below(world, name), "#!/bin/sh\n", 10, NULL), 0);
     assert_int_equal(chmod(below(world, name), mode), 0);
 }
 

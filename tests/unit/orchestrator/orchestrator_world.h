@@ -134,14 +134,14 @@ static inline void touch(const struct world *world, const char *name)
 {
     char path[128];
     world_path(world, name, path, sizeof(path));
-    assert_int_equal(file_replace(path, "", 0, NULL), 0);
+    assert_int_equal(file_replace_durably(path, "", 0, NULL), 0);
 }
 
 static inline void write_file(const struct world *world, const char *name, const char *text)
 {
     char path[128];
     world_path(world, name, path, sizeof(path));
-    assert_int_equal(file_replace(path, text, strlen(text), NULL), 0);
+    assert_int_equal(file_replace_durably(path, text, strlen(text), NULL), 0);
 }
 
 static inline bool has_file(const struct world *world, const char *name)

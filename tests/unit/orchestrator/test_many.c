@@ -7,6 +7,7 @@
 
 #include "../../support/sanitizer.h"
 #include "os/host.h"
+#include "support/process_memory.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -92,7 +93,7 @@ WORLD_TEST(a_thousand_agents_at_once_all_end_rightly)
     world->options.max_queue = LOOPS;
     world->options.scan_ns = NS_PER_S;
     world_start(world);
-    uint64_t before = host_memory_now();
+    uint64_t before = process_memory("VmRSS");
     unsigned descriptors = count_descriptors();
     struct loop_spec spec = role_spec(world, AGENT_AUTONOMOUS);
     spec.delay_ns = DELAY_NS;
@@ -103,7 +104,7 @@ WORLD_TEST(a_thousand_agents_at_once_all_end_rightly)
         "%lu of %d agents at once: %lu KiB and %.1f descriptors each, stacks of up to %lu "
         "KiB\n",
         (unsigned long)running, LOOPS,
-        (unsigned long)((host_memory_now() - before) / (running + 1) / 1024),
+        (unsigned long)((process_memory("VmRSS") - before) / (running + 1) / 1024),
         (double)(count_descriptors() - descriptors) / (double)(running + 1), largest_stack());
     wait_idle(world);
 

@@ -42,7 +42,7 @@ static inline void scratch_write(const char *folder, const char *name, const cha
 {
     char path[PATH_MAX + 256];
     snprintf(path, sizeof(path), "%s/%s", folder, name);
-    assert_int_equal(file_replace(path, text, strlen(text), NULL), 0);
+    assert_int_equal(file_replace_durably(path, text, strlen(text), NULL), 0);
 }
 
 /** A request for a shell script in /tmp; `slot` holds its argv. */

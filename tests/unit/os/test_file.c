@@ -114,7 +114,7 @@ CASE(a_replaced_file_is_private)
 
 CASE(replacing_in_a_missing_folder_is_not_found)
 {
-    assert_int_equal(file_replace(in_folder("none/a"), "x", 1, NULL), RONDO_ERR_NOT_FOUND);
+    assert_int_equal(file_replace_durably(in_folder("none/a"), "x", 1, NULL), RONDO_ERR_NOT_FOUND);
 }
 
 CASE(a_folder_is_made_with_its_parents_and_private)

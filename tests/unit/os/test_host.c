@@ -90,10 +90,3 @@ TEST(a_process_number_that_cannot_be_is_not_called_dead)
     other.pid = INT64_MAX;
     assert_false(host_is_dead(&other));
 }
-
-TEST(memory_in_use_is_known_and_not_above_its_peak)
-{
-    uint64_t now = host_memory_now();
-    assert_true(now > 0);
-    assert_true(host_memory_peak() >= now);
-}

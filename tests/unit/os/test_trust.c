@@ -109,7 +109,7 @@ CASE(a_removed_folder_takes_no_confirmation_along)
 {
     assert_int_equal(mkdir(in_project("sub"), 0700), 0);
     assert_int_equal(mkdir(in_project("sub/deep"), 0700), 0);
-    assert_int_equal(file_replace(in_project("sub/deep/x"), "", 0, NULL), 0);
+    assert_int_equal(file_replace_durably(in_project("sub/deep/x"), "", 0, NULL), 0);
     confirm(TRUST_POLICY, in_project("sub/deep/x"), "a");
     assert_int_equal(file_remove_tree(in_project("sub"), NULL), 0);
     assert_int_equal(look(TRUST_POLICY, in_project("sub/deep/x"), ""), TRUST_CHANGED);
@@ -151,7 +151,7 @@ CASE(a_damaged_or_misplaced_record_is_none)
     confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
     record_path(record);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        assert_int_equal(file_replace(record, texts[i], strlen(texts[i]), NULL), 0);
+        assert_int_equal(file_replace_durably(record, texts[i], strlen(texts[i]), NULL), 0);
         assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
     }
     unlink(record);

@@ -504,7 +504,9 @@ TEST(a_record_is_read_without_escapes)
     struct json_reader json = {
         .text = text, .len = sizeof(text) - 1, CEDAR_JSON_LIMITS, .arena = &arena};
     const struct cedar_record *record = NULL;
-    assert_int_equal(cedar_json_record(&json, &record), 0);
+    const struct json_node *node = NULL;
+    assert_int_equal(json_reader_read(&json, &node), 0);
+    assert_int_equal(cedar_json_to_record(&json, node, &record), 0);
     assert_int_equal(record->count, 1);
     assert_string_equal(record->fields[0].name->bytes, "__extn");
     assert_int_equal(record->fields[0].value.kind, CEDAR_RECORD);
@@ -522,7 +524,8 @@ TEST(elements_are_read_one_by_one)
     const struct cedar_uid *uid = NULL;
     assert_int_equal(json_reader_peek(&json), '[');
     assert_int_equal(json_reader_expect(&json, '['), 0);
-    assert_int_equal(cedar_json_uid(&json, &uid), 0);
+    assert_int_equal(json_reader_read(&json, &node), 0);
+    assert_int_equal(cedar_json_to_uid(&json, node, &arena, &uid), 0);
     assert_int_equal(json_reader_accept(&json, ']'), 0);
     assert_int_equal(json_reader_accept(&json, ','), 1);
     assert_int_equal(json_reader_read(&json, &node), 0);

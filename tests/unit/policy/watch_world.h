@@ -94,7 +94,7 @@ static inline void write_in_place(const char *path, const char *text)
 
 static inline void replace(const char *path, const char *text)
 {
-    assert_int_equal(file_replace(path, text, strlen(text), NULL), 0);
+    assert_int_equal(file_replace_durably(path, text, strlen(text), NULL), 0);
 }
 
 static inline void put(const struct world *world, const char *name, const char *text)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Role files: verdicts, where findings are, normal forms, Rondo's additions. */
+#include "base/json/json.h"
 #include "role_help.h"
 
 #include "base/limits.h"
@@ -483,6 +484,14 @@ TEST(groups_classes_and_escapes_of_a_pattern_must_end)
     }
 }
 
+static int from_normal(const char *json, const char *path, struct role **ret_role,
+                       struct rondo_error *err)
+{
+    auto_json struct json_object *normal = NULL;
+    int code = json_parse(json, strlen(json), &normal, err);
+    return code < 0 ? code : role_from_object(normal, path, ret_role, err);
+}
+
 TEST(a_role_comes_back_from_its_normal_form)
 {
     struct reading reading = read_right(
@@ -490,7 +499,7 @@ TEST(a_role_comes_back_from_its_normal_form)
              "  guardrails: {autonomous_token_budget: 30000}\n  tools: [{type: shell}]\n");
     const char *normal = json_object_to_json_string(reading.role->normal);
     struct role *again = NULL;
-    assert_int_equal(role_from_normal(normal, strlen(normal), "/x/y.yaml", &again, NULL), 0);
+    assert_int_equal(from_normal(normal, "/x/y.yaml", &again, NULL), 0);
     assert_string_equal(again->name, "my-agent");
     assert_string_equal(again->folder, "/x");
     assert_true(again->autonomy.is_given);
@@ -519,7 +528,7 @@ TEST(a_damaged_normal_form_is_refused)
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct role *role = NULL;
         struct rondo_error err = {0};
-        assert_true(role_from_normal(texts[i], strlen(texts[i]), "/x", &role, &err) < 0);
+        assert_true(from_normal(texts[i], "/x", &role, &err) < 0);
         assert_null(role);
         assert_true(err.message[0] != '\0');
     }

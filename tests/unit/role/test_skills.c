@@ -47,7 +47,7 @@ static void put(struct world *world, const char *name, const char *text)
     *slash = '\0';
     assert_int_equal(file_make_folder(path, NULL), 0);
     *slash = '/';
-    assert_int_equal(file_replace(path, text, strlen(text), NULL), 0);
+    assert_int_equal(file_replace_durably(path, text, strlen(text), NULL), 0);
 }
 
 /** Read a role beside the skills and put its skills in. */

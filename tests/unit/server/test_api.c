@@ -565,7 +565,7 @@ static void touch(const struct world *world, const char *name)
 {
     char path[160];
     snprintf(path, sizeof(path), "%s/%s", world->folder, name);
-    assert_int_equal(file_replace(path, "", 0, NULL), 0);
+    assert_int_equal(file_replace_durably(path, "", 0, NULL), 0);
 }
 
 static void await_file(const struct world *world, const char *name)

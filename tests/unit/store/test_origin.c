@@ -112,7 +112,7 @@ static void copy_file(const char *from, const char *to)
 {
     auto_buf struct buf bytes = {0};
     assert_int_equal(file_read(from, 64 << 20, &bytes, NULL), 0);
-    assert_int_equal(file_replace(to, bytes.data, bytes.len, NULL), 0);
+    assert_int_equal(file_replace_durably(to, bytes.data, bytes.len, NULL), 0);
 }
 
 static uint32_t count_runs(const char *path)

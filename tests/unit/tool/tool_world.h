@@ -132,7 +132,7 @@ static inline void world_write(const struct world *world, const char *name, cons
 {
     char path[2 * PATH_MAX];
     snprintf(path, sizeof(path), "%s/%s", world->workspace, name);
-    assert_int_equal(file_replace(path, text, strlen(text), NULL), 0);
+    assert_int_equal(file_replace_durably(path, text, strlen(text), NULL), 0);
 }
 
 /** Insist on the content of a file; NULL = there is none. */

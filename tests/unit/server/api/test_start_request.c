@@ -88,7 +88,7 @@ static void write_file(const struct world *world, const char *name, const char *
 {
     char path[128];
     snprintf(path, sizeof(path), "%s/%s", world->folder, name);
-    assert_int_equal(file_replace(path, text, strlen(text), NULL), 0);
+    assert_int_equal(file_replace_durably(path, text, strlen(text), NULL), 0);
 }
 
 /* ---- Commands ------------------------------------------------------------------------------- */

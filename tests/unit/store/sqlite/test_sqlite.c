@@ -608,9 +608,9 @@ PLACE_TEST(a_planted_rollback_journal_is_refused)
     store_close(test_place_open(place));
     char *journal = NULL;
     assert_true(asprintf(&journal, "%s-journal", place->path) > 0);
-    assert_int_equal(file_replace(journal, "", 0, NULL), 0);
+    assert_int_equal(file_replace_durably(journal, "", 0, NULL), 0);
     store_close(test_place_open(place)); /* SQLite passes an empty one over, too */
-    assert_int_equal(file_replace(journal, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8, NULL), 0);
+    assert_int_equal(file_replace_durably(journal, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8, NULL), 0);
     struct rondo_error err = fail_to_open(place->path, true, RONDO_ERR_DENIED);
     assert_non_null(strstr(err.message, journal));
     assert_int_equal(unlink(journal), 0);
