@@ -176,7 +176,7 @@ int sink_put(struct store *store, struct json_object *sink, char ret_secret[SINK
     if (r < 0) {
         return r;
     }
-    if (parsed.kind == SINK_COMMAND) {
+    if (sink_kind_target(parsed.kind) == SINK_HAS_COMMAND) {
         r = sink_program_pin(&parsed, err);
     }
     bool is_given = parsed.secret != NULL;

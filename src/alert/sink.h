@@ -15,6 +15,34 @@
 struct json_object;
 
 #define SINK_NAME_LEN 64
+
+/**
+ * The kinds: constant, name (its attempt is attempt_NAME() in alert/webhook.c), SINK_HAS_URL or
+ * SINK_HAS_COMMAND, and the help of its option of `rondo sinks add`.
+ */
+#define SINK_KINDS(KIND)                                                          \
+    KIND(WEBHOOK, webhook, SINK_HAS_URL,                                          \
+         "Post signed JSON to this address; - = read it from the standard input") \
+    KIND(SLACK, slack, SINK_HAS_URL,                                              \
+         "Post a line of text to this Slack-compatible address; - likewise")      \
+    KIND(COMMAND, command, SINK_HAS_COMMAND, "Start the command behind --")
+
+enum sink_target {
+    SINK_HAS_URL,
+    SINK_HAS_COMMAND,
+};
+
+enum sink_kind {
+#define KIND(ID, id, target, help) SINK_##ID,
+    SINK_KINDS(KIND)
+#undef KIND
+        SINK_KIND_COUNT,
+};
+
+/** "webhook", "slack", "command". Static. */
+const char *sink_kind_name(enum sink_kind kind);
+enum sink_target sink_kind_target(enum sink_kind kind);
+
 /** Secret of a webhook in text form: "whsec_" and base64 of 24 bytes. */
 #define SINK_SECRET_SIZE 64
 

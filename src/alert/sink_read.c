@@ -15,43 +15,45 @@
 #include "model/secret.h"
 
 #include <json-c/json.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define OF_ALL     7U
-#define OF_WEBHOOK (1U << SINK_WEBHOOK)
-#define OF_SLACK   (1U << SINK_SLACK)
-#define OF_COMMAND (1U << SINK_COMMAND)
+/* Sets of kinds, one bit each. */
+#define OF_ALL                        UINT_MAX
+#define OF_WEBHOOK                    (1U << SINK_WEBHOOK)
+#define URL_BIT(ID, id, target, help) | ((target) == SINK_HAS_URL ? 1U << SINK_##ID : 0U)
+#define OF_URL                        (0U SINK_KINDS(URL_BIT))
+#define OF_COMMAND                    (~OF_URL)
 
-static const char *const kind_names[] = {
-    [SINK_WEBHOOK] = "webhook",
-    [SINK_SLACK] = "slack",
-    [SINK_COMMAND] = "command",
-};
-#define KIND_COUNT (sizeof(kind_names) / sizeof(kind_names[0]))
+static const struct {
+    const char *name;
+    enum sink_target target;
+} kinds[SINK_KIND_COUNT] = {
+#define KIND(ID, id, target, help) [SINK_##ID] = {#id, target},
+    SINK_KINDS(KIND)};
 
 static const struct {
     const char *name;
     unsigned of; /* kinds of sinks that may have it */
     bool is_stored_only;
 } members[] = {
-    {"name", OF_ALL, false},
-    {"kind", OF_ALL, false},
-    {"kinds", OF_ALL, false},
-    {"agents", OF_ALL, false},
-    {"url", OF_WEBHOOK | OF_SLACK, false},
-    {"secret", OF_WEBHOOK, false},
-    {"command", OF_COMMAND, false},
-    {"pins", OF_COMMAND, true},
-    {"created_ns", OF_ALL, true},
+    {"name", OF_ALL, false},        {"kind", OF_ALL, false},    {"kinds", OF_ALL, false},
+    {"agents", OF_ALL, false},      {"url", OF_URL, false},     {"secret", OF_WEBHOOK, false},
+    {"command", OF_COMMAND, false}, {"pins", OF_COMMAND, true}, {"created_ns", OF_ALL, true},
     {"disabled", OF_ALL, true},
 };
 
 const char *sink_kind_name(enum sink_kind kind)
 {
-    return kind_names[kind];
+    return kinds[kind].name;
+}
+
+enum sink_target sink_kind_target(enum sink_kind kind)
+{
+    return kinds[kind].target;
 }
 
 void sink_fini(struct sink *sink)
@@ -119,13 +121,16 @@ static int read_name(struct json_object *object, struct sink *sink, struct rondo
 static int read_kind(struct json_object *object, struct sink *sink, struct rondo_error *err)
 {
     const char *name = json_get_string(object, "kind", "");
-    for (unsigned i = 0; i < KIND_COUNT; i++) {
-        if (strcmp(kind_names[i], name) == 0) {
+    auto_buf struct buf names = {0};
+    for (unsigned i = 0; i < SINK_KIND_COUNT; i++) {
+        if (strcmp(kinds[i].name, name) == 0) {
             sink->kind = (enum sink_kind)i;
             return 0;
         }
+        const char *separator = i == 0 ? "" : i + 1 < SINK_KIND_COUNT ? ", " : " or ";
+        buf_printf(&names, "%s%s", separator, kinds[i].name);
     }
-    return error_set(err, RONDO_ERR_INVALID, "kind: expected webhook, slack or command");
+    return error_set(err, RONDO_ERR_INVALID, "kind: expected %s", buf_string(&names));
 }
 
 static int check_members(struct json_object *object, enum sink_kind kind, bool is_stored,
@@ -144,7 +149,7 @@ static int check_members(struct json_object *object, enum sink_kind kind, bool i
         /* null is what an absent member is shown as. */
         if (!is_known && json_object_iter_peek_value(&at) != NULL) {
             return error_set(err, RONDO_ERR_INVALID, "%.64s: no member of a sink of kind %s", name,
-                             kind_names[kind]);
+                             kinds[kind].name);
         }
     }
     return 0;
@@ -243,7 +248,7 @@ static int read_secret(struct json_object *object, struct sink *sink, struct ron
 
 static int read_target(struct json_object *object, struct sink *sink, struct rondo_error *err)
 {
-    if (sink->kind != SINK_COMMAND) {
+    if (kinds[sink->kind].target == SINK_HAS_URL) {
         int r = read_url(object, sink, err);
         return r < 0 ? r : read_secret(object, sink, err);
     }

@@ -11,12 +11,6 @@
 
 #define SINK_COLLECTION "sink"
 
-enum sink_kind {
-    SINK_WEBHOOK = 0,
-    SINK_SLACK,
-    SINK_COMMAND,
-};
-
 /** A file that must be what it was when the sink was added. */
 struct sink_pin {
     char *path;
@@ -26,7 +20,7 @@ struct sink_pin {
 struct sink {
     char *name;
     enum sink_kind kind;
-    char *url;             /**< webhook and slack; a secret in part */
+    char *url;             /**< of those that have one; a secret in part */
     char *secret;          /**< webhook: "whsec_..."; or NULL */
     char **command;        /**< command: NULL-terminated */
     struct sink_pin *pins; /**< command: ends with a NULL path; NULL = added by Rondo 0.1 */
@@ -35,9 +29,6 @@ struct sink {
     int64_t created_ns;
     char *disabled; /**< why nothing is sent to it; or NULL */
 };
-
-/** "webhook", "slack", "command". Static. */
-const char *sink_kind_name(enum sink_kind kind);
 
 /**
  * Read and check a sink.

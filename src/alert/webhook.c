@@ -280,8 +280,10 @@ static void judge_command(const struct spawn_result *spawned, struct webhook_res
 }
 
 static void attempt_command(const struct webhook_ports *ports, const struct sink *sink,
-                            const struct delivery *delivery, struct webhook_result *result)
+                            const struct delivery *delivery, int64_t now_ns,
+                            struct webhook_result *result)
 {
+    (void)now_ns;
     auto_buf struct buf input = {0};
     struct sink_program program;
     struct rondo_error err = {0};
@@ -314,22 +316,19 @@ static void attempt_command(const struct webhook_ports *ports, const struct sink
     sink_program_close(&program);
 }
 
+typedef void attempt_fn(const struct webhook_ports *ports, const struct sink *sink,
+                        const struct delivery *delivery, int64_t now_ns,
+                        struct webhook_result *result);
+
+#define KIND(ID, id, target, help) [SINK_##ID] = attempt_##id,
+static attempt_fn *const attempts[SINK_KIND_COUNT] = {SINK_KINDS(KIND)};
+
 void webhook_attempt(const struct webhook_ports *ports, const struct sink *sink,
                      const struct delivery *delivery, int64_t now_ns,
                      struct webhook_result *ret_result)
 {
     *ret_result = (struct webhook_result){.outcome = DELIVERY_OK};
-    switch (sink->kind) {
-    case SINK_WEBHOOK:
-        attempt_webhook(ports, sink, delivery, now_ns, ret_result);
-        break;
-    case SINK_SLACK:
-        attempt_slack(ports, sink, delivery, now_ns, ret_result);
-        break;
-    case SINK_COMMAND:
-        attempt_command(ports, sink, delivery, ret_result);
-        break;
-    }
+    attempts[sink->kind](ports, sink, delivery, now_ns, ret_result);
     if (ret_result->outcome == DELIVERY_FAILED && cancel_is_set(ports->cancel)) {
         ret_result->outcome = DELIVERY_CANCELLED;
     }

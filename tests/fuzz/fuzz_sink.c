@@ -28,8 +28,8 @@ static void check_sink(const struct sink *sink)
     struct sink again = {0};
     struct rondo_error err = {0};
     FUZZ_CHECK(strlen(sink->name) <= SINK_NAME_LEN);
-    FUZZ_CHECK((sink->url != NULL) == (sink->kind != SINK_COMMAND));
-    FUZZ_CHECK((sink->command != NULL) == (sink->kind == SINK_COMMAND));
+    FUZZ_CHECK((sink->url != NULL) == (sink_kind_target(sink->kind) == SINK_HAS_URL));
+    FUZZ_CHECK((sink->command != NULL) == (sink_kind_target(sink->kind) == SINK_HAS_COMMAND));
     check_shown(sink);
     sink_encode(sink, &first);
     FUZZ_CHECK(sink_decode(first.data, first.len, &again, &err) == 0);

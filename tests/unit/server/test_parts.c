@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The parts of the server that need no socket. */
 #include "../../support/store/memory_store.h"
+#include "alert/sink.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "server/api/idempotency.h"
@@ -120,6 +121,22 @@ TEST(the_description_has_every_route_and_no_other)
         described += (size_t)json_object_object_length(json_object_iter_peek_value(&at));
     }
     assert_int_equal(described, count);
+}
+
+TEST(the_description_knows_every_kind_of_sink)
+{
+    size_t len = 0;
+    auto_json struct json_object *root = NULL;
+    const char *text = openapi_text(&len);
+    (void)state;
+    assert_int_equal(json_parse(text, len, &root, NULL), 0);
+    struct json_object *schemas = member(member(root, "components"), "schemas");
+    struct json_object *names = member(member(schemas, "SinkKind"), "enum");
+    assert_int_equal(json_object_array_length(names), SINK_KIND_COUNT);
+    for (enum sink_kind kind = 0; kind < SINK_KIND_COUNT; kind++) {
+        const char *name = json_object_get_string(json_object_array_get_idx(names, kind));
+        assert_string_equal(name, sink_kind_name(kind));
+    }
 }
 
 TEST(the_description_knows_every_problem)

@@ -22,31 +22,33 @@
 #define WORDS_MAX 1000
 
 struct add_values {
-    char *webhook;
-    char *slack;
-    int64_t is_command;
+    char *urls[SINK_KIND_COUNT];        /* by kind; of kinds with an address */
+    int64_t are_given[SINK_KIND_COUNT]; /* by kind; of kinds with a command */
     char *kinds;
     char *agents;
     char *store;
     int64_t wants_json;
 };
 
+/* One option for each kind. */
+#define OPTION_SINK_HAS_URL(ID, id, text)                    \
+    {.name = #id,                                            \
+     .kind = OPTION_TEXT,                                    \
+     .offset = offsetof(struct add_values, urls[SINK_##ID]), \
+     .argument = "URL",                                      \
+     .help = (text),                                         \
+     .group = SINK_##ID == 0 ? "Where warnings go" : NULL},
+#define OPTION_SINK_HAS_COMMAND(ID, id, text)                     \
+    {.name = #id,                                                 \
+     .kind = OPTION_FLAG,                                         \
+     .offset = offsetof(struct add_values, are_given[SINK_##ID]), \
+     .help = (text)},
+#define KIND(ID, id, target, text) OPTION_##target(ID, id, text)
+
 const struct option_row sinks_add_options[] = {
-    {.name = "webhook",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct add_values, webhook),
-     .argument = "URL",
-     .help = "Post signed JSON to this address; - = read it from the standard input",
-     .group = "Where warnings go"},
-    {.name = "slack",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct add_values, slack),
-     .argument = "URL",
-     .help = "Post a line of text to this Slack-compatible address; - likewise"},
-    {.name = "command",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct add_values, is_command),
-     .help = "Start the command behind --"},
+    /* clang-format off */
+    SINK_KINDS(KIND)
+    /* clang-format on */
     {.name = "kinds",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct add_values, kinds),
@@ -103,15 +105,22 @@ static char *url_of(const char *given)
     return memory_dup_string(line);
 }
 
+static bool is_given(const struct add_values *values, enum sink_kind kind)
+{
+    return values->urls[kind] != NULL || values->are_given[kind] != 0;
+}
+
+/** @param values one kind is given */
 static struct json_object *describe(const struct add_values *values, const char *name, char **words)
 {
     struct json_object *sink = json_object_new_object();
-    const char *url = values->webhook != NULL ? values->webhook : values->slack;
-    const char *kind = values->webhook != NULL ? "webhook"
-                       : values->slack != NULL ? "slack"
-                                               : "command";
+    enum sink_kind kind = 0;
+    while (!is_given(values, kind)) {
+        kind++;
+    }
+    const char *url = values->urls[kind];
     json_object_object_add(sink, "name", json_object_new_string(name));
-    json_object_object_add(sink, "kind", json_object_new_string(kind));
+    json_object_object_add(sink, "kind", json_object_new_string(sink_kind_name(kind)));
     if (url != NULL) {
         char *address = url_of(url);
         json_object_object_add(sink, "url", json_object_new_string(address));
@@ -131,15 +140,20 @@ static struct json_object *describe(const struct add_values *values, const char 
 static int check(const struct invocation *invocation, const struct add_values *values, int argc,
                  char **words)
 {
-    int ways = (values->webhook != NULL) + (values->slack != NULL) + (values->is_command != 0);
+    int ways = 0;
+    bool has_command = false;
+    for (enum sink_kind kind = 0; kind < SINK_KIND_COUNT; kind++) {
+        ways += is_given(values, kind) ? 1 : 0;
+        has_command = has_command || values->are_given[kind] != 0;
+    }
     if (argc != 1) {
         return command_misuse(invocation->command, "expected one name");
     }
     if (ways != 1) {
-        return command_misuse(invocation->command,
-                              "expected one of --webhook, --slack and --command");
+#define NAME(ID, id, target, help) " --" #id
+        return command_misuse(invocation->command, "expected one of" SINK_KINDS(NAME));
     }
-    if ((values->is_command != 0) != (words != NULL && words[0] != NULL)) {
+    if (has_command != (words != NULL && words[0] != NULL)) {
         return command_misuse(invocation->command, "--command goes with a command behind --");
     }
     return 0;
