@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tools that an agent can call. A tool type is one static `struct tool_type` in the table of
- * mcp/tool_types.c; opening an entry of a role's `tools` puts one or more tools into a toolbox.
+ * Tools that an agent can call. A tool type is one static `struct tool_type` with a row
+ * in role/tools.def; opening an entry of a role's `tools` puts one or more tools into a toolbox.
  *
  * Whatever goes wrong inside a tool is a result that the model reads ("Error: ..."), never an error
  * of the run.
