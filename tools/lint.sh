@@ -32,6 +32,7 @@ run_cppcheck() {
 }
 
 check layers tools/check-layers.py
+check pages tools/check-docs.py
 check sizes tools/check-sizes.py
 check format tools/check-format.sh
 check headers tools/check-headers.sh

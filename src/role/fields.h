@@ -5,8 +5,8 @@
  * checks, the normal form, warnings and the reference page all come from these rows.
  *
  * Files: fields.c (envelope, model, guardrails, autonomy), fields_spec.c (output, memory, ingest,
- * observability, execution), fields_security.c, tools.def (and fields_tools.c), fields_triggers.c (and
- * sinks).
+ * observability, execution), fields_security.c, tools.def (and fields_tools.c), fields_triggers.c
+ * (and sinks).
  */
 #pragma once
 
