@@ -107,7 +107,7 @@ void event_describe(const struct journal_entry *entry, struct event_description 
         ret_description->level = event_level(&entry->event);
         event_sentence(&entry->event, &ret_description->text);
     } else {
-        describe_add_name("", entry->type_name, &ret_description->text);
+        describe_add_subject("", entry->type_name, "an event", &ret_description->text);
         enum journal_type type;
         bool is_damaged = journal_type_from_name(entry->type_name, &type);
         buf_append_string(&ret_description->text,
@@ -129,6 +129,9 @@ void describe_add(const char *before, const char *words, size_t most, struct buf
     for (size_t n = 0; kept < clean.len && n < most; n++) {
         kept += utf8_sequence_len(clean.data + kept, clean.len - kept);
     }
+    if (kept == 0) {
+        return;
+    }
     buf_append_string(out, before);
     buf_append(out, buf_string(&clean), kept);
     buf_append_string(out, kept < clean.len ? "…" : "");
@@ -142,6 +145,16 @@ void describe_add_message(const char *before, const char *words, struct buf *out
 void describe_add_name(const char *before, const char *words, struct buf *out)
 {
     describe_add(before, words, DESCRIBE_NAME, out);
+}
+
+void describe_add_subject(const char *before, const char *name, const char *otherwise,
+                          struct buf *out)
+{
+    size_t len = out->len;
+    describe_add_name(before, name, out);
+    if (out->len == len) {
+        buf_printf(out, "%s%s", before, otherwise);
+    }
 }
 
 void describe_add_duration(int64_t duration_ns, struct buf *out)
@@ -324,7 +337,7 @@ void describe_gate_denied(const struct event_gate_denied *event, struct buf *out
 
 void describe_step_denied(const struct event_step_denied *event, struct buf *out)
 {
-    describe_add_name("", event->action == NULL ? "a step" : event->action, out);
+    describe_add_subject("", event->action, "a step", out);
     describe_add_name(" ", event->resource, out);
     buf_append_string(out, " denied");
     describe_add_message(": ", event->message, out);
@@ -350,7 +363,7 @@ void describe_iteration_started(const struct event_iteration_started *event, str
 void describe_iteration_finished(const struct event_iteration_finished *event, struct buf *out)
 {
     buf_printf(out, "iteration %" PRId64, event->iteration);
-    describe_add_name(" ", event->outcome == NULL ? "finished" : event->outcome, out);
+    describe_add_subject(" ", event->outcome, "finished", out);
     describe_add_duration(event->duration_ns, out);
     if (event->tokens > 0) {
         buf_append_string(out, ", ");
@@ -388,7 +401,7 @@ void describe_iteration_interrupted(const struct event_iteration_interrupted *ev
 void describe_verification_started(const struct event_verification_started *event, struct buf *out)
 {
     if (event->condition != NULL) {
-        describe_add_name("verifying ", event->condition, out);
+        describe_add_subject("verifying ", event->condition, "a condition", out);
     } else {
         buf_printf(out, "verifying %" PRId64 " exit condition%s", event->total,
                    event->total == 1 ? "" : "s");
@@ -431,7 +444,7 @@ void event_condition_reason(const struct event_condition_evaluated *event, struc
 void describe_condition_evaluated(const struct event_condition_evaluated *event, struct buf *out)
 {
     bool is_met = describe_is(event->status, "met");
-    describe_add_name("", event->condition == NULL ? "a condition" : event->condition, out);
+    describe_add_subject("", event->condition, "a condition", out);
     buf_append_string(out, is_met ? " met" : " not met: ");
     if (!is_met) {
         event_condition_reason(event, out);

@@ -14,7 +14,7 @@
 
 void describe_model_requested(const struct event_model_requested *event, struct buf *out)
 {
-    describe_add_name("asking ", event->model == NULL ? "the model" : event->model, out);
+    describe_add_subject("asking ", event->model, "the model", out);
     buf_printf(out, ", turn %" PRId64 ", %" PRId64 " message%s", event->turn, event->messages,
                event->messages == 1 ? "" : "s");
     if (event->attempt > 1) {
@@ -104,7 +104,7 @@ enum event_level level_model_replied(const struct event_model_replied *event)
 
 void describe_tool_requested(const struct event_tool_requested *event, struct buf *out)
 {
-    describe_add_name("calling ", event->tool == NULL ? "a tool" : event->tool, out);
+    describe_add_subject("calling ", event->tool, "a tool", out);
     describe_add_name(" ", event->arguments, out);
     buf_append_string(out, event->attempt > 1 ? ", again" : "");
 }
@@ -113,7 +113,7 @@ void describe_tool_finished(const struct event_tool_finished *event, struct buf 
 {
     buf_append_string(out, "tool");
     describe_add_name(" ", event->tool, out);
-    describe_add_name(": ", event->outcome == NULL ? "finished" : event->outcome, out);
+    describe_add_subject(": ", event->outcome, "finished", out);
     buf_printf(out, " (%" PRId64 "ms)", event->duration_ns / NS_PER_MS);
     describe_add_name(": ", is_failed(event->outcome) ? event->output : NULL, out);
 }

@@ -25,6 +25,9 @@ enum event_level level_run_finished(const struct event_run_finished *event);
 void describe_add(const char *before, const char *words, size_t most, struct buf *out);
 void describe_add_message(const char *before, const char *words, struct buf *out);
 void describe_add_name(const char *before, const char *words, struct buf *out);
+/** The same of a name that the sentence needs: `otherwise` when nothing of it is left. */
+void describe_add_subject(const char *before, const char *name, const char *otherwise,
+                          struct buf *out);
 /** Append " in 1.2 s". */
 void describe_add_duration(int64_t duration_ns, struct buf *out);
 

@@ -30,7 +30,7 @@ enum field_kind {
     KIND_JSON,
 };
 
-struct field {
+struct event_field {
     const char *name; /* NULL ends a list */
     const char *help;
     enum field_kind kind;
@@ -38,7 +38,7 @@ struct field {
 };
 
 /** The fields of a type. */
-static const struct field *fields_of(enum journal_type type)
+static const struct event_field *fields_of(enum journal_type type)
 {
     switch (type) {
 /* clang-format off */
@@ -46,7 +46,7 @@ static const struct field *fields_of(enum journal_type type)
     case JOURNAL_##ID: {                                     \
         typedef struct event_##id this_event;                \
         enum { BEGIN = offsetof(struct journal_event, id) }; \
-        static const struct field fields[] = {
+        static const struct event_field fields[] = {
 #define FIELD_AS(KIND, member, wire, help) \
             {wire, help, KIND_##KIND, BEGIN + offsetof(this_event, member)},
 #define END()                                                \
@@ -58,7 +58,7 @@ static const struct field *fields_of(enum journal_type type)
     case JOURNAL_TYPE_COUNT:
         break;
     }
-    static const struct field none[] = {{NULL, NULL, KIND_INT, 0}};
+    static const struct event_field none[] = {{NULL, NULL, KIND_INT, 0}};
     return none;
 }
 
@@ -80,39 +80,39 @@ bool journal_type_from_name(const char *name, enum journal_type *ret_type)
 
 /* ---- Access by the table -------------------------------------------------------------------- */
 
-static int64_t get_int(const struct journal_event *event, const struct field *field)
+static int64_t get_int(const struct journal_event *event, const struct event_field *field)
 {
     int64_t number;
     memcpy(&number, (const char *)event + field->offset, sizeof(number));
     return number;
 }
 
-static void set_int(struct journal_event *event, const struct field *field, int64_t number)
+static void set_int(struct journal_event *event, const struct event_field *field, int64_t number)
 {
     memcpy((char *)event + field->offset, &number, sizeof(number));
 }
 
-static const char *get_text(const struct journal_event *event, const struct field *field)
+static const char *get_text(const struct journal_event *event, const struct event_field *field)
 {
     const char *text;
     memcpy(&text, (const char *)event + field->offset, sizeof(text));
     return text;
 }
 
-static void set_text(struct journal_event *event, const struct field *field, const char *text)
+static void set_text(struct journal_event *event, const struct event_field *field, const char *text)
 {
     memcpy((char *)event + field->offset, &text, sizeof(text));
 }
 
 /** The length of a field of the kind OUTPUT comes after its text. */
-static size_t get_len(const struct journal_event *event, const struct field *field)
+static size_t get_len(const struct journal_event *event, const struct event_field *field)
 {
     size_t len;
     memcpy(&len, (const char *)event + field->offset + sizeof(const char *), sizeof(len));
     return len;
 }
 
-static void set_len(struct journal_event *event, const struct field *field, size_t len)
+static void set_len(struct journal_event *event, const struct event_field *field, size_t len)
 {
     memcpy((char *)event + field->offset + sizeof(const char *), &len, sizeof(len));
 }
@@ -124,7 +124,7 @@ size_t journal_output_len(const char *output, size_t len)
 
 int64_t journal_event_iteration(const struct journal_event *event)
 {
-    for (const struct field *field = fields_of(event->type); field->name != NULL; field++) {
+    for (const struct event_field *field = fields_of(event->type); field->name != NULL; field++) {
         if (strcmp(field->name, "iteration") == 0) {
             return get_int(event, field);
         }
@@ -141,7 +141,7 @@ const char *journal_event_spec(const struct journal_event *event)
 
 const char *journal_event_output(const struct journal_event *event, size_t *ret_len)
 {
-    for (const struct field *field = fields_of(event->type); field->name != NULL; field++) {
+    for (const struct event_field *field = fields_of(event->type); field->name != NULL; field++) {
         if (field->kind == KIND_OUTPUT) {
             const char *output = get_text(event, field);
             *ret_len = journal_output_len(output, get_len(event, field));
@@ -154,7 +154,7 @@ const char *journal_event_output(const struct journal_event *event, size_t *ret_
 
 /* ---- Encoding ------------------------------------------------------------------------------- */
 
-static void encode_text(const struct journal_event *event, const struct field *field,
+static void encode_text(const struct journal_event *event, const struct event_field *field,
                         struct json_writer *writer)
 {
     const char *text = get_text(event, field);
@@ -170,7 +170,7 @@ static void encode_text(const struct journal_event *event, const struct field *f
     }
 }
 
-static void encode_number(const struct journal_event *event, const struct field *field,
+static void encode_number(const struct journal_event *event, const struct event_field *field,
                           struct json_writer *writer)
 {
     int64_t number = get_int(event, field);
@@ -185,7 +185,7 @@ void journal_encode(const struct journal_event *event, struct buf *ret_buf)
 {
     struct json_writer writer = json_writer(ret_buf);
     json_begin_object(&writer, NULL);
-    for (const struct field *field = fields_of(event->type); field->name != NULL; field++) {
+    for (const struct event_field *field = fields_of(event->type); field->name != NULL; field++) {
         switch (field->kind) {
         case KIND_INT:
         case KIND_COST:
@@ -218,7 +218,7 @@ static bool is_in_range(enum field_kind kind, int64_t number)
 }
 
 /** Read one field. @return false when it is there with a wrong type, or out of its range. */
-static bool decode_field(struct json_object *root, const struct field *field,
+static bool decode_field(struct json_object *root, const struct event_field *field,
                          struct journal_event *event)
 {
     struct json_object *value = NULL;
@@ -271,7 +271,7 @@ int journal_decode(const char *type_name, const char *data, size_t len,
     if (!json_object_is_type(root, json_type_object)) {
         return error_set(err, RONDO_ERR_INVALID, "event %s is not a JSON object", type_name);
     }
-    for (const struct field *field = fields_of(event.type); field->name != NULL; field++) {
+    for (const struct event_field *field = fields_of(event.type); field->name != NULL; field++) {
         if (!decode_field(root, field, &event)) {
             return error_set(err, RONDO_ERR_INVALID,
                              "event %s: field '%s' has the wrong type or range", type_name,
@@ -296,7 +296,7 @@ void journal_write_reference(struct buf *ret_buf)
         buf_printf(ret_buf, "## %s\n\n%s\n\n", types[type].name, types[type].help);
         describe_reference(type, ret_buf);
         buf_append_string(ret_buf, "\n\n| field | type | meaning |\n|---|---|---|\n");
-        for (const struct field *field = fields_of(type); field->name != NULL; field++) {
+        for (const struct event_field *field = fields_of(type); field->name != NULL; field++) {
             buf_printf(ret_buf, "| `%s` | %s | %s |\n", field->name, kinds[field->kind],
                        field->help);
         }

@@ -393,7 +393,7 @@ static void list_texts(struct json_object *list, const char **ret_texts, size_t 
 }
 
 /** What gate.denied and step.denied have in common, and what only one of them has. */
-struct denial {
+struct policy_denial {
     int64_t iteration;
     const char *action;
     const char *resource; /* of a step */
@@ -409,36 +409,36 @@ struct denial {
     int64_t value;
 };
 
-static struct denial denial_of(const struct journal_event *event)
+static struct policy_denial denial_of(const struct journal_event *event)
 {
     if (event->type == JOURNAL_STEP_DENIED) {
         const struct event_step_denied *step = &event->step_denied;
-        return (struct denial){.iteration = step->iteration,
-                               .action = step->action,
-                               .resource = step->resource,
-                               .policy = step->policy,
-                               .reason = step->reason,
-                               .verdict = step->verdict,
-                               .decision = step->decision,
-                               .policies = step->policies,
-                               .policy_sha256 = step->policy_sha256};
+        return (struct policy_denial){.iteration = step->iteration,
+                                      .action = step->action,
+                                      .resource = step->resource,
+                                      .policy = step->policy,
+                                      .reason = step->reason,
+                                      .verdict = step->verdict,
+                                      .decision = step->decision,
+                                      .policies = step->policies,
+                                      .policy_sha256 = step->policy_sha256};
     }
     const struct event_gate_denied *gate = &event->gate_denied;
-    return (struct denial){.iteration = gate->iteration,
-                           .action = gate->action,
-                           .policy = gate->policy,
-                           .reason = gate->reason,
-                           .verdict = gate->verdict,
-                           .decision = gate->decision,
-                           .policies = gate->policies,
-                           .policy_sha256 = gate->policy_sha256,
-                           .status = gate->status,
-                           .limit_name = gate->limit_name,
-                           .limit = gate->limit,
-                           .value = gate->value};
+    return (struct policy_denial){.iteration = gate->iteration,
+                                  .action = gate->action,
+                                  .policy = gate->policy,
+                                  .reason = gate->reason,
+                                  .verdict = gate->verdict,
+                                  .decision = gate->decision,
+                                  .policies = gate->policies,
+                                  .policy_sha256 = gate->policy_sha256,
+                                  .status = gate->status,
+                                  .limit_name = gate->limit_name,
+                                  .limit = gate->limit,
+                                  .value = gate->value};
 }
 
-static void add_decision(const struct denial *denial, struct span *span)
+static void add_decision(const struct policy_denial *denial, struct span *span)
 {
     struct attributes *attributes = &span->attributes;
     attributes_text(attributes, "aws.agentcore.policy.authorization_decision",
@@ -456,7 +456,7 @@ static void add_decision(const struct denial *denial, struct span *span)
 }
 
 /** A decision against a run or a step is something that people look for in its execution too. */
-static void add_violation(struct span_run *run, int64_t time_ns, const struct denial *denial)
+static void add_violation(struct span_run *run, int64_t time_ns, const struct policy_denial *denial)
 {
     bool is_asked = denial->verdict != NULL && strcmp(denial->verdict, "ask") == 0;
     struct span_event told = {
@@ -472,7 +472,7 @@ static void add_violation(struct span_run *run, int64_t time_ns, const struct de
 
 void spans_denied(struct spans *spans, struct span_run *run, const struct journal_event *event)
 {
-    struct denial denial = denial_of(event);
+    struct policy_denial denial = denial_of(event);
     struct span span =
         spans_begin(run, TRACE_POLICY, event->seq, 0, event->time_ns, event->time_ns);
     snprintf(span.name, sizeof(span.name), "loop.policy.evaluate");

@@ -87,6 +87,17 @@ TEST(words_of_others_are_cut_and_cleaned)
     assert_null(strchr(text.data, '\033'));
 }
 
+TEST(a_sentence_is_never_empty)
+{
+    struct journal_event event = {
+        .type = JOURNAL_VERIFICATION_STARTED,
+        .verification_started = {.condition = "\033[2J"},
+    };
+    auto_buf struct buf text = {0};
+    event_sentence(&event, &text);
+    assert_string_equal(text.data, "verifying a condition");
+}
+
 TEST(how_many_messages_were_dropped_is_reckoned_for_old_journals)
 {
     struct event_history_trimmed event = {.window = 30, .messages_before = 40, .dropped = 18};
