@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define WARNING_COLLECTION "warning"
-/** Bytes of a warning's id, the NUL included: 20 digits, and what else tells them apart. */
+/** Bytes of a warning's id, the NUL included: 20 digits, and what else distinguishes them. */
 #define WARNING_ID_SIZE 80
 /** Bytes of its message, the NUL included; longer ones are cut. */
 #define WARNING_MESSAGE_SIZE 600

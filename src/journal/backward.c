@@ -48,7 +48,7 @@ static bool keep(const struct store_event *event, void *context)
     return true;
 }
 
-/** Hand out and release. @return whether to go on */
+/** Hand out and release. @return whether to continue */
 static bool hand_out(struct window *window, store_event_fn *fn, void *context,
                      uint64_t *ret_reached)
 {

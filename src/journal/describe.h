@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What people are told of an event: one sentence, a category to filter by, and a level. The command
- * line, the API, the page, warnings and subscriptions all show these. Pure; any thread.
+ * How an event is described to people: one sentence, a category to filter by, and a level. The
+ * command line, the API, the page, warnings and subscriptions all show these. Pure; any thread.
  */
 #pragma once
 

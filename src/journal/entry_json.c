@@ -31,7 +31,7 @@ void event_json_stored(const struct store_event *event, struct buf *ret_buf)
 {
     struct journal_entry entry;
     auto_json struct json_object *root = NULL;
-    /* A damaged one is served as it is, like one of a newer version: `type` and `data` tell. */
+    /* A damaged event is served with its type and data, like one of a newer version. */
     (void)journal_entry_decode(event, &entry, &root, NULL);
     event_json_object(&entry, ret_buf);
 }

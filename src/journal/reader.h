@@ -52,6 +52,6 @@ int journal_reader_next(struct journal_reader *reader, int64_t timeout_ns, struc
 /** Called for each decoded event; return false to end the reading early. */
 typedef bool journal_visit_fn(const struct journal_entry *entry, void *context);
 
-/** Read the committed events of a run behind `after`, without waiting. */
+/** Read the committed events of a run after `after`, without waiting. */
 int journal_visit(struct store *store, const char *run_id, uint64_t after, uint32_t limit,
                   journal_visit_fn *fn, void *context, struct rondo_error *err);

@@ -41,7 +41,7 @@ const char *run_limit_name(enum run_limit limit)
 
 bool run_stands_still(const struct run_state *state)
 {
-    /* A run without exit conditions stays behind its body; verifying begins with an event. */
+    /* A run without exit conditions stays in BODY_DONE; verifying begins with an event. */
     return state->is_paused && (state->phase == PHASE_READY || state->phase == PHASE_BODY_DONE);
 }
 
@@ -101,7 +101,8 @@ static void fold_time(struct run_state *state, const struct journal_event *event
     state->last_event_ns = event->time_ns;
 }
 
-/** A run that ended before its last iteration was verified is verified first when it goes on. */
+/** A run that ended before its last iteration was verified is verified first when it is reopened.
+ */
 static enum run_phase phase_of_reopened(const struct run_state *state)
 {
     bool is_verified = state->verified == state->finished;

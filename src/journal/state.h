@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Where in its cycle a run stands. */
+/** Where in its cycle a run is. */
 enum run_phase {
     PHASE_READY = 0,    /**< at a boundary: the next iteration, or the end, is to be decided */
     PHASE_IN_BODY,      /**< an iteration's body was begun and has no result */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where a run is found in traces: ids that follow from the run alone, so that whoever writes spans
- * and whoever passes the context on (to workers, models, MCP servers, webhooks) agree without
- * talking to each other, also after a crash. A run's trace id is its run id without the dashes.
- * Pure functions; any thread. Format: W3C Trace Context, level 1, section 3.2.
+ * Where a run is found in traces: ids that follow from the run alone, so that the writers of
+ * spans and those that pass the context on (to workers, models, MCP servers, webhooks) agree
+ * without talking to each other, also after a crash. A run's trace id is its run id without the
+ * dashes. Pure functions; any thread. Format: W3C Trace Context, level 1, section 3.2.
  */
 #pragma once
 

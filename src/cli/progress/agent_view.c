@@ -394,7 +394,7 @@ static void show_iteration(struct agent_view *agent, const struct view *view,
         buf_append_string(&title, ")");
     }
     add_figures(agent, view, event, &figures);
-    /* The last column stays free: erasing behind it would take its character. */
+    /* The last column stays free: erasing after it would take its character. */
     size_t room = columns > 1 ? columns - 1 : 1;
     add_body(agent, event, is_ok, style, panel_body_columns(room), &body);
     struct panel panel = {

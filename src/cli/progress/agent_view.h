@@ -37,7 +37,7 @@ struct agent_view_step {
 
 /** Zeroed = nothing to show yet. agent_view_fini(). */
 struct agent_view {
-    bool is_numbered; /**< titles tell the iteration: an autonomous run */
+    bool is_numbered; /**< titles name the iteration: an autonomous run */
     struct agent_tail *tail;
 
     int64_t tokens_in; /**< of the iteration, as the next ones */
@@ -59,7 +59,7 @@ struct agent_view {
 
 /** Whether a run is one of an agent. */
 bool agent_view_is_for(const struct loop_spec *spec);
-/** Whether it is one that goes on by itself. */
+/** Whether it is an autonomous one. */
 bool agent_view_is_autonomous(const struct loop_spec *spec);
 
 void agent_view_init(struct agent_view *agent, const struct loop_spec *spec);
@@ -68,7 +68,7 @@ void agent_view_fini(struct agent_view *agent);
 /** A piece of the words that are streaming in. Any thread; cheap. */
 void agent_view_text(struct agent_view *agent, const char *text, size_t len);
 
-/** Append the lines that stand above everything: who runs, and its limits. */
+/** Append the lines above everything: who runs, and its limits. */
 void agent_view_header(const struct loop_spec *spec, const struct style *style,
                        struct buf *ret_buf);
 

@@ -65,7 +65,7 @@ struct frame_info {
     size_t worker_line_len;
     bool is_stopping;
     bool is_store_failing;
-    const char *lines;    /**< that stand above the activity, each with a line end; NULL = none */
+    const char *lines;    /**< above the activity, each with a line end; NULL = none */
     const char *activity; /**< what is going on; NULL = a worker runs */
 };
 
