@@ -34,27 +34,73 @@ struct process_list {
     size_t room;
 };
 
-/** Parent of a process; 0 for one that is gone or only waits to be reaped. */
-static pid_t read_parent(int proc, const char *pid, bool *ret_is_stopped)
+/** State letter and parent of a process or thread. */
+static bool read_stat(int proc, const char *path, char *ret_state, pid_t *ret_parent)
 {
-    char path[64];
     char text[512];
-    snprintf(path, sizeof(path), "%.20s/stat", pid);
     int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return 0;
+        return false;
     }
     ssize_t got = read(fd, text, sizeof(text) - 1);
     close(fd);
     text[got > 0 ? got : 0] = '\0';
     const char *fields = strrchr(text, ')');
-    char state;
-    int parent;
-    if (fields == NULL || sscanf(fields, ") %c %d", &state, &parent) != 2) {
-        return 0;
+    return fields != NULL && sscanf(fields, ") %c %d", ret_state, ret_parent) == 2;
+}
+
+static bool has_ended(char state)
+{
+    return state == 'Z' || state == 'X';
+}
+
+/**
+ * State of a thread that has not ended, of a process whose first thread has: /proc shows the state
+ * of the first one as the state of the process, although the others run on.
+ */
+static char state_of_others(int proc, pid_t pid)
+{
+    char path[64];
+    char result = 'Z';
+    pid_t parent;
+    snprintf(path, sizeof(path), "%d/task", (int)pid);
+    int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *threads = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    while (threads != NULL && has_ended(result) && (entry = readdir(threads)) != NULL) {
+        char state;
+        snprintf(path, sizeof(path), "%.20s/stat", entry->d_name);
+        if (ascii_is_digit(entry->d_name[0]) && read_stat(fd, path, &state, &parent)) {
+            result = state;
+        }
     }
-    *ret_is_stopped = state == 'T' || state == 't' || state == 'D';
-    return state == 'Z' || state == 'X' ? 0 : parent;
+    if (threads != NULL) {
+        closedir(threads);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    return result;
+}
+
+/** @return false for a process that is gone or only waits to be reaped */
+static bool look_at(int proc, pid_t pid, char *ret_state, pid_t *ret_parent)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "%d/stat", (int)pid);
+    if (!read_stat(proc, path, ret_state, ret_parent)) {
+        return false;
+    }
+    if (has_ended(*ret_state)) {
+        *ret_state = state_of_others(proc, pid);
+    }
+    return !has_ended(*ret_state);
+}
+
+bool process_tree_is_alive(int proc_fd, pid_t pid)
+{
+    char state;
+    pid_t parent;
+    return look_at(proc_fd, pid, &state, &parent);
 }
 
 static void list_add(struct process_list *list, struct process process)
@@ -74,8 +120,9 @@ static struct process_list list_all(void)
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
         if (ascii_is_digit(entry->d_name[0])) {
             struct process process = {.pid = (pid_t)strtol(entry->d_name, NULL, 10)};
-            process.parent = read_parent(dirfd(proc), entry->d_name, &process.is_stopped);
-            if (process.parent > 0) {
+            char state;
+            if (look_at(dirfd(proc), process.pid, &state, &process.parent)) {
+                process.is_stopped = state == 'T' || state == 't' || state == 'D';
                 list_add(&list, process);
             }
         }

@@ -7,6 +7,13 @@
 #include <sys/types.h>
 
 /**
+ * Whether a process has a thread that has not ended. A process whose first thread has ended looks
+ * like one that only waits to be reaped. Any thread.
+ * @param proc_fd descriptor of /proc
+ */
+bool process_tree_is_alive(int proc_fd, pid_t pid);
+
+/**
  * Send a signal to every living descendant of `root`, not to `root` itself. Any thread.
  * @return how many got it
  */

@@ -144,15 +144,17 @@ struct marks {
     uint64_t limit;    /* RLIMIT_LOCKS; 0 = none */
 };
 
-static bool has_limit(pid_t pid, uint64_t number)
+/** One that waits to be reaped has its limits still; the first process of a container may never. */
+static bool has_limit(int proc_fd, pid_t pid, uint64_t number)
 {
     struct rlimit limit;
-    return prlimit(pid, RLIMIT_LOCKS, NULL, &limit) == 0 && limit.rlim_max == number;
+    return prlimit(pid, RLIMIT_LOCKS, NULL, &limit) == 0 && limit.rlim_max == number &&
+           process_tree_is_alive(proc_fd, pid);
 }
 
 static bool has_mark(int proc_fd, pid_t pid, const struct marks *marks)
 {
-    return (marks->limit != 0 && has_limit(pid, marks->limit)) ||
+    return (marks->limit != 0 && has_limit(proc_fd, pid, marks->limit)) ||
            (marks->entry != NULL && has_entry(proc_fd, pid, marks->entry)) ||
            (marks->lock != NULL && has_file(proc_fd, pid, marks->lock));
 }

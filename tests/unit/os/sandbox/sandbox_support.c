@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/keyctl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -267,8 +268,36 @@ static int be_bomb(void)
     }
 }
 
+static void *touch_for_ever(void *context)
+{
+    (void)context;
+    for (;;) {
+        close(open("alive", O_WRONLY | O_CREAT, 0600));
+        usleep(5000);
+    }
+    return NULL;
+}
+
+/** A process whose first thread has ended, so that it looks like one that waits to be reaped. */
+static int be_headless(void)
+{
+    pthread_t thread;
+    if (fork() == 0) {
+        setsid();
+        pthread_create(&thread, NULL, touch_for_ever, NULL);
+        syscall(SYS_exit, 0);
+    }
+    while (access("alive", F_OK) != 0) {
+        usleep(5000);
+    }
+    return 0;
+}
+
 static int be_inside(char **argv)
 {
+    if (strcmp(argv[2], "headless") == 0) {
+        return be_headless();
+    }
     if (strcmp(argv[2], "others") == 0) {
         return try_others((pid_t)strtol(argv[3], NULL, 10));
     }

@@ -258,6 +258,23 @@ BOTH(a_process_may_change_itself)
     assert_int_equal(run_inside(&policy, "oneself", ""), 0);
 }
 
+BOTH(a_process_without_its_first_thread_is_gone_with_its_run)
+{
+    char path[PATH_MAX + 64];
+    need(tier_of(state));
+    struct sandbox_policy policy = policy_for(tier_of(state));
+    const char *const argv[] = {program, INSIDE_ARGUMENT, "headless", NULL};
+    struct spawn_result result = run_policy(&policy, argv);
+    snprintf(path, sizeof(path), "%s/alive", workspace);
+    (void)unlink(path);
+    clock_sleep(clock_system(), 100 * NS_PER_MS, NULL);
+    assert_int_equal(result.end, SPAWN_EXITED);
+    assert_string_equal(result.reason, "");
+    assert_false(exists(workspace, "alive"));
+    assert_in_range(result.duration_ns, 0, 9 * NS_PER_S);
+    spawn_result_fini(&result);
+}
+
 static bool can_count_processes(void)
 {
     struct sandbox_limits limits = sandbox_limits_resolve(&(struct sandbox_limits){0});
