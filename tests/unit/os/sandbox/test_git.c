@@ -401,9 +401,10 @@ static int remove_in_workspace(const char *name)
     return unlink(path);
 }
 
-#define PLANT                                                                               \
-    "mkdir -p s/.git/objects s/.git/refs && echo x >s/.git/HEAD && " EVIL "s/.git/config; " \
-    "touch started; "
+/* Whole or not at all, at whatever moment it is killed: an empty configuration would be kept. */
+#define PLANT                                                                         \
+    "mkdir -p s/.git/objects s/.git/refs && echo x >s/.git/HEAD && " EVIL "s/new && " \
+    "mv s/new s/.git/config; touch started; "
 
 static void make_repository_of_the_user(void)
 {
