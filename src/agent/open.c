@@ -97,8 +97,8 @@ static void describe_surroundings(struct agent *agent, const struct loop_spec *s
     agent->guard = (struct net_guard){
         .allow_hosts = (const char *const *)agent->config.allow_hosts,
     };
-    agent->hide_paths = hidden_of_run(runtime_hide_paths(agent->runtime), spec->policy);
-    agent->protect_paths = protected_of_run(agent->workspace, role->path);
+    agent->hide_paths = hidden_paths_of_run(runtime_hide_paths(agent->runtime), spec->policy);
+    agent->protect_paths = protected_paths_of_run(agent->workspace, role->path);
     agent->surroundings = (struct tool_surroundings){
         .workspace = agent->workspace,
         .role_folder = role->folder,
@@ -315,7 +315,7 @@ void agent_free(struct agent *agent)
     agent_config_fini(&agent->config);
     free(agent->workspace);
     free(agent->model_id);
-    hidden_free(agent->hide_paths);
-    hidden_free(agent->protect_paths);
+    hidden_paths_free(agent->hide_paths);
+    hidden_paths_free(agent->protect_paths);
     free(agent);
 }

@@ -28,7 +28,7 @@ const char *rondo_version(void)
 static int start_runtime(struct rondo *rondo, const struct rondo_options *options,
                          struct rondo_error *err)
 {
-    auto_hidden char **hidden = hidden_of_store(rondo->path);
+    auto_hidden_paths char **hidden = hidden_paths_of_store(rondo->path);
     auto_free char *beside = watch_path_of_store(rondo->path);
     auto_free char *given = NULL;
     if (options->policy != NULL) {

@@ -93,7 +93,7 @@ static bool take_record(void *context, const struct trust_record *record)
     return true;
 }
 
-char **hidden_of_store(const char *store_path)
+char **hidden_paths_of_store(const char *store_path)
 {
     auto_free char *state = find_state();
     struct listing listing = {.own = store_path};
@@ -111,7 +111,7 @@ char **hidden_of_store(const char *store_path)
     return listing.paths;
 }
 
-char **hidden_of_run(const char *const *of_runtime, const char *policy)
+char **hidden_paths_of_run(const char *const *of_runtime, const char *policy)
 {
     char **paths = memory_new_zero(1, sizeof(*paths));
     for (size_t i = 0; of_runtime != NULL && of_runtime[i] != NULL; i++) {
@@ -120,7 +120,7 @@ char **hidden_of_run(const char *const *of_runtime, const char *policy)
     return policy == NULL ? paths : append_policies(paths, policy);
 }
 
-char **protected_of_run(const char *workspace, const char *role)
+char **protected_paths_of_run(const char *workspace, const char *role)
 {
     static const char *const names[] = {"/rondo.yaml", "/" WATCH_SHARED_NAME};
     char **paths = NULL;
@@ -135,7 +135,7 @@ char **protected_of_run(const char *workspace, const char *role)
     return role == NULL ? paths : append(paths, memory_dup_string(role));
 }
 
-void hidden_free(char **paths)
+void hidden_paths_free(char **paths)
 {
     for (size_t i = 0; paths != NULL && paths[i] != NULL; i++) {
         free(paths[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A run's limits, asked of its policies. */
+/* A run's limits, found in its policies. */
 #include "loop/limits_ahead.h"
 
 #include "loop/policy_request.h"

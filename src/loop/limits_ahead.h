@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The limits ahead of a run, found by asking its policies as its gate does. Any thread. */
+/* The limits ahead of a run, found in its policies as its gate does. Any thread. */
 #pragma once
 
 #include "loop/spec.h"

@@ -81,8 +81,8 @@ static void evaluate_command(const struct verifier *verifier,
     const struct verify_command_context *context = verifier->context;
     const struct loop_spec *spec = context->spec;
     const char *const argv[] = {"sh", "-c", condition->command, NULL};
-    auto_hidden char **hidden = hidden_of_run(context->hide_paths, spec->policy);
-    auto_hidden char **protected = protected_of_run(spec->workspace, NULL);
+    auto_hidden_paths char **hidden = hidden_paths_of_run(context->hide_paths, spec->policy);
+    auto_hidden_paths char **protected = protected_paths_of_run(spec->workspace, NULL);
     struct sandbox_policy policy = {
         .tier = (enum sandbox_tier)spec->verifier_tier,
         .workspace = spec->workspace,

@@ -371,7 +371,7 @@ int orchestrator_resume(struct orchestrator *orchestrator, const char *run_id,
 
 /**
  * Keep others from a run that waits or is paused here.
- * @return its entry, ENTRY_CHANGING, or NULL: it is left to whoever executes it
+ * @return its entry, ENTRY_CHANGING, or NULL: it is left to the process that executes it
  */
 static struct entry *hold_entry(struct orchestrator *orchestrator, const char *run_id,
                                 enum entry_state *ret_state)

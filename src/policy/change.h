@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Putting policies in force: they are checked first, then recorded in the store's history, then the
- * file is replaced, so whoever notices the new file finds in the history who it comes from. Any
- * thread; two changes of one file at the same time are the caller's to keep apart.
+ * file is replaced, so that a process that notices the new file finds in the history who made it.
+ * Any thread; two changes of one file at the same time are the caller's to keep apart.
  */
 #pragma once
 
@@ -38,7 +38,7 @@ struct policy_change {
 };
 
 /**
- * Check the text as it would stand at the path, with the entities and links beside it.
+ * Check the text as if it were in the file at the path, with the entities and links beside it.
  * @param findings gets all that is wrong
  * @param ret_next ruleset_unref(); untouched on failure
  * @return 0; RONDO_ERR_STATE when the path is a folder, whose files are to be changed instead; else

@@ -129,8 +129,8 @@ void policy_explanation_sentence(const struct policy_explanation *explanation, s
         }
         break;
     case VERDICT_APPROVAL_NEEDED:
-        buf_printf(ret_text, "a person must approve: `%s` asks before `%s`", explanation->policy,
-                   action);
+        buf_printf(ret_text, "a person must approve: `%s` requires it for `%s`",
+                   explanation->policy, action);
         add_reason(explanation, ret_text);
         break;
     case VERDICT_POLICY_ERROR:
@@ -141,7 +141,7 @@ void policy_explanation_sentence(const struct policy_explanation *explanation, s
     case VERDICT_INVALID_CONTEXT:
     case VERDICT_UNAVAILABLE:
     case VERDICT_COST_UNKNOWN:
-        buf_printf(ret_text, "denied: policies cannot be asked about this: %s",
+        buf_printf(ret_text, "denied: policies cannot evaluate this request: %s",
                    subject_problem(explanation->subject));
         break;
     }

@@ -18,8 +18,8 @@ struct policy_gate {
     struct watch_view view;
     struct watch_message message;
     struct subject *subject;
-    char in_force[DIGEST_HEX_SIZE]; /* what the journal was told last; "" = built in */
-    bool has_refusal;               /* to be told with the next refresh */
+    char in_force[DIGEST_HEX_SIZE]; /* what the journal has last; "" = built in */
+    bool has_refusal;               /* to be reported by the next refresh */
 };
 
 /** A file that is gone must not lift limits: a run that was under it does not go on without. */
@@ -31,7 +31,7 @@ static int check_file_is_there(const struct policy_gate *gate, const char *in_fo
         return 0;
     }
     return error_set(err, RONDO_ERR_NOT_FOUND,
-                     "the policy file that the run stood under is gone (digest %.12s; see `rondo "
+                     "the policy file that applied to the run is gone (digest %.12s; see `rondo "
                      "policy history`); put it back, or name other policies with --policy",
                      in_force);
 }

@@ -55,7 +55,7 @@ static bool is_context(const struct expression *expression)
     return expression->kind == EXPRESSION_VARIABLE && expression->variable == VARIABLE_CONTEXT;
 }
 
-/** Whether an expression is `context.input`, where the iteration stands once more. */
+/** Whether an expression is `context.input`, which has the iteration, too. */
 static bool is_input(const struct expression *expression)
 {
     return expression->kind == EXPRESSION_ATTRIBUTE && is_context(expression->operands[0]) &&
@@ -164,7 +164,7 @@ static void add_point(struct probe *probe, int64_t point)
     probe->points[probe->count++] = point;
 }
 
-/** The decision may change at the compared value and right behind it. */
+/** The decision may change at the compared value and right after it. */
 static void add_compared(struct probe *probe, const struct expression *other)
 {
     if (depends_on(other, probe->counter)) {
@@ -244,7 +244,7 @@ static void collect_all(struct probe *probe)
     }
 }
 
-/** Whether a denial is one that is asked about; `*ret_policy` is its first forbid, or -1. */
+/** Whether a denial is one that is searched for; `*ret_policy` is its first forbid, or -1. */
 static bool is_wanted(const struct cedar_answer *answer, const uint32_t *only, int64_t *ret_policy)
 {
     if (only == NULL) {

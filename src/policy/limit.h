@@ -5,7 +5,7 @@
  *
  * With `context.iteration` compared only with things that do not depend on it, the decision can
  * change only where such a comparison does. So the points of all comparisons are collected from the
- * syntax trees, and the authorizer is asked at each: the first denied one is the limit, exactly,
+ * syntax trees, and the authorizer decides at each: the first denied one is the limit, exactly,
  * whatever the shape of the policies. Where the counter is used in other ways (arithmetic, sets,
  * the context as a value) the limit is searched by doubling and halving, and marked as estimated:
  * that is right as long as what was denied once stays denied.

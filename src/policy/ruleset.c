@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Rondo's own policies. What they read stands in the entity of the run: its options. */
+/** Rondo's own policies. They read the entity of the run: its options. */
 static const struct {
     const char *id;
     bool is_default_only; /* only where there is no file */
@@ -142,7 +142,7 @@ static int add_given(struct cedar_builder *builder, const struct ruleset_text *t
     return 0;
 }
 
-/** Own policies come behind the given ones, which may replace them. @return how many */
+/** Own policies follow the given ones, which may replace them. @return how many */
 static size_t add_own(struct cedar_builder *builder, bool has_files)
 {
     size_t added = 0;
@@ -206,7 +206,8 @@ static void digest_texts(struct ruleset *ruleset, const struct ruleset_text *tex
     digest_hex(bytes, ruleset->digest);
 }
 
-/** Entities and links stand in what is shown and kept, but are no Cedar: each line is a comment. */
+/** Entities and links are part of what is shown and kept, but are not Cedar: each line is a
+ * comment. */
 static void append_commented(struct buf *all, const char *text, size_t len)
 {
     bool is_line_start = true;

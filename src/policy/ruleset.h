@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The rules in force: policies of the administrator, Rondo's own ones behind them, and the entities
+ * The rules in force: policies of the administrator, Rondo's own ones after them, and the entities
  * that the administrator has described. A ruleset never changes; changing the rules means making a
  * new one and handing that out. Any number of threads may use one at once.
  *
@@ -45,7 +45,7 @@ struct ruleset {
     bool counts_iterations;       /**< whether one of those for `iterate` mentions the iteration */
     char digest[DIGEST_HEX_SIZE]; /**< SHA-256 over the administrator's texts */
     char *source;                 /**< absolute path, or RULESET_BUILT_IN */
-    char *text;                   /**< the administrator's texts, one behind the other; entities and
+    char *text;                   /**< the administrator's texts, one after the other; entities and
                 links as comments */
     size_t text_len;
 };
@@ -69,7 +69,7 @@ void ruleset_unref(struct ruleset *ruleset);
 
 /**
  * Whether a policy of the administrator takes the place of one of Rondo's own, so that the option
- * behind that does not count.
+ * that it reads does not count.
  * @param id "limit.iterations", ...
  */
 bool ruleset_replaces(const struct ruleset *ruleset, const char *id);

@@ -28,7 +28,7 @@ struct subject {
     struct cedar_context *input;       /* {iteration} */
     struct cedar_context *no_input;
     struct cedar_context *system;
-    struct cedar_context *asked; /* the one of the last request */
+    struct cedar_context *context; /* the one of the last request */
 
     struct cedar_evaluator *evaluator; /* its answer is kept for the caller, */
     struct cedar_evaluator *prober;    /* so probing for limits takes another */
@@ -121,7 +121,7 @@ static void remake_entities(struct subject *subject)
         return;
     }
     make_entities(subject, subject->run.max_iterations);
-    /* Groups of the agent decide, so its entity has to be there before this can be asked. */
+    /* Groups of the agent decide, so its entity must exist first. */
     if (subject->run.max_iterations == 0 && !is_counted(subject)) {
         make_entities(subject, RULESET_DEFAULT_ITERATIONS);
     }
@@ -194,7 +194,7 @@ void subject_set_ruleset(struct subject *subject, struct ruleset *ruleset)
 {
     struct ruleset *old = subject->ruleset;
     subject->ruleset = ruleset == NULL ? NULL : ruleset_ref(ruleset);
-    remake_entities(subject); /* They stand on those of the ruleset. */
+    remake_entities(subject); /* They are built on those of the ruleset. */
     ruleset_unref(old);
 }
 
@@ -231,17 +231,17 @@ static void set_counter(void *context, enum run_limit counter, int64_t value)
     struct subject *subject = context;
     switch (counter) {
     case RUN_LIMIT_ITERATIONS:
-        cedar_context_set(subject->asked, CONTEXT_ITERATION, cedar_long(value));
+        cedar_context_set(subject->context, CONTEXT_ITERATION, cedar_long(value));
         cedar_context_set(subject->input, 0, cedar_long(value));
         break;
     case RUN_LIMIT_TOKENS:
-        cedar_context_set(subject->asked, CONTEXT_TOKENS, cedar_long(value));
+        cedar_context_set(subject->context, CONTEXT_TOKENS, cedar_long(value));
         break;
     case RUN_LIMIT_COST:
-        cedar_context_set(subject->asked, CONTEXT_COST_USD, cedar_decimal(value));
+        cedar_context_set(subject->context, CONTEXT_COST_USD, cedar_decimal(value));
         break;
     case RUN_LIMIT_TIME:
-        cedar_context_set(subject->asked, CONTEXT_ELAPSED_S, cedar_long(value));
+        cedar_context_set(subject->context, CONTEXT_ELAPSED_S, cedar_long(value));
         break;
     case RUN_LIMIT_COUNT:
         break;
@@ -256,7 +256,7 @@ static void set_record(struct cedar_context *context, enum vocabulary_context at
 
 static void set_facts(struct subject *subject, const struct policy_request *request)
 {
-    struct cedar_context *context = subject->asked;
+    struct cedar_context *context = subject->context;
     int64_t now_ms = request->now_ns / NS_PER_MS;
     for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
         set_counter(subject, i, counter_value(request, i));
@@ -276,7 +276,7 @@ static void set_facts(struct subject *subject, const struct policy_request *requ
 static bool set_arguments(struct subject *subject, enum vocabulary_context attribute,
                           const char *input)
 {
-    struct cedar_context *context = subject->asked;
+    struct cedar_context *context = subject->context;
     struct rondo_error err = {0};
     int r = cedar_context_set_json(context, attribute, input, strlen(input), &err);
     const struct cedar_field *field = &context->record.fields[context->field_of[attribute]];
@@ -290,7 +290,7 @@ static bool set_arguments(struct subject *subject, enum vocabulary_context attri
 /** What belongs to one action. @return false when it cannot be expressed */
 static bool set_step(struct subject *subject, const struct policy_request *request)
 {
-    struct cedar_context *context = subject->asked;
+    struct cedar_context *context = subject->context;
     if (request->action == ACTION_VERIFY) {
         const char *condition = request->condition == NULL ? "" : request->condition;
         cedar_context_set_string(context, CONTEXT_CONDITION, condition, strlen(condition));
@@ -313,7 +313,7 @@ static void choose_context(struct subject *subject, enum vocabulary_action actio
     if (subject->contexts[which] == NULL) {
         subject->contexts[which] = new_context(CONTEXT_CONDITION + which);
     }
-    subject->asked = subject->contexts[which];
+    subject->context = subject->contexts[which];
 }
 
 static const struct cedar_uid *resource_of(struct subject *subject,
@@ -348,7 +348,7 @@ static bool ask(struct subject *subject, const struct policy_request *request)
         .principal = subject->agent_uid,
         .action = subject->action_uids[request->action],
         .resource = resource_of(subject, request),
-        .context = subject->asked,
+        .context = subject->context,
         .entities = subject->entities,
     };
     return is_good && has_parts(subject);
@@ -375,7 +375,7 @@ static bool is_among(const struct cedar_answer *answer, uint32_t policy)
     return false;
 }
 
-/** The decision if a counter stood at its start. */
+/** The decision if a counter were at its start. */
 static void answer_from_zero(struct subject *subject, const struct policy_request *request,
                              enum run_limit counter, struct cedar_answer *ret_answer)
 {
@@ -421,7 +421,7 @@ static void name_policy(const struct subject *subject, uint32_t policy,
 }
 
 /** Whether a policy's denial may be lifted by a person. */
-static bool asks(const struct subject *subject, uint32_t policy)
+static bool may_ask(const struct subject *subject, uint32_t policy)
 {
     const char *value = cedar_policies_annotation(subject->ruleset->policies, policy, "on_deny");
     return value != NULL && strcmp(value, "ask") == 0;
@@ -434,7 +434,7 @@ static bool asks(const struct subject *subject, uint32_t policy)
 static unsigned rank(const struct subject *subject, uint32_t policy, enum run_limit counter)
 {
     unsigned among = counter == RUN_LIMIT_COUNT ? 0 : (unsigned)counter + 1;
-    return among + (asks(subject, policy) ? RUN_LIMIT_COUNT + 1U : 0);
+    return among + (may_ask(subject, policy) ? RUN_LIMIT_COUNT + 1U : 0);
 }
 
 /** @return whether there is one; `*ret_policy` is its index */
@@ -460,8 +460,8 @@ static bool find_deciding(struct subject *subject, const struct policy_request *
 }
 
 /**
- * The limit behind a denial. Where a forbid denies, only it is asked about: another one that denies
- * just now, whatever this counter is, says nothing about where this limit lies.
+ * The limit that causes a denial. Where a forbid denies, only it is searched for: another one that
+ * denies just now, whatever this counter is, says nothing about where this limit lies.
  */
 static void measure(struct subject *subject, const struct policy_request *request,
                     const uint32_t *forbid, struct policy_verdict *verdict)
@@ -487,7 +487,7 @@ static void measure(struct subject *subject, const struct policy_request *reques
 static bool all_ask(const struct subject *subject, const struct cedar_answer *answer)
 {
     for (size_t i = 0; i < answer->reason_count; i++) {
-        if (!asks(subject, answer->reasons[i])) {
+        if (!may_ask(subject, answer->reasons[i])) {
             return false;
         }
     }
@@ -583,7 +583,7 @@ static int64_t warn_at(const struct subject *subject, size_t policy)
                                                                         : LIMIT_DEFAULT_WARN_AT;
 }
 
-/** An option of the run, or what stands for it where it has none. */
+/** An option of the run, or the default where it has none. */
 static enum limit_source own_source(const struct subject *subject, enum run_limit counter)
 {
     bool is_default = counter == RUN_LIMIT_ITERATIONS && subject->run.max_iterations == 0;

@@ -100,7 +100,7 @@ static void write_forbidden(const struct denial *denial, struct buf *ret_text)
             buf_printf(ret_text, "; raise it with %s", counters[verdict->counter].option);
             return;
         }
-        buf_printf(ret_text, "; policy `%s` says so", denial->policy);
+        buf_printf(ret_text, "; set by policy `%s`", denial->policy);
     } else {
         buf_printf(ret_text, "policy `%s` forbids `%s`", denial->policy, denial->action);
     }
@@ -127,7 +127,7 @@ static void write_message(const struct denial *denial, struct buf *ret_text)
         }
         break;
     case VERDICT_APPROVAL_NEEDED:
-        buf_printf(ret_text, "policy `%s` wants a person's approval of `%s`%s%s", denial->policy,
+        buf_printf(ret_text, "policy `%s` requires a person's approval of `%s`%s%s", denial->policy,
                    denial->action, denial->text[0] != '\0' ? ": " : "", denial->text);
         break;
     case VERDICT_POLICY_ERROR:
@@ -135,10 +135,10 @@ static void write_message(const struct denial *denial, struct buf *ret_text)
                    denial->policy, denial->problem);
         break;
     case VERDICT_INVALID_CONTEXT:
-        buf_printf(ret_text, "policies cannot be asked about this: %s", denial->problem);
+        buf_printf(ret_text, "policies cannot evaluate this request: %s", denial->problem);
         break;
     case VERDICT_UNAVAILABLE:
-        buf_printf(ret_text, "there are no policies to ask: %s", denial->problem);
+        buf_printf(ret_text, "there are no policies: %s", denial->problem);
         break;
     }
 }

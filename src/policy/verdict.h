@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What policies say to a request (policy/request.h). One form, from the engine to the journal, to
- * the person who is asked, and to `rondo policy explain`.
+ * the person who approves, and to `rondo policy explain`.
  *
  * A verdict is Cedar's decision and one rule more, which errs on the side of no: a forbid that
  * could not be evaluated denies. Both are kept apart, so that a record can show either.
@@ -27,11 +27,11 @@ enum verdict_reason {
     VERDICT_APPROVAL_NEEDED, /**< every satisfied forbid says @on_deny("ask") */
     VERDICT_POLICY_ERROR,    /**< a forbid could not be evaluated */
     VERDICT_INVALID_CONTEXT, /**< the arguments cannot be expressed in Cedar */
-    VERDICT_UNAVAILABLE,     /**< there are no policies to ask */
+    VERDICT_UNAVAILABLE,     /**< there are no policies */
     VERDICT_COST_UNKNOWN,    /**< the loop's own: a cost limit cannot be enforced */
 };
 
-/** Policies that a verdict names in full; the count tells of more. */
+/** Policies that a verdict names in full; the count may be larger. */
 #define VERDICT_NAMED 16
 /** Bytes of the lists of policies and errors that a verdict carries. */
 #define VERDICT_LIST_SIZE 1024

@@ -53,7 +53,7 @@ static const struct vocabulary_entity entities[VOCABULARY_OWNER_COUNT] = {
         owner_, ALL, name_, kind_, OWNER_NONE, true, help_ \
     }
 
-/* Rows of the context stand first, by enum vocabulary_context; rows of one owner stand together. */
+/* Rows of the context come first, by enum vocabulary_context; rows of one owner are together. */
 static const struct vocabulary_attribute attributes[] = {
     [CONTEXT_ITERATION] =
         CONTEXT(CEDAR_LONG, "iteration", "iterations completed so far; 0 before the first one"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The rows behind the vocabulary, for what reads all of them: the lint and the writers. */
+/* The rows of the vocabulary, for what reads all of them: the lint and the writers. */
 #pragma once
 
 #include "policy/vocabulary.h"
@@ -54,7 +54,7 @@ bool vocabulary_can_be_in(enum vocabulary_owner owner, enum vocabulary_owner anc
 /** Whether a type belongs to AgentCore: known to exist, but not here. */
 bool vocabulary_is_foreign(const char *type, size_t len);
 
-/** Attributes in the order of the documentation. @return NULL behind the last one */
+/** Attributes in the order of the documentation. @return NULL after the last one */
 const struct vocabulary_attribute *vocabulary_attribute_at(size_t index);
 /** An attribute as it is during an action. @return NULL when there is none */
 const struct vocabulary_attribute *vocabulary_attribute_find(enum vocabulary_owner owner,

@@ -108,7 +108,7 @@ static void write_action(enum vocabulary_action action, struct buf *ret_text)
     buf_printf(ret_text,
                " appliesTo {\n    principal: [Agent],\n    resource: [%s],\n    context: {\n",
                vocabulary_action_resource(action));
-    /* Comments stand once, at the first action that has the attribute. */
+    /* Comments come once, at the first action that has the attribute. */
     write_rows(OWNER_CONTEXT, bit, bit - 1, "        ", ret_text);
     buf_append_string(ret_text, "    },\n};\n");
 }

@@ -185,7 +185,7 @@ static int load(const struct watch *watch, const struct watch_files *files,
     return ruleset_make(RULESET_BUILT_IN, NULL, 0, NULL, NULL, ret_ruleset, err);
 }
 
-/** What a confirmation is about; built-in policies stand for files that are absent. */
+/** What a confirmation is about; built-in policies count for files that are absent. */
 static const char *confirmed_text(const struct ruleset *ruleset)
 {
     return strcmp(ruleset->source, RULESET_BUILT_IN) == 0 ? "" : ruleset->digest;
@@ -290,7 +290,7 @@ static int load_confirmed(struct watch *watch, const struct watch_files *files,
     return 0;
 }
 
-/** Load what stands there now, under the lock. @return 0, also when nothing could be decided yet */
+/** Load what is there now, under the lock. @return 0, also when nothing could be decided yet */
 static int reload(struct watch *watch, struct rondo_error *err)
 {
     for (int i = 0; i < READ_TRIES; i++) {

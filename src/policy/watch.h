@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The files behind a ruleset, looked at before every step. A change is parsed and checked as a
+ * The files of a ruleset, looked at before every step. A change is parsed and checked as a
  * whole and then handed out; a bad one changes nothing and is said once. Looking costs one stat()
  * a file and takes no lock; only a change does.
  *
@@ -20,7 +20,7 @@
 #define WATCH_REST_NS (100 * NS_PER_MS)
 /** Files of one policy folder. */
 #define WATCH_FILES 256
-/** Bytes of the name of whoever changed the policies. */
+/** Bytes of the name of who changed the policies. */
 #define WATCH_BY_SIZE 256
 
 /** Name of the policy file that is looked for beside a store. */
@@ -56,7 +56,7 @@ struct watch;
 /**
  * Told about each ruleset that was loaded, before anybody gets it.
  * @param is_first whether it is the first one of this watch
- * @param by who changed it, as far as the file tells; may be overwritten with something better
+ * @param by who changed it, as far as the file shows; may be overwritten with something better
  */
 typedef void watch_loaded_fn(void *context, const struct ruleset *ruleset, bool is_first, char *by,
                              size_t by_size);
@@ -74,7 +74,7 @@ struct watch_options {
 struct watch *watch_new(const struct watch_options *options);
 void watch_free(struct watch *watch);
 
-/** How agents and a person stand to the files of a watch, when a run begins. */
+/** Whether agents can write the files of a watch, and a person confirms them, when a run begins. */
 enum watch_reach {
     WATCH_OUT_OF_REACH = 0, /**< agents cannot write them */
     WATCH_IN_REACH,         /**< they count only when confirmed */

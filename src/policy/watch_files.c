@@ -54,7 +54,7 @@ static void add_file(struct watch_files *files, char *path, enum ruleset_part pa
 
 /**
  * Take a file that may be there. Takes `path` over.
- * @param must_exist a name without a file behind it is a problem as well
+ * @param must_exist a name that leads to no file is a problem as well
  */
 static void take_file(struct watch_files *files, char *path, enum ruleset_part part,
                       bool must_exist)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Questions from JSON and words. Which member goes where stands in two tables. */
+/* Requests from JSON and words. Two tables say which member goes where. */
 #include "policy/written_request.h"
 
 #include "base/auto.h"

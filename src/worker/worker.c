@@ -201,8 +201,9 @@ static int spawn_command(struct worker *worker, char **environment, struct spawn
     struct runtime *runtime = loop_runtime(worker->loop);
     auto_free const char **write_paths =
         list_with(spec->write_paths, worker_files_folder(worker->files), NULL);
-    auto_hidden char **hidden = hidden_of_run(runtime_hide_paths(runtime), spec->policy);
-    auto_hidden char **protected = protected_of_run(spec->workspace, NULL);
+    auto_hidden_paths char **hidden =
+        hidden_paths_of_run(runtime_hide_paths(runtime), spec->policy);
+    auto_hidden_paths char **protected = protected_paths_of_run(spec->workspace, NULL);
     auto_free const char **env_names = list_with(spec->env_names, "RONDO_*", "TRACEPARENT");
     auto_free char *mark = variable("RONDO_RUN_ID", loop_run_id(worker->loop));
     struct sandbox_policy policy = {

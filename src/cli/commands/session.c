@@ -46,7 +46,7 @@ static int make_runtime(const struct session_options *options, struct session *s
     if (r < 0) {
         return r;
     }
-    auto_hidden char **hidden = hidden_of_store(session->store_path);
+    auto_hidden_paths char **hidden = hidden_paths_of_store(session->store_path);
     auto_free char *policy = watch_path_of_store(session->store_path);
     struct runtime_options runtime = {
         .store = session->store,

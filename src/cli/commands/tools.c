@@ -264,9 +264,9 @@ static void hide_what_decides(struct tools_source *source)
 {
     auto_free char *store = NULL;
     bool has_store = store_locate(NULL, false, &store, NULL) == 0;
-    source->hide_paths = hidden_of_store(has_store ? store : NULL);
+    source->hide_paths = hidden_paths_of_store(has_store ? store : NULL);
     source->protect_paths =
-        protected_of_run(source->workspace, source->role == NULL ? NULL : source->role->path);
+        protected_paths_of_run(source->workspace, source->role == NULL ? NULL : source->role->path);
     if (source->role != NULL) {
         source->guard.allow_hosts = (const char *const *)source->role->allow_hosts;
     }
@@ -353,8 +353,8 @@ void tools_source_close(struct tools_source *source)
     dotenv_free(source->dotenv);
     http_client_free(source->http);
     role_free(source->role);
-    hidden_free(source->hide_paths);
-    hidden_free(source->protect_paths);
+    hidden_paths_free(source->hide_paths);
+    hidden_paths_free(source->protect_paths);
     free(source);
 }
 

@@ -56,7 +56,7 @@ static bool record_request(struct loop *loop, const struct control_request *requ
 /** Besides enum loop_controlled: look at the run again. */
 #define LOOK_AGAIN 100
 
-/** Nobody asks the gate until the run goes on, but people may want to know before. */
+/** The gate decides only when the run continues, but people may want to know before. */
 static void warn_of_changed_limits(struct loop *loop)
 {
     if (loop->state.phase != PHASE_ENDED && loop_open_gate(loop, false, NULL) == 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Control of a run, whoever executes it. People, the API and servers ask here; nothing else changes
- * a run that the process at hand does not hold.
+ * Control of a run, whichever process executes it. People, the API and servers ask here; nothing
+ * else changes a run that the process at hand does not hold.
  *
  * What can be asked: stop, pause, continue, other limits, and a fork of its own. A server may also
  * close a run whose process died, park it, or take it over.
@@ -9,8 +9,8 @@
  * Who does it: where a living process executes the run (loop/control/owner.h), the request is a
  * letter in the run's mailbox, and that process acts on it at its next boundary, never in the
  * middle of a body. Where none does, this process claims the run just long enough to do it here and
- * now, and gives it back. Whoever posts a letter looks at the run once more: an owner that gave the
- * run up meanwhile has not read it, so it is done here then.
+ * now, and gives it back. The process that posts a letter looks at the run once more: an owner that
+ * gave the run up meanwhile has not read it, so it is done here then.
  *
  * What comes of it: enum loop_controlled, and an event in the run's journal that says who asked. A
  * request that changes nothing leaves no event.

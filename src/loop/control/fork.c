@@ -211,7 +211,7 @@ static void record_options(struct forking *forking)
     record(forking, &options);
 }
 
-/** The checkpoint of the fork: what the other one holds, behind the event that says so. */
+/** The checkpoint of the fork: what the other one holds, after the event that records it. */
 static void record_checkpoint(struct forking *forking, const struct checkpoint *checkpoint,
                               struct checkpoint_record *ret_record)
 {

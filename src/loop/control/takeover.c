@@ -41,8 +41,7 @@ static int take(const struct loop_parts *parts, const char *run_id, struct loop 
     struct loop_taking taking = {
         .run_id = run_id,
         .on_corrupt = ON_CORRUPT_PREVIOUS,
-        .has_no_gate =
-            true, /* Policies may be missing or wrong by now; nothing is asked of them. */
+        .has_no_gate = true, /* Policies may be missing or wrong by now, and are not used. */
     };
     struct store *store = runtime_store(parts->runtime);
     struct loop_opening opening;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The driver at its gate: before each step the policies are brought up to date, what happened to
- * them goes into the journal, and then they are asked.
+ * them goes into the journal, and then they decide.
  */
 #include "loop/driver/internal.h"
 
@@ -167,7 +167,7 @@ static void record_verdict(struct loop *loop, const struct policy_verdict *verdi
 {
     bool is_allowed = verdict->outcome == VERDICT_ALLOW;
     if (verdict->outcome != VERDICT_ASK) {
-        /* Also of a limit that was jumped over: nobody was told of that before. */
+        /* Also of a limit that was jumped over, which no warning came before. */
         warn_of_limits(loop, verdict->limits, is_allowed);
     }
     struct journal_event event = loop_step_gate(&loop->state, verdict);

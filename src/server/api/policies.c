@@ -416,7 +416,7 @@ static void answer_request(struct call *call, const struct written_request *writ
     bool is_own = path != NULL;
     if (policy_load(is_own ? path : call->server->policy_path, !is_own, &findings, &ruleset, &err) <
         0) {
-        call_problem(call, PROBLEM_CONFLICT, "the policies cannot be asked: %s", err.message);
+        call_problem(call, PROBLEM_CONFLICT, "the policies cannot be evaluated: %s", err.message);
     } else {
         policy_explanation_make(written, ruleset, &explanation);
         call_json(call, 200);

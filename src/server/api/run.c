@@ -103,7 +103,7 @@ void handle_limits(struct call *call)
     json_end_object(&writer);
     summary_fini(&summary);
     if (r < 0) {
-        call_problem(call, PROBLEM_CONFLICT, "the policies cannot be asked: %s", err.message);
+        call_problem(call, PROBLEM_CONFLICT, "the policies cannot be evaluated: %s", err.message);
     }
 }
 

@@ -221,7 +221,7 @@ Feature: What agents may do is decided before each call
     And stdout mentions "policy_violation"
     And stderr or stdout mentions "only our own models"
 
-  Scenario: A policy that wants a person's approval: with nobody there the call is not made
+  Scenario: A policy that requires a person's approval: with nobody there the call is not made
     Given the policies
       """
       permit (principal, action, resource);

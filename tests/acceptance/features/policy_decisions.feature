@@ -187,7 +187,7 @@ Feature: What policies decide, and what is heard of it
       """
     When I run `rondo loop -- true`
     Then the exit code is 6
-    And stderr mentions "policy `ask.third` wants a person's approval of `iterate`: the third costs money"
+    And stderr mentions "policy `ask.third` requires a person's approval of `iterate`: the third costs money"
     And the journal has an event "gate.denied" with
       | iteration | 3                |
       | status    | policy_violation |

@@ -56,7 +56,7 @@ Feature: Rondo's policies enforce iteration limits
     Then the exit code is 5
     And iterations 1 to 100 finished once each
     And stderr mentions "iteration 101 denied by limit.iterations"
-    And stderr mentions "the limit of 100 iterations is used up (100 so far); policy `limit.iterations` says so: enough is enough"
+    And stderr mentions "the limit of 100 iterations is used up (100 so far); set by policy `limit.iterations`: enough is enough"
     And the last event is "run.finished" with status "max_iterations"
 
   @A-US4-2
@@ -246,7 +246,7 @@ Feature: Rondo's policies enforce iteration limits
       """
     When I run `rondo loop --max-iterations 100 -- true`
     Then the exit code is 5
-    And stderr mentions "the limit of 2 iterations is used up (2 so far); policy `odd` says so"
+    And stderr mentions "the limit of 2 iterations is used up (2 so far); set by policy `odd`"
 
   # ---- Measurable outcomes and edge cases ----
 

@@ -107,7 +107,7 @@ SCENE_TEST(nobody_approves_an_unattended_run)
     assert_int_equal(scene->call_count, 0);
     scene_last(scene, "step.denied", "verdict", "ask");
     assert_int_equal(scene_events(scene, "tool.finished",
-                                  "policy `ask` wants a person's approval of `call_tool`"),
+                                  "policy `ask` requires a person's approval of `call_tool`"),
                      1);
 }
 

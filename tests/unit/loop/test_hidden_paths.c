@@ -23,26 +23,26 @@ static void assert_paths(char **paths, const char *const *expected)
 
 TEST(a_store_in_the_state_folder_is_hidden_with_all_of_it)
 {
-    auto_hidden char **paths = hidden_of_store("/nowhere/rondo/projects/a-1/rondo.db");
+    auto_hidden_paths char **paths = hidden_paths_of_store("/nowhere/rondo/projects/a-1/rondo.db");
     assert_paths(paths, (const char *const[]){"/nowhere/rondo", NULL});
 }
 
 TEST(an_old_store_is_hidden_with_its_folder)
 {
-    auto_hidden char **paths = hidden_of_store("/srv/.rondo/rondo.db");
+    auto_hidden_paths char **paths = hidden_paths_of_store("/srv/.rondo/rondo.db");
     assert_paths(paths, (const char *const[]){"/nowhere/rondo", "/srv/.rondo", NULL});
 }
 
 TEST(a_store_elsewhere_is_hidden_with_all_that_belongs_to_it)
 {
-    auto_hidden char **paths = hidden_of_store("/data/not.rondo/my.db");
+    auto_hidden_paths char **paths = hidden_paths_of_store("/data/not.rondo/my.db");
     assert_paths(paths, (const char *const[]){
                             "/nowhere/rondo", "/data/not.rondo/my.db", "/data/not.rondo/my.db-wal",
                             "/data/not.rondo/my.db-shm", "/data/not.rondo/my.db-journal",
                             "/data/not.rondo/my.db.work", "/data/not.rondo/rondo.cedar",
                             "/data/not.rondo/rondo.entities.json",
                             "/data/not.rondo/rondo.links.json", NULL});
-    auto_hidden char **named = hidden_of_store("/data/rondo.db");
+    auto_hidden_paths char **named = hidden_paths_of_store("/data/rondo.db");
     assert_string_equal(named[5], "/data/rondo.db.work");
 }
 
@@ -55,7 +55,7 @@ TEST(the_state_folder_is_hidden_by_its_real_name)
     snprintf(link, sizeof(link), "%s/link", top);
     assert_int_equal(mkdir(real, 0700) | mkdir(own, 0700) | symlink("real", link), 0);
     setenv("XDG_STATE_HOME", link, 1);
-    auto_hidden char **paths = hidden_of_store("/srv/.rondo/rondo.db");
+    auto_hidden_paths char **paths = hidden_paths_of_store("/srv/.rondo/rondo.db");
     setenv("XDG_STATE_HOME", "/nowhere", 1);
     assert_paths(paths, (const char *const[]){own, "/srv/.rondo", NULL});
     assert_int_equal(file_remove_tree(top, NULL), 0);
@@ -64,12 +64,12 @@ TEST(the_state_folder_is_hidden_by_its_real_name)
 TEST(a_runs_own_policies_are_hidden_too)
 {
     const char *const of_runtime[] = {"/a", NULL};
-    auto_hidden char **paths = hidden_of_run(of_runtime, "/p/team.cedar");
+    auto_hidden_paths char **paths = hidden_paths_of_run(of_runtime, "/p/team.cedar");
     assert_paths(paths, (const char *const[]){"/a", "/p/team.cedar", "/p/team.entities.json",
                                               "/p/team.links.json", NULL});
-    auto_hidden char **without = hidden_of_run(of_runtime, NULL);
+    auto_hidden_paths char **without = hidden_paths_of_run(of_runtime, NULL);
     assert_paths(without, (const char *const[]){"/a", NULL});
-    auto_hidden char **none = hidden_of_run(NULL, NULL);
+    auto_hidden_paths char **none = hidden_paths_of_run(NULL, NULL);
     assert_paths(none, (const char *const[]){NULL});
 }
 
@@ -87,7 +87,7 @@ TEST(other_stores_of_the_user_are_hidden_too)
     assert_int_equal(trust_confirm(TRUST_STORE, path, "x", 1, NULL), 0);
     assert_int_equal(trust_confirm(TRUST_STORE, gone, "x", 1, NULL), 0);
     snprintf(gone, sizeof(gone), "%s/rondo/projects/a-1/rondo.db", home);
-    auto_hidden char **paths = hidden_of_store(gone);
+    auto_hidden_paths char **paths = hidden_paths_of_store(gone);
     setenv("XDG_STATE_HOME", "/nowhere", 1);
     *strstr(gone, "/projects") = '\0';
     assert_paths(paths, (const char *const[]){gone, old, NULL});
@@ -106,7 +106,7 @@ TEST(what_settings_of_git_name_is_protected)
     assert_int_equal(file_replace_durably(path, text, strlen(text), NULL), 0);
     snprintf(path, sizeof(path), "%s/hooks", folder);
     assert_int_equal(mkdir(path, 0755), 0);
-    auto_hidden char **paths = protected_of_run(folder, "/srv/role.yaml");
+    auto_hidden_paths char **paths = protected_paths_of_run(folder, "/srv/role.yaml");
     bool has_hooks = false;
     for (size_t i = 0; paths[i] != NULL; i++) {
         has_hooks = has_hooks || strcmp(paths[i], path) == 0;

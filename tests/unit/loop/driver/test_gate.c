@@ -122,8 +122,8 @@ WORLD_TEST(a_denial_stands_in_the_journal_with_all_that_is_known)
     expect_text(data, "decision", "deny");
     expect_text(data, "sha256", digest);
     expect_text(data, "message",
-                "the limit of 1 iteration is used up (1 so far); policy `few` "
-                "says so: it is enough");
+                "the limit of 1 iteration is used up (1 so far); set by policy "
+                "`few`: it is enough");
     expect_json(data, "policies", "[\"few\"]");
     expect_json(data, "limit", "1");
     expect_json(data, "value", "1");
@@ -212,7 +212,8 @@ WORLD_TEST(what_a_person_may_approve_says_so)
     struct json_object *data = last_event(world, "gate.denied");
     expect_text(data, "verdict", "ask");
     expect_text(data, "reason", "approval_needed");
-    expect_text(data, "message", "policy `ask` wants a person's approval of `iterate`: it costs");
+    expect_text(data, "message",
+                "policy `ask` requires a person's approval of `iterate`: it costs");
     json_object_put(data);
     loop_free(loop);
 }
