@@ -143,8 +143,7 @@ static const char *kind_of(mode_t mode)
     }
 }
 
-/** The first part of a path that is a symbolic link; NULL when there is none any more. */
-static char *find_link(int folder_fd, const char *relative)
+char *file_find_link(int folder_fd, const char *relative)
 {
     auto_free char *part = memory_dup_string(relative);
     for (char *end = part; end != NULL;) {
@@ -173,7 +172,7 @@ static int refuse_open(int folder_fd, const char *relative, int os_errno, struct
         return error_set(err, RONDO_ERR_INVALID, "%s leads out of its folder", relative);
     }
     if (os_errno == ELOOP) {
-        auto_free char *link = find_link(folder_fd, relative);
+        auto_free char *link = file_find_link(folder_fd, relative);
         bool is_whole = link == NULL || strcmp(link, relative) == 0;
         return error_set(err, RONDO_ERR_INVALID, "%s %s%s; put the file itself there", relative,
                          is_whole ? "is a symbolic link" : "goes through the symbolic link ",

@@ -36,6 +36,12 @@ int file_open_beneath(int folder_fd, const char *relative, int flags);
 int file_open_beneath_by_steps(int folder_fd, const char *relative, int flags);
 
 /**
+ * The first part of a path below a folder that is a symbolic link, to say why an open failed.
+ * @return owned; NULL when there is none any more
+ */
+char *file_find_link(int folder_fd, const char *relative);
+
+/**
  * Open a file for reading that an agent may have made.
  * @param limit largest size in bytes
  * @return descriptor, or a negative code

@@ -213,6 +213,19 @@ bool call_find_run(struct call *call, struct store_run *ret_run)
     return true;
 }
 
+void call_answer_list(struct call *call, const char *name, struct buf *list, int code,
+                      const struct rondo_error *err)
+{
+    if (code < 0) {
+        call_error(call, err);
+        return;
+    }
+    struct json_writer writer = call_json(call, 200);
+    json_begin_object(&writer, NULL);
+    json_write_raw(&writer, name, buf_string(list));
+    json_end_object(&writer);
+}
+
 struct store *call_store(const struct call *call)
 {
     return runtime_store(call->server->options.runtime);

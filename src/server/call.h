@@ -71,6 +71,14 @@ bool call_member_bool(struct call *call, const char *name, bool by_default, bool
 /** The run of the path, if the caller reaches it. @return false: the answer is a problem */
 bool call_find_run(struct call *call, struct store_run *ret_run);
 
+/**
+ * Answer with an object whose one member is a list.
+ * @param code result of making the list: a negative one becomes a problem with what `err` says
+ * @param list JSON
+ */
+void call_answer_list(struct call *call, const char *name, struct buf *list, int code,
+                      const struct rondo_error *err);
+
 /** The store behind the server. */
 struct store *call_store(const struct call *call);
 struct orchestrator *call_orchestrator(const struct call *call);

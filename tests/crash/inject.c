@@ -44,7 +44,7 @@ static bool is_ack(const char *line)
     static const char *const kinds[] = {"\"s ", "\"w ", "\"a ", "\"c ", "\"e ", "\"p "};
     const char *call = strstr(line, "write(1<");
     const char *text = call == NULL ? NULL : strchr(call, '"');
-    for (size_t i = 0; text != NULL && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (size_t i = 0; text != NULL && i < COUNT(kinds); i++) {
         if (strncmp(text, kinds[i], 3) == 0) {
             return true;
         }
@@ -82,7 +82,7 @@ struct injected inject_run(struct scene *scene, const char *syscalls, const char
     snprintf(inject, sizeof(inject), "inject=%s:%s", syscalls, fault);
     const char *const first[] = {"strace", "-f", "-y", "-qq", "-o", log, "-e", trace, "-e", inject};
     const char *all[INJECT_ARGUMENTS] = {0};
-    size_t count = sizeof(first) / sizeof(first[0]);
+    size_t count = COUNT(first);
     memcpy(all, first, sizeof(first));
     while (*argv != NULL && count + 1 < INJECT_ARGUMENTS) {
         all[count++] = *argv++;

@@ -105,7 +105,7 @@ static void add_line(const char *type, struct json_object *data, struct buf *ret
     static const char *const keys[] = {"iteration", "turn",    "index",  "number", "name",
                                        "arguments", "outcome", "output", "stop",   "status"};
     buf_append_string(ret_lines, type);
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+    for (size_t i = 0; i < COUNT(keys); i++) {
         struct json_object *value = NULL;
         if (json_object_object_get_ex(data, keys[i], &value)) {
             buf_printf(ret_lines, " %s=%s", keys[i], json_object_get_string(value));
@@ -119,7 +119,7 @@ static bool is_of_resume(const char *type, struct json_object *data)
 {
     static const char *const types[] = {"run.created", "run.claimed", "run.resumed",
                                         "iteration.interrupted"};
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+    for (size_t i = 0; i < COUNT(types); i++) {
         if (strcmp(types[i], type) == 0) {
             return true;
         }

@@ -329,7 +329,7 @@ CASE(a_failing_store_has_an_exit_code_and_a_message)
                                 "-n",         "5",    "--",      cli.worker, NULL};
     static const char *const faults[] = {"error=EIO:when=1+", "error=EIO:when=9+",
                                          "error=ENOSPC:when=9+"};
-    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+    for (size_t i = 0; i < COUNT(faults); i++) {
         scene_clear(cli.scene);
         struct injected result = inject_run(cli.scene, "fdatasync,fsync", faults[i], argv);
         if (!WIFEXITED(result.status) || WEXITSTATUS(result.status) != EXIT_OF_STORE ||

@@ -64,7 +64,7 @@ static bool kill_at(struct scene *scene, const struct workload *workload, const 
     uint64_t whens[] = {n, 1 + random_below(&scene->random, RESUME_POINTS), MOST_POINTS};
     bool was_killed = false;
     scene_clear(scene);
-    for (size_t i = 0; i < sizeof(whens) / sizeof(whens[0]); i++) {
+    for (size_t i = 0; i < COUNT(whens); i++) {
         struct injected result = run_victim(scene, workload, syscall, whens[i]);
         if (!result.is_killed && !is_ended(&result)) {
             fail_msg("%s %" PRIu64 ", process %zu ended with status %x:\n%s", syscall, whens[i],
@@ -127,7 +127,7 @@ TEST_WITH(every_change_of_a_file_may_be_the_last_call, scene_setup, scene_teardo
     }
     static const char *const syscalls[] = {"ftruncate", "unlink,unlinkat", "fchmod",
                                            "openat",    "rename,renameat", "fallocate"};
-    for (size_t i = 0; i < sizeof(syscalls) / sizeof(syscalls[0]); i++) {
+    for (size_t i = 0; i < COUNT(syscalls); i++) {
         enumerate(*state, &small, syscalls[i], scene_is_long() || i < 3 ? 1 : 8);
     }
 }

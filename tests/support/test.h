@@ -25,6 +25,9 @@
 #pragma GCC poison _cmocka_run_group_tests
 #endif
 
+/** Elements of an array. */
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 /** An entry of the list; compilers may lay entries out in any order. */
 struct test_row {
     const char *file;

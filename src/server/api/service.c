@@ -185,14 +185,8 @@ void handle_tokens(struct call *call)
 {
     struct rondo_error err = {0};
     auto_buf struct buf list = {0};
-    if (token_list(call_store(call), &list, &err) < 0) {
-        call_error(call, &err);
-        return;
-    }
-    struct json_writer writer = call_json(call, 200);
-    json_begin_object(&writer, NULL);
-    json_write_raw(&writer, "tokens", buf_string(&list));
-    json_end_object(&writer);
+    int code = token_list(call_store(call), &list, &err);
+    call_answer_list(call, "tokens", &list, code, &err);
 }
 
 void handle_openapi(struct call *call)

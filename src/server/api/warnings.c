@@ -94,14 +94,8 @@ void handle_sinks(struct call *call)
 {
     struct rondo_error err = {0};
     auto_buf struct buf list = {0};
-    if (sink_list(call_store(call), &list, &err) < 0) {
-        call_error(call, &err);
-        return;
-    }
-    struct json_writer writer = call_json(call, 200);
-    json_begin_object(&writer, NULL);
-    json_write_raw(&writer, "sinks", buf_string(&list));
-    json_end_object(&writer);
+    int code = sink_list(call_store(call), &list, &err);
+    call_answer_list(call, "sinks", &list, code, &err);
 }
 
 /** A sink as it is shown, NULL when there is none. @return json_object_put() */
@@ -203,14 +197,8 @@ void handle_deliveries(struct call *call)
         !call_query_int(call, "limit", 1, MAX_PAGE, DEFAULT_PAGE, &limit)) {
         return;
     }
-    if (sink_deliveries(call_store(call), is_dead, (uint32_t)limit, &list, &err) < 0) {
-        call_error(call, &err);
-        return;
-    }
-    struct json_writer writer = call_json(call, 200);
-    json_begin_object(&writer, NULL);
-    json_write_raw(&writer, "deliveries", buf_string(&list));
-    json_end_object(&writer);
+    int code = sink_deliveries(call_store(call), is_dead, (uint32_t)limit, &list, &err);
+    call_answer_list(call, "deliveries", &list, code, &err);
 }
 
 void handle_retry_delivery(struct call *call)

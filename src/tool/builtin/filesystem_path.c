@@ -94,29 +94,6 @@ bool path_normalise(const char *root, const char *path, struct buf *ret_relative
 
 /* --- descriptors --- */
 
-/** The first part of a path that is a symbolic link; NULL when there is none any more. */
-static char *find_link(int root_fd, const char *relative)
-{
-    auto_free char *part = memory_dup_string(relative);
-    for (char *end = part; end != NULL;) {
-        end = strchr(end, '/');
-        if (end != NULL) {
-            *end = '\0';
-        }
-        struct stat status;
-        if (fstatat(root_fd, part, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-            return NULL;
-        }
-        if (S_ISLNK(status.st_mode)) {
-            return steal_pointer(&part);
-        }
-        if (end != NULL) {
-            *end++ = '/';
-        }
-    }
-    return NULL;
-}
-
 static int refuse_outside(const struct path_question *question, struct tool_result *ret_result)
 {
     tool_fail(ret_result, "Error: path '%s' is outside allowed directories", question->asked);
@@ -130,7 +107,7 @@ static int fail_open(const struct path_question *question, int root_fd, const ch
         return refuse_outside(question, ret_result);
     }
     if (os_errno == ELOOP) {
-        auto_free char *link = find_link(root_fd, relative);
+        auto_free char *link = file_find_link(root_fd, relative);
         tool_fail(ret_result, "Error: path component '%s' is a symlink",
                   link == NULL ? question->asked : link);
         return -1;

@@ -62,7 +62,7 @@ WORLD_TEST(a_bad_end_is_a_warning_and_a_good_one_is_none)
         {"completed", 0}, {"cancelled", 0}, {"blocked", 1},          {"failed", 1},
         {"timeout", 1},   {"error", 1},     {"policy_violation", 1},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct test_run run = world_run(world, "fixer", "");
         char data[128];
         snprintf(data, sizeof(data), "{\"status\":\"%s\",\"message\":\"because\"}",

@@ -112,7 +112,7 @@ WORLD_TEST(what_is_wrong_is_named_and_changes_nothing)
         {"{\"name\":\"a\",\"kind\":\"slack\",\"url\":\"http://a\",\"more\":1}", "more"},
         {"{\"name\":\"a\",\"kind\":\"slack\",\"url\":\"http://a\",\"disabled\":\"x\"}", "disabled"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct rondo_error err = {0};
         assert_int_equal(put(world, cases[i].json, NULL, &err), RONDO_ERR_INVALID);
         if (strncmp(err.message, cases[i].member, strlen(cases[i].member)) != 0) {
@@ -155,7 +155,7 @@ WORLD_TEST(sizes_have_limits)
         {"{\"kind\":\"slack\",\"name\":\"a\",\"url\":\"http://a\",\"agents\":[\"a\"", ",\"b\"",
          LIMIT_SINK_AGENTS - 1, "]}"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_equal(
             put_sized(world, cases[i].head, cases[i].item, cases[i].most, cases[i].tail), 0);
         assert_int_equal(
@@ -254,7 +254,7 @@ WORLD_TEST(secrets_have_24_to_64_bytes)
         {33, "", RONDO_ERR_INVALID},
         {0, "", RONDO_ERR_INVALID},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         auto_buf struct buf secret = {0};
         auto_buf struct buf value = {0};
         buf_append_string(&secret, "whsec_");

@@ -182,7 +182,7 @@ MAIL_TEST(a_delivery_is_tried_again_by_schedule_and_then_given_up)
     http_peer_always(mail->peer, 500, NULL, "t0ken in the reply");
     add_sink(mail, "ops", "webhook", "/t0ken");
     warn(mail);
-    for (size_t i = 0; i < sizeof(delays_s) / sizeof(delays_s[0]); i++) {
+    for (size_t i = 0; i < COUNT(delays_s); i++) {
         assert_int_equal(http_peer_request_count(mail->peer), i + 1);
         count(mail, 1, 0);
         mail->world->now_ns += delays_s[i] * NS_PER_S * 89 / 100;

@@ -40,7 +40,7 @@ static inline int scratch_down(void **state)
     struct scratch *scratch = *state;
     rondo_close(scratch->rondo);
     static const char *const names[] = {"rondo.db", "rondo.db-wal", "rondo.db-shm", "work/done"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         char path[160];
         snprintf(path, sizeof(path), "%s/%s", scratch->folder, names[i]);
         unlink(path);

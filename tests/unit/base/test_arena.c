@@ -5,7 +5,7 @@
  */
 #include "base/arena.h"
 
-#include "cases.h"
+#include "support/test.h"
 
 #include <stdalign.h>
 #include <stdbool.h>

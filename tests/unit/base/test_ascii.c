@@ -53,7 +53,7 @@ TEST(code_points_are_written_in_the_shortest_form)
 {
     static const uint32_t points[] = {0x7f, 0x80, 0x7ff, 0x800, 0xffff, 0x10000, 0x10ffff};
     static const size_t lens[] = {1, 2, 2, 3, 3, 4, 4};
-    for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+    for (size_t i = 0; i < COUNT(points); i++) {
         auto_buf struct buf text = {0};
         utf8_append(&text, points[i]);
         assert_int_equal(text.len, lens[i]);
@@ -64,7 +64,7 @@ TEST(code_points_are_written_in_the_shortest_form)
 TEST(base64_goes_there_and_back)
 {
     static const char *const encoded[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE="};
-    for (size_t len = 0; len < sizeof(encoded) / sizeof(encoded[0]); len++) {
+    for (size_t len = 0; len < COUNT(encoded); len++) {
         unsigned char bytes[6];
         size_t got = 99;
         auto_buf struct buf text = {0};
@@ -80,7 +80,7 @@ TEST(what_is_no_base64_or_does_not_fit_is_refused)
 {
     static const char *const texts[] = {"Z",    "Zg",       "Zg=",  "Zg==\n", " Zg==",    "Z===",
                                         "====", "Zg==Zg==", "Z=g=", "Zg=a",   "Zm9vYmFy", "Zm-_"};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         unsigned char bytes[5];
         size_t len = 0;
         if (base64_decode(texts[i], bytes, sizeof(bytes), &len)) {

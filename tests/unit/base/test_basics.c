@@ -6,7 +6,7 @@
 #include "base/id.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "cases.h"
+#include "support/test.h"
 
 #include <errno.h>
 #include <string.h>

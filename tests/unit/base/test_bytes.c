@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/zip.h"
-#include "cases.h"
 #include "rondo/error.h"
+#include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>

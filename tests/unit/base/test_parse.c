@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "cases.h"
 #include "rondo/error.h"
+#include "support/test.h"
 
 #include <math.h>
 

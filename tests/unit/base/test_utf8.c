@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/utf8.h"
 
-#include "cases.h"
+#include "support/test.h"
 
 #include <string.h>
 

@@ -115,7 +115,7 @@ CASE(a_url_is_no_store)
         ":memory:",
         "svn+ssh://host/x",
     };
-    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+    for (size_t i = 0; i < COUNT(urls); i++) {
         assert_refused(urls[i], RONDO_ERR_INVALID, "URL");
         setenv("RONDO_STORE", urls[i], 1);
         assert_refused(NULL, RONDO_ERR_INVALID, "URL");
@@ -256,7 +256,7 @@ TEST(runs_are_found_by_id_prefix_and_last)
     add_run(store, FIRST, "a");
     add_run(store, SECOND, "a");
     add_run(store, THIRD, "b");
-    for (size_t i = 0; i < sizeof(finds) / sizeof(finds[0]); i++) {
+    for (size_t i = 0; i < COUNT(finds); i++) {
         struct store_run run;
         assert_int_equal(store_find_run(store, finds[i].name, finds[i].agent, &run, NULL), 0);
         assert_string_equal(run.id, finds[i].wanted);

@@ -4,7 +4,7 @@
 
 #include "../../support/store/memory_store.h"
 #include "base/memory.h"
-#include "cases.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "journal/describe.h"
 
 #include "base/json/json.h"
-#include "cases.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

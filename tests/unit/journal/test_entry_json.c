@@ -2,7 +2,7 @@
 #include "journal/entry_json.h"
 
 #include "base/buf.h"
-#include "cases.h"
+#include "support/test.h"
 
 #include <string.h>
 

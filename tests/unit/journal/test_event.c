@@ -2,7 +2,7 @@
 #include "journal/event.h"
 
 #include "base/json/json.h"
-#include "cases.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
 #include <string.h>

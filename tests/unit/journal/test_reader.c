@@ -4,7 +4,7 @@
 
 #include "../../support/store/memory_store.h"
 #include "base/cancel.h"
-#include "cases.h"
+#include "support/test.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Folding events, and the state's JSON form. */
 #include "journal/state.h"
 
-#include "cases.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <string.h>

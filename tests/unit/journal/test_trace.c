@@ -2,7 +2,7 @@
 /* The ids are a format: others join their spans to ours, so the vectors here never change. */
 #include "journal/trace.h"
 
-#include "cases.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static const struct {
 
 TEST(span_ids_are_those_that_were_always_given)
 {
-    for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
+    for (size_t i = 0; i < COUNT(vectors); i++) {
         char id[TRACE_SPAN_SIZE];
         trace_span_id(RUN_A, vectors[i].kind, vectors[i].number, vectors[i].part, id);
         assert_string_equal(id, vectors[i].id);

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 struct fixture {
     struct clock clock;
     int64_t now_ns;

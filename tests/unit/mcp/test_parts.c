@@ -35,7 +35,7 @@ WORLD_TEST(exit_codes_are_taken_from_where_they_are_unmistakable)
         {"{\"content\":[{\"type\":\"text\",\"text\":\"exit_code: 0\"}]}", false, 0},
         {"{\"content\":[{\"type\":\"text\",\"text\":\"[{\\\"exit_code\\\":0}]\"}]}", false, 0},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct tool_result result;
         read_result(*state, cases[i].json, &result);
         assert_int_equal(result.has_exit_code, cases[i].has);
@@ -114,7 +114,7 @@ WORLD_TEST(unsafe_header_values_are_encoded)
         {"=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         auto_buf struct buf text = {0};
         mcp_header_encode(cases[i][0], strlen(cases[i][0]), &text);
         assert_string_equal(buf_string(&text), cases[i][1]);
@@ -142,7 +142,7 @@ WORLD_TEST(impossible_headers_are_found)
         {"{\"$defs\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A\"}}}", false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         auto_json struct json_object *schema = NULL;
         char reason[160];
         assert_int_equal(json_parse(cases[i].schema, strlen(cases[i].schema), &schema, NULL), 0);
@@ -217,7 +217,7 @@ WORLD_TEST(faults_of_rondo_yaml_are_told_with_their_place)
         {"mcp_servers: [\n", "rondo.yaml:"},
     };
     struct world *world = *state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct mcp_shared *shared = NULL;
         assert_int_equal(read_yaml(world, cases[i][0], &shared), RONDO_ERR_INVALID);
         assert_contains(world->err.message, cases[i][1]);

@@ -112,7 +112,7 @@ WORLD_TEST(what_servers_ask_is_answered)
     };
     struct world *world = *state;
     begin(world, "plain", NULL);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         char arguments[200];
         snprintf(arguments, sizeof(arguments),
                  "{\"question\":{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"%s\"}}",

@@ -11,7 +11,6 @@
 #include "net/client/http.h"
 #include "support/test.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 /** What peers say before JSON and before a stream. */
 #define JSON_TYPE   "Content-Type: application/json\r\n"
 #define STREAM_TYPE "Content-Type: text/event-stream\r\n"

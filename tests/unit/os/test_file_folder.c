@@ -76,7 +76,7 @@ CASE(a_file_is_written_in_place_of_whatever_has_its_name)
 CASE(folders_are_removed_however_deep_they_are)
 {
     static const int depths[] = {1, 32, 33, 34, 400, 5000};
-    for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+    for (size_t i = 0; i < COUNT(depths); i++) {
         make_nested("tree", depths[i], 0700);
         assert_int_equal(file_folder_remove(folder_fd, "tree", NULL), 0);
         assert_false(file_exists(path_of("tree")));

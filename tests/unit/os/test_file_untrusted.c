@@ -111,7 +111,7 @@ CASE(links_of_proc_are_refused)
     static const char *const targets[] = {"/proc/self/environ", "/proc/self/fd/0",
                                           "/proc/self/exe",     "/proc/self/root/etc/passwd",
                                           "/dev/fd/0",          "/dev/stdin"};
-    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+    for (size_t i = 0; i < COUNT(targets); i++) {
         unlink(path_of("in/a"));
         assert_int_equal(symlink(targets[i], path_of("in/a")), 0);
         refused("a", RONDO_ERR_INVALID);
@@ -320,7 +320,7 @@ CASE(steps_refuse_what_openat2_refuses)
     } cases[] = {{"a", 0},           {"sub/b", 0},         {"./sub//b", 0},        {"link", ELOOP},
                  {"up/in/a", ELOOP}, {"../secret", EXDEV}, {"/etc/passwd", EXDEV}, {"none", ENOENT},
                  {"a/b", ENOTDIR}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         int by_openat2_fd = file_open_beneath(folder_fd, cases[i].path, O_RDONLY);
         int by_openat2 = by_openat2_fd < 0 ? errno : 0;
         int by_steps_fd = file_open_beneath_by_steps(folder_fd, cases[i].path, O_RDONLY);
@@ -463,7 +463,7 @@ CASE(an_output_is_not_written_through_what_agents_can_change)
     assert_int_equal(linkat(folder_fd, "../secret", folder_fd, "hard", 0), 0);
     assert_int_equal(mkfifoat(folder_fd, "fifo", 0600), 0);
     static const char *const names[] = {"in/link", "in/dangling", "in/hard", "in/fifo", "in"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         assert_true(open_output(path_of(names[i]), true) < 0);
     }
     assert_false(file_exists(path_of("new")));

@@ -67,7 +67,7 @@ TEST(a_watchdog_time_that_makes_no_sense_is_none)
 {
     unsetenv("WATCHDOG_PID");
     static const char *const senseless[] = {"", "0", "-5", "soon", "1x", "86400000001"};
-    for (size_t i = 0; i < sizeof(senseless) / sizeof(senseless[0]); i++) {
+    for (size_t i = 0; i < COUNT(senseless); i++) {
         setenv("WATCHDOG_USEC", senseless[i], 1);
         assert_true(notify_watchdog_ns() == 0);
     }

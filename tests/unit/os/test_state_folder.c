@@ -74,7 +74,7 @@ CASE(without_an_absolute_setting_it_is_in_the_home_folder)
     char *old_home = getenv("HOME") == NULL ? NULL : strdup(getenv("HOME"));
     static const char *const settings[] = {"", "relative/state", "~/state"};
     setenv("HOME", top, 1);
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+    for (size_t i = 0; i < COUNT(settings); i++) {
         setenv("XDG_STATE_HOME", settings[i], 1);
         char *path = NULL;
         int r = state_folder_path(&path, NULL);
@@ -110,7 +110,7 @@ CASE(what_others_can_write_is_refused)
 {
     static const mode_t modes[] = {0770, 0702, 01777};
     assert_int_equal(mkdir(below("rondo"), 0700), 0);
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+    for (size_t i = 0; i < COUNT(modes); i++) {
         assert_int_equal(chmod(below("rondo"), modes[i]), 0);
         assert_refused("chmod 700");
     }

@@ -150,7 +150,7 @@ CASE(a_damaged_or_misplaced_record_is_none)
     char record[2 * PATH_MAX];
     confirm(TRUST_CONFIG, in_project("rondo.yaml"), "a");
     record_path(record);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         assert_int_equal(file_replace_durably(record, texts[i], strlen(texts[i]), NULL), 0);
         assert_int_equal(look(TRUST_CONFIG, in_project("rondo.yaml"), "a"), TRUST_UNKNOWN);
     }

@@ -2,8 +2,8 @@
 /* What tests of the Cedar engine share: sets from a text, and one decision. */
 #pragma once
 
-#include "cases.h"
 #include "rondo/cedar.h"
+#include "support/test.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buf.h"
-#include "cases.h"
 #include "policy/cedar/entities.h"
+#include "support/test.h"
 
 #include <malloc.h>
 #include <stdlib.h>

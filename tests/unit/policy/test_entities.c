@@ -2,7 +2,7 @@
 #include "policy/cedar/entities.h"
 
 #include "base/buf.h"
-#include "cases.h"
+#include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "policy/cedar/extension.h"
 
 #include "base/random.h"
-#include "cases.h"
+#include "support/test.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
-#include "cases.h"
+#include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>

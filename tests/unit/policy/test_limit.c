@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "cases.h"
 #include "policy/cedar/entities.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

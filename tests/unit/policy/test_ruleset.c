@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/memory.h"
-#include "cases.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cases.h"
 #include "policy/cedar/sort.h"
+#include "support/test.h"
 
 #include <stdbool.h>
 #include <stdint.h>

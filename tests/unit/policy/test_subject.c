@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "cases.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <string.h>

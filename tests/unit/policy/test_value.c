@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cases.h"
 #include "policy/cedar/value.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <string.h>

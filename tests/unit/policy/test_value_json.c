@@ -3,8 +3,8 @@
 #include "policy/cedar/value_json.h"
 
 #include "base/buf.h"
-#include "cases.h"
 #include "policy/cedar/json.h"
+#include "support/test.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buf.h"
-#include "cases.h"
 #include "policy/vocabulary_table.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json/json.h"
-#include "cases.h"
 #include "policy/case_file.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
 #include <string.h>

@@ -8,9 +8,9 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/memory.h"
-#include "cases.h"
 #include "os/file.h"
 #include "policy/watch.h"
+#include "support/test.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /** A whole role but for what comes behind its model; seven lines. */
 #define HEAD                                                                                 \
     "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: my-agent}\nspec:\n  role: R\n" \

@@ -129,7 +129,7 @@ TEST(paths_that_climb_lead_nowhere)
         "/v1/runs/aaaaaaaaaaaa%2fstop",
         "/v1/runs/last",
     };
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         expect_problem(world, "GET", paths[i], world->read, "", "", "not_found");
     }
     struct answer answer;
@@ -310,7 +310,7 @@ TEST(a_run_shows_everything_about_itself)
     char id[ID_SIZE];
     char path[160];
     run_once(world, id);
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    for (size_t i = 0; i < COUNT(parts); i++) {
         snprintf(path, sizeof(path), "/v1/runs/%s%s", id, parts[i]);
         struct answer answer;
         ask(world, "GET", path, world->read, "", "", &answer);
@@ -390,7 +390,7 @@ TEST(pages_of_runs_have_each_run_once)
     for (int i = 0; i < 5; i++) {
         run_once(world, id);
     }
-    for (size_t s = 0; s < sizeof(sorts) / sizeof(sorts[0]); s++) {
+    for (size_t s = 0; s < COUNT(sorts); s++) {
         char seen[64][ID_SIZE];
         size_t count = 0;
         auto_buf struct buf cursor = {0};
@@ -606,7 +606,7 @@ TEST(what_ran_without_a_sandbox_is_gone_on_with_by_who_administers)
     char id[ID_SIZE];
     char path[160];
     run_once(world, id);
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+    for (size_t i = 0; i < COUNT(ways); i++) {
         snprintf(path, sizeof(path), "/v1/runs/%s%s", id, ways[i]);
         expect_problem(world, "POST", path, world->operate, "", "{}", "forbidden");
     }

@@ -80,7 +80,7 @@ TEST_WITH(what_a_proxy_passes_on_needs_a_token, setup, world_teardown)
         "User-Agent: rondo/1.0\r\n",
     };
     struct world *world = *state;
-    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+    for (size_t i = 0; i < COUNT(headers); i++) {
         expect_problem(world, "GET", "/v1/me", "", headers[i], "", "unauthorized");
         expect(world, "GET", "/v1/me", world->read, headers[i], "", 200);
     }

@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- Routes --------------------------------------------------------------------------------- */
 
 TEST(a_path_is_matched_and_decoded)

@@ -239,7 +239,7 @@ static void put_alphabet(struct store *store)
 {
     const char *keys[] = {"A",          "a",      "a-1",        "a-10", "a-2", "a-\x7f",
                           "a-\xc3\xa9", "a-\xff", "a-\xff\xff", "a.",   "b"};
-    for (size_t i = sizeof(keys) / sizeof(keys[0]); i-- > 0;) {
+    for (size_t i = COUNT(keys); i-- > 0;) {
         change(store, put(keys[i], "{}"));
     }
 }
@@ -387,7 +387,7 @@ CONTRACT_TEST(a_change_with_a_part_missing_is_refused)
     wrong[3].key = "";
     wrong[4].data = NULL;
     wrong[5].if_version = -2;
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    for (size_t i = 0; i < COUNT(wrong); i++) {
         assert_refused(store, wrong[i], RONDO_ERR_INVALID);
     }
 }

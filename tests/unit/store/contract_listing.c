@@ -22,7 +22,7 @@ static const struct sample {
     {"beta", RONDO_COMPLETED, 2, 7, 5, 1, true},        /* 5 */
     {"100%_a", RONDO_FAILED, 3, 7, 0, 2, false},        /* 6 */
 };
-#define SAMPLE_COUNT (sizeof(samples) / sizeof(samples[0]))
+#define SAMPLE_COUNT (COUNT(samples))
 
 /** Create the runs, then change them in another order than they were created in. */
 static void create_samples(struct contract *contract)

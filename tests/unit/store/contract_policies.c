@@ -259,7 +259,7 @@ CONTRACT_TEST(a_change_with_a_part_missing_is_refused)
     changes[5].by = NULL;
     changes[6].by = "";
     changes[7].text = NULL;
-    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    for (size_t i = 0; i < COUNT(changes); i++) {
         assert_refused(store, &changes[i], RONDO_ERR_INVALID);
     }
 }
@@ -274,7 +274,7 @@ CONTRACT_TEST(what_is_no_digest_is_refused)
     char shorter[] = DIGEST_1;
     shorter[63] = '\0';
     const char *digests[] = {"", shorter, DIGEST_1 "0", upper, other};
-    for (size_t i = 0; i < sizeof(digests) / sizeof(digests[0]); i++) {
+    for (size_t i = 0; i < COUNT(digests); i++) {
         struct store_policy_change change = make_change(SOURCE_A, DIGEST_1);
         change.digest = digests[i];
         assert_refused(store, &change, RONDO_ERR_INVALID);

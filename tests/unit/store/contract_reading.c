@@ -175,7 +175,7 @@ CONTRACT_TEST(a_strange_prefix_matches_nothing)
     create_runs(store, 1);
     static const char *const prefixes[] = {"%", "_", "x",
                                            "~", "'", "01900000-0000-7000-8000-0000000000010"};
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+    for (size_t i = 0; i < COUNT(prefixes); i++) {
         struct store_run_query query = {.id_prefix = prefixes[i]};
         assert_int_equal(list_runs(store, &query).count, 0);
     }

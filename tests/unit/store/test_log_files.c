@@ -80,7 +80,7 @@ static void expect_refused(const char *ending)
 {
     struct rondo_error err = {0};
     enum store_access ways[] = {STORE_READING, STORE_WRITING, STORE_CREATING};
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+    for (size_t i = 0; i < COUNT(ways); i++) {
         assert_int_equal(open_and_close(ways[i], &err), RONDO_ERR_DENIED);
         assert_non_null(strstr(err.message, beside(ending)));
         assert_non_null(strstr(err.message, "emove it"));

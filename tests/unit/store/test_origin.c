@@ -204,7 +204,7 @@ CASE(an_old_store_is_own_only_if_boot_host_and_time_fit)
         {NULL, "another-host", false},
         {NULL, NULL, true},
     };
-    for (size_t i = 0; i < sizeof(forged) / sizeof(forged[0]); i++) {
+    for (size_t i = 0; i < COUNT(forged); i++) {
         make_old_store(forged[i].boot, forged[i].host, forged[i].is_later);
         assert_false(is_own(store_path));
         assert_false(is_writable(store_path));

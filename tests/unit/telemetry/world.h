@@ -34,8 +34,6 @@ struct told {
     const char *data;
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 struct seen_span {
     struct json_object *root;
     const char *name;

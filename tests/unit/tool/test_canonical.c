@@ -38,7 +38,7 @@ WORLD_TEST(a_path_has_one_spelling)
         {" a", " a"},
         {"///etc/hosts", "/etc/hosts"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         expect_path(world, cases[i].path, cases[i].canonical);
     }
     char absolute[2 * PATH_MAX];
@@ -105,7 +105,7 @@ TEST(a_command_is_its_words)
         {"git 'push", "git 'push"},
         {"", ""},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         expect_command(cases[i].command, false, cases[i].lines);
     }
 }
@@ -130,7 +130,7 @@ TEST(a_command_that_starts_another_one_is_both)
         {"env -S 'git push'", "env -S git push; git push"},
         {"git commit -m 'a; git push'", "git commit -m a; git push"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         expect_command(cases[i].command, false, cases[i].lines);
     }
     expect_command("ls && git push", true, "ls && git push; ls; git push");
@@ -186,7 +186,7 @@ TEST(a_url_has_one_spelling)
         {"http:/\\example.com/x", "http://example.com/x"},
         {"mailto:a@b", "mailto:a@b"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         auto_buf struct buf text = {0};
         canonical_url(cases[i].url, &text);
         if (strcmp(buf_string(&text), cases[i].canonical) != 0) {
@@ -204,7 +204,7 @@ TEST(a_path_of_a_url_begins_with_one_slash)
         {"/a/./b", "/a/b"},   {"/%61dmin", "/admin"},    {"a?b=../c", "/a?b=../c"},
         {"/a/%2e/b", "/a/b"}, {"/x/../admin", "/admin"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         auto_buf struct buf text = {0};
         canonical_url_path(cases[i].path, &text);
         if (strcmp(buf_string(&text), cases[i].canonical) != 0) {
@@ -299,7 +299,7 @@ WORLD_TEST(permissions_see_canonical_values)
         {LOG_ONLY, "run_shell", "{\"command\":\"env A=b git log\"}", false},
         {LOG_ONLY, "run_shell", "{\"command\":\"./git log\"}", false},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         expect_permitted(world, cases[i].config, cases[i].name, cases[i].arguments,
                          cases[i].is_permitted);
     }

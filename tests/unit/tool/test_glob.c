@@ -55,7 +55,7 @@ static const struct sample samples[] = {
 
 TEST(globs_match_as_in_python)
 {
-    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+    for (size_t i = 0; i < COUNT(samples); i++) {
         if (glob_matches(samples[i].glob, samples[i].text) != samples[i].matches) {
             fail_msg("%s on %s is not %d", samples[i].glob, samples[i].text, samples[i].matches);
         }

@@ -16,7 +16,7 @@ TEST(names_of_secret_files_are_known_in_any_case_and_place)
         "x.P12",        ".netrc",        "HEAD~2:.npmrc",   ".env.1",
         ".env.swp",     ".env.test.bak", ".env.te",         ".env.example.local",
     };
-    for (size_t i = 0; i < sizeof(secret) / sizeof(secret[0]); i++) {
+    for (size_t i = 0; i < COUNT(secret); i++) {
         if (!secret_file_is(secret[i])) {
             fail_msg("%s", secret[i]);
         }
@@ -44,7 +44,7 @@ TEST(other_names_are_not)
         "keys/x.txt",
         "src/os/sandbox.env.c",
     };
-    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+    for (size_t i = 0; i < COUNT(open); i++) {
         if (secret_file_is(open[i])) {
             fail_msg("%s", open[i]);
         }

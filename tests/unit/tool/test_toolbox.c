@@ -96,7 +96,7 @@ WORLD_TEST(a_call_whose_schema_cannot_be_read_is_refused)
     struct world *world = *state;
     add(world, &echo);
     struct tool *tool = (struct tool *)toolbox_find(world->toolbox, "echo");
-    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+    for (size_t i = 0; i < COUNT(broken); i++) {
         free(tool->schema);
         tool->schema = memory_dup_string(broken[i]);
         world_expect_error(world, "echo", "{\"text\":\"x\"}", "schema of the tool \"echo\"");

@@ -63,7 +63,7 @@ TEST(wrong_types_are_named_by_their_key)
         {"{\"usage\":{\"cost\":-0.5}}", "usage.cost"},
         {"{\"usage\":{\"cost\":\"five\"}}", "usage.cost"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct worker_result result;
         struct rondo_error err = {0};
         assert_int_equal(parse(cases[i].json, &result, &err), RONDO_ERR_INVALID);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json/json.h"
 
-#include "../cases.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "support/test.h"
 
 #include <json-c/json.h>
 #include <string.h>

@@ -101,7 +101,7 @@ FACT(mistakes_are_errors_that_name_the_key)
         {"{\"until\":\"a=b\"}", "until"},
         {"{\"until\":[1]}", "until"},
     };
-    for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+    for (size_t i = 0; i < COUNT(mistakes); i++) {
         assert_int_equal(parse(fixture, mistakes[i].json), RONDO_ERR_INVALID);
         assert_non_null(strstr(fixture->err.message, mistakes[i].key));
     }

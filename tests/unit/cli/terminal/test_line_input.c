@@ -365,7 +365,7 @@ TEST(what_is_too_long_must_be_seen_before_it_is_allowed)
         {{"v\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "n\n", NULL}, LINE_NO, true},
         {{"v\n", "q\n", "y\n", NULL}, LINE_NO, false},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct buf seen = {0};
         assert_int_equal(ask_by_script(&question, cases[i].answers, &seen), cases[i].consent);
         assert_true((strstr(buf_string(&seen), "MARK") != NULL) == cases[i].is_seen);
@@ -447,7 +447,7 @@ TEST(a_form_is_filled_in_field_by_field)
         {{"y\n", "Ann\n", "\x04", NULL}, MCP_CANCEL, NULL},
         {{"y\n", "Ann\n", "\n", "\n", "\n", "n\n", NULL}, MCP_DECLINE, NULL},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         fill_in(form, cases[i].answers, cases[i].consent, cases[i].content);
     }
 }

@@ -231,7 +231,7 @@ TEST(what_nests_or_repeats_beyond_reason_stays_bounded)
         {"|a", "|a", 20000},    {"", "1. \n", 15000}, {"", "<a ", 20000},  {"", "&amp;", 13000},
         {"", "---\n\n", 13000}, {"", "\t>", 30000},   {"", "~~a ", 16000}, {"", "***a", 16000},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         auto_buf struct buf source = {0};
         char *rest = repeat(cases[i].part, cases[i].count);
         buf_append_string(&source, cases[i].before);

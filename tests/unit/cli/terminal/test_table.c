@@ -23,7 +23,7 @@ static struct table make_table(void)
         "019a", "a-rather-long-agent-name", "7", "me", "019b", "\xe6\xbc\xa2", "1234", "",
     };
     struct table table = {.columns = columns, .column_count = 4};
-    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+    for (size_t i = 0; i < COUNT(cells); i++) {
         table_add(&table, cells[i]);
     }
     return table;

@@ -44,7 +44,7 @@ TEST(what_is_not_seen_or_turns_the_text_is_dropped)
         "\u2069", "\ufeff", "\u061c", "\u00ad", "\U000e0041", "\U000e0001", "\U000e007f",
         "\ufe0f", "\u180e", "\ufff9", "\u206a", "\U000e0100", "\u034f",
     };
-    for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+    for (size_t i = 0; i < COUNT(hidden); i++) {
         char text[16];
         snprintf(text, sizeof(text), "a%sb", hidden[i]);
         clean(text, strlen(text), "ab");
@@ -152,7 +152,7 @@ TEST(numbers_are_written_for_people)
         int64_t number;
         const char *text;
     } counts[] = {{0, "0"}, {999, "999"}, {1000, "1,000"}, {-1234567, "-1,234,567"}};
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (size_t i = 0; i < COUNT(counts); i++) {
         auto_buf struct buf out = {0};
         text_count(counts[i].number, &out);
         assert_string_equal(buf_string(&out), counts[i].text);
@@ -166,7 +166,7 @@ TEST(money_has_two_decimals_or_as_many_as_it_needs)
         const char *text;
     } amounts[] = {
         {0, "0.00"}, {250000, "0.25"}, {1, "0.000001"}, {5000000, "5.00"}, {1234560, "1.23456"}};
-    for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
+    for (size_t i = 0; i < COUNT(amounts); i++) {
         auto_buf struct buf out = {0};
         text_money(amounts[i].micro, &out);
         assert_string_equal(buf_string(&out), amounts[i].text);

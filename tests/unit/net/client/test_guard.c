@@ -9,8 +9,6 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static struct sockaddr_storage address_of(const char *text, int port)
 {
     struct sockaddr_storage storage = {0};

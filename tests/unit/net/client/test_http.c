@@ -127,7 +127,7 @@ WORLD_TEST(each_method_says_whether_it_has_a_body)
         const char *method;
         const char *length;
     } cases[] = {{"POST", "0"}, {"PUT", "0"}, {"PATCH", "0"}, {"DELETE", NULL}, {"HEAD", NULL}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct http_request request = request_to(http_peer_url(world->peer, "/"));
         request.method = cases[i].method;
         http_peer_reply(world->peer, 200, NULL, "");
@@ -293,7 +293,7 @@ WORLD_TEST(a_redirect_keeps_or_drops_the_body_by_its_status)
                  {303, "GET", ""},
                  {307, "POST", "body"},
                  {308, "POST", "body"}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         const struct peer_request *seen = redirected_post(world, cases[i].status);
         assert_string_equal(seen->method, cases[i].method);
         assert_string_equal(seen->body, cases[i].body);

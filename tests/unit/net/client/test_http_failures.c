@@ -86,7 +86,7 @@ WORLD_TEST(a_url_that_is_none_is_refused)
                                        "javascript:1",
                                        "http://[::1/",
                                        "gopher://127.0.0.1:70"};
-    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+    for (size_t i = 0; i < COUNT(urls); i++) {
         struct http_request request = request_to(urls[i]);
         if (call(world, &request) != HTTP_BAD_REQUEST) {
             fail_msg("'%s': %s", urls[i], http_failure_name(world->response.failure));
@@ -109,7 +109,7 @@ WORLD_TEST(a_header_cannot_smuggle_another_one)
                                                  {NULL, "b"},
                                                  {"X-A", NULL},
                                                  {"transfer-Encoding", "chunked"}};
-    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+    for (size_t i = 0; i < COUNT(headers); i++) {
         struct http_request request = request_to(http_peer_url(world->peer, "/"));
         request.headers = &headers[i];
         request.header_count = 1;
@@ -123,7 +123,7 @@ WORLD_TEST(a_method_is_one_word)
     struct world *world = *state;
     static const char *const methods[] = {"", "GET /x", "A\r\nB", NULL,
                                           "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"};
-    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+    for (size_t i = 0; i < COUNT(methods); i++) {
         struct http_request request = request_to(http_peer_url(world->peer, "/"));
         request.method = methods[i];
         assert_failure(call(world, &request), HTTP_BAD_REQUEST);
@@ -266,7 +266,7 @@ WORLD_TEST(a_reply_that_is_cut_is_broken)
         "not HTTP at all\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd",
     };
-    for (size_t i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
+    for (size_t i = 0; i < COUNT(cut); i++) {
         if (get_cut(world, cut[i]) != HTTP_BROKEN) {
             fail_msg("%s: %s", cut[i], http_failure_name(world->response.failure));
         }

@@ -37,7 +37,7 @@ TEST(some_statuses_are_worth_another_attempt)
     } cases[] = {{200, false}, {400, false}, {401, false}, {404, false}, {408, true},
                  {409, true},  {425, true},  {429, true},  {500, true},  {501, false},
                  {502, true},  {503, true},  {504, true},  {529, true},  {599, false}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct http_response response = reply(cases[i].status, "");
         assert_int_equal(retry_is_worth(&response), cases[i].is_worth);
         http_response_fini(&response);
@@ -53,7 +53,7 @@ TEST(failures_on_the_way_are_worth_another_attempt)
                  {HTTP_TIMED_OUT, true},  {HTTP_BAD_REQUEST, false},  {HTTP_TLS, false},
                  {HTTP_TOO_LARGE, false}, {HTTP_BLOCKED, false},      {HTTP_REDIRECTS, false},
                  {HTTP_CANCELLED, false}, {HTTP_STOPPED, false}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct http_response response = {.failure = cases[i].failure};
         assert_int_equal(retry_is_worth(&response), cases[i].is_worth);
     }
@@ -137,7 +137,7 @@ TEST(nonsense_of_the_server_is_ignored)
         "Retry-After: Sun, 36 Nov 1994 08:59:37 GMT\r\n",
         "Retry-After: Sun, 06 Nov 1994 28:59:37 GMT\r\n",
     };
-    for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+    for (size_t i = 0; i < COUNT(nonsense); i++) {
         assert_in_range(delay_after(nonsense[i]), 0, NS_PER_S);
     }
 }

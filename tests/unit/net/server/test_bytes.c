@@ -99,7 +99,7 @@ TEST(heads_with_two_meanings_are_refused_with_one_problem)
         {505, BYTES("GET / HTTP/1.9\r\nHost: h\r\n\r\n")},
     };
     struct world world = begin();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_refused(&world, cases[i].bytes, cases[i].status);
     }
     assert_int_equal(http_server_state(world.server).requests, 0);
@@ -139,7 +139,7 @@ TEST(chunks_with_two_meanings_are_refused)
         BYTES(CHUNKED "10000000000000005\r\nhello\r\n0\r\n\r\n"),
     };
     struct world world = begin();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_refused(&world, cases[i], 400);
     }
     assert_refused(&world, (struct bytes)BYTES(CHUNKED "ffffffffffffffff\r\nhello\r\n"), 413);
@@ -222,7 +222,7 @@ TEST(too_many_parts_are_refused_at_once)
         {0, "", 1, "X: \r\n \r\n", 400},
     };
     struct world world = begin();
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         auto_buf struct buf request = {0};
         write_head(cases[i].parameters, cases[i].parameter, cases[i].headers, cases[i].header,
                    &request);
@@ -250,12 +250,12 @@ TEST(what_follows_a_closing_request_is_not_read)
         BYTES("GET / HTTP/1.1\r\nHost: h\r\nConnection: x\r\nConnection: close\r\n\r\n"),
         BYTES("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"),
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         auto_buf struct buf all = {0};
         assert_int_equal(send_with_stowaway(&world, cases[i], &all), 200);
         assert_int_equal(count(buf_string(&all), "HTTP/1.1 "), 1);
         assert_non_null(strstr(buf_string(&all), "\r\nConnection: close\r\n"));
     }
-    assert_int_equal(http_server_state(world.server).requests, sizeof(cases) / sizeof(cases[0]));
+    assert_int_equal(http_server_state(world.server).requests, COUNT(cases));
     end(&world);
 }

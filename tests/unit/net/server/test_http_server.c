@@ -91,7 +91,7 @@ TEST(test_large_answers_arrive_whole)
     auto_buf struct buf head = {0};
     auto_buf struct buf body = {0};
     const size_t sizes[] = {0, 1, 32768, 32769, 1000000, 8000000};
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         char request[128];
         snprintf(request, sizeof(request), "GET /big?n=%zu HTTP/1.1\r\nHost: h\r\n\r\n", sizes[i]);
         http_raw_send_text(fd, request);
@@ -205,7 +205,7 @@ TEST(test_a_wrong_address_is_refused)
                                  "127.0.0.1:999999",
                                  "127.0.0.1:65536",
                                  "unix:"};
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    for (size_t i = 0; i < COUNT(wrong); i++) {
         const char *const listen[] = {wrong[i], NULL};
         struct http_server_options options = {.listen = listen, .handler = handle};
         struct http_server *server = NULL;

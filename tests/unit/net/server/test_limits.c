@@ -43,7 +43,7 @@ TEST(test_ambiguous_requests_are_refused)
         {505, "GET / HTTP/1.2\r\nHost: a\r\n\r\n"},
         {505, "GET / HTTP/2.0\r\nHost: a\r\n\r\n"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         int status = ask(&world, cases[i].request);
         if (status != cases[i].status) {
             fail_msg("%d instead of %d for: %s", status, cases[i].status, cases[i].request);

@@ -129,7 +129,7 @@ TEST(all_other_users_together_leave_places_to_the_owner)
     }
     struct world world = begin_small();
     struct crowd crowds[HTTP_SERVER_PEER_SHARE + 2];
-    const size_t count = sizeof(crowds) / sizeof(crowds[0]);
+    const size_t count = COUNT(crowds);
     for (size_t i = 0; i < count; i++) {
         crowds[i] = gather(&world, become_user, (unsigned)i);
     }

@@ -390,7 +390,7 @@ static const char *const remains[] = {
 TEST(what_killed_supervisors_left_is_killed_before_the_next_command)
 {
     setenv("RONDO_TEST_MARK", "the only one", 1);
-    for (size_t i = 0; i < sizeof(remains) / sizeof(remains[0]); i++) {
+    for (size_t i = 0; i < COUNT(remains); i++) {
         char folder[PATH_MAX];
         char lock[PATH_MAX + 8];
         char look[96];

@@ -94,7 +94,7 @@ static int try_system_calls(void)
         {"packet", syscall(SYS_socket, AF_PACKET, SOCK_RAW, 0)},
         {"alg", syscall(SYS_socket, 38 /* AF_ALG */, SOCK_SEQPACKET, 0)},
     };
-    for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+    for (size_t i = 0; i < COUNT(attempts); i++) {
         if (attempts[i].result == 0 && strcmp(attempts[i].name, "clone") == 0 && getpid() == 1) {
             _exit(0);
         }
@@ -155,7 +155,7 @@ static int try_others(pid_t victim)
         {"datagram pair", socketpair(AF_UNIX, SOCK_DGRAM, 0, pair)},
         {"raw pair", socketpair(AF_UNIX, SOCK_RAW | SOCK_CLOEXEC, 0, pair)},
     };
-    for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+    for (size_t i = 0; i < COUNT(attempts); i++) {
         if (attempts[i].result != -1) {
             printf("%s\n", attempts[i].name);
         }
@@ -217,7 +217,7 @@ static int try_attributes(const char *path)
         {"file_setattr", syscall(469, AT_FDCWD, path, &nothing, sizeof(nothing), 0)},
         {"flags", ioctl(fd, FS_IOC_SETFLAGS, &flags)},
     };
-    for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+    for (size_t i = 0; i < COUNT(attempts); i++) {
         if (attempts[i].result != -1) {
             printf("%s\n", attempts[i].name);
         }
@@ -244,7 +244,7 @@ static int try_set_user_id(void)
         {"openat2", syscall(SYS_openat2, AT_FDCWD, "made", NULL, 24)},
         {"mknod", mknod("made", S_IFREG | 04755, 0)},
     };
-    for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+    for (size_t i = 0; i < COUNT(attempts); i++) {
         if (attempts[i].result != -1) {
             printf("%s\n", attempts[i].name);
         }

@@ -231,7 +231,7 @@ TEST(anything_else_counts_as_harmful)
         "\xEF\xBB\xBF[core]\n",
         "bare = true\n",
     };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         assert_harmless(texts[i], false);
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/lint/lint.h"
 
-#include "../cases.h"
 #include "base/buf.h"
+#include "support/test.h"
 
 #include <stdio.h>
 #include <string.h>

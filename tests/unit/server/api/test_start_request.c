@@ -212,7 +212,7 @@ WORLD_TEST(wrong_members_are_named)
          "conditions[1]"},
         {"{'command':['x'],'conditions':[{'name':'a b','command':'b'}]}", "conditions[0]"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_wrong(world, cases[i].request, cases[i].path);
     }
     assert_true(read_request(world, "[]") < 0);
@@ -318,7 +318,7 @@ WORLD_TEST(wrong_members_of_roles_are_named)
         {"{'role':'" ROLE "','prompt':'p','mode':'single','conditions':[]}", "conditions"},
         {"{'role':'" ROLE "','prompt':'p','allow_hosts':['a b']}", "role"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_wrong(world, cases[i].request, cases[i].path);
     }
 }

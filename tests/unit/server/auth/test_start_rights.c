@@ -38,7 +38,7 @@ static int setup(void **state)
     struct place *place = memory_new_zero(1, sizeof(*place));
     snprintf(place->folder, sizeof(place->folder), "/tmp/rondo-rights-XXXXXX");
     assert_non_null(mkdtemp(place->folder));
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+    for (size_t i = 0; i < COUNT(folders); i++) {
         char path[128];
         snprintf(path, sizeof(path), "%s/%s", place->folder, folders[i]);
         assert_int_equal(mkdir(path, 0700), 0);
@@ -93,7 +93,7 @@ TEST(what_opens_the_sandbox_is_refused_by_name)
         {"role_file", "{\"role_file\":\".rondo/roles/../../evil.yaml\"}"},
         {"role_file", "{\"role_file\":\"no such file\"}"},
     };
-    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+    for (size_t i = 0; i < COUNT(bodies); i++) {
         char message[RONDO_ERROR_MESSAGE_SIZE];
         assert_int_equal(check(*state, bodies[i][1], message), RONDO_ERR_INVALID);
         assert_int_equal(strncmp(message, bodies[i][0], strlen(bodies[i][0])), 0);
@@ -210,7 +210,7 @@ TEST(a_run_whose_files_are_out_of_reach_may_have_no_sandbox)
     assert_int_equal(symlink(below, link), 0);
     assert_int_equal(start_rights_check_again(&place->rights, &spec, NULL), 0);
     char *const in_reach[] = {place->workspace, below, place->folder, link, gone};
-    for (size_t i = 0; i < sizeof(in_reach) / sizeof(in_reach[0]); i++) {
+    for (size_t i = 0; i < COUNT(in_reach); i++) {
         spec.workspace = in_reach[i];
         assert_int_equal(start_rights_check_again(&place->rights, &spec, NULL), RONDO_ERR_INVALID);
     }

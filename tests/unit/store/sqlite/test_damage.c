@@ -131,7 +131,7 @@ static int read_all(struct store *store)
         store->ops->read_policies(store, NULL, 0, any_policy, NULL, &err),
         store->ops->read_documents(store, &notes, any_document, NULL, &err),
     };
-    for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
+    for (size_t i = 0; i < COUNT(results); i++) {
         if (results[i] < 0) {
             return results[i];
         }
@@ -207,7 +207,7 @@ TEST(values_out_of_range_are_found_out)
         "UPDATE documents SET version = 0",
         "UPDATE documents SET updated_ns = -1",
     };
-    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]); i++) {
+    for (size_t i = 0; i < COUNT(sql); i++) {
         assert_found_out(sql[i]);
     }
 }
@@ -235,7 +235,7 @@ TEST(values_of_other_types_are_found_out)
         LOOSE "UPDATE documents SET data = NULL",
         LOOSE "UPDATE documents SET version = 'one'",
     };
-    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]); i++) {
+    for (size_t i = 0; i < COUNT(sql); i++) {
         assert_found_out(sql[i]);
     }
 }
@@ -288,7 +288,7 @@ TEST(other_runs_are_listed_beside_a_damaged_one)
         {LOOSE "UPDATE runs SET id = NULL, tokens = 'many' WHERE agent_id = 'agent'", false},
         {LOOSE "UPDATE runs SET owner = NULL WHERE agent_id = 'agent'", true},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct test_place place = make_store();
         struct store *store = open_store(&place, false);
         test_create(store, "01900000-0000-7000-8000-00000000000b", "other", false);
@@ -339,7 +339,7 @@ TEST(chains_without_end_end)
         "UPDATE checkpoints SET previous = key",
         "DELETE FROM marks; INSERT INTO marks VALUES (1, 3, 1), (1, 4, -1)",
     };
-    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]); i++) {
+    for (size_t i = 0; i < COUNT(sql); i++) {
         struct test_place place = make_store();
         damage(&place, sql[i]);
         damage(&place, "UPDATE runs SET ended_ns = 5, owner = ''");

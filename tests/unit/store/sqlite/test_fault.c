@@ -188,7 +188,7 @@ DISK_TEST(policies_are_recorded_once_whatever_write_or_fsync_fails)
     } failures[] = {{FAULT_VFS_WRITE, SQLITE_IOERR_WRITE},
                     {FAULT_VFS_WRITE, SQLITE_FULL},
                     {FAULT_VFS_SYNC, SQLITE_IOERR_FSYNC}};
-    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+    for (size_t i = 0; i < COUNT(failures); i++) {
         bool has_failed = true;
         for (unsigned nth = 1; has_failed; nth++) {
             struct disk *disk = *state;
@@ -258,7 +258,7 @@ DISK_TEST(documents_are_changed_once_and_whole_whatever_write_or_fsync_fails)
     } failures[] = {{FAULT_VFS_WRITE, SQLITE_IOERR_WRITE},
                     {FAULT_VFS_WRITE, SQLITE_FULL},
                     {FAULT_VFS_SYNC, SQLITE_IOERR_FSYNC}};
-    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+    for (size_t i = 0; i < COUNT(failures); i++) {
         bool has_failed = true;
         for (unsigned nth = 1; has_failed; nth++) {
             struct disk *disk = *state;

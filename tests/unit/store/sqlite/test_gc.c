@@ -30,7 +30,7 @@ static void end_run(struct store *store, const char *run_id, unsigned events)
     snprintf(data, sizeof(data), "{\"text\":\"%0200d\"}", 0);
     test_create(store, run_id, "agent", false);
     struct store_event all[64];
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    for (size_t i = 0; i < COUNT(all); i++) {
         all[i] = test_event(data);
     }
     for (unsigned done = 0; done < events;) {
@@ -157,7 +157,7 @@ GC_TEST(a_damaged_chain_of_events_ends_the_deletion_of_its_run)
     struct store *store = test_place_open(place);
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(place->path, &db), SQLITE_OK);
-    for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+    for (size_t i = 0; i < COUNT(damages); i++) {
         assert_int_equal(sqlite3_exec(db, "DELETE FROM events", NULL, NULL, NULL), SQLITE_OK);
         end_run(store, RUN_A, 6);
         assert_int_equal(sqlite3_exec(db, damages[i], NULL, NULL, NULL), SQLITE_OK);

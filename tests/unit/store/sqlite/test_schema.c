@@ -158,7 +158,7 @@ static void assert_kept(const struct old_store *old, int64_t version, const char
 OLD_TEST(migrating_version_1_keeps_every_row)
 {
     static const char *const tables[] = {"runs", "events", "marks", "checkpoints", "letters"};
-    assert_kept(*state, 1, tables, sizeof(tables) / sizeof(tables[0]));
+    assert_kept(*state, 1, tables, COUNT(tables));
 }
 
 #define OLD_TEST_2(name) TEST_WITH(name, make_version_2, remove_old_store)
@@ -167,7 +167,7 @@ OLD_TEST_2(migrating_version_2_keeps_every_row)
 {
     static const char *const tables[] = {"runs",    "events",       "marks",         "checkpoints",
                                          "letters", "policy_texts", "policy_changes"};
-    assert_kept(*state, 2, tables, sizeof(tables) / sizeof(tables[0]));
+    assert_kept(*state, 2, tables, COUNT(tables));
 }
 
 #define OLD_TEST_3(name) TEST_WITH(name, make_version_3, remove_old_store)
@@ -176,7 +176,7 @@ OLD_TEST_3(migrating_version_3_keeps_every_row)
 {
     static const char *const tables[] = {"runs",    "events",       "marks",          "checkpoints",
                                          "letters", "policy_texts", "policy_changes", "documents"};
-    assert_kept(*state, 3, tables, sizeof(tables) / sizeof(tables[0]));
+    assert_kept(*state, 3, tables, COUNT(tables));
 }
 
 static bool take_seq(const struct store_checkpoint *checkpoint, void *context)

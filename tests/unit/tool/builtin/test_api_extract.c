@@ -69,7 +69,7 @@ TEST(expressions_take_out_what_they_say)
         {"$.a.b[*]", "[10,20,{\"c\":\"x\"}]"},
         {"$[*][*].id", "[1,2]"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         char *text = take(cases[i].expression);
         if (strcmp(text, cases[i].expected) != 0) {
             fail_msg("%s: %s", cases[i].expression, text);
@@ -94,7 +94,7 @@ TEST(other_texts_are_refused)
         "{}",      "$.a]",    "$.a}",      "$[-1]",  "$[1:2]", "$.{*}", "$.a.[0]",
         "$.a..b",  "$[*]{a}", "$.a{b}",    "{a}{b}", "$ .a b",
     };
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct extract *extract = NULL;
         if (extract_parse(bad[i], &extract, NULL) != RONDO_ERR_INVALID) {
             fail_msg("taken: '%s'", bad[i]);

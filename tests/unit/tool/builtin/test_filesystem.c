@@ -54,7 +54,7 @@ WORLD_TEST(dots_do_not_lead_out)
     world_write(world, "../secret", "secret");
     static const char *const paths[] = {"../secret", "a/../../secret", "./../secret",
                                         "a/b/../../../secret", "..//secret"};
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         char arguments[256];
         snprintf(arguments, sizeof(arguments), "{\"path\":\"%s\"}", paths[i]);
         world_expect_error(world, "read_file", arguments, "outside allowed directories");
@@ -237,7 +237,7 @@ WORLD_TEST(a_repository_of_any_name_is_not_made)
         {"d/e/HEAD", "d/e/hooks/pre-commit", "d/e/commondir"},
         {"refs/x", "config", "Objects/x"},
     };
-    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+    for (size_t i = 0; i < COUNT(orders); i++) {
         expect_no_repository(world, orders[i]);
     }
 }
@@ -452,7 +452,7 @@ TEST(paths_are_normalised)
         {"/", "/a", "a"},         {"/", "..", NULL},
         {"/r", "...", "..."},
     };
-    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+    for (size_t i = 0; i < COUNT(samples); i++) {
         struct buf relative = {0};
         bool is_inside = path_normalise(samples[i].root, samples[i].path, &relative);
         assert_int_equal(is_inside, samples[i].relative != NULL);

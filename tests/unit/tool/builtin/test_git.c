@@ -142,7 +142,7 @@ BOTH_TIERS(no_argument_becomes_an_option)
     struct world *world = open_repository(state, READ_WRITE);
     static const char *const refs[] = {"--output=/tmp/x", "-O", "HEAD;id", "$(id)", "a b",
                                        "HEAD\\n--x",      "",   "--"};
-    for (size_t i = 0; i < sizeof(refs) / sizeof(refs[0]); i++) {
+    for (size_t i = 0; i < COUNT(refs); i++) {
         char arguments[128];
         snprintf(arguments, sizeof(arguments), "{\"ref\":\"%s\"}", refs[i]);
         world_expect_error(world, "git_show", arguments, "Error: invalid ref");
@@ -205,7 +205,7 @@ BOTH_TIERS(programs_that_a_repository_names_are_not_run)
         {"git_commit", "{\"message\":\"m\",\"paths\":\"a.txt\"}"},
         {"git_checkout", "{\"branch\":\"other\",\"create\":true}"},
     };
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+    for (size_t i = 0; i < COUNT(calls); i++) {
         struct tool_result result = world_call(world, calls[i][0], calls[i][1]);
         assert_false(result.is_error);
         tool_result_fini(&result);
@@ -295,18 +295,18 @@ static void expect_nothing_shows_it(struct world *world)
         "*",     "sub",        ":!a.txt", ":^a.txt",        ".ENV",
     };
     char arguments[128];
-    for (size_t i = 0; i < sizeof(refs) / sizeof(refs[0]); i++) {
+    for (size_t i = 0; i < COUNT(refs); i++) {
         snprintf(arguments, sizeof(arguments), "{\"ref\":\"%s\"}", refs[i]);
         expect_no_secret(world, "git_show", arguments);
         expect_no_secret(world, "git_diff", arguments);
         expect_no_secret(world, "git_changed_files", arguments);
-        for (size_t j = 0; j < sizeof(paths) / sizeof(paths[0]) && i % 8 == 0; j++) {
+        for (size_t j = 0; j < COUNT(paths) && i % 8 == 0; j++) {
             snprintf(arguments, sizeof(arguments), "{\"ref\":\"%s\",\"path\":\"%s\"}", refs[i],
                      paths[j]);
             expect_no_secret(world, "git_diff", arguments);
         }
     }
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         snprintf(arguments, sizeof(arguments), "{\"path\":\"%s\"}", paths[i]);
         expect_no_secret(world, "git_diff", arguments);
         expect_no_secret(world, "git_blame", arguments);
@@ -332,7 +332,7 @@ IN_TIER(none, secret_files_are_not_added)
     expect_nothing_shows_it(world);
     world_write(world, ".gitignore", "");
     static const char *const paths[] = {".", "*", ":/", "./", "sub", ":(glob)**"};
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         char arguments[128];
         snprintf(arguments, sizeof(arguments), "{\"message\":\"m\",\"paths\":\"%s\"}", paths[i]);
         struct tool_result result = world_call(world, "git_commit", arguments);
@@ -341,7 +341,7 @@ IN_TIER(none, secret_files_are_not_added)
     static const char *const refused[] = {".env",  "./.env",      "sub/.env.production",
                                           ".ENV",  "sub/../.env", "server.key",
                                           ":.env", ":(top).env"};
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+    for (size_t i = 0; i < COUNT(refused); i++) {
         char arguments[128];
         snprintf(arguments, sizeof(arguments), "{\"message\":\"m\",\"paths\":\"%s\"}", refused[i]);
         struct tool_result result = world_call(world, "git_commit", arguments);

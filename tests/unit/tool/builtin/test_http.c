@@ -146,7 +146,7 @@ HTTP_WORLD_TEST(the_base_url_cannot_be_left)
                                        "a/.%2e", "..%2fadmin", "a%2F..%5cb",     "a/..\\\\b",
                                        "..?x",   "..#x"};
     http_world_open(self, PLAIN);
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+    for (size_t i = 0; i < COUNT(ways); i++) {
         char arguments[128];
         snprintf(arguments, sizeof(arguments), "{\"method\":\"GET\",\"path\":\"%s\"}", ways[i]);
         world_expect_error(&self->world, "http_request", arguments, "leaves the base URL");

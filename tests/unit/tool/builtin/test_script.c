@@ -74,7 +74,7 @@ WORLD_TEST(allowed_commands_are_checked_line_by_line)
 WORLD_TEST(parameters_must_not_replace_what_programs_live_by)
 {
     static const char *const names[] = {"path", "Home", "ld_preload", "ifs", "a-b", "1x", ""};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         char config[256];
         struct rondo_error err = {0};
         snprintf(config, sizeof(config),

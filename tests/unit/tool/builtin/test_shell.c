@@ -291,7 +291,7 @@ static const struct {
 
 static void set_canaries(bool is_set)
 {
-    for (size_t i = 0; i < sizeof(canaries) / sizeof(canaries[0]); i++) {
+    for (size_t i = 0; i < COUNT(canaries); i++) {
         if (is_set) {
             setenv(canaries[i].name, "canary-value", 1);
         } else {
@@ -307,7 +307,7 @@ BOTH_TIERS(secrets_of_the_environment_do_not_leak)
     set_canaries(true);
     struct tool_result result = run_line(world, "env");
     set_canaries(false);
-    for (size_t i = 0; i < sizeof(canaries) / sizeof(canaries[0]); i++) {
+    for (size_t i = 0; i < COUNT(canaries); i++) {
         char line[128];
         snprintf(line, sizeof(line), "\n%s=canary-value\n", canaries[i].name);
         bool is_there = strstr(buf_string(&result.text), line) != NULL;
@@ -345,11 +345,11 @@ BOTH_TIERS(the_role_names_what_else_commands_see)
         "\"RONDO_E=canary\",5]}");
     world->around.security_tools = security;
     world_open(world, SHELL);
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+    for (size_t i = 0; i < COUNT(variables); i++) {
         setenv(variables[i].name, "canary", 1);
     }
     struct tool_result result = run_line(world, "env");
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+    for (size_t i = 0; i < COUNT(variables); i++) {
         unsetenv(variables[i].name);
         expect_variable(buf_string(&result.text), variables[i].name, variables[i].is_seen);
     }

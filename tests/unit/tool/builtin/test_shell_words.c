@@ -33,7 +33,7 @@ static const struct sample samples[] = {
 
 TEST(lines_are_parted_as_a_shell_quotes)
 {
-    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+    for (size_t i = 0; i < COUNT(samples); i++) {
         struct shell_words words = {0};
         struct buf joined = {0};
         const char *fault = shell_words_split(samples[i].line, &words);
@@ -90,7 +90,7 @@ TEST(operators_are_whole_words)
 {
     static const char *const operators[] = {"|",  "||",  "&&", ";", ";;", ">", ">>", "<",
                                             "<<", "<<<", "(",  ")", "{",  "}", "&"};
-    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+    for (size_t i = 0; i < COUNT(operators); i++) {
         assert_true(shell_word_is_operator(operators[i]));
     }
     assert_false(shell_word_is_operator("a|b"));
@@ -105,7 +105,7 @@ TEST(the_base_name_is_the_last_part)
         {"/bin/rm/", "rm"}, {"./rm/.", "rm"},  {"/", ""},
         {"", ""},           {"a/..", ".."},    {"rm.", "rm."},
     };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         char name[32];
         shell_word_base_name(names[i][0], name);
         assert_string_equal(name, names[i][1]);

@@ -41,7 +41,7 @@ WORLD_TEST(a_zone_that_is_none_is_told)
     static const char *const zones[] = {"Mars/Base",     "../../../etc/passwd", "/etc/localtime",
                                         "Europe/../UTC", "posixrules\\n",       "Europe"};
     world_open(*state, "{\"type\":\"datetime\"}");
-    for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
+    for (size_t i = 0; i < COUNT(zones); i++) {
         char arguments[128];
         snprintf(arguments, sizeof(arguments), "{\"timezone\":\"%s\"}", zones[i]);
         world_expect_error(*state, "current_time", arguments, "Error: invalid timezone '");
@@ -71,7 +71,7 @@ TEST(zones_know_their_changes)
         {"Asia/Kathmandu", 4102444800, 20700, "+0545"},
         {"Etc/GMT+5", 0, -18000, "-05"},
     };
-    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+    for (size_t i = 0; i < COUNT(samples); i++) {
         struct zone_moment moment;
         char path[128];
         snprintf(path, sizeof(path), "/usr/share/zoneinfo/%s", samples[i].zone);
@@ -178,7 +178,7 @@ static const struct reading readings[] = {
 WORLD_TEST(dates_are_read)
 {
     world_open(*state, "{\"type\":\"datetime\"}");
-    for (size_t i = 0; i < sizeof(readings) / sizeof(readings[0]); i++) {
+    for (size_t i = 0; i < COUNT(readings); i++) {
         char arguments[256];
         snprintf(arguments, sizeof(arguments), "{\"text\":\"%s\",\"format\":\"%s\"}",
                  readings[i].text, readings[i].format);

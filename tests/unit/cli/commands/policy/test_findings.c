@@ -77,7 +77,7 @@ TEST(a_failure_that_no_finding_tells_becomes_one)
         {"bad", "a.cedar: error: bad\n"},
         {"a:b", "a.cedar: error: a:b\n"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct policy_findings findings = {0};
         struct rondo_error err = {0};
         error_set(&err, RONDO_ERR_INVALID, "%s", cases[i].message);
