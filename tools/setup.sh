@@ -41,7 +41,7 @@ packages_of() {
     long) echo "clang libclang-rt-dev qemu-system-x86 busybox-static cpio e2fsprogs" ;;
     lint) echo "clang-format clang-tidy cppcheck shellcheck" ;;
     acceptance)
-        # Any node with npm will do here; tools/node.sh finds a newer one where it is too old.
+        # Any node with npm will do here; where it is too old, npm brings a newer one (tests/node).
         javascript_tools
         ;;
     browser) browser ;; # without it scenarios of the dashboard are skipped

@@ -25,7 +25,7 @@ from testlib import npm
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
 MODULES = FOLDER / "node_modules"
-NODE = str(FOLDER / npm.NODE)
+NODE = str(npm.NODE)
 STABLE = str(MODULES / "@modelcontextprotocol/conformance/dist/index.js")
 NEXT = str(MODULES / "conformance-next/dist/index.js")
 EVERYTHING = str(MODULES / "@modelcontextprotocol/server-everything/dist/index.js")
@@ -148,7 +148,7 @@ def filesystem(report, rondo):
         def read(path):
             arguments = json.dumps({"path": path})
             call = [rondo, "tools", "call", "read_text_file", arguments]
-            return run([*call, "--", NODE, FILESYSTEM, folder], cwd=FOLDER)
+            return run([*call, "--", NODE, FILESYSTEM, folder], cwd=ROOT)
 
         good = read(f"{folder}/a.txt")
         report.take("server-filesystem: reads a file", good.stdout == "hello\n", good.stdout)
@@ -159,7 +159,7 @@ def filesystem(report, rondo):
 
 def main():
     build = (ROOT / npm.options(__doc__).parse_args().build).resolve()
-    reason = npm.install(FOLDER)
+    reason = npm.install(npm.NODE_FOLDER) or npm.install(FOLDER)
     if reason is not None:
         return npm.skip("real peers", reason)
     report = Report()

@@ -23,7 +23,6 @@ WEB = ROOT / "web"
 sys.path.insert(0, str(ROOT / "tools"))
 from testlib import npm
 
-OLDEST_NODE = 20
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -31,18 +30,7 @@ def find_chromium():
     return next((path for path in map(shutil.which, CHROMIUMS) if path), None)
 
 
-def find_node(build):
-    """A node that Playwright runs on: the one that is there, or the one that tools/node.sh brings."""
-    node = shutil.which("node")
-    command = [node, "-p", "process.versions.node.split('.')[0]"]
-    if node and int(subprocess.check_output(command, text=True)) >= OLDEST_NODE:
-        return node
-    command = ["tools/node.sh", build]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return result.stdout.strip().splitlines()[-1] if result.returncode == 0 else None
-
-
-def prepare(arguments):
+def prepare():
     """@return (chromium, node, None) or (None, None, why not)"""
     chromium = find_chromium()
     if chromium is None:
@@ -51,10 +39,8 @@ def prepare(arguments):
         reason = npm.install(folder)
         if reason is not None:
             return None, None, reason
-    node = find_node(arguments.build)
-    if node is None:
-        return None, None, f"there is no node from version {OLDEST_NODE} on"
-    return chromium, node, None
+    node, reason = npm.any_node()
+    return chromium, node, reason
 
 
 def main():
@@ -62,7 +48,7 @@ def main():
     parser.add_argument("--shots", metavar="FOLDER", help="make pictures there, no tests")
     parser.add_argument("part", nargs="*", help="unit, served, ...; names with --shots")
     arguments = parser.parse_args()
-    chromium, node, reason = prepare(arguments)
+    chromium, node, reason = prepare()
     if reason is not None:
         return npm.skip("dashboard", reason)
     rondo = (pathlib.Path(arguments.build) / "src/cli/rondo").resolve()

