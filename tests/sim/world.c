@@ -179,7 +179,8 @@ void world_write_policy(struct sim_run *run, unsigned most)
     sim_require(file_replace_durably(run->policy, text, strlen(text), &err) == 0, run->world, run,
                 "%s", err.message);
     /* Each file has a time of its own, which has passed: it is seen at once, and never missed. */
-    struct timespec times[2] = {{.tv_sec = ++written}, {.tv_sec = written}};
+    written++;
+    struct timespec times[2] = {{.tv_sec = written}, {.tv_sec = written}};
     sim_require(utimensat(AT_FDCWD, run->policy, times, 0) == 0, run->world, run, "utimensat");
 }
 
