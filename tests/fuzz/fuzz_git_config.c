@@ -7,10 +7,10 @@
 #include <string.h>
 
 /** A path is never longer than what it was read from. */
-static void take(void *context, const char *path, bool is_hooks)
+static void take(void *context, const char *path, enum git_named kind)
 {
     const size_t *size = context;
-    (void)is_hooks;
+    (void)kind;
     FUZZ_CHECK(strlen(path) <= *size);
 }
 

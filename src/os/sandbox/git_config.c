@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #define NAME_SIZE 64
 
@@ -230,6 +231,21 @@ static void enter_section(struct line *line, char section[NAME_SIZE])
     line->at += line->at < line->end ? 1 : 0;
 }
 
+/** The words of a value, as a shell or git could take them for paths. */
+static void take_words(const char *value, git_path_taker *take, void *context)
+{
+    static const char between[] = " \t\r'\"`;|&()<>!=,";
+    char word[PATH_MAX];
+    for (const char *at = value + strspn(value, between); *at != '\0'; at += strspn(at, between)) {
+        size_t len = strcspn(at, between);
+        snprintf(word, sizeof(word), "%.*s", (int)len, at);
+        if (strchr(word, '/') != NULL) {
+            take(context, word, GIT_WORD);
+        }
+        at += len;
+    }
+}
+
 void sandbox_git_config_paths(const char *text, size_t len, git_path_taker *take, void *context)
 {
     char section[NAME_SIZE] = "";
@@ -249,12 +265,17 @@ void sandbox_git_config_paths(const char *text, size_t len, git_path_taker *take
             continue;
         }
         skip_blanks(&line);
-        bool is_hooks = strcasecmp(section, "core") == 0 && strcasecmp(key, "hooksPath") == 0;
-        bool is_include =
-            strncasecmp(section, "include", strlen("include")) == 0 && strcasecmp(key, "path") == 0;
-        if ((is_hooks || is_include) && take_letter(&line, '=')) {
-            take_value(&line, value);
-            take(context, value, is_hooks);
+        if (!take_letter(&line, '=')) {
+            continue;
+        }
+        take_value(&line, value);
+        if (strcasecmp(section, "core") == 0 && strcasecmp(key, "hooksPath") == 0) {
+            take(context, value, GIT_HOOKS);
+        } else if (strncasecmp(section, "include", strlen("include")) == 0 &&
+                   strcasecmp(key, "path") == 0) {
+            take(context, value, GIT_INCLUDED);
+        } else {
+            take_words(value, take, context);
         }
     }
 }
@@ -272,16 +293,23 @@ struct named_by_git {
 
 static void read_paths(struct named_by_git *named, const char *file);
 
-static void take_path(void *context, const char *path, bool is_hooks)
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static void take_path(void *context, const char *path, enum git_named kind)
 {
     struct named_by_git *named = context;
     auto_buf struct buf whole = {0};
     if (path[0] != '/') {
-        buf_printf(&whole, "%s/", is_hooks ? named->work_tree : named->folder);
+        buf_printf(&whole, "%s/", kind == GIT_INCLUDED ? named->folder : named->work_tree);
     }
     buf_append_string(&whole, path);
     char *canonical = realpath(buf_string(&whole), NULL);
-    bool is_new = canonical != NULL && sandbox_path_is_below(canonical, named->work_tree);
+    bool is_new = canonical != NULL && sandbox_path_is_below(canonical, named->work_tree) &&
+                  (kind != GIT_WORD || is_file(canonical));
     for (size_t i = 0; is_new && i < named->count; i++) {
         is_new = strcmp(named->paths[i], canonical) != 0;
     }
@@ -292,7 +320,7 @@ static void take_path(void *context, const char *path, bool is_hooks)
     named->paths = memory_resize(named->paths, named->count + 2, sizeof(*named->paths));
     named->paths[named->count++] = canonical;
     named->paths[named->count] = NULL;
-    if (!is_hooks) {
+    if (kind == GIT_INCLUDED) {
         read_paths(named, canonical);
     }
 }

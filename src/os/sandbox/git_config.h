@@ -11,15 +11,25 @@
  */
 bool sandbox_git_config_is_harmless(const char *text, size_t len);
 
-/** A path that a configuration names: what it includes, or its folder of hooks. */
-typedef void git_path_taker(void *context, const char *path, bool is_hooks);
+enum git_named {
+    GIT_INCLUDED, /**< a file of further settings */
+    GIT_HOOKS,    /**< a folder of hooks */
+    GIT_WORD,     /**< a word with a slash in any other value: it may name a program */
+};
 
-/** Tell all paths of `include.path`, `includeIf.*.path` and `core.hooksPath`. Pure; any thread. */
+/** A path that a configuration names. */
+typedef void git_path_taker(void *context, const char *path, enum git_named kind);
+
+/**
+ * Tell all paths of `include.path`, `includeIf.*.path` and `core.hooksPath`, and what may be paths
+ * in other values: settings that run programs are many and become more. Pure; any thread.
+ */
 void sandbox_git_config_paths(const char *text, size_t len, git_path_taker *take, void *context);
 
 /**
- * What the repository of a working tree includes or takes hooks from, where it is in that tree: a
- * person's settings name it, so git runs programs from there.
+ * What the repository of a working tree includes, takes hooks from or has in other settings as a
+ * file (filters, core.fsmonitor, ...), where it is in that tree: a person's settings name it, so
+ * git runs programs from there.
  * @param work_tree canonical
  * @return canonical paths, owned, NULL-terminated; or NULL. Reads files; any thread
  */

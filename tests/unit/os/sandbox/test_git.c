@@ -605,6 +605,34 @@ BOTH(files_that_settings_include_are_kept)
                       "rm -f tools/inner && exit 3; mv tools/settings tools/s2 && exit 4; exit 7");
 }
 
+BOTH(programs_that_settings_name_are_kept)
+{
+    need(tier_of(state));
+    scratch_write(workspace, "tools-clean.sh", "cat");
+    make_folder(workspace, "bin");
+    scratch_write(workspace, "bin/watch", "exit 0");
+    expect_named_kept(state,
+                      "[filter \"x\"]\n\tclean = \"sh ./tools-clean.sh\" %f\n"
+                      "[core]\n\tfsmonitor = bin/watch\n\thooksPath = tools/hooks\n",
+                      "echo evil >>tools-clean.sh && exit 1; rm -f tools-clean.sh && exit 2; "
+                      "mv tools-clean.sh other && exit 3; echo evil >>bin/watch && exit 4; "
+                      "mv bin b2 && exit 5; exit 7");
+}
+
+TIER(namespace, words_of_settings_are_paths_only_if_they_are_files)
+{
+    scratch_write(workspace, "run", "x");
+    make_folder(workspace, "origin/x");
+    scratch_write(workspace, "origin/tool", "x");
+    make_named("[remote \"o\"]\n\turl = ./origin/x\n\tfetch = +refs/heads/*:refs/r/*\n"
+               "[alias]\n\tgo = !f() { origin/tool \"$@\"; }; f\n[a]\n\tb = run\n\tc = ../x/y\n");
+    char **paths = sandbox_git_named(workspace);
+    assert_non_null(paths);
+    assert_string_equal(paths[0] + strlen(workspace), "/origin/tool");
+    assert_null(paths[1]);
+    memory_free_list(paths);
+}
+
 TIER(namespace, names_of_settings_are_read_as_git_reads_them)
 {
     make_named("[user]\n\tname = x\n[Include]\n  PATH=../tools/settings\n"
