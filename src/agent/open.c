@@ -230,6 +230,9 @@ static int open_all(struct agent *agent, const struct loop_spec *spec, struct ro
         r = dotenv_read(agent->config.role->folder, &agent->dotenv, err);
     }
     if (r == 0) {
+        r = agent_confirm_variables(agent->config.role, agent->dotenv, spec, err);
+    }
+    if (r == 0) {
         r = open_model(agent, err);
     }
     if (r == 0) {

@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "mcp/mcp.h"
+#include "model/dotenv.h"
 #include "os/file_untrusted.h"
 #include "os/state_folder.h"
 #include "os/trust.h"
@@ -223,4 +224,55 @@ int agent_confirm_role(const struct role *role, bool is_file_named, const struct
                ? trust_confirm(TRUST_ROLE, role->path, decisions.data, decisions.len, err)
                : trust_require(TRUST_ROLE, role->path, decisions.data, decisions.len, "the role",
                                err);
+}
+
+/* ---- Variables ------------------------------------------------------------------------------ */
+
+/** Whether a member "url", "base_url", ... at any depth has a variable in it. */
+static bool has_variable_address(struct json_object *value, const char *name)
+{
+    static const char end[] = "url";
+    bool has_one = false;
+    if (json_object_is_type(value, json_type_string)) {
+        size_t len = name == NULL ? 0 : strlen(name);
+        has_one = len >= strlen(end) && strcmp(name + len - strlen(end), end) == 0 &&
+                  strchr(json_object_get_string(value), '$') != NULL;
+    } else if (json_object_is_type(value, json_type_array)) {
+        for (size_t i = 0; !has_one && i < json_object_array_length(value); i++) {
+            has_one = has_variable_address(json_object_array_get_idx(value, i), NULL);
+        }
+    } else if (json_object_is_type(value, json_type_object)) {
+        struct json_object_iterator last = json_object_iter_end(value);
+        struct json_object_iterator at = json_object_iter_begin(value);
+        for (; !has_one && !json_object_iter_equal(&at, &last); json_object_iter_next(&at)) {
+            has_one = has_variable_address(json_object_iter_peek_value(&at),
+                                           json_object_iter_peek_name(&at));
+        }
+    }
+    return has_one;
+}
+
+int agent_confirm_variables(const struct role *role, const struct dotenv *variables,
+                            const struct loop_spec *spec, struct rondo_error *err)
+{
+    auto_buf struct buf path = {0};
+    enum trust_verdict verdict = TRUST_UNKNOWN;
+    if (role->folder == NULL || !has_variable_address(role->tools, NULL)) {
+        return 0;
+    }
+    buf_printf(&path, "%s/.env", role->folder);
+    if (!agent_can_reach(spec, buf_string(&path)) &&
+        trust_stamp(TRUST_VARIABLES, buf_string(&path)) == 0) {
+        return 0;
+    }
+    const char *digest = variables->digest;
+    size_t len = strlen(digest);
+    int r = trust_look(TRUST_VARIABLES, buf_string(&path), digest, len, &verdict, err);
+    if (r < 0 || verdict == TRUST_CONFIRMED) {
+        return r;
+    }
+    return verdict == TRUST_UNKNOWN
+               ? trust_confirm(TRUST_VARIABLES, buf_string(&path), digest, len, err)
+               : trust_require(TRUST_VARIABLES, buf_string(&path), digest, len,
+                               "the addresses of tools in", err);
 }

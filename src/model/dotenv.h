@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "base/digest.h"
+
 #include <stddef.h>
 
 /** Bindings that are kept; further ones are ignored. */
@@ -25,6 +27,7 @@ struct dotenv {
     struct dotenv_entry *entries; /**< later ones with the same name replace earlier ones */
     size_t count;
     size_t room;
+    char digest[DIGEST_HEX_SIZE]; /**< of the folder's file; as of an empty one if it is absent */
 };
 
 /**

@@ -14,9 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+void dotenv_digest(const struct buf *text, char *ret_digest)
+{
+    unsigned char bytes[DIGEST_SIZE];
+    struct digest digest = digest_begin();
+    digest_add(&digest, buf_string(text), text->len);
+    digest_finish(&digest, bytes);
+    digest_hex(bytes, ret_digest);
+}
+
 /** @param agent_folders as in file_read_named */
 static int read_file(struct dotenv *dotenv, const char *const *agent_folders, const char *path,
-                     struct rondo_error *err)
+                     char *ret_digest, struct rondo_error *err)
 {
     struct buf text = {0};
     struct rondo_error why = {0};
@@ -24,6 +33,7 @@ static int read_file(struct dotenv *dotenv, const char *const *agent_folders, co
     if (r == 0 && text.len > 0) {
         dotenv_parse(dotenv, text.data, text.len);
     }
+    dotenv_digest(&text, ret_digest);
     secret_fini_buf(&text);
     if (r < 0 && r != RONDO_ERR_NOT_FOUND) {
         return error_set(err, r, "while reading keys: %s", why.message);
@@ -50,16 +60,17 @@ int dotenv_read(const char *folder, struct dotenv **ret_dotenv, struct rondo_err
 {
     struct dotenv *dotenv = memory_new_zero(1, sizeof(*dotenv));
     auto_buf struct buf path = {0};
+    char of_home[DIGEST_HEX_SIZE];
     int r = 0;
     if (folder != NULL) {
         const char *const agent_folders[] = {folder, NULL};
         buf_printf(&path, "%s/.env", folder);
-        r = read_file(dotenv, agent_folders, buf_string(&path), err);
+        r = read_file(dotenv, agent_folders, buf_string(&path), dotenv->digest, err);
         buf_clear(&path);
     }
     home_path(&path);
     if (r == 0 && path.len > 0) {
-        r = read_file(dotenv, NULL, buf_string(&path), err);
+        r = read_file(dotenv, NULL, buf_string(&path), of_home, err);
     }
     if (r < 0) {
         dotenv_free(dotenv);

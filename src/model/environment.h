@@ -11,6 +11,9 @@
 struct buf;
 struct dotenv;
 
+/** Digest of a file `.env`, by which it is confirmed. `ret_digest`: DIGEST_HEX_SIZE bytes. */
+void dotenv_digest(const struct buf *text, char *ret_digest);
+
 /**
  * Read the `.env` files that serve a folder. Files that are absent are no error.
  * @param folder absolute; NULL = only the home

@@ -32,6 +32,7 @@ static const char *const kinds[] = {
     [TRUST_POLICY] = "policy",
     [TRUST_STORE] = "store",
     [TRUST_SINK_COMMAND] = "sink-command",
+    [TRUST_VARIABLES] = "variables",
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == TRUST_KIND_COUNT, "a name for each kind");
 

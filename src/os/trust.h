@@ -26,6 +26,7 @@ enum trust_kind {
     TRUST_POLICY,       /**< a policy file or folder, with entities and links */
     TRUST_STORE,        /**< a store that came with a project */
     TRUST_SINK_COMMAND, /**< a program that is given warnings */
+    TRUST_VARIABLES,    /**< a .env, for a role that takes addresses from it */
     TRUST_KIND_COUNT,
 };
 

@@ -9,6 +9,9 @@
 #include "base/limits.h"
 #include "cli/terminal/line_input.h"
 #include "mcp/mcp.h"
+#include "model/dotenv.h"
+#include "model/environment.h"
+#include "model/secret.h"
 #include "os/file_untrusted.h"
 #include "policy/cedar/policies.h"
 #include "policy/change.h"
@@ -152,6 +155,31 @@ static int read_config(struct trust_subject *subject, const char *skill_folder,
         add_program(&subject->text, mcp_shared_config(shared, i));
     }
     mcp_shared_free(shared);
+    return 0;
+}
+
+/** The names alone: values are secrets. An absent file is confirmed as absent. */
+static int read_variables(struct trust_subject *subject, const char *skill_folder,
+                          struct rondo_error *err)
+{
+    struct buf text = {0};
+    struct dotenv variables = {0};
+    char digest[DIGEST_HEX_SIZE];
+    (void)skill_folder;
+    int r = file_read_named(NULL, subject->path, DOTENV_FILE_MAX_BYTES, &text, err);
+    if (r < 0 && r != RONDO_ERR_NOT_FOUND) {
+        return r;
+    }
+    dotenv_parse(&variables, buf_string(&text), text.len);
+    dotenv_digest(&text, digest);
+    secret_fini_buf(&text);
+    buf_append_string(&subject->bytes, digest);
+    for (size_t i = 0; i < variables.count; i++) {
+        begin_line(&subject->text, "variable");
+        line_input_append_shown(variables.entries[i].name, &subject->text);
+        buf_append_string(&subject->text, "\n");
+    }
+    dotenv_fini(&variables);
     return 0;
 }
 
@@ -321,6 +349,12 @@ static bool is_config(const char *path)
     return strcmp(slash == NULL ? path : slash + 1, "rondo.yaml") == 0;
 }
 
+static bool is_variables(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash == NULL ? path : slash + 1, ".env") == 0;
+}
+
 static bool is_policy(const char *path)
 {
     struct stat status;
@@ -352,6 +386,7 @@ static const struct {
 } rows[] = {
     {TRUST_STORE, is_store, read_store},
     {TRUST_CONFIG, is_config, read_config},
+    {TRUST_VARIABLES, is_variables, read_variables},
     {TRUST_POLICY, is_policy, read_policy},
     {TRUST_ROLE, is_role, read_role},
 };
@@ -380,7 +415,7 @@ int trust_subject_read(const char *path, const char *skill_folder,
         return 0;
     }
     return error_set(err, RONDO_ERR_INVALID,
-                     "%s needs no confirmation: name a rondo.yaml, a role file (.yaml), a "
+                     "%s needs no confirmation: name a rondo.yaml, a .env, a role file (.yaml), a "
                      "policy file or folder (.cedar), or a store",
                      path);
 }

@@ -99,6 +99,50 @@ Feature: What decides is out of the agent's hands
     Then the exit code is 0
 
   @hold
+  Scenario Outline: Where keys go is not for a command to decide (<tier>)
+    Given a role with
+      """
+      tools: [{type: http, base_url: "${TARGET}", headers: {Authorization: "Bearer ${TARGET_KEY}"}}]
+      """
+    And a file ".env" with
+      """
+      TARGET=http://one.invalid
+      """
+    And a model that answers
+      | says  |
+      | one   |
+      | two   |
+      | three |
+      | four  |
+    When I run `rondo run role.yaml -p x`
+    Then the exit code is 0
+    When I run `rondo loop -q --sandbox <tier> -n 1 -- sh -c 'echo TARGET=http://two.invalid >.env'; rondo run role.yaml -p x`
+    Then the exit code is 2
+    And stderr mentions "rondo trust"
+    When I run `rm .env; rondo run role.yaml -p x`
+    Then the exit code is 2
+    When I run `echo TARGET=http://three.invalid >.env; rondo trust .env --yes && rondo run role.yaml -p x`
+    Then the exit code is 0
+
+    Examples:
+      | tier      |
+      | landlock  |
+      | namespace |
+
+  @hold
+  Scenario: A file of variables that a role without addresses reads may change
+    Given a role with
+      """
+      tools: [{type: http, base_url: "http://one.invalid", headers: {Authorization: "Bearer ${TARGET_KEY}"}}]
+      """
+    And a model that answers
+      | says |
+      | one  |
+      | two  |
+    When I run `rondo run role.yaml -p x && echo TARGET_KEY=x >.env && rondo run role.yaml -p x`
+    Then the exit code is 0
+
+  @hold
   Scenario Outline: What a command rewrites in the middle of its run has no effect (<tier>)
     Given a file "skills/notes/SKILL.md" with
       """
