@@ -99,7 +99,8 @@ static bool depends_on(const struct expression *expression, enum run_limit count
     return false;
 }
 
-bool limit_is_mentioned(const struct cedar_policies *policies, size_t index, enum run_limit counter)
+static bool is_mentioned(const struct cedar_policies *policies, size_t index,
+                         enum run_limit counter)
 {
     const struct policy *policy = policies->policies[index];
     for (uint32_t i = 0; i < policy->condition_count; i++) {
@@ -108,6 +109,15 @@ bool limit_is_mentioned(const struct cedar_policies *policies, size_t index, enu
         }
     }
     return false;
+}
+
+uint8_t limit_counters(const struct cedar_policies *policies, size_t index)
+{
+    unsigned mentioned = 0;
+    for (enum run_limit i = 0; i < RUN_LIMIT_COUNT; i++) {
+        mentioned |= is_mentioned(policies, index, i) ? 1U << i : 0;
+    }
+    return (uint8_t)mentioned;
 }
 
 static bool can_apply(struct evaluation *evaluation, const struct policy *policy)
@@ -127,8 +137,7 @@ bool limit_is_counted(const struct cedar_policies *policies, size_t count,
     struct evaluation evaluation;
     evaluation_begin(&evaluation, request, &arena);
     for (size_t i = 0; i < count; i++) {
-        if (limit_is_mentioned(policies, i, counter) &&
-            can_apply(&evaluation, policies->policies[i])) {
+        if (is_mentioned(policies, i, counter) && can_apply(&evaluation, policies->policies[i])) {
             return true;
         }
     }
@@ -227,6 +236,10 @@ static void collect_policy(uint32_t index, void *context)
 {
     struct probe *probe = context;
     const struct policy *policy = probe->search->policies->policies[index];
+    const uint8_t *mentioned = probe->search->counters;
+    if (mentioned != NULL && (mentioned[index] & 1U << probe->counter) == 0) {
+        return;
+    }
     for (uint32_t i = 0; i < policy->condition_count; i++) {
         collect(probe, policy->conditions[i].expression);
     }

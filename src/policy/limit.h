@@ -58,7 +58,8 @@ struct limit_search {
     void *context;
     /** Index of a forbid: only what it denies counts. NULL = whatever is denied. */
     const uint32_t *only;
-    bool is_allowed; /**< the request is known to be allowed as it is */
+    const uint8_t *counters; /**< of each policy, from limit_counters; NULL = not known */
+    bool is_allowed;         /**< the request is known to be allowed as it is */
 };
 
 /** Points that are tried for one limit; policies with more make it estimated. */
@@ -81,6 +82,5 @@ struct policy_limit limit_find(const struct limit_search *search, enum run_limit
 bool limit_is_counted(const struct cedar_policies *policies, size_t count,
                       const struct cedar_request *request, enum run_limit counter);
 
-/** Whether a policy's conditions mention a counter. @param index of the policy */
-bool limit_is_mentioned(const struct cedar_policies *policies, size_t index,
-                        enum run_limit counter);
+/** Bits of the counters (1 << enum run_limit) that a policy's conditions mention. */
+uint8_t limit_counters(const struct cedar_policies *policies, size_t index);

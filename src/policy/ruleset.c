@@ -251,12 +251,19 @@ static bool can_iterate(const struct ruleset *ruleset, uint32_t index)
     return (lint_scope(&scope) & VOCABULARY_ACTION_BIT(ACTION_ITERATE)) != 0;
 }
 
+static void note_counters(struct ruleset *ruleset)
+{
+    ruleset->counters = memory_new_zero((size_t)ruleset->policies->count + 1, 1);
+    for (size_t i = 0; i < ruleset->policies->count; i++) {
+        ruleset->counters[i] = limit_counters(ruleset->policies, i);
+    }
+}
+
 /** A policy that counts iterations before it lets a tool be called limits no run. */
 static bool counts_iterations(const struct ruleset *ruleset)
 {
     for (uint32_t i = 0; i < ruleset->given_count; i++) {
-        if (can_iterate(ruleset, i) &&
-            limit_is_mentioned(ruleset->policies, i, RUN_LIMIT_ITERATIONS)) {
+        if (can_iterate(ruleset, i) && (ruleset->counters[i] & 1U << RUN_LIMIT_ITERATIONS) != 0) {
             return true;
         }
     }
@@ -310,6 +317,7 @@ static int fill(struct ruleset *ruleset, const struct ruleset_text *texts, size_
     if (r < 0) {
         return r;
     }
+    note_counters(ruleset);
     ruleset->counts_iterations = counts_iterations(ruleset);
     digest_texts(ruleset, texts, count);
     keep_texts(ruleset, texts, count);
@@ -358,6 +366,7 @@ void ruleset_unref(struct ruleset *ruleset)
     }
     cedar_entities_free(ruleset->actions);
     cedar_policies_unref(ruleset->policies);
+    free(ruleset->counters);
     free(ruleset->source);
     free(ruleset->text);
     free(ruleset);

@@ -41,6 +41,7 @@ struct ruleset {
     struct cedar_policies *policies;
     struct cedar_entities *actions;  /**< what is always there */
     struct cedar_entities *entities; /**< over them; the same when the administrator has none */
+    uint8_t *counters;               /**< by policy: see limit_counters */
     size_t given_count;              /**< the first ones are the administrator's */
     bool counts_iterations;       /**< whether one of those for `iterate` mentions the iteration */
     char digest[DIGEST_HEX_SIZE]; /**< SHA-256 over the administrator's texts */

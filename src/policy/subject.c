@@ -359,6 +359,7 @@ static struct limit_search search_in(struct subject *subject)
     return (struct limit_search){
         .evaluator = subject->prober,
         .policies = subject->ruleset->policies,
+        .counters = subject->ruleset->counters,
         .request = &subject->request,
         .set = set_counter,
         .context = subject,

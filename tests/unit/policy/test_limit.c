@@ -408,9 +408,10 @@ TEST(policies_that_mention_a_counter_are_known)
     static const bool iterations[] = {true, true, true, false, false};
     static const bool tokens[] = {false, false, true, true, false};
     for (size_t i = 0; i < COUNT(iterations); i++) {
-        assert_int_equal(limit_is_mentioned(world.policies, i, RUN_LIMIT_ITERATIONS),
+        assert_int_equal((limit_counters(world.policies, i) & 1U << RUN_LIMIT_ITERATIONS) != 0,
                          iterations[i]);
-        assert_int_equal(limit_is_mentioned(world.policies, i, RUN_LIMIT_TOKENS), tokens[i]);
+        assert_int_equal((limit_counters(world.policies, i) & 1U << RUN_LIMIT_TOKENS) != 0,
+                         tokens[i]);
     }
     discard(&world);
 }
