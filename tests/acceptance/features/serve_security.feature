@@ -99,7 +99,7 @@ Feature: A server keeps those out whom it does not serve
     And a telling proxy of the same user in front of it
     When I ask the proxy for "/v1/me"
     And I ask the proxy for "/v1/me"
-    Then the server says "requests come through a proxy (they have X-Forwarded-For)"
+    Then the server says "requests come through a proxy (they have x-forwarded-for)"
     And it has said so once
 
   Scenario Outline: A server that is reached under a name of outside demands tokens of everybody
