@@ -51,21 +51,16 @@ struct json_object *coerce_boolean(const struct yaml_node *node)
     return NULL;
 }
 
-static bool is_blank(char byte)
-{
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
 /** The text without blanks around it. */
 static void trim(const struct yaml_node *node, const char **ret_text, size_t *ret_len)
 {
     const char *text = node->text;
     size_t len = node->len;
-    while (len > 0 && is_blank(text[0])) {
+    while (len > 0 && ascii_is_space(text[0])) {
         text++;
         len--;
     }
-    while (len > 0 && is_blank(text[len - 1])) {
+    while (len > 0 && ascii_is_space(text[len - 1])) {
         len--;
     }
     *ret_text = text;

@@ -69,7 +69,7 @@ static size_t space_len(const char *text, size_t len)
 {
     unsigned char byte = (unsigned char)text[0];
     if (byte < 0x80) {
-        return byte == ' ' || (byte >= '\t' && byte <= '\r');
+        return ascii_is_space((char)byte);
     }
     size_t sequence = utf8_sequence_len(text, len);
     uint32_t point = code_point(text, sequence);

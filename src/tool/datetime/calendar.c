@@ -2,7 +2,7 @@
 /* Calendar arithmetic, and the ISO forms. */
 #include "tool/datetime/calendar.h"
 
-#include "base/clock.h"
+#include "base/ascii.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ static bool take_digits(const char **at, int count, int *ret_number)
 {
     int number = 0;
     for (int i = 0; i < count; i++) {
-        if ((*at)[i] < '0' || (*at)[i] > '9') {
+        if (!ascii_is_digit((*at)[i])) {
             return false;
         }
         number = number * 10 + ((*at)[i] - '0');
@@ -95,7 +95,7 @@ static bool take_week_date(const char **at, int year, bool is_extended, struct c
     if (year < 2 || year > 9998 || !take_digits(at, 2, &week) || week < 1 || week > 53) {
         return false;
     }
-    bool has_day = is_extended ? take_byte(at, '-') : **at >= '0' && **at <= '9';
+    bool has_day = is_extended ? take_byte(at, '-') : ascii_is_digit(**at);
     if (has_day && (!take_digits(at, 1, &day) || day < 1 || day > 7)) {
         return false;
     }
@@ -133,7 +133,7 @@ static bool take_fraction(const char **at, int *ret_microsecond)
 {
     int digits = 0;
     int number = 0;
-    for (; **at >= '0' && **at <= '9'; (*at)++) {
+    for (; ascii_is_digit(**at); (*at)++) {
         if (digits < 6) {
             number = number * 10 + (**at - '0');
             digits++;
@@ -155,7 +155,7 @@ static bool take_clock(const char **at, struct calendar_time *time)
     bool is_extended = **at == ':';
     int *const rest[] = {&time->minute, &time->second};
     for (size_t i = 0; i < 2; i++) {
-        bool has_more = is_extended ? take_byte(at, ':') : **at >= '0' && **at <= '9';
+        bool has_more = is_extended ? take_byte(at, ':') : ascii_is_digit(**at);
         if (!has_more) {
             return true;
         }

@@ -2,6 +2,8 @@
 /* Reading dates by a format, as Python's strptime does in the C locale. */
 #include "tool/datetime/calendar.h"
 
+#include "base/ascii.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -20,11 +22,6 @@ struct reading {
 
 static bool read_format(struct reading *reading, const char *format);
 
-static bool is_blank(char byte)
-{
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
 /** As many digits as allowed and fit in the range, at least `least`. */
 static bool take_range(struct reading *reading, int least, int most, int low, int high,
                        int *ret_number)
@@ -32,7 +29,7 @@ static bool take_range(struct reading *reading, int least, int most, int low, in
     int best = 0;
     int best_len = 0;
     int number = 0;
-    for (int i = 0; i < most && reading->at[i] >= '0' && reading->at[i] <= '9'; i++) {
+    for (int i = 0; i < most && ascii_is_digit(reading->at[i]); i++) {
         number = number * 10 + (reading->at[i] - '0');
         if (i + 1 >= least && number >= low && number <= high) {
             best = number;
@@ -63,7 +60,7 @@ static bool take_fraction(struct reading *reading)
 {
     int digits = 0;
     reading->time.microsecond = 0;
-    for (; digits < 6 && *reading->at >= '0' && *reading->at <= '9'; digits++) {
+    for (; digits < 6 && ascii_is_digit(*reading->at); digits++) {
         reading->time.microsecond = reading->time.microsecond * 10 + (*reading->at++ - '0');
     }
     for (int i = digits; i < 6; i++) {
@@ -97,7 +94,7 @@ static bool take_offset(struct reading *reading)
     if (!take_range(reading, 2, 2, 0, 59, &minutes)) {
         return false;
     }
-    if (has_colon ? *reading->at == ':' : *reading->at >= '0' && *reading->at <= '9') {
+    if (has_colon ? *reading->at == ':' : ascii_is_digit(*reading->at)) {
         reading->at += has_colon ? 1 : 0;
         if (!take_range(reading, 2, 2, 0, 59, &seconds)) {
             return false;
@@ -221,17 +218,12 @@ static bool take_directive(struct reading *reading, char directive)
     }
 }
 
-static bool is_same_letter(char left, char right)
-{
-    return strncasecmp(&left, &right, 1) == 0;
-}
-
 static bool take_blanks(struct reading *reading)
 {
-    if (!is_blank(*reading->at)) {
+    if (!ascii_is_space(*reading->at)) {
         return false;
     }
-    while (is_blank(*reading->at)) {
+    while (ascii_is_space(*reading->at)) {
         reading->at++;
     }
     return true;
@@ -245,12 +237,12 @@ static bool read_format(struct reading *reading, const char *format)
                 return false;
             }
             format += 2;
-        } else if (is_blank(*format)) {
+        } else if (ascii_is_space(*format)) {
             if (!take_blanks(reading)) {
                 return false;
             }
             format += strspn(format, " \t\n\v\f\r");
-        } else if (*reading->at != '\0' && is_same_letter(*format, *reading->at)) {
+        } else if (*reading->at != '\0' && ascii_lower(*format) == ascii_lower(*reading->at)) {
             format++;
             reading->at++;
         } else {

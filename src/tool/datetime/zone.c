@@ -2,6 +2,7 @@
 /* TZif files and POSIX rules. */
 #include "tool/datetime/zone.h"
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "os/file.h"
 #include "tool/datetime/calendar.h"
@@ -130,7 +131,7 @@ static bool take_number(const char **at, int low, int high, int *ret_number)
 {
     int number = 0;
     int digits = 0;
-    for (; **at >= '0' && **at <= '9' && digits < 4; (*at)++, digits++) {
+    for (; ascii_is_digit(**at) && digits < 4; (*at)++, digits++) {
         number = number * 10 + (**at - '0');
     }
     *ret_number = number;
@@ -167,7 +168,7 @@ static bool take_name(const char **at, struct zone_moment *moment)
         *at = end == NULL ? start : end + 1;
     } else {
         end = start;
-        while ((*end >= 'A' && *end <= 'Z') || (*end >= 'a' && *end <= 'z')) {
+        while (ascii_is_letter(*end)) {
             end++;
         }
         *at = end;
