@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "os/sandbox/paths.h"
+#include "os/state_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/** Links that are followed one after the other, as the kernel does. */
+#define LINKS_MAX  40
 #define PATH_FLAGS (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
 bool named_is_same(int left_fd, int right_fd)
@@ -251,6 +254,57 @@ bool named_path_open_canonical(const struct named_roots *roots, const char *path
     return is_usable;
 }
 
+/** Replace the link of the given length at the beginning of a path by where it leads. Owned. */
+static char *follow(const char *path, size_t link_len, const char *target)
+{
+    auto_buf struct buf whole = {0};
+    if (target[0] != '/') {
+        while (path[link_len - 1] != '/') {
+            link_len--;
+        }
+        buf_append(&whole, path, link_len);
+        link_len += strcspn(path + link_len, "/");
+    }
+    buf_printf(&whole, "%s%s", target, path + link_len);
+    return normalise(buf_string(&whole));
+}
+
+bool named_path_is_straight(const char *path, char ret_reason[256])
+{
+    auto_free char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    auto_buf struct buf absolute = {0};
+    buf_printf(&absolute, "%s/%s", here == NULL ? "" : here, path);
+    auto_free char *rest = normalise(buf_string(&absolute));
+    int links = 0;
+    for (size_t len = 1; links < LINKS_MAX && rest[len - 1] != '\0';) {
+        char target[PATH_MAX];
+        len += strcspn(rest + len, "/");
+        auto_free char *name = memory_dup_bytes(rest, len);
+        ssize_t target_len = readlink(name, target, sizeof(target) - 1);
+        if (target_len <= 0) {
+            len += rest[len] == '/' ? 1 : 0;
+            if (rest[len] == '\0') {
+                break;
+            }
+            continue;
+        }
+        target[target_len] = '\0';
+        if (state_is_in_project(name)) {
+            snprintf(ret_reason, 256,
+                     "%.100s is a symbolic link to %.70s, in a folder that agents can write; name "
+                     "what it leads to",
+                     name, target);
+            return false;
+        }
+        char *next = follow(rest, len, target);
+        free(rest);
+        rest = next;
+        len = 1;
+        links++;
+    }
+    return true;
+}
+
 bool named_path_resolve(const char *workspace, const char *path, char **ret_path,
                         char ret_reason[256])
 {
@@ -259,6 +313,10 @@ bool named_path_resolve(const char *workspace, const char *path, char **ret_path
     auto_buf struct buf absolute = {0};
     auto_free char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
     buf_printf(&absolute, "%s%s%s", here == NULL ? "" : here, here == NULL ? "" : "/", path);
+    *ret_path = NULL;
+    if (!named_path_is_straight(path, ret_reason)) {
+        return false;
+    }
     bool is_good = named_path_open(&roots, workspace, &named, ret_reason);
     if (is_good && named.fd >= 0) {
         named_roots_add(&roots, workspace, &named);

@@ -65,6 +65,14 @@ bool named_path_open_canonical(const struct named_roots *roots, const char *path
 bool named_path_resolve(const char *workspace, const char *path, char **ret_path,
                         char ret_reason[256]);
 
+/**
+ * Whether no link on the way to a path is in a folder where Rondo was used: agents of that project
+ * may have put it there, so that what a person names is not what they mean.
+ * @param path       absolute, or from the working folder on
+ * @param ret_reason names the link and where it leads
+ */
+bool named_path_is_straight(const char *path, char ret_reason[256]);
+
 /** Add a writable folder, whose content is not trusted from now on. */
 void named_roots_add(struct named_roots *roots, const char *named, const struct named_path *folder);
 void named_roots_fini(struct named_roots *roots);

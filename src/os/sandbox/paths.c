@@ -312,7 +312,8 @@ static bool add_writable(struct path_list *list, const struct sandbox_policy *po
         snprintf(ret_reason, 256, "%.200s: not an absolute path", path);
         return false;
     }
-    if (!open_of_policy(list, policy, path, &named, ret_reason)) {
+    if ((!policy->is_canonical && !named_path_is_straight(path, ret_reason)) ||
+        !open_of_policy(list, policy, path, &named, ret_reason)) {
         return false;
     }
     if (named.fd >= 0 && is_too_wide(named.path)) {

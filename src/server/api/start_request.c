@@ -45,7 +45,11 @@ static char *resolve(const struct building *building, const char *path)
 static int find_real(const struct building *building, const char *path, const char *member,
                      char **ret_path, struct rondo_error *err)
 {
+    char reason[256];
     auto_free char *full = resolve(building, path);
+    if (!named_path_is_straight(full, reason)) {
+        return error_set(err, RONDO_ERR_INVALID, "%s: %s", member, reason);
+    }
     /* opens: only a name; server/start_rights decides */
     char *real = realpath(full, NULL);
     if (real == NULL) {

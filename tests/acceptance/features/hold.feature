@@ -99,6 +99,24 @@ Feature: What decides is out of the agent's hands
     Then the exit code is 0
 
   @hold
+  Scenario Outline: A link that an agent of another project put there is not followed (<tier>)
+    When I run `mkdir a b c; ln -s a mine; cd a; rondo loop -q --sandbox <tier> -n 1 -- sh -c 'mkdir d; ln -s ../../c d/out'`
+    Then the exit code is 5
+    When I run `cd b; rondo loop -q --sandbox <tier> --sandbox-write ../a/d/out -n 1 -- touch ../c/x`
+    Then the exit code is 2
+    And stderr mentions "is a symbolic link to ../../c"
+    When I run `cd b; rondo loop -q --sandbox <tier> --workspace ../mine/d/out -n 1 -- touch x`
+    Then the exit code is 2
+    And stderr mentions "name what it leads to"
+    When I run `test ! -e c/x; cd b; rondo loop -q --sandbox <tier> --workspace ../mine/d -n 1 -- touch x`
+    Then the exit code is 5
+
+    Examples:
+      | tier      |
+      | landlock  |
+      | namespace |
+
+  @hold
   Scenario Outline: Where keys go is not for a command to decide (<tier>)
     Given a role with
       """

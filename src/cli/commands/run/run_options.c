@@ -73,6 +73,10 @@ void warn_of_home(const char *workspace)
 static int find_workspace(struct run_values *values, struct rondo_error *err)
 {
     const char *given = values->workspace == NULL ? "." : values->workspace;
+    char reason[256];
+    if (!named_path_is_straight(given, reason)) {
+        return error_set(err, RONDO_ERR_INVALID, "--workspace %s", reason);
+    }
     /* opens: the workspace itself, as the user named it */
     char *path = realpath(given, NULL);
     struct stat status;
