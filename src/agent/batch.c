@@ -16,7 +16,7 @@
 /** A call's thread waits most of the time, and parses JSON. */
 #define CALL_STACK_BYTES ((size_t)512 * 1024)
 
-struct batch {
+struct job_batch {
     struct agent *agent;
     struct agent_job *jobs;
     size_t count;
@@ -66,7 +66,7 @@ static void run_job(struct agent *agent, struct agent_job *job, int64_t deadline
 
 static void *work(void *context)
 {
-    struct batch *batch = context;
+    struct job_batch *batch = context;
     pthread_mutex_lock(&batch->lock);
     while (batch->next < batch->count) {
         size_t index = batch->next++;
@@ -81,7 +81,7 @@ static void *work(void *context)
 }
 
 /** @return threads that were started; the caller does the rest */
-static size_t start_threads(struct batch *batch, pthread_t *threads)
+static size_t start_threads(struct job_batch *batch, pthread_t *threads)
 {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -100,7 +100,7 @@ static size_t start_threads(struct batch *batch, pthread_t *threads)
  * Hand finished calls on as they end. The threads read the calls' ids in the agent's memory, which
  * the last answer of all frees; by then each of them has ended.
  */
-static void hand_on(struct batch *batch, void (*on_done)(void *context, struct agent_job *job),
+static void hand_on(struct job_batch *batch, void (*on_done)(void *context, struct agent_job *job),
                     void *context)
 {
     for (size_t i = 0; i < batch->count; i++) {
@@ -117,7 +117,7 @@ static void hand_on(struct batch *batch, void (*on_done)(void *context, struct a
 void agent_run_batch(struct agent *agent, struct agent_job *jobs, size_t count,
                      void (*on_done)(void *context, struct agent_job *job), void *context)
 {
-    struct batch batch = {
+    struct job_batch batch = {
         .agent = agent, .jobs = jobs, .count = count, .deadline_ns = agent_deadline(agent).at_ns};
     pthread_t threads[LIMIT_PARALLEL_TOOL_CALLS];
     pthread_mutex_init(&batch.lock, NULL);

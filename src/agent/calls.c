@@ -24,7 +24,7 @@
 #define SHOWN_ARGUMENTS_BYTES ((size_t)512)
 
 /** The calls of one reply that are being made. */
-struct round {
+struct call_round {
     struct agent *agent;
     struct agent_job *jobs; /* those that passed all gates and wait for each other */
     size_t job_count;
@@ -102,7 +102,7 @@ static const char *consent_name(enum agent_consent consent)
 
 /** Ask a person; how long that takes counts against no limit. What was decided so far is committed
  * first: an answer may take hours. */
-static enum agent_consent ask_person(struct round *round, const struct tool *tool,
+static enum agent_consent ask_person(struct call_round *round, const struct tool *tool,
                                      const char *arguments, const char *why, bool is_once)
 {
     struct agent *agent = round->agent;
@@ -138,7 +138,7 @@ static void write_refusal(const struct agent *agent, size_t index, struct buf *r
 }
 
 /** A call that a setting of the role wants confirmed. @return whether it may be made */
-static bool is_confirmed(struct round *round, size_t index, const struct tool *tool,
+static bool is_confirmed(struct call_round *round, size_t index, const struct tool *tool,
                          const char *arguments, bool is_approved)
 {
     if (!tool->needs_confirmation || is_approved) {
@@ -176,7 +176,7 @@ static const char *json_text(struct json_object *object)
 }
 
 /** The strictest outcome for the forms of a call, and the verdict that it comes from. */
-static enum verdict_outcome ask_forms(struct round *round, const struct tool *tool,
+static enum verdict_outcome ask_forms(struct call_round *round, const struct tool *tool,
                                       const struct canonical_forms *forms, const char *raw,
                                       bool is_approved, struct policy_verdict *ret_verdict)
 {
@@ -194,7 +194,7 @@ static enum verdict_outcome ask_forms(struct round *round, const struct tool *to
 }
 
 /** What the policies say. @return whether the call may be made */
-static bool is_allowed(struct round *round, size_t index, const struct tool *tool,
+static bool is_allowed(struct call_round *round, size_t index, const struct tool *tool,
                        struct json_object *object, bool *ret_is_approved)
 {
     const char *arguments = json_text(object);
@@ -223,7 +223,7 @@ static bool is_allowed(struct round *round, size_t index, const struct tool *too
  * A call that was begun and has no result. Repeating it is harmless where the tool says so;
  * otherwise a person may decide, else the model has to find out.
  */
-static bool may_repeat(struct round *round, size_t index, const struct tool *tool,
+static bool may_repeat(struct call_round *round, size_t index, const struct tool *tool,
                        const char *arguments, bool *ret_is_approved)
 {
     const struct agent_call *call = &round->agent->memory.calls[index];
@@ -251,7 +251,7 @@ static bool may_repeat(struct round *round, size_t index, const struct tool *too
 }
 
 /** First of all the doubt: no other gate may say of such a call that it was not made. */
-static bool passes_gates(struct round *round, size_t index, const struct tool *tool,
+static bool passes_gates(struct call_round *round, size_t index, const struct tool *tool,
                          struct json_object *arguments)
 {
     const char *text = json_text(arguments);
@@ -263,7 +263,7 @@ static bool passes_gates(struct round *round, size_t index, const struct tool *t
 
 /* ---- Making the calls ----------------------------------------------------------------------- */
 
-static void add_job(struct round *round, size_t index, const struct tool *tool,
+static void add_job(struct call_round *round, size_t index, const struct tool *tool,
                     struct json_object *arguments)
 {
     const struct agent *agent = round->agent;
@@ -275,7 +275,7 @@ static void add_job(struct round *round, size_t index, const struct tool *tool,
 }
 
 /** Answer a call at once, or make it ready. */
-static void look_at(struct round *round, size_t index)
+static void look_at(struct call_round *round, size_t index)
 {
     struct agent *agent = round->agent;
     const struct agent_call *call = &agent->memory.calls[index];
@@ -297,7 +297,7 @@ static void look_at(struct round *round, size_t index)
 
 static void on_done(void *context, struct agent_job *job)
 {
-    struct round *round = context;
+    struct call_round *round = context;
     const char *outcome = job->result.is_error ? "error" : "ok";
     agent_answer(round->agent, job->index, outcome, buf_string(&job->result.text),
                  job->result.text.len, job->duration_ns);
@@ -307,7 +307,7 @@ static void on_done(void *context, struct agent_job *job)
 }
 
 /** Record what is about to be made, and commit it where that matters: with the results before. */
-static void begin_batch(struct round *round)
+static void begin_batch(struct call_round *round)
 {
     bool has_effects = false;
     for (size_t i = 0; i < round->job_count; i++) {
@@ -320,7 +320,7 @@ static void begin_batch(struct round *round)
 }
 
 /** Make the calls that wait: one, or several that may run at the same time. */
-static void run_batch(struct round *round)
+static void run_batch(struct call_round *round)
 {
     bool is_wanted = round->result == 0 && !cancel_is_set(agent_cancel(round->agent));
     if (is_wanted && round->job_count > 0) {
@@ -349,7 +349,7 @@ static bool gains_from_company(const struct tool *tool)
  * Whether a call may run beside those that wait. Otherwise they are made before it is looked at: it
  * meets the policies that are in force when its turn has come.
  */
-static bool joins_batch(const struct round *round, size_t index)
+static bool joins_batch(const struct call_round *round, size_t index)
 {
     const struct agent *agent = round->agent;
     const struct tool *tool = toolbox_find(agent->toolbox, agent->memory.calls[index].call.name);
@@ -379,7 +379,7 @@ static bool is_for_toolbox(const struct agent *agent, size_t index)
 
 static int make_tool_calls(struct agent *agent, size_t count, struct rondo_error *err)
 {
-    struct round round = {.agent = agent, .err = err};
+    struct call_round round = {.agent = agent, .err = err};
     const struct cancel *cancel = agent_cancel(agent);
     round.jobs = memory_new_zero(count, sizeof(*round.jobs));
     for (size_t i = 0; i < count && round.result == 0 && !cancel_is_set(cancel); i++) {

@@ -40,7 +40,7 @@ int agent_save(struct agent *agent, struct rondo_error *err)
 }
 
 /** What loading knows while it reads the journal. */
-struct loading {
+struct conversation_loading {
     struct agent *agent;
     uint64_t first; /* event of the first message; 0 = there is none */
     uint64_t saved; /* last event that the state covers */
@@ -52,7 +52,7 @@ struct loading {
  * The journal goes on behind what the checkpoint covers. What follows from more than the messages
  * of the window is as it was saved.
  */
-static void pass_saved(struct loading *loading)
+static void pass_saved(struct conversation_loading *loading)
 {
     struct agent_memory *memory = &loading->agent->memory;
     struct json_object *state = loading->state;
@@ -71,7 +71,7 @@ static void pass_saved(struct loading *loading)
 
 static bool load_event(const struct journal_entry *entry, void *context)
 {
-    struct loading *loading = context;
+    struct conversation_loading *loading = context;
     if (!loading->is_behind && entry->event.seq > loading->saved) {
         pass_saved(loading);
     }
@@ -83,7 +83,8 @@ static bool load_event(const struct journal_entry *entry, void *context)
     return true;
 }
 
-static int visit(struct loading *loading, uint64_t after, uint32_t limit, struct rondo_error *err)
+static int visit(struct conversation_loading *loading, uint64_t after, uint32_t limit,
+                 struct rondo_error *err)
 {
     struct agent *agent = loading->agent;
     return journal_visit(runtime_store(loop_runtime(agent->loop)), loop_run_id(agent->loop), after,
@@ -101,7 +102,7 @@ static void find_doubts(struct agent_memory *memory)
 
 static int load_with(struct agent *agent, struct json_object *state, struct rondo_error *err)
 {
-    struct loading loading = {
+    struct conversation_loading loading = {
         .agent = agent,
         .first = (uint64_t)json_get_int(state, "first", 0),
         .saved = (uint64_t)json_get_int(state, "seq", 0),

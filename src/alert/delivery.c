@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "store/find.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -154,7 +155,7 @@ static bool is_busy(const struct delivery_busy *busy, const char *key)
     return false;
 }
 
-struct search {
+struct delivery_search {
     char now[KEY_DIGITS + 2]; /* keys of what is due are not behind it */
     const struct delivery_busy *busy;
     bool is_found;
@@ -165,7 +166,7 @@ struct search {
 
 static bool look_at(const struct store_document *document, void *context)
 {
-    struct search *search = context;
+    struct delivery_search *search = context;
     if (strcmp(document->key, search->now) >= 0) {
         search->next_ns = strtoll(document->key, NULL, 10);
         return false;
@@ -233,7 +234,7 @@ int delivery_claim(struct store *store, int64_t now_ns, const struct delivery_bu
 {
     struct store_document_query query = {.collection = DELIVERY_COLLECTION};
     for (;;) {
-        struct search search = {.busy = busy, .next_ns = INT64_MAX};
+        struct delivery_search search = {.busy = busy, .next_ns = INT64_MAX};
         snprintf(search.now, sizeof(search.now), "%0*" PRId64 ".", KEY_DIGITS, now_ns);
         int r = store->ops->read_documents(store, &query, look_at, &search, err);
         if (r == 0 && search.damaged[0] != '\0') {
@@ -265,33 +266,15 @@ int delivery_claim(struct store *store, int64_t now_ns, const struct delivery_bu
 
 /* ---- Settling ------------------------------------------------------------------------------- */
 
-struct oldest {
-    uint64_t count;
-    char key[STORE_KEY_LEN + 1];
-};
-
-static bool keep_newest(const struct store_document *document, void *context)
-{
-    struct oldest *oldest = context;
-    oldest->count++;
-    if (oldest->count <= LIMIT_DEAD_LETTERS_KEPT) {
-        return true;
-    }
-    snprintf(oldest->key, sizeof(oldest->key), "%s", document->key);
-    return false;
-}
-
 /** Forget the oldest dead letters. What fails here is done with the next one. */
 static void prune_dead(struct store *store)
 {
-    struct oldest oldest = {0};
-    struct store_document_query query = {.collection = DEAD_LETTER_COLLECTION,
-                                         .is_descending = true};
+    char key[STORE_KEY_LEN + 1];
     bool is_applied = false;
-    if (store->ops->read_documents(store, &query, keep_newest, &oldest, NULL) == 0 &&
-        oldest.key[0] != '\0') {
-        struct store_change change = change_of(STORE_DELETE_UP_TO, DEAD_LETTER_COLLECTION,
-                                               oldest.key, NULL, STORE_ANY_VERSION);
+    if (store_find_excess(store, DEAD_LETTER_COLLECTION, LIMIT_DEAD_LETTERS_KEPT, key, NULL) == 0 &&
+        key[0] != '\0') {
+        struct store_change change =
+            change_of(STORE_DELETE_UP_TO, DEAD_LETTER_COLLECTION, key, NULL, STORE_ANY_VERSION);
         store->ops->change_documents(store, &change, 1, &is_applied, NULL);
     }
 }

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "store/find.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -27,14 +28,14 @@
 
 /* ---- Loading -------------------------------------------------------------------------------- */
 
-struct loading {
+struct monitor_loading {
     struct monitor *monitor;
     bool is_found;
 };
 
 static bool read_cursor(const struct store_document *document, void *context)
 {
-    struct loading *loading = context;
+    struct monitor_loading *loading = context;
     struct monitor *monitor = loading->monitor;
     auto_json struct json_object *root = NULL;
     if (json_parse(document->data, document->data_len, &root, NULL) == 0) {
@@ -106,7 +107,7 @@ static int make_cursor(struct monitor *monitor, bool *ret_is_made, struct rondo_
 
 static int load_cursor(struct monitor *monitor, struct rondo_error *err)
 {
-    struct loading loading = {.monitor = monitor};
+    struct monitor_loading loading = {.monitor = monitor};
     struct store_document_query query = {
         .collection = MONITOR_COLLECTION,
         .key = MONITOR_CURSOR_KEY,
@@ -171,7 +172,7 @@ int monitor_load(struct monitor *monitor, struct rondo_error *err)
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 /** A transaction in the making. Its texts are owned here. */
-struct changes {
+struct monitor_transaction {
     struct store_change *items;
     char **texts;
     size_t count;
@@ -180,14 +181,15 @@ struct changes {
     uint64_t deliveries;
 };
 
-static char *own(struct changes *changes, char *text)
+static char *own(struct monitor_transaction *changes, char *text)
 {
     changes->texts[changes->text_count++] = text;
     return text;
 }
 
-static void add_change(struct changes *changes, enum store_change_kind kind, const char *collection,
-                       const char *key, struct buf *data, int64_t if_version)
+static void add_change(struct monitor_transaction *changes, enum store_change_kind kind,
+                       const char *collection, const char *key, struct buf *data,
+                       int64_t if_version)
 {
     if (changes->count == changes->size) {
         changes->size = changes->size == 0 ? 16 : changes->size * 2;
@@ -207,7 +209,7 @@ static void add_change(struct changes *changes, enum store_change_kind kind, con
     }
 }
 
-static void changes_fini(struct changes *changes)
+static void changes_fini(struct monitor_transaction *changes)
 {
     for (size_t i = 0; i < changes->text_count; i++) {
         free(changes->texts[i]);
@@ -229,9 +231,9 @@ static bool take_sink(const struct store_document *document, void *context)
     return sinks->count < LIMIT_SINKS;
 }
 
-static void add_delivery(struct monitor *monitor, struct changes *changes, const char *sink,
-                         const struct warning *warning, const char *json, int64_t epoch,
-                         bool is_full)
+static void add_delivery(struct monitor *monitor, struct monitor_transaction *changes,
+                         const char *sink, const struct warning *warning, const char *json,
+                         int64_t epoch, bool is_full)
 {
     auto_buf struct buf data = {0};
     struct delivery delivery =
@@ -246,8 +248,9 @@ static void add_delivery(struct monitor *monitor, struct changes *changes, const
     delivery_fini(&delivery);
 }
 
-static void add_warning(struct monitor *monitor, struct changes *changes, const struct sinks *sinks,
-                        const struct warning *warning, int64_t epoch, uint64_t waiting)
+static void add_warning(struct monitor *monitor, struct monitor_transaction *changes,
+                        const struct sinks *sinks, const struct warning *warning, int64_t epoch,
+                        uint64_t waiting)
 {
     auto_buf struct buf json = {0};
     warning_write(warning, &json);
@@ -261,7 +264,8 @@ static void add_warning(struct monitor *monitor, struct changes *changes, const 
     add_change(changes, STORE_PUT, WARNING_COLLECTION, warning->id, &json, STORE_ANY_VERSION);
 }
 
-static int add_warnings(struct monitor *monitor, struct changes *changes, struct rondo_error *err)
+static int add_warnings(struct monitor *monitor, struct monitor_transaction *changes,
+                        struct rondo_error *err)
 {
     if (monitor->found.count == 0) {
         return 0;
@@ -285,7 +289,7 @@ static int add_warnings(struct monitor *monitor, struct changes *changes, struct
     return r;
 }
 
-static void add_notes(struct monitor *monitor, struct changes *changes)
+static void add_notes(struct monitor *monitor, struct monitor_transaction *changes)
 {
     for (struct run_note *note = monitor->notes; note != NULL; note = note->hh.next) {
         if (!note->is_changed) {
@@ -299,7 +303,7 @@ static void add_notes(struct monitor *monitor, struct changes *changes)
     }
 }
 
-static void add_refusals(const struct monitor *monitor, struct changes *changes)
+static void add_refusals(const struct monitor *monitor, struct monitor_transaction *changes)
 {
     if (!monitor->is_refusal_changed) {
         return;
@@ -320,35 +324,19 @@ static void add_refusals(const struct monitor *monitor, struct changes *changes)
                STORE_ANY_VERSION);
 }
 
-struct oldest {
-    uint64_t count;
-    char key[STORE_KEY_LEN + 1];
-};
-
-static bool count_warning(const struct store_document *document, void *context)
-{
-    struct oldest *oldest = context;
-    oldest->count++;
-    if (oldest->count <= LIMIT_WARNINGS_KEPT) {
-        return true;
-    }
-    snprintf(oldest->key, sizeof(oldest->key), "%s", document->key);
-    return false;
-}
-
-/** Forget the warnings behind the newest LIMIT_WARNINGS_KEPT, now and then. */
-static int add_pruning(struct monitor *monitor, struct changes *changes, struct rondo_error *err)
+/** Forget the warnings after the newest LIMIT_WARNINGS_KEPT, now and then. */
+static int add_pruning(struct monitor *monitor, struct monitor_transaction *changes,
+                       struct rondo_error *err)
 {
     if (monitor->found.count < monitor->until_prune) {
         return 0;
     }
-    struct oldest oldest = {.count = monitor->found.count};
-    struct store_document_query query = {.collection = WARNING_COLLECTION, .is_descending = true};
-    int r =
-        monitor->store->ops->read_documents(monitor->store, &query, count_warning, &oldest, err);
-    if (r == 0 && oldest.key[0] != '\0') {
-        add_change(changes, STORE_DELETE_UP_TO, WARNING_COLLECTION, oldest.key, NULL,
-                   STORE_ANY_VERSION);
+    char key[STORE_KEY_LEN + 1];
+    uint64_t kept =
+        LIMIT_WARNINGS_KEPT > monitor->found.count ? LIMIT_WARNINGS_KEPT - monitor->found.count : 0;
+    int r = store_find_excess(monitor->store, WARNING_COLLECTION, kept, key, err);
+    if (r == 0 && key[0] != '\0') {
+        add_change(changes, STORE_DELETE_UP_TO, WARNING_COLLECTION, key, NULL, STORE_ANY_VERSION);
     }
     return r;
 }
@@ -405,7 +393,7 @@ int monitor_commit(struct monitor *monitor, bool is_forced, struct rondo_error *
     if (!is_commit_due(monitor, is_forced)) {
         return 0;
     }
-    struct changes changes = {0};
+    struct monitor_transaction changes = {0};
     auto_buf struct buf cursor = {0};
     bool is_applied = false;
     encode_cursor(monitor, monitor->reached, &cursor);

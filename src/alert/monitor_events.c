@@ -20,7 +20,7 @@
 
 struct warning *monitor_add_found(struct monitor *monitor, int64_t epoch)
 {
-    struct found *found = &monitor->found;
+    struct found_warnings *found = &monitor->found;
     if (found->count == found->size) {
         found->size = found->size == 0 ? 16 : found->size * 2;
         found->items = memory_resize(found->items, found->size, sizeof(*found->items));
@@ -34,7 +34,7 @@ struct warning *monitor_add_found(struct monitor *monitor, int64_t epoch)
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-struct page {
+struct monitor_page {
     struct wanted_event items[MONITOR_PAGE_WANTED];
     size_t count;
     size_t bytes;
@@ -46,7 +46,7 @@ struct page {
 
 static bool take_event(const struct store_event *event, void *context)
 {
-    struct page *page = context;
+    struct monitor_page *page = context;
     struct wanted_event *item = &page->items[page->count];
     page->reached = event->position;
     page->seen++;
@@ -237,7 +237,7 @@ static int weigh(struct monitor *monitor, const struct wanted_event *item, struc
 
 int monitor_read_page(struct monitor *monitor, bool *ret_is_more, struct rondo_error *err)
 {
-    struct page *page = memory_new_zero(1, sizeof(*page));
+    struct monitor_page *page = memory_new_zero(1, sizeof(*page));
     page->warn_from_ns = monitor->warn_from_ns;
     page->history = monitor->history;
     page->reached = monitor->reached;

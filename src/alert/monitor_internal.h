@@ -68,7 +68,7 @@ struct refusal {
 };
 
 /** Warnings that the next transaction makes, with the runs' epochs. */
-struct found {
+struct found_warnings {
     struct warning *items;
     int64_t *epochs;
     size_t count;
@@ -103,7 +103,7 @@ struct monitor {
     struct refusal refusals[MONITOR_REFUSALS];
     size_t refusal_count;
     bool is_refusal_changed;
-    struct found found;
+    struct found_warnings found;
     uint64_t until_prune;          /**< warnings to be made until old ones are forgotten */
     struct warning_follow *follow; /**< what on_warning is told; NULL before the first look */
     bool is_failing;

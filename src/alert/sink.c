@@ -23,7 +23,7 @@
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-struct finding {
+struct sink_lookup {
     struct sink *sink;
     int64_t version;
     bool is_found;
@@ -33,7 +33,7 @@ struct finding {
 
 static bool take_sink(const struct store_document *document, void *context)
 {
-    struct finding *finding = context;
+    struct sink_lookup *finding = context;
     finding->code = sink_decode(document->data, document->data_len, finding->sink, finding->err);
     finding->version = (int64_t)document->version;
     finding->is_found = true;
@@ -43,7 +43,7 @@ static bool take_sink(const struct store_document *document, void *context)
 int sink_find(struct store *store, const char *name, struct sink *ret_sink, int64_t *ret_version,
               struct rondo_error *err)
 {
-    struct finding finding = {.sink = ret_sink, .err = err};
+    struct sink_lookup finding = {.sink = ret_sink, .err = err};
     bool is_possible = name[0] != '\0' && strlen(name) <= SINK_NAME_LEN;
     struct store_document_query query = {.collection = SINK_COLLECTION, .key = name};
     int r = is_possible ? store->ops->read_documents(store, &query, take_sink, &finding, err) : 0;
@@ -59,7 +59,7 @@ int sink_find(struct store *store, const char *name, struct sink *ret_sink, int6
     return 0;
 }
 
-struct listing {
+struct sink_listing {
     struct json_writer writer;
     uint32_t left;
     bool is_dead;
@@ -67,7 +67,7 @@ struct listing {
 
 static bool list_sink(const struct store_document *document, void *context)
 {
-    struct listing *listing = context;
+    struct sink_listing *listing = context;
     struct sink sink = {0};
     if (sink_decode(document->data, document->data_len, &sink, NULL) == 0) {
         auto_buf struct buf shown = {0};
@@ -81,7 +81,7 @@ static bool list_sink(const struct store_document *document, void *context)
 int sink_list(struct store *store, struct buf *ret_json, struct rondo_error *err)
 {
     auto_buf struct buf array = {0};
-    struct listing listing = {.writer = json_writer(&array)};
+    struct sink_listing listing = {.writer = json_writer(&array)};
     struct store_document_query query = {.collection = SINK_COLLECTION};
     json_begin_array(&listing.writer, NULL);
     int r = store->ops->read_documents(store, &query, list_sink, &listing, err);
@@ -302,7 +302,7 @@ int sink_test(struct store *store, const char *name, struct rondo_error *err)
 
 static bool list_delivery(const struct store_document *document, void *context)
 {
-    struct listing *listing = context;
+    struct sink_listing *listing = context;
     struct delivery delivery;
     if (delivery_decode(document, &delivery, NULL) == 0) {
         auto_buf struct buf shown = {0};
@@ -317,7 +317,7 @@ int sink_deliveries(struct store *store, bool is_dead, uint32_t limit, struct bu
                     struct rondo_error *err)
 {
     auto_buf struct buf array = {0};
-    struct listing listing = {.writer = json_writer(&array), .is_dead = is_dead};
+    struct sink_listing listing = {.writer = json_writer(&array), .is_dead = is_dead};
     struct store_document_query query = {
         .collection = is_dead ? DEAD_LETTER_COLLECTION : DELIVERY_COLLECTION,
         .is_descending = is_dead,

@@ -21,15 +21,15 @@
 /** Bytes of a key by position. */
 #define FLOOR_SIZE 21
 
-struct seen {
+struct seen_warning {
     char id[WARNING_ID_SIZE];
     uint64_t position;
     UT_hash_handle hh;
 };
 
 struct warning_follow {
-    struct seen *seen; /* by id, in the order in which they were seen */
-    uint64_t newest;   /* position of the newest one */
+    struct seen_warning *seen; /* by id, in the order in which they were seen */
+    uint64_t newest;           /* position of the newest one */
 };
 
 struct warning_follow *warning_follow_new(void)
@@ -39,8 +39,8 @@ struct warning_follow *warning_follow_new(void)
 
 static void forget(struct warning_follow *follow, uint64_t below)
 {
-    struct seen *seen;
-    struct seen *next;
+    struct seen_warning *seen;
+    struct seen_warning *next;
     HASH_ITER(hh, follow->seen, seen, next)
     {
         if (seen->position < below) {
@@ -67,7 +67,7 @@ static uint64_t floor_of(const struct warning_follow *follow)
 /** @return whether it is new */
 static bool add_seen(struct warning_follow *follow, const char *id)
 {
-    struct seen *seen = NULL;
+    struct seen_warning *seen = NULL;
     HASH_FIND_STR(follow->seen, id, seen);
     if (seen != NULL) {
         return false;

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-struct listing {
+struct warning_listing {
     struct buf needles[3];
     size_t needle_count;
     uint32_t left;
@@ -20,7 +20,7 @@ struct listing {
     void *context;
 };
 
-static void add_needle(struct listing *listing, const char *key, const char *value)
+static void add_needle(struct warning_listing *listing, const char *key, const char *value)
 {
     if (value == NULL) {
         return;
@@ -36,7 +36,7 @@ static void add_needle(struct listing *listing, const char *key, const char *val
 
 static bool take_warning(const struct store_document *document, void *context)
 {
-    struct listing *listing = context;
+    struct warning_listing *listing = context;
     for (size_t i = 0; i < listing->needle_count; i++) {
         if (strstr(document->data, buf_string(&listing->needles[i])) == NULL) {
             return true;
@@ -51,7 +51,7 @@ static bool take_warning(const struct store_document *document, void *context)
 int warnings_read(struct store *store, const struct warning_query *query, warning_fn *fn,
                   void *context, struct rondo_error *err)
 {
-    struct listing listing = {
+    struct warning_listing listing = {
         .left = query->limit,
         .is_limited = query->limit > 0,
         .fn = fn,

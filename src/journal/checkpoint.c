@@ -108,7 +108,7 @@ void checkpoint_record_free(struct checkpoint_record *record)
     }
 }
 
-struct loading {
+struct checkpoint_loading {
     const char *run_id;
     struct checkpoint *checkpoint;
     struct rondo_error *err;
@@ -152,7 +152,7 @@ static int verify(const char *run_id, const struct store_checkpoint *stored,
 
 static bool on_checkpoint(const struct store_checkpoint *stored, void *context)
 {
-    struct loading *loading = context;
+    struct checkpoint_loading *loading = context;
     struct checkpoint *checkpoint = loading->checkpoint;
     checkpoint->number = stored->number;
     checkpoint->iteration = stored->iteration;
@@ -175,7 +175,7 @@ int checkpoint_load(struct store *store, const char *run_id, uint64_t number,
                     struct checkpoint *ret_checkpoint, struct rondo_error *err)
 {
     struct checkpoint checkpoint = {0};
-    struct loading loading = {.run_id = run_id, .checkpoint = &checkpoint, .err = err};
+    struct checkpoint_loading loading = {.run_id = run_id, .checkpoint = &checkpoint, .err = err};
     int r = store->ops->get_checkpoint(store, run_id, number, on_checkpoint, &loading, err);
     if (r == 0) {
         r = loading.result;

@@ -21,17 +21,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum probe {
+enum detect_probe {
     PROBE_NONE,        /* the file is enough */
     PROBE_MAKE_TARGET, /* a Makefile has the target */
     PROBE_NPM_SCRIPT,  /* a package.json has the script */
     PROBE_TEXT,        /* the file contains the text */
 };
 
-struct row {
+struct detect_row {
     const char *condition;
     const char *file; /* shell pattern for names in the workspace's top folder */
-    enum probe probe;
+    enum detect_probe probe;
     const char *what; /* target, script or text */
     const char *command;
     const char *origin;
@@ -44,7 +44,7 @@ static const char *const standard_names[] = {
     "security_scan_clean",
 };
 
-static const struct row rows[] = {
+static const struct detect_row rows[] = {
 #define TESTS "all_tests_pass"
     {TESTS, "Makefile", PROBE_MAKE_TARGET, "test", "make test", "Makefile: target test"},
     {TESTS, "Makefile", PROBE_MAKE_TARGET, "check", "make check", "Makefile: target check"},
@@ -192,7 +192,7 @@ struct project {
     struct rondo_error refusal; /* why a file that is there did not count; code 0 = none */
 };
 
-static bool passes_probe(const struct row *row, struct project *project, const char *name)
+static bool passes_probe(const struct detect_row *row, struct project *project, const char *name)
 {
     if (row->probe == PROBE_NONE) {
         return true;

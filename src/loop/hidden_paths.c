@@ -77,14 +77,14 @@ static char **append_store(char **paths, const char *store_path)
     return append_policies(paths, policy);
 }
 
-struct listing {
+struct hidden_listing {
     const char *own; /* the store that is hidden already */
     char **paths;
 };
 
 static bool take_record(void *context, const struct trust_record *record)
 {
-    struct listing *listing = context;
+    struct hidden_listing *listing = context;
     bool is_other = listing->own == NULL || strcmp(record->path, listing->own) != 0;
     /* opens: only whether it is there; it is hidden then. */
     if (is_other && file_exists(record->path)) {
@@ -96,7 +96,7 @@ static bool take_record(void *context, const struct trust_record *record)
 char **hidden_paths_of_store(const char *store_path)
 {
     auto_free char *state = find_state();
-    struct listing listing = {.own = store_path};
+    struct hidden_listing listing = {.own = store_path};
     if (state != NULL) {
         listing.paths = append(NULL, memory_dup_string(state));
     }

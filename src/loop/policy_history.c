@@ -11,7 +11,7 @@
 #define LOOK_BACK    8
 #define LOOK_BACK_NS (10 * NS_PER_S)
 
-struct search {
+struct history_search {
     const struct ruleset *ruleset;
     unsigned count;
     bool is_newest; /* the newest entry is the ruleset's */
@@ -25,7 +25,7 @@ struct search {
  */
 static bool take_entry(const struct store_policy_change *change, void *context)
 {
-    struct search *search = context;
+    struct history_search *search = context;
     bool is_same = strcmp(change->digest, search->ruleset->digest) == 0;
     bool is_recent = clock_now(clock_system()) - change->time_ns < LOOK_BACK_NS;
     search->is_newest = is_same && search->count == 0;
@@ -39,7 +39,7 @@ void policy_history_enter(void *context, const struct ruleset *ruleset, bool is_
                           size_t by_size)
 {
     struct store *store = context;
-    struct search search = {.ruleset = ruleset};
+    struct history_search search = {.ruleset = ruleset};
     if (strcmp(ruleset->source, RULESET_BUILT_IN) == 0) {
         return;
     }

@@ -34,7 +34,7 @@
 #define CLAIM_FAILURES 4
 #define CLAIM_PAUSE_NS (20 * NS_PER_MS)
 
-struct entry {
+struct runtime_entry {
     char run_id[ID_SIZE];
     uint64_t epoch;
     struct cancel *cancel; /* NULL for abandoned runs */
@@ -61,9 +61,9 @@ struct runtime {
     char **hide_paths;
     bool has_keeper;
 
-    pthread_mutex_t lock;    /* guards the next four */
-    struct entry *entries;   /* loops that run here */
-    struct entry *abandoned; /* runs whose leases are to be ended */
+    pthread_mutex_t lock;            /* guards the next four */
+    struct runtime_entry *entries;   /* loops that run here */
+    struct runtime_entry *abandoned; /* runs whose leases are to be ended */
     bool is_keeper_running;
     pthread_t keeper;
 
@@ -129,12 +129,12 @@ int runtime_new(const struct runtime_options *options, struct runtime **ret_runt
     return 0;
 }
 
-static void free_entries(struct entry **entries)
+static void free_entries(struct runtime_entry **entries)
 {
-    struct entry *next = *entries;
+    struct runtime_entry *next = *entries;
     HASH_CLEAR(hh, *entries);
     while (next != NULL) {
-        struct entry *entry = next;
+        struct runtime_entry *entry = next;
         next = entry->hh.next;
         free(entry);
     }
@@ -357,10 +357,10 @@ static int start_keeper(struct runtime *runtime, struct rondo_error *err)
 }
 
 /** Called with the lock held. */
-static void add_entry(struct entry **entries, const char *run_id, uint64_t epoch,
+static void add_entry(struct runtime_entry **entries, const char *run_id, uint64_t epoch,
                       struct cancel *cancel)
 {
-    struct entry *entry = memory_new_zero(1, sizeof(*entry));
+    struct runtime_entry *entry = memory_new_zero(1, sizeof(*entry));
     memcpy(entry->run_id, run_id, sizeof(entry->run_id));
     entry->epoch = epoch;
     entry->cancel = cancel;
@@ -368,9 +368,9 @@ static void add_entry(struct entry **entries, const char *run_id, uint64_t epoch
 }
 
 /** Called with the lock held. @param epoch 0 = whichever */
-static void drop_entry(struct entry **entries, const char *run_id, uint64_t epoch)
+static void drop_entry(struct runtime_entry **entries, const char *run_id, uint64_t epoch)
 {
-    struct entry *entry = NULL;
+    struct runtime_entry *entry = NULL;
     HASH_FIND_STR(*entries, run_id, entry);
     if (entry != NULL && (epoch == 0 || entry->epoch == epoch)) {
         HASH_DEL(*entries, entry);
@@ -388,7 +388,7 @@ static void forget_abandoned(struct runtime *runtime, const char *run_id)
 /** Called with the lock held: an older loop of the run can do nothing any more. */
 static void end_predecessor(struct runtime *runtime, const char *run_id)
 {
-    struct entry *entry = NULL;
+    struct runtime_entry *entry = NULL;
     HASH_FIND_STR(runtime->entries, run_id, entry);
     if (entry != NULL) {
         cancel_set(entry->cancel, CANCEL_NOW);
@@ -422,7 +422,7 @@ void runtime_unregister(struct runtime *runtime, const char *run_id, uint64_t ep
 
 bool runtime_has_mail(struct runtime *runtime, const char *run_id)
 {
-    struct entry *entry = NULL;
+    struct runtime_entry *entry = NULL;
     pthread_mutex_lock(&runtime->lock);
     HASH_FIND_STR(runtime->entries, run_id, entry);
     bool has_mail = entry != NULL && entry->has_mail;
@@ -435,7 +435,7 @@ bool runtime_has_mail(struct runtime *runtime, const char *run_id)
 
 static bool is_running_here(struct runtime *runtime, const char *run_id)
 {
-    struct entry *entry = NULL;
+    struct runtime_entry *entry = NULL;
     pthread_mutex_lock(&runtime->lock);
     HASH_FIND_STR(runtime->entries, run_id, entry);
     pthread_mutex_unlock(&runtime->lock);
@@ -443,7 +443,7 @@ static bool is_running_here(struct runtime *runtime, const char *run_id)
 }
 
 /** End an abandoned run's lease if it is still ours. @return whether nothing is left to do */
-static bool end_lease(struct runtime *runtime, const struct entry *entry)
+static bool end_lease(struct runtime *runtime, const struct runtime_entry *entry)
 {
     struct store *store = runtime->store;
     uint64_t epoch = entry->epoch;
@@ -475,7 +475,7 @@ void runtime_abandon(struct runtime *runtime, const char *run_id, uint64_t epoch
 }
 
 /** A copy of one abandoned entry: the lock is not held while the store is asked. */
-static bool next_abandoned(struct runtime *runtime, struct entry *ret_entry)
+static bool next_abandoned(struct runtime *runtime, struct runtime_entry *ret_entry)
 {
     pthread_mutex_lock(&runtime->lock);
     bool is_there = runtime->abandoned != NULL;
@@ -488,7 +488,7 @@ static bool next_abandoned(struct runtime *runtime, struct entry *ret_entry)
 
 static void end_abandoned(struct runtime *runtime)
 {
-    struct entry entry;
+    struct runtime_entry entry;
     while (next_abandoned(runtime, &entry) && end_lease(runtime, &entry)) {
         forget_abandoned(runtime, entry.run_id);
     }
@@ -499,7 +499,7 @@ static bool deliver(const struct store_letter *letter, void *context)
 {
     struct runtime *runtime = context;
     pthread_mutex_lock(&runtime->lock);
-    struct entry *entry = NULL;
+    struct runtime_entry *entry = NULL;
     HASH_FIND_STR(runtime->entries, letter->run_id, entry);
     if (entry != NULL) {
         entry->has_mail = true;
@@ -517,7 +517,7 @@ static char (*snapshot_ids(struct runtime *runtime, size_t *ret_count))[ID_SIZE]
     pthread_mutex_lock(&runtime->lock);
     char(*ids)[ID_SIZE] = memory_new_zero(HASH_COUNT(runtime->entries), sizeof(*ids));
     size_t count = 0;
-    for (struct entry *entry = runtime->entries; entry != NULL; entry = entry->hh.next) {
+    for (struct runtime_entry *entry = runtime->entries; entry != NULL; entry = entry->hh.next) {
         memcpy(ids[count++], entry->run_id, ID_SIZE);
     }
     pthread_mutex_unlock(&runtime->lock);
@@ -532,7 +532,7 @@ static void cancel_if_lost(struct runtime *runtime, const char *run_id)
         return;
     }
     pthread_mutex_lock(&runtime->lock);
-    struct entry *entry = NULL;
+    struct runtime_entry *entry = NULL;
     HASH_FIND_STR(runtime->entries, run_id, entry);
     if (entry != NULL && entry->epoch != run.epoch) {
         cancel_set(entry->cancel, CANCEL_NOW); /* Its next commit will be refused anyway. */
@@ -623,7 +623,7 @@ static bool may_take_over(const struct claiming *claiming, const struct store_ru
     if (is_running_here(runtime, holder->id)) {
         return false;
     }
-    struct entry *abandoned = NULL;
+    struct runtime_entry *abandoned = NULL;
     pthread_mutex_lock(&runtime->lock);
     HASH_FIND_STR(runtime->abandoned, holder->id, abandoned);
     bool is_abandoned =

@@ -9,7 +9,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
-enum kind {
+enum spec_kind {
     KIND_INT,
     KIND_TEXT,
     KIND_LIST,
@@ -18,7 +18,7 @@ enum kind {
 
 static const struct {
     const char *name;
-    enum kind kind;
+    enum spec_kind kind;
     size_t offset;
 } members[] = {
     {"agent_id", KIND_TEXT, offsetof(struct loop_spec, agent_id)},

@@ -20,7 +20,7 @@
 /** Last events that are searched for a denial, a message and storage trouble. */
 #define LAST_EVENTS 200
 
-struct gathering {
+struct summary_fold {
     struct summary *summary;
     struct rondo_error *err;
     int result;
@@ -34,7 +34,7 @@ static void replace_text(char **slot, const char *text)
 
 static bool fold_entry(const struct journal_entry *entry, void *context)
 {
-    struct gathering *gathering = context;
+    struct summary_fold *gathering = context;
     struct run_state *state = &gathering->summary->state;
     if (entry->is_known) {
         gathering->result = run_fold(state, &entry->event, gathering->err);
@@ -44,7 +44,7 @@ static bool fold_entry(const struct journal_entry *entry, void *context)
     return gathering->result == 0;
 }
 
-static int load_state(struct store *store, const char *run_id, struct gathering *gathering)
+static int load_state(struct store *store, const char *run_id, struct summary_fold *gathering)
 {
     struct checkpoint checkpoint;
     struct rondo_error ignored; /* A damaged checkpoint only makes this slower. */
@@ -59,7 +59,7 @@ static int load_state(struct store *store, const char *run_id, struct gathering 
 
 static bool read_spec(const struct journal_entry *entry, void *context)
 {
-    struct gathering *gathering = context;
+    struct summary_fold *gathering = context;
     const char *spec = entry->is_known ? journal_event_spec(&entry->event) : NULL;
     gathering->result =
         spec == NULL
@@ -68,7 +68,7 @@ static bool read_spec(const struct journal_entry *entry, void *context)
     return false;
 }
 
-static int load_spec(struct store *store, const char *run_id, struct gathering *gathering)
+static int load_spec(struct store *store, const char *run_id, struct summary_fold *gathering)
 {
     uint64_t seq = gathering->summary->state.spec_seq;
     gathering->result =
@@ -142,7 +142,7 @@ static void take_stop(struct summary *summary, const struct event_model_replied 
 
 static bool take_detail(const struct journal_entry *entry, void *context)
 {
-    struct summary *summary = ((struct gathering *)context)->summary;
+    struct summary *summary = ((struct summary_fold *)context)->summary;
     const struct journal_event *event = &entry->event;
     if (!entry->is_known) {
         return true;
@@ -204,7 +204,7 @@ static void drop_stale(struct summary *summary)
     }
 }
 
-static int load_details(struct store *store, const char *run_id, struct gathering *gathering)
+static int load_details(struct store *store, const char *run_id, struct summary_fold *gathering)
 {
     struct summary *summary = gathering->summary;
     list_conditions(summary);
@@ -221,7 +221,7 @@ int summary_load(struct store *store, const char *run_id, struct summary *ret_su
                  struct rondo_error *err)
 {
     *ret_summary = (struct summary){0};
-    struct gathering gathering = {.summary = ret_summary, .err = err};
+    struct summary_fold gathering = {.summary = ret_summary, .err = err};
     int r = store->ops->get_run(store, run_id, &ret_summary->run, err);
     if (r == 0) {
         r = load_state(store, run_id, &gathering);

@@ -24,7 +24,7 @@ struct finished {
     struct verify_result result;
 };
 
-struct round {
+struct verification_round {
     const struct verifier *verifier;
     const struct loop_condition *conditions;
     size_t count;
@@ -38,7 +38,8 @@ struct round {
     struct finished *finished;
 };
 
-static void evaluate_one(struct round *round, size_t index, struct verify_result *ret_result)
+static void evaluate_one(struct verification_round *round, size_t index,
+                         struct verify_result *ret_result)
 {
     const struct loop_condition *condition = &round->conditions[index];
     int64_t timeout_ns =
@@ -52,7 +53,7 @@ static void evaluate_one(struct round *round, size_t index, struct verify_result
     round->verifier->evaluate(round->verifier, condition, timeout_ns, round->cancel, ret_result);
 }
 
-static bool is_same_lane(const struct round *round, size_t a, size_t b)
+static bool is_same_lane(const struct verification_round *round, size_t a, size_t b)
 {
     const char *first = round->conditions[a].command;
     const char *second = round->conditions[b].command;
@@ -61,7 +62,7 @@ static bool is_same_lane(const struct round *round, size_t a, size_t b)
 }
 
 /** Whether the condition is the first of its lane. */
-static bool is_leader(const struct round *round, size_t index)
+static bool is_leader(const struct verification_round *round, size_t index)
 {
     for (size_t i = 0; i < index; i++) {
         if (is_same_lane(round, i, index)) {
@@ -71,7 +72,7 @@ static bool is_leader(const struct round *round, size_t index)
     return true;
 }
 
-static size_t count_lanes(const struct round *round)
+static size_t count_lanes(const struct verification_round *round)
 {
     size_t lanes = 0;
     for (size_t i = 0; i < round->count; i++) {
@@ -81,7 +82,7 @@ static size_t count_lanes(const struct round *round)
 }
 
 /** Evaluate the conditions of a lane in their order. */
-static void run_lane(struct round *round, size_t leader)
+static void run_lane(struct verification_round *round, size_t leader)
 {
     for (size_t i = leader; i < round->count; i++) {
         if (!is_same_lane(round, leader, i)) {
@@ -98,7 +99,7 @@ static void run_lane(struct round *round, size_t leader)
 
 static void *round_worker(void *argument)
 {
-    struct round *round = argument;
+    struct verification_round *round = argument;
     pthread_mutex_lock(&round->lock);
     while (round->next < round->count) {
         size_t index = round->next++;
@@ -112,7 +113,7 @@ static void *round_worker(void *argument)
     return NULL;
 }
 
-static size_t start_workers(struct round *round, pthread_t *threads)
+static size_t start_workers(struct verification_round *round, pthread_t *threads)
 {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -128,7 +129,7 @@ static size_t start_workers(struct round *round, pthread_t *threads)
     return started;
 }
 
-static struct finished wait_for(struct round *round, size_t handed_on)
+static struct finished wait_for(struct verification_round *round, size_t handed_on)
 {
     pthread_mutex_lock(&round->lock);
     while (round->finished_count <= handed_on) {
@@ -145,7 +146,7 @@ void verify_all(const struct verifier *verifier, const struct loop_condition *co
                                   size_t still_running),
                 void *context)
 {
-    struct round round = {
+    struct verification_round round = {
         .verifier = verifier,
         .conditions = conditions,
         .count = count,

@@ -56,7 +56,7 @@ struct mcp_client {
 };
 
 /** What a request needs to know of the session it runs in. */
-struct call {
+struct session_call {
     struct mcp_client *client;
     uint64_t session;
     bool is_modern;
@@ -99,7 +99,7 @@ static int64_t next_id(struct mcp_client *client)
 }
 
 /** A request but for its id. */
-static struct mcp_outgoing outgoing(const struct call *call, const char *method)
+static struct mcp_outgoing outgoing(const struct session_call *call, const char *method)
 {
     return (struct mcp_outgoing){
         .method = method,
@@ -109,8 +109,8 @@ static struct mcp_outgoing outgoing(const struct call *call, const char *method)
     };
 }
 
-static struct mcp_exchange exchange_of(const struct call *call, int64_t id, const char *method,
-                                       const struct buf *body)
+static struct mcp_exchange exchange_of(const struct session_call *call, int64_t id,
+                                       const char *method, const struct buf *body)
 {
     return (struct mcp_exchange){
         .id = id,
@@ -135,7 +135,7 @@ int64_t mcp_exchange_deadline(const struct mcp_inbox *inbox, const struct mcp_ex
 }
 
 /** @param ret_exchange its `reply` is owned */
-static int ask(const struct call *call, const struct mcp_outgoing *out,
+static int ask(const struct session_call *call, const struct mcp_outgoing *out,
                const struct mcp_header_list *headers, struct mcp_exchange *ret_exchange,
                struct rondo_error *err)
 {
@@ -151,7 +151,7 @@ static int ask(const struct call *call, const struct mcp_outgoing *out,
 }
 
 /** A reply that has no result as an error. */
-static int check_reply(const struct call *call, const struct mcp_exchange *exchange,
+static int check_reply(const struct session_call *call, const struct mcp_exchange *exchange,
                        struct rondo_error *err)
 {
     const char *name = call->client->name;
@@ -194,9 +194,9 @@ static int refuse_versions(const struct mcp_client *client, struct rondo_error *
  * Ask with `server/discover` whether the server is modern.
  * @param ret_is_modern false when it is not, or does not answer in time
  */
-static int discover(const struct call *call, bool *ret_is_modern, struct rondo_error *err)
+static int discover(const struct session_call *call, bool *ret_is_modern, struct rondo_error *err)
 {
-    struct call probe = *call;
+    struct session_call probe = *call;
     probe.is_modern = true;
     probe.version = MCP_MODERN_VERSION;
     int64_t limit = now_ns(call->client) + PROBE_NS;
@@ -228,7 +228,7 @@ static int discover(const struct call *call, bool *ret_is_modern, struct rondo_e
     return 0;
 }
 
-static int send_initialized(const struct call *call, struct rondo_error *err)
+static int send_initialized(const struct session_call *call, struct rondo_error *err)
 {
     auto_buf struct buf body = {0};
     const struct mcp_outgoing out = {.id = -1, .method = "notifications/initialized"};
@@ -241,7 +241,8 @@ static int send_initialized(const struct call *call, struct rondo_error *err)
  * Begin with `initialize`.
  * @param ret_reply the reply when it is an error, for a closer look; json_object_put()
  */
-static int initialize(struct call *call, struct json_object **ret_reply, struct rondo_error *err)
+static int initialize(struct session_call *call, struct json_object **ret_reply,
+                      struct rondo_error *err)
 {
     struct mcp_client *client = call->client;
     auto_buf struct buf body = {0};
@@ -269,7 +270,7 @@ static int initialize(struct call *call, struct json_object **ret_reply, struct 
     return send_initialized(call, err);
 }
 
-static int open_http(struct call *call, enum era era, struct rondo_error *err)
+static int open_http(struct session_call *call, enum era era, struct rondo_error *err)
 {
     bool is_modern = era == ERA_MODERN;
     int code = 0;
@@ -285,7 +286,7 @@ static int open_http(struct call *call, enum era era, struct rondo_error *err)
     return code == 0 ? initialize(call, &reply, err) : code;
 }
 
-static int open_stdio(struct call *call, enum era era, struct rondo_error *err)
+static int open_stdio(struct session_call *call, enum era era, struct rondo_error *err)
 {
     auto_json struct json_object *reply = NULL;
     int code = era == ERA_MODERN ? 0 : initialize(call, &reply, err);
@@ -304,7 +305,7 @@ static int open_stdio(struct call *call, enum era era, struct rondo_error *err)
     return code;
 }
 
-static int open_session(struct call *call, enum era era, struct rondo_error *err)
+static int open_session(struct session_call *call, enum era era, struct rondo_error *err)
 {
     struct mcp_client *client = call->client;
     int code =
@@ -324,7 +325,7 @@ static int open_session(struct call *call, enum era era, struct rondo_error *err
 /* --- one thread opens, others wait --- */
 
 /** Wait for news, with `lock` held. @return 0, or why not to wait any longer */
-static int wait_for_opener(struct call *call, struct rondo_error *err)
+static int wait_for_opener(struct session_call *call, struct rondo_error *err)
 {
     struct mcp_client *client = call->client;
     if (cancel_is_set(call->cancel)) {
@@ -346,7 +347,7 @@ static int wait_for_opener(struct call *call, struct rondo_error *err)
  * Find an open session, or become the one who opens it; with `lock` held.
  * @return 0 with `is_opening` of the client set by us, 1 with the session in `call`, or an error
  */
-static int find_session(struct call *call, struct rondo_error *err)
+static int find_session(struct session_call *call, struct rondo_error *err)
 {
     struct mcp_client *client = call->client;
     for (;;) {
@@ -368,7 +369,7 @@ static int find_session(struct call *call, struct rondo_error *err)
     }
 }
 
-static int ensure_open(struct call *call, struct rondo_error *err)
+static int ensure_open(struct session_call *call, struct rondo_error *err)
 {
     struct mcp_client *client = call->client;
     pthread_mutex_lock(&client->lock);
@@ -393,7 +394,7 @@ static int ensure_open(struct call *call, struct rondo_error *err)
 }
 
 /** Forget a session that the server has forgotten. */
-static void forget_session(struct call *call)
+static void forget_session(struct session_call *call)
 {
     struct mcp_client *client = call->client;
     client->ops->stop(client->transport, call->session);
@@ -405,7 +406,7 @@ static void forget_session(struct call *call)
 }
 
 /** Ask in an open session; one that was lost is opened anew, once. */
-static int ask_open(struct call *call, struct mcp_outgoing *out,
+static int ask_open(struct session_call *call, struct mcp_outgoing *out,
                     const struct mcp_header_list *headers, struct mcp_exchange *ret_exchange,
                     struct rondo_error *err)
 {
@@ -425,10 +426,11 @@ static int ask_open(struct call *call, struct mcp_outgoing *out,
     }
 }
 
-static struct call call_begin(struct mcp_client *client, int64_t deadline_ns, struct cancel *cancel)
+static struct session_call call_begin(struct mcp_client *client, int64_t deadline_ns,
+                                      struct cancel *cancel)
 {
     int64_t limit = now_ns(client) + client->timeout_ns;
-    return (struct call){
+    return (struct session_call){
         .client = client,
         .deadline_ns = deadline_ns <= 0 || deadline_ns > limit ? limit : deadline_ns,
         .cancel = cancel,
@@ -484,7 +486,7 @@ static int add_page(const struct mcp_client *client, struct json_object *result,
 }
 
 /** @param cursor in: of the page or NULL; out: of the next page or NULL; owned */
-static int list_page(struct call *call, char **cursor, struct json_object *tools,
+static int list_page(struct session_call *call, char **cursor, struct json_object *tools,
                      struct rondo_error *err)
 {
     struct mcp_outgoing out = outgoing(call, "tools/list");
@@ -506,7 +508,8 @@ static int list_page(struct call *call, char **cursor, struct json_object *tools
     return code;
 }
 
-static int list_tools(struct call *call, struct json_object **ret_tools, struct rondo_error *err)
+static int list_tools(struct session_call *call, struct json_object **ret_tools,
+                      struct rondo_error *err)
 {
     struct mcp_client *client = call->client;
     auto_json struct json_object *tools = json_object_new_array();
@@ -534,7 +537,7 @@ static int list_tools(struct call *call, struct json_object **ret_tools, struct 
 int mcp_list_tools(struct mcp_client *client, int64_t deadline_ns, struct cancel *cancel,
                    struct json_object **ret_tools, struct rondo_error *err)
 {
-    struct call call = call_begin(client, deadline_ns, cancel);
+    struct session_call call = call_begin(client, deadline_ns, cancel);
     return list_tools(&call, ret_tools, err);
 }
 
@@ -546,7 +549,7 @@ static void take_header(void *context, const char *name, const char *value)
 }
 
 /** Find out which headers a call needs, listing the tools where they are not known (any more). */
-static int find_headers(struct call *call, const char *name, struct json_object *arguments,
+static int find_headers(struct session_call *call, const char *name, struct json_object *arguments,
                         struct mcp_header_list *ret_headers, struct rondo_error *err)
 {
     struct mcp_client *client = call->client;
@@ -572,28 +575,28 @@ static int find_headers(struct call *call, const char *name, struct json_object 
 }
 
 /** Whether a result asks for input (2026-07-28) before the call goes on. */
-static bool wants_input(const struct call *call, struct json_object *result)
+static bool wants_input(const struct session_call *call, struct json_object *result)
 {
     return call->is_modern &&
            strcmp(json_get_string(result, "resultType", "complete"), "input_required") == 0;
 }
 
 /** What a call carries along from the round before. */
-struct round {
+struct mcp_round {
     struct buf responses;
     char *state;
     size_t state_len;
 };
 
-static void round_fini(struct round *round)
+static void round_fini(struct mcp_round *round)
 {
     buf_fini(&round->responses);
     free(round->state);
-    *round = (struct round){0};
+    *round = (struct mcp_round){0};
 }
 
-static int answer_round(struct mcp_client *client, struct json_object *result, struct round *round,
-                        struct rondo_error *err)
+static int answer_round(struct mcp_client *client, struct json_object *result,
+                        struct mcp_round *round, struct rondo_error *err)
 {
     struct json_object *requests = NULL;
     struct json_object *state = NULL;
@@ -626,8 +629,8 @@ struct tool_request {
 };
 
 /** One exchange of a call. After a complaint about headers, once more with fresh ones. */
-static int call_once(struct call *call, const struct tool_request *request,
-                     const struct round *round, struct json_object **ret_result,
+static int call_once(struct session_call *call, const struct tool_request *request,
+                     const struct mcp_round *round, struct json_object **ret_result,
                      struct rondo_error *err)
 {
     for (int attempt = 0;; attempt++) {
@@ -664,10 +667,10 @@ static int call_once(struct call *call, const struct tool_request *request,
     }
 }
 
-static int call_tool(struct call *call, const struct tool_request *request,
+static int call_tool(struct session_call *call, const struct tool_request *request,
                      struct json_object **ret_result, struct rondo_error *err)
 {
-    struct round round = {0};
+    struct mcp_round round = {0};
     int code = 0;
     for (int i = 0; code == 0; i++) {
         struct json_object *result = NULL;
@@ -703,7 +706,7 @@ int mcp_call_tool_in_trace(struct mcp_client *client, const char *name,
                            int64_t deadline_ns, int64_t latest_ns, struct cancel *cancel,
                            struct json_object **ret_result, struct rondo_error *err)
 {
-    struct call call = call_begin(client, deadline_ns, cancel);
+    struct session_call call = call_begin(client, deadline_ns, cancel);
     int64_t now = now_ns(client);
     if (latest_ns > call.deadline_ns && call.deadline_ns > now) {
         call.patience_ns = call.deadline_ns - now;

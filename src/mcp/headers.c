@@ -78,14 +78,14 @@ static bool is_primitive(struct json_object *type)
 }
 
 /* Annotations that were seen where they may stand. */
-struct found {
+struct header_annotations {
     const char **names; /* borrowed from the schema */
     size_t count;
     char *reason;
     size_t size;
 };
 
-static bool refuse(struct found *found, const char *name, const char *why)
+static bool refuse(struct header_annotations *found, const char *name, const char *why)
 {
     char clean[64];
     size_t len = strnlen(name, sizeof(clean) - 1);
@@ -97,7 +97,7 @@ static bool refuse(struct found *found, const char *name, const char *why)
     return false;
 }
 
-static bool take_annotation(struct found *found, struct json_object *property,
+static bool take_annotation(struct header_annotations *found, struct json_object *property,
                             struct json_object *annotation)
 {
     if (!json_object_is_type(annotation, json_type_string)) {
@@ -121,7 +121,7 @@ static bool take_annotation(struct found *found, struct json_object *property,
 }
 
 /** Those that are reached by `properties` alone. */
-static bool take_properties(struct found *found, struct json_object *schema)
+static bool take_properties(struct header_annotations *found, struct json_object *schema)
 {
     struct json_object *properties = json_member(schema, "properties");
     if (!json_object_is_type(properties, json_type_object)) {
@@ -185,7 +185,7 @@ static size_t count_annotations(struct json_object *schema, bool is_map)
 
 bool mcp_headers_are_valid(struct json_object *schema, char *ret_reason, size_t size)
 {
-    struct found found = {.reason = ret_reason, .size = size};
+    struct header_annotations found = {.reason = ret_reason, .size = size};
     bool is_valid = take_properties(&found, schema);
     if (is_valid && count_annotations(schema, false) != found.count) {
         snprintf(ret_reason, size, "it has an " ANNOTATION " where none may stand");

@@ -152,7 +152,7 @@ enum form {
 };
 
 /* A reply as it comes in, over one or more streams. */
-struct reading {
+struct reply_reading {
     const struct mcp_exchange *exchange; /* whose deadline counts; or NULL */
     struct mcp_http *self;
     const char *version;
@@ -166,14 +166,14 @@ struct reading {
     struct rondo_error fault;
 };
 
-static void reading_begin_stream(struct reading *reading)
+static void reading_begin_stream(struct reply_reading *reading)
 {
     sse_parser_fini(&reading->events);
     sse_parser_init(&reading->events, MCP_FRAME_MAX_BYTES);
     reading->form = FORM_UNKNOWN;
 }
 
-static void reading_fini(struct reading *reading)
+static void reading_fini(struct reply_reading *reading)
 {
     buf_fini(&reading->json);
     buf_fini(&reading->last_event_id);
@@ -181,7 +181,7 @@ static void reading_fini(struct reading *reading)
     json_object_put(reading->reply);
 }
 
-static void answer(struct reading *reading, struct json_object *message)
+static void answer(struct reply_reading *reading, struct json_object *message)
 {
     auto_buf struct buf text = {0};
     mcp_inbox_take(reading->self->inbox, message, &text);
@@ -192,7 +192,7 @@ static void answer(struct reading *reading, struct json_object *message)
 }
 
 /** @param message kept by reference when it is the reply. @return whether to go on */
-static bool take_message(struct reading *reading, struct json_object *message)
+static bool take_message(struct reply_reading *reading, struct json_object *message)
 {
     int64_t id = -1;
     switch (mcp_message_kind(message, &id)) {
@@ -214,7 +214,7 @@ static bool take_message(struct reading *reading, struct json_object *message)
 
 static bool take_event(void *context, const struct sse_event *event)
 {
-    struct reading *reading = context;
+    struct reply_reading *reading = context;
     if (event->id[0] != '\0') {
         buf_clear(&reading->last_event_id);
         buf_append_string(&reading->last_event_id, event->id);
@@ -237,7 +237,7 @@ static bool take_event(void *context, const struct sse_event *event)
 }
 
 /** What a body is shows in its first byte: no line of an event stream begins with a bracket. */
-static void find_form(struct reading *reading, const char *bytes, size_t len)
+static void find_form(struct reply_reading *reading, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len && reading->form == FORM_UNKNOWN; i++) {
         if (bytes[i] == '{' || bytes[i] == '[') {
@@ -250,7 +250,7 @@ static void find_form(struct reading *reading, const char *bytes, size_t len)
 
 static bool take_body(void *context, const char *bytes, size_t len)
 {
-    struct reading *reading = context;
+    struct reply_reading *reading = context;
     if (reading->id < 0) {
         cancel_set(&reading->self->listener_begun, CANCEL_GRACEFUL);
     }
@@ -279,7 +279,8 @@ static bool take_body(void *context, const char *bytes, size_t len)
 }
 
 /** Read a body that is one JSON object. */
-static int take_json(struct reading *reading, const char *text, size_t len, struct rondo_error *err)
+static int take_json(struct reply_reading *reading, const char *text, size_t len,
+                     struct rondo_error *err)
 {
     auto_json struct json_object *message = NULL;
     if (json_parse(text, len, &message, NULL) != 0) {
@@ -334,7 +335,7 @@ static bool mentions_session(const struct buf *body)
 }
 
 /** An answer that is no success. @param had_session whether the request named one */
-static int take_error_status(struct reading *reading, struct mcp_exchange *exchange,
+static int take_error_status(struct reply_reading *reading, struct mcp_exchange *exchange,
                              const struct http_response *response, bool had_session,
                              struct rondo_error *err)
 {
@@ -362,7 +363,7 @@ static bool is_success(const struct http_response *response)
 }
 
 /** Whether a stream ended before the reply, in a way that allows to take it up again. */
-static bool is_resumable(const struct reading *reading, const struct mcp_exchange *exchange,
+static bool is_resumable(const struct reply_reading *reading, const struct mcp_exchange *exchange,
                          const struct http_response *response)
 {
     return !exchange->is_modern && reading->reply == NULL && reading->fault.code == 0 &&
@@ -387,7 +388,7 @@ static void note_session(struct mcp_http *self, uint64_t session,
 
 /* --- streams that are taken up again --- */
 
-static int get_stream(struct reading *reading, int64_t total_ns, struct cancel *cancel,
+static int get_stream(struct reply_reading *reading, int64_t total_ns, struct cancel *cancel,
                       struct http_response *ret_response, struct rondo_error *err)
 {
     struct mcp_http *self = reading->self;
@@ -411,7 +412,7 @@ static int get_stream(struct reading *reading, int64_t total_ns, struct cancel *
     return code;
 }
 
-static int64_t retry_delay(const struct reading *reading)
+static int64_t retry_delay(const struct reply_reading *reading)
 {
     int64_t ms = reading->events.retry_ms;
     if (ms < 0) {
@@ -421,7 +422,8 @@ static int64_t retry_delay(const struct reading *reading)
 }
 
 /** Wait as the server asks, then go on reading with a GET, until the reply is there. */
-static int resume(struct reading *reading, struct mcp_exchange *exchange, struct rondo_error *err)
+static int resume(struct reply_reading *reading, struct mcp_exchange *exchange,
+                  struct rondo_error *err)
 {
     struct mcp_http *self = reading->self;
     bool goes_on = true;
@@ -458,7 +460,7 @@ static int resume(struct reading *reading, struct mcp_exchange *exchange, struct
 
 /* --- exchanges --- */
 
-static int read_reply(struct reading *reading, struct mcp_exchange *exchange,
+static int read_reply(struct reply_reading *reading, struct mcp_exchange *exchange,
                       const struct http_response *response, bool had_session,
                       struct rondo_error *err)
 {
@@ -501,7 +503,7 @@ static void head_add_modern(struct head *head, const struct mcp_exchange *exchan
     head_add_list(head, exchange->headers);
 }
 
-static int post(struct reading *reading, uint64_t session, struct mcp_exchange *exchange,
+static int post(struct reply_reading *reading, uint64_t session, struct mcp_exchange *exchange,
                 struct rondo_error *err)
 {
     struct mcp_http *self = reading->self;
@@ -546,7 +548,7 @@ static int http_exchange(void *context, uint64_t session, struct mcp_exchange *e
                          struct rondo_error *err)
 {
     struct mcp_http *self = context;
-    struct reading reading = {
+    struct reply_reading reading = {
         .self = self, .exchange = exchange, .version = exchange->version, .id = exchange->id};
     int code = exchange->deadline_ns <= now_ns(self)
                    ? error_set(err, RONDO_ERR_TIMEOUT, "MCP server \"%s\" did not answer in time",
@@ -583,7 +585,7 @@ static void *listen_to_server(void *context)
 {
     struct mcp_http *self = context;
     pthread_mutex_lock(&self->lock);
-    struct reading reading = {.self = self, .version = self->version, .id = -1};
+    struct reply_reading reading = {.self = self, .version = self->version, .id = -1};
     pthread_mutex_unlock(&self->lock);
     bool goes_on = true;
     while (goes_on && !cancel_is_set(&self->listener_cancel)) {

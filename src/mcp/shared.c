@@ -21,7 +21,7 @@
 /* Member of a pinned server that no file has. */
 #define FOLDER_KEY "folder"
 
-struct server {
+struct shared_server {
     char *name;
     char *folder; /* that its paths are relative to */
     struct json_object *config;
@@ -32,13 +32,13 @@ struct mcp_shared {
     char *path;
     const struct tool_surroundings *surroundings;
     pthread_mutex_t lock; /* of the clients */
-    struct server *servers;
+    struct shared_server *servers;
     size_t count;
 };
 
 /* --- what an entry may say --- */
 
-enum shape {
+enum config_shape {
     SHAPE_TEXT,
     SHAPE_NUMBER,
     SHAPE_BOOLEAN,
@@ -46,9 +46,9 @@ enum shape {
     SHAPE_MAP,   /* from names to texts */
 };
 
-static const struct key {
+static const struct config_key {
     const char *name;
-    enum shape shape;
+    enum config_shape shape;
 } keys[] = {
     {"transport", SHAPE_TEXT},
     {"command", SHAPE_TEXT},
@@ -78,13 +78,14 @@ static const char *const shape_names[] = {
 };
 
 /* A file while it is being read. */
-struct reading {
+struct servers_reading {
     const char *path;
     const char *server;
     struct rondo_error *err;
 };
 
-static int fault_at(const struct reading *reading, const struct yaml_node *node, const char *text)
+static int fault_at(const struct servers_reading *reading, const struct yaml_node *node,
+                    const char *text)
 {
     return error_set(reading->err, RONDO_ERR_INVALID, "%s:%zu:%zu: mcp_servers%s%s: %s",
                      reading->path, node->line, node->column, reading->server[0] == '\0' ? "" : ".",
@@ -96,7 +97,7 @@ static bool is_scalar(const struct yaml_node *node)
     return node->kind != YAML_LIST && node->kind != YAML_MAP && node->kind != YAML_NULL;
 }
 
-static bool has_shape(const struct yaml_node *node, enum shape shape)
+static bool has_shape(const struct yaml_node *node, enum config_shape shape)
 {
     switch (shape) {
     case SHAPE_TEXT:
@@ -127,7 +128,7 @@ static struct json_object *scalar_text(const struct yaml_node *node)
     return json_object_new_string_len(node->text, (int)node->len);
 }
 
-static struct json_object *to_json(const struct yaml_node *node, enum shape shape)
+static struct json_object *to_json(const struct yaml_node *node, enum config_shape shape)
 {
     struct json_object *value = NULL;
     switch (shape) {
@@ -155,7 +156,7 @@ static struct json_object *to_json(const struct yaml_node *node, enum shape shap
     return value;
 }
 
-static int unknown_key(const struct reading *reading, const struct yaml_node *key)
+static int unknown_key(const struct servers_reading *reading, const struct yaml_node *key)
 {
     struct suggest suggest = {.word = key->text, .len = key->len};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
@@ -167,7 +168,7 @@ static int unknown_key(const struct reading *reading, const struct yaml_node *ke
     return fault_at(reading, key, buf_string(&text));
 }
 
-static int take_setting(const struct reading *reading, const struct yaml_pair *pair,
+static int take_setting(const struct servers_reading *reading, const struct yaml_pair *pair,
                         struct json_object *config)
 {
     if (pair->repeated != NULL) {
@@ -193,7 +194,7 @@ static int take_setting(const struct reading *reading, const struct yaml_pair *p
 }
 
 /** What a server must say, and may not say together. */
-static int check_config(const struct reading *reading, const struct yaml_node *node,
+static int check_config(const struct servers_reading *reading, const struct yaml_node *node,
                         struct json_object *config)
 {
     const char *transport = json_get_string(config, "transport", NULL);
@@ -226,7 +227,7 @@ static int check_config(const struct reading *reading, const struct yaml_node *n
     return 0;
 }
 
-static int read_server(const struct reading *reading, const struct yaml_node *node,
+static int read_server(const struct servers_reading *reading, const struct yaml_node *node,
                        struct json_object **ret_config)
 {
     if (node->kind != YAML_MAP) {
@@ -256,7 +257,7 @@ static char *folder_of(const char *path)
                            : memory_dup_bytes(path, (size_t)(slash - path));
 }
 
-static int read_servers(struct mcp_shared *shared, struct reading *reading,
+static int read_servers(struct mcp_shared *shared, struct servers_reading *reading,
                         const struct yaml_node *node)
 {
     if (node == NULL || node->kind == YAML_NULL) {
@@ -271,7 +272,7 @@ static int read_servers(struct mcp_shared *shared, struct reading *reading,
     shared->servers = memory_new_zero(node->count + 1, sizeof(*shared->servers));
     for (size_t i = 0; i < node->count; i++) {
         const struct yaml_pair *pair = &node->pairs[i];
-        struct server *server = &shared->servers[shared->count];
+        struct shared_server *server = &shared->servers[shared->count];
         reading->server = pair->key->text;
         int code = pair->repeated != NULL ? fault_at(reading, pair->key, "is given twice")
                                           : read_server(reading, pair->value, &server->config);
@@ -291,7 +292,7 @@ static int read_text(struct mcp_shared *shared, const char *text, size_t len,
     struct arena arena = {0};
     struct yaml_problem problem = {0};
     struct yaml_node *root = NULL;
-    struct reading reading = {.path = shared->path, .server = "", .err = err};
+    struct servers_reading reading = {.path = shared->path, .server = "", .err = err};
     int code = yaml_read(text, len, 1, &arena, &root, &problem);
     if (code != 0) {
         error_set(err, code, "%s:%zu:%zu: %s", shared->path, problem.line, problem.column,
@@ -370,7 +371,7 @@ int mcp_shared_pin(const struct mcp_shared *shared, const char *name, struct jso
                    struct rondo_error *err)
 {
     for (size_t i = 0; i < shared->count; i++) {
-        const struct server *server = &shared->servers[i];
+        const struct shared_server *server = &shared->servers[i];
         if (strcmp(server->name, name) == 0) {
             struct json_object *copy = NULL;
             json_object_deep_copy(server->config, &copy, NULL);
@@ -394,7 +395,7 @@ struct mcp_shared *mcp_shared_pinned(struct json_object *servers,
     struct json_object_iter member;
     json_object_object_foreachC(servers, member)
     {
-        shared->servers[shared->count++] = (struct server){
+        shared->servers[shared->count++] = (struct shared_server){
             .name = memory_dup_string(member.key),
             .folder = memory_dup_string(json_get_string(member.val, FOLDER_KEY, NULL)),
             .config = json_object_get(member.val),
@@ -407,7 +408,7 @@ int mcp_shared_client(struct mcp_shared *shared, const char *name, struct mcp_cl
                       struct rondo_error *err)
 {
     for (size_t i = 0; i < shared->count; i++) {
-        struct server *server = &shared->servers[i];
+        struct shared_server *server = &shared->servers[i];
         if (strcmp(server->name, name) != 0) {
             continue;
         }

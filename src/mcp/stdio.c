@@ -51,8 +51,8 @@
 #define LAST_WORDS_NS (200 * NS_PER_MS)
 
 /** A caller that waits for a reply. On its stack; in the list under `lock`. */
-struct waiter {
-    struct waiter *next;
+struct reply_waiter {
+    struct reply_waiter *next;
     int64_t id;
     int event_fd;
     struct json_object *reply;
@@ -71,7 +71,7 @@ struct mcp_stdio {
     int gone_fd; /* readable when the thread has ended */
 
     pthread_mutex_t lock;
-    struct waiter *waiters;
+    struct reply_waiter *waiters;
     struct buf queue; /* to be written */
     uint64_t session;
     bool is_running;
@@ -138,7 +138,7 @@ static bool hand_over(struct mcp_stdio *self, int64_t id, struct json_object **m
 {
     bool is_taken = false;
     pthread_mutex_lock(&self->lock);
-    for (struct waiter *waiter = self->waiters; waiter != NULL; waiter = waiter->next) {
+    for (struct reply_waiter *waiter = self->waiters; waiter != NULL; waiter = waiter->next) {
         if (waiter->id == id && waiter->reply == NULL && !waiter->has_failed) {
             waiter->reply = steal_pointer(message);
             raise_event(waiter->event_fd);
@@ -366,7 +366,7 @@ static void explain_end(struct mcp_stdio *self, char *room, struct rondo_error *
 
 static void fail_waiters(struct mcp_stdio *self, const struct rondo_error *err)
 {
-    for (struct waiter *waiter = self->waiters; waiter != NULL; waiter = waiter->next) {
+    for (struct reply_waiter *waiter = self->waiters; waiter != NULL; waiter = waiter->next) {
         if (waiter->reply == NULL && !waiter->has_failed) {
             waiter->has_failed = true;
             waiter->err = *err;
@@ -586,7 +586,7 @@ static int enqueue(struct mcp_stdio *self, uint64_t session, const char *body, s
 }
 
 static int send_request(struct mcp_stdio *self, uint64_t session,
-                        const struct mcp_exchange *exchange, struct waiter *waiter,
+                        const struct mcp_exchange *exchange, struct reply_waiter *waiter,
                         struct rondo_error *err)
 {
     pthread_mutex_lock(&self->lock);
@@ -601,10 +601,10 @@ static int send_request(struct mcp_stdio *self, uint64_t session,
 
 /** Take the waiter out of the list; tell the server when nobody waits any more. */
 static void leave(struct mcp_stdio *self, uint64_t session, const struct mcp_exchange *exchange,
-                  const struct waiter *waiter, bool has_given_up)
+                  const struct reply_waiter *waiter, bool has_given_up)
 {
     pthread_mutex_lock(&self->lock);
-    for (struct waiter **slot = &self->waiters; *slot != NULL; slot = &(*slot)->next) {
+    for (struct reply_waiter **slot = &self->waiters; *slot != NULL; slot = &(*slot)->next) {
         if (*slot == waiter) {
             *slot = waiter->next;
             break;
@@ -626,7 +626,7 @@ static void leave(struct mcp_stdio *self, uint64_t session, const struct mcp_exc
 }
 
 /** The form that waits, for a thread without a reply yet. @return owned, or NULL */
-static struct json_object *take_form(struct mcp_stdio *self, const struct waiter *waiter)
+static struct json_object *take_form(struct mcp_stdio *self, const struct reply_waiter *waiter)
 {
     struct json_object *form = NULL;
     pthread_mutex_lock(&self->lock);
@@ -643,7 +643,7 @@ static struct json_object *take_form(struct mcp_stdio *self, const struct waiter
 
 /** Wait for the reply; meanwhile a person may be asked, which takes no time of the call. */
 static int wait_for_reply(struct mcp_stdio *self, uint64_t session, struct mcp_exchange *exchange,
-                          struct waiter *waiter, struct rondo_error *err)
+                          struct reply_waiter *waiter, struct rondo_error *err)
 {
     for (;;) {
         int64_t deadline_ns = mcp_exchange_deadline(self->inbox, exchange);
@@ -670,7 +670,8 @@ static int stdio_exchange(void *context, uint64_t session, struct mcp_exchange *
                           struct rondo_error *err)
 {
     struct mcp_stdio *self = context;
-    struct waiter waiter = {.id = exchange->id, .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    struct reply_waiter waiter = {.id = exchange->id,
+                                  .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     if (waiter.event_fd < 0) {
         return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot wait for an MCP server");
     }

@@ -29,7 +29,7 @@ struct bound {
 };
 
 /** An entry of a role. Owned by the toolbox, as are the clients. */
-struct entry {
+struct mcp_entry {
     struct json_object *config; /* borrowed: lives as long as the toolbox */
     struct mcp_client *client;
     const char *server; /* its name, of the configuration */
@@ -116,8 +116,8 @@ static char *description_of(struct json_object *described)
     return buf_steal(&cut.text);
 }
 
-static void make_tool(struct toolbox *toolbox, struct entry *entry, struct json_object *described,
-                      struct tool *ret_tool)
+static void make_tool(struct toolbox *toolbox, struct mcp_entry *entry,
+                      struct json_object *described, struct tool *ret_tool)
 {
     struct json_object *hints = NULL;
     json_object_object_get_ex(described, "annotations", &hints);
@@ -156,7 +156,7 @@ static int check_schema(const struct tool *tool, const char *server, struct rond
                            tool->name, server, len, (size_t)LIMIT_MCP_SCHEMA_BYTES);
 }
 
-static int put_tool(struct toolbox *toolbox, struct entry *entry, struct json_object *described,
+static int put_tool(struct toolbox *toolbox, struct mcp_entry *entry, struct json_object *described,
                     bool *ret_is_changed, struct rondo_error *err)
 {
     struct tool tool;
@@ -195,7 +195,7 @@ static int check_filter(struct json_object *config, struct json_object *tools, c
     return 0;
 }
 
-static int list(struct toolbox *toolbox, struct entry *entry, struct json_object **ret_tools,
+static int list(struct toolbox *toolbox, struct mcp_entry *entry, struct json_object **ret_tools,
                 struct rondo_error *err)
 {
     int64_t deadline = clock_monotonic(clock_system()) + mcp_config_timeout_ns(entry->config);
@@ -204,13 +204,13 @@ static int list(struct toolbox *toolbox, struct entry *entry, struct json_object
                           err);
 }
 
-static bool wants(const struct entry *entry, struct json_object *described)
+static bool wants(const struct mcp_entry *entry, struct json_object *described)
 {
     return mcp_config_wants(entry->config, json_get_string(described, "name", ""));
 }
 
 /** Two tools of one server whose names become the same would replace each other. */
-static int check_new_name(const struct toolbox *toolbox, const struct entry *entry,
+static int check_new_name(const struct toolbox *toolbox, const struct mcp_entry *entry,
                           struct json_object *described, struct rondo_error *err)
 {
     auto_free char *name = model_name(json_get_string(entry->config, "tool_prefix", NULL),
@@ -223,7 +223,7 @@ static int check_new_name(const struct toolbox *toolbox, const struct entry *ent
                            name, entry->server);
 }
 
-static int add_tools(struct toolbox *toolbox, struct entry *entry, struct rondo_error *err)
+static int add_tools(struct toolbox *toolbox, struct mcp_entry *entry, struct rondo_error *err)
 {
     auto_json struct json_object *tools = NULL;
     int code = list(toolbox, entry, &tools, err);
@@ -243,14 +243,14 @@ static int add_tools(struct toolbox *toolbox, struct entry *entry, struct rondo_
 
 /* --- changes --- */
 
-struct listed {
-    const struct entry *entry;
+struct listed_tools {
+    const struct mcp_entry *entry;
     struct json_object *tools;
 };
 
 static bool is_listed(void *context, const char *name)
 {
-    const struct listed *listed = context;
+    const struct listed_tools *listed = context;
     for (size_t i = 0; i < json_object_array_length(listed->tools); i++) {
         struct json_object *described = json_object_array_get_idx(listed->tools, i);
         auto_free char *own =
@@ -263,7 +263,7 @@ static bool is_listed(void *context, const char *name)
     return false;
 }
 
-static void take_changed(struct toolbox *toolbox, struct entry *entry,
+static void take_changed(struct toolbox *toolbox, struct mcp_entry *entry,
                          struct json_object *described, struct buf *ret_news)
 {
     struct rondo_error err = {0};
@@ -283,7 +283,7 @@ static void take_changed(struct toolbox *toolbox, struct entry *entry,
 /** The server said that its tools are others. What cannot be listed stays as it was. */
 static void refresh(struct toolbox *toolbox, void *source, struct buf *ret_news)
 {
-    struct entry *entry = source;
+    struct mcp_entry *entry = source;
     struct rondo_error err = {0};
     auto_json struct json_object *tools = NULL;
     if (mcp_tool_changes(entry->client) == entry->changes) {
@@ -294,7 +294,7 @@ static void refresh(struct toolbox *toolbox, void *source, struct buf *ret_news)
                    entry->server, err.message);
         return;
     }
-    struct listed listed = {entry, tools};
+    struct listed_tools listed = {entry, tools};
     toolbox_keep(toolbox, entry, is_listed, &listed, ret_news);
     for (size_t i = 0; i < json_object_array_length(tools); i++) {
         struct json_object *described = json_object_array_get_idx(tools, i);
@@ -333,8 +333,8 @@ static int open_entry(struct toolbox *toolbox, struct json_object *config, struc
     if (code != 0) {
         return code;
     }
-    struct entry *entry = memory_new_zero(1, sizeof(*entry));
-    *entry = (struct entry){.config = config, .client = client, .server = name};
+    struct mcp_entry *entry = memory_new_zero(1, sizeof(*entry));
+    *entry = (struct mcp_entry){.config = config, .client = client, .server = name};
     toolbox_own(toolbox, entry, free);
     toolbox_watch(toolbox, entry, refresh);
     return add_tools(toolbox, entry, err);

@@ -13,11 +13,11 @@ void anthropic_write_tools(const struct model_tool *tools, size_t count, struct 
 void anthropic_write_prefix(const struct model *model, struct buf *ret_json);
 void anthropic_write_suffix(const struct model *model, const struct model_request *request,
                             struct buf *ret_json);
-void anthropic_splice(const struct model_request *request, struct body *body);
+void anthropic_splice(const struct model_request *request, struct request_body *body);
 void anthropic_write_user(const char *text, struct buf *ret_json);
 void anthropic_write_assistant(const struct model_reply *reply, struct buf *ret_json);
 void anthropic_write_answers(const struct model_answer *answers, size_t count,
                              struct buf *ret_json);
-void anthropic_write_native(struct reading *reading, struct buf *ret_json);
-void anthropic_read_reply(struct reading *reading, struct json_object *reply);
-void anthropic_read_event(struct reading *reading, struct json_object *event);
+void anthropic_write_native(struct model_reading *reading, struct buf *ret_json);
+void anthropic_read_reply(struct model_reading *reading, struct json_object *reply);
+void anthropic_read_event(struct model_reading *reading, struct json_object *event);

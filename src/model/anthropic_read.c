@@ -13,7 +13,7 @@
 #define PLAIN (JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
 
 /** Usage of message_start, then that of message_delta over it: what is absent stays. */
-static void read_usage(struct reading *reading, struct json_object *usage)
+static void read_usage(struct model_reading *reading, struct json_object *usage)
 {
     struct model_usage *sum = &reading->usage;
     int64_t input = dialect_tokens(usage, "input_tokens");
@@ -28,7 +28,7 @@ static void read_usage(struct reading *reading, struct json_object *usage)
     sum->output = output > sum->output ? output : sum->output;
 }
 
-static void read_stop(struct reading *reading, struct json_object *object)
+static void read_stop(struct model_reading *reading, struct json_object *object)
 {
     const char *word = json_get_string(object, "stop_reason", NULL);
     if (word != NULL) {
@@ -37,7 +37,7 @@ static void read_stop(struct reading *reading, struct json_object *object)
 }
 
 /** An error object, in a stream or with status 200: its type stands for the status. */
-static void read_error(struct reading *reading, struct json_object *event)
+static void read_error(struct model_reading *reading, struct json_object *event)
 {
     static const struct {
         const char *type;
@@ -59,7 +59,7 @@ static void read_error(struct reading *reading, struct json_object *event)
     failure_read(reading, status, event);
 }
 
-static void begin_text(struct reading *reading, int64_t index, struct json_object *block)
+static void begin_text(struct model_reading *reading, int64_t index, struct json_object *block)
 {
     size_t before = reading->text.len;
     struct reading_part *part = reading_begin_part(reading, PART_TEXT, index);
@@ -76,7 +76,7 @@ static void append_string(struct buf *buf, struct json_object *value)
     }
 }
 
-static void begin_thinking(struct reading *reading, int64_t index, struct json_object *block)
+static void begin_thinking(struct model_reading *reading, int64_t index, struct json_object *block)
 {
     struct reading_part *part = reading_begin_part(reading, PART_THINKING, index);
     if (part != NULL) {
@@ -86,7 +86,7 @@ static void begin_thinking(struct reading *reading, int64_t index, struct json_o
     }
 }
 
-static void begin_call(struct reading *reading, int64_t index, struct json_object *block)
+static void begin_call(struct model_reading *reading, int64_t index, struct json_object *block)
 {
     struct json_object *input = dialect_get(block, "input");
     struct reading_part *part = reading_begin_part(reading, PART_CALL, index);
@@ -109,7 +109,7 @@ static void begin_call(struct reading *reading, int64_t index, struct json_objec
     }
 }
 
-static void keep_block(struct reading *reading, int64_t index, struct json_object *block)
+static void keep_block(struct model_reading *reading, int64_t index, struct json_object *block)
 {
     struct reading_part *part = reading_begin_part(reading, PART_VERBATIM, index);
     if (part != NULL) {
@@ -117,7 +117,7 @@ static void keep_block(struct reading *reading, int64_t index, struct json_objec
     }
 }
 
-static void begin_block(struct reading *reading, int64_t index, struct json_object *block)
+static void begin_block(struct model_reading *reading, int64_t index, struct json_object *block)
 {
     const char *type = json_get_string(block, "type", "");
     if (strcmp(type, "text") == 0) {
@@ -131,7 +131,7 @@ static void begin_block(struct reading *reading, int64_t index, struct json_obje
     }
 }
 
-static struct reading_part *find_part(struct reading *reading, int64_t index)
+static struct reading_part *find_part(struct model_reading *reading, int64_t index)
 {
     for (size_t i = reading->part_count; i > 0; i--) {
         if (reading->parts[i - 1].index == index) {
@@ -141,7 +141,7 @@ static struct reading_part *find_part(struct reading *reading, int64_t index)
     return NULL;
 }
 
-static void add_to_text(struct reading *reading, struct reading_part *part,
+static void add_to_text(struct model_reading *reading, struct reading_part *part,
                         struct json_object *delta)
 {
     size_t before = reading->text.len;
@@ -149,7 +149,7 @@ static void add_to_text(struct reading *reading, struct reading_part *part,
     part->len += reading->text.len - before;
 }
 
-static void add_to_thinking(struct reading *reading, struct reading_part *part,
+static void add_to_thinking(struct model_reading *reading, struct reading_part *part,
                             struct json_object *delta)
 {
     append_string(&part->first, dialect_get(delta, "thinking"));
@@ -157,7 +157,7 @@ static void add_to_thinking(struct reading *reading, struct reading_part *part,
     reading_add_thinking_of(reading, dialect_get(delta, "thinking"));
 }
 
-static void add_to_call(struct reading *reading, struct reading_part *part,
+static void add_to_call(struct model_reading *reading, struct reading_part *part,
                         struct json_object *delta)
 {
     struct json_object *piece = dialect_get(delta, "partial_json");
@@ -171,7 +171,7 @@ static void add_to_call(struct reading *reading, struct reading_part *part,
     }
 }
 
-static void read_delta(struct reading *reading, struct json_object *event)
+static void read_delta(struct model_reading *reading, struct json_object *event)
 {
     struct reading_part *part = find_part(reading, json_get_int(event, "index", 0));
     struct json_object *delta = dialect_get(event, "delta");
@@ -193,7 +193,7 @@ static void read_delta(struct reading *reading, struct json_object *event)
     }
 }
 
-void anthropic_read_event(struct reading *reading, struct json_object *event)
+void anthropic_read_event(struct model_reading *reading, struct json_object *event)
 {
     const char *type = json_get_string(event, "type", "");
     if (strcmp(type, "message_start") == 0) {
@@ -214,7 +214,7 @@ void anthropic_read_event(struct reading *reading, struct json_object *event)
     }
 }
 
-void anthropic_read_reply(struct reading *reading, struct json_object *reply)
+void anthropic_read_reply(struct model_reading *reading, struct json_object *reply)
 {
     struct json_object *content = dialect_get(reply, "content");
     read_usage(reading, dialect_get(reply, "usage"));
@@ -258,7 +258,7 @@ static void write_part(struct json_writer *writer, const struct reading_part *pa
     json_end_object(writer);
 }
 
-void anthropic_write_native(struct reading *reading, struct buf *ret_json)
+void anthropic_write_native(struct model_reading *reading, struct buf *ret_json)
 {
     bool has_thinking = false;
     for (size_t i = 0; i < reading->part_count; i++) {

@@ -90,7 +90,7 @@ static bool user_blocks(const struct model_message *message, const char **ret_bl
 }
 
 /** End the newest user's message: its last block, which is open, is where the cache ends. */
-static void end_user(struct body *body, bool is_newest)
+static void end_user(struct request_body *body, bool is_newest)
 {
     if (is_newest) {
         body->parts[body->count - 1].len--;
@@ -99,7 +99,7 @@ static void end_user(struct body *body, bool is_newest)
     body_add(body, USER_END, strlen(USER_END));
 }
 
-void anthropic_splice(const struct model_request *request, struct body *body)
+void anthropic_splice(const struct model_request *request, struct request_body *body)
 {
     bool is_user_open = false;
     bool is_first = true;

@@ -29,10 +29,10 @@
 /** What a server sends for a stream: some send a whole reply all the same. */
 enum stream_form { FORM_UNKNOWN, FORM_EVENTS, FORM_WHOLE };
 
-struct attempt {
+struct request_attempt {
     struct model *model;
     const struct model_request *request;
-    struct reading reading;
+    struct model_reading reading;
     struct sse_parser parser;
     struct buf whole;
     enum stream_form form;
@@ -41,16 +41,16 @@ struct attempt {
     bool is_out_of_time;  /**< another attempt would make sense, and come too late */
 };
 
-static void begin_attempt(struct attempt *attempt, struct model *model,
+static void begin_attempt(struct request_attempt *attempt, struct model *model,
                           const struct model_request *request)
 {
-    *attempt = (struct attempt){.model = model, .request = request};
+    *attempt = (struct request_attempt){.model = model, .request = request};
     attempt->adaptations = atomic_load(&model->adaptations);
     reading_init(&attempt->reading, model, request);
     sse_parser_init(&attempt->parser, MODEL_REPLY_MAX_BYTES);
 }
 
-static void end_attempt(struct attempt *attempt)
+static void end_attempt(struct request_attempt *attempt)
 {
     reading_fini(&attempt->reading);
     sse_parser_fini(&attempt->parser);
@@ -60,8 +60,8 @@ static void end_attempt(struct attempt *attempt)
 
 static bool on_event(void *context, const struct sse_event *event)
 {
-    struct attempt *attempt = context;
-    struct reading *reading = &attempt->reading;
+    struct request_attempt *attempt = context;
+    struct model_reading *reading = &attempt->reading;
     auto_json struct json_object *data = NULL;
     if (strcmp(event->data, "[DONE]") == 0) {
         reading->is_complete = true;
@@ -88,7 +88,7 @@ static enum stream_form form_of(const char *bytes, size_t len)
 
 static bool on_body(void *context, const char *bytes, size_t len)
 {
-    struct attempt *attempt = context;
+    struct request_attempt *attempt = context;
     struct rondo_error why = {0};
     if (attempt->form == FORM_UNKNOWN) {
         attempt->form = form_of(bytes, len);
@@ -104,7 +104,7 @@ static bool on_body(void *context, const char *bytes, size_t len)
     return attempt->reading.failure == MODEL_OK;
 }
 
-static void read_whole(struct attempt *attempt, const struct buf *body)
+static void read_whole(struct request_attempt *attempt, const struct buf *body)
 {
     auto_json struct json_object *reply = NULL;
     if (body->len == 0 || json_parse(body->data, body->len, &reply, NULL) < 0) {
@@ -115,10 +115,10 @@ static void read_whole(struct attempt *attempt, const struct buf *body)
 }
 
 /** Judge what http_call gave. */
-static void read_response(struct attempt *attempt)
+static void read_response(struct request_attempt *attempt)
 {
     const struct http_response *response = &attempt->response;
-    struct reading *reading = &attempt->reading;
+    struct model_reading *reading = &attempt->reading;
     bool is_whole = !attempt->request->is_streaming || attempt->form == FORM_WHOLE;
     bool is_good = response->status >= 200 && response->status < 300;
     if (reading->failure != MODEL_OK) {
@@ -140,7 +140,7 @@ static void read_response(struct attempt *attempt)
 }
 
 /** @param headers room for DIALECT_MAX_HEADERS */
-static size_t write_headers(const struct attempt *attempt, struct http_header *headers)
+static size_t write_headers(const struct request_attempt *attempt, struct http_header *headers)
 {
     const struct model *model = attempt->model;
     const struct model_wire *wire = model->ops->wire;
@@ -164,12 +164,12 @@ static size_t write_headers(const struct attempt *attempt, struct http_header *h
 }
 
 /** @param total_ns time that is left */
-static int call(struct attempt *attempt, int64_t total_ns, struct rondo_error *err)
+static int call(struct request_attempt *attempt, int64_t total_ns, struct rondo_error *err)
 {
     const struct model *model = attempt->model;
     struct http_header headers[DIALECT_MAX_HEADERS];
     auto_buf struct buf suffix = {0};
-    struct body body = {0};
+    struct request_body body = {0};
     bool is_streaming = attempt->request->is_streaming;
     body_add(&body, model->prefix.data, model->prefix.len);
     model->ops->wire->splice(attempt->request, &body);
@@ -194,7 +194,7 @@ static int call(struct attempt *attempt, int64_t total_ns, struct rondo_error *e
     return r;
 }
 
-static int make_attempt(struct attempt *attempt, struct rondo_error *err)
+static int make_attempt(struct request_attempt *attempt, struct rondo_error *err)
 {
     int64_t left_ns = attempt->request->deadline_ns - clock_monotonic(attempt->model->clock);
     attempt->reading.is_final = true;
@@ -215,10 +215,10 @@ static int make_attempt(struct attempt *attempt, struct rondo_error *err)
 }
 
 /** The response as the rules for repeating see it: a damaged reply is a broken one. */
-static struct http_response judged(const struct attempt *attempt)
+static struct http_response judged(const struct request_attempt *attempt)
 {
     struct http_response seen = attempt->response;
-    const struct reading *reading = &attempt->reading;
+    const struct model_reading *reading = &attempt->reading;
     if (seen.failure == HTTP_OK || seen.failure == HTTP_STOPPED) {
         seen.failure = reading->failure == MODEL_BAD_REPLY ? HTTP_BROKEN : HTTP_OK;
         seen.status = reading->status != 0 ? reading->status : seen.status;
@@ -227,7 +227,7 @@ static struct http_response judged(const struct attempt *attempt)
 }
 
 /** @param count attempts so far. @return the delay before the next one, or -1 = no more */
-static int64_t next_delay_ns(struct attempt *attempt, unsigned count)
+static int64_t next_delay_ns(struct request_attempt *attempt, unsigned count)
 {
     const struct model *model = attempt->model;
     struct retry_policy policy = retry_policy_default();
@@ -245,7 +245,7 @@ static int64_t next_delay_ns(struct attempt *attempt, unsigned count)
 }
 
 /** Wait before the next attempt and say so. */
-static void wait_for_next(const struct attempt *attempt, unsigned count, int64_t delay_ns)
+static void wait_for_next(const struct request_attempt *attempt, unsigned count, int64_t delay_ns)
 {
     const struct model_watcher *watcher = attempt->request->watcher;
     auto_buf struct buf why = {0};
@@ -259,9 +259,9 @@ static void wait_for_next(const struct attempt *attempt, unsigned count, int64_t
 }
 
 /** @return the delay before another attempt, or -1 = this one is the last */
-static int64_t judge(struct attempt *attempt, unsigned count)
+static int64_t judge(struct request_attempt *attempt, unsigned count)
 {
-    const struct reading *reading = &attempt->reading;
+    const struct model_reading *reading = &attempt->reading;
     if (reading->failure == MODEL_OK || reading->failure == MODEL_CANCELLED) {
         return -1;
     }
@@ -284,7 +284,7 @@ static char *clean_name(const struct model *model, const char *text)
     return buf_steal(&clean);
 }
 
-static void finish(struct attempt *attempt, struct model_reply *ret_reply)
+static void finish(struct request_attempt *attempt, struct model_reply *ret_reply)
 {
     char id[REQUEST_ID_SIZE];
     if (http_response_header(&attempt->response, attempt->model->ops->wire->id_header, id,
@@ -305,7 +305,7 @@ int model_ask_over_http(struct model *model, const struct model_request *request
                         struct model_reply *ret_reply, struct rondo_error *err)
 {
     for (;;) {
-        struct attempt attempt;
+        struct request_attempt attempt;
         begin_attempt(&attempt, model, request);
         int r = make_attempt(&attempt, err);
         ret_reply->attempts++;

@@ -15,7 +15,7 @@
 #define MAX_NAME 64
 #define MICRO    INT64_C(1000000)
 
-void body_add(struct body *body, const char *bytes, size_t len)
+void body_add(struct request_body *body, const char *bytes, size_t len)
 {
     if (len == 0) {
         return;
@@ -27,10 +27,10 @@ void body_add(struct body *body, const char *bytes, size_t len)
     body->parts[body->count++] = (struct http_part){bytes, len};
 }
 
-void body_fini(struct body *body)
+void body_fini(struct request_body *body)
 {
     free(body->parts);
-    *body = (struct body){0};
+    *body = (struct request_body){0};
 }
 
 int64_t model_max_tokens(const struct model *model, const struct model_request *request)

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 
 struct json_object;
-struct reading;
-struct script;
+struct model_reading;
+struct model_script;
 
 /** What a server has refused so far and is not sent any more (model/adapt.h). */
 enum model_adaptation {
@@ -45,26 +45,26 @@ struct model {
     struct http_client *http;
     const struct clock *clock;
     struct random *random;
-    char *system;          /**< "" = none */
-    struct buf tools;      /**< JSON array in the dialect; empty = none */
-    struct buf tool_names; /**< each between line feeds, for scripts */
-    struct buf prefix;     /**< request body up to the first message */
-    struct script *script; /**< of provider `scripted` */
+    char *system;                /**< "" = none */
+    struct buf tools;            /**< JSON array in the dialect; empty = none */
+    struct buf tool_names;       /**< each between line feeds, for scripts */
+    struct buf prefix;           /**< request body up to the first message */
+    struct model_script *script; /**< of provider `scripted` */
 };
 
 /** Most headers that a dialect adds. */
 #define DIALECT_MAX_HEADERS 5
 
 /** The body of a request while it is put together. */
-struct body {
+struct request_body {
     struct http_part *parts; /**< owned; what they point to is not */
     size_t count;
     size_t room;
 };
 
 /** Add bytes, which must live until the request was made. */
-void body_add(struct body *body, const char *bytes, size_t len);
-void body_fini(struct body *body);
+void body_add(struct request_body *body, const char *bytes, size_t len);
+void body_fini(struct request_body *body);
 
 /** A dialect that is spoken over HTTP. */
 struct model_wire {
@@ -80,13 +80,13 @@ struct model_wire {
     void (*write_suffix)(const struct model *model, const struct model_request *request,
                          struct buf *ret_json);
     /** Splice the messages, with what stands between them. */
-    void (*splice)(const struct model_request *request, struct body *body);
+    void (*splice)(const struct model_request *request, struct request_body *body);
     /** Take in a whole reply. */
-    void (*read_reply)(struct reading *reading, struct json_object *reply);
+    void (*read_reply)(struct model_reading *reading, struct json_object *reply);
     /** Take in one event of a stream. Not called any more after the reading failed. */
-    void (*read_event)(struct reading *reading, struct json_object *event);
+    void (*read_event)(struct model_reading *reading, struct json_object *event);
     /** Write what must be kept of the reply beside text and calls into `native`, or nothing. */
-    void (*write_native)(struct reading *reading, struct buf *ret_json);
+    void (*write_native)(struct model_reading *reading, struct buf *ret_json);
 };
 
 /** A kind of model. */

@@ -128,7 +128,7 @@ static const char *meaning_of(enum model_failure failure)
     return "the provider refuses the request";
 }
 
-static void fail(struct reading *reading, enum model_failure failure, long status,
+static void fail(struct model_reading *reading, enum model_failure failure, long status,
                  const struct buf *line)
 {
     reading->is_final =
@@ -137,7 +137,7 @@ static void fail(struct reading *reading, enum model_failure failure, long statu
                  line->len > 0 ? ": " : "", buf_string(line));
 }
 
-void failure_read(struct reading *reading, long status, struct json_object *reply)
+void failure_read(struct model_reading *reading, long status, struct json_object *reply)
 {
     auto_buf struct buf line = {0};
     const char *message = message_of(reply);
@@ -182,7 +182,7 @@ static void write_body(const char *body, size_t len, struct buf *ret_line)
     }
 }
 
-void failure_read_body(struct reading *reading, long status, const char *body, size_t len)
+void failure_read_body(struct model_reading *reading, long status, const char *body, size_t len)
 {
     auto_json struct json_object *reply = NULL;
     auto_buf struct buf line = {0};
@@ -199,7 +199,7 @@ void failure_read_body(struct reading *reading, long status, const char *body, s
     }
 }
 
-void failure_not_json(struct reading *reading, const char *body, size_t len)
+void failure_not_json(struct model_reading *reading, const char *body, size_t len)
 {
     auto_buf struct buf line = {0};
     write_body(body, len, &line);
@@ -208,7 +208,7 @@ void failure_not_json(struct reading *reading, const char *body, size_t len)
                  is_page(body, len) ? "" : (len == 0 ? "empty" : "not JSON: "), buf_string(&line));
 }
 
-void failure_of_call(struct reading *reading, const struct http_response *response)
+void failure_of_call(struct model_reading *reading, const struct http_response *response)
 {
     enum model_failure failure = MODEL_UNREACHABLE;
     switch (response->failure) {

@@ -14,10 +14,10 @@ void openai_write_tools(const struct model_tool *tools, size_t count, struct buf
 void openai_write_prefix(const struct model *model, struct buf *ret_json);
 void openai_write_suffix(const struct model *model, const struct model_request *request,
                          struct buf *ret_json);
-void openai_splice(const struct model_request *request, struct body *body);
+void openai_splice(const struct model_request *request, struct request_body *body);
 void openai_write_user(const char *text, struct buf *ret_json);
 void openai_write_assistant(const struct model_reply *reply, struct buf *ret_json);
 void openai_write_answers(const struct model_answer *answers, size_t count, struct buf *ret_json);
-void openai_write_native(struct reading *reading, struct buf *ret_json);
-void openai_read_reply(struct reading *reading, struct json_object *reply);
-void openai_read_event(struct reading *reading, struct json_object *event);
+void openai_write_native(struct model_reading *reading, struct buf *ret_json);
+void openai_read_reply(struct model_reading *reading, struct json_object *reply);
+void openai_read_event(struct model_reading *reading, struct json_object *event);

@@ -10,7 +10,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
-static void read_usage(struct reading *reading, struct json_object *usage)
+static void read_usage(struct model_reading *reading, struct json_object *usage)
 {
     if (!json_object_is_type(usage, json_type_object)) {
         return;
@@ -40,7 +40,7 @@ static bool is_broken(const char *word)
     return strcmp(word, "error") == 0 || strcmp(word, "insufficient_system_resource") == 0;
 }
 
-static void read_stop(struct reading *reading, struct json_object *choice)
+static void read_stop(struct model_reading *reading, struct json_object *choice)
 {
     const char *word = json_get_string(choice, "finish_reason", NULL);
     if (word == NULL || *word == '\0') {
@@ -57,7 +57,7 @@ static void read_stop(struct reading *reading, struct json_object *choice)
     reading->has_stop = true;
 }
 
-static void read_refusal(struct reading *reading, struct json_object *refusal)
+static void read_refusal(struct model_reading *reading, struct json_object *refusal)
 {
     if (json_object_is_type(refusal, json_type_string) && json_object_get_string_len(refusal) > 0) {
         reading_add_text_of(reading, refusal);
@@ -66,7 +66,7 @@ static void read_refusal(struct reading *reading, struct json_object *refusal)
 }
 
 /** A part of content that is a list: {"type":"text"}, Mistral's {"type":"thinking"}, refusals. */
-static void read_part(struct reading *reading, struct json_object *part)
+static void read_part(struct model_reading *reading, struct json_object *part)
 {
     struct json_object *thinking = dialect_get(part, "thinking");
     reading_add_text_of(reading, dialect_get(part, "text"));
@@ -77,7 +77,7 @@ static void read_part(struct reading *reading, struct json_object *part)
     }
 }
 
-static void read_content(struct reading *reading, struct json_object *content)
+static void read_content(struct model_reading *reading, struct json_object *content)
 {
     reading_add_text_of(reading, content);
     for (size_t i = 0; i < dialect_count(content); i++) {
@@ -98,7 +98,7 @@ static void add_arguments(struct reading_call *call, struct json_object *argumen
 }
 
 /** The call that a piece continues, or NULL: it begins one. */
-static struct reading_call *find_call(struct reading *reading, struct json_object *piece,
+static struct reading_call *find_call(struct model_reading *reading, struct json_object *piece,
                                       const char *id, const char *name)
 {
     struct json_object *index = dialect_get(piece, "index");
@@ -118,7 +118,7 @@ static struct reading_call *find_call(struct reading *reading, struct json_objec
 }
 
 /** @param is_piece it may continue a call of a stream; otherwise it is one of its own */
-static void read_call(struct reading *reading, struct json_object *piece, bool is_piece)
+static void read_call(struct model_reading *reading, struct json_object *piece, bool is_piece)
 {
     struct json_object *function = dialect_get(piece, "function");
     struct json_object *extra = dialect_get(piece, "extra_content");
@@ -148,7 +148,7 @@ static void read_call(struct reading *reading, struct json_object *piece, bool i
     }
 }
 
-static void read_details(struct reading *reading, struct json_object *details)
+static void read_details(struct model_reading *reading, struct json_object *details)
 {
     if (dialect_count(details) > 0 && reading->details == NULL) {
         reading->details = json_object_new_array();
@@ -159,7 +159,7 @@ static void read_details(struct reading *reading, struct json_object *details)
 }
 
 /** A message of a whole reply or the delta of a piece: they have the same members. */
-static void read_message(struct reading *reading, struct json_object *message, bool is_piece)
+static void read_message(struct model_reading *reading, struct json_object *message, bool is_piece)
 {
     struct json_object *calls = dialect_get(message, "tool_calls");
     struct json_object *refusal = dialect_get(message, "refusal");
@@ -180,7 +180,7 @@ static void read_message(struct reading *reading, struct json_object *message, b
 }
 
 /** @return whether it was an error instead of a reply */
-static bool read_error(struct reading *reading, struct json_object *reply)
+static bool read_error(struct model_reading *reading, struct json_object *reply)
 {
     struct json_object *error = dialect_get(reply, "error");
     if (error == NULL) {
@@ -191,7 +191,7 @@ static bool read_error(struct reading *reading, struct json_object *reply)
     return true;
 }
 
-void openai_read_reply(struct reading *reading, struct json_object *reply)
+void openai_read_reply(struct model_reading *reading, struct json_object *reply)
 {
     struct json_object *choices = dialect_get(reply, "choices");
     read_usage(reading, dialect_get(reply, "usage"));
@@ -213,7 +213,7 @@ void openai_read_reply(struct reading *reading, struct json_object *reply)
     reading->is_complete = true;
 }
 
-void openai_read_event(struct reading *reading, struct json_object *event)
+void openai_read_event(struct model_reading *reading, struct json_object *event)
 {
     struct json_object *choices = dialect_get(event, "choices");
     read_usage(reading, dialect_get(event, "usage"));
@@ -229,7 +229,7 @@ void openai_read_event(struct reading *reading, struct json_object *event)
     reading->is_complete = reading->is_complete || reading->has_stop;
 }
 
-static bool has_extra(const struct reading *reading)
+static bool has_extra(const struct model_reading *reading)
 {
     for (size_t i = 0; i < reading->call_count; i++) {
         if (reading->calls[i].extra != NULL) {
@@ -246,7 +246,7 @@ static void write_value(struct json_writer *writer, const char *key, struct json
                                                              JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
-void openai_write_native(struct reading *reading, struct buf *ret_json)
+void openai_write_native(struct model_reading *reading, struct buf *ret_json)
 {
     if (!has_extra(reading) && reading->details == NULL && !reading->keeps_reasoning) {
         return;

@@ -80,7 +80,7 @@ void openai_write_suffix(const struct model *model, const struct model_request *
     buf_append_string(ret_json, "}");
 }
 
-void openai_splice(const struct model_request *request, struct body *body)
+void openai_splice(const struct model_request *request, struct request_body *body)
 {
     /* Whether the prefix ends with "[" shows whether a comma is due. */
     const struct http_part *prefix = &body->parts[body->count - 1];

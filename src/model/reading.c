@@ -17,13 +17,13 @@
 /** Longest message of a failure that is kept. */
 #define MAX_PROBLEM 400
 
-void reading_init(struct reading *reading, const struct model *model,
+void reading_init(struct model_reading *reading, const struct model *model,
                   const struct model_request *request)
 {
-    *reading = (struct reading){.model = model, .request = request};
+    *reading = (struct model_reading){.model = model, .request = request};
 }
 
-void reading_fini(struct reading *reading)
+void reading_fini(struct model_reading *reading)
 {
     for (size_t i = 0; i < reading->call_count; i++) {
         buf_fini(&reading->calls[i].id);
@@ -42,7 +42,7 @@ void reading_fini(struct reading *reading)
     buf_fini(&reading->thinking);
     buf_fini(&reading->model_name);
     buf_fini(&reading->problem);
-    *reading = (struct reading){0};
+    *reading = (struct model_reading){0};
 }
 
 /** Append a text that may hold NUL bytes, which no text of ours does. */
@@ -60,14 +60,14 @@ static void append_clean(struct buf *buf, const char *text, size_t len)
     }
 }
 
-static void note_first(struct reading *reading)
+static void note_first(struct model_reading *reading)
 {
     if (reading->first_ns == 0) {
         reading->first_ns = clock_monotonic(reading->model->clock);
     }
 }
 
-void reading_add_text(struct reading *reading, const char *text, size_t len)
+void reading_add_text(struct model_reading *reading, const char *text, size_t len)
 {
     const struct model_watcher *watcher = reading->request->watcher;
     size_t before = reading->text.len;
@@ -81,7 +81,7 @@ void reading_add_text(struct reading *reading, const char *text, size_t len)
     }
 }
 
-void reading_add_thinking(struct reading *reading, const char *text, size_t len)
+void reading_add_thinking(struct model_reading *reading, const char *text, size_t len)
 {
     const struct model_watcher *watcher = reading->request->watcher;
     size_t before = reading->thinking.len;
@@ -96,7 +96,7 @@ void reading_add_thinking(struct reading *reading, const char *text, size_t len)
     }
 }
 
-void reading_add_text_of(struct reading *reading, struct json_object *value)
+void reading_add_text_of(struct model_reading *reading, struct json_object *value)
 {
     if (json_object_is_type(value, json_type_string)) {
         reading_add_text(reading, json_object_get_string(value),
@@ -104,7 +104,7 @@ void reading_add_text_of(struct reading *reading, struct json_object *value)
     }
 }
 
-void reading_add_thinking_of(struct reading *reading, struct json_object *value)
+void reading_add_thinking_of(struct model_reading *reading, struct json_object *value)
 {
     if (json_object_is_type(value, json_type_string)) {
         reading_add_thinking(reading, json_object_get_string(value),
@@ -112,7 +112,7 @@ void reading_add_thinking_of(struct reading *reading, struct json_object *value)
     }
 }
 
-void reading_name_model(struct reading *reading, struct json_object *value)
+void reading_name_model(struct model_reading *reading, struct json_object *value)
 {
     if (reading->model_name.len > 0 || !json_object_is_type(value, json_type_string)) {
         return;
@@ -123,7 +123,7 @@ void reading_name_model(struct reading *reading, struct json_object *value)
     }
 }
 
-struct reading_call *reading_begin_call(struct reading *reading, int64_t index)
+struct reading_call *reading_begin_call(struct model_reading *reading, int64_t index)
 {
     if (reading->call_count >= MODEL_CALLS_MAX) {
         reading->is_final = true;
@@ -139,7 +139,7 @@ struct reading_call *reading_begin_call(struct reading *reading, int64_t index)
     return call;
 }
 
-struct reading_part *reading_begin_part(struct reading *reading, enum reading_part_kind kind,
+struct reading_part *reading_begin_part(struct model_reading *reading, enum reading_part_kind kind,
                                         int64_t index)
 {
     if (reading->part_count >= 4 * MODEL_CALLS_MAX) {
@@ -155,13 +155,13 @@ struct reading_part *reading_begin_part(struct reading *reading, enum reading_pa
     return part;
 }
 
-void reading_stop(struct reading *reading, enum model_stop stop)
+void reading_stop(struct model_reading *reading, enum model_stop stop)
 {
     reading->stop = stop;
     reading->has_stop = true;
 }
 
-void reading_fail(struct reading *reading, enum model_failure failure, long status,
+void reading_fail(struct model_reading *reading, enum model_failure failure, long status,
                   const char *format, ...)
 {
     if (reading->failure != MODEL_OK) {
@@ -188,7 +188,8 @@ static bool is_id_taken(const struct model_reply *reply, const char *id)
 }
 
 /** An id that no other call of this reply has: some servers send none, or one for all. */
-static char *make_id(const struct reading *reading, const struct model_reply *reply, const char *id)
+static char *make_id(const struct model_reading *reading, const struct model_reply *reply,
+                     const char *id)
 {
     if (*id != '\0' && !is_id_taken(reply, id)) {
         return memory_dup_string(id);
@@ -204,7 +205,7 @@ static char *make_id(const struct reading *reading, const struct model_reply *re
     return buf_steal(&made);
 }
 
-static void finish_calls(struct reading *reading, struct model_reply *reply)
+static void finish_calls(struct model_reading *reading, struct model_reply *reply)
 {
     reply->calls = memory_new_zero(reading->call_count + 1, sizeof(*reply->calls));
     for (size_t i = 0; i < reading->call_count; i++) {
@@ -216,7 +217,7 @@ static void finish_calls(struct reading *reading, struct model_reply *reply)
     }
 }
 
-void reading_finish(struct reading *reading, struct model_reply *ret_reply)
+void reading_finish(struct model_reading *reading, struct model_reply *ret_reply)
 {
     struct buf native = {0};
     const struct model_wire *wire = reading->model->ops->wire;

@@ -43,7 +43,7 @@ struct reading_part {
     struct buf second;
 };
 
-struct reading {
+struct model_reading {
     const struct model *model;
     const struct model_request *request;
     struct buf text;
@@ -66,33 +66,33 @@ struct reading {
     int64_t first_ns;   /**< when the first piece of words came, monotonic; 0 = not yet */
 };
 
-void reading_init(struct reading *reading, const struct model *model,
+void reading_init(struct model_reading *reading, const struct model *model,
                   const struct model_request *request);
-void reading_fini(struct reading *reading);
+void reading_fini(struct model_reading *reading);
 
 /** Take in words for the user; the watcher hears of them. */
-void reading_add_text(struct reading *reading, const char *text, size_t len);
+void reading_add_text(struct model_reading *reading, const char *text, size_t len);
 /** Take in reasoning; the watcher hears of it. */
-void reading_add_thinking(struct reading *reading, const char *text, size_t len);
+void reading_add_thinking(struct model_reading *reading, const char *text, size_t len);
 /** The same for a JSON value; anything but a string is nothing. */
-void reading_add_text_of(struct reading *reading, struct json_object *value);
-void reading_add_thinking_of(struct reading *reading, struct json_object *value);
+void reading_add_text_of(struct model_reading *reading, struct json_object *value);
+void reading_add_thinking_of(struct model_reading *reading, struct json_object *value);
 
 /** Take in the name of the model that answers, the first time. Anything but a text is nothing. */
-void reading_name_model(struct reading *reading, struct json_object *value);
+void reading_name_model(struct model_reading *reading, struct json_object *value);
 
 /** Begin a call. @return it, or NULL after a failure, when there are too many */
-struct reading_call *reading_begin_call(struct reading *reading, int64_t index);
+struct reading_call *reading_begin_call(struct model_reading *reading, int64_t index);
 /** Begin a part. @return it, or NULL after a failure, when there are too many */
-struct reading_part *reading_begin_part(struct reading *reading, enum reading_part_kind kind,
+struct reading_part *reading_begin_part(struct model_reading *reading, enum reading_part_kind kind,
                                         int64_t index);
 
 /** Note why the model stopped. */
-void reading_stop(struct reading *reading, enum model_stop stop);
+void reading_stop(struct model_reading *reading, enum model_stop stop);
 
 /** Note a failure, unless there is one. `status` may be 0. */
-void reading_fail(struct reading *reading, enum model_failure failure, long status,
+void reading_fail(struct model_reading *reading, enum model_failure failure, long status,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /** Move everything into a reply. */
-void reading_finish(struct reading *reading, struct model_reply *ret_reply);
+void reading_finish(struct model_reading *reading, struct model_reply *ret_reply);

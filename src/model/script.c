@@ -33,7 +33,7 @@ static void free_turn(struct script_turn *turn)
     free(turn->expect.has_tool);
 }
 
-void script_free(struct script *script)
+void script_free(struct model_script *script)
 {
     if (script != NULL) {
         for (size_t i = 0; i < script->count; i++) {
@@ -74,12 +74,13 @@ static int read_number(struct json_object *value, int64_t low, int64_t high, int
 /** Reads one member. `turn` is a struct script_turn, or the part of it that a table is for. */
 typedef int read_member_fn(struct json_object *value, void *target, struct rondo_error *err);
 
-struct member {
+struct script_member {
     const char *name; /* NULL ends a table */
     read_member_fn *read;
 };
 
-static int unknown_member(const char *name, const struct member *members, struct rondo_error *err)
+static int unknown_member(const char *name, const struct script_member *members,
+                          struct rondo_error *err)
 {
     auto_buf struct buf hint = {0};
     struct suggest suggest = {.word = name, .len = strlen(name)};
@@ -90,8 +91,8 @@ static int unknown_member(const char *name, const struct member *members, struct
     return error_set(err, RONDO_ERR_INVALID, "unknown member `%s`%s", name, buf_string(&hint));
 }
 
-static int read_members(struct json_object *object, const struct member *members, void *target,
-                        struct rondo_error *err)
+static int read_members(struct json_object *object, const struct script_member *members,
+                        void *target, struct rondo_error *err)
 {
     if (!json_object_is_type(object, json_type_object)) {
         return wrong(err, "an object");
@@ -163,20 +164,20 @@ static int read_expected_messages(struct json_object *value, void *target, struc
     return read_number(value, 0, INT32_MAX, &((struct script_expect *)target)->messages, err);
 }
 
-static const struct member call_members[] = {
+static const struct script_member call_members[] = {
     {"id", read_call_id},
     {"name", read_call_name},
     {"arguments", read_arguments},
     {0},
 };
 
-static const struct member usage_members[] = {
+static const struct script_member usage_members[] = {
     {"input", read_input},         {"output", read_output},
     {"cached", read_cached},       {"cache_written", read_cache_written},
     {"reasoning", read_reasoning}, {0},
 };
 
-static const struct member expect_members[] = {
+static const struct script_member expect_members[] = {
     {"last_contains", read_last_contains},
     {"last_lacks", read_last_lacks},
     {"any_contains", read_any_contains},
@@ -287,7 +288,7 @@ static int ignore(struct json_object *value, void *target, struct rondo_error *e
     return 0;
 }
 
-static const struct member turn_members[] = {
+static const struct script_member turn_members[] = {
     {"text", read_turn_text},   {"thinking", read_thinking},
     {"tool_calls", read_calls}, {"usage", read_usage},
     {"stop", read_stop},        {"error", read_error},
@@ -312,7 +313,7 @@ static int place_turn(struct script_turn *turn, uint64_t *next, struct rondo_err
     return 0;
 }
 
-static int add_turn(struct script *script, struct json_object *value, uint64_t *next,
+static int add_turn(struct model_script *script, struct json_object *value, uint64_t *next,
                     struct rondo_error *err)
 {
     script->turns = memory_resize(script->turns, script->count + 1, sizeof(*script->turns));
@@ -328,7 +329,8 @@ static int add_turn(struct script *script, struct json_object *value, uint64_t *
     return r;
 }
 
-static int parse_list(struct script *script, const char *text, size_t len, struct rondo_error *err)
+static int parse_list(struct model_script *script, const char *text, size_t len,
+                      struct rondo_error *err)
 {
     auto_json struct json_object *list = NULL;
     uint64_t next = 1;
@@ -349,7 +351,8 @@ static bool is_blank(const char *text, size_t len)
     return true;
 }
 
-static int parse_lines(struct script *script, const char *text, size_t len, struct rondo_error *err)
+static int parse_lines(struct model_script *script, const char *text, size_t len,
+                       struct rondo_error *err)
 {
     uint64_t next = 1;
     int r = 0;
@@ -384,10 +387,10 @@ static bool is_list(const char *text, size_t len)
     return at < len && text[at] == '[';
 }
 
-int script_parse(const char *path, const char *text, size_t len, struct script **ret_script,
+int script_parse(const char *path, const char *text, size_t len, struct model_script **ret_script,
                  struct rondo_error *err)
 {
-    struct script *script = memory_new_zero(1, sizeof(*script));
+    struct model_script *script = memory_new_zero(1, sizeof(*script));
     int r = is_list(text, len) ? parse_list(script, text, len, err)
                                : parse_lines(script, text, len, err);
     if (r < 0) {
@@ -399,7 +402,7 @@ int script_parse(const char *path, const char *text, size_t len, struct script *
     return 0;
 }
 
-int script_read(const char *path, struct script **ret_script, struct rondo_error *err)
+int script_read(const char *path, struct model_script **ret_script, struct rondo_error *err)
 {
     auto_buf struct buf text = {0};
     int r = file_read_named(NULL, path, SCRIPT_MAX_BYTES, &text, err);
@@ -410,7 +413,7 @@ int script_read(const char *path, struct script **ret_script, struct rondo_error
     return script_parse(path, buf_string(&text), text.len, ret_script, err);
 }
 
-const struct script_turn *script_find(const struct script *script, uint64_t turn)
+const struct script_turn *script_find(const struct model_script *script, uint64_t turn)
 {
     for (size_t i = script->count; i > 0; i--) {
         const struct script_turn *candidate = &script->turns[i - 1];

@@ -45,7 +45,7 @@ struct script_turn {
     struct script_expect expect;
 };
 
-struct script {
+struct model_script {
     struct script_turn *turns;
     size_t count;
 };
@@ -56,15 +56,15 @@ struct script {
  * @param ret_script script_free()
  * @return 0, or RONDO_ERR_INVALID with the number of the turn
  */
-int script_parse(const char *path, const char *text, size_t len, struct script **ret_script,
+int script_parse(const char *path, const char *text, size_t len, struct model_script **ret_script,
                  struct rondo_error *err);
 /** The same from a file. */
-int script_read(const char *path, struct script **ret_script, struct rondo_error *err);
+int script_read(const char *path, struct model_script **ret_script, struct rondo_error *err);
 /** NULL is allowed. */
-void script_free(struct script *script);
+void script_free(struct model_script *script);
 
 /** The turn that answers request number `turn`: the last one in the file that does; or NULL. */
-const struct script_turn *script_find(const struct script *script, uint64_t turn);
+const struct script_turn *script_find(const struct model_script *script, uint64_t turn);
 
 /** A script, bytes. */
 #define SCRIPT_MAX_BYTES ((size_t)64 * 1024 * 1024)

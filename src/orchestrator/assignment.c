@@ -85,7 +85,7 @@ static void decode(const struct store_document *document, struct assignment *ret
              json_get_string(root, "owner", ""));
 }
 
-struct reading {
+struct assignment_list {
     struct assignment *list;
     size_t count;
     size_t room;
@@ -93,7 +93,7 @@ struct reading {
 
 static bool read_document(const struct store_document *document, void *context)
 {
-    struct reading *reading = context;
+    struct assignment_list *reading = context;
     if (reading->count == reading->room) {
         reading->room = reading->room * 2 + 16;
         reading->list = memory_resize(reading->list, reading->room, sizeof(*reading->list));
@@ -104,10 +104,10 @@ static bool read_document(const struct store_document *document, void *context)
     return true;
 }
 
-static int read_all(struct store *store, const char *run_id, struct reading *ret_reading,
+static int read_all(struct store *store, const char *run_id, struct assignment_list *ret_reading,
                     struct rondo_error *err)
 {
-    struct reading reading = {0};
+    struct assignment_list reading = {0};
     struct store_document_query query = {.collection = ASSIGNMENT_COLLECTION, .key = run_id};
     int r = store->ops->read_documents(store, &query, read_document, &reading, err);
     if (r < 0) {
@@ -126,7 +126,7 @@ bool assignment_is_dead(const struct assignment *assignment)
 int assignment_read(struct store *store, const char *run_id, struct assignment *ret_assignment,
                     struct rondo_error *err)
 {
-    struct reading reading;
+    struct assignment_list reading;
     int r = read_all(store, run_id, &reading, err);
     if (r < 0) {
         return r;
@@ -152,7 +152,7 @@ static int by_time(const void *a, const void *b)
 int assignment_list(struct store *store, struct assignment **ret_list, size_t *ret_count,
                     struct rondo_error *err)
 {
-    struct reading reading;
+    struct assignment_list reading;
     int r = read_all(store, NULL, &reading, err);
     if (r < 0) {
         return r;

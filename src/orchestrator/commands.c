@@ -18,15 +18,15 @@
 #define RESUME_TRIES 4
 
 /** Whether somebody is just about to put the entry in another state. */
-static bool is_changing(const struct entry *entry)
+static bool is_changing(const struct run_entry *entry)
 {
     return entry->state == ENTRY_CHANGING || (entry->state == ENTRY_RUNNING && entry->loop == NULL);
 }
 
 /** The entry of a run, once nobody changes it. The lock is held, and let go while waiting. */
-static struct entry *find_unchanging(struct orchestrator *orchestrator, const char *run_id)
+static struct run_entry *find_unchanging(struct orchestrator *orchestrator, const char *run_id)
 {
-    struct entry *entry = entry_find(orchestrator, run_id);
+    struct run_entry *entry = entry_find(orchestrator, run_id);
     while (entry != NULL && is_changing(entry)) {
         pthread_cond_wait(&orchestrator->changed, &orchestrator->lock);
         entry = entry_find(orchestrator, run_id);
@@ -35,10 +35,10 @@ static struct entry *find_unchanging(struct orchestrator *orchestrator, const ch
 }
 
 /** The same for a run that has ended, which its thread may not have noted yet. */
-static struct entry *find_ended(struct orchestrator *orchestrator, const char *run_id)
+static struct run_entry *find_ended(struct orchestrator *orchestrator, const char *run_id)
 {
     int64_t until_ns = clock_monotonic(clock_system()) + LONGEST_END_NS;
-    struct entry *entry = find_unchanging(orchestrator, run_id);
+    struct run_entry *entry = find_unchanging(orchestrator, run_id);
     while (entry != NULL && entry->state == ENTRY_RUNNING &&
            clock_monotonic(clock_system()) < until_ns) {
         orchestrator_wait(orchestrator, LOOK_NS);
@@ -106,7 +106,7 @@ static int begin_and_wait(struct orchestrator *orchestrator, struct task *task,
  * Give a run up that is to wait, and put it in the queue. Its place there is reserved.
  * @param entry of a run that has one, or NULL; ENTRY_CHANGING
  */
-static int queue_loop(struct orchestrator *orchestrator, struct loop *loop, struct entry *entry,
+static int queue_loop(struct orchestrator *orchestrator, struct loop *loop, struct run_entry *entry,
                       const char *by, struct rondo_error *err)
 {
     int r = assignment_put(orchestrator, loop_run_id(loop), ASSIGNMENT_QUEUED, by, err);
@@ -271,8 +271,8 @@ static int resume_queued(struct orchestrator *orchestrator, const struct task *t
 }
 
 /** The run is nobody's: take it. The lock is held, and let go. */
-static int resume_free(struct orchestrator *orchestrator, const char *run_id, struct entry *entry,
-                       const struct loop_limits *limits, const char *by,
+static int resume_free(struct orchestrator *orchestrator, const char *run_id,
+                       struct run_entry *entry, const struct loop_limits *limits, const char *by,
                        enum orchestrator_answer *ret_answer, struct rondo_error *err)
 {
     enum orchestrator_answer place = reserve(orchestrator);
@@ -317,7 +317,7 @@ static int resume(struct orchestrator *orchestrator, const char *run_id, bool ha
                   enum orchestrator_answer *ret_answer, struct rondo_error *err)
 {
     pthread_mutex_lock(&orchestrator->lock);
-    struct entry *entry =
+    struct run_entry *entry =
         has_ended ? find_ended(orchestrator, run_id) : find_unchanging(orchestrator, run_id);
     if (entry == NULL || entry->state == ENTRY_PAUSED) {
         return resume_free(orchestrator, run_id, entry, limits, by, ret_answer, err);
@@ -373,11 +373,11 @@ int orchestrator_resume(struct orchestrator *orchestrator, const char *run_id,
  * Keep others from a run that waits or is paused here.
  * @return its entry, ENTRY_CHANGING, or NULL: it is left to the process that executes it
  */
-static struct entry *hold_entry(struct orchestrator *orchestrator, const char *run_id,
-                                enum entry_state *ret_state)
+static struct run_entry *hold_entry(struct orchestrator *orchestrator, const char *run_id,
+                                    enum entry_state *ret_state)
 {
     pthread_mutex_lock(&orchestrator->lock);
-    struct entry *entry = find_unchanging(orchestrator, run_id);
+    struct run_entry *entry = find_unchanging(orchestrator, run_id);
     if (entry != NULL && (entry->state == ENTRY_QUEUED || entry->state == ENTRY_PAUSED)) {
         *ret_state = entry->state;
         entry_set(orchestrator, entry, ENTRY_CHANGING);
@@ -389,7 +389,7 @@ static struct entry *hold_entry(struct orchestrator *orchestrator, const char *r
 }
 
 /** Let go of it again. */
-static void release_entry(struct orchestrator *orchestrator, struct entry *entry,
+static void release_entry(struct orchestrator *orchestrator, struct run_entry *entry,
                           enum entry_state state)
 {
     pthread_mutex_lock(&orchestrator->lock);
@@ -404,7 +404,7 @@ int orchestrator_stop_run(struct orchestrator *orchestrator, const char *run_id,
                           struct rondo_error *err)
 {
     enum entry_state state = ENTRY_QUEUED;
-    struct entry *entry = hold_entry(orchestrator, run_id, &state);
+    struct run_entry *entry = hold_entry(orchestrator, run_id, &state);
     int r = loop_stop_run(&orchestrator->parts, run_id, by, err);
     if (entry == NULL) {
         return r;
@@ -424,7 +424,7 @@ int orchestrator_pause_run(struct orchestrator *orchestrator, const char *run_id
                            struct rondo_error *err)
 {
     enum entry_state state = ENTRY_QUEUED;
-    struct entry *entry = hold_entry(orchestrator, run_id, &state);
+    struct run_entry *entry = hold_entry(orchestrator, run_id, &state);
     int r = loop_pause_run(&orchestrator->parts, run_id, by, err);
     if (entry == NULL) {
         return r;
@@ -443,7 +443,7 @@ int orchestrator_change_limits(struct orchestrator *orchestrator, const char *ru
                                struct rondo_error *err)
 {
     enum entry_state state = ENTRY_QUEUED;
-    struct entry *entry = hold_entry(orchestrator, run_id, &state);
+    struct run_entry *entry = hold_entry(orchestrator, run_id, &state);
     int r = loop_change_limits(&orchestrator->parts, run_id, limits, by, err);
     if (entry != NULL) {
         release_entry(orchestrator, entry, state);

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <utlist.h>
 
-struct entry *entry_find(struct orchestrator *orchestrator, const char *run_id)
+struct run_entry *entry_find(struct orchestrator *orchestrator, const char *run_id)
 {
-    struct entry *entry = NULL;
+    struct run_entry *entry = NULL;
     HASH_FIND_STR(orchestrator->entries, run_id, entry);
     return entry;
 }
@@ -23,7 +23,7 @@ static uint64_t *count_of(struct orchestrator *orchestrator, enum entry_state st
                                    : NULL;
 }
 
-static void enter(struct orchestrator *orchestrator, struct entry *entry)
+static void enter(struct orchestrator *orchestrator, struct run_entry *entry)
 {
     uint64_t *count = count_of(orchestrator, entry->state);
     if (count != NULL) {
@@ -38,7 +38,7 @@ static void enter(struct orchestrator *orchestrator, struct entry *entry)
     pthread_cond_broadcast(&orchestrator->changed);
 }
 
-static void leave(struct orchestrator *orchestrator, struct entry *entry)
+static void leave(struct orchestrator *orchestrator, struct run_entry *entry)
 {
     uint64_t *count = count_of(orchestrator, entry->state);
     if (count != NULL) {
@@ -51,10 +51,10 @@ static void leave(struct orchestrator *orchestrator, struct entry *entry)
     }
 }
 
-struct entry *entry_add(struct orchestrator *orchestrator, const char *run_id,
-                        enum entry_state state, const char *by)
+struct run_entry *entry_add(struct orchestrator *orchestrator, const char *run_id,
+                            enum entry_state state, const char *by)
 {
-    struct entry *entry = memory_new_zero(1, sizeof(*entry));
+    struct run_entry *entry = memory_new_zero(1, sizeof(*entry));
     snprintf(entry->run_id, sizeof(entry->run_id), "%s", run_id);
     snprintf(entry->by, sizeof(entry->by), "%s", by == NULL ? "" : by);
     entry->state = state;
@@ -63,20 +63,20 @@ struct entry *entry_add(struct orchestrator *orchestrator, const char *run_id,
     return entry;
 }
 
-void entry_set(struct orchestrator *orchestrator, struct entry *entry, enum entry_state state)
+void entry_set(struct orchestrator *orchestrator, struct run_entry *entry, enum entry_state state)
 {
     leave(orchestrator, entry);
     entry->state = state;
     enter(orchestrator, entry);
 }
 
-void entry_first(struct orchestrator *orchestrator, struct entry *entry)
+void entry_first(struct orchestrator *orchestrator, struct run_entry *entry)
 {
     DL_DELETE(orchestrator->queue, entry);
     DL_PREPEND(orchestrator->queue, entry);
 }
 
-void entry_remove(struct orchestrator *orchestrator, struct entry *entry)
+void entry_remove(struct orchestrator *orchestrator, struct run_entry *entry)
 {
     leave(orchestrator, entry);
     HASH_DEL(orchestrator->entries, entry);

@@ -40,10 +40,10 @@
 #define EXCLUSIVE_PAUSE_NS (2 * NS_PER_S)
 
 /** One execution. */
-struct execution {
+struct run_execution {
     struct orchestrator *orchestrator;
     struct task task;
-    struct entry *entry; /* NULL until a new run exists */
+    struct run_entry *entry; /* NULL until a new run exists */
     struct loop *loop;
     struct loop_opening opening;
     struct agent *agent;
@@ -115,7 +115,7 @@ static bool is_store_failure(int code)
 }
 
 /** What an agent or a worker cannot be opened for is not the store's fault, nor the run's. */
-static int as_missing(struct execution *execution, int r)
+static int as_missing(struct run_execution *execution, int r)
 {
     bool is_misleading = is_store_failure(r) || r == RONDO_ERR_NOT_FOUND || r == RONDO_ERR_STATE;
     if (is_misleading) {
@@ -124,7 +124,7 @@ static int as_missing(struct execution *execution, int r)
     return is_misleading ? RONDO_ERR_UNSUPPORTED : r;
 }
 
-static int open_agent(struct execution *execution, const struct loop_spec *spec)
+static int open_agent(struct run_execution *execution, const struct loop_spec *spec)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     if (spec->agent == NULL) {
@@ -146,7 +146,7 @@ static int open_agent(struct execution *execution, const struct loop_spec *spec)
 }
 
 /** Add what is new to those that can be steered, and have a drain reach it. */
-static void enter_running(struct execution *execution)
+static void enter_running(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     pthread_mutex_lock(&orchestrator->lock);
@@ -167,7 +167,7 @@ static void enter_running(struct execution *execution)
 }
 
 /** @return 0, or a negative code; ORCHESTRATOR_HELD in ret_answer */
-static int open_new(struct execution *execution, enum orchestrator_answer *ret_answer)
+static int open_new(struct run_execution *execution, enum orchestrator_answer *ret_answer)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     const struct loop_spec *spec = &execution->task.spec;
@@ -211,7 +211,7 @@ int executor_resume(struct orchestrator *orchestrator, const char *run_id, const
     return loop_resume(&parts, run_id, change_limits, &own, -1, ret_loop, ret_opening, err);
 }
 
-static int open_existing(struct execution *execution, enum orchestrator_answer *ret_answer)
+static int open_existing(struct run_execution *execution, enum orchestrator_answer *ret_answer)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     const struct task *task = &execution->task;
@@ -239,7 +239,7 @@ static int open_existing(struct execution *execution, enum orchestrator_answer *
     return r;
 }
 
-static void answer(struct execution *execution, enum orchestrator_answer given, int r)
+static void answer(struct run_execution *execution, enum orchestrator_answer given, int r)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     struct starting *starting = execution->task.starting;
@@ -261,7 +261,7 @@ static void answer(struct execution *execution, enum orchestrator_answer given, 
 
 /* ---- What became of it ---------------------------------------------------------------------- */
 
-static void forget(struct execution *execution)
+static void forget(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     pthread_mutex_lock(&orchestrator->lock);
@@ -271,7 +271,7 @@ static void forget(struct execution *execution)
 }
 
 /** The run is no business of this server any more. */
-static void settle(struct execution *execution)
+static void settle(struct run_execution *execution)
 {
     /* A record that stays is found to be of no use when the server starts again. */
     (void)assignment_remove(execution->orchestrator, execution->entry->run_id, NULL);
@@ -279,11 +279,11 @@ static void settle(struct execution *execution)
 }
 
 /** Put the run back in the queue. @param pause_ns before the next try */
-static void try_again(struct execution *execution, int64_t pause_ns)
+static void try_again(struct run_execution *execution, int64_t pause_ns)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     pthread_mutex_lock(&orchestrator->lock);
-    struct entry *entry = execution->entry;
+    struct run_entry *entry = execution->entry;
     entry->retry_ns =
         pause_ns == 0 ? 0 : clock_monotonic(orchestrator_clock(orchestrator)) + pause_ns;
     entry_set(orchestrator, entry, ENTRY_QUEUED);
@@ -291,7 +291,7 @@ static void try_again(struct execution *execution, int64_t pause_ns)
     pthread_mutex_unlock(&orchestrator->lock);
 }
 
-static void try_later(struct execution *execution)
+static void try_later(struct run_execution *execution)
 {
     unsigned doublings = execution->entry->attempts++;
     doublings = doublings < LONGEST_PAUSE ? doublings : LONGEST_PAUSE;
@@ -299,7 +299,7 @@ static void try_later(struct execution *execution)
 }
 
 /** End a run that cannot be executed here, with the reason in its journal. */
-static void give_up(struct execution *execution)
+static void give_up(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     struct rondo_error err = {0};
@@ -324,10 +324,10 @@ static void give_up(struct execution *execution)
 }
 
 /** The store failed: nobody is told that it is ready until something could be written. */
-static void note_store_failure(struct execution *execution)
+static void note_store_failure(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
-    struct entry *entry = execution->entry;
+    struct run_entry *entry = execution->entry;
     pthread_mutex_lock(&orchestrator->lock);
     bool is_new = !orchestrator->is_writing_failing;
     orchestrator->is_writing_failing = true;
@@ -343,9 +343,9 @@ static void note_store_failure(struct execution *execution)
 }
 
 /** The run is open again: its journal says what kept it. */
-static void tell_of_failures(struct execution *execution)
+static void tell_of_failures(struct run_execution *execution)
 {
-    struct entry *entry = execution->entry;
+    struct run_entry *entry = execution->entry;
     if (entry->store_failures > 0) {
         loop_record_trouble(execution->loop, entry->store_failures, entry->store_failing_ns,
                             entry->store_problem);
@@ -365,9 +365,9 @@ static bool is_draining(struct orchestrator *orchestrator)
  * What to do with a run that could not be opened, or broke down, and that nobody waits for.
  * @param was_claimed the failure is not one of claiming the run
  */
-static void handle_failure(struct execution *execution, int code, bool was_claimed)
+static void handle_failure(struct run_execution *execution, int code, bool was_claimed)
 {
-    struct entry *entry = execution->entry;
+    struct run_entry *entry = execution->entry;
     if (!was_claimed && (code == RONDO_ERR_STATE || code == RONDO_ERR_NOT_FOUND)) {
         settle(execution); /* It has ended, or is gone. */
         return;
@@ -395,10 +395,10 @@ static void handle_failure(struct execution *execution, int code, bool was_claim
 }
 
 /** Another process has the run: a command for a moment, or somebody who executes it. */
-static void leave_to_holder(struct execution *execution)
+static void leave_to_holder(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
-    struct entry *entry = execution->entry;
+    struct run_entry *entry = execution->entry;
     char who[OWNER_DESCRIPTION_SIZE];
     owner_describe(&execution->opening.holder, who);
     if (++entry->holds <= MOST_HOLDS) {
@@ -414,7 +414,7 @@ static void leave_to_holder(struct execution *execution)
 }
 
 /** Somebody living has the run, or the agent. */
-static void handle_held(struct execution *execution)
+static void handle_held(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     const struct store_run *holder = &execution->opening.holder;
@@ -427,10 +427,10 @@ static void handle_held(struct execution *execution)
     }
 }
 
-static void stay_paused(struct execution *execution)
+static void stay_paused(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
-    struct entry *entry = execution->entry;
+    struct run_entry *entry = execution->entry;
     if (assignment_put(orchestrator, entry->run_id, ASSIGNMENT_PAUSED, entry->by, NULL) < 0) {
         orchestrator_log(orchestrator, "run %s is paused, which could not be recorded",
                          entry->run_id);
@@ -441,7 +441,7 @@ static void stay_paused(struct execution *execution)
 }
 
 /** The run was given up in good order, or could not be. */
-static void handle_parked(struct execution *execution, int parked)
+static void handle_parked(struct run_execution *execution, int parked)
 {
     const struct run_state *state = loop_state(execution->loop);
     bool has_ended = state->phase == PHASE_ENDED;
@@ -460,7 +460,7 @@ static void handle_parked(struct execution *execution, int parked)
 }
 
 /** A run that goes on without checkpoints says in its journal itself what kept it. */
-static void note_degraded(struct execution *execution)
+static void note_degraded(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     if (loop_is_degraded(execution->loop)) {
@@ -471,7 +471,7 @@ static void note_degraded(struct execution *execution)
 }
 
 /** Bodies until something else is to be done. @return enum loop_turn or a negative code */
-static int run_bodies(struct execution *execution)
+static int run_bodies(struct run_execution *execution)
 {
     int turn;
     while ((turn = loop_next(execution->loop, &execution->err)) == LOOP_BODY) {
@@ -485,14 +485,14 @@ static int run_bodies(struct execution *execution)
     return turn;
 }
 
-static void stop_steering(struct execution *execution)
+static void stop_steering(struct run_execution *execution)
 {
     pthread_mutex_lock(&execution->orchestrator->lock);
     execution->entry->loop = NULL;
     pthread_mutex_unlock(&execution->orchestrator->lock);
 }
 
-static int open_body(struct execution *execution)
+static int open_body(struct run_execution *execution)
 {
     struct worker_options options = {.folder = execution->orchestrator->work_folder};
     int r =
@@ -501,7 +501,7 @@ static int open_body(struct execution *execution)
 }
 
 /** Execute what is open, and see to what becomes of it. */
-static void execute(struct execution *execution)
+static void execute(struct run_execution *execution)
 {
     int r = open_body(execution);
     int turn = r < 0 ? r : run_bodies(execution);
@@ -524,7 +524,7 @@ static void execute(struct execution *execution)
 }
 
 /** Nothing was executed, and somebody knows why. */
-static void drop(struct execution *execution)
+static void drop(struct run_execution *execution)
 {
     struct orchestrator *orchestrator = execution->orchestrator;
     pthread_mutex_lock(&orchestrator->lock);
@@ -537,7 +537,7 @@ static void drop(struct execution *execution)
     pthread_mutex_unlock(&orchestrator->lock);
 }
 
-static void open_and_execute(struct execution *execution)
+static void open_and_execute(struct run_execution *execution)
 {
     enum orchestrator_answer given = ORCHESTRATOR_STARTED;
     bool is_new = execution->task.spec.kind != NULL;
@@ -580,7 +580,7 @@ static void leave(struct orchestrator *orchestrator)
 
 static void *executor_main(void *argument)
 {
-    struct execution *execution = argument;
+    struct run_execution *execution = argument;
     struct orchestrator *orchestrator = execution->orchestrator;
     open_and_execute(execution);
     agent_free(execution->agent);
@@ -591,7 +591,7 @@ static void *executor_main(void *argument)
 
 /* ---- Threads -------------------------------------------------------------------------------- */
 
-static int begin_thread(struct execution *execution)
+static int begin_thread(struct run_execution *execution)
 {
     pthread_t thread;
     pthread_attr_t attributes;
@@ -604,7 +604,7 @@ static int begin_thread(struct execution *execution)
 
 int executor_begin(struct orchestrator *orchestrator, struct task *task, struct rondo_error *err)
 {
-    struct execution *execution = memory_new_zero(1, sizeof(*execution));
+    struct run_execution *execution = memory_new_zero(1, sizeof(*execution));
     execution->orchestrator = orchestrator;
     execution->task = *task;
     execution->entry = task->entry;
@@ -625,10 +625,10 @@ int executor_begin(struct orchestrator *orchestrator, struct task *task, struct 
     return error_set_errno(err, RONDO_ERR_LIMIT, failure, "cannot begin another thread");
 }
 
-struct entry *executor_next_queued(struct orchestrator *orchestrator)
+struct run_entry *executor_next_queued(struct orchestrator *orchestrator)
 {
     int64_t now_ns = clock_monotonic(orchestrator_clock(orchestrator));
-    struct entry *entry = orchestrator->queue;
+    struct run_entry *entry = orchestrator->queue;
     while (entry != NULL && entry->retry_ns > now_ns) {
         entry = entry->next;
     }
@@ -637,7 +637,7 @@ struct entry *executor_next_queued(struct orchestrator *orchestrator)
 
 void executor_begin_queued(struct orchestrator *orchestrator)
 {
-    struct entry *entry;
+    struct run_entry *entry;
     while (!orchestrator->is_draining &&
            orchestrator->running < orchestrator->admission.max_loops &&
            (entry = executor_next_queued(orchestrator)) != NULL) {

@@ -29,7 +29,7 @@ enum entry_state {
 };
 
 /** A run that this process executes, or is meant to. */
-struct entry {
+struct run_entry {
     char run_id[ID_SIZE];
     enum entry_state state;
     int64_t since_ns;  /**< when it was put in this state; wall clock */
@@ -44,8 +44,8 @@ struct entry {
     char store_problem[160];
     struct loop *loop; /**< while it may be asked to be given up */
     UT_hash_handle hh;
-    struct entry *prev; /**< order of the queue; ENTRY_QUEUED only */
-    struct entry *next;
+    struct run_entry *prev; /**< order of the queue; ENTRY_QUEUED only */
+    struct run_entry *next;
 };
 
 /** A thread that has nothing to do any more. */
@@ -65,12 +65,12 @@ struct orchestrator {
     char *prices_file;
 
     pthread_mutex_t lock;
-    pthread_cond_t changed; /**< an entry, a count, or something for the scheduler to do */
-    struct entry *entries;  /**< by run id */
-    struct entry *queue;    /**< in order */
-    uint64_t new_queued;    /**< entries that are new there */
-    uint64_t queued;        /**< entries of the queue, and runs that are about to enter it */
-    uint64_t running;       /**< threads, and those about to begin */
+    pthread_cond_t changed;    /**< an entry, a count, or something for the scheduler to do */
+    struct run_entry *entries; /**< by run id */
+    struct run_entry *queue;   /**< in order */
+    uint64_t new_queued;       /**< entries that are new there */
+    uint64_t queued;           /**< entries of the queue, and runs that are about to enter it */
+    uint64_t running;          /**< threads, and those about to begin */
     uint64_t paused;
     uint64_t openers;      /**< threads that open an agent */
     struct cancel opening; /**< set by a drain: opening may wait for servers of others */
@@ -112,15 +112,15 @@ void orchestrator_wait(struct orchestrator *orchestrator, int64_t longest_ns);
 
 /* ---- Entries (entries.c); the lock is held ---- */
 
-struct entry *entry_find(struct orchestrator *orchestrator, const char *run_id);
+struct run_entry *entry_find(struct orchestrator *orchestrator, const char *run_id);
 /** Add one that is not there. @param by who wants it */
-struct entry *entry_add(struct orchestrator *orchestrator, const char *run_id,
-                        enum entry_state state, const char *by);
+struct run_entry *entry_add(struct orchestrator *orchestrator, const char *run_id,
+                            enum entry_state state, const char *by);
 /** Change the state, with the counts and the queue that follow; who waits is told. */
-void entry_set(struct orchestrator *orchestrator, struct entry *entry, enum entry_state state);
+void entry_set(struct orchestrator *orchestrator, struct run_entry *entry, enum entry_state state);
 /** Put a queued one first. */
-void entry_first(struct orchestrator *orchestrator, struct entry *entry);
-void entry_remove(struct orchestrator *orchestrator, struct entry *entry);
+void entry_first(struct orchestrator *orchestrator, struct run_entry *entry);
+void entry_remove(struct orchestrator *orchestrator, struct run_entry *entry);
 
 /* ---- Assignments (assignment.c); the lock is not held ---- */
 
@@ -149,7 +149,7 @@ struct task {
     struct orchestrator *orchestrator;
     struct loop_spec spec;     /**< of a new run; kind NULL = an existing one */
     char by[BY_SIZE];          /**< of a new run: who wants it */
-    struct entry *entry;       /**< of an existing one, ENTRY_OPENING */
+    struct run_entry *entry;   /**< of an existing one, ENTRY_OPENING */
     struct loop_limits limits; /**< of an existing one */
     bool is_resume;            /**< ended and paused ones go on */
     bool was_paused;           /**< and stays so if it cannot be opened */
@@ -164,7 +164,7 @@ struct task {
 int executor_begin(struct orchestrator *orchestrator, struct task *task, struct rondo_error *err);
 
 /** The first of the queue that may be opened now, or NULL. The lock is held. */
-struct entry *executor_next_queued(struct orchestrator *orchestrator);
+struct run_entry *executor_next_queued(struct orchestrator *orchestrator);
 
 /** Begin queued runs while there is room. The lock is held, and let go in between. */
 void executor_begin_queued(struct orchestrator *orchestrator);

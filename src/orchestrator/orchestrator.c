@@ -225,7 +225,7 @@ int orchestrator_start(const struct orchestrator_options *options,
 /** Ask every loop to be given up. The lock is held. */
 static void park_all(struct orchestrator *orchestrator, bool is_now)
 {
-    for (struct entry *entry = orchestrator->entries; entry != NULL; entry = entry->hh.next) {
+    for (struct run_entry *entry = orchestrator->entries; entry != NULL; entry = entry->hh.next) {
         if (entry->loop != NULL) {
             loop_request_park(entry->loop, is_now);
         }
@@ -291,7 +291,7 @@ void orchestrator_stop(struct orchestrator *orchestrator)
 bool orchestrator_is_queued(struct orchestrator *orchestrator, const char *run_id)
 {
     pthread_mutex_lock(&orchestrator->lock);
-    const struct entry *entry = entry_find(orchestrator, run_id);
+    const struct run_entry *entry = entry_find(orchestrator, run_id);
     bool is_queued = entry != NULL && entry->state == ENTRY_QUEUED;
     pthread_mutex_unlock(&orchestrator->lock);
     return is_queued;
@@ -302,7 +302,7 @@ size_t orchestrator_take_queued(struct orchestrator *orchestrator, char (*ret_ru
 {
     size_t count = 0;
     pthread_mutex_lock(&orchestrator->lock);
-    struct entry *entry = orchestrator->queue;
+    struct run_entry *entry = orchestrator->queue;
     for (; entry != NULL && orchestrator->new_queued > 0 && count < size; entry = entry->next) {
         if (entry->is_new) {
             memcpy(ret_run_ids[count++], entry->run_id, ID_SIZE);

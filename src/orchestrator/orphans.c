@@ -18,7 +18,7 @@
 enum fate { FATE_NONE, FATE_TAKE_OVER, FATE_CLOSE, FATE_PARK };
 
 /** Runs that seem to be dead. */
-struct finding {
+struct dead_runs {
     struct orchestrator *orchestrator;
     struct store_run *runs;
     size_t count;
@@ -36,7 +36,7 @@ static bool is_dead(const struct orchestrator *orchestrator, const struct store_
 
 static bool find_dead(const struct store_run *run, void *context)
 {
-    struct finding *finding = context;
+    struct dead_runs *finding = context;
     if (!is_dead(finding->orchestrator, run)) {
         return true;
     }
@@ -97,7 +97,7 @@ static int take_over(struct orchestrator *orchestrator, const char *run_id, stru
     bool is_free = entry_find(orchestrator, run_id) == NULL &&
                    orchestrator->queued < orchestrator->options.max_queue &&
                    !orchestrator->is_draining;
-    struct entry *entry =
+    struct run_entry *entry =
         is_free ? entry_add(orchestrator, run_id, ENTRY_CHANGING, "takeover") : NULL;
     pthread_mutex_unlock(&orchestrator->lock);
     if (entry == NULL) {
@@ -251,7 +251,7 @@ static int scan_marked(struct orchestrator *orchestrator, struct rondo_error *er
 /** One that cannot be read must not keep the others from being seen to. */
 static void take_damaged(const struct store_damaged_run *damaged, void *context)
 {
-    struct finding *finding = context;
+    struct dead_runs *finding = context;
     if (++finding->damaged > finding->orchestrator->damaged_runs) {
         orchestrator_log(finding->orchestrator, "run %s is left alone: %s",
                          damaged->id == NULL ? "without a readable id" : damaged->id,
@@ -267,7 +267,7 @@ int orphans_scan(struct orchestrator *orchestrator, struct rondo_error *err)
     }
     struct store *store = orchestrator_store(orchestrator);
     struct store_run_query query = {.only_running = true, .damaged = take_damaged};
-    struct finding finding = {.orchestrator = orchestrator};
+    struct dead_runs finding = {.orchestrator = orchestrator};
     r = store->ops->list_runs(store, &query, find_dead, &finding, err);
     orchestrator->damaged_runs = finding.damaged;
     if (finding.count > 1) {

@@ -11,26 +11,27 @@
 #include <string.h>
 
 /** An entry as it was when the look began. */
-struct seen {
+struct seen_entry {
     char run_id[ID_SIZE];
     enum entry_state state;
     int64_t since_ns;
 };
 
-static bool is_idle(const struct entry *entry)
+static bool is_idle(const struct run_entry *entry)
 {
     return entry->state == ENTRY_QUEUED || entry->state == ENTRY_PAUSED;
 }
 
-static struct seen *list_idle(struct orchestrator *orchestrator, size_t *ret_count)
+static struct seen_entry *list_idle(struct orchestrator *orchestrator, size_t *ret_count)
 {
     pthread_mutex_lock(&orchestrator->lock);
     size_t room = HASH_COUNT(orchestrator->entries);
     size_t count = 0;
-    struct seen *list = memory_new_zero(room + 1, sizeof(*list));
-    for (const struct entry *entry = orchestrator->entries; entry != NULL; entry = entry->hh.next) {
+    struct seen_entry *list = memory_new_zero(room + 1, sizeof(*list));
+    for (const struct run_entry *entry = orchestrator->entries; entry != NULL;
+         entry = entry->hh.next) {
         if (is_idle(entry)) {
-            struct seen *seen = &list[count++];
+            struct seen_entry *seen = &list[count++];
             memcpy(seen->run_id, entry->run_id, sizeof(seen->run_id));
             seen->state = entry->state;
             seen->since_ns = entry->since_ns;
@@ -42,10 +43,10 @@ static struct seen *list_idle(struct orchestrator *orchestrator, size_t *ret_cou
 }
 
 /** Keep others from the entry, unless one of them was faster: NULL. */
-static struct entry *hold(struct orchestrator *orchestrator, const struct seen *seen)
+static struct run_entry *hold(struct orchestrator *orchestrator, const struct seen_entry *seen)
 {
     pthread_mutex_lock(&orchestrator->lock);
-    struct entry *entry = entry_find(orchestrator, seen->run_id);
+    struct run_entry *entry = entry_find(orchestrator, seen->run_id);
     bool is_same = entry != NULL && entry->state == seen->state &&
                    entry->since_ns == seen->since_ns && !orchestrator->is_draining;
     if (is_same) {
@@ -55,10 +56,10 @@ static struct entry *hold(struct orchestrator *orchestrator, const struct seen *
     return is_same ? entry : NULL;
 }
 
-static int forget(struct orchestrator *orchestrator, const struct seen *seen,
+static int forget(struct orchestrator *orchestrator, const struct seen_entry *seen,
                   struct rondo_error *err)
 {
-    struct entry *entry = hold(orchestrator, seen);
+    struct run_entry *entry = hold(orchestrator, seen);
     if (entry == NULL) {
         return 0;
     }
@@ -70,10 +71,10 @@ static int forget(struct orchestrator *orchestrator, const struct seen *seen,
 }
 
 /** @param state what it is from now on; when that cannot be recorded it stays as it was */
-static int change(struct orchestrator *orchestrator, const struct seen *seen,
+static int change(struct orchestrator *orchestrator, const struct seen_entry *seen,
                   enum entry_state state, struct rondo_error *err)
 {
-    struct entry *entry = hold(orchestrator, seen);
+    struct run_entry *entry = hold(orchestrator, seen);
     if (entry == NULL) {
         return 0;
     }
@@ -87,7 +88,7 @@ static int change(struct orchestrator *orchestrator, const struct seen *seen,
     return r;
 }
 
-static int look_at(struct orchestrator *orchestrator, const struct seen *seen,
+static int look_at(struct orchestrator *orchestrator, const struct seen_entry *seen,
                    struct rondo_error *err)
 {
     struct store *store = orchestrator_store(orchestrator);
@@ -111,7 +112,7 @@ int waiting_scan(struct orchestrator *orchestrator, struct rondo_error *err)
 {
     size_t count = 0;
     int r = 0;
-    struct seen *list = list_idle(orchestrator, &count);
+    struct seen_entry *list = list_idle(orchestrator, &count);
     for (size_t i = 0; i < count && r == 0; i++) {
         r = look_at(orchestrator, &list[i], err);
     }

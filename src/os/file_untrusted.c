@@ -373,7 +373,7 @@ static char **find_folders(const char *const *agent_folders)
     return folders;
 }
 
-struct walk {
+struct folder_walk {
     const char *named;
     char *const *folders;
     struct buf done; /* canonical, without a slash at its end; "" is the root */
@@ -391,7 +391,7 @@ static void cut(struct buf *path, size_t len)
 }
 
 /** Take the next name off the rest. @return owned; NULL at the end */
-static char *take_name(struct walk *walk)
+static char *take_name(struct folder_walk *walk)
 {
     const char *name = walk->rest + strspn(walk->rest, "/");
     size_t len = strcspn(name, "/");
@@ -401,7 +401,7 @@ static char *take_name(struct walk *walk)
 }
 
 /** Put what a link says in the place of its name, which is the last one of `done`. */
-static int follow_link(struct walk *walk, size_t parent_len, struct rondo_error *err)
+static int follow_link(struct folder_walk *walk, size_t parent_len, struct rondo_error *err)
 {
     auto_free char *link = memory_dup_string(buf_string(&walk->done));
     cut(&walk->done, parent_len);
@@ -428,7 +428,7 @@ static int follow_link(struct walk *walk, size_t parent_len, struct rondo_error 
     return 0;
 }
 
-static int walk_name(struct walk *walk, const char *name, struct rondo_error *err)
+static int walk_name(struct folder_walk *walk, const char *name, struct rondo_error *err)
 {
     size_t parent_len = walk->done.len;
     if (strcmp(name, ".") == 0) {
@@ -451,7 +451,7 @@ static int walk_name(struct walk *walk, const char *name, struct rondo_error *er
 }
 
 /** Resolve a path to one without links, following those that are a person's own. */
-static int resolve(struct walk *walk, char **ret_path, struct rondo_error *err)
+static int resolve(struct folder_walk *walk, char **ret_path, struct rondo_error *err)
 {
     const char *path = walk->named;
     auto_buf struct buf start = {0};
@@ -488,7 +488,8 @@ static int open_named(const char *const *agent_folders, const char *path, int fl
 {
     auto_folders char **folders = find_folders(agent_folders);
     auto_free char *resolved = NULL;
-    struct walk walk = {.named = path, .folders = folders, .may_make = (flags & O_CREAT) != 0};
+    struct folder_walk walk = {
+        .named = path, .folders = folders, .may_make = (flags & O_CREAT) != 0};
     int code = resolve(&walk, &resolved, err);
     if (code < 0) {
         return code;

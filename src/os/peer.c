@@ -35,14 +35,14 @@
 #define STATE_FIN_WAIT2 5
 
 /** What confines a process, as far as /proc tells. */
-struct confinement {
+struct process_confinement {
     dev_t namespace_device;
     ino_t namespace_inode;
     long seccomp_mode;
     long seccomp_filters; /**< -1 = an old kernel does not tell */
 };
 
-static bool read_seccomp(const char *path, struct confinement *ret_confinement)
+static bool read_seccomp(const char *path, struct process_confinement *ret_confinement)
 {
     auto_fclose FILE *file = fopen(path, "re");
     char line[512];
@@ -59,7 +59,7 @@ static bool read_seccomp(const char *path, struct confinement *ret_confinement)
 }
 
 /** @param process "self" or a number */
-static bool read_confinement(const char *process, struct confinement *ret_confinement)
+static bool read_confinement(const char *process, struct process_confinement *ret_confinement)
 {
     char path[64];
     struct stat status;
@@ -76,8 +76,8 @@ static bool read_confinement(const char *process, struct confinement *ret_confin
 /** Whether a process is as free as we are. */
 static bool is_like_us(const char *process)
 {
-    struct confinement ours;
-    struct confinement theirs;
+    struct process_confinement ours;
+    struct process_confinement theirs;
     return read_confinement("self", &ours) && read_confinement(process, &theirs) &&
            ours.namespace_device == theirs.namespace_device &&
            ours.namespace_inode == theirs.namespace_inode &&
@@ -173,7 +173,7 @@ static bool is_other_root(uid_t user)
 }
 
 /** An end of a connection as the kernel knows it. */
-struct row {
+struct socket_row {
     char local[48];
     char remote[48];
     unsigned state;
@@ -181,7 +181,7 @@ struct row {
     uint64_t inode;
 };
 
-static bool is_open(const struct row *row)
+static bool is_open(const struct socket_row *row)
 {
     return row->state == STATE_ESTABLISHED || row->state == STATE_FIN_WAIT2;
 }
@@ -203,7 +203,7 @@ static void copy_address(const struct sockaddr_storage *address, __be32 *ret_wor
     }
 }
 
-struct question {
+struct socket_query {
     struct nlmsghdr head;
     struct inet_diag_req_v2 request;
 };
@@ -214,7 +214,7 @@ struct reply {
     char rest[1024];
 };
 
-static bool ask_kernel(const struct question *question, struct reply *ret_reply)
+static bool ask_kernel(const struct socket_query *question, struct reply *ret_reply)
 {
     auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0 || send(fd, question, sizeof(*question), 0) != (ssize_t)sizeof(*question)) {
@@ -228,9 +228,9 @@ static bool ask_kernel(const struct question *question, struct reply *ret_reply)
 
 /** @return whether the kernel tells of the connection between just these two */
 static bool ask_for_row(const struct sockaddr_storage *from, const struct sockaddr_storage *to,
-                        struct row *ret_row)
+                        struct socket_row *ret_row)
 {
-    struct question question = {
+    struct socket_query question = {
         .head = {.nlmsg_len = sizeof(question),
                  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                  .nlmsg_flags = NLM_F_REQUEST},
@@ -245,9 +245,9 @@ static bool ask_for_row(const struct sockaddr_storage *from, const struct sockad
     if (!ask_kernel(&question, &reply)) {
         return false;
     }
-    *ret_row = (struct row){.state = reply.entry.idiag_state,
-                            .user = reply.entry.idiag_uid,
-                            .inode = reply.entry.idiag_inode};
+    *ret_row = (struct socket_row){.state = reply.entry.idiag_state,
+                                   .user = reply.entry.idiag_uid,
+                                   .inode = reply.entry.idiag_inode};
     /* Where there is no such connection it may tell of who listens there. */
     return reply.entry.id.idiag_sport == id->idiag_sport &&
            reply.entry.id.idiag_dport == id->idiag_dport;
@@ -279,14 +279,14 @@ static void table_text(const struct sockaddr_storage *address, bool is_wide, cha
     }
 }
 
-static bool read_row(const char *line, struct row *ret_row)
+static bool read_row(const char *line, struct socket_row *ret_row)
 {
     return sscanf(line, " %*[^:]: %47s %47s %x %*s %*s %*s %u %*s %" SCNu64, ret_row->local,
                   ret_row->remote, &ret_row->state, &ret_row->user, &ret_row->inode) == 5;
 }
 
 /** @return whether the table has the connection from `from` to `to` */
-static bool find_row(const char *path, const char *from, const char *to, struct row *ret_row)
+static bool find_row(const char *path, const char *from, const char *to, struct socket_row *ret_row)
 {
     auto_fclose FILE *file = fopen(path, "re");
     char line[512];
@@ -300,7 +300,7 @@ static bool find_row(const char *path, const char *from, const char *to, struct 
 }
 
 static bool find_peer(const struct sockaddr_storage *ours, const struct sockaddr_storage *theirs,
-                      struct row *ret_row)
+                      struct socket_row *ret_row)
 {
     char from[48];
     char to[48];
@@ -323,7 +323,7 @@ static bool is_same_over_tcp(int fd, const struct sockaddr_storage *ours)
 {
     struct sockaddr_storage theirs = {0};
     socklen_t len = sizeof(theirs);
-    struct row row;
+    struct socket_row row;
     if (getpeername(fd, (struct sockaddr *)&theirs, &len) < 0 || !find_peer(ours, &theirs, &row)) {
         return false;
     }
@@ -347,7 +347,7 @@ bool peer_user(int fd, uid_t *ret_user)
     struct sockaddr_storage ours = {0};
     struct sockaddr_storage theirs = {0};
     struct ucred peer = {0};
-    struct row row;
+    struct socket_row row;
     socklen_t our_len = sizeof(ours);
     socklen_t their_len = sizeof(theirs);
     socklen_t len = sizeof(peer);

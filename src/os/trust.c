@@ -351,7 +351,7 @@ static bool is_in(const char *path, const char *const *folders)
  * A path while it is walked: `done` has no link in it any more, `rest` is ahead. Not on the stack:
  * each of a thousand loops would keep these pages.
  */
-struct walk {
+struct trust_walk {
     char done[PATH_MAX];
     char rest[PATH_MAX];
     char name[PATH_MAX];   /* the next name of the rest */
@@ -361,7 +361,7 @@ struct walk {
 };
 
 /** Put the target of a link in front of the rest. @return false when that is too much */
-static bool follow(struct walk *walk)
+static bool follow(struct trust_walk *walk)
 {
     auto_buf struct buf rest = {0};
     char *target = walk->target;
@@ -382,7 +382,7 @@ static bool follow(struct walk *walk)
 }
 
 /** Go one name further. @return false when the path cannot be walked */
-static bool step(struct walk *walk, size_t len)
+static bool step(struct trust_walk *walk, size_t len)
 {
     const char *name = walk->name;
     char *next = walk->next;
@@ -414,7 +414,7 @@ static bool step(struct walk *walk, size_t len)
 
 bool trust_is_in_reach(const char *path, const char *const *folders)
 {
-    auto_free struct walk *walk = memory_new_zero(1, sizeof(*walk));
+    auto_free struct trust_walk *walk = memory_new_zero(1, sizeof(*walk));
     auto_buf struct buf whole = {0};
     if (path[0] != '/') {
         auto_free char *here = getcwd(NULL, 0);

@@ -122,7 +122,7 @@ uint8_t limit_counters(const struct cedar_policies *policies, size_t index)
 
 static bool can_apply(struct evaluation *evaluation, const struct policy *policy)
 {
-    for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
+    for (enum request_variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
         if (!evaluate_scope(evaluation, &policy->scopes[i], i)) {
             return false;
         }
@@ -145,7 +145,7 @@ bool limit_is_counted(const struct cedar_policies *policies, size_t count,
 }
 
 /** One search, and what is collected from the policies that can apply. */
-struct probe {
+struct limit_probe {
     const struct limit_search *search;
     enum run_limit counter;
     struct evaluation evaluation;
@@ -156,7 +156,7 @@ struct probe {
     int64_t policy;  /* of the last denial: its first forbid, or -1 */
 };
 
-static void add_point(struct probe *probe, int64_t point)
+static void add_point(struct limit_probe *probe, int64_t point)
 {
     if (point <= probe->from) {
         return;
@@ -174,7 +174,7 @@ static void add_point(struct probe *probe, int64_t point)
 }
 
 /** The decision may change at the compared value and right after it. */
-static void add_compared(struct probe *probe, const struct expression *other)
+static void add_compared(struct limit_probe *probe, const struct expression *other)
 {
     if (depends_on(other, probe->counter)) {
         probe->is_complex = true;
@@ -202,7 +202,7 @@ static bool is_comparison(const struct expression *expression)
            cedar_function_is_decimal_order(expression->function);
 }
 
-static void collect(struct probe *probe, const struct expression *expression)
+static void collect(struct limit_probe *probe, const struct expression *expression)
 {
     if (!depends_on(expression, probe->counter)) {
         return;
@@ -234,7 +234,7 @@ static void collect(struct probe *probe, const struct expression *expression)
 
 static void collect_policy(uint32_t index, void *context)
 {
-    struct probe *probe = context;
+    struct limit_probe *probe = context;
     const struct policy *policy = probe->search->policies->policies[index];
     const uint8_t *mentioned = probe->search->counters;
     if (mentioned != NULL && (mentioned[index] & 1U << probe->counter) == 0) {
@@ -245,7 +245,7 @@ static void collect_policy(uint32_t index, void *context)
     }
 }
 
-static void collect_all(struct probe *probe)
+static void collect_all(struct limit_probe *probe)
 {
     const struct cedar_policies *policies = probe->search->policies;
     if (policies->index != NULL) {
@@ -273,7 +273,7 @@ static bool is_wanted(const struct cedar_answer *answer, const uint32_t *only, i
     return false;
 }
 
-static bool is_denied(struct probe *probe, int64_t value)
+static bool is_denied(struct limit_probe *probe, int64_t value)
 {
     const struct limit_search *search = probe->search;
     struct cedar_answer answer;
@@ -289,7 +289,7 @@ static int compare_points(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static struct policy_limit limit_at(const struct probe *probe, int64_t value)
+static struct policy_limit limit_at(const struct limit_probe *probe, int64_t value)
 {
     return (struct policy_limit){
         .is_known = true,
@@ -303,7 +303,7 @@ static struct policy_limit no_limit(void)
     return (struct policy_limit){.policy = -1};
 }
 
-static struct policy_limit try_points(struct probe *probe)
+static struct policy_limit try_points(struct limit_probe *probe)
 {
     qsort(probe->points, probe->count, sizeof(probe->points[0]), compare_points);
     for (size_t i = 0; i < probe->count; i++) {
@@ -317,7 +317,7 @@ static struct policy_limit try_points(struct probe *probe)
 /** A limit above this is none that a run could reach. */
 #define LARGEST_ESTIMATE (INT64_C(1) << 53)
 
-static struct policy_limit estimate(struct probe *probe)
+static struct policy_limit estimate(struct limit_probe *probe)
 {
     int64_t low = probe->from; /* allowed */
     int64_t high = 0;          /* denied */
@@ -350,7 +350,7 @@ struct policy_limit limit_find(const struct limit_search *search, enum run_limit
                                int64_t from, int64_t now)
 {
     struct arena arena = {0};
-    struct probe probe = {.search = search, .counter = counter, .from = from};
+    struct limit_probe probe = {.search = search, .counter = counter, .from = from};
     search->set(search->context, counter, from);
     evaluation_begin(&probe.evaluation, search->request, &arena);
     struct policy_limit limit;

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum member_kind {
+enum request_member_kind {
     MEMBER_NUMBER,  /* int64_t, not negative */
     MEMBER_SECONDS, /* int64_t, nanoseconds */
     MEMBER_MONEY,   /* int64_t, millionths */
@@ -28,15 +28,15 @@ enum member_kind {
     MEMBER_DERIVED, /* follows from `now` */
 };
 
-struct member {
+struct request_member {
     const char *name; /* NULL ends a table */
-    enum member_kind kind;
+    enum request_member_kind kind;
     size_t offset; /* in struct written_request */
 };
 
 #define IN(member) offsetof(struct written_request, member)
 
-static const struct member option_members[] = {
+static const struct request_member option_members[] = {
     {"max_iterations", MEMBER_NUMBER, IN(run.max_iterations)},
     {"max_tokens", MEMBER_NUMBER, IN(run.max_tokens)},
     {"max_cost_usd", MEMBER_MONEY, IN(run.max_cost_micro)},
@@ -47,7 +47,7 @@ static const struct member option_members[] = {
 };
 
 /* Names are taken from the vocabulary. */
-static const struct member context_members[VOCABULARY_CONTEXT_COUNT] = {
+static const struct request_member context_members[VOCABULARY_CONTEXT_COUNT] = {
     [CONTEXT_ITERATION] = {NULL, MEMBER_NUMBER, IN(request.iteration)},
     [CONTEXT_ELAPSED_S] = {NULL, MEMBER_SECONDS, IN(request.elapsed_ns)},
     [CONTEXT_TOKENS] = {NULL, MEMBER_NUMBER, IN(request.tokens)},
@@ -171,7 +171,7 @@ static int read_string(struct json_object *value, const char **slot, struct rond
     return 0;
 }
 
-static int read_value(enum member_kind kind, struct json_object *value, void *slot,
+static int read_value(enum request_member_kind kind, struct json_object *value, void *slot,
                       struct rondo_error *err)
 {
     int64_t number = 0;
@@ -219,7 +219,7 @@ static int read_option(struct written_request *written, const char *key, struct 
                        struct rondo_error *err)
 {
     struct suggest suggest = {.word = key, .len = strlen(key)};
-    for (const struct member *row = option_members; row->name != NULL; row++) {
+    for (const struct request_member *row = option_members; row->name != NULL; row++) {
         if (strcmp(row->name, key) == 0) {
             int r = read_value(row->kind, value, (char *)written + row->offset, err);
             if (r < 0) {
@@ -237,7 +237,7 @@ static int read_context(struct written_request *written, const char *key, struct
 {
     struct suggest suggest = {.word = key, .len = strlen(key)};
     for (enum vocabulary_context i = 0; i < VOCABULARY_CONTEXT_COUNT; i++) {
-        const struct member *row = &context_members[i];
+        const struct request_member *row = &context_members[i];
         if (strcmp(vocabulary_context_name(i), key) == 0) {
             int r = read_value(row->kind, value, (char *)written + row->offset, err);
             if (r < 0) {
@@ -312,7 +312,7 @@ static int read_action(struct written_request *written, struct json_object *valu
     return r;
 }
 
-static const struct member text_members[] = {
+static const struct request_member text_members[] = {
     {"agent", MEMBER_TEXT, IN(run.agent_id)},
     {"run", MEMBER_TEXT, IN(run.run_id)},
     {"tool", MEMBER_TEXT, IN(tool)},
@@ -334,7 +334,7 @@ int written_request_read_member(struct written_request *written, const char *key
         return r < 0 ? r : 1;
     }
     bool is_action = strcmp(key, "action") == 0;
-    const struct member *row = text_members;
+    const struct request_member *row = text_members;
     while (!is_action && row->name != NULL && strcmp(row->name, key) != 0) {
         row++;
     }
@@ -353,7 +353,7 @@ int written_request_read_member(struct written_request *written, const char *key
 
 void written_request_suggest(struct suggest *suggest)
 {
-    for (const struct member *row = text_members; row->name != NULL; row++) {
+    for (const struct request_member *row = text_members; row->name != NULL; row++) {
         suggest_offer(suggest, row->name);
     }
     suggest_offer(suggest, "action");

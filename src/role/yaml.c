@@ -26,7 +26,7 @@ struct anchor {
     struct yaml_node *node; /**< NULL while what it names is still being read */
 };
 
-struct reader {
+struct yaml_reader {
     yaml_parser_t parser;
     struct arena *arena;
     size_t first_line;
@@ -38,7 +38,7 @@ struct reader {
     struct yaml_problem *problem;
 };
 
-static int fail(struct reader *reader, const yaml_mark_t *mark, int code, const char *message)
+static int fail(struct yaml_reader *reader, const yaml_mark_t *mark, int code, const char *message)
 {
     reader->problem->line = mark->line + reader->first_line;
     reader->problem->column = mark->column + 1;
@@ -46,7 +46,7 @@ static int fail(struct reader *reader, const yaml_mark_t *mark, int code, const 
     return code;
 }
 
-static int fail_about(struct reader *reader, const yaml_mark_t *mark, const char *format,
+static int fail_about(struct yaml_reader *reader, const yaml_mark_t *mark, const char *format,
                       const char *word)
 {
     char message[160];
@@ -57,7 +57,7 @@ static int fail_about(struct reader *reader, const yaml_mark_t *mark, const char
     return fail(reader, mark, RONDO_ERR_INVALID, message);
 }
 
-static int next_event(struct reader *reader, yaml_event_t *event)
+static int next_event(struct yaml_reader *reader, yaml_event_t *event)
 {
     if (yaml_parser_parse(&reader->parser, event) != 0) {
         return 0;
@@ -71,7 +71,7 @@ static int next_event(struct reader *reader, yaml_event_t *event)
     return fail(reader, &mark, RONDO_ERR_INVALID, message);
 }
 
-static struct yaml_node *new_node(struct reader *reader, const yaml_mark_t *mark)
+static struct yaml_node *new_node(struct yaml_reader *reader, const yaml_mark_t *mark)
 {
     struct yaml_node *node = arena_new(reader->arena, sizeof(*node));
     *node = (struct yaml_node){
@@ -82,7 +82,7 @@ static struct yaml_node *new_node(struct reader *reader, const yaml_mark_t *mark
     return node;
 }
 
-static int count_nodes(struct reader *reader, const yaml_mark_t *mark, size_t count)
+static int count_nodes(struct yaml_reader *reader, const yaml_mark_t *mark, size_t count)
 {
     reader->nodes += count;
     if (reader->nodes > LIMIT_YAML_NODES) {
@@ -94,7 +94,7 @@ static int count_nodes(struct reader *reader, const yaml_mark_t *mark, size_t co
     return 0;
 }
 
-static int add_anchor(struct reader *reader, const yaml_mark_t *mark, const char *name,
+static int add_anchor(struct yaml_reader *reader, const yaml_mark_t *mark, const char *name,
                       size_t *ret_index)
 {
     if (reader->anchor_count == LIMIT_YAML_ALIASES) {
@@ -113,7 +113,8 @@ static int add_anchor(struct reader *reader, const yaml_mark_t *mark, const char
     return 0;
 }
 
-static int read_alias(struct reader *reader, const yaml_event_t *event, struct yaml_node **ret_node)
+static int read_alias(struct yaml_reader *reader, const yaml_event_t *event,
+                      struct yaml_node **ret_node)
 {
     const yaml_mark_t *mark = &event->start_mark;
     const char *name = (const char *)event->data.alias.anchor;
@@ -139,7 +140,8 @@ static int read_alias(struct reader *reader, const yaml_event_t *event, struct y
     return count_nodes(reader, mark, node->size);
 }
 
-static int read_scalar(struct reader *reader, const yaml_event_t *event, struct yaml_node *node)
+static int read_scalar(struct yaml_reader *reader, const yaml_event_t *event,
+                       struct yaml_node *node)
 {
     size_t len = event->data.scalar.length;
     char *text = arena_new(reader->arena, len + 1);
@@ -155,7 +157,7 @@ static int read_scalar(struct reader *reader, const yaml_event_t *event, struct 
     return 0;
 }
 
-static int check_tag(struct reader *reader, const yaml_event_t *event, const char *tag,
+static int check_tag(struct yaml_reader *reader, const yaml_event_t *event, const char *tag,
                      const char *allowed)
 {
     bool is_right = tag == NULL || strcmp(tag, "!") == 0 || strcmp(tag, allowed) == 0;
@@ -164,10 +166,11 @@ static int check_tag(struct reader *reader, const yaml_event_t *event, const cha
                : fail_about(reader, &event->start_mark, "a list or map cannot have the tag ", tag);
 }
 
-static int read_node(struct reader *reader, yaml_event_t *event, struct yaml_node **ret_node);
+static int read_node(struct yaml_reader *reader, yaml_event_t *event, struct yaml_node **ret_node);
 
 /** Read nodes up to the end of a list or map. */
-static int read_children(struct reader *reader, yaml_event_type_t end, struct children *children)
+static int read_children(struct yaml_reader *reader, yaml_event_type_t end,
+                         struct children *children)
 {
     for (;;) {
         yaml_event_t event;
@@ -275,7 +278,8 @@ static size_t count_pairs(const struct children *children)
     return count;
 }
 
-static int make_pairs(struct reader *reader, const struct children *children, struct pairs *pairs)
+static int make_pairs(struct yaml_reader *reader, const struct children *children,
+                      struct pairs *pairs)
 {
     for (size_t i = 0; i < children->count; i += 2) {
         struct yaml_node *key = children->items[i];
@@ -302,7 +306,8 @@ static int make_pairs(struct reader *reader, const struct children *children, st
     return 0;
 }
 
-static int make_map(struct reader *reader, const struct children *children, struct yaml_node *node)
+static int make_map(struct yaml_reader *reader, const struct children *children,
+                    struct yaml_node *node)
 {
     size_t most = count_pairs(children);
     size_t slots = 4;
@@ -332,7 +337,8 @@ static void measure(struct yaml_node *node)
     }
 }
 
-static int read_collection(struct reader *reader, const yaml_event_t *event, struct yaml_node *node)
+static int read_collection(struct yaml_reader *reader, const yaml_event_t *event,
+                           struct yaml_node *node)
 {
     bool is_map = event->type == YAML_MAPPING_START_EVENT;
     const char *tag =
@@ -373,7 +379,7 @@ static const char *anchor_of(const yaml_event_t *event)
 }
 
 /** The node that an event begins. */
-static int read_node(struct reader *reader, yaml_event_t *event, struct yaml_node **ret_node)
+static int read_node(struct yaml_reader *reader, yaml_event_t *event, struct yaml_node **ret_node)
 {
     if (event->type == YAML_ALIAS_EVENT) {
         return read_alias(reader, event, ret_node);
@@ -397,7 +403,7 @@ static int read_node(struct reader *reader, yaml_event_t *event, struct yaml_nod
 }
 
 /** What stands between the stream's start and end: nothing or one document. */
-static int read_stream(struct reader *reader, struct yaml_node **ret_root)
+static int read_stream(struct yaml_reader *reader, struct yaml_node **ret_root)
 {
     struct yaml_node *root = NULL;
     size_t documents = 0;
@@ -429,7 +435,7 @@ static int read_stream(struct reader *reader, struct yaml_node **ret_root)
 int yaml_read(const char *text, size_t len, size_t first_line, struct arena *arena,
               struct yaml_node **ret_root, struct yaml_problem *ret_problem)
 {
-    struct reader reader = {.arena = arena, .first_line = first_line, .problem = ret_problem};
+    struct yaml_reader reader = {.arena = arena, .first_line = first_line, .problem = ret_problem};
     *ret_root = NULL;
     *ret_problem = (struct yaml_problem){0};
     if (yaml_parser_initialize(&reader.parser) == 0) {

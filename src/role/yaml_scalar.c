@@ -263,7 +263,7 @@ static bool take_byte(const struct yaml_node *node, size_t *at, char byte)
     return is_there;
 }
 
-struct moment {
+struct yaml_timestamp {
     int year, month, day, hour, minute, second, micro;
     bool has_time;
     bool has_zone;
@@ -271,7 +271,7 @@ struct moment {
 };
 
 /** "Z" or "+05:30" at the end, after blanks. */
-static bool take_zone(const struct yaml_node *node, size_t *at, struct moment *moment)
+static bool take_zone(const struct yaml_node *node, size_t *at, struct yaml_timestamp *moment)
 {
     size_t blanks = span(node, *at, " \t");
     if (*at + blanks == node->len) {
@@ -296,7 +296,7 @@ static bool take_zone(const struct yaml_node *node, size_t *at, struct moment *m
     return true;
 }
 
-static bool take_clock(const struct yaml_node *node, size_t *at, struct moment *moment)
+static bool take_clock(const struct yaml_node *node, size_t *at, struct yaml_timestamp *moment)
 {
     size_t blanks = span(node, *at, " \t");
     if (blanks > 0) {
@@ -320,7 +320,7 @@ static bool take_clock(const struct yaml_node *node, size_t *at, struct moment *
     return take_zone(node, at, moment);
 }
 
-static bool is_possible(const struct moment *moment)
+static bool is_possible(const struct yaml_timestamp *moment)
 {
     int zone = moment->zone_minutes < 0 ? -moment->zone_minutes : moment->zone_minutes;
     return moment->year >= 1 && moment->month >= 1 && moment->month <= 12 && moment->day >= 1 &&
@@ -330,7 +330,7 @@ static bool is_possible(const struct moment *moment)
 
 static bool scan_time(struct yaml_node *node, struct arena *arena)
 {
-    struct moment moment = {0};
+    struct yaml_timestamp moment = {0};
     size_t at = 0;
     bool is_date = take_digits(node, &at, 4, 4, &moment.year) && take_byte(node, &at, '-') &&
                    take_digits(node, &at, 1, 2, &moment.month) && take_byte(node, &at, '-') &&

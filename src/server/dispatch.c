@@ -107,7 +107,7 @@ static bool is_local(struct call *call)
         tell_of_proxy(call, access_proxy_header(call->exchange));
         return false;
     }
-    const struct http_peer *peer = http_exchange_peer(call->exchange);
+    const struct http_remote *peer = http_exchange_peer(call->exchange);
     return peer->is_loopback && peer->is_same_user;
 }
 

@@ -7,12 +7,13 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /** Runs that an "ambiguous" message names. */
 #define CANDIDATES_SHOWN 5
 
-struct search {
+struct run_search {
     struct store_run first;
     size_t count;
     struct buf names;
@@ -20,7 +21,7 @@ struct search {
 
 static bool take_run(const struct store_run *run, void *context)
 {
-    struct search *search = context;
+    struct run_search *search = context;
     if (search->count++ == 0) {
         search->first = *run;
     }
@@ -31,7 +32,7 @@ static bool take_run(const struct store_run *run, void *context)
     return true;
 }
 
-static int find_last(struct store *store, const char *agent_id, struct search *search,
+static int find_last(struct store *store, const char *agent_id, struct run_search *search,
                      struct rondo_error *err)
 {
     struct store_run_query query = {.agent_id = agent_id, .limit = 1};
@@ -60,7 +61,7 @@ static bool read_prefix(const char *name, char ret_prefix[ID_SIZE])
     return true;
 }
 
-static int find_prefix(struct store *store, const char *name, struct search *search,
+static int find_prefix(struct store *store, const char *name, struct run_search *search,
                        struct rondo_error *err)
 {
     char prefix[ID_SIZE];
@@ -84,7 +85,7 @@ static int find_prefix(struct store *store, const char *name, struct search *sea
 int store_find_run(struct store *store, const char *name, const char *agent_id,
                    struct store_run *ret_run, struct rondo_error *err)
 {
-    struct search search = {0};
+    struct run_search search = {0};
     int r = strcmp(name, "last") == 0 ? find_last(store, agent_id, &search, err)
                                       : find_prefix(store, name, &search, err);
     if (r == 0) {
@@ -92,4 +93,31 @@ int store_find_run(struct store *store, const char *name, const char *agent_id,
     }
     buf_fini(&search.names);
     return r;
+}
+
+/* ---- Documents ------------------------------------------------------------------------------ */
+
+struct excess_search {
+    uint64_t left;
+    char *key;
+};
+
+static bool take_excess(const struct store_document *document, void *context)
+{
+    struct excess_search *search = context;
+    if (search->left > 0) {
+        search->left--;
+        return true;
+    }
+    snprintf(search->key, STORE_KEY_LEN + 1, "%s", document->key);
+    return false;
+}
+
+int store_find_excess(struct store *store, const char *collection, uint64_t kept,
+                      char ret_key[STORE_KEY_LEN + 1], struct rondo_error *err)
+{
+    struct store_document_query query = {.collection = collection, .is_descending = true};
+    struct excess_search search = {.left = kept, .key = ret_key};
+    ret_key[0] = '\0';
+    return store->ops->read_documents(store, &query, take_excess, &search, err);
 }

@@ -71,7 +71,7 @@ static int is_in_state(const char *path, bool *ret_is_in, struct rondo_error *er
 
 /* ---- Stores of Rondo 0.1 -------------------------------------------------------------------- */
 
-struct search {
+struct origin_search {
     struct store *store;
     char boot[64]; /**< as in the name of an owner, with the blanks around it */
     char host[80];
@@ -83,7 +83,7 @@ struct search {
 
 static bool take_claim(const struct store_event *event, void *context)
 {
-    struct search *search = context;
+    struct origin_search *search = context;
     if (strcmp(event->type, "run.claimed") == 0 && strstr(event->data, search->boot) != NULL &&
         strstr(event->data, search->host) != NULL) {
         search->is_found = true;
@@ -91,16 +91,16 @@ static bool take_claim(const struct store_event *event, void *context)
     return true;
 }
 
-struct run_list {
+struct run_ids {
     char (*ids)[ID_SIZE];
     size_t count;
-    struct search *search;
+    struct origin_search *search;
 };
 
 static bool take_run(const struct store_run *run, void *context)
 {
-    struct run_list *list = context;
-    struct search *search = list->search;
+    struct run_ids *list = context;
+    struct origin_search *search = list->search;
     if (search->oldest_ns == 0 || run->created_ns < search->oldest_ns) {
         search->oldest_ns = run->created_ns;
     }
@@ -114,7 +114,7 @@ static bool take_run(const struct store_run *run, void *context)
 }
 
 /** Whether this machine, since it was started, has executed a run of the store. */
-static bool names_this_boot(struct store *store, struct search *search)
+static bool names_this_boot(struct store *store, struct origin_search *search)
 {
     struct host_process self;
     host_describe_self(&self);
@@ -124,7 +124,7 @@ static bool names_this_boot(struct store *store, struct search *search)
     snprintf(search->boot, sizeof(search->boot), " boot=%s ", self.boot_id);
     snprintf(search->host, sizeof(search->host), " host=%s\"", self.host);
     auto_free char(*ids)[ID_SIZE] = memory_new_zero(OLD_RUNS, sizeof(*ids));
-    struct run_list list = {.ids = ids, .search = search};
+    struct run_ids list = {.ids = ids, .search = search};
     struct store_run_query query = {0};
     if (store->ops->list_runs(store, &query, take_run, &list, NULL) < 0) {
         return false;
@@ -161,7 +161,7 @@ static bool was_made_here_before(const char *path)
     if (store_origin_open_copy(path, &store, NULL) < 0) {
         return false;
     }
-    struct search search = {0};
+    struct origin_search search = {0};
     bool is_named = names_this_boot(store, &search);
     store_close(store);
     int64_t born_ns = file.stx_btime.tv_sec * NS_PER_S + file.stx_btime.tv_nsec;

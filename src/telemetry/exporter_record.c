@@ -12,7 +12,7 @@
 #define COLLECTION "telemetry"
 #define RUN_PREFIX "run/"
 
-struct record {
+struct exporter_claim {
     bool is_there;
     int64_t version;
     int64_t number; /* position, seq, or the time of the last renewal */
@@ -21,7 +21,7 @@ struct record {
 
 static bool take(const struct store_document *document, void *context)
 {
-    struct record *record = context;
+    struct exporter_claim *record = context;
     auto_json struct json_object *root = NULL;
     record->is_there = true;
     record->version = (int64_t)document->version;
@@ -33,10 +33,10 @@ static bool take(const struct store_document *document, void *context)
     return false;
 }
 
-static int read_record(struct store *store, const char *key, struct record *ret_record,
+static int read_record(struct store *store, const char *key, struct exporter_claim *ret_record,
                        struct rondo_error *err)
 {
-    *ret_record = (struct record){0};
+    *ret_record = (struct exporter_claim){0};
     struct store_document_query query = {.collection = COLLECTION, .key = key, .limit = 1};
     return store->ops->read_documents(store, &query, take, ret_record, err);
 }
@@ -72,7 +72,7 @@ static void delete_record(struct store *store, enum store_change_kind kind, cons
     store->ops->change_documents(store, &change, 1, &is_applied, NULL);
 }
 
-static bool is_living(const struct record *record, int64_t now_ns)
+static bool is_living(const struct exporter_claim *record, int64_t now_ns)
 {
     return record->is_there && record->owner[0] != '\0' &&
            now_ns - record->number < EXPORTER_STALE_NS && !owner_is_dead(record->owner);
@@ -80,13 +80,13 @@ static bool is_living(const struct record *record, int64_t now_ns)
 
 bool exporter_is_owned(struct store *store, int64_t now_ns)
 {
-    struct record record;
+    struct exporter_claim record;
     return read_record(store, "exporter", &record, NULL) == 0 && is_living(&record, now_ns);
 }
 
 bool exporter_own(struct store *store, const char *owner, int64_t now_ns)
 {
-    struct record record;
+    struct exporter_claim record;
     if (read_record(store, "exporter", &record, NULL) < 0 ||
         (is_living(&record, now_ns) && strcmp(record.owner, owner) != 0)) {
         return false;
@@ -98,7 +98,7 @@ bool exporter_own(struct store *store, const char *owner, int64_t now_ns)
 
 void exporter_disown(struct store *store, const char *owner)
 {
-    struct record record;
+    struct exporter_claim record;
     if (read_record(store, "exporter", &record, NULL) == 0 && record.is_there &&
         strcmp(record.owner, owner) == 0) {
         delete_record(store, STORE_DELETE, "exporter", record.version);
@@ -107,7 +107,7 @@ void exporter_disown(struct store *store, const char *owner)
 
 int exporter_read_cursor(struct store *store, uint64_t *ret_position, struct rondo_error *err)
 {
-    struct record record;
+    struct exporter_claim record;
     int r = read_record(store, "cursor", &record, err);
     if (r == 0 && record.is_there && record.number >= 0) {
         *ret_position = (uint64_t)record.number;
@@ -131,7 +131,7 @@ uint64_t exporter_read_run(struct store *store, const char *run_id)
 {
     char key[64];
     run_key(run_id, key);
-    struct record record;
+    struct exporter_claim record;
     bool is_there = read_record(store, key, &record, NULL) == 0 && record.is_there;
     return is_there && record.number > 0 ? (uint64_t)record.number : 0;
 }
@@ -151,14 +151,14 @@ void exporter_forget_run(struct store *store, const char *run_id)
     delete_record(store, STORE_DELETE, key, STORE_ANY_VERSION);
 }
 
-struct oldest {
+struct oldest_exporter {
     size_t count;
     char key[64]; /* newest of those that are too many */
 };
 
 static bool count_run(const struct store_document *document, void *context)
 {
-    struct oldest *oldest = context;
+    struct oldest_exporter *oldest = context;
     if (++oldest->count == EXPORTER_MAX_OWN_RUNS + 1) {
         snprintf(oldest->key, sizeof(oldest->key), "%s", document->key);
     }
@@ -176,7 +176,7 @@ void exporter_trim_runs(struct store *store)
 {
     struct store_document_query query = {
         .collection = COLLECTION, .prefix = RUN_PREFIX, .is_descending = true};
-    struct oldest oldest = {0};
+    struct oldest_exporter oldest = {0};
     if (store->ops->read_documents(store, &query, count_run, &oldest, NULL) < 0) {
         return;
     }

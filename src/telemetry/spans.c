@@ -56,7 +56,7 @@ void spans_set_error(struct span *span, const char *type)
 
 void spans_add_event(struct span_run *run, const struct span_event *event)
 {
-    struct execution *execution = &run->execution;
+    struct execution_span *execution = &run->execution;
     if (!execution->is_open) {
         return;
     }
@@ -228,7 +228,7 @@ static void iteration_interrupted(struct spans *spans, struct span_run *run,
 
 static void add_link(const struct span_run *run, struct span *span)
 {
-    const struct execution *execution = &run->execution;
+    const struct execution_span *execution = &run->execution;
     bool is_fork = execution->former_epoch == 0 && run->source_id[0] != '\0';
     if (execution->former_epoch == 0 && !is_fork) {
         return;
@@ -252,7 +252,7 @@ static void add_link(const struct span_run *run, struct span *span)
 static void end_execution(struct spans *spans, struct span_run *run, int64_t end_ns,
                           const char *stop, bool is_error)
 {
-    struct execution *execution = &run->execution;
+    struct execution_span *execution = &run->execution;
     end_iteration(spans, run, end_ns);
     spans_cut_parts(spans, run, end_ns);
     struct span span =
@@ -314,13 +314,13 @@ static void run_claimed(struct spans *spans, struct span_run *run,
                         const struct journal_event *event)
 {
     const struct event_run_claimed *claim = &event->run_claimed;
-    struct execution *execution = &run->execution;
+    struct execution_span *execution = &run->execution;
     if (execution->is_open) {
         end_former(spans, run, event);
     }
     uint64_t former = execution->epoch;
     buf_fini(&execution->events);
-    *execution = (struct execution){
+    *execution = (struct execution_span){
         .is_open = true,
         .epoch = (uint64_t)claim->epoch,
         .former_epoch = former,

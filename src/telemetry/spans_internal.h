@@ -10,7 +10,7 @@
 #define SPANS_NAME_SIZE 96
 
 /** One execution of the run, from its claim on. */
-struct execution {
+struct execution_span {
     bool is_open;
     uint64_t epoch;
     uint64_t former_epoch; /* 0 = none */
@@ -53,7 +53,7 @@ struct verification {
     int64_t start_ns;
 };
 
-struct model_call {
+struct model_span {
     bool is_open;
     uint64_t turn;
     uint64_t attempt;
@@ -63,7 +63,7 @@ struct model_call {
     char *prompt; /* owned; when content is shown */
 };
 
-struct tool_call {
+struct tool_span {
     uint64_t turn;
     uint64_t index;
     int64_t start_ns;
@@ -82,11 +82,11 @@ struct span_run {
     char *agent_id;
     char *version;
     char model[SPANS_NAME_SIZE]; /* asked last */
-    struct execution execution;
+    struct execution_span execution;
     struct iteration iteration;
     struct verification verification;
-    struct model_call call;
-    struct tool_call *tools; /* the open ones */
+    struct model_span call;
+    struct tool_span *tools; /* the open ones */
     size_t tool_count;
     char policy_sha256[65];
     int64_t met;   /* conditions, as last verified */

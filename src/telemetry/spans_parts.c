@@ -53,7 +53,7 @@ static const char *finish_reason(const char *stop)
 static void forget_call(struct span_run *run)
 {
     free(run->call.prompt);
-    run->call = (struct model_call){0};
+    run->call = (struct model_span){0};
 }
 
 /** The span of a model call with what was known when it began. */
@@ -100,7 +100,7 @@ void spans_model_requested(struct spans *spans, struct span_run *run,
     const struct event_model_requested *request = &event->model_requested;
     cut_call(spans, run, event->time_ns);
     snprintf(run->model, sizeof(run->model), "%s", request->model == NULL ? "" : request->model);
-    run->call = (struct model_call){
+    run->call = (struct model_span){
         .is_open = true,
         .turn = (uint64_t)request->turn,
         .attempt = request->attempt < 1 ? 1 : (uint64_t)request->attempt,
@@ -160,7 +160,7 @@ void spans_model_replied(struct spans *spans, struct span_run *run,
 
 /* ---- Tool calls ----------------------------------------------------------------------------- */
 
-static struct tool_call *find_tool(struct span_run *run, int64_t turn, int64_t index)
+static struct tool_span *find_tool(struct span_run *run, int64_t turn, int64_t index)
 {
     for (size_t i = 0; i < run->tool_count; i++) {
         if (run->tools[i].turn == (uint64_t)turn && run->tools[i].index == (uint64_t)index) {
@@ -170,7 +170,7 @@ static struct tool_call *find_tool(struct span_run *run, int64_t turn, int64_t i
     return NULL;
 }
 
-static void forget_tool(struct span_run *run, struct tool_call *call)
+static void forget_tool(struct span_run *run, struct tool_span *call)
 {
     free(call->arguments);
     *call = run->tools[--run->tool_count];
@@ -180,7 +180,7 @@ void spans_tool_requested(struct spans *spans, struct span_run *run,
                           const struct journal_event *event)
 {
     const struct event_tool_requested *request = &event->tool_requested;
-    struct tool_call *call = find_tool(run, request->turn, request->index);
+    struct tool_span *call = find_tool(run, request->turn, request->index);
     if (call != NULL) {
         forget_tool(run, call);
     }
@@ -189,7 +189,7 @@ void spans_tool_requested(struct spans *spans, struct span_run *run,
     }
     run->tools = memory_resize(run->tools, run->tool_count + 1, sizeof(run->tools[0]));
     call = &run->tools[run->tool_count++];
-    *call = (struct tool_call){
+    *call = (struct tool_span){
         .turn = (uint64_t)request->turn,
         .index = (uint64_t)request->index,
         .start_ns = event->time_ns,
@@ -231,7 +231,7 @@ void spans_tool_finished(struct spans *spans, struct span_run *run,
                          const struct journal_event *event)
 {
     const struct event_tool_finished *result = &event->tool_finished;
-    struct tool_call *call = find_tool(run, result->turn, result->index);
+    struct tool_span *call = find_tool(run, result->turn, result->index);
     int64_t start_ns = result->duration_ns > 0 ? event->time_ns - result->duration_ns
                        : call != NULL          ? call->start_ns
                                                : event->time_ns;
@@ -258,7 +258,7 @@ void spans_tool_finished(struct spans *spans, struct span_run *run,
 static void cut_tools(struct spans *spans, struct span_run *run, int64_t end_ns)
 {
     while (run->tool_count > 0) {
-        struct tool_call *call = &run->tools[run->tool_count - 1];
+        struct tool_span *call = &run->tools[run->tool_count - 1];
         struct span span = begin_tool(run, call->turn, call->index, call->name, call->call_id);
         set_times(run, &span, call->start_ns, end_ns);
         spans_set_error(&span, "interrupted");

@@ -29,7 +29,7 @@ static const struct tool_argument known_names[] = {
 /* A path has no line ends, and is shorter. */
 #define PATH_TEXT_MAX 4096
 
-struct walk {
+struct call_walk {
     const struct tool *tool;
     const char *workspace;
     const char *frame;
@@ -82,7 +82,8 @@ static enum argument_kind likely_kind(const char *name, const char *text)
 }
 
 /** The first form of a command; the others are kept for later. */
-static void take_command(struct walk *walk, const char *text, bool is_script, struct buf *ret_text)
+static void take_command(struct call_walk *walk, const char *text, bool is_script,
+                         struct buf *ret_text)
 {
     const char *folder = walk->tool->folder == NULL ? walk->workspace : walk->tool->folder;
     struct canonical_commands commands;
@@ -100,7 +101,7 @@ static void take_command(struct walk *walk, const char *text, bool is_script, st
     canonical_commands_fini(&commands);
 }
 
-static void write_canonical(struct walk *walk, enum argument_kind kind, const char *text,
+static void write_canonical(struct call_walk *walk, enum argument_kind kind, const char *text,
                             struct buf *ret_text)
 {
     const char *base = walk->tool->folder == NULL ? walk->workspace : walk->tool->folder;
@@ -132,9 +133,10 @@ static void write_canonical(struct walk *walk, enum argument_kind kind, const ch
     }
 }
 
-static struct json_object *convert(struct walk *walk, const char *name, struct json_object *value);
+static struct json_object *convert(struct call_walk *walk, const char *name,
+                                   struct json_object *value);
 
-static struct json_object *convert_text(struct walk *walk, const char *name,
+static struct json_object *convert_text(struct call_walk *walk, const char *name,
                                         struct json_object *value)
 {
     const char *text = json_object_get_string(value);
@@ -148,7 +150,7 @@ static struct json_object *convert_text(struct walk *walk, const char *name,
     return json_object_new_string_len(buf_string(&canonical), (int)canonical.len);
 }
 
-static struct json_object *convert_object(struct walk *walk, struct json_object *object)
+static struct json_object *convert_object(struct call_walk *walk, struct json_object *object)
 {
     struct json_object *copy = json_object_new_object();
     struct json_object_iterator at = json_object_iter_begin(object);
@@ -160,7 +162,8 @@ static struct json_object *convert_object(struct walk *walk, struct json_object 
     return copy;
 }
 
-static struct json_object *convert(struct walk *walk, const char *name, struct json_object *value)
+static struct json_object *convert(struct call_walk *walk, const char *name,
+                                   struct json_object *value)
 {
     switch (json_object_get_type(value)) {
     case json_type_string:
@@ -184,7 +187,7 @@ static struct json_object *convert(struct walk *walk, const char *name, struct j
 }
 
 /** A further form: the arguments with another command where the first one was. */
-static struct json_object *with_command(struct walk *walk, struct json_object *form,
+static struct json_object *with_command(struct call_walk *walk, struct json_object *form,
                                         const char *line)
 {
     struct json_object *copy = json_object_new_object();
@@ -205,7 +208,7 @@ static struct json_object *with_command(struct walk *walk, struct json_object *f
 bool canonical_make(const struct tool *tool, const char *workspace, const char *frame,
                     struct json_object *arguments, struct canonical_forms *ret_forms)
 {
-    struct walk walk = {
+    struct call_walk walk = {
         .tool = tool, .workspace = workspace, .frame = frame == NULL ? workspace : frame};
     *ret_forms = (struct canonical_forms){.count = 1};
     ret_forms->forms[0] = convert_object(&walk, arguments);

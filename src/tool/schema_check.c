@@ -16,7 +16,7 @@
 /* A value is quoted up to here, in bytes. */
 #define QUOTE_BYTES 60
 
-struct check {
+struct schema_check {
     struct json_object *root;
     struct buf *faults; /* NULL while a branch is only tried */
     unsigned fault_count;
@@ -25,18 +25,18 @@ struct check {
 };
 
 /* Where the value stands; the outermost has no parent. */
-struct place {
-    const struct place *parent;
+struct value_place {
+    const struct value_place *parent;
     const char *key; /* NULL = the element at `index` */
     size_t index;
 };
 
-static bool check_value(struct check *check, struct json_object *schema, struct json_object *value,
-                        const struct place *place);
+static bool check_value(struct schema_check *check, struct json_object *schema,
+                        struct json_object *value, const struct value_place *place);
 
 /* --- faults --- */
 
-static void write_place(const struct place *place, struct buf *text)
+static void write_place(const struct value_place *place, struct buf *text)
 {
     if (place->parent == NULL) {
         return;
@@ -88,7 +88,7 @@ static void write_quoted(struct json_object *value, struct buf *text)
 }
 
 /** Begin a fault. @return where to write it on, or NULL when it is not told */
-static struct buf *begin_fault(struct check *check, const struct place *place)
+static struct buf *begin_fault(struct schema_check *check, const struct value_place *place)
 {
     if (check->faults == NULL || ++check->fault_count > SCHEMA_MAX_FAULTS) {
         return NULL;
@@ -112,8 +112,8 @@ static void end_with_value(struct buf *text, struct json_object *value)
 }
 
 /** "expected WHAT, got VALUE". @return false */
-static bool fault_expected(struct check *check, const struct place *place, const char *expected,
-                           struct json_object *value)
+static bool fault_expected(struct schema_check *check, const struct value_place *place,
+                           const char *expected, struct json_object *value)
 {
     struct buf *text = begin_fault(check, place);
     if (text != NULL) {
@@ -145,8 +145,8 @@ static bool has_type(struct json_object *value, const char *type)
     return strcmp(type_name(value), type) == 0;
 }
 
-static bool check_type(struct check *check, struct json_object *rule, struct json_object *value,
-                       const struct place *place)
+static bool check_type(struct schema_check *check, struct json_object *rule,
+                       struct json_object *value, const struct value_place *place)
 {
     if (json_object_is_type(rule, json_type_string)) {
         const char *type = json_object_get_string(rule);
@@ -167,8 +167,8 @@ static bool check_type(struct check *check, struct json_object *rule, struct jso
     return fault_expected(check, place, buf_string(&expected), value);
 }
 
-static bool check_enum(struct check *check, struct json_object *rule, struct json_object *value,
-                       const struct place *place)
+static bool check_enum(struct schema_check *check, struct json_object *rule,
+                       struct json_object *value, const struct value_place *place)
 {
     if (!json_object_is_type(rule, json_type_array)) {
         return true;
@@ -188,8 +188,8 @@ static bool check_enum(struct check *check, struct json_object *rule, struct jso
     return fault_expected(check, place, buf_string(&expected), value);
 }
 
-static bool check_const(struct check *check, struct json_object *rule, struct json_object *value,
-                        const struct place *place)
+static bool check_const(struct schema_check *check, struct json_object *rule,
+                        struct json_object *value, const struct value_place *place)
 {
     if (json_object_equal(rule, value)) {
         return true;
@@ -253,9 +253,9 @@ static bool measure(const struct limit_rule *limit, struct json_object *value, d
     return true;
 }
 
-static bool check_limit(struct check *check, const struct limit_rule *limit,
+static bool check_limit(struct schema_check *check, const struct limit_rule *limit,
                         struct json_object *rule, struct json_object *value,
-                        const struct place *place)
+                        const struct value_place *place)
 {
     double size = 0;
     if (!is_number(rule) || !measure(limit, value, &size)) {
@@ -272,11 +272,11 @@ static bool check_limit(struct check *check, const struct limit_rule *limit,
     return fault_expected(check, place, buf_string(&expected), value);
 }
 
-#define LIMIT_KEYWORD(name)                                                        \
-    static bool check_##name(struct check *check, struct json_object *rule,        \
-                             struct json_object *value, const struct place *place) \
-    {                                                                              \
-        return check_limit(check, &limit_##name, rule, value, place);              \
+#define LIMIT_KEYWORD(name)                                                              \
+    static bool check_##name(struct schema_check *check, struct json_object *rule,       \
+                             struct json_object *value, const struct value_place *place) \
+    {                                                                                    \
+        return check_limit(check, &limit_##name, rule, value, place);                    \
     }
 LIMIT_KEYWORD(minimum)
 LIMIT_KEYWORD(maximum)
@@ -289,8 +289,8 @@ LIMIT_KEYWORD(max_items)
 
 /* --- keywords about members and elements --- */
 
-static bool check_required(struct check *check, struct json_object *rule, struct json_object *value,
-                           const struct place *place)
+static bool check_required(struct schema_check *check, struct json_object *rule,
+                           struct json_object *value, const struct value_place *place)
 {
     bool fits = true;
     size_t count =
@@ -303,7 +303,7 @@ static bool check_required(struct check *check, struct json_object *rule, struct
             json_object_object_get_ex(value, json_object_get_string(name), NULL)) {
             continue;
         }
-        const struct place member = {.parent = place, .key = json_object_get_string(name)};
+        const struct value_place member = {.parent = place, .key = json_object_get_string(name)};
         struct buf *text = begin_fault(check, &member);
         if (text != NULL) {
             buf_append_string(text, "required, but missing");
@@ -313,8 +313,8 @@ static bool check_required(struct check *check, struct json_object *rule, struct
     return fits;
 }
 
-static bool check_properties(struct check *check, struct json_object *rule,
-                             struct json_object *value, const struct place *place)
+static bool check_properties(struct schema_check *check, struct json_object *rule,
+                             struct json_object *value, const struct value_place *place)
 {
     if (!json_object_is_type(rule, json_type_object) ||
         !json_object_is_type(value, json_type_object)) {
@@ -324,7 +324,7 @@ static bool check_properties(struct check *check, struct json_object *rule,
     struct json_object_iterator at = json_object_iter_begin(rule);
     struct json_object_iterator end = json_object_iter_end(rule);
     for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
-        const struct place member = {.parent = place, .key = json_object_iter_peek_name(&at)};
+        const struct value_place member = {.parent = place, .key = json_object_iter_peek_name(&at)};
         struct json_object *present = NULL;
         if (json_object_object_get_ex(value, member.key, &present)) {
             fits = check_value(check, json_object_iter_peek_value(&at), present, &member) && fits;
@@ -333,21 +333,21 @@ static bool check_properties(struct check *check, struct json_object *rule,
     return fits;
 }
 
-static bool check_items(struct check *check, struct json_object *rule, struct json_object *value,
-                        const struct place *place)
+static bool check_items(struct schema_check *check, struct json_object *rule,
+                        struct json_object *value, const struct value_place *place)
 {
     size_t count =
         json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
     bool fits = true;
     for (size_t i = 0; i < count && check->steps < SCHEMA_MAX_STEPS; i++) {
-        const struct place element = {.parent = place, .index = i};
+        const struct value_place element = {.parent = place, .index = i};
         fits = check_value(check, rule, json_object_array_get_idx(value, i), &element) && fits;
     }
     return fits;
 }
 
-static void fault_unexpected(struct check *check, struct json_object *properties,
-                             const struct place *member)
+static void fault_unexpected(struct schema_check *check, struct json_object *properties,
+                             const struct value_place *member)
 {
     struct buf *text = begin_fault(check, member);
     if (text == NULL) {
@@ -371,9 +371,9 @@ static void fault_unexpected(struct check *check, struct json_object *properties
 }
 
 /** Members that `properties` does not name. */
-static bool check_additional(struct check *check, struct json_object *schema,
+static bool check_additional(struct schema_check *check, struct json_object *schema,
                              struct json_object *rule, struct json_object *value,
-                             const struct place *place)
+                             const struct value_place *place)
 {
     struct json_object *properties = NULL;
     json_object_object_get_ex(schema, "properties", &properties);
@@ -387,7 +387,7 @@ static bool check_additional(struct check *check, struct json_object *schema,
     struct json_object_iterator at = json_object_iter_begin(value);
     struct json_object_iterator end = json_object_iter_end(value);
     for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
-        const struct place member = {.parent = place, .key = json_object_iter_peek_name(&at)};
+        const struct value_place member = {.parent = place, .key = json_object_iter_peek_name(&at)};
         if (json_object_object_get_ex(properties, member.key, NULL)) {
             continue;
         }
@@ -403,8 +403,8 @@ static bool check_additional(struct check *check, struct json_object *schema,
 
 /* --- keywords that hold schemas --- */
 
-static bool check_all_of(struct check *check, struct json_object *rule, struct json_object *value,
-                         const struct place *place)
+static bool check_all_of(struct schema_check *check, struct json_object *rule,
+                         struct json_object *value, const struct value_place *place)
 {
     size_t count = json_object_is_type(rule, json_type_array) ? json_object_array_length(rule) : 0;
     bool fits = true;
@@ -431,8 +431,8 @@ static struct json_object *only_branch(struct json_object *rule)
     return only;
 }
 
-static bool check_any_of(struct check *check, struct json_object *rule, struct json_object *value,
-                         const struct place *place)
+static bool check_any_of(struct schema_check *check, struct json_object *rule,
+                         struct json_object *value, const struct value_place *place)
 {
     size_t count = json_object_is_type(rule, json_type_array) ? json_object_array_length(rule) : 0;
     struct buf *faults = check->faults;
@@ -466,8 +466,8 @@ static struct json_object *resolve(struct json_object *root, const char *referen
     return found;
 }
 
-static bool check_reference(struct check *check, struct json_object *rule,
-                            struct json_object *value, const struct place *place)
+static bool check_reference(struct schema_check *check, struct json_object *rule,
+                            struct json_object *value, const struct value_place *place)
 {
     const char *reference =
         json_object_is_type(rule, json_type_string) ? json_object_get_string(rule) : "";
@@ -477,8 +477,8 @@ static bool check_reference(struct check *check, struct json_object *rule,
 
 static const struct {
     const char *name;
-    bool (*check)(struct check *check, struct json_object *rule, struct json_object *value,
-                  const struct place *place);
+    bool (*check)(struct schema_check *check, struct json_object *rule, struct json_object *value,
+                  const struct value_place *place);
 } keywords[] = {
     {"$ref", check_reference},
     {"type", check_type},
@@ -500,8 +500,8 @@ static const struct {
     {"oneOf", check_any_of},
 };
 
-static bool check_keywords(struct check *check, struct json_object *schema,
-                           struct json_object *value, const struct place *place)
+static bool check_keywords(struct schema_check *check, struct json_object *schema,
+                           struct json_object *value, const struct value_place *place)
 {
     bool fits = true;
     struct json_object *rule = NULL;
@@ -516,8 +516,8 @@ static bool check_keywords(struct check *check, struct json_object *schema,
     return fits;
 }
 
-static bool check_value(struct check *check, struct json_object *schema, struct json_object *value,
-                        const struct place *place)
+static bool check_value(struct schema_check *check, struct json_object *schema,
+                        struct json_object *value, const struct value_place *place)
 {
     check->steps++;
     if (check->steps > SCHEMA_MAX_STEPS || check->depth >= SCHEMA_MAX_DEPTH) {
@@ -538,15 +538,15 @@ static bool check_value(struct check *check, struct json_object *schema, struct 
 static bool fits_quietly(struct json_object *root, struct json_object *schema,
                          struct json_object *value)
 {
-    struct check check = {.root = root};
-    const struct place place = {0};
+    struct schema_check check = {.root = root};
+    const struct value_place place = {0};
     return check_value(&check, schema, value, &place);
 }
 
 bool schema_check(struct json_object *schema, struct json_object *value, struct buf *ret_faults)
 {
-    struct check check = {.root = schema, .faults = ret_faults};
-    const struct place place = {0};
+    struct schema_check check = {.root = schema, .faults = ret_faults};
+    const struct value_place place = {0};
     bool fits = check_value(&check, schema, value, &place);
     if (check.fault_count > SCHEMA_MAX_FAULTS) {
         buf_append_string(ret_faults, "; and more");

@@ -28,7 +28,7 @@ static const char *const names[WORKER_FILE_COUNT] = {
 };
 
 /** One folder that files are handed over in. */
-struct place {
+struct exchange_folder {
     int fd;       /* -1 = none */
     int above_fd; /* the folder that it is in; -1 for one of temporary files */
     char *path;
@@ -39,8 +39,8 @@ struct worker_files {
     char *run_id;
     char epoch[24];
     char *lock;
-    struct place first;     /* in the run's folder */
-    struct place temporary; /* after worker_files_move */
+    struct exchange_folder first;     /* in the run's folder */
+    struct exchange_folder temporary; /* after worker_files_move */
     char *paths[WORKER_FILE_COUNT];
 };
 
@@ -51,7 +51,7 @@ static char *join(const char *folder, const char *name)
     return buf_steal(&path);
 }
 
-static struct place *place_of(struct worker_files *files)
+static struct exchange_folder *place_of(struct worker_files *files)
 {
     return files->temporary.fd >= 0 ? &files->temporary : &files->first;
 }
@@ -73,7 +73,7 @@ static void set_paths(struct worker_files *files)
 }
 
 /** Whether the path that the command gets leads to the folder that is held. */
-static bool is_in_place(const struct place *place)
+static bool is_in_place(const struct exchange_folder *place)
 {
     return place->fd >= 0 && file_folder_is_at(place->fd, AT_FDCWD, place->path);
 }
@@ -119,8 +119,8 @@ int worker_files_new(const char *work_folder, const char *run_id, uint64_t epoch
     files->work_folder = memory_dup_string(work_folder);
     files->run_id = memory_dup_string(run_id);
     files->lock = join(run_folder, "lock");
-    files->first = (struct place){-1, -1, join(run_folder, files->epoch)};
-    files->temporary = (struct place){-1, -1, NULL};
+    files->first = (struct exchange_folder){-1, -1, join(run_folder, files->epoch)};
+    files->temporary = (struct exchange_folder){-1, -1, NULL};
     int code = make_first(files, err);
     if (code < 0) {
         worker_files_free(files);
@@ -132,7 +132,7 @@ int worker_files_new(const char *work_folder, const char *run_id, uint64_t epoch
 }
 
 /** Empty the folder that is held, wherever it is, and remove what has its name. */
-static void remove_place(struct place *place, const char *name)
+static void remove_place(struct exchange_folder *place, const char *name)
 {
     if (place->fd >= 0) {
         bool is_ours = is_in_place(place);
@@ -176,7 +176,7 @@ void worker_files_remove_run(struct worker_files *files)
 
 int worker_files_begin(struct worker_files *files, struct rondo_error *err)
 {
-    struct place *place = place_of(files);
+    struct exchange_folder *place = place_of(files);
     if (!is_in_place(place)) {
         if (place->above_fd < 0) {
             return worker_files_move(files, err);
@@ -197,7 +197,7 @@ int worker_files_move(struct worker_files *files, struct rondo_error *err)
         return fd;
     }
     remove_place(&files->temporary, NULL);
-    files->temporary = (struct place){fd, -1, path};
+    files->temporary = (struct exchange_folder){fd, -1, path};
     set_paths(files);
     return 0;
 }
@@ -211,7 +211,7 @@ int worker_files_write(struct worker_files *files, enum worker_file file, const 
 int worker_files_read(struct worker_files *files, enum worker_file file, size_t limit,
                       struct buf *ret_buf, struct rondo_error *err)
 {
-    const struct place *place = place_of(files);
+    const struct exchange_folder *place = place_of(files);
     if (!is_in_place(place)) {
         return error_set(err, RONDO_ERR_INVALID,
                          "the hand-over folder was moved or replaced; leave %s where it is",

@@ -21,7 +21,7 @@
 #include <string.h>
 
 /** Variables that a worker finds besides the user's own environment. */
-enum variable {
+enum worker_variable {
     VARIABLE_RUN_ID,
     VARIABLE_AGENT_ID,
     VARIABLE_ITERATION,

@@ -46,7 +46,7 @@ static struct model *open_model(unsigned choice)
 
 static bool on_event(void *context, const struct sse_event *event)
 {
-    struct reading *reading = context;
+    struct model_reading *reading = context;
     auto_json struct json_object *data = NULL;
     if (json_parse(event->data, event->data_len, &data, NULL) < 0) {
         reading_fail(reading, MODEL_BAD_REPLY, 0, "not JSON: %.100s", event->data);
@@ -56,7 +56,8 @@ static bool on_event(void *context, const struct sse_event *event)
     return reading->failure == MODEL_OK;
 }
 
-static void read_bytes(struct reading *reading, unsigned choice, const char *bytes, size_t len)
+static void read_bytes(struct model_reading *reading, unsigned choice, const char *bytes,
+                       size_t len)
 {
     auto_json struct json_object *reply = NULL;
     if ((choice & CHOICE_ERROR) != 0) {
@@ -93,7 +94,7 @@ static void check_request(struct model *model, const struct model_reply *reply)
     struct model_message messages[3];
     struct model_request request = {.messages = messages, .message_count = 3};
     struct model_answer answer = {"id", "name", "text", 4, true};
-    struct body body = {0};
+    struct request_body body = {0};
     auto_buf struct buf text = {0};
     auto_buf struct buf suffix = {0};
     model_write_user(model, "hi", &messages[0]);
@@ -124,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct model *model = open_model(choice);
     struct model_request request = {.turn = 1};
     struct model_reply reply = {0};
-    struct reading reading;
+    struct model_reading reading;
     reading_init(&reading, model, &request);
     read_bytes(&reading, choice, bytes, size - 1);
     reading_finish(&reading, &reply);

@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_bytes(data, size);
-    struct script *script = NULL;
+    struct model_script *script = NULL;
     struct rondo_error err = {0};
     if (script_parse("s", text, size, &script, &err) < 0) {
         FUZZ_CHECK(err.message[0] != '\0' && script == NULL);

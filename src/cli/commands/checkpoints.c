@@ -48,7 +48,7 @@ static const struct table_column columns[] = {
     {"STATE", true, false}, {"CONDITIONS", false, true},
 };
 
-struct listing {
+struct checkpoint_table {
     const struct checkpoints_values *values;
     struct table table;
     struct buf json;
@@ -75,7 +75,7 @@ static void conditions_text(const char *conditions, struct buf *ret_buf)
     }
 }
 
-static void list_row(struct listing *listing, const struct store_checkpoint *checkpoint)
+static void list_row(struct checkpoint_table *listing, const struct store_checkpoint *checkpoint)
 {
     auto_buf struct buf cell = {0};
     buf_printf(&cell, "%" PRIu64, checkpoint->number);
@@ -96,7 +96,7 @@ static void list_row(struct listing *listing, const struct store_checkpoint *che
 
 static bool take_checkpoint(const struct store_checkpoint *checkpoint, void *context)
 {
-    struct listing *listing = context;
+    struct checkpoint_table *listing = context;
     if (listing->values->wants_json) {
         checkpoint_row_json(checkpoint, &listing->json);
         buf_append_string(&listing->json, "\n");
@@ -109,7 +109,7 @@ static bool take_checkpoint(const struct store_checkpoint *checkpoint, void *con
 static int list(struct session *session, const char *run_id,
                 const struct checkpoints_values *values, struct rondo_error *err)
 {
-    struct listing listing = {
+    struct checkpoint_table listing = {
         .values = values,
         .table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
     };

@@ -53,7 +53,7 @@ enum health {
 
 static const char *const health_names[] = {"ok", "missing", "broken"};
 
-struct finding {
+struct doctor_finding {
     const char *name;
     enum health health;
     char *detail;
@@ -62,7 +62,7 @@ struct finding {
 #define FINDINGS_MAX 24
 
 struct examination {
-    struct finding findings[FINDINGS_MAX];
+    struct doctor_finding findings[FINDINGS_MAX];
     size_t count;
 };
 
@@ -70,7 +70,7 @@ struct examination {
 static void add(struct examination *examination, const char *name, enum health health, char *detail)
 {
     if (examination->count < FINDINGS_MAX) {
-        examination->findings[examination->count++] = (struct finding){name, health, detail};
+        examination->findings[examination->count++] = (struct doctor_finding){name, health, detail};
     } else {
         free(detail);
     }
@@ -260,7 +260,7 @@ static void write_text(const struct examination *examination, bool no_colour, st
     struct style style = style_for(stdout, no_colour);
     size_t columns = style_columns(stdout, PIPE_COLUMNS);
     for (size_t i = 0; i < examination->count; i++) {
-        const struct finding *finding = &examination->findings[i];
+        const struct doctor_finding *finding = &examination->findings[i];
         style_append(&style, colours[finding->health], style_mark(&style, marks[finding->health]),
                      out);
         buf_append_string(out, " ");

@@ -69,7 +69,7 @@ static const struct table_column columns[] = {
     {"EXECUTED BY", false, true},
 };
 
-struct listing {
+struct run_table {
     struct table table;
     struct style style;
     struct buf json;
@@ -80,7 +80,7 @@ struct listing {
     size_t damaged_count;
 };
 
-static void add_holder(struct listing *listing, const struct store_run *run)
+static void add_holder(struct run_table *listing, const struct store_run *run)
 {
     char who[OWNER_DESCRIPTION_SIZE] = "";
     if (run->owner[0] != '\0' && !run_is_interrupted(run)) {
@@ -89,7 +89,7 @@ static void add_holder(struct listing *listing, const struct store_run *run)
     table_add(&listing->table, who);
 }
 
-static void add_row(struct listing *listing, const struct store_run *run)
+static void add_row(struct run_table *listing, const struct store_run *run)
 {
     const struct store_summary *summary = &run->summary;
     auto_buf struct buf cell = {0};
@@ -123,7 +123,7 @@ static void add_row(struct listing *listing, const struct store_run *run)
     add_holder(listing, run);
 }
 
-static void add_json(struct listing *listing, const struct store_run *run)
+static void add_json(struct run_table *listing, const struct store_run *run)
 {
     run_json_write_display_status(
         run, assignment_display_status(run, assignments_find(listing->assignments, run->id)),
@@ -133,7 +133,7 @@ static void add_json(struct listing *listing, const struct store_run *run)
 
 static bool take_run(const struct store_run *run, void *context)
 {
-    struct listing *listing = context;
+    struct run_table *listing = context;
     listing->shown++;
     if (listing->wants_json) {
         add_json(listing, run);
@@ -148,14 +148,14 @@ static bool take_run(const struct store_run *run, void *context)
 
 static void take_damaged(const struct store_damaged_run *damaged, void *context)
 {
-    struct listing *listing = context;
+    struct run_table *listing = context;
     if (listing->damaged_count++ < DAMAGED_SHOWN) {
         buf_printf(&listing->damaged, "run %s: %s\n",
                    damaged->id == NULL ? "without a readable id" : damaged->id, damaged->detail);
     }
 }
 
-static void print_listing(const struct listing *listing, uint32_t limit)
+static void print_listing(const struct run_table *listing, uint32_t limit)
 {
     auto_buf struct buf out = {0};
     if (listing->wants_json) {
@@ -174,7 +174,7 @@ static void print_listing(const struct listing *listing, uint32_t limit)
 }
 
 /** The others were listed; the exit code tells scripts that some are missing. */
-static int report_damaged(const struct listing *listing, struct rondo_error *err)
+static int report_damaged(const struct run_table *listing, struct rondo_error *err)
 {
     if (listing->damaged_count == 0) {
         return 0;
@@ -195,7 +195,7 @@ static int run_runs(const struct runs_values *values)
     if (session_open(&options, &session, &err) < 0) {
         return report_error(&err);
     }
-    struct listing listing = {
+    struct run_table listing = {
         .table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
         .style = style_for(stdout, values->no_colour != 0),
         .wants_json = values->wants_json != 0,

@@ -26,16 +26,16 @@
 /** Lines of a failed condition's output that are shown. */
 #define OUTPUT_LINES 5
 
-struct show_values {
+struct run_show_values {
     char *store;
     int64_t wants_json;
     int64_t no_colour;
 };
 
 const struct option_row show_options[] = {
-    OPTION_ROW_STORE(struct show_values),
-    OPTION_ROW_JSON(struct show_values, "As one JSON object"),
-    OPTION_ROW_NO_COLOUR(struct show_values),
+    OPTION_ROW_STORE(struct run_show_values),
+    OPTION_ROW_JSON(struct run_show_values, "As one JSON object"),
+    OPTION_ROW_NO_COLOUR(struct run_show_values),
     {0},
 };
 
@@ -202,7 +202,7 @@ static void add_conditions(struct fields *fields, const struct summary *summary)
 }
 
 static void show_text(const struct summary *summary, const struct session *session,
-                      const struct show_values *values, struct buf *out)
+                      const struct run_show_values *values, struct buf *out)
 {
     struct style style = style_for(stdout, values->no_colour != 0);
     size_t columns = style_columns(stdout, PIPE_COLUMNS);
@@ -277,7 +277,7 @@ static int ask_servers(const struct session *session, struct summary *summary,
     return 0;
 }
 
-static int run_show(const struct show_values *values, const char *name)
+static int run_show(const struct run_show_values *values, const char *name)
 {
     struct session session;
     struct rondo_error err = {0};
@@ -309,7 +309,7 @@ static int run_show(const struct show_values *values, const char *name)
 
 int cmd_show(const struct invocation *invocation)
 {
-    struct show_values values = {0};
+    struct run_show_values values = {0};
     struct option_set set = {.rows = show_options, .values = &values};
     struct parsed parsed = command_parse(invocation, &set, 1, 1);
     int exit_code = parsed.is_over ? parsed.exit_code : run_show(&values, parsed.argv[0]);

@@ -14,16 +14,16 @@
 #define PIPE_COLUMNS 200
 #define WORDS_MAX    1000
 
-struct list_values {
+struct tools_list_values {
     struct tools_values tools;
     int64_t no_colour;
     int64_t wants_json;
 };
 
 const struct option_row tools_list_options[] = {
-    OPTION_ROWS_TOOLS(struct list_values),
-    OPTION_ROW_JSON(struct list_values, "One JSON object a line, with schemas"),
-    OPTION_ROW_NO_COLOUR(struct list_values),
+    OPTION_ROWS_TOOLS(struct tools_list_values),
+    OPTION_ROW_JSON(struct tools_list_values, "One JSON object a line, with schemas"),
+    OPTION_ROW_NO_COLOUR(struct tools_list_values),
     {0},
 };
 
@@ -65,7 +65,7 @@ static void add_json(struct buf *out, const struct tool *tool)
     buf_append(out, "\n", 1);
 }
 
-static void print(const struct toolbox *toolbox, const struct list_values *values)
+static void print(const struct toolbox *toolbox, const struct tools_list_values *values)
 {
     auto_buf struct buf out = {0};
     struct table table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])};
@@ -86,8 +86,8 @@ static void print(const struct toolbox *toolbox, const struct list_values *value
     table_fini(&table);
 }
 
-static int list(const struct invocation *invocation, const struct list_values *values, int behind,
-                int argc, char **argv)
+static int list(const struct invocation *invocation, const struct tools_list_values *values,
+                int behind, int argc, char **argv)
 {
     char **words = tools_split_command(behind, &argc, argv);
     int code = tools_check_values(invocation->command, &values->tools, words);
@@ -109,7 +109,7 @@ static int list(const struct invocation *invocation, const struct list_values *v
 
 int cmd_tools_list(const struct invocation *invocation)
 {
-    struct list_values values = {0};
+    struct tools_list_values values = {0};
     struct option_set set = {.rows = tools_list_options, .values = &values};
     int behind = tools_words_behind(invocation);
     struct parsed parsed = command_parse(invocation, &set, 0, WORDS_MAX);

@@ -195,7 +195,7 @@ static int confirm_project(const struct trust_values *values)
 static const struct table_column columns[] = {
     {"KIND", false, false}, {"CONFIRMED", false, false}, {"FILE", false, true}};
 
-struct listing {
+struct trust_table {
     const struct trust_values *values;
     struct table table;
     struct buf out;
@@ -204,7 +204,7 @@ struct listing {
 
 static bool list_record(void *context, const struct trust_record *record)
 {
-    struct listing *listing = context;
+    struct trust_table *listing = context;
     char moment[CLOCK_UTC_SIZE];
     clock_format_utc(record->confirmed_ns, moment);
     listing->count++;
@@ -232,7 +232,7 @@ static bool list_record(void *context, const struct trust_record *record)
 static int list(const struct trust_values *values)
 {
     struct rondo_error err = {0};
-    struct listing listing = {
+    struct trust_table listing = {
         .values = values,
         .table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
     };

@@ -78,7 +78,7 @@ static const struct table_column columns[] = {
     {"RUN", false, false},  {"WARNING", false, true},
 };
 
-struct listing {
+struct warning_table {
     struct table table;
     struct buf json;
     int64_t now_ns;
@@ -86,7 +86,7 @@ struct listing {
     size_t shown;
 };
 
-static void add_clean(struct listing *listing, const char *text, size_t max)
+static void add_clean(struct warning_table *listing, const char *text, size_t max)
 {
     auto_buf struct buf clean = {0};
     size_t len = strlen(text);
@@ -97,7 +97,7 @@ static void add_clean(struct listing *listing, const char *text, size_t max)
 static bool take_warning(const char *id, const char *json, void *context)
 {
     (void)id;
-    struct listing *listing = context;
+    struct warning_table *listing = context;
     auto_json struct json_object *root = NULL;
     listing->shown++;
     if (listing->wants_json) {
@@ -114,7 +114,7 @@ static bool take_warning(const char *id, const char *json, void *context)
     return true;
 }
 
-static void print_listing(const struct listing *listing, bool no_colour)
+static void print_listing(const struct warning_table *listing, bool no_colour)
 {
     auto_buf struct buf out = {0};
     if (listing->wants_json) {
@@ -131,7 +131,7 @@ static void print_listing(const struct listing *listing, bool no_colour)
 }
 
 static int read_all(struct store *store, const struct warnings_values *values, int kind,
-                    struct listing *listing, struct rondo_error *err)
+                    struct warning_table *listing, struct rondo_error *err)
 {
     struct store_run run = {0};
     int r = values->run == NULL ? 0 : store_find_run(store, values->run, NULL, &run, err);
@@ -225,7 +225,7 @@ static int run_warnings(const struct warnings_values *values, int kind)
     struct session session;
     struct rondo_error err = {0};
     struct session_options options = {.store = values->store, .access = STORE_READING};
-    struct listing listing = {
+    struct warning_table listing = {
         .table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
         .now_ns = clock_now(clock_system()),
         .wants_json = values->wants_json != 0,

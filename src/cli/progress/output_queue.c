@@ -17,16 +17,16 @@
 /** Lines that wait at most. */
 #define LINES_MAX 1000
 
-struct line {
+struct output_line {
     uint64_t iteration;
-    struct line *prev, *next;
+    struct output_line *prev, *next;
     size_t len;
     char bytes[]; /* not a string */
 };
 
 struct output_queue {
     pthread_mutex_t lock; /* guards all */
-    struct line *lines;
+    struct output_line *lines;
     size_t count;
     uint64_t left_out;
     uint64_t iteration;
@@ -45,7 +45,7 @@ struct output_queue *output_queue_new(void)
 
 void output_queue_free(struct output_queue *queue)
 {
-    struct line *line, *next;
+    struct output_line *line, *next;
     DL_FOREACH_SAFE(queue->lines, line, next)
     {
         DL_DELETE(queue->lines, line);
@@ -66,7 +66,7 @@ static void end_line(struct output_queue *queue)
     if (queue->count == LINES_MAX) {
         queue->left_out++;
     } else {
-        struct line *line = memory_new(sizeof(*line) + queue->current_len);
+        struct output_line *line = memory_new(sizeof(*line) + queue->current_len);
         line->iteration = queue->iteration;
         line->len = queue->current_len;
         memcpy(line->bytes, queue->current, queue->current_len);
@@ -105,7 +105,7 @@ void output_queue_take(struct output_queue *queue, uint64_t iteration, struct bu
         end_line(queue); /* A prompt or a dot without line end is worth seeing, too. */
     }
     while (queue->lines != NULL && queue->lines->iteration <= iteration) {
-        struct line *line = queue->lines;
+        struct output_line *line = queue->lines;
         buf_append_string(ret_buf, "    ");
         text_clean(line->bytes, line->len, ret_buf);
         buf_append_string(ret_buf, "\n");

@@ -28,7 +28,7 @@ struct network {
     unsigned bits; /**< of the 128 */
 };
 
-struct pattern {
+struct host_pattern {
     char host[HOST_MAX_BYTES + 1]; /**< without brackets and "*" (".example.com") */
     int port;                      /**< 0 = any */
     bool is_wildcard;
@@ -174,7 +174,7 @@ static bool port_parse(const char *text, int *ret_port)
 }
 
 /** "a.b.c.d/n", "v6/n": `slash` stands in the copy of the text and is overwritten. */
-static bool network_parse(char *text, char *slash, struct pattern *pattern)
+static bool network_parse(char *text, char *slash, struct host_pattern *pattern)
 {
     int bits = 0;
     *slash = '\0';
@@ -189,7 +189,7 @@ static bool network_parse(char *text, char *slash, struct pattern *pattern)
 }
 
 /** "[v6]", "[v6]:port"; the text is a copy. */
-static bool bracketed_parse(char *text, struct pattern *pattern)
+static bool bracketed_parse(char *text, struct host_pattern *pattern)
 {
     struct address address;
     char *end = strchr(text, ']');
@@ -220,7 +220,7 @@ static void drop_final_dot(char *host)
 }
 
 /** "host", "host:port", "*.host"; the text is a copy. */
-static bool name_parse(char *text, struct pattern *pattern)
+static bool name_parse(char *text, struct host_pattern *pattern)
 {
     char *colon = strchr(text, ':');
     if (colon != NULL && strchr(colon + 1, ':') != NULL) { /* a bare address of IPv6 */
@@ -240,10 +240,10 @@ static bool name_parse(char *text, struct pattern *pattern)
     return is_host_name(pattern->host + (pattern->is_wildcard ? 1 : 0));
 }
 
-static bool pattern_parse(const char *text, struct pattern *ret_pattern)
+static bool pattern_parse(const char *text, struct host_pattern *ret_pattern)
 {
     char copy[HOST_MAX_BYTES + 1];
-    *ret_pattern = (struct pattern){0};
+    *ret_pattern = (struct host_pattern){0};
     if (text == NULL || strlen(text) > HOST_MAX_BYTES) {
         return false;
     }
@@ -257,7 +257,7 @@ static bool pattern_parse(const char *text, struct pattern *ret_pattern)
 
 bool net_guard_is_pattern(const char *text)
 {
-    struct pattern pattern;
+    struct host_pattern pattern;
     return pattern_parse(text, &pattern);
 }
 
@@ -279,7 +279,7 @@ static bool ends_with(const char *host, const char *ending)
 }
 
 /** @param address NULL = not known yet */
-static bool pattern_matches(const struct pattern *pattern, const char *host, int port,
+static bool pattern_matches(const struct host_pattern *pattern, const char *host, int port,
                             const struct address *address)
 {
     if (pattern->is_network) {
@@ -303,7 +303,7 @@ static bool list_matches(const char *const *list, const char *given, int port,
     snprintf(host, sizeof(host), "%s", given);
     drop_final_dot(host);
     for (; list != NULL && *list != NULL; list++) {
-        struct pattern pattern;
+        struct host_pattern pattern;
         if (pattern_parse(*list, &pattern) && pattern_matches(&pattern, host, port, address)) {
             return true;
         }

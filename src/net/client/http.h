@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "net/http_header.h"
 #include "rondo/error.h"
 
 #include <stdbool.h>
@@ -42,12 +43,6 @@ void http_client_free(struct http_client *client);
  * made. Does nothing when it was begun before. Never fails: the first call says what is wrong.
  */
 void http_client_prepare(struct http_client *client);
-
-/** Name and value of a header; neither may hold control characters. Borrowed. */
-struct http_header {
-    const char *name;
-    const char *value;
-};
 
 /** A piece of a request's body: bodies are spliced, never joined. Borrowed for the call. */
 struct http_part {

@@ -24,7 +24,7 @@ struct http_server;
 struct http_stream;
 
 /** Who is at the other end. */
-struct http_peer {
+struct http_remote {
     char text[64];     /**< address and port, or "unix" */
     bool is_loopback;  /**< 127.0.0.0/8, ::1, or a Unix socket */
     bool is_same_user; /**< proven: a process of our user that shares our user namespace, so no
@@ -102,7 +102,7 @@ const char *http_exchange_body(const struct http_exchange *exchange, size_t *ret
  * Who is at the other end. The first call for a connection proves is_same_user, which takes
  * milliseconds on a machine with many processes: ask only when it decides something.
  */
-const struct http_peer *http_exchange_peer(const struct http_exchange *exchange);
+const struct http_remote *http_exchange_peer(const struct http_exchange *exchange);
 /** The same peer's text alone, for free. */
 const char *http_exchange_peer_text(const struct http_exchange *exchange);
 

@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include "net/http_header.h"
 #include "net/server/http_server.h"
 
 #include <netinet/in.h>
@@ -86,7 +87,7 @@ struct http_chunks {
 };
 
 /** Whom connections are counted for. */
-enum http_origin {
+enum http_origin_kind {
     HTTP_ORIGIN_UNKNOWN = 0, /**< was not looked up */
     HTTP_ORIGIN_OWNER,       /**< on this machine, with our user id; perhaps sandboxed */
     HTTP_ORIGIN_USER,        /**< another user of this machine */
@@ -95,7 +96,7 @@ enum http_origin {
 };
 
 struct http_party {
-    enum http_origin origin;
+    enum http_origin_kind origin;
     uint64_t number; /**< of the user, the address, the network */
 };
 
@@ -103,7 +104,7 @@ struct http_connection {
     LIST_ENTRY(http_connection) link;
     struct http_server *server;
     struct http_worker *worker;
-    struct http_peer peer;
+    struct http_remote peer;
     int fd;
     /* Under the server's lock. */
     bool is_cut;             /**< nothing is done with it any more */
@@ -199,12 +200,6 @@ struct http_server {
     struct http_deferred deferred;
 };
 
-/** Part of the head. */
-struct http_header {
-    const char *name;
-    const char *value;
-};
-
 struct http_parameter {
     char *name;
     char *value;
@@ -267,7 +262,8 @@ void http_server_unlisten(struct http_server *server);
 /** Close what _listen opened. The keeper has ended. */
 void http_server_close_listeners(struct http_server *server);
 /** Who is at the other end, but for is_same_user. */
-void http_server_describe_peer(const struct sockaddr_storage *address, struct http_peer *ret_peer);
+void http_server_describe_peer(const struct sockaddr_storage *address,
+                               struct http_remote *ret_peer);
 
 /* ---- http_server_peers.c --------------------------------------------------------------------- */
 

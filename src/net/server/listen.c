@@ -51,9 +51,9 @@ static void address_text(const struct sockaddr_storage *address, char *ret_text,
     }
 }
 
-void http_server_describe_peer(const struct sockaddr_storage *address, struct http_peer *ret_peer)
+void http_server_describe_peer(const struct sockaddr_storage *address, struct http_remote *ret_peer)
 {
-    *ret_peer = (struct http_peer){.is_loopback = is_loopback(address)};
+    *ret_peer = (struct http_remote){.is_loopback = is_loopback(address)};
     address_text(address, ret_peer->text, sizeof(ret_peer->text));
 }
 

@@ -33,7 +33,7 @@ static struct http_party party_of_address(const struct sockaddr_storage *address
 /** Ends on this machine belong to users; what the kernel does not say is nobody's in particular. */
 static struct http_party party_of(int fd, const struct sockaddr_storage *address)
 {
-    struct http_peer peer;
+    struct http_remote peer;
     uid_t user = (uid_t)-1;
     http_server_describe_peer(address, &peer);
     if (!peer.is_loopback) {

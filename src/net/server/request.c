@@ -121,7 +121,7 @@ const char *http_exchange_peer_text(const struct http_exchange *exchange)
     return exchange->connection->peer.text;
 }
 
-const struct http_peer *http_exchange_peer(const struct http_exchange *exchange)
+const struct http_remote *http_exchange_peer(const struct http_exchange *exchange)
 {
     struct http_connection *connection = exchange->connection;
     if (!connection->is_peer_known) {

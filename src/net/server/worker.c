@@ -23,7 +23,7 @@
 /** Bytes of a worker's stack: the handler reads and writes JSON. */
 #define STACK_BYTES ((size_t)1024 * 1024)
 
-enum step {
+enum worker_step {
     STEP_AGAIN = 0, /**< there is more to do at once */
     STEP_WAIT,      /**< for an event, or until it is woken */
     STEP_CLOSE,
@@ -52,7 +52,7 @@ static bool enter_handling(struct http_connection *connection)
 }
 
 /** Answer with a problem and close. */
-static enum step refuse(struct http_connection *connection, unsigned status)
+static enum worker_step refuse(struct http_connection *connection, unsigned status)
 {
     struct http_server *server = connection->server;
     const struct http_exchange *exchange = connection->exchange;
@@ -96,7 +96,7 @@ static void close_gap(struct http_connection *connection)
     }
 }
 
-static enum step receive(struct http_connection *connection)
+static enum worker_step receive(struct http_connection *connection)
 {
     if (!connection->may_read) {
         return STEP_WAIT;
@@ -147,7 +147,8 @@ static bool expects_word(const struct http_exchange *exchange)
            !http_exchange_is_whole(exchange);
 }
 
-static enum step begin_request(struct http_connection *connection, const char *head, size_t len)
+static enum worker_step begin_request(struct http_connection *connection, const char *head,
+                                      size_t len)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
     struct http_exchange *exchange = http_exchange_new(connection, head, len);
@@ -165,7 +166,7 @@ static enum step begin_request(struct http_connection *connection, const char *h
     return STEP_AGAIN;
 }
 
-static enum step read_head(struct http_connection *connection)
+static enum worker_step read_head(struct http_connection *connection)
 {
     size_t len;
     skip_empty_line(connection);
@@ -186,7 +187,7 @@ static enum step read_head(struct http_connection *connection)
     return receive(connection);
 }
 
-static enum step read_body(struct http_connection *connection)
+static enum worker_step read_body(struct http_connection *connection)
 {
     size_t len;
     size_t used = 0;
@@ -201,7 +202,7 @@ static enum step read_body(struct http_connection *connection)
 
 /* ---- Answering. ------------------------------------------------------------------------------ */
 
-static enum step begin_answer(struct http_connection *connection)
+static enum worker_step begin_answer(struct http_connection *connection)
 {
     if (!http_server_begin_answer(connection)) {
         return refuse(connection, 500);
@@ -210,7 +211,7 @@ static enum step begin_answer(struct http_connection *connection)
     return STEP_AGAIN;
 }
 
-static enum step call_handler(struct http_connection *connection)
+static enum worker_step call_handler(struct http_connection *connection)
 {
     struct http_server *server = connection->server;
     struct http_exchange *exchange = connection->exchange;
@@ -223,7 +224,7 @@ static enum step call_handler(struct http_connection *connection)
 }
 
 /** The answer is sent: on to the next request, or to the end. */
-static enum step end_answer(struct http_connection *connection)
+static enum worker_step end_answer(struct http_connection *connection)
 {
     http_server_close_stream(connection);
     http_exchange_free(connection->exchange);
@@ -245,7 +246,7 @@ static bool has_output(const struct http_connection *connection)
     return connection->output_at < connection->output.len || connection->tail_len > 0;
 }
 
-static enum step send_output(struct http_connection *connection)
+static enum worker_step send_output(struct http_connection *connection)
 {
     size_t left = connection->output.len - connection->output_at;
     struct iovec parts[2] = {
@@ -270,7 +271,7 @@ static enum step send_output(struct http_connection *connection)
     return STEP_AGAIN;
 }
 
-static enum step write_answer(struct http_connection *connection)
+static enum worker_step write_answer(struct http_connection *connection)
 {
     if (has_output(connection)) {
         return send_output(connection);
@@ -305,7 +306,7 @@ static bool take_answer(struct http_connection *connection)
     return has_answer;
 }
 
-static enum step proceed(struct http_connection *connection)
+static enum worker_step proceed(struct http_connection *connection)
 {
     switch (connection->phase) { /* only this thread changes it */
     case HTTP_PHASE_FRESH:

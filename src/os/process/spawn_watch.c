@@ -39,7 +39,7 @@
 
 enum watch_phase { WATCH_RUNNING, WATCH_ENDING, WATCH_KILLED };
 
-struct watch {
+struct child_watch {
     const struct spawn_request *request;
     const struct watch_child *child;
     struct output_tail *tail;
@@ -62,7 +62,7 @@ static int64_t now_ns(void)
 typedef void take_bytes(void *context, const char *bytes, size_t len);
 
 /** Read once. @return bytes taken, 0 when there is nothing now or any more. */
-static size_t take_output(struct watch *watch, int *fd, take_bytes *take)
+static size_t take_output(struct child_watch *watch, int *fd, take_bytes *take)
 {
     char chunk[READ_CHUNK_BYTES];
     ssize_t got = read(*fd, chunk, sizeof(chunk));
@@ -81,7 +81,7 @@ static size_t take_output(struct watch *watch, int *fd, take_bytes *take)
     return (size_t)got;
 }
 
-static void drain_output(struct watch *watch, int *fd, take_bytes *take)
+static void drain_output(struct child_watch *watch, int *fd, take_bytes *take)
 {
     size_t drained = 0;
     size_t got = 1;
@@ -93,7 +93,7 @@ static void drain_output(struct watch *watch, int *fd, take_bytes *take)
 
 /* --- ending the child --- */
 
-static void order_supervisor(const struct watch *watch, char order)
+static void order_supervisor(const struct child_watch *watch, char order)
 {
     /* When the supervisor is gone its end shows in the pidfd; the order is not needed then. A
      * stopped supervisor could not obey. */
@@ -102,14 +102,14 @@ static void order_supervisor(const struct watch *watch, char order)
 }
 
 /** A supervisor is in this group too and ignores the signal. */
-static void terminate(const struct watch *watch)
+static void terminate(const struct child_watch *watch)
 {
     if (watch->child->plan == NULL || !sandbox_plan_terminate(watch->child->plan)) {
         kill(-watch->child->pid, SIGTERM);
     }
 }
 
-static void enter_killed(struct watch *watch)
+static void enter_killed(struct child_watch *watch)
 {
     watch->phase = WATCH_KILLED;
     watch->phase_deadline_ns = NEVER_NS;
@@ -121,7 +121,7 @@ static void enter_killed(struct watch *watch)
     }
 }
 
-static void enter_ending(struct watch *watch, enum spawn_end end)
+static void enter_ending(struct child_watch *watch, enum spawn_end end)
 {
     int64_t grace_ns = watch->request->grace_ns > 0 ? watch->request->grace_ns : SPAWN_GRACE_NS;
     watch->result->end = end;
@@ -130,7 +130,7 @@ static void enter_ending(struct watch *watch, enum spawn_end end)
     terminate(watch);
 }
 
-static void look_at_cancel(struct watch *watch)
+static void look_at_cancel(struct child_watch *watch)
 {
     enum cancel_level level = cancel_level(watch->request->cancel);
     if (level == CANCEL_NONE || watch->phase == WATCH_KILLED) {
@@ -163,7 +163,7 @@ static void take_earlier(struct deadline *earliest, int64_t from_ns, int64_t len
     }
 }
 
-static struct deadline next_deadline(const struct watch *watch)
+static struct deadline next_deadline(const struct child_watch *watch)
 {
     const struct spawn_request *request = watch->request;
     struct deadline earliest = {.at_ns = NEVER_NS};
@@ -177,7 +177,7 @@ static struct deadline next_deadline(const struct watch *watch)
     return earliest;
 }
 
-static void look_at_deadlines(struct watch *watch)
+static void look_at_deadlines(struct child_watch *watch)
 {
     int64_t now = now_ns();
     if (watch->phase == WATCH_RUNNING) {
@@ -199,7 +199,7 @@ static void look_at_deadlines(struct watch *watch)
 
 /* --- the loop --- */
 
-static int64_t time_to_wait(const struct watch *watch)
+static int64_t time_to_wait(const struct child_watch *watch)
 {
     int64_t until =
         watch->phase == WATCH_RUNNING ? next_deadline(watch).at_ns : watch->phase_deadline_ns;
@@ -217,7 +217,7 @@ static int64_t time_to_wait(const struct watch *watch)
  * A wait that took much longer than it was meant to: this process was stopped. That time counts
  * against no deadline of the child: Rondo did not see whether it was silent.
  */
-static void excuse_freeze(struct watch *watch, int64_t begun_ns, int64_t wait_ns)
+static void excuse_freeze(struct child_watch *watch, int64_t begun_ns, int64_t wait_ns)
 {
     int64_t late_ns = wait_ns == NEVER_NS ? 0 : now_ns() - begun_ns - wait_ns;
     if (late_ns > FREEZE_NS) {
@@ -229,7 +229,7 @@ static void excuse_freeze(struct watch *watch, int64_t begun_ns, int64_t wait_ns
 enum { SLOT_PIDFD, SLOT_OUTPUT, SLOT_ERRORS, SLOT_CANCEL, SLOT_PLAN, SLOT_COUNT };
 
 /** Wait for the next event and handle it. @return whether the child has ended. */
-static bool step(struct watch *watch)
+static bool step(struct child_watch *watch)
 {
     const struct watch_child *child = watch->child;
     bool looks_at_token = watch->phase == WATCH_RUNNING && watch->request->cancel != NULL;
@@ -262,7 +262,7 @@ static bool step(struct watch *watch)
 }
 
 /** Kill what is left of the group and reap. The unreaped leader keeps the group's number ours. */
-static int reap(struct watch *watch, struct rondo_error *err)
+static int reap(struct child_watch *watch, struct rondo_error *err)
 {
     kill(-watch->child->pid, SIGKILL);
     siginfo_t info = {0};
@@ -287,7 +287,7 @@ static int reap(struct watch *watch, struct rondo_error *err)
 int spawn_watch(const struct spawn_request *request, const struct watch_child *child,
                 struct output_tail *tail, struct spawn_result *result, struct rondo_error *err)
 {
-    struct watch watch = {
+    struct child_watch watch = {
         .request = request,
         .child = child,
         .tail = tail,

@@ -29,12 +29,18 @@
 
 #define NO_ARGUMENT (-1)
 
-enum change { CHANGE_MODE, CHANGE_OWNER, CHANGE_TIMES_UTIME, CHANGE_TIMES_TIMEVAL, CHANGE_TIMES };
+enum attribute_change {
+    CHANGE_MODE,
+    CHANGE_OWNER,
+    CHANGE_TIMES_UTIME,
+    CHANGE_TIMES_TIMEVAL,
+    CHANGE_TIMES
+};
 
 /* Where a call has its arguments. Without `path` the file is the descriptor in `folder`. */
-struct call {
+struct attribute_call {
     const char *name;
-    enum change change;
+    enum attribute_change change;
     int folder;
     int path;
     int value; /* mode, times, or the first of two ids */
@@ -42,7 +48,7 @@ struct call {
     bool follows;
 };
 
-static const struct call calls[] = {
+static const struct attribute_call calls[] = {
     {"chmod", CHANGE_MODE, NO_ARGUMENT, 0, 1, NO_ARGUMENT, true},
     {"fchmod", CHANGE_MODE, 0, NO_ARGUMENT, 1, NO_ARGUMENT, true},
     {"fchmodat", CHANGE_MODE, 0, 1, 2, NO_ARGUMENT, true},
@@ -144,7 +150,7 @@ static bool read_path(const struct seccomp_notif *request, uint64_t address, cha
 }
 
 /** Open a descriptor of the command, or its working folder. */
-static int open_folder(const struct seccomp_notif *request, const struct call *call)
+static int open_folder(const struct seccomp_notif *request, const struct attribute_call *call)
 {
     char path[64];
     int number = call->folder == NO_ARGUMENT ? AT_FDCWD : (int)request->data.args[call->folder];
@@ -175,14 +181,14 @@ static void set_self(const struct seccomp_notif *request, char path[PATH_MAX])
     }
 }
 
-static int flags_of(const struct seccomp_notif *request, const struct call *call)
+static int flags_of(const struct seccomp_notif *request, const struct attribute_call *call)
 {
     int flags = call->flags == NO_ARGUMENT ? 0 : (int)request->data.args[call->flags];
     return call->follows ? flags : flags | AT_SYMLINK_NOFOLLOW;
 }
 
 /** @return descriptor (O_PATH), owned; or -1 with errno for the command */
-static int open_target(const struct seccomp_notif *request, const struct call *call)
+static int open_target(const struct seccomp_notif *request, const struct attribute_call *call)
 {
     char path[PATH_MAX];
     uint64_t address = call->path == NO_ARGUMENT ? 0 : request->data.args[call->path];
@@ -240,7 +246,7 @@ static int change_owner(int fd, uid_t user, gid_t group)
 }
 
 /** @return whether the times could be read; `*ret_is_now` when there are none */
-static bool read_times(const struct seccomp_notif *request, const struct call *call,
+static bool read_times(const struct seccomp_notif *request, const struct attribute_call *call,
                        struct timespec times[2], bool *ret_is_now)
 {
     uint64_t address = request->data.args[call->value];
@@ -266,7 +272,8 @@ static bool read_times(const struct seccomp_notif *request, const struct call *c
     return is_read;
 }
 
-static int change_times(int fd, const struct seccomp_notif *request, const struct call *call)
+static int change_times(int fd, const struct seccomp_notif *request,
+                        const struct attribute_call *call)
 {
     struct timespec times[2] = {{0}, {0}};
     bool is_now;
@@ -278,7 +285,7 @@ static int change_times(int fd, const struct seccomp_notif *request, const struc
 }
 
 /** @return 0, or the error number for the command */
-static int carry_out(const struct sandbox_attributes *self, const struct call *call)
+static int carry_out(const struct sandbox_attributes *self, const struct attribute_call *call)
 {
     const struct seccomp_notif *request = self->request;
     const __u64 *value = request->data.args + call->value;

@@ -33,12 +33,12 @@
 #define CLONE_NEWTIME 0x80
 #endif
 
-struct denial {
+struct denied_syscall {
     const char *name; /* resolved at run time: one that this machine lacks is no hole */
     int error;
 };
 
-static const struct denial denials[] = {
+static const struct denied_syscall denials[] = {
     /* clone3 passes its flags by pointer, out of the filter's sight; libc then takes clone. */
     {"clone3", ENOSYS},
     {"setns", EPERM},
@@ -137,7 +137,7 @@ static int deny_unjudged_calls(scmp_filter_ctx filter)
     return code;
 }
 
-static int deny_calls(scmp_filter_ctx filter, const struct denial *list, size_t count)
+static int deny_calls(scmp_filter_ctx filter, const struct denied_syscall *list, size_t count)
 {
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
@@ -305,7 +305,7 @@ static int deny_sockets(scmp_filter_ctx filter, const struct sandbox_policy *pol
  * Landlock guards files, signals and processes' memory, nothing of this: other processes of the
  * user could be limited to death, slowed down, or talked to through System V and POSIX queues.
  */
-static const struct denial denials_without_namespaces[] = {
+static const struct denied_syscall denials_without_namespaces[] = {
     {"shmget", ENOSYS},          {"shmat", ENOSYS},          {"shmctl", ENOSYS},
     {"shmdt", ENOSYS},           {"semget", ENOSYS},         {"semop", ENOSYS},
     {"semctl", ENOSYS},          {"semtimedop", ENOSYS},     {"msgget", ENOSYS},
@@ -388,7 +388,7 @@ static int deny_datagram_pairs(scmp_filter_ctx filter)
 }
 
 /* Attributes that few programs set, and all go on without. */
-static const struct denial attribute_denials[] = {
+static const struct denied_syscall attribute_denials[] = {
     {"setxattr", EOPNOTSUPP},    {"lsetxattr", EOPNOTSUPP},     {"fsetxattr", EOPNOTSUPP},
     {"removexattr", EOPNOTSUPP}, {"lremovexattr", EOPNOTSUPP},  {"fremovexattr", EOPNOTSUPP},
     {"setxattrat", EOPNOTSUPP},  {"removexattrat", EOPNOTSUPP}, {"file_setattr", EOPNOTSUPP},
@@ -410,13 +410,13 @@ static int guard_attributes(scmp_filter_ctx filter, bool has_supervisor)
 static int deny_without_namespaces(scmp_filter_ctx filter, bool has_supervisor)
 {
     int code = deny_calls(filter, denials_without_namespaces,
-                          sizeof(denials_without_namespaces) / sizeof(struct denial));
+                          sizeof(denials_without_namespaces) / sizeof(struct denied_syscall));
     if (code == 0) {
         code = deny_changes_of_others(filter);
     }
     if (code == 0) {
         code = deny_calls(filter, attribute_denials,
-                          sizeof(attribute_denials) / sizeof(struct denial));
+                          sizeof(attribute_denials) / sizeof(struct denied_syscall));
     }
     for (size_t i = 0; code == 0 && i < sizeof(flag_requests) / sizeof(flag_requests[0]); i++) {
         code = deny_request(filter, flag_requests[i], ENOTTY);

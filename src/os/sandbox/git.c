@@ -195,7 +195,7 @@ static uint64_t sum_of_part(int folder, enum git_part part)
 
 /* --- the list --- */
 
-struct listing {
+struct git_search {
     const struct path_list *paths;
     struct git_list list;
     struct pending pending;
@@ -284,7 +284,7 @@ static int flag_of(const char *name)
     return 0;
 }
 
-static void add_git_folder(struct listing *listing, size_t root, int fd, const char *path)
+static void add_git_folder(struct git_search *listing, size_t root, int fd, const char *path)
 {
     struct git_list *list = &listing->list;
     auto_buf struct buf absolute = {0};
@@ -299,7 +299,7 @@ static void add_git_folder(struct listing *listing, size_t root, int fd, const c
     list->items[list->count++] = git;
 }
 
-static void look_into(struct listing *listing, size_t root, const char *path)
+static void look_into(struct git_search *listing, size_t root, const char *path)
 {
     int fd = open_below(listing->paths->roots.items[root].fd, path);
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
@@ -334,7 +334,7 @@ static bool is_below_other_root(const struct named_roots *roots, size_t index)
     return false;
 }
 
-static bool list_root(struct listing *listing, size_t root, char ret_reason[256])
+static bool list_root(struct git_search *listing, size_t root, char ret_reason[256])
 {
     pending_add(&listing->pending, memory_dup_string(""));
     while (listing->pending.count > 0) {
@@ -361,7 +361,7 @@ static int compare_folders(const void *left, const void *right)
 static bool list_all(const struct path_list *paths, bool takes_sums, struct git_list *ret_list,
                      char ret_reason[256])
 {
-    struct listing listing = {.paths = paths, .takes_sums = takes_sums};
+    struct git_search listing = {.paths = paths, .takes_sums = takes_sums};
     bool is_complete = true;
     for (size_t i = 0; is_complete && i < paths->roots.count; i++) {
         is_complete = is_below_other_root(&paths->roots, i) || list_root(&listing, i, ret_reason);

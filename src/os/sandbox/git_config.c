@@ -23,12 +23,12 @@
 
 #define NAME_SIZE 64
 
-struct setting {
+struct git_setting {
     const char *section;
     const char *key;
 };
 
-static const struct setting harmless[] = {
+static const struct git_setting harmless[] = {
     {"core", "repositoryformatversion"},
     {"core", "filemode"},
     {"core", "bare"},
@@ -73,26 +73,26 @@ static const struct setting harmless[] = {
 };
 
 /* A line without its end. */
-struct line {
+struct config_line {
     const char *at;
     const char *end;
 };
 
-static void skip_blanks(struct line *line)
+static void skip_blanks(struct config_line *line)
 {
     while (line->at < line->end && (*line->at == ' ' || *line->at == '\t' || *line->at == '\r')) {
         line->at++;
     }
 }
 
-static bool is_at_end(struct line *line)
+static bool is_at_end(struct config_line *line)
 {
     skip_blanks(line);
     return line->at == line->end || *line->at == '#' || *line->at == ';';
 }
 
 /** Take letters, digits and dashes. */
-static bool take_name(struct line *line, char name[NAME_SIZE])
+static bool take_name(struct config_line *line, char name[NAME_SIZE])
 {
     size_t len = 0;
     while (line->at < line->end && (ascii_is_letter_or_digit(*line->at) || *line->at == '-')) {
@@ -105,7 +105,7 @@ static bool take_name(struct line *line, char name[NAME_SIZE])
     return len > 0;
 }
 
-static bool take_letter(struct line *line, char letter)
+static bool take_letter(struct config_line *line, char letter)
 {
     if (line->at == line->end || *line->at != letter) {
         return false;
@@ -115,7 +115,7 @@ static bool take_letter(struct line *line, char letter)
 }
 
 /** [section] or [section "name"], alone in its line. */
-static bool take_section(struct line *line, char section[NAME_SIZE])
+static bool take_section(struct config_line *line, char section[NAME_SIZE])
 {
     if (!take_letter(line, '[') || !take_name(line, section)) {
         return false;
@@ -136,7 +136,7 @@ static bool take_section(struct line *line, char section[NAME_SIZE])
 }
 
 /** A value that stays on its line, names no helper program and is no option of one. */
-static bool is_plain_value(const struct line *line)
+static bool is_plain_value(const struct config_line *line)
 {
     size_t len = (size_t)(line->end - line->at);
     if (len > 0 && (line->at[0] == '-' || line->at[0] == '!')) {
@@ -146,7 +146,7 @@ static bool is_plain_value(const struct line *line)
            memchr(line->at, '\0', len) == NULL && memmem(line->at, len, "::", 2) == NULL;
 }
 
-static bool is_harmless_setting(struct line *line, const char *section)
+static bool is_harmless_setting(struct config_line *line, const char *section)
 {
     char key[NAME_SIZE];
     if (!take_name(line, key)) {
@@ -176,7 +176,7 @@ bool sandbox_git_config_is_harmless(const char *text, size_t len)
     const char *end = text + len;
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
-        struct line line = {.at = text, .end = newline == NULL ? end : newline};
+        struct config_line line = {.at = text, .end = newline == NULL ? end : newline};
         text = newline == NULL ? end : newline + 1;
         if (is_at_end(&line)) {
             continue;
@@ -193,7 +193,7 @@ bool sandbox_git_config_is_harmless(const char *text, size_t len)
 /* --- paths that a person's settings name --- */
 
 /** As git reads it: blanks around, quotes, escapes and comments. Longer values are cut off. */
-static void take_value(struct line *line, char value[PATH_MAX])
+static void take_value(struct config_line *line, char value[PATH_MAX])
 {
     size_t len = 0;
     size_t kept = 0;
@@ -218,7 +218,7 @@ static void take_value(struct line *line, char value[PATH_MAX])
 }
 
 /** Leniently, unlike take_section(): a setting may follow on the same line. */
-static void enter_section(struct line *line, char section[NAME_SIZE])
+static void enter_section(struct config_line *line, char section[NAME_SIZE])
 {
     bool is_quoted = false;
     line->at++;
@@ -254,7 +254,7 @@ void sandbox_git_config_paths(const char *text, size_t len, git_path_taker *take
         char key[NAME_SIZE];
         char value[PATH_MAX];
         const char *newline = memchr(text, '\n', (size_t)(end - text));
-        struct line line = {.at = text, .end = newline == NULL ? end : newline};
+        struct config_line line = {.at = text, .end = newline == NULL ? end : newline};
         text = newline == NULL ? end : newline + 1;
         skip_blanks(&line);
         if (line.at < line.end && *line.at == '[') {

@@ -73,7 +73,7 @@ static bool try_namespace(char ret_reason[256])
     return works;
 }
 
-struct trial {
+struct tier_trial {
     bool works;
     struct rondo_error error;
 };
@@ -91,7 +91,7 @@ static int restrict_this_thread(struct rondo_error *err)
 
 static void *run_trial(void *context)
 {
-    struct trial *trial = context;
+    struct tier_trial *trial = context;
     if (restrict_this_thread(&trial->error) != 0) {
         return NULL;
     }
@@ -106,7 +106,7 @@ static void *run_trial(void *context)
 /** Rules bind a thread for good, so the trial takes a thread that ends with it. */
 static bool try_landlock(char ret_reason[256])
 {
-    struct trial trial = {0};
+    struct tier_trial trial = {0};
     pthread_t thread;
     int os_errno = pthread_create(&thread, NULL, run_trial, &trial);
     if (os_errno != 0) {

@@ -193,7 +193,7 @@ static const char *const read_only_in_home[] = {
 
 /* --- the search --- */
 
-struct found {
+struct secret_paths {
     char **paths; /* owned */
     size_t count;
     size_t room;
@@ -206,10 +206,10 @@ struct budget {
 };
 
 static pthread_mutex_t kept_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct found kept;
+static struct secret_paths kept;
 static int64_t kept_since_ns;
 
-static void found_add(struct found *found, const char *path)
+static void found_add(struct secret_paths *found, const char *path)
 {
     if (found->count == found->room) {
         found->room = found->room == 0 ? 32 : found->room * 2;
@@ -218,7 +218,7 @@ static void found_add(struct found *found, const char *path)
     found->paths[found->count++] = memory_dup_string(path);
 }
 
-static void found_cut(struct found *found, size_t count)
+static void found_cut(struct secret_paths *found, size_t count)
 {
     while (found->count > count) {
         free(found->paths[--found->count]);
@@ -231,12 +231,12 @@ static void cut_path(struct buf *path, size_t len)
     path->len = len;
 }
 
-static bool search(struct found *found, struct budget *budget, int folder, struct buf *path,
+static bool search(struct secret_paths *found, struct budget *budget, int folder, struct buf *path,
                    int depth);
 
 /** Look at one entry, whose path is in `path`. @return false when the budget is spent. */
-static bool search_entry(struct found *found, struct budget *budget, int folder, const char *name,
-                         struct buf *path, int depth)
+static bool search_entry(struct secret_paths *found, struct budget *budget, int folder,
+                         const char *name, struct buf *path, int depth)
 {
     struct stat status;
     if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || S_ISLNK(status.st_mode)) {
@@ -259,7 +259,8 @@ static bool search_entry(struct found *found, struct budget *budget, int folder,
 }
 
 /** Search a folder. Takes `fd` over. Depth is bounded, so that it may call itself. */
-static bool search(struct found *found, struct budget *budget, int fd, struct buf *path, int depth)
+static bool search(struct secret_paths *found, struct budget *budget, int fd, struct buf *path,
+                   int depth)
 {
     DIR *entries = fdopendir(fd);
     struct dirent *entry;
@@ -282,7 +283,7 @@ static bool search(struct found *found, struct budget *budget, int fd, struct bu
 }
 
 /** Search each entry of a folder on a budget of its own; one that exceeds it is hidden itself. */
-static void search_top(struct found *found, const char *folder)
+static void search_top(struct secret_paths *found, const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);

@@ -40,7 +40,7 @@ enum expression_kind {
     EXPRESSION_RECORD, /* names[i] is the key of operand i */
 };
 
-enum variable {
+enum request_variable {
     VARIABLE_PRINCIPAL,
     VARIABLE_ACTION,
     VARIABLE_RESOURCE,
@@ -48,14 +48,15 @@ enum variable {
 };
 
 /** A pattern of `like`: texts with any run of characters between them. */
-struct pattern {
+struct like_pattern {
     size_t count; /**< of texts; one wildcard between each two */
     const struct cedar_text *const *texts;
 };
 
 struct expression {
-    uint8_t kind;        /**< enum expression_kind */
-    uint8_t variable;    /**< enum variable, also of the operand that is_of_variable tells of */
+    uint8_t kind; /**< enum expression_kind */
+    uint8_t
+        variable; /**< enum request_variable, also of the operand that is_of_variable tells of */
     bool is_of_variable; /**< ATTRIBUTE, HAS: of one name, and the operand is a variable */
     uint8_t depth;       /**< of the tree from here, at most CEDAR_LIMIT_DEPTH */
     int8_t function;     /**< for cedar_function_call */
@@ -71,7 +72,7 @@ struct expression {
             const struct cedar_text *const *names;
             uint64_t name_hash; /**< is_of_variable: of names[0], to be at hand */
         };
-        struct pattern pattern;
+        struct like_pattern pattern;
         const bool *is_minus;
     };
 };
@@ -116,24 +117,25 @@ struct policy_source {
 };
 
 /** Line and column (in code points) in a source, both from 1. */
-struct place {
+struct source_place {
     uint32_t line, column;
 };
 
 /** What every decision looks at comes first. */
 struct policy {
-    /** Of a finished set, by enum variable: hash of the uid of SCOPE_EQUAL; 0 for other scopes. */
+    /** Of a finished set, by enum request_variable: hash of the uid of SCOPE_EQUAL; 0 for other
+     * scopes. */
     uint64_t scope_hashes[3];
     bool is_forbid;
     uint32_t condition_count;
     const struct condition *conditions;
-    struct scope scopes[3]; /**< by enum variable */
+    struct scope scopes[3]; /**< by enum request_variable */
     const struct cedar_text *id;
     const struct annotation *annotations;
     uint32_t annotation_count;
     const struct policy_source *source;
-    uint32_t begin, end; /**< in the source */
-    struct place place;  /**< of `begin` */
+    uint32_t begin, end;       /**< in the source */
+    struct source_place place; /**< of `begin` */
 };
 
 static inline bool policy_is_template(const struct policy *policy)
@@ -143,7 +145,8 @@ static inline bool policy_is_template(const struct policy *policy)
 }
 
 /** Whether a scope certainly does not match, at the price of one comparison. */
-static inline bool policy_scope_is_other(const struct policy *policy, enum variable variable,
+static inline bool policy_scope_is_other(const struct policy *policy,
+                                         enum request_variable variable,
                                          const struct cedar_uid *uid)
 {
     uint64_t hash = policy->scope_hashes[variable];
@@ -164,15 +167,15 @@ const struct cedar_text *policy_annotation(const struct policy *policy, const ch
                                            size_t len);
 
 /** The place of offset `to`, from that of an offset `from` before it. */
-struct place policy_source_move(const struct policy_source *source, struct place place, size_t from,
-                                size_t to);
+struct source_place policy_source_move(const struct policy_source *source,
+                                       struct source_place place, size_t from, size_t to);
 
 /** The place of an offset inside of a policy; takes as long as the policy is, not its source. */
-struct place policy_place_of(const struct policy *policy, size_t offset);
+struct source_place policy_place_of(const struct policy *policy, size_t offset);
 
 /** Line and column of an offset, from the beginning of the source: for what is reported once. */
 void policy_source_locate(const struct policy_source *source, size_t offset, unsigned *ret_line,
                           unsigned *ret_column);
 
 /** "principal", ... Static. */
-const char *variable_name(enum variable variable);
+const char *variable_name(enum request_variable variable);

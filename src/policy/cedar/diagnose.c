@@ -70,7 +70,7 @@ void cedar_failure_describe(const struct cedar_policies *policies,
 {
     const struct policy *policy = policies->policies[failure->policy];
     const struct expression *expression = failure->expression;
-    struct place place = policy_place_of(policy, expression->begin);
+    struct source_place place = policy_place_of(policy, expression->begin);
     auto_buf struct buf text = {0};
     buf_printf(&text, "%s:%u:%u: ", policy->source->file->bytes, place.line, place.column);
     write_what(failure, &text);

@@ -280,27 +280,27 @@ enum progress {
 };
 
 /** An entity whose parents are being looked at. */
-struct step {
+struct ancestor_step {
     uint32_t entity;
     uint32_t next; /**< index into its parents */
 };
 
-struct walk {
-    struct step *steps; /**< a path of entities, each a parent of the one before it */
+struct ancestor_walk {
+    struct ancestor_step *steps; /**< a path of entities, each a parent of the one before it */
     size_t count;
     unsigned char *progress; /**< by entity */
 };
 
-static void begin_entity(struct walk *walk, uint32_t entity)
+static void begin_entity(struct ancestor_walk *walk, uint32_t entity)
 {
     walk->progress[entity] = PROGRESS_BEGUN;
-    walk->steps[walk->count++] = (struct step){.entity = entity};
+    walk->steps[walk->count++] = (struct ancestor_step){.entity = entity};
 }
 
 /** Go up to the next parent of the last entity of the path, or finish it. */
-static int walk_on(struct entities_load *load, struct walk *walk)
+static int walk_on(struct entities_load *load, struct ancestor_walk *walk)
 {
-    struct step *step = &walk->steps[walk->count - 1];
+    struct ancestor_step *step = &walk->steps[walk->count - 1];
     const struct entity_source *source = &load->sources[step->entity];
     if (step->next == source->parent_count) {
         walk->progress[step->entity] = PROGRESS_DONE;
@@ -321,8 +321,8 @@ static int walk_on(struct entities_load *load, struct walk *walk)
 int entities_load_ancestors(struct entities_load *load)
 {
     size_t count = load->entities->count;
-    struct walk walk = {.steps = memory_new((count + 1) * sizeof(*walk.steps)),
-                        .progress = memory_new_zero(count + 1, 1)};
+    struct ancestor_walk walk = {.steps = memory_new((count + 1) * sizeof(*walk.steps)),
+                                 .progress = memory_new_zero(count + 1, 1)};
     int code = 0;
     for (uint32_t i = 0; i < count && code == 0; i++) {
         if (walk.progress[i] != PROGRESS_NONE) {

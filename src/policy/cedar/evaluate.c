@@ -47,14 +47,15 @@ RARE static struct cedar_value wrong_type(struct evaluation *evaluation,
 static const struct cedar_record no_fields = {0};
 
 static const struct cedar_uid *requested(const struct cedar_request *request,
-                                         enum variable variable)
+                                         enum request_variable variable)
 {
     return variable == VARIABLE_PRINCIPAL ? request->principal
            : variable == VARIABLE_ACTION  ? request->action
                                           : request->resource;
 }
 
-const struct cedar_entity *evaluation_entity(struct evaluation *evaluation, enum variable variable)
+const struct cedar_entity *evaluation_entity(struct evaluation *evaluation,
+                                             enum request_variable variable)
 {
     if (!evaluation->is_looked_up[variable]) {
         const struct cedar_entity *entity = cedar_entities_find(
@@ -68,7 +69,7 @@ const struct cedar_entity *evaluation_entity(struct evaluation *evaluation, enum
 
 /** Looked up at the first use: many policies look at no entity. */
 AT_LENGTH static const struct cedar_record *entity_attributes(struct evaluation *evaluation,
-                                                              enum variable variable)
+                                                              enum request_variable variable)
 {
     evaluation_entity(evaluation, variable);
     return evaluation->records[variable];
@@ -123,7 +124,7 @@ static struct cedar_value evaluate_value(struct evaluation *evaluation,
 }
 
 static struct cedar_value variable_value(const struct evaluation *evaluation,
-                                         enum variable variable)
+                                         enum request_variable variable)
 {
     const struct cedar_request *request = evaluation->request;
     switch (variable) {
@@ -638,7 +639,7 @@ void evaluation_begin(struct evaluation *evaluation, const struct cedar_request 
     /* One by one: clearing the whole costs more than a small policy. */
     evaluation->request = request;
     evaluation->arena = arena;
-    for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
+    for (enum request_variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
         evaluation->records[i] = NULL;
         evaluation->is_looked_up[i] = false;
     }
@@ -648,7 +649,7 @@ void evaluation_begin(struct evaluation *evaluation, const struct cedar_request 
 }
 
 bool evaluate_scope(struct evaluation *evaluation, const struct scope *scope,
-                    enum variable variable)
+                    enum request_variable variable)
 {
     const struct cedar_uid *uid = requested(evaluation->request, variable);
     switch (scope->kind) {
@@ -674,7 +675,7 @@ bool evaluate_scope(struct evaluation *evaluation, const struct scope *scope,
 
 /** evaluate_scope without a call for the two kinds that are most common. */
 static inline bool is_in_scope(struct evaluation *evaluation, const struct policy *policy,
-                               enum variable variable)
+                               enum request_variable variable)
 {
     const struct scope *scope = &policy->scopes[variable];
     if (scope->kind == SCOPE_ANY) {
@@ -713,7 +714,7 @@ static bool starts_with(const char *text, size_t len, const struct cedar_text *s
     return len >= start->len && memcmp(text, start->bytes, start->len) == 0;
 }
 
-bool pattern_matches(const struct pattern *pattern, const struct cedar_text *text)
+bool pattern_matches(const struct like_pattern *pattern, const struct cedar_text *text)
 {
     const struct cedar_text *first = pattern->texts[0];
     const struct cedar_text *last = pattern->texts[pattern->count - 1];

@@ -8,10 +8,11 @@
 /** One request being decided. */
 struct evaluation {
     const struct cedar_request *request;
-    struct arena *arena;                    /**< for values that a policy makes */
-    const struct cedar_record *records[4];  /**< by enum variable: attributes; NULL = ask for the
-                                                 entity; the context's are always there */
-    const struct cedar_entity *entities[3]; /**< by enum variable, once they were looked up */
+    struct arena *arena;                   /**< for values that a policy makes */
+    const struct cedar_record *records[4]; /**< by enum request_variable: attributes; NULL = ask for
+                                              the entity; the context's are always there */
+    const struct cedar_entity
+        *entities[3]; /**< by enum request_variable, once they were looked up */
     bool is_looked_up[3];
     const struct expression *failed; /**< after a failure: where, */
     enum cedar_kind got;             /**< and of which kind the wrong value was */
@@ -22,7 +23,8 @@ void evaluation_begin(struct evaluation *evaluation, const struct cedar_request 
                       struct arena *arena);
 
 /** The entity of a variable; NULL when it is not known. */
-const struct cedar_entity *evaluation_entity(struct evaluation *evaluation, enum variable variable);
+const struct cedar_entity *evaluation_entity(struct evaluation *evaluation,
+                                             enum request_variable variable);
 
 /** Kind of what is returned instead of a value. */
 #define EVALUATE_FAILED ((enum cedar_kind)0x7f)
@@ -42,7 +44,7 @@ static inline enum cedar_failure_code evaluate_failure(struct cedar_value value)
 
 /** Whether a policy's scope matches one variable of the request. */
 bool evaluate_scope(struct evaluation *evaluation, const struct scope *scope,
-                    enum variable variable);
+                    enum request_variable variable);
 
 enum policy_outcome {
     POLICY_NOT_SATISFIED,
@@ -54,4 +56,4 @@ enum policy_outcome evaluate_policy(struct evaluation *evaluation, const struct 
                                     enum cedar_failure_code *ret_failure);
 
 /** Whether a text matches a pattern as a whole. */
-bool pattern_matches(const struct pattern *pattern, const struct cedar_text *text);
+bool pattern_matches(const struct like_pattern *pattern, const struct cedar_text *text);

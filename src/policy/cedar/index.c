@@ -8,15 +8,15 @@
 #include <string.h>
 
 /** What a policy can be filed under. */
-struct key {
+struct policy_key {
     uint64_t hash;
-    enum variable variable;
+    enum request_variable variable;
     const struct cedar_uid *uid;   /* the variable is it, or in it */
     const struct cedar_text *type; /* the variable is of it; when there is no uid */
 };
 
-struct bucket {
-    struct key key;
+struct policy_bucket {
+    struct policy_key key;
     uint32_t candidates; /* policies that could be filed here */
     uint32_t count;      /* policies that are */
     uint32_t room;
@@ -24,7 +24,7 @@ struct bucket {
 };
 
 struct policy_index {
-    struct bucket *buckets; /* open addressing; hash 0 = empty */
+    struct policy_bucket *buckets; /* open addressing; hash 0 = empty */
     size_t mask;
     const uint32_t *always;
     uint32_t always_count;
@@ -33,19 +33,19 @@ struct policy_index {
     bool has_types[3];
 };
 
-static struct key uid_key(enum variable variable, const struct cedar_uid *uid)
+static struct policy_key uid_key(enum request_variable variable, const struct cedar_uid *uid)
 {
-    return (struct key){
+    return (struct policy_key){
         .hash = (uid->hash + (uint64_t)variable) | 1, .variable = variable, .uid = uid};
 }
 
-static struct key type_key(enum variable variable, const struct cedar_text *type)
+static struct policy_key type_key(enum request_variable variable, const struct cedar_text *type)
 {
-    return (struct key){
+    return (struct policy_key){
         .hash = (type->hash + 4 + (uint64_t)variable) | 1, .variable = variable, .type = type};
 }
 
-static bool keys_equal(const struct key *a, const struct key *b)
+static bool keys_equal(const struct policy_key *a, const struct policy_key *b)
 {
     if (a->hash != b->hash || a->variable != b->variable || (a->uid == NULL) != (b->uid == NULL)) {
         return false;
@@ -54,10 +54,11 @@ static bool keys_equal(const struct key *a, const struct key *b)
 }
 
 /** The bucket of a key, or the empty one where it would be. */
-static struct bucket *find_bucket(const struct policy_index *index, const struct key *key)
+static struct policy_bucket *find_bucket(const struct policy_index *index,
+                                         const struct policy_key *key)
 {
     for (size_t i = (key->hash ^ key->hash >> 32) & index->mask;; i = (i + 1) & index->mask) {
-        struct bucket *bucket = &index->buckets[i];
+        struct policy_bucket *bucket = &index->buckets[i];
         if (bucket->key.hash == 0 || keys_equal(&bucket->key, key)) {
             return bucket;
         }
@@ -70,7 +71,8 @@ static uint32_t scope_key_count(const struct scope *scope)
     return scope->kind == SCOPE_ANY ? 0 : scope->kind == SCOPE_IS ? 1 : scope->count;
 }
 
-static struct key scope_key(const struct scope *scope, enum variable variable, uint32_t i)
+static struct policy_key scope_key(const struct scope *scope, enum request_variable variable,
+                                   uint32_t i)
 {
     if (scope->kind == SCOPE_IS && scope->count == 0) {
         return type_key(variable, scope->type);
@@ -78,44 +80,45 @@ static struct key scope_key(const struct scope *scope, enum variable variable, u
     return uid_key(variable, scope->uids[i]);
 }
 
-typedef void key_fn(struct policy_index *index, const struct key *key, uint32_t policy);
+typedef void key_fn(struct policy_index *index, const struct policy_key *key, uint32_t policy);
 
-static void each_key(struct policy_index *index, const struct scope *scope, enum variable variable,
-                     uint32_t policy, key_fn *fn)
+static void each_key(struct policy_index *index, const struct scope *scope,
+                     enum request_variable variable, uint32_t policy, key_fn *fn)
 {
     for (uint32_t i = 0; i < scope_key_count(scope); i++) {
-        struct key key = scope_key(scope, variable, i);
+        struct policy_key key = scope_key(scope, variable, i);
         fn(index, &key, policy);
     }
 }
 
-static void count_candidate(struct policy_index *index, const struct key *key, uint32_t policy)
+static void count_candidate(struct policy_index *index, const struct policy_key *key,
+                            uint32_t policy)
 {
     (void)policy;
-    struct bucket *bucket = find_bucket(index, key);
+    struct policy_bucket *bucket = find_bucket(index, key);
     bucket->key = *key;
     bucket->candidates++;
 }
 
-static void count_filed(struct policy_index *index, const struct key *key, uint32_t policy)
+static void count_filed(struct policy_index *index, const struct policy_key *key, uint32_t policy)
 {
     (void)policy;
     find_bucket(index, key)->room++;
 }
 
-static void file_policy(struct policy_index *index, const struct key *key, uint32_t policy)
+static void file_policy(struct policy_index *index, const struct policy_key *key, uint32_t policy)
 {
-    struct bucket *bucket = find_bucket(index, key);
+    struct policy_bucket *bucket = find_bucket(index, key);
     bucket->policies[bucket->count++] = policy;
 }
 
 /** How many policies share the scope's most crowded key. */
 static uint32_t crowd(const struct policy_index *index, const struct scope *scope,
-                      enum variable variable)
+                      enum request_variable variable)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < scope_key_count(scope); i++) {
-        struct key key = scope_key(scope, variable, i);
+        struct policy_key key = scope_key(scope, variable, i);
         uint32_t candidates = find_bucket(index, &key)->candidates;
         most = candidates > most ? candidates : most;
     }
@@ -123,11 +126,11 @@ static uint32_t crowd(const struct policy_index *index, const struct scope *scop
 }
 
 /** The part of the scope to file a policy under; VARIABLE_CONTEXT when it has none. */
-static enum variable choose(const struct policy_index *index, const struct policy *policy)
+static enum request_variable choose(const struct policy_index *index, const struct policy *policy)
 {
-    enum variable best = VARIABLE_CONTEXT;
+    enum request_variable best = VARIABLE_CONTEXT;
     uint32_t fewest = UINT32_MAX;
-    for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
+    for (enum request_variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
         const struct scope *scope = &policy->scopes[i];
         if (scope->kind == SCOPE_ANY) {
             continue;
@@ -142,7 +145,7 @@ static enum variable choose(const struct policy_index *index, const struct polic
 }
 
 static void note_kinds(struct policy_index *index, const struct scope *scope,
-                       enum variable variable)
+                       enum request_variable variable)
 {
     bool is_type = scope->kind == SCOPE_IS && scope->count == 0;
     index->has_types[variable] |= is_type;
@@ -155,7 +158,7 @@ static void make_buckets(struct policy_index *index, struct arena *arena,
 {
     size_t keys = 0;
     for (uint32_t i = 0; i < count; i++) {
-        for (enum variable v = VARIABLE_PRINCIPAL; v < VARIABLE_CONTEXT; v++) {
+        for (enum request_variable v = VARIABLE_PRINCIPAL; v < VARIABLE_CONTEXT; v++) {
             keys += scope_key_count(&policies[i]->scopes[v]);
         }
     }
@@ -167,7 +170,7 @@ static void make_buckets(struct policy_index *index, struct arena *arena,
     index->buckets = arena_new_array(arena, size, sizeof(*index->buckets));
     memset(index->buckets, 0, size * sizeof(*index->buckets));
     for (uint32_t i = 0; i < count; i++) {
-        for (enum variable v = VARIABLE_PRINCIPAL; v < VARIABLE_CONTEXT; v++) {
+        for (enum request_variable v = VARIABLE_PRINCIPAL; v < VARIABLE_CONTEXT; v++) {
             each_key(index, &policies[i]->scopes[v], v, i, count_candidate);
         }
     }
@@ -176,7 +179,7 @@ static void make_buckets(struct policy_index *index, struct arena *arena,
 static void make_rooms(struct policy_index *index, struct arena *arena)
 {
     for (size_t i = 0; i <= index->mask; i++) {
-        struct bucket *bucket = &index->buckets[i];
+        struct policy_bucket *bucket = &index->buckets[i];
         if (bucket->room > 0) {
             bucket->policies = arena_new_array(arena, bucket->room, sizeof(*bucket->policies));
         }
@@ -190,7 +193,7 @@ struct policy_index *policy_index_make(struct arena *arena, const struct policy 
     *index = (struct policy_index){0};
     make_buckets(index, arena, policies, count);
     uint32_t *always = arena_new_array(arena, count, sizeof(*always));
-    enum variable *choices = memory_new(sizeof(*choices) * (count + 1));
+    enum request_variable *choices = memory_new(sizeof(*choices) * (count + 1));
     for (uint32_t i = 0; i < count; i++) {
         choices[i] = choose(index, policies[i]);
         if (choices[i] == VARIABLE_CONTEXT) {
@@ -212,31 +215,31 @@ struct policy_index *policy_index_make(struct arena *arena, const struct policy 
     return index;
 }
 
-static void look_under(const struct policy_index *index, const struct key *key, policy_index_fn *fn,
-                       void *context)
+static void look_under(const struct policy_index *index, const struct policy_key *key,
+                       policy_index_fn *fn, void *context)
 {
-    const struct bucket *bucket = find_bucket(index, key);
+    const struct policy_bucket *bucket = find_bucket(index, key);
     for (uint32_t i = 0; i < bucket->count; i++) {
         fn(bucket->policies[i], context);
     }
 }
 
 static void look_under_variable(const struct policy_index *index, struct evaluation *evaluation,
-                                enum variable variable, const struct cedar_uid *uid,
+                                enum request_variable variable, const struct cedar_uid *uid,
                                 policy_index_fn *fn, void *context)
 {
     if (index->has_uids[variable]) {
-        struct key key = uid_key(variable, uid);
+        struct policy_key key = uid_key(variable, uid);
         look_under(index, &key, fn, context);
     }
     const struct cedar_entity *entity =
         index->has_in[variable] ? evaluation_entity(evaluation, variable) : NULL;
     for (size_t i = 0; entity != NULL && i < entity->ancestor_count; i++) {
-        struct key key = uid_key(variable, entity->ancestors[i]);
+        struct policy_key key = uid_key(variable, entity->ancestors[i]);
         look_under(index, &key, fn, context);
     }
     if (index->has_types[variable]) {
-        struct key key = type_key(variable, uid->type);
+        struct policy_key key = type_key(variable, uid->type);
         look_under(index, &key, fn, context);
     }
 }

@@ -151,14 +151,14 @@ int cedar_json_to_uid(struct json_reader *json, const struct json_node *node, st
 
 /* ---- Extension calls ------------------------------------------------------------------------ */
 
-struct call {
+struct extension_call {
     const struct json_node *function;
     const struct json_node *arguments;
     uint32_t count;
 };
 
 /** `{"fn":"..","arg":..}` or `{"fn":"..","args":[..]}`; with both, `arg` counts. */
-static bool find_call(const struct json_node *node, struct call *ret_call)
+static bool find_call(const struct json_node *node, struct extension_call *ret_call)
 {
     const struct json_node *arg = json_node_member(node, "arg");
     const struct json_node *args = json_node_member(node, "args");
@@ -179,7 +179,7 @@ static bool find_call(const struct json_node *node, struct call *ret_call)
     return true;
 }
 
-static int fail_call(struct json_reader *json, const struct call *call, int function,
+static int fail_call(struct json_reader *json, const struct extension_call *call, int function,
                      enum cedar_failure_code failure, const struct cedar_value *wrong)
 {
     const char *name = cedar_function_name(function);
@@ -205,7 +205,7 @@ static int fail_call(struct json_reader *json, const struct call *call, int func
 }
 
 /** Arguments are of no use once the result is known: they go to the scratch memory. */
-static int read_arguments(struct json_reader *json, const struct call *call,
+static int read_arguments(struct json_reader *json, const struct extension_call *call,
                           struct cedar_value *ret_values)
 {
     struct arena *arena = json->arena;
@@ -218,7 +218,7 @@ static int read_arguments(struct json_reader *json, const struct call *call,
     return code;
 }
 
-static int to_extension(struct json_reader *json, const struct call *call,
+static int to_extension(struct json_reader *json, const struct extension_call *call,
                         struct cedar_value *ret_value)
 {
     int function = cedar_function_find(call->function->as.bytes, call->function->count);
@@ -289,7 +289,7 @@ static int read_escape(struct json_reader *json, const struct json_node *node,
     const struct json_node *key = node->as.children;
     const struct json_node *inner = key + 1;
     struct reference reference;
-    struct call call;
+    struct extension_call call;
     if (is_named(key, "__expr") && is_expression(inner)) {
         return fail_expression(json, node);
     }

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *variable_name(enum variable variable)
+const char *variable_name(enum request_variable variable)
 {
     static const char *const names[] = {"principal", "action", "resource", "context"};
     return names[variable];
 }
 
-struct place policy_source_move(const struct policy_source *source, struct place place, size_t from,
-                                size_t to)
+struct source_place policy_source_move(const struct policy_source *source,
+                                       struct source_place place, size_t from, size_t to)
 {
     for (size_t i = from; i < to && i < source->len; i++) {
         unsigned char byte = (unsigned char)source->text[i];
@@ -29,7 +29,7 @@ struct place policy_source_move(const struct policy_source *source, struct place
     return place;
 }
 
-struct place policy_place_of(const struct policy *policy, size_t offset)
+struct source_place policy_place_of(const struct policy *policy, size_t offset)
 {
     return policy_source_move(policy->source, policy->place, policy->begin, offset);
 }
@@ -37,7 +37,7 @@ struct place policy_place_of(const struct policy *policy, size_t offset)
 void policy_source_locate(const struct policy_source *source, size_t offset, unsigned *ret_line,
                           unsigned *ret_column)
 {
-    struct place place = policy_source_move(source, (struct place){1, 1}, 0, offset);
+    struct source_place place = policy_source_move(source, (struct source_place){1, 1}, 0, offset);
     *ret_line = place.line;
     *ret_column = place.column;
 }
@@ -111,7 +111,7 @@ static bool parse_annotations(struct parser *parser, struct policy *policy)
     return true;
 }
 
-static bool slot_fits(struct parser *parser, struct scope *scope, enum variable variable)
+static bool slot_fits(struct parser *parser, struct scope *scope, enum request_variable variable)
 {
     struct token token = parser->token;
     bool is_principal = parser->lexer.text[token.begin + 1] == 'p';
@@ -145,7 +145,7 @@ static bool close_brackets(struct parser *parser, unsigned count)
 }
 
 /** An entity or a slot, perhaps in brackets. Pushes one uid, NULL for a slot. */
-static bool parse_ref(struct parser *parser, struct scope *scope, enum variable variable)
+static bool parse_ref(struct parser *parser, struct scope *scope, enum request_variable variable)
 {
     unsigned brackets = open_brackets(parser);
     const struct cedar_uid *uid = NULL;
@@ -167,14 +167,16 @@ static bool take_refs(struct parser *parser, struct scope *scope, size_t base)
     return !parser->has_failed;
 }
 
-static bool parse_one_ref(struct parser *parser, struct scope *scope, enum variable variable)
+static bool parse_one_ref(struct parser *parser, struct scope *scope,
+                          enum request_variable variable)
 {
     size_t base = parser->stack.count;
     return parse_ref(parser, scope, variable) && take_refs(parser, scope, base);
 }
 
 /** `principal` and `resource`: any, `==`, `in`, `is`, `is in`. */
-static bool parse_entity_scope(struct parser *parser, struct scope *scope, enum variable variable)
+static bool parse_entity_scope(struct parser *parser, struct scope *scope,
+                               enum request_variable variable)
 {
     if (parser_accept(parser, PUNCTUATION('=', '='))) {
         scope->kind = SCOPE_EQUAL;
@@ -251,7 +253,7 @@ static bool parse_action_scope(struct parser *parser, struct scope *scope)
     return is_good && check_actions(parser, scope, begin);
 }
 
-static bool parse_scope(struct parser *parser, struct scope *scope, enum variable variable)
+static bool parse_scope(struct parser *parser, struct scope *scope, enum request_variable variable)
 {
     char expected[32];
     snprintf(expected, sizeof(expected), "`%s`", variable_name(variable));
@@ -271,7 +273,7 @@ static bool parse_scopes(struct parser *parser, struct policy *policy)
     if (!parser_expect(parser, PUNCTUATION('(', 0), "`(`")) {
         return false;
     }
-    for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
+    for (enum request_variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
         if (i > 0 && !parser_expect(parser, PUNCTUATION(',', 0), "`,`, `==`, `in` or `is`")) {
             return false;
         }

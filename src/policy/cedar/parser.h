@@ -27,7 +27,7 @@ struct parser {
     struct arena *arena;
     struct cedar_problem *problem;
     bool has_failed;
-    struct place place; /**< of `place_offset`, where the latest policy begins */
+    struct source_place place; /**< of `place_offset`, where the latest policy begins */
     size_t place_offset;
     unsigned depth;
     struct buf text; /**< for unescaping */
@@ -59,7 +59,7 @@ const struct cedar_text *parser_name(struct parser *parser, const char *expected
 /** Take a string literal. @return NULL after a failure */
 const struct cedar_text *parser_string(struct parser *parser, const char *expected);
 /** Take a string literal as a pattern. */
-bool parser_pattern(struct parser *parser, struct pattern *ret_pattern);
+bool parser_pattern(struct parser *parser, struct like_pattern *ret_pattern);
 /** Take `A::B::C`; stops in front of anything else, also `::"id"`. @return NULL after a failure */
 const struct cedar_text *parser_path(struct parser *parser, bool *ret_is_before_id);
 /** Take `A::B::"id"`. @return NULL after a failure */

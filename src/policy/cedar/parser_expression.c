@@ -302,7 +302,7 @@ static const struct expression *variable(struct parser *parser, struct token nam
 {
     size_t len = name.end - name.begin;
     const char *text = parser->lexer.text + name.begin;
-    for (enum variable i = VARIABLE_PRINCIPAL; i <= VARIABLE_CONTEXT; i++) {
+    for (enum request_variable i = VARIABLE_PRINCIPAL; i <= VARIABLE_CONTEXT; i++) {
         if (strlen(variable_name(i)) == len && memcmp(variable_name(i), text, len) == 0) {
             struct expression *node = new_node(parser, EXPRESSION_VARIABLE, name.begin);
             node->variable = (uint8_t)i;

@@ -146,7 +146,7 @@ static void end_part(struct buf *text, void *context)
     buf_clear(text);
 }
 
-bool parser_pattern(struct parser *parser, struct pattern *ret_pattern)
+bool parser_pattern(struct parser *parser, struct like_pattern *ret_pattern)
 {
     if (parser->token.kind != TOKEN_STRING) {
         parser_unexpected(parser, "a pattern in quotes");

@@ -16,7 +16,7 @@
 #include <uthash.h>
 
 /** A policy under construction. */
-struct entry {
+struct policy_entry {
     struct policy policy;
     bool is_template;
     UT_hash_handle hh; /* by id */
@@ -25,10 +25,10 @@ struct entry {
 struct cedar_builder {
     enum cedar_ids ids;
     struct cedar_policies *policies;
-    struct entry **entries;
+    struct policy_entry **entries;
     size_t count;
     size_t room;
-    struct entry *by_id;
+    struct policy_entry *by_id;
     size_t parsed_count; /* for position ids; links have names of their own */
 };
 
@@ -60,16 +60,17 @@ void cedar_builder_free(struct cedar_builder *builder)
     free(builder);
 }
 
-static struct entry *find_entry(const struct cedar_builder *builder, const struct cedar_text *id)
+static struct policy_entry *find_entry(const struct cedar_builder *builder,
+                                       const struct cedar_text *id)
 {
-    struct entry *entry = NULL;
+    struct policy_entry *entry = NULL;
     HASH_FIND(hh, builder->by_id, id->bytes, id->len, entry);
     return entry;
 }
 
 bool cedar_builder_has(const struct cedar_builder *builder, const char *id)
 {
-    struct entry *entry = NULL;
+    struct policy_entry *entry = NULL;
     HASH_FIND(hh, builder->by_id, id, strlen(id), entry);
     return entry != NULL;
 }
@@ -82,7 +83,7 @@ static void append_entry(struct cedar_builder *builder, const struct policy *pol
         builder->entries =
             memory_resize(builder->entries, builder->room, sizeof(*builder->entries));
     }
-    struct entry *entry = memory_new_zero(1, sizeof(*entry));
+    struct policy_entry *entry = memory_new_zero(1, sizeof(*entry));
     entry->policy = *policy;
     entry->is_template = is_template;
     builder->entries[builder->count++] = entry;
@@ -93,7 +94,7 @@ static void append_entry(struct cedar_builder *builder, const struct policy *pol
 static void truncate_entries(struct cedar_builder *builder, size_t count)
 {
     while (builder->count > count) {
-        struct entry *entry = builder->entries[--builder->count];
+        struct policy_entry *entry = builder->entries[--builder->count];
         HASH_DELETE(hh, builder->by_id, entry);
         free(entry);
     }
@@ -270,7 +271,7 @@ int cedar_builder_link(struct cedar_builder *builder, const char *template_id, c
     struct arena *arena = &builder->policies->arena;
     const struct cedar_text *from = cedar_text_new(arena, template_id, strlen(template_id));
     const struct cedar_text *id = cedar_text_new(arena, new_id, strlen(new_id));
-    const struct entry *entry = find_entry(builder, from);
+    const struct policy_entry *entry = find_entry(builder, from);
     if (entry == NULL || !entry->is_template) {
         return error_set(err, RONDO_ERR_NOT_FOUND, "there is no template `%s`", template_id);
     }
@@ -297,7 +298,7 @@ int cedar_builder_link(struct cedar_builder *builder, const char *template_id, c
 /** Most policies fail at a scope that names another entity: that should cost one comparison. */
 static void hash_scopes(struct policy *policy)
 {
-    for (enum variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
+    for (enum request_variable i = VARIABLE_PRINCIPAL; i < VARIABLE_CONTEXT; i++) {
         const struct scope *scope = &policy->scopes[i];
         policy->scope_hashes[i] = scope->kind == SCOPE_EQUAL ? scope->uids[0]->hash : 0;
     }

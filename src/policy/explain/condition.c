@@ -7,7 +7,7 @@
 #include <string.h>
 
 /** A condition being explained. */
-struct walk {
+struct condition_walk {
     struct explain *explain;
     const struct policy_source *source;
     struct explain_term terms[EXPLAIN_TERMS];
@@ -16,13 +16,13 @@ struct walk {
 
 /** One part of it. */
 struct operands {
-    struct walk *walk;
+    struct condition_walk *walk;
     bool wants_groups;
     struct explain_value values[EXPLAIN_VALUES];
     size_t count;
 };
 
-static const char *source_text(struct walk *walk, const struct expression *expression)
+static const char *source_text(struct condition_walk *walk, const struct expression *expression)
 {
     return explain_text(walk->explain, walk->source->text + expression->begin,
                         expression->end - expression->begin);
@@ -53,7 +53,7 @@ static const char *write_value(struct operands *operands, struct cedar_value val
 /** @return whether it has a value */
 static bool add_value(struct operands *operands, const struct expression *expression)
 {
-    struct walk *walk = operands->walk;
+    struct condition_walk *walk = operands->walk;
     struct cedar_value value = evaluate(&walk->explain->evaluation, expression);
     const char *text = source_text(walk, expression);
     for (size_t i = 0; i < operands->count; i++) {
@@ -131,7 +131,7 @@ static void keep_values(struct operands *operands, struct explain_term *term)
 }
 
 /** Why a part is neither true nor false. */
-static const char *describe(struct walk *walk, const struct expression *expression,
+static const char *describe(struct condition_walk *walk, const struct expression *expression,
                             struct cedar_value value)
 {
     struct explain *explain = walk->explain;
@@ -147,7 +147,7 @@ static const char *describe(struct walk *walk, const struct expression *expressi
     return explain_text(explain, text, strlen(text));
 }
 
-static void add_term(struct walk *walk, const struct expression *expression)
+static void add_term(struct condition_walk *walk, const struct expression *expression)
 {
     if (walk->count == EXPLAIN_TERMS) {
         return;
@@ -173,10 +173,10 @@ static void add_term(struct walk *walk, const struct expression *expression)
     keep_values(&operands, term);
 }
 
-static void explain_expression(struct walk *walk, const struct expression *expression);
+static void explain_expression(struct condition_walk *walk, const struct expression *expression);
 
 /** Of `a && b` the first that is not true, else both; of `a || b` the first that is not false. */
-static void explain_chain(struct walk *walk, const struct expression *expression)
+static void explain_chain(struct condition_walk *walk, const struct expression *expression)
 {
     bool decides = expression->kind == EXPRESSION_OR;
     for (uint32_t i = 0; i < expression->count; i++) {
@@ -191,7 +191,7 @@ static void explain_chain(struct walk *walk, const struct expression *expression
     }
 }
 
-static void explain_if(struct walk *walk, const struct expression *expression)
+static void explain_if(struct condition_walk *walk, const struct expression *expression)
 {
     const struct expression *const *operands = expression->operands;
     struct cedar_value guard = evaluate(&walk->explain->evaluation, operands[0]);
@@ -201,7 +201,7 @@ static void explain_if(struct walk *walk, const struct expression *expression)
     }
 }
 
-static void explain_expression(struct walk *walk, const struct expression *expression)
+static void explain_expression(struct condition_walk *walk, const struct expression *expression)
 {
     bool is_not = expression->kind == EXPRESSION_NOT;
     if (expression->kind == EXPRESSION_AND || expression->kind == EXPRESSION_OR) {
@@ -219,7 +219,7 @@ static void explain_condition(struct explain *explain, const struct policy *poli
                               const struct condition *condition,
                               struct explain_condition *ret_condition)
 {
-    struct walk walk = {.explain = explain, .source = policy->source};
+    struct condition_walk walk = {.explain = explain, .source = policy->source};
     explain_expression(&walk, condition->expression);
     struct explain_term *terms = arena_new_array(&explain->arena, walk.count + 1, sizeof(*terms));
     memcpy(terms, walk.terms, walk.count * sizeof(*terms));

@@ -82,9 +82,9 @@ static void begin(struct explain *explain, uint32_t index)
 }
 
 /** The first variable whose scope does not match; VARIABLE_CONTEXT when all do. */
-static enum variable find_mismatch(struct explain *explain, const struct policy *policy)
+static enum request_variable find_mismatch(struct explain *explain, const struct policy *policy)
 {
-    enum variable variable = VARIABLE_PRINCIPAL;
+    enum request_variable variable = VARIABLE_PRINCIPAL;
     while (variable < VARIABLE_CONTEXT &&
            evaluate_scope(&explain->evaluation, &policy->scopes[variable], variable)) {
         variable++;
@@ -116,7 +116,8 @@ enum explain_state explain_state(struct explain *explain, uint32_t index)
 }
 
 /** A scope as it stands there after linking: slots have become entities. */
-static void write_scope(const struct scope *scope, enum variable variable, struct buf *ret_text)
+static void write_scope(const struct scope *scope, enum request_variable variable,
+                        struct buf *ret_text)
 {
     buf_append_string(ret_text, variable_name(variable));
     if (scope->kind == SCOPE_IS) {
@@ -138,7 +139,7 @@ static void explain_scope(struct explain *explain, const struct policy *policy)
 {
     const struct cedar_request *request = explain->request;
     const struct cedar_uid *const uids[] = {request->principal, request->action, request->resource};
-    enum variable variable = find_mismatch(explain, policy);
+    enum request_variable variable = find_mismatch(explain, policy);
     const struct scope *scope = &policy->scopes[variable];
     auto_buf struct buf text = {0};
     write_scope(scope, variable, &text);

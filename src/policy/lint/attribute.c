@@ -5,16 +5,16 @@
 #include "base/suggest.h"
 #include "policy/lint/check.h"
 
-enum found {
+enum attribute_lookup {
     FOUND_ANY, /* it may be there; nothing is known of it */
     FOUND_ROW,
     FOUND_MISSING,   /* there is no such attribute */
     FOUND_NO_HOLDER, /* the value has no attributes at all */
 };
 
-static enum found look_up(struct type of, enum vocabulary_action action,
-                          const struct cedar_text *name,
-                          const struct vocabulary_attribute **ret_row)
+static enum attribute_lookup look_up(struct type of, enum vocabulary_action action,
+                                     const struct cedar_text *name,
+                                     const struct vocabulary_attribute **ret_row)
 {
     if (of.kind == KIND_ANY) {
         return FOUND_ANY;
@@ -41,7 +41,7 @@ static struct type type_of_row(const struct vocabulary_attribute *row, struct ty
 }
 
 /** What was found at one step of a path, as masks of actions. */
-struct step {
+struct path_step {
     unsigned missing;
     unsigned no_holder;
     unsigned unsure;    /* it may be there or not, */
@@ -50,15 +50,16 @@ struct step {
 };
 
 /** Go from a value's types to those of its attribute. */
-static struct step go(struct outcome *value, struct given given, const struct cedar_text *name)
+static struct path_step go(struct lint_outcome *value, struct lint_facts given,
+                           const struct cedar_text *name)
 {
-    struct step step = {0};
+    struct path_step step = {0};
     struct type *types = value->types;
     for (enum vocabulary_action i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
         unsigned bit = VOCABULARY_ACTION_BIT(i) & given.live;
         const struct vocabulary_attribute *row = NULL;
         struct type of = types[i];
-        enum found found = look_up(of, i, name, &row);
+        enum attribute_lookup found = look_up(of, i, name, &row);
         types[i] = (struct type){.kind = KIND_ANY, .inner = KIND_ANY};
         if (found == FOUND_ROW) {
             types[i] = type_of_row(row, of);
@@ -78,7 +79,7 @@ static struct step go(struct outcome *value, struct given given, const struct ce
 struct holder {
     const struct expression *expression;
     const struct cedar_text *name; /* the step of a path that led to it, or NULL */
-    const struct outcome *value;
+    const struct lint_outcome *value;
 };
 
 /** Append "`context`", "`resource` (a Tool)" or "this (an Agent)". */
@@ -98,7 +99,8 @@ static void write_holder(const struct holder *holder, unsigned actions, struct b
 }
 
 /** Offer the attributes that a value has. */
-static void offer_attributes(struct suggest *suggest, const struct outcome *value, unsigned live)
+static void offer_attributes(struct suggest *suggest, const struct lint_outcome *value,
+                             unsigned live)
 {
     const struct vocabulary_attribute *row = NULL;
     for (size_t i = 0; (row = vocabulary_attribute_at(i)) != NULL; i++) {
@@ -184,14 +186,14 @@ static void report_no_holder(struct lint *lint, const struct holder *holder, uns
     lint_report_for(lint, wrong, live, offset, buf_string(&text));
 }
 
-struct outcome lint_attribute(struct lint *lint, const struct expression *expression,
-                              struct given given)
+struct lint_outcome lint_attribute(struct lint *lint, const struct expression *expression,
+                                   struct lint_facts given)
 {
     const struct cedar_text *name = expression->names[0];
-    struct outcome of = lint_check(lint, expression->operands[0], given);
+    struct lint_outcome of = lint_check(lint, expression->operands[0], given);
     struct holder holder = {.expression = expression->operands[0], .value = &of};
-    struct outcome outcome = of;
-    struct step step = go(&outcome, given, name);
+    struct lint_outcome outcome = of;
+    struct path_step step = go(&outcome, given, name);
     outcome.when[0] = given;
     outcome.when[1] = given;
     if (step.no_holder != 0) {
@@ -206,16 +208,17 @@ struct outcome lint_attribute(struct lint *lint, const struct expression *expres
     return outcome;
 }
 
-struct outcome lint_has(struct lint *lint, const struct expression *expression, struct given given)
+struct lint_outcome lint_has(struct lint *lint, const struct expression *expression,
+                             struct lint_facts given)
 {
-    struct outcome of = lint_check(lint, expression->operands[0], given);
-    struct outcome value = of;
-    struct given yes = given;
-    struct given no = {.present = given.present};
+    struct lint_outcome of = lint_check(lint, expression->operands[0], given);
+    struct lint_outcome value = of;
+    struct lint_facts yes = given;
+    struct lint_facts no = {.present = given.present};
     for (uint32_t i = 0; i < expression->name_count && yes.live != 0; i++) {
         struct holder holder = {.expression = expression->operands[0], .value = &of};
         holder.name = i == 0 ? NULL : expression->names[i - 1];
-        struct step step = go(&value, yes, expression->names[i]);
+        struct path_step step = go(&value, yes, expression->names[i]);
         if (step.no_holder != 0 && i == 0) {
             report_no_holder(lint, &holder, step.no_holder, yes.live, expression->begin);
         } else if (step.missing == yes.live) {
@@ -226,19 +229,20 @@ struct outcome lint_has(struct lint *lint, const struct expression *expression, 
         yes.present |= step.bits;
         of = value;
     }
-    struct outcome outcome = outcome_of(given, CEDAR_BOOL);
+    struct lint_outcome outcome = outcome_of(given, CEDAR_BOOL);
     outcome.when[0] = no;
     outcome.when[1] = yes;
     return outcome;
 }
 
-struct outcome lint_tag(struct lint *lint, const struct expression *expression, struct given given)
+struct lint_outcome lint_tag(struct lint *lint, const struct expression *expression,
+                             struct lint_facts given)
 {
     bool is_get = expression->kind == EXPRESSION_GET_TAG;
     const char *by = is_get ? "`getTag` works on" : "`hasTag` works on";
     const struct expression *const *operands = expression->operands;
-    struct outcome of = lint_check(lint, operands[0], given);
-    struct outcome tag = lint_check(lint, operands[1], given);
+    struct lint_outcome of = lint_check(lint, operands[0], given);
+    struct lint_outcome tag = lint_check(lint, operands[1], given);
     lint_require(lint, operands[0], &of, given.live, CEDAR_ENTITY, by);
     lint_require(lint, operands[1], &tag, given.live, CEDAR_STRING, "the name of a tag is");
     unsigned without = 0;
@@ -259,7 +263,7 @@ struct outcome lint_tag(struct lint *lint, const struct expression *expression, 
                         buf_string(&text));
         }
     }
-    struct outcome outcome = outcome_of(given, is_get ? CEDAR_STRING : CEDAR_BOOL);
+    struct lint_outcome outcome = outcome_of(given, is_get ? CEDAR_STRING : CEDAR_BOOL);
     outcome.when[1].live &= ~without;
     return outcome;
 }

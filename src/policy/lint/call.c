@@ -80,16 +80,17 @@ static void report_count(struct lint *lint, const struct expression *expression,
 }
 
 static void check_operand(struct lint *lint, const struct expression *expression, uint32_t i,
-                          const struct signature *signature, struct given given)
+                          const struct signature *signature, struct lint_facts given)
 {
-    struct outcome operand = lint_check(lint, expression->operands[i], given);
+    struct lint_outcome operand = lint_check(lint, expression->operands[i], given);
     bool is_receiver = signature->help == NULL && i == 0;
     char by[64];
     snprintf(by, sizeof(by), "`%s` %s", signature->name, is_receiver ? "works on" : "takes");
     lint_require(lint, expression->operands[i], &operand, given.live, signature->kinds[i], by);
 }
 
-struct outcome lint_call(struct lint *lint, const struct expression *expression, struct given given)
+struct lint_outcome lint_call(struct lint *lint, const struct expression *expression,
+                              struct lint_facts given)
 {
     const struct signature *signature = find_signature(cedar_function_name(expression->function));
     if (signature == NULL) {

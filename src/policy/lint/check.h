@@ -17,10 +17,10 @@
 struct buf;
 
 /** An offset of a policy's source whose place is known. */
-struct mark {
+struct source_mark {
     const struct policy *policy;
     size_t offset;
-    struct place place;
+    struct source_place place;
 };
 
 /** One walk over the policies. */
@@ -31,7 +31,7 @@ struct lint {
     size_t finding_count;
     uint32_t index;
     const struct policy *policy; /**< the one being checked */
-    struct mark latest;          /**< the latest finding: the next is often just behind it */
+    struct source_mark latest;   /**< the latest finding: the next is often just behind it */
 };
 
 /** Report a finding at an offset of the policy's source. */
@@ -79,35 +79,35 @@ struct type {
  * What holds where an expression is evaluated. An optional attribute that is known to be there is a
  * bit of `present`.
  */
-struct given {
+struct lint_facts {
     unsigned live; /**< actions for which evaluation gets here */
     uint32_t present;
 };
 
 /** What is known of an expression's value. */
-struct outcome {
+struct lint_outcome {
     struct type types[VOCABULARY_ACTION_COUNT];
-    struct given when[2]; /**< what holds once it turned out false, or true */
+    struct lint_facts when[2]; /**< what holds once it turned out false, or true */
 };
 
 /** Check the conditions of a policy. @param actions from lint_scope */
 void lint_conditions(struct lint *lint, unsigned actions);
 
 /** Check an expression, with all below it. Recursion is bounded by CEDAR_LIMIT_DEPTH. */
-struct outcome lint_check(struct lint *lint, const struct expression *expression,
-                          struct given given);
+struct lint_outcome lint_check(struct lint *lint, const struct expression *expression,
+                               struct lint_facts given);
 
 /** An outcome of one kind for all actions, of which nothing else is known. */
-struct outcome outcome_of(struct given given, unsigned kind);
+struct lint_outcome outcome_of(struct lint_facts given, unsigned kind);
 /** The bit of an optional attribute; 0 when the place is not followed. */
 uint32_t presence_bit(enum lint_path path, const struct vocabulary_attribute *attribute);
 
 /** Kinds as bits of a mask. */
 #define KIND_BIT(kind) (1U << (kind))
 /** Actions for which a type is known and not one of a mask of kinds. */
-unsigned wrong_kinds(const struct outcome *outcome, unsigned live, unsigned kinds);
+unsigned wrong_kinds(const struct lint_outcome *outcome, unsigned live, unsigned kinds);
 /** The type for the first action of a mask that is not empty. */
-struct type type_for(const struct outcome *outcome, unsigned actions);
+struct type type_for(const struct lint_outcome *outcome, unsigned actions);
 /** Append "a Long", "an entity", "an Agent". */
 void type_describe(struct type type, struct buf *ret_text);
 /** Append a path or a literal as it would be written. @return false: it is neither */
@@ -123,24 +123,28 @@ void lint_show(const struct expression *expression, struct buf *ret_text);
  * @param by "`like` works on"
  */
 void lint_require(struct lint *lint, const struct expression *expression,
-                  const struct outcome *outcome, unsigned live, enum cedar_kind kind,
+                  const struct lint_outcome *outcome, unsigned live, enum cedar_kind kind,
                   const char *by);
 /** Report something that is wrong for some of the live actions: an error when it is for all. */
 void lint_report_for(struct lint *lint, unsigned wrong, unsigned live, size_t offset,
                      const char *message);
 
 /* Rules of groups of expressions, called by lint_check. */
-struct outcome lint_attribute(struct lint *lint, const struct expression *expression,
-                              struct given given);
-struct outcome lint_has(struct lint *lint, const struct expression *expression, struct given given);
-struct outcome lint_tag(struct lint *lint, const struct expression *expression, struct given given);
-struct outcome lint_equal(struct lint *lint, const struct expression *expression,
-                          struct given given);
-struct outcome lint_order(struct lint *lint, const struct expression *expression,
-                          struct given given);
-struct outcome lint_contains(struct lint *lint, const struct expression *expression,
-                             struct given given);
-struct outcome lint_call(struct lint *lint, const struct expression *expression,
-                         struct given given);
-struct outcome lint_in(struct lint *lint, const struct expression *expression, struct given given);
-struct outcome lint_is(struct lint *lint, const struct expression *expression, struct given given);
+struct lint_outcome lint_attribute(struct lint *lint, const struct expression *expression,
+                                   struct lint_facts given);
+struct lint_outcome lint_has(struct lint *lint, const struct expression *expression,
+                             struct lint_facts given);
+struct lint_outcome lint_tag(struct lint *lint, const struct expression *expression,
+                             struct lint_facts given);
+struct lint_outcome lint_equal(struct lint *lint, const struct expression *expression,
+                               struct lint_facts given);
+struct lint_outcome lint_order(struct lint *lint, const struct expression *expression,
+                               struct lint_facts given);
+struct lint_outcome lint_contains(struct lint *lint, const struct expression *expression,
+                                  struct lint_facts given);
+struct lint_outcome lint_call(struct lint *lint, const struct expression *expression,
+                              struct lint_facts given);
+struct lint_outcome lint_in(struct lint *lint, const struct expression *expression,
+                            struct lint_facts given);
+struct lint_outcome lint_is(struct lint *lint, const struct expression *expression,
+                            struct lint_facts given);

@@ -9,15 +9,15 @@
 #define ORDERED_KINDS (KIND_BIT(CEDAR_LONG) | KIND_BIT(CEDAR_DATETIME) | KIND_BIT(CEDAR_DURATION))
 
 /** Two operands that were checked. */
-struct pair {
+struct operand_pair {
     const struct expression *sides[2];
-    struct outcome outcomes[2];
+    struct lint_outcome outcomes[2];
 };
 
-static struct pair check_pair(struct lint *lint, const struct expression *expression,
-                              struct given given)
+static struct operand_pair check_pair(struct lint *lint, const struct expression *expression,
+                                      struct lint_facts given)
 {
-    struct pair pair = {.sides = {expression->operands[0], expression->operands[1]}};
+    struct operand_pair pair = {.sides = {expression->operands[0], expression->operands[1]}};
     for (size_t i = 0; i < 2; i++) {
         pair.outcomes[i] = lint_check(lint, pair.sides[i], given);
     }
@@ -25,7 +25,7 @@ static struct pair check_pair(struct lint *lint, const struct expression *expres
 }
 
 /** Append "; write `...`" when one side is a literal of the other's kind in a wrong dress. */
-static void write_hint(const struct pair *pair, unsigned actions, struct buf *ret_text)
+static void write_hint(const struct operand_pair *pair, unsigned actions, struct buf *ret_text)
 {
     for (size_t i = 0; i < 2; i++) {
         auto_buf struct buf text = {0};
@@ -38,7 +38,7 @@ static void write_hint(const struct pair *pair, unsigned actions, struct buf *re
 }
 
 /** Append "`a` is a Long and `"b"` a String". */
-static void write_kinds(const struct pair *pair, unsigned actions, struct buf *ret_text)
+static void write_kinds(const struct operand_pair *pair, unsigned actions, struct buf *ret_text)
 {
     for (size_t i = 0; i < 2; i++) {
         buf_append_string(ret_text, i == 0 ? "" : " and ");
@@ -49,7 +49,7 @@ static void write_kinds(const struct pair *pair, unsigned actions, struct buf *r
 }
 
 /** Where a mismatch is shown: at the literal, as it is what people will change. */
-static uint32_t offset_of(const struct pair *pair)
+static uint32_t offset_of(const struct operand_pair *pair)
 {
     return pair
         ->sides[pair->sides[0]->kind != EXPRESSION_VALUE &&
@@ -58,7 +58,7 @@ static uint32_t offset_of(const struct pair *pair)
 }
 
 /** Actions for which the sides are of different kinds. */
-static unsigned different_kinds(const struct pair *pair, unsigned live)
+static unsigned different_kinds(const struct operand_pair *pair, unsigned live)
 {
     unsigned different = 0;
     for (unsigned i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
@@ -71,7 +71,7 @@ static unsigned different_kinds(const struct pair *pair, unsigned live)
 }
 
 /** Actions for which the sides are entities of different types. */
-static unsigned different_types(const struct pair *pair, unsigned live)
+static unsigned different_types(const struct operand_pair *pair, unsigned live)
 {
     unsigned different = 0;
     for (unsigned i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
@@ -90,7 +90,7 @@ static bool is_action_variable(const struct expression *expression)
 }
 
 /** The uid that the action is compared with, or NULL when something else is compared. */
-static const struct cedar_uid *compared_action(const struct pair *pair)
+static const struct cedar_uid *compared_action(const struct operand_pair *pair)
 {
     bool is_first = is_action_variable(pair->sides[0]);
     const struct expression *other = pair->sides[is_first];
@@ -103,8 +103,9 @@ static const struct cedar_uid *compared_action(const struct pair *pair)
 }
 
 /** The action is known for each action that is live. @param ret_outcome of the comparison */
-static void compare_action(struct lint *lint, const struct pair *pair, const struct cedar_uid *uid,
-                           bool when_equal, struct outcome *ret_outcome)
+static void compare_action(struct lint *lint, const struct operand_pair *pair,
+                           const struct cedar_uid *uid, bool when_equal,
+                           struct lint_outcome *ret_outcome)
 {
     unsigned live = ret_outcome->when[0].live;
     unsigned equal = vocabulary_actions_equal(uid->type->bytes, uid->id->bytes, uid->id->len);
@@ -121,12 +122,12 @@ static void compare_action(struct lint *lint, const struct pair *pair, const str
     ret_outcome->when[!when_equal].live = live & ~equal;
 }
 
-struct outcome lint_equal(struct lint *lint, const struct expression *expression,
-                          struct given given)
+struct lint_outcome lint_equal(struct lint *lint, const struct expression *expression,
+                               struct lint_facts given)
 {
-    struct pair pair = check_pair(lint, expression, given);
+    struct operand_pair pair = check_pair(lint, expression, given);
     bool when_equal = expression->kind == EXPRESSION_EQUAL;
-    struct outcome outcome = outcome_of(given, CEDAR_BOOL);
+    struct lint_outcome outcome = outcome_of(given, CEDAR_BOOL);
     unsigned wrong = different_kinds(&pair, given.live);
     unsigned unequal = different_types(&pair, given.live);
     const struct cedar_uid *action = compared_action(&pair);
@@ -149,7 +150,7 @@ struct outcome lint_equal(struct lint *lint, const struct expression *expression
 }
 
 /** Append "; use `a.lessThan(b)`" for a decimal on one side. */
-static void write_decimal_hint(const struct expression *expression, const struct pair *pair,
+static void write_decimal_hint(const struct expression *expression, const struct operand_pair *pair,
                                size_t decimal_side, struct buf *ret_text)
 {
     static const char *const methods[2][4] = {
@@ -172,7 +173,7 @@ static void write_decimal_hint(const struct expression *expression, const struct
 
 /** A side that cannot be ordered at all. */
 static void report_unordered(struct lint *lint, const struct expression *expression,
-                             const struct pair *pair, size_t side, struct given given)
+                             const struct operand_pair *pair, size_t side, struct lint_facts given)
 {
     static const char *const operators[] = {"<", "<=", ">", ">="};
     auto_buf struct buf text = {0};
@@ -190,10 +191,10 @@ static void report_unordered(struct lint *lint, const struct expression *express
     lint_report_for(lint, wrong, given.live, pair->sides[side]->begin, buf_string(&text));
 }
 
-struct outcome lint_order(struct lint *lint, const struct expression *expression,
-                          struct given given)
+struct lint_outcome lint_order(struct lint *lint, const struct expression *expression,
+                               struct lint_facts given)
 {
-    struct pair pair = check_pair(lint, expression, given);
+    struct operand_pair pair = check_pair(lint, expression, given);
     unsigned wrong = different_kinds(&pair, given.live);
     for (size_t side = 0; side < 2; side++) {
         if (wrong_kinds(&pair.outcomes[side], given.live, ORDERED_KINDS) != 0) {
@@ -211,7 +212,7 @@ struct outcome lint_order(struct lint *lint, const struct expression *expression
 }
 
 /** Actions for which the elements of a set are of another kind than what is looked for. */
-static unsigned different_elements(const struct pair *pair, bool is_set, unsigned live)
+static unsigned different_elements(const struct operand_pair *pair, bool is_set, unsigned live)
 {
     unsigned different = 0;
     for (unsigned i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
@@ -226,8 +227,8 @@ static unsigned different_elements(const struct pair *pair, bool is_set, unsigne
     return different;
 }
 
-struct outcome lint_contains(struct lint *lint, const struct expression *expression,
-                             struct given given)
+struct lint_outcome lint_contains(struct lint *lint, const struct expression *expression,
+                                  struct lint_facts given)
 {
     static const char *const by[][2] = {
         {"`contains` works on", ""},
@@ -236,7 +237,7 @@ struct outcome lint_contains(struct lint *lint, const struct expression *express
     };
     unsigned method = expression->kind - EXPRESSION_CONTAINS;
     bool takes_set = method > 0;
-    struct pair pair = check_pair(lint, expression, given);
+    struct operand_pair pair = check_pair(lint, expression, given);
     lint_require(lint, pair.sides[0], &pair.outcomes[0], given.live, CEDAR_SET, by[method][0]);
     if (takes_set) {
         lint_require(lint, pair.sides[1], &pair.outcomes[1], given.live, CEDAR_SET, by[method][1]);

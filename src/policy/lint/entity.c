@@ -5,7 +5,7 @@
 #include "policy/lint/check.h"
 
 /** Where an entity may be for each action. */
-struct verdict {
+struct entity_positions {
     unsigned can_be; /* actions for which the answer may be yes */
     unsigned is;     /* actions for which it is yes for certain */
     bool is_quiet;   /* AgentCore's types, unknown types: nothing to say */
@@ -17,8 +17,8 @@ static bool is_action(const struct expression *expression)
 }
 
 /** Add what one literal entity on the right side lets through. */
-static void judge_uid(struct verdict *verdict, const struct expression *left,
-                      const struct outcome *types, const struct cedar_uid *uid)
+static void judge_uid(struct entity_positions *verdict, const struct expression *left,
+                      const struct lint_outcome *types, const struct cedar_uid *uid)
 {
     if (is_action(left) && cedar_type_is_action(uid->type)) {
         unsigned in = vocabulary_actions_in(uid->type->bytes, uid->id->bytes, uid->id->len);
@@ -41,10 +41,12 @@ static void judge_uid(struct verdict *verdict, const struct expression *left,
 }
 
 /** What the right side of `in` lets through. */
-static struct verdict verdict_of(const struct expression *left, const struct outcome *left_types,
-                                 const struct expression *right, const struct outcome *right_types)
+static struct entity_positions verdict_of(const struct expression *left,
+                                          const struct lint_outcome *left_types,
+                                          const struct expression *right,
+                                          const struct lint_outcome *right_types)
 {
-    struct verdict verdict = {0};
+    struct entity_positions verdict = {0};
     if (right->kind == EXPRESSION_VALUE && right->value.kind == CEDAR_ENTITY) {
         judge_uid(&verdict, left, left_types, cedar_as_uid(right->value));
         return verdict;
@@ -72,7 +74,7 @@ static struct verdict verdict_of(const struct expression *left, const struct out
 
 /** The right side must be an entity or a set of entities. @return whether it is, as far as known */
 static bool check_right(struct lint *lint, const struct expression *right,
-                        const struct outcome *types, struct given given)
+                        const struct lint_outcome *types, struct lint_facts given)
 {
     unsigned wrong = wrong_kinds(types, given.live, KIND_BIT(CEDAR_ENTITY) | KIND_BIT(CEDAR_SET));
     auto_buf struct buf text = {0};
@@ -99,8 +101,8 @@ static bool check_right(struct lint *lint, const struct expression *right,
 }
 
 static void report_never_in(struct lint *lint, const struct expression *left,
-                            const struct outcome *left_types, const struct expression *right,
-                            struct given given)
+                            const struct lint_outcome *left_types, const struct expression *right,
+                            struct lint_facts given)
 {
     auto_buf struct buf text = {0};
     if (is_action(left)) {
@@ -117,16 +119,17 @@ static void report_never_in(struct lint *lint, const struct expression *left,
 }
 
 /** @return what may be, of the actions that are live */
-static struct verdict check_in(struct lint *lint, const struct expression *expression,
-                               const struct outcome *left_types, struct given given)
+static struct entity_positions check_in(struct lint *lint, const struct expression *expression,
+                                        const struct lint_outcome *left_types,
+                                        struct lint_facts given)
 {
     const struct expression *left = expression->operands[0];
     const struct expression *right = expression->operands[1];
-    struct outcome right_types = lint_check(lint, right, given);
+    struct lint_outcome right_types = lint_check(lint, right, given);
     if (!check_right(lint, right, &right_types, given)) {
-        return (struct verdict){.can_be = given.live};
+        return (struct entity_positions){.can_be = given.live};
     }
-    struct verdict verdict = verdict_of(left, left_types, right, &right_types);
+    struct entity_positions verdict = verdict_of(left, left_types, right, &right_types);
     if ((verdict.can_be & given.live) == 0 && !verdict.is_quiet) {
         report_never_in(lint, left, left_types, right, given);
     }
@@ -134,26 +137,28 @@ static struct verdict check_in(struct lint *lint, const struct expression *expre
     return verdict;
 }
 
-struct outcome lint_in(struct lint *lint, const struct expression *expression, struct given given)
+struct lint_outcome lint_in(struct lint *lint, const struct expression *expression,
+                            struct lint_facts given)
 {
-    struct outcome left = lint_check(lint, expression->operands[0], given);
-    struct outcome outcome = outcome_of(given, CEDAR_BOOL);
+    struct lint_outcome left = lint_check(lint, expression->operands[0], given);
+    struct lint_outcome outcome = outcome_of(given, CEDAR_BOOL);
     unsigned wrong = wrong_kinds(&left, given.live, KIND_BIT(CEDAR_ENTITY));
     lint_require(lint, expression->operands[0], &left, given.live, CEDAR_ENTITY,
                  "`in` (for values in a set there is `contains`) works on");
     if (wrong != 0) {
         return outcome;
     }
-    struct verdict verdict = check_in(lint, expression, &left, given);
+    struct entity_positions verdict = check_in(lint, expression, &left, given);
     outcome.when[1].live = verdict.can_be;
     outcome.when[0].live = given.live & ~verdict.is;
     return outcome;
 }
 
 /** Actions for which an expression is, or may be, of the type that is named. */
-static struct verdict verdict_of_type(const struct outcome *types, const struct cedar_text *name)
+static struct entity_positions verdict_of_type(const struct lint_outcome *types,
+                                               const struct cedar_text *name)
 {
-    struct verdict verdict = {0};
+    struct entity_positions verdict = {0};
     enum vocabulary_owner owner = vocabulary_entity_from_name(name->bytes, name->len);
     bool is_foreign = vocabulary_is_foreign(name->bytes, name->len);
     verdict.is_quiet = owner == OWNER_NONE;
@@ -168,17 +173,18 @@ static struct verdict verdict_of_type(const struct outcome *types, const struct 
     return verdict;
 }
 
-struct outcome lint_is(struct lint *lint, const struct expression *expression, struct given given)
+struct lint_outcome lint_is(struct lint *lint, const struct expression *expression,
+                            struct lint_facts given)
 {
     const struct expression *left = expression->operands[0];
-    struct outcome types = lint_check(lint, left, given);
-    struct outcome outcome = outcome_of(given, CEDAR_BOOL);
+    struct lint_outcome types = lint_check(lint, left, given);
+    struct lint_outcome outcome = outcome_of(given, CEDAR_BOOL);
     unsigned wrong = wrong_kinds(&types, given.live, KIND_BIT(CEDAR_ENTITY));
     lint_require(lint, left, &types, given.live, CEDAR_ENTITY, "`is` works on");
     if (wrong != 0) {
         return outcome;
     }
-    struct verdict verdict = verdict_of_type(&types, expression->names[0]);
+    struct entity_positions verdict = verdict_of_type(&types, expression->names[0]);
     outcome.when[1].live &= verdict.can_be;
     outcome.when[0].live &= ~verdict.is;
     if (outcome.when[1].live == 0 && !verdict.is_quiet) {
@@ -190,7 +196,7 @@ struct outcome lint_is(struct lint *lint, const struct expression *expression, s
                     buf_string(&text), expression->names[0]->bytes);
     }
     if (expression->count == 2) {
-        struct given inner = outcome.when[1];
+        struct lint_facts inner = outcome.when[1];
         if (inner.live != 0) {
             outcome.when[1].live = check_in(lint, expression, &types, inner).can_be;
         }

@@ -15,9 +15,9 @@
 static void locate(struct lint *lint, size_t offset)
 {
     const struct policy *policy = lint->policy;
-    struct mark *latest = &lint->latest;
+    struct source_mark *latest = &lint->latest;
     if (latest->policy != policy || offset < latest->offset) {
-        *latest = (struct mark){policy, policy->begin, policy->place};
+        *latest = (struct source_mark){policy, policy->begin, policy->place};
     }
     latest->place = policy_source_move(policy->source, latest->place, latest->offset, offset);
     latest->offset = offset;

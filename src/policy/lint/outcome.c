@@ -15,7 +15,7 @@ uint32_t presence_bit(enum lint_path path, const struct vocabulary_attribute *at
                                              : UINT32_C(1) << ((unsigned)path * 8 - 8 + ordinal);
 }
 
-unsigned wrong_kinds(const struct outcome *outcome, unsigned live, unsigned kinds)
+unsigned wrong_kinds(const struct lint_outcome *outcome, unsigned live, unsigned kinds)
 {
     unsigned wrong = 0;
     for (unsigned i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
@@ -27,7 +27,7 @@ unsigned wrong_kinds(const struct outcome *outcome, unsigned live, unsigned kind
     return wrong & live;
 }
 
-struct type type_for(const struct outcome *outcome, unsigned actions)
+struct type type_for(const struct lint_outcome *outcome, unsigned actions)
 {
     unsigned i = 0;
     while (i + 1 < VOCABULARY_ACTION_COUNT && (actions & VOCABULARY_ACTION_BIT(i)) == 0) {
@@ -48,7 +48,7 @@ void type_describe(struct type type, struct buf *ret_text)
 bool lint_write_plain(const struct expression *expression, struct buf *ret_text)
 {
     if (expression->kind == EXPRESSION_VARIABLE) {
-        buf_append_string(ret_text, variable_name((enum variable)expression->variable));
+        buf_append_string(ret_text, variable_name((enum request_variable)expression->variable));
         return true;
     }
     if (expression->kind == EXPRESSION_ATTRIBUTE) {
@@ -150,7 +150,7 @@ void lint_report_for(struct lint *lint, unsigned wrong, unsigned live, size_t of
 }
 
 void lint_require(struct lint *lint, const struct expression *expression,
-                  const struct outcome *outcome, unsigned live, enum cedar_kind kind,
+                  const struct lint_outcome *outcome, unsigned live, enum cedar_kind kind,
                   const char *by)
 {
     unsigned wrong = wrong_kinds(outcome, live, KIND_BIT(kind));

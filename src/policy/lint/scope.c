@@ -12,7 +12,7 @@ struct reach {
     bool is_quiet; /**< the reason for matching nothing is known: reported, or AgentCore */
 };
 
-static void report_scope(struct reach *reach, enum variable variable, const char *reason)
+static void report_scope(struct reach *reach, enum request_variable variable, const char *reason)
 {
     lint_report(reach->lint, false, reach->lint->policy->scopes[variable].begin,
                 "this policy never applies: %s", reason);
@@ -54,7 +54,7 @@ static void reach_action(struct reach *reach)
 }
 
 /** Actions for which an entity of a type can be, or be in, one of the named type. */
-static unsigned actions_for_type(struct reach *reach, enum variable variable,
+static unsigned actions_for_type(struct reach *reach, enum request_variable variable,
                                  const struct cedar_text *type, bool is_in)
 {
     enum vocabulary_owner owner = vocabulary_entity_from_name(type->bytes, type->len);
@@ -72,7 +72,7 @@ static unsigned actions_for_type(struct reach *reach, enum variable variable,
     return actions;
 }
 
-static void report_entity(struct reach *reach, enum variable variable)
+static void report_entity(struct reach *reach, enum request_variable variable)
 {
     auto_buf struct buf text = {0};
     if (variable == VARIABLE_PRINCIPAL) {
@@ -90,7 +90,7 @@ static void report_entity(struct reach *reach, enum variable variable)
     report_scope(reach, variable, buf_string(&text));
 }
 
-static void reach_entity(struct reach *reach, enum variable variable)
+static void reach_entity(struct reach *reach, enum request_variable variable)
 {
     const struct scope *scope = &reach->lint->policy->scopes[variable];
     unsigned actions = VOCABULARY_ALL_ACTIONS;

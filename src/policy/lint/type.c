@@ -13,41 +13,41 @@
 /** Presence of everything: what holds where evaluation never gets. */
 #define EVERYTHING UINT32_MAX
 
-struct outcome outcome_of(struct given given, unsigned kind)
+struct lint_outcome outcome_of(struct lint_facts given, unsigned kind)
 {
-    struct outcome outcome = {.when = {given, given}};
+    struct lint_outcome outcome = {.when = {given, given}};
     for (size_t i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
         outcome.types[i] = (struct type){.kind = (uint8_t)kind, .inner = KIND_ANY};
     }
     return outcome;
 }
 
-static struct outcome check_bool(struct lint *lint, const struct expression *expression,
-                                 struct given given, const char *by)
+static struct lint_outcome check_bool(struct lint *lint, const struct expression *expression,
+                                      struct lint_facts given, const char *by)
 {
-    struct outcome outcome = lint_check(lint, expression, given);
+    struct lint_outcome outcome = lint_check(lint, expression, given);
     lint_require(lint, expression, &outcome, given.live, CEDAR_BOOL, by);
     return outcome;
 }
 
-static struct given either(struct given a, struct given b)
+static struct lint_facts either(struct lint_facts a, struct lint_facts b)
 {
-    return (struct given){
+    return (struct lint_facts){
         .live = a.live | b.live,
         .present = (a.live == 0 ? EVERYTHING : a.present) & (b.live == 0 ? EVERYTHING : b.present),
     };
 }
 
 /** `&&` goes on to the next operand when one is true, `||` when it is false. */
-static struct outcome check_chain(struct lint *lint, const struct expression *expression,
-                                  struct given given)
+static struct lint_outcome check_chain(struct lint *lint, const struct expression *expression,
+                                       struct lint_facts given)
 {
     bool goes_on = expression->kind == EXPRESSION_AND;
-    struct outcome outcome = outcome_of(given, CEDAR_BOOL);
-    struct given decided = {.present = EVERYTHING};
+    struct lint_outcome outcome = outcome_of(given, CEDAR_BOOL);
+    struct lint_facts decided = {.present = EVERYTHING};
     for (uint32_t i = 0; i < expression->count; i++) {
-        struct outcome operand = check_bool(lint, expression->operands[i], given,
-                                            goes_on ? "`&&` works on" : "`||` works on");
+        struct lint_outcome operand = check_bool(lint, expression->operands[i], given,
+                                                 goes_on ? "`&&` works on" : "`||` works on");
         decided = either(decided, operand.when[!goes_on]);
         given = operand.when[goes_on];
     }
@@ -56,11 +56,11 @@ static struct outcome check_chain(struct lint *lint, const struct expression *ex
     return outcome;
 }
 
-static struct outcome check_not(struct lint *lint, const struct expression *expression,
-                                struct given given)
+static struct lint_outcome check_not(struct lint *lint, const struct expression *expression,
+                                     struct lint_facts given)
 {
-    struct outcome operand = check_bool(lint, expression->operands[0], given, "`!` works on");
-    struct outcome outcome = outcome_of(given, CEDAR_BOOL);
+    struct lint_outcome operand = check_bool(lint, expression->operands[0], given, "`!` works on");
+    struct lint_outcome outcome = outcome_of(given, CEDAR_BOOL);
     outcome.when[0] = operand.when[1];
     outcome.when[1] = operand.when[0];
     return outcome;
@@ -79,13 +79,13 @@ static struct type join(struct type a, struct type b)
     return type;
 }
 
-static struct outcome check_if(struct lint *lint, const struct expression *expression,
-                               struct given given)
+static struct lint_outcome check_if(struct lint *lint, const struct expression *expression,
+                                    struct lint_facts given)
 {
-    struct outcome guard = check_bool(lint, expression->operands[0], given, "`if` asks for");
-    struct outcome yes = lint_check(lint, expression->operands[1], guard.when[1]);
-    struct outcome no = lint_check(lint, expression->operands[2], guard.when[0]);
-    struct outcome outcome = outcome_of(given, KIND_ANY);
+    struct lint_outcome guard = check_bool(lint, expression->operands[0], given, "`if` asks for");
+    struct lint_outcome yes = lint_check(lint, expression->operands[1], guard.when[1]);
+    struct lint_outcome no = lint_check(lint, expression->operands[2], guard.when[0]);
+    struct lint_outcome outcome = outcome_of(given, KIND_ANY);
     for (unsigned i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
         bool is_yes = (guard.when[1].live & VOCABULARY_ACTION_BIT(i)) != 0;
         bool is_no = (guard.when[0].live & VOCABULARY_ACTION_BIT(i)) != 0;
@@ -99,23 +99,23 @@ static struct outcome check_if(struct lint *lint, const struct expression *expre
     return outcome;
 }
 
-static struct outcome check_arithmetic(struct lint *lint, const struct expression *expression,
-                                       struct given given)
+static struct lint_outcome check_arithmetic(struct lint *lint, const struct expression *expression,
+                                            struct lint_facts given)
 {
     const char *by = expression->kind == EXPRESSION_SUM       ? "`+` and `-` work on"
                      : expression->kind == EXPRESSION_PRODUCT ? "`*` works on"
                                                               : "`-` works on";
     for (uint32_t i = 0; i < expression->count; i++) {
-        struct outcome operand = lint_check(lint, expression->operands[i], given);
+        struct lint_outcome operand = lint_check(lint, expression->operands[i], given);
         lint_require(lint, expression->operands[i], &operand, given.live, CEDAR_LONG, by);
     }
     return outcome_of(given, CEDAR_LONG);
 }
 
-static struct outcome check_like(struct lint *lint, const struct expression *expression,
-                                 struct given given)
+static struct lint_outcome check_like(struct lint *lint, const struct expression *expression,
+                                      struct lint_facts given)
 {
-    struct outcome operand = lint_check(lint, expression->operands[0], given);
+    struct lint_outcome operand = lint_check(lint, expression->operands[0], given);
     lint_require(lint, expression->operands[0], &operand, given.live, CEDAR_STRING,
                  "`like` works on");
     return outcome_of(given, CEDAR_BOOL);
@@ -147,11 +147,11 @@ static struct type type_of_value(struct cedar_value value)
     return type;
 }
 
-static struct outcome check_value(struct lint *lint, const struct expression *expression,
-                                  struct given given)
+static struct lint_outcome check_value(struct lint *lint, const struct expression *expression,
+                                       struct lint_facts given)
 {
     (void)lint;
-    struct outcome outcome = outcome_of(given, KIND_ANY);
+    struct lint_outcome outcome = outcome_of(given, KIND_ANY);
     struct type type = type_of_value(expression->value);
     for (size_t i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
         outcome.types[i] = type;
@@ -162,8 +162,8 @@ static struct outcome check_value(struct lint *lint, const struct expression *ex
     return outcome;
 }
 
-static struct outcome check_variable(struct lint *lint, const struct expression *expression,
-                                     struct given given)
+static struct lint_outcome check_variable(struct lint *lint, const struct expression *expression,
+                                          struct lint_facts given)
 {
     (void)lint;
     static const struct type types[] = {
@@ -172,7 +172,7 @@ static struct outcome check_variable(struct lint *lint, const struct expression 
         [VARIABLE_RESOURCE] = {CEDAR_ENTITY, OWNER_NONE, PATH_RESOURCE, KIND_ANY},
         [VARIABLE_CONTEXT] = {CEDAR_RECORD, OWNER_CONTEXT, PATH_NONE, KIND_ANY},
     };
-    struct outcome outcome = outcome_of(given, KIND_ANY);
+    struct lint_outcome outcome = outcome_of(given, KIND_ANY);
     for (enum vocabulary_action i = 0; i < VOCABULARY_ACTION_COUNT; i++) {
         outcome.types[i] = types[expression->variable];
         if (expression->variable == VARIABLE_RESOURCE) {
@@ -182,12 +182,12 @@ static struct outcome check_variable(struct lint *lint, const struct expression 
     return outcome;
 }
 
-static struct outcome check_set(struct lint *lint, const struct expression *expression,
-                                struct given given)
+static struct lint_outcome check_set(struct lint *lint, const struct expression *expression,
+                                     struct lint_facts given)
 {
-    struct outcome outcome = outcome_of(given, CEDAR_SET);
+    struct lint_outcome outcome = outcome_of(given, CEDAR_SET);
     for (uint32_t i = 0; i < expression->count; i++) {
-        struct outcome element = lint_check(lint, expression->operands[i], given);
+        struct lint_outcome element = lint_check(lint, expression->operands[i], given);
         for (size_t action = 0; action < VOCABULARY_ACTION_COUNT; action++) {
             struct type *type = &outcome.types[action];
             bool fits = i == 0 || type->inner == element.types[action].kind;
@@ -198,8 +198,8 @@ static struct outcome check_set(struct lint *lint, const struct expression *expr
 }
 
 /** Fields of a record that a policy makes itself are not followed. */
-static struct outcome check_record(struct lint *lint, const struct expression *expression,
-                                   struct given given)
+static struct lint_outcome check_record(struct lint *lint, const struct expression *expression,
+                                        struct lint_facts given)
 {
     for (uint32_t i = 0; i < expression->count; i++) {
         lint_check(lint, expression->operands[i], given);
@@ -207,19 +207,20 @@ static struct outcome check_record(struct lint *lint, const struct expression *e
     return outcome_of(given, CEDAR_RECORD);
 }
 
-static struct outcome check_is_empty(struct lint *lint, const struct expression *expression,
-                                     struct given given)
+static struct lint_outcome check_is_empty(struct lint *lint, const struct expression *expression,
+                                          struct lint_facts given)
 {
-    struct outcome operand = lint_check(lint, expression->operands[0], given);
+    struct lint_outcome operand = lint_check(lint, expression->operands[0], given);
     lint_require(lint, expression->operands[0], &operand, given.live, CEDAR_SET,
                  "`isEmpty` works on");
     return outcome_of(given, CEDAR_BOOL);
 }
 
-struct outcome lint_check(struct lint *lint, const struct expression *expression,
-                          struct given given)
+struct lint_outcome lint_check(struct lint *lint, const struct expression *expression,
+                               struct lint_facts given)
 {
-    typedef struct outcome check_fn(struct lint *, const struct expression *, struct given);
+    typedef struct lint_outcome check_fn(struct lint *, const struct expression *,
+                                         struct lint_facts);
     static check_fn *const checks[] = {
         [EXPRESSION_VALUE] = check_value,
         [EXPRESSION_VARIABLE] = check_variable,
@@ -258,10 +259,10 @@ struct outcome lint_check(struct lint *lint, const struct expression *expression
 
 void lint_conditions(struct lint *lint, unsigned actions)
 {
-    struct given given = {.live = actions};
+    struct lint_facts given = {.live = actions};
     for (uint32_t i = 0; i < lint->policy->condition_count; i++) {
         const struct condition *condition = &lint->policy->conditions[i];
-        struct outcome outcome =
+        struct lint_outcome outcome =
             check_bool(lint, condition->expression, given, "a condition has to be");
         given = outcome.when[!condition->is_unless];
     }

@@ -16,7 +16,7 @@
 /** Bytes of a page from which on it ends early. */
 #define PAGE_BYTES (4 * LIMIT_MIB)
 
-struct page {
+struct conversation_page {
     struct buf items[MAX_PAGE]; /* newest first */
     size_t count;
     size_t limit;
@@ -120,7 +120,7 @@ static bool write_item(struct json_writer *writer, const struct journal_event *e
 
 static bool take_event(const struct store_event *stored, void *context)
 {
-    struct page *page = context;
+    struct conversation_page *page = context;
     struct journal_event event;
     auto_json struct json_object *root = NULL;
     if (journal_decode(stored->type, stored->data, stored->data_len, &event, &root, NULL) < 0) {
@@ -135,7 +135,7 @@ static bool take_event(const struct store_event *stored, void *context)
     return page->count < page->limit && page->bytes < PAGE_BYTES;
 }
 
-static void answer(struct call *call, struct page *page, uint64_t reached)
+static void answer(struct call *call, struct conversation_page *page, uint64_t reached)
 {
     struct json_writer writer = call_json(call, 200);
     json_begin_object(&writer, NULL);
@@ -158,7 +158,7 @@ void handle_conversation(struct call *call)
                                         "tool.finished",   "history.trimmed", NULL};
     struct store_run run;
     struct rondo_error err = {0};
-    struct page page = {0};
+    struct conversation_page page = {0};
     int64_t before = 0;
     int64_t limit = 0;
     uint64_t reached = 0;

@@ -131,7 +131,7 @@ void handle_stream(struct call *call)
 /* ---- Pages of one run ----------------------------------------------------------------------- */
 
 /** One page being filled. */
-struct page {
+struct event_page {
     const struct selection *selection;
     int64_t limit;
     int64_t before; /* exclusive; INT64_MAX = none */
@@ -142,13 +142,13 @@ struct page {
     struct buf *json; /* objects with commas, without brackets */
 };
 
-static bool is_enough(const struct page *page)
+static bool is_enough(const struct event_page *page)
 {
     return page->shown >= page->limit || page->looked_at >= MAX_LOOKED_AT ||
            page->json->len > ANSWER_BYTES;
 }
 
-static void show(struct page *page, const struct store_event *event)
+static void show(struct event_page *page, const struct store_event *event)
 {
     buf_append_string(page->json, page->shown++ > 0 ? "," : "");
     event_json_stored(event, page->json);
@@ -156,7 +156,7 @@ static void show(struct page *page, const struct store_event *event)
 
 static bool take_forward(const struct store_event *event, void *context)
 {
-    struct page *page = context;
+    struct event_page *page = context;
     if ((int64_t)event->seq >= page->before) {
         return false;
     }
@@ -171,14 +171,14 @@ static bool take_forward(const struct store_event *event, void *context)
 
 static bool take_backward(const struct store_event *event, void *context)
 {
-    struct page *page = context;
+    struct event_page *page = context;
     show(page, event);
     page->is_full = is_enough(page);
     return !page->is_full;
 }
 
 static int read_backward(struct store *store, const struct store_run *run, int64_t after,
-                         struct page *page, struct rondo_error *err)
+                         struct event_page *page, struct rondo_error *err)
 {
     uint64_t end = run->last_seq + 1;
     uint64_t reached = 0;
@@ -196,8 +196,8 @@ static int read_backward(struct store *store, const struct store_run *run, int64
     return r;
 }
 
-static void answer_page(struct call *call, const struct page *page, const struct store_run *run,
-                        bool is_more)
+static void answer_page(struct call *call, const struct event_page *page,
+                        const struct store_run *run, bool is_more)
 {
     struct json_writer writer = call_json(call, 200);
     auto_buf struct buf list = {0};
@@ -221,7 +221,7 @@ static void read_run_page(struct call *call, const struct store_run *run,
     static const char *const orders[] = {"asc", "desc", NULL};
     struct rondo_error err = {0};
     auto_buf struct buf json = {0};
-    struct page page = {.selection = selection, .json = &json};
+    struct event_page page = {.selection = selection, .json = &json};
     int64_t after = 0;
     int order = -1;
     if (!call_query_int(call, "after", 0, INT64_MAX - 1, 0, &after) ||
@@ -265,8 +265,8 @@ void handle_run_events(struct call *call)
 /* ---- Pages of all runs ---------------------------------------------------------------------- */
 
 /** Events of a page with their runs, whose agents are looked up when the store's call is over. */
-struct gathered {
-    struct page *page;
+struct gathered_events {
+    struct event_page *page;
     struct buf objects[MAX_PAGE];
     char runs[MAX_PAGE][ID_SIZE];
     int64_t positions[MAX_PAGE];
@@ -275,8 +275,8 @@ struct gathered {
 
 static bool gather(const struct store_event *event, void *context)
 {
-    struct gathered *gathered = context;
-    struct page *page = gathered->page;
+    struct gathered_events *gathered = context;
+    struct event_page *page = gathered->page;
     page->looked_at++;
     page->last = (int64_t)event->position;
     if (is_in(page->selection->types, event->type)) {
@@ -304,10 +304,10 @@ static bool is_reached(struct call *call, const struct selection *selection, con
            token_grant_covers(&call->grant, cached->agent_id);
 }
 
-static void show_gathered(struct call *call, struct gathered *gathered)
+static void show_gathered(struct call *call, struct gathered_events *gathered)
 {
     struct store_run cached = {0};
-    struct page *page = gathered->page;
+    struct event_page *page = gathered->page;
     for (size_t i = 0; i < gathered->count; i++) {
         if (is_reached(call, page->selection, gathered->runs[i], &cached)) {
             buf_append_string(page->json, page->shown++ > 0 ? "," : "");
@@ -321,14 +321,14 @@ static void read_all_page(struct call *call, const struct selection *selection)
 {
     struct rondo_error err = {0};
     auto_buf struct buf json = {0};
-    struct page page = {.selection = selection, .json = &json};
+    struct event_page page = {.selection = selection, .json = &json};
     int64_t after = 0;
     if (!call_query_int(call, "after", 0, INT64_MAX, 0, &after) ||
         !call_query_int(call, "limit", 1, MAX_PAGE, DEFAULT_PAGE, &page.limit)) {
         return;
     }
     struct store *store = call_store(call);
-    struct gathered *gathered = memory_new_zero(1, sizeof(*gathered));
+    struct gathered_events *gathered = memory_new_zero(1, sizeof(*gathered));
     gathered->page = &page;
     page.last = after;
     int r = store->ops->read_events(store, NULL, (uint64_t)after, MAX_LOOKED_AT, gather, gathered,

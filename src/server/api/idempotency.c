@@ -62,14 +62,14 @@ static void age_key(const struct idempotency_slot *slot, char ret_key[AGE_KEY_SI
     snprintf(ret_key, AGE_KEY_SIZE, "%020" PRId64 "-%s", slot->created_ns, slot->key);
 }
 
-struct found {
+struct idempotency_record {
     struct json_object *record;
     uint64_t version;
 };
 
 static bool take_record(const struct store_document *document, void *context)
 {
-    struct found *found = context;
+    struct idempotency_record *found = context;
     found->version = document->version;
     json_parse(document->data, document->data_len, &found->record, NULL);
     return false;
@@ -156,7 +156,7 @@ int idempotency_begin(const struct idempotency *idempotency,
                       struct idempotency_answer *ret_answer, struct rondo_error *err)
 {
     struct idempotency_slot slot = {.created_ns = now_ns};
-    struct found found = {0};
+    struct idempotency_record found = {0};
     struct store *store = idempotency->store;
     digests_of(request, &slot);
     struct store_document_query query = {.collection = COLLECTION, .key = slot.key, .limit = 1};

@@ -289,7 +289,7 @@ void handle_put_policies(struct call *call)
 
 /* ---- History -------------------------------------------------------------------------------- */
 
-struct changes {
+struct policy_change_page {
     struct json_writer *writer;
     bool has_text;
     int64_t limit;
@@ -300,7 +300,7 @@ struct changes {
 
 static bool take_change(const struct store_policy_change *change, void *context)
 {
-    struct changes *changes = context;
+    struct policy_change_page *changes = context;
     struct json_writer *writer = changes->writer;
     changes->is_more = changes->shown == changes->limit;
     if (changes->is_more) {
@@ -325,7 +325,7 @@ static bool take_change(const struct store_policy_change *change, void *context)
 void handle_policy_history(struct call *call)
 {
     struct rondo_error err = {0};
-    struct changes changes = {0};
+    struct policy_change_page changes = {0};
     int64_t before = 0;
     if (!call_query_int(call, "before", 1, INT64_MAX, 0, &before) ||
         !call_query_int(call, "limit", 1, MAX_PAGE, DEFAULT_PAGE, &changes.limit)) {
@@ -352,7 +352,7 @@ void handle_policy_history(struct call *call)
 void handle_policy_change(struct call *call)
 {
     struct rondo_error err = {0};
-    struct changes changes = {.has_text = true, .limit = 1};
+    struct policy_change_page changes = {.has_text = true, .limit = 1};
     int64_t number = 0;
     struct store *store = call_store(call);
     if (parse_int(call_value(call, "number"), 1, INT64_MAX - 1, &number, NULL) < 0) {

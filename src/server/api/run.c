@@ -109,7 +109,7 @@ void handle_limits(struct call *call)
 
 /* ---- Conditions ----------------------------------------------------------------------------- */
 
-struct history {
+struct status_history {
     struct json_writer *writers; /* one for each condition */
     struct buf *texts;
     size_t *counts;
@@ -136,7 +136,7 @@ static void write_evaluation(struct json_writer *writer, const struct journal_ev
 
 static bool take_evaluation(const struct store_event *stored, void *context)
 {
-    struct history *history = context;
+    struct status_history *history = context;
     struct journal_event event;
     auto_json struct json_object *root = NULL;
     if (journal_decode(stored->type, stored->data, stored->data_len, &event, &root, NULL) < 0) {
@@ -193,7 +193,7 @@ static int write_conditions(struct call *call, const struct store_run *run,
     struct json_writer writers[LIMIT_CONDITIONS];
     struct buf texts[LIMIT_CONDITIONS] = {0};
     size_t counts[LIMIT_CONDITIONS] = {0};
-    struct history history = {writers, texts, counts, summary, 0};
+    struct status_history history = {writers, texts, counts, summary, 0};
     uint64_t reached = 0;
     struct backward backward = {
         .run_id = run->id,

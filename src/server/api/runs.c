@@ -24,7 +24,7 @@
 static const char *const display_statuses[] = {"queued", "paused", "parked", "interrupted"};
 #define DISPLAY_STATUSES (sizeof(display_statuses) / sizeof(display_statuses[0]))
 
-struct page {
+struct run_page {
     struct store_run_query query;
     struct store_run_place after;
     bool wants_status[DISPLAY_STATUSES];
@@ -43,7 +43,7 @@ struct page {
 
 static bool take_run(const struct store_run *run, void *context)
 {
-    struct page *page = context;
+    struct run_page *page = context;
     page->runs[page->count++] = *run;
     page->passed++;
     return page->count < page->room;
@@ -51,7 +51,7 @@ static bool take_run(const struct store_run *run, void *context)
 
 static void take_damaged(const struct store_damaged_run *damaged, void *context)
 {
-    struct page *page = context;
+    struct run_page *page = context;
     page->passed++;
     for (size_t i = 0; i < page->damaged_count; i++) {
         if (page->damaged_rows[i] == damaged->row) {
@@ -69,7 +69,7 @@ static void take_damaged(const struct store_damaged_run *damaged, void *context)
     json_end_object(&page->damaged_writer);
 }
 
-static bool read_status(struct page *page, const char *word)
+static bool read_status(struct run_page *page, const char *word)
 {
     enum rondo_status status;
     for (size_t i = 0; i < DISPLAY_STATUSES; i++) {
@@ -85,7 +85,7 @@ static bool read_status(struct page *page, const char *word)
     return true;
 }
 
-static bool read_statuses(struct call *call, struct page *page)
+static bool read_statuses(struct call *call, struct run_page *page)
 {
     const char *text = call_query(call, "status");
     if (text == NULL) {
@@ -109,7 +109,7 @@ static bool read_statuses(struct call *call, struct page *page)
     return is_good;
 }
 
-static bool read_order(struct call *call, struct page *page)
+static bool read_order(struct call *call, struct run_page *page)
 {
     static const char *const orders[] = {"created", "updated", "agent",    "status", "iteration",
                                          "tokens",  "cost",    "warnings", NULL};
@@ -134,7 +134,7 @@ static bool read_order(struct call *call, struct page *page)
     return false;
 }
 
-static bool read_page(struct call *call, struct page *page)
+static bool read_page(struct call *call, struct run_page *page)
 {
     int64_t limit = 0;
     const char *search = call_query(call, "q");
@@ -152,7 +152,8 @@ static bool read_page(struct call *call, struct page *page)
     return is_good;
 }
 
-static bool is_wanted(const struct call *call, const struct page *page, const struct store_run *run)
+static bool is_wanted(const struct call *call, const struct run_page *page,
+                      const struct store_run *run)
 {
     if (!page->is_narrow || run->summary.status != RONDO_RUNNING) {
         return true;
@@ -167,7 +168,7 @@ static bool is_wanted(const struct call *call, const struct page *page, const st
 }
 
 /** Read what follows, up to the end of the page. @return 1: there is more, 0: not, or an error */
-static int read_on(struct call *call, struct page *page, struct rondo_error *err)
+static int read_on(struct call *call, struct run_page *page, struct rondo_error *err)
 {
     struct store *store = call_store(call);
     size_t before = page->count;
@@ -191,7 +192,8 @@ static int read_on(struct call *call, struct page *page, struct rondo_error *err
 
 /** Read until the page is full or nothing follows. What is picked out is done outside of the
  *  store's call, because it asks the orchestrator. */
-static int fill(struct call *call, struct page *page, bool *ret_is_more, struct rondo_error *err)
+static int fill(struct call *call, struct run_page *page, bool *ret_is_more,
+                struct rondo_error *err)
 {
     size_t kept = 0;
     size_t looked_at = 0;
@@ -218,7 +220,7 @@ static int fill(struct call *call, struct page *page, bool *ret_is_more, struct 
     return 0;
 }
 
-static int count(struct call *call, const struct page *page, struct buf *ret_json,
+static int count(struct call *call, const struct run_page *page, struct buf *ret_json,
                  struct rondo_error *err)
 {
     struct store *store = call_store(call);
@@ -234,7 +236,7 @@ static int count(struct call *call, const struct page *page, struct buf *ret_jso
     return r;
 }
 
-static void write_page(struct call *call, struct page *page, bool is_more, const char *counts)
+static void write_page(struct call *call, struct run_page *page, bool is_more, const char *counts)
 {
     auto_buf struct buf cursor = {0};
     struct json_writer writer = call_json(call, 200);
@@ -261,7 +263,7 @@ static void write_page(struct call *call, struct page *page, bool is_more, const
 
 void handle_list_runs(struct call *call)
 {
-    struct page page = {0};
+    struct run_page page = {0};
     struct rondo_error err = {0};
     bool is_more = false;
     auto_buf struct buf counts = {0};

@@ -19,7 +19,7 @@
 #define MILLIONTHS  1e6
 #define MOST_NUMBER (INT64_MAX / 2)
 
-enum member_kind {
+enum start_member_kind {
     MEMBER_TEXT, /* at most `high` bytes */
     MEMBER_LIST, /* of texts, at most `high` of them */
     MEMBER_NUMBER,
@@ -29,25 +29,25 @@ enum member_kind {
     MEMBER_CONDITIONS,
 };
 
-struct choice {
+struct member_choice {
     const char *name;
     int64_t value;
 };
 
-struct member {
+struct start_member {
     const char *name;
-    enum member_kind kind;
+    enum start_member_kind kind;
     unsigned of; /* kinds of runs */
     size_t offset;
     int64_t low, high;
-    const struct choice *choices;
+    const struct member_choice *choices;
 };
 
-static const struct choice tiers[] = {
+static const struct member_choice tiers[] = {
     {"namespace", SANDBOX_NAMESPACE}, {"landlock", SANDBOX_LANDLOCK}, {"none", SANDBOX_NONE}, {0}};
-static const struct choice durabilities[] = {
+static const struct member_choice durabilities[] = {
     {"strict", DURABILITY_STRICT}, {"best_effort", DURABILITY_BEST_EFFORT}, {0}};
-static const struct choice modes[] = {
+static const struct member_choice modes[] = {
     {"autonomous", AGENT_AUTONOMOUS}, {"single", AGENT_SINGLE}, {0}};
 
 /** A path of the machine, bytes. */
@@ -78,7 +78,7 @@ static const struct choice modes[] = {
         .choices = (names)                                                          \
     }
 
-static const struct member table[] = {
+static const struct start_member table[] = {
     LIST("command", command, START_COMMAND),
     TEXT("agent_id", agent_id, START_COMMAND, LIMIT_AGENT_ID_LEN),
     NUMBER("iteration_timeout_ns", iteration_timeout_ns, START_COMMAND, 1, LIMIT_DURATION_NS),
@@ -125,7 +125,7 @@ static const struct member table[] = {
 
 #define IN_CONDITION(member) offsetof(struct start_condition, member)
 
-static const struct member condition_table[] = {
+static const struct start_member condition_table[] = {
     {.name = "name",
      .kind = MEMBER_TEXT,
      .of = START_BOTH,
@@ -151,19 +151,20 @@ struct target {
     const char *prefix;
 };
 
-static int wrong(const struct target *target, const struct member *member, struct rondo_error *err,
-                 const char *what)
+static int wrong(const struct target *target, const struct start_member *member,
+                 struct rondo_error *err, const char *what)
 {
     return error_set(err, RONDO_ERR_INVALID, "%s%s: must be %s", target->prefix, member->name,
                      what);
 }
 
-static void put_number(const struct target *target, const struct member *member, int64_t number)
+static void put_number(const struct target *target, const struct start_member *member,
+                       int64_t number)
 {
     memcpy((char *)target->values + member->offset, &number, sizeof(number));
 }
 
-static void put_pointer(const struct target *target, const struct member *member,
+static void put_pointer(const struct target *target, const struct start_member *member,
                         const void *pointer)
 {
     memcpy((char *)target->values + member->offset, &pointer, sizeof(pointer));
@@ -176,7 +177,7 @@ static bool is_text(struct json_object *value)
            strlen(json_object_get_string(value)) == (size_t)json_object_get_string_len(value);
 }
 
-static int read_text(const struct target *target, const struct member *member,
+static int read_text(const struct target *target, const struct start_member *member,
                      struct json_object *value, struct rondo_error *err)
 {
     if (!is_text(value)) {
@@ -193,7 +194,7 @@ static int read_text(const struct target *target, const struct member *member,
     return 0;
 }
 
-static int read_list(const struct target *target, const struct member *member,
+static int read_list(const struct target *target, const struct start_member *member,
                      struct json_object *value, struct rondo_error *err)
 {
     if (!json_object_is_type(value, json_type_array)) {
@@ -217,7 +218,7 @@ static int read_list(const struct target *target, const struct member *member,
     return 0;
 }
 
-static int out_of_range(const struct target *target, const struct member *member,
+static int out_of_range(const struct target *target, const struct start_member *member,
                         struct rondo_error *err)
 {
     return error_set(err, RONDO_ERR_INVALID,
@@ -225,7 +226,7 @@ static int out_of_range(const struct target *target, const struct member *member
                      member->name, member->low, member->high);
 }
 
-static int read_number(const struct target *target, const struct member *member,
+static int read_number(const struct target *target, const struct start_member *member,
                        struct json_object *value, struct rondo_error *err)
 {
     int64_t number =
@@ -237,7 +238,7 @@ static int read_number(const struct target *target, const struct member *member,
     return 0;
 }
 
-static int read_money(const struct target *target, const struct member *member,
+static int read_money(const struct target *target, const struct start_member *member,
                       struct json_object *value, struct rondo_error *err)
 {
     bool is_number =
@@ -251,7 +252,7 @@ static int read_money(const struct target *target, const struct member *member,
     return 0;
 }
 
-static int read_flag(const struct target *target, const struct member *member,
+static int read_flag(const struct target *target, const struct start_member *member,
                      struct json_object *value, struct rondo_error *err)
 {
     if (!json_object_is_type(value, json_type_boolean)) {
@@ -261,12 +262,12 @@ static int read_flag(const struct target *target, const struct member *member,
     return 0;
 }
 
-static int read_choice(const struct target *target, const struct member *member,
+static int read_choice(const struct target *target, const struct start_member *member,
                        struct json_object *value, struct rondo_error *err)
 {
     const char *given = is_text(value) ? json_object_get_string(value) : "";
     auto_buf struct buf names = {0};
-    for (const struct choice *choice = member->choices; choice->name != NULL; choice++) {
+    for (const struct member_choice *choice = member->choices; choice->name != NULL; choice++) {
         if (strcmp(choice->name, given) == 0) {
             put_number(target, member, choice->value);
             return 0;
@@ -276,7 +277,7 @@ static int read_choice(const struct target *target, const struct member *member,
     return wrong(target, member, err, buf_string(&names));
 }
 
-static int read_conditions(const struct target *target, const struct member *member,
+static int read_conditions(const struct target *target, const struct start_member *member,
                            struct json_object *value, struct rondo_error *err)
 {
     if (!json_object_is_type(value, json_type_array)) {
@@ -291,7 +292,7 @@ static int read_conditions(const struct target *target, const struct member *mem
     return 0;
 }
 
-static int read_value(const struct target *target, const struct member *member,
+static int read_value(const struct target *target, const struct start_member *member,
                       struct json_object *value, struct rondo_error *err)
 {
     switch (member->kind) {
@@ -324,10 +325,11 @@ static int unknown(const struct target *target, const char *name, struct rondo_e
                      buf_string(&shown));
 }
 
-static int read_member(const struct target *target, const struct member *members, unsigned kind,
-                       const char *name, struct json_object *value, struct rondo_error *err)
+static int read_member(const struct target *target, const struct start_member *members,
+                       unsigned kind, const char *name, struct json_object *value,
+                       struct rondo_error *err)
 {
-    const struct member *member = members;
+    const struct start_member *member = members;
     while (member->name != NULL && strcmp(member->name, name) != 0) {
         member++;
     }
@@ -341,8 +343,8 @@ static int read_member(const struct target *target, const struct member *members
     return value == NULL ? 0 : read_value(target, member, value, err);
 }
 
-static int read_object(const struct target *target, const struct member *members, unsigned kind,
-                       struct json_object *object, struct rondo_error *err)
+static int read_object(const struct target *target, const struct start_member *members,
+                       unsigned kind, struct json_object *object, struct rondo_error *err)
 {
     struct json_object_iterator item = json_object_iter_begin(object);
     struct json_object_iterator end = json_object_iter_end(object);

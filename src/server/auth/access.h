@@ -55,6 +55,6 @@ const char *access_bearer(const char *header);
 /**
  * By which name the requests of a peer are counted: its address without the port, and of IPv6 the
  * network (/64), because a machine may have any address in it.
- * @param peer text of a struct http_peer
+ * @param peer text of a struct http_remote
  */
 void access_name_peer(const char *peer, char *ret_name, size_t size);

@@ -13,7 +13,7 @@
 /** Places where a name may lie. */
 #define WAYS 8
 
-struct bucket {
+struct rate_bucket {
     unsigned char key[16]; /* of the name's digest: nobody can choose whom to push out */
     bool is_used;
     int64_t left; /* nanotokens */
@@ -23,7 +23,7 @@ struct bucket {
 struct rate {
     pthread_mutex_t lock;
     int64_t per_second;
-    struct bucket buckets[RATE_BUCKETS];
+    struct rate_bucket buckets[RATE_BUCKETS];
 };
 
 struct rate *rate_new(unsigned per_second)
@@ -42,13 +42,13 @@ void rate_free(struct rate *rate)
     }
 }
 
-static struct bucket *find(struct rate *rate, const unsigned char *digest)
+static struct rate_bucket *find(struct rate *rate, const unsigned char *digest)
 {
     size_t set = ((size_t)digest[16] << 8 | digest[17]) % (RATE_BUCKETS / WAYS);
-    struct bucket *first = &rate->buckets[set * WAYS];
-    struct bucket *oldest = first;
+    struct rate_bucket *first = &rate->buckets[set * WAYS];
+    struct rate_bucket *oldest = first;
     for (size_t i = 0; i < WAYS; i++) {
-        struct bucket *bucket = &first[i];
+        struct rate_bucket *bucket = &first[i];
         if (bucket->is_used && memcmp(bucket->key, digest, sizeof(bucket->key)) == 0) {
             return bucket;
         }
@@ -60,7 +60,7 @@ static struct bucket *find(struct rate *rate, const unsigned char *digest)
     return oldest;
 }
 
-static void refill(const struct rate *rate, struct bucket *bucket, int64_t now_ns)
+static void refill(const struct rate *rate, struct rate_bucket *bucket, int64_t now_ns)
 {
     int64_t full = 2 * rate->per_second * NS_PER_S;
     int64_t passed = now_ns - bucket->updated_ns;
@@ -79,7 +79,7 @@ bool rate_take(struct rate *rate, const char *name, int64_t now_ns, int64_t *ret
     digest_add(&digest, name, strlen(name));
     digest_finish(&digest, key);
     pthread_mutex_lock(&rate->lock);
-    struct bucket *bucket = find(rate, key);
+    struct rate_bucket *bucket = find(rate, key);
     if (!bucket->is_used) {
         memcpy(bucket->key, key, sizeof(bucket->key));
         bucket->is_used = true;

@@ -244,14 +244,14 @@ int token_revoke(struct store *store, const char *name, struct rondo_error *err)
 
 /* ---- Lists ---------------------------------------------------------------------------------- */
 
-struct listing {
+struct token_listing {
     struct json_object *uses;   /* digest to time of the last use */
     struct json_object *tokens; /* name to object, which sorts them */
 };
 
 static bool take_use(const struct store_document *document, void *context)
 {
-    struct listing *listing = context;
+    struct token_listing *listing = context;
     json_object_object_add(listing->uses, document->key,
                            json_object_new_int64(document->updated_ns));
     return true;
@@ -259,7 +259,7 @@ static bool take_use(const struct store_document *document, void *context)
 
 static bool take_token(const struct store_document *document, void *context)
 {
-    struct listing *listing = context;
+    struct token_listing *listing = context;
     struct json_object *token = NULL;
     if (json_parse(document->data, document->data_len, &token, NULL) == 0) {
         json_object_object_add(
@@ -306,7 +306,7 @@ int token_list(struct store *store, struct buf *ret_json, struct rondo_error *er
 {
     auto_json struct json_object *uses = json_object_new_object();
     auto_json struct json_object *tokens = json_object_new_array();
-    struct listing listing = {uses, tokens};
+    struct token_listing listing = {uses, tokens};
     struct store_document_query query = {.collection = COLLECTION_USE};
     int r = store->ops->read_documents(store, &query, take_use, &listing, err);
     if (r == 0) {

@@ -23,7 +23,7 @@ static const char greeting_text[] = "retry: 1000\n\n";
 static const char heartbeat_text[] = ":\n\n";
 static const char farewell_text[] = ": the server ends\nretry: 1000\n\n";
 
-struct batch {
+struct hub_batch {
     struct hub_entry entries[BATCH_EVENTS];
     size_t count;
     size_t bytes;
@@ -49,7 +49,7 @@ static struct hub_run *find_run(struct hub *hub, const struct journal_entry *ent
     return run;
 }
 
-static void add(struct hub *hub, struct batch *batch, const struct journal_entry *entry)
+static void add(struct hub *hub, struct hub_batch *batch, const struct journal_entry *entry)
 {
     struct hub_entry *added = &batch->entries[batch->count++];
     *added = (struct hub_entry){
@@ -65,7 +65,7 @@ static void add(struct hub *hub, struct batch *batch, const struct journal_entry
     }
 }
 
-static void publish(struct hub *hub, struct batch *batch)
+static void publish(struct hub *hub, struct hub_batch *batch)
 {
     pthread_mutex_lock(&hub->lock);
     uint64_t first = hub->ring.head;
@@ -82,7 +82,7 @@ static void publish(struct hub *hub, struct batch *batch)
 
 /** Wait for events and take all that are there. @return false when the store cannot be read */
 static bool fill(struct hub *hub, struct journal_reader *reader, int64_t wait_ns,
-                 struct batch *batch)
+                 struct hub_batch *batch)
 {
     while (batch->count < BATCH_EVENTS && batch->bytes < BATCH_BYTES) {
         const struct journal_entry *entry = NULL;
@@ -123,7 +123,7 @@ static void tick(struct hub *hub)
 static void *run(void *context)
 {
     struct hub *hub = context;
-    struct batch *batch = memory_new_zero(1, sizeof(*batch));
+    struct hub_batch *batch = memory_new_zero(1, sizeof(*batch));
     struct journal_reader *reader =
         journal_reader_new(hub->options.writer, NULL, hub->ring.forgotten);
     while (!cancel_is_set(&hub->cancel)) {

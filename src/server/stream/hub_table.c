@@ -272,7 +272,7 @@ void hub_tell(struct hub *hub, const char *event, const char *agent_id, const ch
 /* ---- A stream -------------------------------------------------------------------------------- */
 
 /** What to send next; under the lock. */
-struct gathered {
+struct hub_output {
     struct hub_text *rows[HUB_FRAME_ROWS];
     size_t row_count;
     struct hub_text *frame; /**< of another kind; or NULL */
@@ -281,7 +281,7 @@ struct gathered {
     uint64_t position;
 };
 
-static void gather_items(struct hub_stream *stream, struct gathered *gathered)
+static void gather_items(struct hub_stream *stream, struct hub_output *gathered)
 {
     struct hub_table *table = &stream->hub->table;
     while (stream->cursor < table->head && gathered->row_count < HUB_FRAME_ROWS) {
@@ -303,7 +303,7 @@ static void gather_items(struct hub_stream *stream, struct gathered *gathered)
     }
 }
 
-static void gather_counts(struct hub_stream *stream, struct gathered *gathered)
+static void gather_counts(struct hub_stream *stream, struct hub_output *gathered)
 {
     const struct hub_table *table = &stream->hub->table;
     if (stream->counts_version == table->counts_version) {
@@ -316,7 +316,7 @@ static void gather_counts(struct hub_stream *stream, struct gathered *gathered)
     }
 }
 
-static void gather(struct hub_stream *stream, struct gathered *gathered)
+static void gather(struct hub_stream *stream, struct hub_output *gathered)
 {
     struct hub *hub = stream->hub;
     pthread_mutex_lock(&hub->lock);
@@ -334,7 +334,7 @@ static void gather(struct hub_stream *stream, struct gathered *gathered)
     pthread_mutex_unlock(&hub->lock);
 }
 
-static struct hub_text *join_rows(struct gathered *gathered)
+static struct hub_text *join_rows(struct hub_output *gathered)
 {
     auto_buf struct buf json = {0};
     buf_append_string(&json, "{\"runs\":[");
@@ -349,7 +349,7 @@ static struct hub_text *join_rows(struct gathered *gathered)
 
 int hub_table_next(struct hub_stream *stream)
 {
-    struct gathered gathered = {0};
+    struct hub_output gathered = {0};
     gather(stream, &gathered);
     if (gathered.is_reset) {
         hub_stream_begin(stream, frame_new("reset", "{}"), gathered.position);

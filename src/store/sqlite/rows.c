@@ -15,19 +15,19 @@
 #define TYPE_LEN_MAX 63
 
 /** A row that is read. */
-struct row {
+struct sqlite_row {
     sqlite3_stmt *statement;
     int bad_column; /**< the first that cannot be; -1 = none */
 };
 
-static void refuse(struct row *row, int column)
+static void refuse(struct sqlite_row *row, int column)
 {
     if (row->bad_column < 0) {
         row->bad_column = column;
     }
 }
 
-static int64_t number(struct row *row, int column, int64_t low, int64_t high)
+static int64_t number(struct sqlite_row *row, int column, int64_t low, int64_t high)
 {
     int64_t value = low;
     if (sqlite3_column_type(row->statement, column) == SQLITE_INTEGER) {
@@ -43,23 +43,23 @@ static int64_t number(struct row *row, int column, int64_t low, int64_t high)
 }
 
 /** A count or a time; one more can be computed. */
-static int64_t natural(struct row *row, int column)
+static int64_t natural(struct sqlite_row *row, int column)
 {
     return number(row, column, 0, INT64_MAX - 1);
 }
 
 /** What callers of the library report, be it a correction: its negative can be computed. */
-static int64_t amount(struct row *row, int column)
+static int64_t amount(struct sqlite_row *row, int column)
 {
     return number(row, column, -INT64_MAX, INT64_MAX);
 }
 
-static bool flag(struct row *row, int column)
+static bool flag(struct sqlite_row *row, int column)
 {
     return number(row, column, 0, 1) != 0;
 }
 
-static const char *text(struct row *row, int column, size_t low, size_t high)
+static const char *text(struct sqlite_row *row, int column, size_t low, size_t high)
 {
     const char *value = NULL;
     if (sqlite3_column_type(row->statement, column) == SQLITE_TEXT) {
@@ -73,13 +73,13 @@ static const char *text(struct row *row, int column, size_t low, size_t high)
     return value;
 }
 
-static const char *text_or_null(struct row *row, int column, size_t high)
+static const char *text_or_null(struct sqlite_row *row, int column, size_t high)
 {
     bool is_null = sqlite3_column_type(row->statement, column) == SQLITE_NULL;
     return is_null ? NULL : text(row, column, 0, high);
 }
 
-static const char *run_id(struct row *row, int column)
+static const char *run_id(struct sqlite_row *row, int column)
 {
     const char *value = text(row, column, ID_SIZE - 1, ID_SIZE - 1);
     if (!id_is_valid(value)) {
@@ -89,7 +89,7 @@ static const char *run_id(struct row *row, int column)
 }
 
 /** An object in one line: what is shown as it is can neither end its line nor its own object. */
-static const char *object(struct row *row, int column, size_t high)
+static const char *object(struct sqlite_row *row, int column, size_t high)
 {
     const char *value = text(row, column, 2, high);
     size_t len = strlen(value);
@@ -111,7 +111,7 @@ static void copy(char *ret_text, size_t size, const char *value)
 }
 
 /** @param what "a run" @return 0 or RONDO_ERR_CORRUPT */
-static int finish(const struct row *row, const struct sqlite_connection *connection,
+static int finish(const struct sqlite_row *row, const struct sqlite_connection *connection,
                   const char *what, struct rondo_error *err)
 {
     if (row->bad_column < 0) {
@@ -125,7 +125,7 @@ static int finish(const struct row *row, const struct sqlite_connection *connect
 int sqlite_row_run(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                    struct store_run *ret_run, int64_t *ret_key, struct rondo_error *err)
 {
-    struct row row = {.statement = statement, .bad_column = -1};
+    struct sqlite_row row = {.statement = statement, .bad_column = -1};
     *ret_run = (struct store_run){
         .is_exclusive = flag(&row, 2),
         .epoch = (uint64_t)natural(&row, 4),
@@ -157,7 +157,7 @@ int sqlite_row_run(const struct sqlite_connection *connection, sqlite3_stmt *sta
 int sqlite_row_event(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                      struct store_event *ret_event, struct rondo_error *err)
 {
-    struct row row = {.statement = statement, .bad_column = -1};
+    struct sqlite_row row = {.statement = statement, .bad_column = -1};
     *ret_event = (struct store_event){
         .position = (uint64_t)number(&row, 0, 1, INT64_MAX),
         .run_id = run_id(&row, 1),
@@ -174,7 +174,7 @@ int sqlite_row_checkpoint(const struct sqlite_connection *connection, sqlite3_st
                           bool is_whole, struct store_checkpoint *ret_checkpoint,
                           struct rondo_error *err)
 {
-    struct row row = {.statement = statement, .bad_column = -1};
+    struct sqlite_row row = {.statement = statement, .bad_column = -1};
     const size_t most = (size_t)LIMIT_EVENT_BYTES;
     *ret_checkpoint = (struct store_checkpoint){
         .number = (uint64_t)natural(&row, 0), /* 0 = the interim one */
@@ -210,7 +210,7 @@ int sqlite_row_checkpoint(const struct sqlite_connection *connection, sqlite3_st
 int sqlite_row_letter(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                       struct store_letter *ret_letter, struct rondo_error *err)
 {
-    struct row row = {.statement = statement, .bad_column = -1};
+    struct sqlite_row row = {.statement = statement, .bad_column = -1};
     *ret_letter = (struct store_letter){
         .run_id = run_id(&row, 0),
         .id = (uint64_t)number(&row, 1, 1, INT64_MAX),
@@ -224,7 +224,7 @@ int sqlite_row_letter(const struct sqlite_connection *connection, sqlite3_stmt *
 int sqlite_row_policy(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                       struct store_policy_change *ret_change, struct rondo_error *err)
 {
-    struct row row = {.statement = statement, .bad_column = -1};
+    struct sqlite_row row = {.statement = statement, .bad_column = -1};
     *ret_change = (struct store_policy_change){
         .number = (uint64_t)number(&row, 0, 1, INT64_MAX),
         .time_ns = natural(&row, 1),
@@ -247,7 +247,7 @@ int sqlite_row_policy(const struct sqlite_connection *connection, sqlite3_stmt *
 int sqlite_row_document(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                         struct store_document *ret_document, struct rondo_error *err)
 {
-    struct row row = {.statement = statement, .bad_column = -1};
+    struct sqlite_row row = {.statement = statement, .bad_column = -1};
     *ret_document = (struct store_document){
         .collection = text(&row, 0, 1, STORE_COLLECTION_LEN),
         .key = text(&row, 1, 1, STORE_KEY_LEN),
@@ -265,7 +265,7 @@ int sqlite_row_document(const struct sqlite_connection *connection, sqlite3_stmt
 int sqlite_row_numbers(const struct sqlite_connection *connection, sqlite3_stmt *statement,
                        const char *what, struct rondo_error *err)
 {
-    struct row row = {.statement = statement, .bad_column = -1};
+    struct sqlite_row row = {.statement = statement, .bad_column = -1};
     for (int i = 0; i < sqlite3_column_count(statement); i++) {
         if (sqlite3_column_type(statement, i) != SQLITE_NULL) {
             natural(&row, i);

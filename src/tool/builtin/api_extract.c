@@ -23,7 +23,7 @@ struct extract {
     struct extract *other; /* the next path in the same braces */
 };
 
-struct reading {
+struct extract_reading {
     const char *text;
     size_t at;
     unsigned depth;
@@ -33,17 +33,17 @@ struct reading {
 /* Ends a name that stands without quotes. */
 static const char name_end[] = ".[]{},'\" \t\r\n";
 
-static int refuse(const struct reading *reading, const char *what)
+static int refuse(const struct extract_reading *reading, const char *what)
 {
     return error_set(reading->err, RONDO_ERR_INVALID, "at byte %zu: %s", reading->at, what);
 }
 
-static char peek(const struct reading *reading)
+static char peek(const struct extract_reading *reading)
 {
     return reading->text[reading->at];
 }
 
-static bool take(struct reading *reading, const char *word)
+static bool take(struct extract_reading *reading, const char *word)
 {
     size_t len = strlen(word);
     if (strncmp(reading->text + reading->at, word, len) != 0) {
@@ -53,7 +53,7 @@ static bool take(struct reading *reading, const char *word)
     return true;
 }
 
-static void skip_blanks(struct reading *reading)
+static void skip_blanks(struct extract_reading *reading)
 {
     reading->at += strspn(reading->text + reading->at, " \t\r\n");
 }
@@ -84,7 +84,7 @@ void extract_free(struct extract *extract)
 
 /* --- reading --- */
 
-static int read_name(struct reading *reading, struct extract **ret_step)
+static int read_name(struct extract_reading *reading, struct extract **ret_step)
 {
     const char *name = reading->text + reading->at;
     size_t len = strcspn(name, name_end);
@@ -98,7 +98,7 @@ static int read_name(struct reading *reading, struct extract **ret_step)
 }
 
 /** Behind "[". */
-static int read_bracket(struct reading *reading, struct extract **ret_step)
+static int read_bracket(struct extract_reading *reading, struct extract **ret_step)
 {
     char quote = peek(reading);
     if (quote == '\'' || quote == '"') {
@@ -125,10 +125,10 @@ static int read_bracket(struct reading *reading, struct extract **ret_step)
     return 0;
 }
 
-static int read_path(struct reading *reading, struct extract **ret_path);
+static int read_path(struct extract_reading *reading, struct extract **ret_path);
 
 /** The path of one member in braces. */
-static int read_item(struct reading *reading, struct extract ***tail)
+static int read_item(struct extract_reading *reading, struct extract ***tail)
 {
     struct extract *path = NULL;
     skip_blanks(reading);
@@ -147,7 +147,7 @@ static int read_item(struct reading *reading, struct extract ***tail)
 }
 
 /** Behind "{". */
-static int read_braces(struct reading *reading, struct extract **ret_step)
+static int read_braces(struct extract_reading *reading, struct extract **ret_step)
 {
     if (++reading->depth > EXTRACT_MAX_DEPTH) {
         return error_set(reading->err, RONDO_ERR_LIMIT, "braces are nested more than %d deep",
@@ -172,7 +172,7 @@ static int read_braces(struct reading *reading, struct extract **ret_step)
 }
 
 /** One step. @param ret_step untouched where the path ends */
-static int read_step(struct reading *reading, bool is_first, struct extract **ret_step)
+static int read_step(struct extract_reading *reading, bool is_first, struct extract **ret_step)
 {
     if (take(reading, "[")) {
         return read_bracket(reading, ret_step);
@@ -188,7 +188,7 @@ static int read_step(struct reading *reading, bool is_first, struct extract **re
 }
 
 /** A path up to what cannot belong to it; may be empty. */
-static int read_path(struct reading *reading, struct extract **ret_path)
+static int read_path(struct extract_reading *reading, struct extract **ret_path)
 {
     struct extract *path = NULL;
     struct extract **tail = &path;
@@ -209,7 +209,7 @@ static int read_path(struct reading *reading, struct extract **ret_path)
 
 int extract_parse(const char *text, struct extract **ret_extract, struct rondo_error *err)
 {
-    struct reading reading = {.text = text, .err = err};
+    struct extract_reading reading = {.text = text, .err = err};
     struct extract *path = NULL;
     if (strlen(text) > EXTRACT_MAX_BYTES) {
         return error_set(err, RONDO_ERR_LIMIT, "it is longer than %zu bytes", EXTRACT_MAX_BYTES);

@@ -391,7 +391,7 @@ bool git_run(const struct git_repository *repository, const struct git_command *
     auto_free const char **argv = make_arguments(repository, request, &positive);
     make_variables(repository, request->is_read_only, variables);
     const struct command_place *place = &repository->place;
-    const struct command command = {
+    const struct shell_command command = {
         .argv = argv,
         .variables = (const char *const *)variables,
         .directory = repository->folder,

@@ -29,7 +29,7 @@ static void run_code(const struct python *python, const char *code, const char *
 {
     /* -B: no __pycache__ is left behind. The code comes on stdin. */
     static const char *const argv[] = {"python3", "-B", "-", NULL};
-    const struct command command = {
+    const struct shell_command command = {
         .argv = argv,
         .directory = folder,
         .write_path = folder,

@@ -20,7 +20,7 @@
 
 #define DEFAULT_INTERPRETER "/bin/sh"
 
-struct script {
+struct script_tool {
     struct command_place place;
     struct json_object *config; /* of the script; borrowed */
     const char *body;
@@ -43,7 +43,7 @@ static size_t array_length(struct json_object *array)
 /* --- allowed commands --- */
 
 /** One line of the body. @return whether it may stand there */
-static bool check_line(const struct script *script, const char *line, size_t number,
+static bool check_line(const struct script_tool *script, const char *line, size_t number,
                        struct json_object *allowed, struct tool_result *ret_result)
 {
     auto_shell_words struct shell_words words = {0};
@@ -76,7 +76,7 @@ static bool check_line(const struct script *script, const char *line, size_t num
     return true;
 }
 
-static bool check_body(const struct script *script, struct tool_result *ret_result)
+static bool check_body(const struct script_tool *script, struct tool_result *ret_result)
 {
     struct json_object *allowed = get_array(script->config, "allowed_commands");
     if (array_length(allowed) == 0) {
@@ -106,7 +106,7 @@ static char *upper_case(const char *name)
 }
 
 /** "NAME=value" of each parameter, NULL-terminated, owned. */
-static char **make_variables(const struct script *script, struct json_object *arguments)
+static char **make_variables(const struct script_tool *script, struct json_object *arguments)
 {
     struct json_object *parameters = get_array(script->config, "parameters");
     size_t count = array_length(parameters);
@@ -134,7 +134,7 @@ static void free_variables(char **variables)
 static void run_script(const struct tool *tool, const struct tool_call *call,
                        struct tool_result *ret_result)
 {
-    const struct script *script = tool->context;
+    const struct script_tool *script = tool->context;
     auto_shell_words struct shell_words interpreter = {0};
     if (!check_body(script, ret_result)) {
         return;
@@ -144,7 +144,7 @@ static void run_script(const struct tool *tool, const struct tool_call *call,
         return;
     }
     char **variables = make_variables(script, call->arguments);
-    const struct command command = {
+    const struct shell_command command = {
         .argv = (const char *const *)interpreter.words,
         .variables = (const char *const *)variables,
         .input = script->body,
@@ -244,7 +244,7 @@ static int write_schema(const char *name, struct json_object *parameters, struct
 
 static void free_script(void *owned)
 {
-    struct script *script = owned;
+    struct script_tool *script = owned;
     command_place_fini(&script->place);
     free(script);
 }
@@ -252,7 +252,7 @@ static void free_script(void *owned)
 static int add_script(struct toolbox *toolbox, struct json_object *entry,
                       struct json_object *config, struct rondo_error *err)
 {
-    struct script *script = memory_new_zero(1, sizeof(*script));
+    struct script_tool *script = memory_new_zero(1, sizeof(*script));
     toolbox_own(toolbox, script, free_script);
     script->config = config;
     script->body = json_get_string(config, "body", "");

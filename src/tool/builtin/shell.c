@@ -154,7 +154,7 @@ static void run_shell(const struct tool *tool, const struct tool_call *call,
                        ret_result)) {
         return;
     }
-    const struct command command = {.argv = (const char *const *)words.words};
+    const struct shell_command command = {.argv = (const char *const *)words.words};
     struct command_result result;
     command_run(&shell->place, &command, call, &result);
     command_tell(&shell->place, words.words[0], &result, ret_result);

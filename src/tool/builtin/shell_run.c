@@ -81,7 +81,7 @@ void command_place_fini(struct command_place *place)
 
 /* --- output --- */
 
-struct streams {
+struct command_streams {
     struct command_result *result;
     size_t keep;
 };
@@ -94,13 +94,13 @@ static void keep_beginning(struct buf *stream, size_t keep, const char *bytes, s
 
 static void take_output(void *context, const char *bytes, size_t len)
 {
-    const struct streams *streams = context;
+    const struct command_streams *streams = context;
     keep_beginning(&streams->result->output, streams->keep, bytes, len);
 }
 
 static void take_errors(void *context, const char *bytes, size_t len)
 {
-    const struct streams *streams = context;
+    const struct command_streams *streams = context;
     keep_beginning(&streams->result->errors, streams->keep, bytes, len);
 }
 
@@ -118,7 +118,7 @@ struct paths {
  * What commands must not see, or not change: what surrounds them says so, and the role's .env,
  * which holds keys.
  */
-static void collect_paths(const struct command_place *place, const struct command *command,
+static void collect_paths(const struct command_place *place, const struct shell_command *command,
                           struct paths *ret_paths)
 {
     const char *const *hidden = place->around->hide_paths;
@@ -155,7 +155,7 @@ static const struct clock *clock_of(const struct command_place *place)
 }
 
 /** How long it may run; the seconds of it are noted for the message. */
-static int64_t find_time(const struct command_place *place, const struct command *command,
+static int64_t find_time(const struct command_place *place, const struct shell_command *command,
                          const struct tool_call *call, struct command_result *result)
 {
     int64_t seconds =
@@ -194,8 +194,8 @@ static void take_end(const struct spawn_result *spawned, struct command_result *
     snprintf(result->reason, sizeof(result->reason), "%s", spawned->reason);
 }
 
-static void run_in_environment(const struct command_place *place, const struct command *command,
-                               const struct tool_call *call,
+static void run_in_environment(const struct command_place *place,
+                               const struct shell_command *command, const struct tool_call *call,
                                const struct shell_environment *environment,
                                struct command_result *ret_result)
 {
@@ -212,7 +212,7 @@ static void run_in_environment(const struct command_place *place, const struct c
         .protect_paths = place->around->protect_paths,
         .env_names = (const char *const *)environment->names,
     };
-    struct streams streams = {.result = ret_result, .keep = place->max_output_bytes};
+    struct command_streams streams = {.result = ret_result, .keep = place->max_output_bytes};
     const struct spawn_request request = {
         .argv = command->argv,
         .envp = (const char *const *)environment->variables,
@@ -241,7 +241,7 @@ static void run_in_environment(const struct command_place *place, const struct c
     paths_fini(&paths);
 }
 
-void command_run(const struct command_place *place, const struct command *command,
+void command_run(const struct command_place *place, const struct shell_command *command,
                  const struct tool_call *call, struct command_result *ret_result)
 {
     struct shell_environment environment = {0};

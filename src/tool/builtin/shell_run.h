@@ -39,7 +39,7 @@ int command_place_read(const struct tool_surroundings *around, struct json_objec
 void command_place_fini(struct command_place *place);
 
 /** One command. Borrowed. */
-struct command {
+struct shell_command {
     const char *const *argv;
     const char *const *variables; /**< "NAME=value" to add, or NULL */
     const char *directory;        /**< NULL = the place's */
@@ -68,7 +68,7 @@ struct command_result {
 
 /** Run to the end, the deadline of the call or the timeout. @param ret_result command_result_fini()
  */
-void command_run(const struct command_place *place, const struct command *command,
+void command_run(const struct command_place *place, const struct shell_command *command,
                  const struct tool_call *call, struct command_result *ret_result);
 void command_result_fini(struct command_result *result);
 

@@ -10,7 +10,7 @@
 #define DAY_SECONDS 86400
 
 /* What was read so far. */
-struct reading {
+struct datetime_reading {
     const char *at;
     struct calendar_time time;
     int hour12; /* 1 to 12; 0 = not given */
@@ -20,10 +20,10 @@ struct reading {
     unsigned depth;
 };
 
-static bool read_format(struct reading *reading, const char *format);
+static bool read_format(struct datetime_reading *reading, const char *format);
 
 /** As many digits as allowed and fit in the range, at least `least`. */
-static bool take_range(struct reading *reading, int least, int most, int low, int high,
+static bool take_range(struct datetime_reading *reading, int least, int most, int low, int high,
                        int *ret_number)
 {
     int best = 0;
@@ -42,7 +42,7 @@ static bool take_range(struct reading *reading, int least, int most, int low, in
 }
 
 /** One of `count` names, or its first three letters. @return its number, or -1 */
-static int take_name(struct reading *reading, bool is_short, int first, int count,
+static int take_name(struct datetime_reading *reading, bool is_short, int first, int count,
                      const char *(*name_of)(int number))
 {
     for (int i = first; i < first + count; i++) {
@@ -56,7 +56,7 @@ static int take_name(struct reading *reading, bool is_short, int first, int coun
     return -1;
 }
 
-static bool take_fraction(struct reading *reading)
+static bool take_fraction(struct datetime_reading *reading)
 {
     int digits = 0;
     reading->time.microsecond = 0;
@@ -70,7 +70,7 @@ static bool take_fraction(struct reading *reading)
 }
 
 /** "Z", "+0100", "+01:00", with seconds where they stand. */
-static bool take_offset(struct reading *reading)
+static bool take_offset(struct datetime_reading *reading)
 {
     int hours = 0;
     int minutes = 0;
@@ -105,7 +105,7 @@ static bool take_offset(struct reading *reading)
 }
 
 /** Names of the two zones that every Python knows. */
-static bool take_zone(struct reading *reading)
+static bool take_zone(struct datetime_reading *reading)
 {
     if (strncasecmp(reading->at, "UTC", 3) == 0 || strncasecmp(reading->at, "GMT", 3) == 0) {
         reading->at += 3;
@@ -114,7 +114,7 @@ static bool take_zone(struct reading *reading)
     return false;
 }
 
-static bool take_year2(struct reading *reading)
+static bool take_year2(struct datetime_reading *reading)
 {
     int year = 0;
     if (!take_range(reading, 2, 2, 0, 99, &year)) {
@@ -124,7 +124,7 @@ static bool take_year2(struct reading *reading)
     return true;
 }
 
-static bool take_year4(struct reading *reading)
+static bool take_year4(struct datetime_reading *reading)
 {
     int year = 0;
     if (!take_range(reading, 4, 4, 1, 9999, &year)) {
@@ -134,7 +134,7 @@ static bool take_year4(struct reading *reading)
     return true;
 }
 
-static bool take_month(struct reading *reading, bool is_short)
+static bool take_month(struct datetime_reading *reading, bool is_short)
 {
     int month = take_name(reading, is_short, 1, 12, calendar_month_name);
     if (month < 0) {
@@ -145,7 +145,7 @@ static bool take_month(struct reading *reading, bool is_short)
     return true;
 }
 
-static bool take_half(struct reading *reading)
+static bool take_half(struct datetime_reading *reading)
 {
     if (strncasecmp(reading->at, "AM", 2) != 0 && strncasecmp(reading->at, "PM", 2) != 0) {
         return false;
@@ -156,7 +156,7 @@ static bool take_half(struct reading *reading)
 }
 
 /** A format that stands for others, such as %X. They do not nest. */
-static bool take_composed(struct reading *reading, const char *format)
+static bool take_composed(struct datetime_reading *reading, const char *format)
 {
     reading->depth++;
     bool is_good = reading->depth == 1 && read_format(reading, format);
@@ -164,7 +164,7 @@ static bool take_composed(struct reading *reading, const char *format)
     return is_good;
 }
 
-static bool take_directive(struct reading *reading, char directive)
+static bool take_directive(struct datetime_reading *reading, char directive)
 {
     struct calendar_time *time = &reading->time;
     int ignored = 0;
@@ -218,7 +218,7 @@ static bool take_directive(struct reading *reading, char directive)
     }
 }
 
-static bool take_blanks(struct reading *reading)
+static bool take_blanks(struct datetime_reading *reading)
 {
     if (!ascii_is_space(*reading->at)) {
         return false;
@@ -229,7 +229,7 @@ static bool take_blanks(struct reading *reading)
     return true;
 }
 
-static bool read_format(struct reading *reading, const char *format)
+static bool read_format(struct datetime_reading *reading, const char *format)
 {
     while (*format != '\0') {
         if (*format == '%') {
@@ -252,14 +252,14 @@ static bool read_format(struct reading *reading, const char *format)
     return true;
 }
 
-static void settle_hour(struct reading *reading)
+static void settle_hour(struct datetime_reading *reading)
 {
     if (reading->hour12 > 0) {
         reading->time.hour = reading->hour12 % 12 + (reading->is_pm == 1 ? 12 : 0);
     }
 }
 
-static bool settle_year_day(struct reading *reading)
+static bool settle_year_day(struct datetime_reading *reading)
 {
     struct calendar_time *time = &reading->time;
     if (reading->year_day == 0 || reading->has_date) {
@@ -278,7 +278,7 @@ static bool settle_year_day(struct reading *reading)
 
 bool calendar_parse_format(const char *text, const char *format, struct calendar_time *ret_time)
 {
-    struct reading reading = {
+    struct datetime_reading reading = {
         .at = text,
         .time = {.year = 1900, .month = 1, .day = 1},
         .is_pm = -1,

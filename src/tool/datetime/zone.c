@@ -16,14 +16,14 @@
 #define DAY_SECONDS  86400
 
 /* Bytes of a file that are read front to back. */
-struct reader {
+struct tzfile_reader {
     const unsigned char *at;
     const unsigned char *end;
 };
 
 /* --- the file --- */
 
-struct counts {
+struct tzfile_counts {
     uint32_t ut, standard, leap, time, type, chars;
 };
 
@@ -37,32 +37,32 @@ static int64_t read_i64(const unsigned char *at)
     return (int64_t)((uint64_t)read_u32(at) << 32 | read_u32(at + 4));
 }
 
-static size_t bytes_left(const struct reader *reader)
+static size_t bytes_left(const struct tzfile_reader *reader)
 {
     return (size_t)(reader->end - reader->at);
 }
 
-static bool read_header(struct reader *reader, struct counts *ret_counts)
+static bool read_header(struct tzfile_reader *reader, struct tzfile_counts *ret_counts)
 {
     const unsigned char *at = reader->at;
     if (bytes_left(reader) < HEADER_BYTES || memcmp(at, "TZif", 4) != 0) {
         return false;
     }
-    *ret_counts = (struct counts){read_u32(at + 20), read_u32(at + 24), read_u32(at + 28),
-                                  read_u32(at + 32), read_u32(at + 36), read_u32(at + 40)};
+    *ret_counts = (struct tzfile_counts){read_u32(at + 20), read_u32(at + 24), read_u32(at + 28),
+                                         read_u32(at + 32), read_u32(at + 36), read_u32(at + 40)};
     reader->at += HEADER_BYTES;
     return true;
 }
 
 /** Bytes of the data block behind a header. */
-static uint64_t block_bytes(const struct counts *counts, unsigned time_bytes)
+static uint64_t block_bytes(const struct tzfile_counts *counts, unsigned time_bytes)
 {
     return (uint64_t)counts->time * (time_bytes + 1) + (uint64_t)counts->type * 6 + counts->chars +
            (uint64_t)counts->leap * (time_bytes + 4) + counts->standard + counts->ut;
 }
 
 /** The local time type at a moment, or SIZE_MAX when the rule at the end decides. */
-static size_t find_type(const struct counts *counts, const unsigned char *times,
+static size_t find_type(const struct tzfile_counts *counts, const unsigned char *times,
                         int64_t unix_seconds)
 {
     const unsigned char *types = times + (size_t)counts->time * 8;
@@ -82,7 +82,7 @@ static size_t find_type(const struct counts *counts, const unsigned char *times,
     return low == 0 ? 0 : types[low - 1];
 }
 
-static bool take_type(const struct counts *counts, const unsigned char *times, size_t type,
+static bool take_type(const struct tzfile_counts *counts, const unsigned char *times, size_t type,
                       struct zone_moment *ret_moment)
 {
     const unsigned char *records = times + (size_t)counts->time * 9;
@@ -103,7 +103,7 @@ static bool take_type(const struct counts *counts, const unsigned char *times, s
 enum day_kind { DAY_MONTH, DAY_JULIAN, DAY_ZERO };
 
 /* When a period begins: a day of the year and a time of that day. */
-struct change {
+struct rule_date {
     enum day_kind kind;
     int month, week, weekday; /* DAY_MONTH */
     int day;                  /* of the year */
@@ -114,8 +114,8 @@ struct rule {
     struct zone_moment standard;
     struct zone_moment summer;
     bool has_summer;
-    struct change to_summer;
-    struct change to_standard;
+    struct rule_date to_summer;
+    struct rule_date to_standard;
 };
 
 static bool take_byte(const char **at, char wanted)
@@ -180,9 +180,9 @@ static bool take_name(const char **at, struct zone_moment *moment)
     return true;
 }
 
-static bool take_change(const char **at, struct change *change)
+static bool take_change(const char **at, struct rule_date *change)
 {
-    *change = (struct change){.seconds = 2 * 3600};
+    *change = (struct rule_date){.seconds = 2 * 3600};
     bool is_good;
     if (take_byte(at, ',') && take_byte(at, 'M')) {
         is_good = take_number(at, 1, 12, &change->month) && take_byte(at, '.') &&
@@ -220,7 +220,7 @@ static bool parse_rule(const char *at, struct rule *ret_rule)
 }
 
 /** Day, counted from 1970-01-01, on which a period begins in a year. */
-static int64_t change_day(const struct change *change, int64_t year)
+static int64_t change_day(const struct rule_date *change, int64_t year)
 {
     int64_t new_year = calendar_days(year, 1, 1);
     if (change->kind == DAY_ZERO) {
@@ -239,7 +239,7 @@ static int64_t change_day(const struct change *change, int64_t year)
 }
 
 /** Second of the epoch; the change is told in the local time that holds before it. */
-static int64_t change_moment(const struct change *change, int64_t year, int32_t offset_before)
+static int64_t change_moment(const struct rule_date *change, int64_t year, int32_t offset_before)
 {
     return change_day(change, year) * DAY_SECONDS + change->seconds - offset_before;
 }
@@ -261,7 +261,7 @@ static void apply_rule(const struct rule *rule, int64_t unix_seconds,
 }
 
 /** Read the line behind the data. @return false when there is none, or it is empty */
-static bool read_rule(const struct reader *reader, struct rule *ret_rule)
+static bool read_rule(const struct tzfile_reader *reader, struct rule *ret_rule)
 {
     char text[128];
     size_t left = bytes_left(reader);
@@ -282,8 +282,9 @@ static bool read_rule(const struct reader *reader, struct rule *ret_rule)
 
 bool zone_read(const char *bytes, size_t len, int64_t unix_seconds, struct zone_moment *ret_moment)
 {
-    struct reader reader = {(const unsigned char *)bytes, (const unsigned char *)bytes + len};
-    struct counts counts;
+    struct tzfile_reader reader = {(const unsigned char *)bytes,
+                                   (const unsigned char *)bytes + len};
+    struct tzfile_counts counts;
     if (unix_seconds < CALENDAR_FIRST_SECOND || unix_seconds > CALENDAR_LAST_SECOND ||
         !read_header(&reader, &counts) || bytes[4] < '2' ||
         block_bytes(&counts, 4) > bytes_left(&reader)) {

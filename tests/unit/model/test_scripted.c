@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct script_turn *turn_of(struct script *script, uint64_t number)
+static const struct script_turn *turn_of(struct model_script *script, uint64_t number)
 {
     return script_find(script, number);
 }
 
-static struct script *parse(const char *text)
+static struct model_script *parse(const char *text)
 {
-    struct script *script = NULL;
+    struct model_script *script = NULL;
     struct rondo_error err = {0};
     if (script_parse("s", text, strlen(text), &script, &err) < 0) {
         fail_msg("%s", err.message);
@@ -30,7 +30,7 @@ TEST(lines_and_lists_are_the_same)
     static const char *const texts[] = {"{\"text\":\"a\"}\n\n  {\"text\":\"b\"}\r\n",
                                         " [{\"text\":\"a\"},\n{\"text\":\"b\"}]"};
     for (size_t i = 0; i < COUNT(texts); i++) {
-        struct script *script = parse(texts[i]);
+        struct model_script *script = parse(texts[i]);
         assert_string_equal(turn_of(script, 1)->text, "a");
         assert_string_equal(turn_of(script, 2)->text, "b");
         assert_null(turn_of(script, 3));
@@ -41,9 +41,9 @@ TEST(lines_and_lists_are_the_same)
 
 TEST(turns_are_repeated_numbered_and_said_for_ever)
 {
-    struct script *script = parse("{\"text\":\"a\",\"repeat\":3}\n{\"text\":\"b\"}\n"
-                                  "{\"text\":\"c\",\"turn\":9}\n{\"text\":\"d\",\"turn\":2}\n"
-                                  "{\"text\":\"e\",\"forever\":true}");
+    struct model_script *script = parse("{\"text\":\"a\",\"repeat\":3}\n{\"text\":\"b\"}\n"
+                                        "{\"text\":\"c\",\"turn\":9}\n{\"text\":\"d\",\"turn\":2}\n"
+                                        "{\"text\":\"e\",\"forever\":true}");
     assert_string_equal(turn_of(script, 1)->text, "a");
     assert_string_equal(turn_of(script, 2)->text, "d");
     assert_string_equal(turn_of(script, 3)->text, "e");
@@ -80,7 +80,7 @@ TEST(a_wrong_script_is_refused_with_its_turn)
         {"{\"expect\":{\"last\":\"x\"}}", "script s: turn 1: expect: unknown member `last`"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct script *script = NULL;
+        struct model_script *script = NULL;
         struct rondo_error err = {0};
         assert_int_equal(script_parse("s", cases[i].text, strlen(cases[i].text), &script, &err),
                          RONDO_ERR_INVALID);
@@ -94,7 +94,7 @@ TEST(a_turn_makes_1024_calls_at_most)
     struct rondo_error err = {0};
     for (int count = 1024; count <= 1025; count++) {
         struct buf text = {0};
-        struct script *script = NULL;
+        struct model_script *script = NULL;
         buf_append_string(&text, "{\"tool_calls\":[");
         for (int i = 0; i < count; i++) {
             buf_append_string(&text, i == 0 ? "{\"name\":\"a\"}" : ",{\"name\":\"a\"}");
@@ -117,7 +117,7 @@ TEST(a_script_of_64_mebibytes_is_read_and_a_larger_one_refused)
     memcpy(text, turn, strlen(turn));
     int fd = mkstemp(path);
     for (size_t extra = 0; extra <= 1; extra++) {
-        struct script *script = NULL;
+        struct model_script *script = NULL;
         assert_int_equal(pwrite(fd, text, SCRIPT_MAX_BYTES + extra, 0),
                          (ssize_t)(SCRIPT_MAX_BYTES + extra));
         assert_int_equal(script_read(path, &script, &err), extra == 0 ? 0 : RONDO_ERR_LIMIT);

@@ -102,13 +102,13 @@ const struct option_row policy_explain_options[] = {
 };
 
 /** One invocation. */
-struct asking {
+struct explain_command {
     const struct explain_values *values;
     struct written_request written;
     char *path; /**< of the policies; NULL = the store's */
 };
 
-static int take_run(struct asking *asking, struct rondo_error *err)
+static int take_run(struct explain_command *asking, struct rondo_error *err)
 {
     struct session session;
     struct session_options options = {.store = asking->values->store, .access = STORE_READING};
@@ -133,7 +133,7 @@ static int take_run(struct asking *asking, struct rondo_error *err)
     return r;
 }
 
-static int take_context(struct asking *asking, struct rondo_error *err)
+static int take_context(struct explain_command *asking, struct rondo_error *err)
 {
     const char *given = asking->values->context;
     auto_buf struct buf text = {0};
@@ -156,7 +156,7 @@ static int take_context(struct asking *asking, struct rondo_error *err)
                      buf_string(&reason));
 }
 
-static void take_texts(struct asking *asking)
+static void take_texts(struct explain_command *asking)
 {
     const struct explain_values *values = asking->values;
     struct written_request *written = &asking->written;
@@ -168,7 +168,7 @@ static void take_texts(struct asking *asking)
     written_request_set_text(&written->request.condition, values->condition);
 }
 
-static int make_request(struct asking *asking, bool has_action, struct rondo_error *err)
+static int make_request(struct explain_command *asking, bool has_action, struct rondo_error *err)
 {
     const struct explain_values *values = asking->values;
     int r = values->run == NULL ? 0 : take_run(asking, err);
@@ -182,7 +182,7 @@ static int make_request(struct asking *asking, bool has_action, struct rondo_err
     return r < 0 ? r : written_request_finish(&asking->written, err);
 }
 
-static int answer(struct asking *asking)
+static int answer(struct explain_command *asking)
 {
     const struct explain_values *values = asking->values;
     struct ruleset *ruleset = NULL;
@@ -214,7 +214,7 @@ int cmd_policy_explain(const struct invocation *invocation)
     int exit_code = parsed.exit_code;
     if (!parsed.is_over) {
         struct rondo_error err = {0};
-        struct asking asking = {.values = &values};
+        struct explain_command asking = {.values = &values};
         asking.path = memory_dup_string(parsed.argc > 0 ? parsed.argv[0] : NULL);
         written_request_init(&asking.written, clock_now(clock_system()));
         int r = make_request(&asking, option_is_given(&set, "action"), &err);

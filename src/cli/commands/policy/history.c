@@ -48,7 +48,7 @@ static const struct table_column columns[] = {
     {"DIGEST", false, false}, {"BY", false, true},    {"SOURCE", false, true},
 };
 
-struct listing {
+struct policy_table {
     struct table table;
     struct buf json;
     bool wants_json;
@@ -56,14 +56,14 @@ struct listing {
     int64_t limit;
 };
 
-static void add_clean(struct listing *listing, const char *text)
+static void add_clean(struct policy_table *listing, const char *text)
 {
     auto_buf struct buf clean = {0};
     text_clean(text, strlen(text), &clean);
     table_add(&listing->table, buf_string(&clean));
 }
 
-static void add_row(struct listing *listing, const struct store_policy_change *change)
+static void add_row(struct policy_table *listing, const struct store_policy_change *change)
 {
     auto_buf struct buf cell = {0};
     buf_printf(&cell, "%" PRIu64, change->number);
@@ -79,7 +79,7 @@ static void add_row(struct listing *listing, const struct store_policy_change *c
     add_clean(listing, change->source);
 }
 
-static void add_json(struct listing *listing, const struct store_policy_change *change)
+static void add_json(struct policy_table *listing, const struct store_policy_change *change)
 {
     struct json_writer writer = json_writer(&listing->json);
     char when[CLOCK_UTC_SIZE];
@@ -98,7 +98,7 @@ static void add_json(struct listing *listing, const struct store_policy_change *
 
 static bool take_change(const struct store_policy_change *change, void *context)
 {
-    struct listing *listing = context;
+    struct policy_table *listing = context;
     listing->shown++;
     if (listing->wants_json) {
         add_json(listing, change);
@@ -108,7 +108,7 @@ static bool take_change(const struct store_policy_change *change, void *context)
     return listing->shown < listing->limit;
 }
 
-static void print_listing(const struct listing *listing, bool no_colour)
+static void print_listing(const struct policy_table *listing, bool no_colour)
 {
     if (listing->wants_json) {
         report_output(&listing->json);
@@ -134,7 +134,7 @@ static int run_history(const struct history_values *values)
     if (session_open(&options, &session, &err) < 0) {
         return report_error_as(&err, values->wants_json != 0);
     }
-    struct listing listing = {
+    struct policy_table listing = {
         .table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
         .wants_json = values->wants_json != 0,
         .limit = values->limit,

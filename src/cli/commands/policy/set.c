@@ -48,7 +48,7 @@ const struct option_row policy_set_options[] = {
 };
 
 /** One change of the policies. */
-struct change {
+struct policy_edit {
     const struct set_values *values;
     struct session session;
     char *path;           /**< of the policy file */
@@ -58,7 +58,7 @@ struct change {
     char by[LIMIT_POLICY_BY_BYTES + 1];
 };
 
-static int read_input(struct change *change, const char *name, struct rondo_error *err)
+static int read_input(struct policy_edit *change, const char *name, struct rondo_error *err)
 {
     if (strcmp(name, "-") != 0) {
         return file_read_named(NULL, name, LIMIT_POLICY_BYTES, &change->text, err);
@@ -79,7 +79,7 @@ static int read_input(struct change *change, const char *name, struct rondo_erro
     }
 }
 
-static void name_user(struct change *change)
+static void name_user(struct policy_edit *change)
 {
     if (change->values->by != NULL) {
         snprintf(change->by, sizeof(change->by), "%s", change->values->by);
@@ -101,14 +101,14 @@ static void name_user(struct change *change)
 /** A line of the new text. A policy_text_fn. */
 static void quote_text(const char *file, void *context, struct buf *ret_text)
 {
-    const struct change *change = context;
+    const struct policy_edit *change = context;
     const char *slash = strrchr(change->path, '/');
     if (strcmp(file, slash == NULL ? change->path : slash + 1) == 0) {
         buf_append(ret_text, change->text.data, change->text.len);
     }
 }
 
-static struct policy_change change_of(const struct change *change)
+static struct policy_change change_of(const struct policy_edit *change)
 {
     return (struct policy_change){
         .path = change->path,
@@ -119,7 +119,7 @@ static struct policy_change change_of(const struct change *change)
 }
 
 /** Check the new text as it would stand there. @return 0 or an exit code */
-static int check(struct change *change, const char *name)
+static int check(struct policy_edit *change, const char *name)
 {
     struct rondo_error err = {0};
     struct policy_findings findings = {0};
@@ -171,7 +171,7 @@ static void json_limit(struct ruleset *ruleset, const char *key, struct json_wri
     }
 }
 
-static void write_json(const struct change *change, struct buf *out)
+static void write_json(const struct policy_edit *change, struct buf *out)
 {
     struct json_writer writer = json_writer(out);
     json_begin_object(&writer, NULL);
@@ -190,7 +190,7 @@ static void write_json(const struct change *change, struct buf *out)
     buf_append_string(out, "\n");
 }
 
-static void write_text(const struct change *change, struct buf *out)
+static void write_text(const struct policy_edit *change, struct buf *out)
 {
     size_t count = policy_count(change->next);
     if (!change->done.is_changed) {
@@ -210,7 +210,7 @@ static void write_text(const struct change *change, struct buf *out)
 }
 
 /** Put the checked text in force. @return exit code */
-static int set(struct change *change)
+static int set(struct policy_edit *change)
 {
     struct rondo_error err = {0};
     name_user(change);
@@ -232,7 +232,7 @@ static int set(struct change *change)
     return EXIT_OK;
 }
 
-static int run(struct change *change, const char *name)
+static int run(struct policy_edit *change, const char *name)
 {
     const struct set_values *values = change->values;
     struct rondo_error err = {0};
@@ -261,7 +261,7 @@ static int run(struct change *change, const char *name)
 
 static int run_set(const struct set_values *values, const char *name)
 {
-    struct change change = {.values = values};
+    struct policy_edit change = {.values = values};
     int exit_code = run(&change, name);
     policy_changed_fini(&change.done);
     ruleset_unref(change.next);

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct show_values {
+struct policy_show_values {
     int64_t is_raw;
     int64_t wants_schema;
     char *store;
@@ -28,15 +28,15 @@ struct show_values {
 const struct option_row policy_show_options[] = {
     {.name = "raw",
      .kind = OPTION_FLAG,
-     .offset = offsetof(struct show_values, is_raw),
+     .offset = offsetof(struct policy_show_values, is_raw),
      .help = "Only the text of the policy file, as `rondo policy set -` takes it",
      .group = "What to show"},
     {.name = "schema",
      .kind = OPTION_FLAG,
-     .offset = offsetof(struct show_values, wants_schema),
+     .offset = offsetof(struct policy_show_values, wants_schema),
      .help = "Instead: the schema of what policies may speak of (rondo.cedarschema)"},
-    OPTION_ROW_STORE(struct show_values),
-    OPTION_ROW_JSON(struct show_values, "As one JSON object"),
+    OPTION_ROW_STORE(struct policy_show_values),
+    OPTION_ROW_JSON(struct policy_show_values, "As one JSON object"),
     {0},
 };
 
@@ -121,7 +121,7 @@ static void cut_out_policies(const char *source, struct buf *text)
     *text = policies;
 }
 
-static int find_present(const struct show_values *values, struct shown *shown)
+static int find_present(const struct policy_show_values *values, struct shown *shown)
 {
     struct ruleset *ruleset = NULL;
     int exit_code = policy_require(NULL, values->store, &ruleset);
@@ -164,7 +164,7 @@ static bool take_former(const struct store_policy_change *change, void *context)
     return shown->other[0] == '\0';
 }
 
-static int find_former(const struct show_values *values, struct shown *shown)
+static int find_former(const struct policy_show_values *values, struct shown *shown)
 {
     struct session session;
     struct rondo_error err = {0};
@@ -230,7 +230,7 @@ static void write_json(const struct shown *shown, struct buf *out)
     buf_append_string(out, "\n");
 }
 
-static int run_show(const struct show_values *values, const char *digest)
+static int run_show(const struct policy_show_values *values, const char *digest)
 {
     auto_buf struct buf out = {0};
     if (values->wants_schema) {
@@ -257,7 +257,7 @@ static int run_show(const struct show_values *values, const char *digest)
 
 int cmd_policy_show(const struct invocation *invocation)
 {
-    struct show_values values = {0};
+    struct policy_show_values values = {0};
     struct option_set set = {.rows = policy_show_options, .values = &values};
     struct parsed parsed = command_parse(invocation, &set, 0, 1);
     const char *digest = parsed.is_over || parsed.argc == 0 ? NULL : parsed.argv[0];

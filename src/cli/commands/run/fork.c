@@ -27,7 +27,7 @@ const struct option_row fork_options[] = {
 };
 
 /** What was asked for. */
-struct forking {
+struct fork_command {
     const char *name;
     int64_t checkpoint; /* 0 = newest */
     struct loop_limits limits;
@@ -35,8 +35,8 @@ struct forking {
     const struct fork_values *values;
 };
 
-static void print(const struct session *session, const struct forking *forking, const char *from,
-                  const char *run_id)
+static void print(const struct session *session, const struct fork_command *forking,
+                  const char *from, const char *run_id)
 {
     auto_buf struct buf out = {0};
     if (forking->values->wants_json) {
@@ -54,7 +54,7 @@ static void print(const struct session *session, const struct forking *forking, 
     report_output(&out);
 }
 
-static int fork_run(struct session *session, const struct forking *forking)
+static int fork_run(struct session *session, const struct fork_command *forking)
 {
     char by[160];
     char run_id[ID_SIZE];
@@ -77,7 +77,7 @@ static int fork_run(struct session *session, const struct forking *forking)
     return EXIT_OK;
 }
 
-static int open_and_fork(const struct forking *forking)
+static int open_and_fork(const struct fork_command *forking)
 {
     struct session session;
     struct rondo_error err = {0};
@@ -91,7 +91,8 @@ static int open_and_fork(const struct forking *forking)
 }
 
 /** Read what was asked for. */
-static int read_fork(const struct parsed *parsed, struct forking *forking, struct rondo_error *err)
+static int read_fork(const struct parsed *parsed, struct fork_command *forking,
+                     struct rondo_error *err)
 {
     const struct steering_limits *given = &forking->values->limits;
     forking->name = parsed->argv[0];
@@ -117,7 +118,7 @@ int cmd_fork(const struct invocation *invocation)
     struct parsed parsed = command_parse(invocation, &set, 1, 2);
     int exit_code = parsed.exit_code;
     if (!parsed.is_over) {
-        struct forking forking = {.values = &values};
+        struct fork_command forking = {.values = &values};
         struct rondo_error err = {0};
         exit_code = read_fork(&parsed, &forking, &err) < 0
                         ? command_misuse(invocation->command, err.message)

@@ -14,7 +14,7 @@
 #include "store/find.h"
 
 /** A run that is being resumed. */
-struct resuming {
+struct resume_command {
     struct session *session;
     const struct run_values *values;
     struct option_set *set;
@@ -38,7 +38,7 @@ static int check_loop(struct loop *loop, struct rondo_error *err)
 }
 
 /** Nothing of this opening is committed yet, so what is stored now was there before. */
-static int execute(const struct resuming *resuming, struct loop *loop,
+static int execute(const struct resume_command *resuming, struct loop *loop,
                    const struct loop_opening *opening)
 {
     struct session *session = resuming->session;
@@ -76,7 +76,7 @@ static int execute(const struct resuming *resuming, struct loop *loop,
 }
 
 /** The policies of the run wait to be confirmed: ask whoever is at the terminal. */
-static bool ask_policy(const struct resuming *resuming, const char *run_id)
+static bool ask_policy(const struct resume_command *resuming, const char *run_id)
 {
     struct loop_spec spec;
     if (loop_recorded_spec(resuming->session->store, run_id, &spec, NULL) < 0) {
@@ -89,7 +89,8 @@ static bool ask_policy(const struct resuming *resuming, const char *run_id)
 }
 
 /** Before anything is claimed or changed: can a limit of cost hold? */
-static int check_cost(const struct resuming *resuming, const char *run_id, struct rondo_error *err)
+static int check_cost(const struct resume_command *resuming, const char *run_id,
+                      struct rondo_error *err)
 {
     struct loop_spec spec;
     int r = loop_recorded_spec(resuming->session->store, run_id, &spec, NULL);
@@ -102,7 +103,7 @@ static int check_cost(const struct resuming *resuming, const char *run_id, struc
     return r;
 }
 
-static int open_and_execute(const struct resuming *resuming, const char *name)
+static int open_and_execute(const struct resume_command *resuming, const char *name)
 {
     struct session *session = resuming->session;
     const struct run_values *values = resuming->values;
@@ -137,7 +138,7 @@ int resume_execute(const char *name, struct run_values *values, struct option_se
                    loop_change_fn *change, const struct run_agent_options *agent_options)
 {
     struct session session;
-    struct resuming resuming = {&session, values, set, change, agent_options};
+    struct resume_command resuming = {&session, values, set, change, agent_options};
     struct rondo_error err = {0};
     if (run_values_find_policy(values, &err) < 0) {
         return report_error(&err);

@@ -20,7 +20,7 @@
 /** Columns assumed where the output is no terminal: nothing is cut. */
 #define PIPE_COLUMNS 1000
 
-struct list_values {
+struct sinks_list_values {
     int64_t limit;
     int64_t is_dead;
     char *store;
@@ -29,30 +29,30 @@ struct list_values {
 };
 
 const struct option_row sinks_list_options[] = {
-    OPTION_ROW_STORE(struct list_values),
-    OPTION_ROW_JSON(struct list_values, "One JSON object for each sink and line"),
-    OPTION_ROW_NO_COLOUR(struct list_values),
+    OPTION_ROW_STORE(struct sinks_list_values),
+    OPTION_ROW_JSON(struct sinks_list_values, "One JSON object for each sink and line"),
+    OPTION_ROW_NO_COLOUR(struct sinks_list_values),
     {0},
 };
 
 const struct option_row sinks_deliveries_options[] = {
     {.name = "dead",
      .kind = OPTION_FLAG,
-     .offset = offsetof(struct list_values, is_dead),
+     .offset = offsetof(struct sinks_list_values, is_dead),
      .help = "Those that were given up",
      .group = "Selection"},
     {.name = "limit",
      .letter = 'n',
      .kind = OPTION_INT,
-     .offset = offsetof(struct list_values, limit),
+     .offset = offsetof(struct sinks_list_values, limit),
      .argument = "N",
      .by_default = "20",
      .help = "At most so many",
      .low = 1,
      .high = 1000000},
-    OPTION_ROW_STORE(struct list_values),
-    OPTION_ROW_JSON(struct list_values, "One JSON object for each delivery and line"),
-    OPTION_ROW_NO_COLOUR(struct list_values),
+    OPTION_ROW_STORE(struct sinks_list_values),
+    OPTION_ROW_JSON(struct sinks_list_values, "One JSON object for each delivery and line"),
+    OPTION_ROW_NO_COLOUR(struct sinks_list_values),
     {0},
 };
 
@@ -128,7 +128,7 @@ static void add_delivery(struct table *table, struct json_object *delivery)
 }
 
 /** Print an array of objects, as a table or one a line. */
-static void print(const struct list_values *values, const struct buf *json,
+static void print(const struct sinks_list_values *values, const struct buf *json,
                   const struct table_column *columns, size_t column_count,
                   void (*add)(struct table *table, struct json_object *object), const char *nothing)
 {
@@ -157,7 +157,7 @@ static void print(const struct list_values *values, const struct buf *json,
     table_fini(&table);
 }
 
-static int run_list(const struct list_values *values, bool is_deliveries)
+static int run_list(const struct sinks_list_values *values, bool is_deliveries)
 {
     struct session session;
     struct rondo_error err = {0};
@@ -187,7 +187,7 @@ static int run_list(const struct list_values *values, bool is_deliveries)
 static int list(const struct invocation *invocation, const struct option_row *rows,
                 bool is_deliveries)
 {
-    struct list_values values = {.limit = DEFAULT_LIMIT};
+    struct sinks_list_values values = {.limit = DEFAULT_LIMIT};
     struct option_set set = {.rows = rows, .values = &values};
     struct parsed parsed = command_parse(invocation, &set, 0, 0);
     int exit_code = parsed.is_over ? parsed.exit_code : run_list(&values, is_deliveries);

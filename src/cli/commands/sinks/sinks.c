@@ -90,14 +90,14 @@ const struct option_row sinks_change_options[] = {
 };
 
 /** A command that does something with the store and its one word. */
-struct change {
+struct sink_operation {
     int (*fn)(struct store *store, const char *word, struct rondo_error *err);
     const char *member; /* what the word is, in JSON */
     const char *outcome;
     const char *said; /* for people */
 };
 
-static void print_change(const struct change *change, const char *word)
+static void print_change(const struct sink_operation *change, const char *word)
 {
     auto_buf struct buf out = {0};
     struct json_writer writer = json_writer(&out);
@@ -109,7 +109,8 @@ static void print_change(const struct change *change, const char *word)
     report_output(&out);
 }
 
-static int apply(const struct change *change, const struct change_values *values, const char *word)
+static int apply(const struct sink_operation *change, const struct change_values *values,
+                 const char *word)
 {
     struct session session;
     struct rondo_error err = {0};
@@ -130,7 +131,7 @@ static int apply(const struct change *change, const struct change_values *values
     return 0;
 }
 
-static int run(const struct invocation *invocation, const struct change *change)
+static int run(const struct invocation *invocation, const struct sink_operation *change)
 {
     struct change_values values = {0};
     struct option_set set = {.rows = sinks_change_options, .values = &values};
@@ -144,13 +145,13 @@ static int run(const struct invocation *invocation, const struct change *change)
 
 int cmd_sinks_remove(const struct invocation *invocation)
 {
-    static const struct change change = {sink_remove, "name", "removed", "removed"};
+    static const struct sink_operation change = {sink_remove, "name", "removed", "removed"};
     return run(invocation, &change);
 }
 
 int cmd_sinks_test(const struct invocation *invocation)
 {
-    static const struct change change = {
+    static const struct sink_operation change = {
         sink_test, "name", "queued",
         "queued: `rondo serve` on this store delivers it, at once or when it is started"};
     return run(invocation, &change);
@@ -158,7 +159,7 @@ int cmd_sinks_test(const struct invocation *invocation)
 
 int cmd_sinks_retry(const struct invocation *invocation)
 {
-    static const struct change change = {
+    static const struct sink_operation change = {
         sink_redeliver, "id", "queued",
         "queued: `rondo serve` on this store attempts it, at once or when it is started"};
     return run(invocation, &change);

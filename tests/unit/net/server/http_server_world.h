@@ -61,7 +61,7 @@ static inline void handle(void *context, struct http_exchange *exchange)
         http_exchange_add_header(exchange, "X-Told", http_exchange_query(exchange, "value"));
         http_exchange_reply(exchange, 200, "ok", 2);
     } else if (strcmp(path, "/peer") == 0) {
-        const struct http_peer *peer = http_exchange_peer(exchange);
+        const struct http_remote *peer = http_exchange_peer(exchange);
         char text[128];
         int len = snprintf(text, sizeof(text), "%s %d %d", peer->text, peer->is_loopback,
                            peer->is_same_user);
