@@ -108,7 +108,7 @@ Feature: What decides is out of the agent's hands
     When I run `cd b; rondo loop -q --sandbox <tier> --workspace ../mine/d/out -n 1 -- touch x`
     Then the exit code is 2
     And stderr mentions "name what it leads to"
-    When I run `test ! -e c/x; cd b; rondo loop -q --sandbox <tier> --workspace ../mine/d -n 1 -- touch x`
+    When I run `test ! -e c/x; cd b; rondo loop -q --sandbox <tier> --workspace ../a/d -n 1 -- touch x`
     Then the exit code is 5
 
     Examples:
