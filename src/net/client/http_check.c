@@ -42,7 +42,7 @@ static bool is_framing(const char *name)
 
 static const char *problem_of_header(const struct http_header *header)
 {
-    if (!ascii_is_token(header->name)) {
+    if (header->name == NULL || !ascii_is_token(header->name)) {
         return "the name of a header is not valid";
     }
     if (header->value == NULL || has_control(header->value)) {
@@ -65,7 +65,8 @@ static const char *problem_of_headers(const struct http_request *request)
 
 static const char *problem_of(const struct http_request *request)
 {
-    if (!ascii_is_token(request->method) || strlen(request->method) > METHOD_MAX_BYTES) {
+    if (request->method == NULL || !ascii_is_token(request->method) ||
+        strlen(request->method) > METHOD_MAX_BYTES) {
         return "the method is not valid";
     }
     if (strcmp(request->method, "HEAD") == 0 && request->part_count > 0) {
