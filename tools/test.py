@@ -4,12 +4,13 @@
 
     tools/test.py [--build FOLDER] [--only STAGE]...
 
-The stages are the rows of STAGES below. After the build two lanes of stages run side by side, because
-much of it waits. Each case is counted by itself: a cmocka case, a scenario, a code block, a check. Skipped ones are listed with their reason. The very last line is
+The stages are the rows of STAGES below. Some run side by side, because much of it waits: each worker takes
+the first row whose needs are done. Each case is counted by itself: a cmocka case, a scenario, a code block, a check. Skipped ones are listed with their reason. The very last line is
 `N passed, N failed`; the exit code is 1 if anything failed or nothing ran.
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -23,7 +24,7 @@ import unittest
 os.environ["XDG_STATE_HOME"] = str(pathlib.Path(__file__).resolve().parent.parent / "build/test-state")
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from testlib import acceptance, meson
+from testlib import acceptance, meson, npm
 from testlib.report import ROOT, Report, run
 
 # Scripts that say by their exit code whether something holds.
@@ -45,14 +46,20 @@ WERROR = "-Dwerror=true"
 SANITIZED_SEEDS = 300
 
 
+def stage_setup(report, _arguments):
+    return report.check("setup: Debian packages are there", ["tools/setup.sh", "build", "test"])
+
+
 def stage_build(report, arguments):
-    for name, command in [
-        ("setup: Debian packages are there", ["tools/setup.sh", "build", "test"]),
-        ("build: everything compiles, in a new folder with -Werror", ["tools/build.sh", arguments.build, WERROR]),
-    ]:
-        if not report.check(name, command):
-            return False
-    return True
+    name = "build: everything compiles, in a new folder with -Werror"
+    return report.check(name, ["tools/build.sh", arguments.build, WERROR])
+
+
+def stage_packages(_report, _arguments):
+    """Bring what stages install while others compile. What does not come, they say."""
+    run(["tools/setup.sh", "acceptance", "browser"])
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(npm.install, npm.FOLDERS))
 
 
 def stage_checks(report, arguments):
@@ -113,22 +120,16 @@ def stage_acceptance(report, arguments):
     acceptance.test(report, arguments.build)
 
 
-def sanitized(report, arguments, name, compiler, sanitizer, is_wanted, environment):
+def sanitized(report, arguments, name, compiler, sanitizer, options, is_wanted, environment):
     folder = f"{arguments.build}-{name}"
-    options = [
-        f"-Db_sanitize={sanitizer}",
-        "-Db_lundef=false",
-        WERROR,
-        # Lines are all that a report needs, and quicker to compile.
-        "-Doptimization=2",
-        "-Ddebug=false",
-        "-Dc_args=-g1",
-    ]
-    # lld takes a fifth of the time of ld; there are hundreds of programs.
-    command = ["env", f"CC={compiler}", "CC_LD=lld", "tools/build.sh", folder, *options]
+    # Lines are all that a report needs, and quicker to compile. What ends a program at the first finding
+    # is quicker to compile too. lld is quicker than ld; there are hundreds of programs.
+    variables = [f"CC={compiler}", "CC_LD=lld", "CFLAGS=-g1 -fno-sanitize-recover=all"]
+    options = [f"-Db_sanitize={sanitizer}", "-Db_lundef=false", "-Ddebug=false", *options]
+    command = ["env", *variables, "tools/build.sh", folder, *options]
     run([*command, "build.ninja"])
     files = [*meson.files_of(folder, is_wanted), "tests/sim/sim"]
-    if report.check(f"{name}: builds with {compiler} -Werror, -fsanitize={sanitizer}", [*command, *files]):
+    if report.check(f"{name}: builds with {compiler} -fsanitize={sanitizer}", [*command, *files]):
         meson.test(report, folder, name, is_wanted, timeout_factor=5, environment=environment)
         seeds = [f"{folder}/tests/sim/sim", "--seed", "1", "--count", str(SANITIZED_SEEDS)]
         variables = [f"{key}={value}" for key, value in environment.items()]
@@ -142,7 +143,7 @@ def stage_address(report, arguments):
     }
     wanted = {"unit", "fuzz"}
     sanitized(
-        report, arguments, "address", "clang", "address,undefined",
+        report, arguments, "address", "clang", "address,undefined", ["-Doptimization=2", WERROR],
         lambda name, suites: suites & wanted and "long" not in suites and not name.endswith("-indexed"),
         environment,
     )  # fmt: skip
@@ -152,13 +153,15 @@ def stage_thread(report, arguments):
     environment = {
         "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
     }
+    # Without -Werror: the optimizer, whose warnings depend on its level, has seen all of it in `build`.
+    options = ["-Doptimization=1"]
     # Tests of what several threads use, and those that say by their suite that they want this.
     names = re.compile(
         r"^(base/cancel|store/(writer|contract)|loop/(runtime|verify|many)"
         r"|api/(loop|conditions|events)$)"
     )
     sanitized(
-        report, arguments, "thread", "gcc", "thread",
+        report, arguments, "thread", "gcc", "thread", options,
         lambda name, suites: "long" not in suites and ("thread" in suites or names.match(name)),
         environment,
     )  # fmt: skip
@@ -177,66 +180,83 @@ def stage_clang(report, arguments):
     compiled(report, arguments, "clang")
 
 
-# Name, function, lane: what is in no lane of `make test` runs only when it is asked for.
-FIRST, ONE_LANE, OTHER_LANE, ON_DEMAND = range(4)
+# Name, function, names of those that have to be done before; what takes longest comes first, and what
+# compiles beside what waits. None: only when it is asked for.
 STAGES = [
-    ("build", stage_build, FIRST),
-    ("checks", stage_checks, ONE_LANE),
-    ("tools", stage_tools, ONE_LANE),
-    ("meson", stage_meson, ONE_LANE),
-    ("docs", stage_docs, ONE_LANE),
-    ("acceptance", stage_acceptance, ONE_LANE),
-    ("mcp", stage_mcp, ONE_LANE),
-    ("models", stage_models, ONE_LANE),
-    ("telemetry", stage_telemetry, ONE_LANE),
-    ("api", stage_api, ONE_LANE),
-    ("address", stage_address, OTHER_LANE),
-    ("thread", stage_thread, OTHER_LANE),
-    ("web", stage_web, OTHER_LANE),
+    ("setup", stage_setup, []),
+    ("build", stage_build, ["setup"]),
+    ("packages", stage_packages, ["setup"]),
+    ("address", stage_address, ["setup"]),
+    ("meson", stage_meson, ["build"]),
+    ("acceptance", stage_acceptance, ["build", "packages"]),
+    ("thread", stage_thread, ["setup"]),
+    ("web", stage_web, ["build", "packages"]),
+    ("models", stage_models, ["build"]),
+    ("mcp", stage_mcp, ["build"]),
+    ("api", stage_api, ["build"]),
+    ("telemetry", stage_telemetry, ["build"]),
+    ("checks", stage_checks, ["build"]),
+    ("docs", stage_docs, ["build"]),
+    ("tools", stage_tools, ["setup"]),
     # `build` compiles everything with the compiler of the machine, `address` with clang.
-    ("gcc", stage_gcc, ON_DEMAND),
-    ("clang", stage_clang, ON_DEMAND),
+    ("gcc", stage_gcc, None),
+    ("clang", stage_clang, None),
 ]
+# One more than cores: of what runs, some waits.
+WORKERS = 1 + os.cpu_count()
 
 
 class Run:
-    """One run of stages, on as many threads as there are lanes."""
+    """One run of stages, by several threads."""
 
     def __init__(self, arguments):
+        only = arguments.only
         self.arguments = arguments
         self.report = Report()
-        self.lock = threading.Lock()
+        self.waiting = [row for row in STAGES if (row[0] in only if only else row[2] is not None)]
+        # Stages that are not done; a stage that fails what others need stays one.
+        self.open = {name for name, _, _ in self.waiting}
+        self.running = 0
+        self.changed = threading.Condition()
 
-    def is_wanted(self, name, lane):
-        only = self.arguments.only
-        return name in only if only else lane != ON_DEMAND
+    def next(self):
+        """@return the next row, or None when there is nothing left that can be run"""
+        with self.changed:
+            while True:
+                for row in self.waiting:
+                    if self.open.isdisjoint(row[2] or []):
+                        self.waiting.remove(row)
+                        self.running += 1
+                        return row
+                if self.running == 0 or not self.waiting:
+                    return None
+                self.changed.wait()
 
     def stage(self, name, function):
-        """@return whether the stages behind it make sense"""
         begin = time.monotonic()
         stage = Report()
         try:
-            goes_on = function(stage, self.arguments)
+            is_usable = function(stage, self.arguments) is not False
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             stage.failed(f"{name}: the stage broke", str(error))
-            goes_on = True
-        with self.lock:
+            is_usable = True
+        with self.changed:
             self.report.take_in(name, stage, time.monotonic() - begin)
-        return goes_on is not False
+            self.running -= 1
+            if is_usable:
+                self.open.discard(name)
+            self.changed.notify_all()
 
-    def lane(self, lanes):
-        for name, function, lane in STAGES:
-            if lane in lanes and self.is_wanted(name, lane) and not self.stage(name, function):
-                return False
-        return True
+    def work(self):
+        while (row := self.next()) is not None:
+            self.stage(row[0], row[1])
 
     def all(self):
-        if not self.lane({FIRST}):
-            return
-        others = threading.Thread(target=self.lane, args=({OTHER_LANE, ON_DEMAND},))
-        others.start()
-        self.lane({ONE_LANE})
-        others.join()
+        workers = [threading.Thread(target=self.work) for _ in range(WORKERS)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
 
 
 def main():
