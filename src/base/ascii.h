@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include "base/ascii.h"
-
 #include <stdbool.h>
 #include <string.h>
 
@@ -62,10 +60,11 @@ static inline int ascii_hex_byte(const char *digits)
     return low < 0 ? -1 : high * 16 + low;
 }
 
-/** Whether a text is a token of HTTP (RFC 9110, 5.6.2), as names of header fields are. */
+/** Whether a text is a token of HTTP (RFC 9110, 5.6.2), as names of header fields are. NULL is
+ * none. */
 static inline bool ascii_is_token(const char *text)
 {
     static const char allowed[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    return text[0] != '\0' && text[strspn(text, allowed)] == '\0';
+    return text != NULL && text[0] != '\0' && text[strspn(text, allowed)] == '\0';
 }
