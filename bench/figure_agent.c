@@ -25,7 +25,7 @@ extern char **environ;
 #define MANY_TURNS "3"
 
 /** A running mock. */
-struct server {
+struct mock_server {
     pid_t pid;
     char port[16];
     char base[64];
@@ -42,8 +42,8 @@ static const char *program(const struct bench *bench, const char *name)
 
 /** Start a mock whose agents finish after so many iterations. @param more further options or NULL
  */
-static struct server server_start(const struct bench *bench, const char *iterations,
-                                  const char *const *more)
+static struct mock_server server_start(const struct bench *bench, const char *iterations,
+                                       const char *const *more)
 {
     const char *argv[16] = {
         program(bench, "mock_model"),
@@ -59,7 +59,7 @@ static struct server server_start(const struct bench *bench, const char *iterati
     for (size_t i = 0; more != NULL && more[i] != NULL; i++) {
         argv[9 + i] = more[i];
     }
-    struct server server = {0};
+    struct mock_server server = {0};
     posix_spawn_file_actions_t actions;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -79,14 +79,14 @@ static struct server server_start(const struct bench *bench, const char *iterati
     return server;
 }
 
-static void server_end(const struct server *server)
+static void server_end(const struct mock_server *server)
 {
     kill(server->pid, SIGTERM);
     waitpid(server->pid, NULL, 0);
 }
 
 /** One exchange with the mock itself. @return the number behind "key": in its reply, or 0 */
-static double server_ask(const struct server *server, const char *method, const char *path,
+static double server_ask(const struct mock_server *server, const char *method, const char *path,
                          const char *body, const char *key)
 {
     struct sockaddr_in address = {
@@ -136,7 +136,7 @@ static void learn_requests(const struct bench *bench, const char *kept)
 {
     const char *const keep[] = {"--keep-bodies", kept, NULL};
     mkdir(kept, 0700);
-    struct server server = server_start(bench, "2", keep);
+    struct mock_server server = server_start(bench, "2", keep);
     const char *store = bench_path(bench, "agent.db");
     bench_remove_store(store);
     const char *const argv[] = {
@@ -154,7 +154,7 @@ static void measure_iterations(struct bench *bench)
     snprintf(first, sizeof(first), "%s/run-0001.json", kept);
     snprintf(third, sizeof(third), "%s/run-0003.json", kept);
     learn_requests(bench, kept);
-    struct server server = server_start(bench, ITERATIONS, NULL);
+    struct mock_server server = server_start(bench, ITERATIONS, NULL);
     snprintf(url, sizeof(url), "%s/c/floor/v1/chat/completions", server.base);
     const char *store = bench_path(bench, "agent.db");
     const char *folder = workspace(bench);
@@ -181,24 +181,24 @@ static void measure_iterations(struct bench *bench)
     }
     server_end(&server);
     bench_row(bench,
-              &(struct row){.name = "agent: 200 iterations with a tool call each",
-                            .floor_name = "a bare loop, libcurl and SQLite",
-                            .unit = "ms",
-                            .goal_kind = GOAL_RATIO_MAX,
-                            .goal = 1.5},
+              &(struct report_row){.name = "agent: 200 iterations with a tool call each",
+                                   .floor_name = "a bare loop, libcurl and SQLite",
+                                   .unit = "ms",
+                                   .goal_kind = GOAL_RATIO_MAX,
+                                   .goal = 1.5},
               &our_ms, &bare_ms);
     bench_row(bench,
-              &(struct row){.name = "agent: peak memory of 200 iterations",
-                            .floor_name = "a bare loop, libcurl and SQLite",
-                            .unit = "MiB",
-                            .goal_kind = GOAL_FIGURE_MAX,
-                            .goal = 8},
+              &(struct report_row){.name = "agent: peak memory of 200 iterations",
+                                   .floor_name = "a bare loop, libcurl and SQLite",
+                                   .unit = "MiB",
+                                   .goal_kind = GOAL_FIGURE_MAX,
+                                   .goal = 8},
               &our_mib, &bare_mib);
 }
 
 static void measure_history(struct bench *bench)
 {
-    struct server server = server_start(bench, "1000000", NULL);
+    struct mock_server server = server_start(bench, "1000000", NULL);
     const char *store = bench_path(bench, "agent.db");
     const char *const argv[] = {
         program(bench, "bench_agent"), "history", store, server.base, workspace(bench), OLD, NULL};
@@ -217,16 +217,16 @@ static void measure_history(struct bench *bench)
     }
     server_end(&server);
     bench_row(bench,
-              &(struct row){.name = "agent: iteration 1,000",
-                            .floor_name = "iteration 10",
-                            .unit = "us",
-                            .goal_kind = GOAL_RATIO_MAX,
-                            .goal = 1.1},
+              &(struct report_row){.name = "agent: iteration 1,000",
+                                   .floor_name = "iteration 10",
+                                   .unit = "us",
+                                   .goal_kind = GOAL_RATIO_MAX,
+                                   .goal = 1.1},
               &old_us, &young_us);
 }
 
 /** From the start of a program until its first request has come. */
-static double first_request_ms(const struct server *server, const char *const *argv)
+static double first_request_ms(const struct mock_server *server, const char *const *argv)
 {
     server_ask(server, "PUT", "/c/start/script",
                "{\"loop\":{\"iterations\":1,\"tool\":\"write_file\",\"arguments\":{\"path\":"
@@ -241,7 +241,8 @@ static double first_request_ms(const struct server *server, const char *const *a
     return (first - began) / 1e3;
 }
 
-static void write_role(const struct bench *bench, const struct server *server, const char *path)
+static void write_role(const struct bench *bench, const struct mock_server *server,
+                       const char *path)
 {
     char text[4096];
     const char *const argv[] = {program(bench, "bench_agent"), "role", server->base,
@@ -255,7 +256,7 @@ static void write_role(const struct bench *bench, const struct server *server, c
 
 static void measure_start(struct bench *bench)
 {
-    struct server server = server_start(bench, "1", NULL);
+    struct mock_server server = server_start(bench, "1", NULL);
     const char *store = bench_path(bench, "start-agent.db");
     const char *role = bench_path(bench, "role.yaml");
     write_role(bench, &server, role);
@@ -271,11 +272,11 @@ static void measure_start(struct bench *bench)
     }
     server_end(&server);
     bench_row(bench,
-              &(struct row){.name = "rondo run ROLE -a: start to first request",
-                            .floor_name = "a bare program that connects and sends",
-                            .unit = "ms",
-                            .goal_kind = GOAL_EXCESS_MAX,
-                            .goal = 5},
+              &(struct report_row){.name = "rondo run ROLE -a: start to first request",
+                                   .floor_name = "a bare program that connects and sends",
+                                   .unit = "ms",
+                                   .goal_kind = GOAL_EXCESS_MAX,
+                                   .goal = 5},
               &our_ms, &bare_ms);
 }
 
@@ -283,7 +284,7 @@ static void measure_many(struct bench *bench, const char *count, const char *nam
                          const char *time_name)
 {
     const char *const delay[] = {"--delay-ms", "200", NULL};
-    struct server server = server_start(bench, MANY_TURNS, delay);
+    struct mock_server server = server_start(bench, MANY_TURNS, delay);
     const char *store = bench_path(bench, "many.db");
     const char *const argv[] = {
         program(bench, "bench_agent"), "many", store, server.base, workspace(bench), count, NULL};
@@ -308,16 +309,16 @@ static void measure_many(struct bench *bench, const char *count, const char *nam
         bench_die("%.0f replies were paid for twice", repeated);
     }
     bench_row(bench,
-              &(struct row){.name = name,
-                            .floor_name = "nothing",
-                            .unit = "KiB",
-                            .goal_kind = GOAL_FIGURE_MAX,
-                            .goal = 60},
+              &(struct report_row){.name = name,
+                                   .floor_name = "nothing",
+                                   .unit = "KiB",
+                                   .goal_kind = GOAL_FIGURE_MAX,
+                                   .goal = 60},
               &each_kib, &none);
     bench_row(bench,
-              &(struct row){.name = time_name,
-                            .floor_name = "the time that the model takes for its replies",
-                            .unit = "s"},
+              &(struct report_row){.name = time_name,
+                                   .floor_name = "the time that the model takes for its replies",
+                                   .unit = "s"},
               &seconds, &least);
 }
 

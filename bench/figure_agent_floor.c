@@ -34,7 +34,7 @@
 #define MAX_MESSAGES 512
 #define WINDOW       40
 
-struct floor {
+struct agent_floor {
     sqlite3 *db;
     sqlite3_stmt *insert;
     CURL *curl;
@@ -58,14 +58,14 @@ _Noreturn static void die(const char *what, const char *why)
 
 /* --- durable facts --- */
 
-static void sql(struct floor *floor, const char *text)
+static void sql(struct agent_floor *floor, const char *text)
 {
     if (sqlite3_exec(floor->db, text, NULL, NULL, NULL) != SQLITE_OK) {
         die(text, sqlite3_errmsg(floor->db));
     }
 }
 
-static void open_store(struct floor *floor, const char *path)
+static void open_store(struct agent_floor *floor, const char *path)
 {
     if (sqlite3_open(path, &floor->db) != SQLITE_OK) {
         die(path, sqlite3_errmsg(floor->db));
@@ -80,7 +80,7 @@ static void open_store(struct floor *floor, const char *path)
     }
 }
 
-static void fact(struct floor *floor, const char *kind, const char *data)
+static void fact(struct agent_floor *floor, const char *kind, const char *data)
 {
     sqlite3_bind_text(floor->insert, 1, kind, -1, SQLITE_STATIC);
     sqlite3_bind_text(floor->insert, 2, data, -1, SQLITE_STATIC);
@@ -92,7 +92,7 @@ static void fact(struct floor *floor, const char *kind, const char *data)
 
 /* --- the conversation --- */
 
-static void add_message(struct floor *floor, char *message)
+static void add_message(struct agent_floor *floor, char *message)
 {
     if (message == NULL || floor->count == MAX_MESSAGES) {
         die("history", "no memory or no room");
@@ -106,7 +106,7 @@ static bool is_user(const char *message)
 }
 
 /** Drop what is older than the window, up to the next words of the user. */
-static void trim(struct floor *floor)
+static void trim(struct agent_floor *floor)
 {
     if (floor->count <= WINDOW + floor->kept - 1) {
         return;
@@ -130,7 +130,7 @@ static size_t take_in(char *bytes, size_t size, size_t count, void *context)
 }
 
 /** One request. @return the reply as JSON */
-static struct json_object *ask(struct floor *floor)
+static struct json_object *ask(struct agent_floor *floor)
 {
     buf_clear(&floor->body);
     buf_clear(&floor->reply);
@@ -168,7 +168,7 @@ static const char *text_of(struct json_object *object, const char *key)
 }
 
 /** Keep the reply's message in the history. @return its first call, or NULL; borrowed */
-static struct json_object *keep_reply(struct floor *floor, struct json_object *reply)
+static struct json_object *keep_reply(struct agent_floor *floor, struct json_object *reply)
 {
     struct json_object *choice = json_object_array_get_idx(at(reply, "choices"), 0);
     struct json_object *message = at(choice, "message");
@@ -187,7 +187,7 @@ static struct json_object *keep_reply(struct floor *floor, struct json_object *r
 }
 
 /** The tool: write a file as a whole. */
-static void write_file(struct floor *floor, struct json_object *arguments)
+static void write_file(struct agent_floor *floor, struct json_object *arguments)
 {
     char path[4096];
     char part[4096];
@@ -202,7 +202,7 @@ static void write_file(struct floor *floor, struct json_object *arguments)
     }
 }
 
-static char *make_call(struct floor *floor, struct json_object *call)
+static char *make_call(struct agent_floor *floor, struct json_object *call)
 {
     struct json_object *arguments = json_tokener_parse(text_of(at(call, "function"), "arguments"));
     char text[256];
@@ -223,7 +223,7 @@ static char *make_call(struct floor *floor, struct json_object *call)
 }
 
 /** First request with its call. @return false when the model wants nothing any more */
-static void ask_and_call(struct floor *floor)
+static void ask_and_call(struct agent_floor *floor)
 {
     sql(floor, "BEGIN IMMEDIATE");
     fact(floor, "model.requested", floor->messages[floor->count - 1]);
@@ -241,7 +241,7 @@ static void ask_and_call(struct floor *floor)
     json_object_put(reply);
 }
 
-static void answer_and_save(struct floor *floor, size_t iteration)
+static void answer_and_save(struct agent_floor *floor, size_t iteration)
 {
     char checkpoint[256];
     sql(floor, "BEGIN IMMEDIATE");
@@ -269,7 +269,7 @@ static struct json_object *read_body(const char *path)
 }
 
 /** Take over what the engine sends besides replies and answers. */
-static void learn(struct floor *floor, const char *first_path, const char *third_path)
+static void learn(struct agent_floor *floor, const char *first_path, const char *third_path)
 {
     struct json_object *first = read_body(first_path);
     struct json_object *third = read_body(third_path);
@@ -293,7 +293,7 @@ static void learn(struct floor *floor, const char *first_path, const char *third
     json_object_put(third);
 }
 
-static void open_connection(struct floor *floor, const char *url)
+static void open_connection(struct agent_floor *floor, const char *url)
 {
     floor->curl = curl_easy_init();
     floor->headers = curl_slist_append(NULL, "Content-Type: application/json");
@@ -305,7 +305,7 @@ static void open_connection(struct floor *floor, const char *url)
     curl_easy_setopt(floor->curl, CURLOPT_TCP_NODELAY, 1L);
 }
 
-static void close_all(struct floor *floor)
+static void close_all(struct agent_floor *floor)
 {
     sqlite3_finalize(floor->insert);
     sqlite3_close(floor->db);
@@ -338,7 +338,7 @@ static double peak_mib(void)
 
 static int run(char **arguments)
 {
-    static struct floor floor;
+    static struct agent_floor floor;
     size_t count = strtoul(arguments[5], NULL, 10);
     floor.folder = arguments[4];
     learn(&floor, arguments[2], arguments[3]);

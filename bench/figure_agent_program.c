@@ -97,7 +97,7 @@ static int run_history(struct engine *engine, const char *base, size_t count)
 }
 
 /** One of many. */
-struct worker {
+struct program_worker {
     pthread_t thread;
     struct engine *engine;
     struct engine_agent agent;
@@ -107,7 +107,7 @@ struct worker {
 
 static void *work(void *argument)
 {
-    struct worker *worker = argument;
+    struct program_worker *worker = argument;
     struct engine_agent *agent = &worker->agent;
     engine_start(worker->engine, agent);
     pthread_barrier_wait(worker->barrier); /* All are there before the first one asks. */
@@ -123,17 +123,17 @@ static void *work(void *argument)
  * it has freed for itself: one thread opens them all, as whoever runs thousands would do.
  */
 static void open_all(struct engine *engine, const char *base, pthread_barrier_t *barrier,
-                     struct worker *workers, size_t count)
+                     struct program_worker *workers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char id[32];
         snprintf(id, sizeof(id), "%zu", i);
-        workers[i] = (struct worker){.engine = engine, .barrier = barrier};
+        workers[i] = (struct program_worker){.engine = engine, .barrier = barrier};
         open_agent(engine, base, id, &workers[i].agent);
     }
 }
 
-static void start_threads(struct worker *workers, size_t count)
+static void start_threads(struct program_worker *workers, size_t count)
 {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -170,7 +170,7 @@ static void raise_limit(void)
 static int run_many(struct engine *engine, const char *base, size_t count)
 {
     struct engine_agent first;
-    struct worker *workers = calloc(count, sizeof(*workers));
+    struct program_worker *workers = calloc(count, sizeof(*workers));
     pthread_barrier_t barrier;
     raise_limit();
     start(engine, base, "first", &first);

@@ -69,9 +69,10 @@ static void measure_size(struct bench *bench, const struct size *size, struct ro
         floor_commit(floor, bytes, size->len);
         samples_add(&bare, now_us() - began);
     }
-    bench_row(bench,
-              &(struct row){.name = size->name, .floor_name = "bare commit of it", .unit = "us"},
-              &ours, &bare);
+    bench_row(
+        bench,
+        &(struct report_row){.name = size->name, .floor_name = "bare commit of it", .unit = "us"},
+        &ours, &bare);
 }
 
 void figure_checkpoint(struct bench *bench)

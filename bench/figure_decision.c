@@ -27,11 +27,11 @@ static void measure_alone(struct bench *bench, struct decisions *decisions, cons
         samples_add(&empty, decisions_empty_call_ns(BLOCK));
     }
     bench_row(bench,
-              &(struct row){.name = name,
-                            .floor_name = "a call of an empty function",
-                            .unit = "ns",
-                            .goal_kind = GOAL_FIGURE_MAX,
-                            .goal = goal_ns},
+              &(struct report_row){.name = name,
+                                   .floor_name = "a call of an empty function",
+                                   .unit = "ns",
+                                   .goal_kind = GOAL_FIGURE_MAX,
+                                   .goal = goal_ns},
               &ours, &empty);
 }
 
@@ -48,11 +48,11 @@ static void measure_among(struct bench *bench, struct decisions *few, size_t cou
         samples_add(&among_few, decisions_ns(few, BLOCK));
     }
     bench_row(bench,
-              &(struct row){.name = name,
-                            .floor_name = "among 5",
-                            .unit = "ns",
-                            .goal_kind = GOAL_RATIO_MAX,
-                            .goal = 2},
+              &(struct report_row){.name = name,
+                                   .floor_name = "among 5",
+                                   .unit = "ns",
+                                   .goal_kind = GOAL_RATIO_MAX,
+                                   .goal = 2},
               &among_many, &among_few);
     decisions_fini(&many);
 }
@@ -96,11 +96,11 @@ static void measure_reference(struct bench *bench, struct decisions *decisions)
         samples_add(&ours, decisions_ns(decisions, BLOCK));
     }
     bench_row(bench,
-              &(struct row){.name = "the reference engine (cedar-wasm in node)",
-                            .floor_name = "Rondo",
-                            .unit = "ns",
-                            .goal_kind = GOAL_RATIO_MIN,
-                            .goal = 500},
+              &(struct report_row){.name = "the reference engine (cedar-wasm in node)",
+                                   .floor_name = "Rondo",
+                                   .unit = "ns",
+                                   .goal_kind = GOAL_RATIO_MIN,
+                                   .goal = 500},
               &theirs, &ours);
 }
 

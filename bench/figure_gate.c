@@ -104,9 +104,9 @@ static void measure_gate(struct bench *bench, const char *path)
         samples_add(&bare, stats_us(path));
     }
     bench_row(bench,
-              &(struct row){.name = "gate of an iteration: file, decision, 4 limits",
-                            .floor_name = "stat() of the file",
-                            .unit = "us"},
+              &(struct report_row){.name = "gate of an iteration: file, decision, 4 limits",
+                                   .floor_name = "stat() of the file",
+                                   .unit = "us"},
               &whole, &bare);
     subject_free(gate.subject);
     watch_view_fini(&gate.view);
@@ -135,11 +135,11 @@ static void measure_iterations(struct bench *bench, const char *path)
         samples_add(&free_ones, turns_us(without));
     }
     bench_row(bench,
-              &(struct row){.name = "durable iteration with a policy file",
-                            .floor_name = "without one",
-                            .unit = "us",
-                            .goal_kind = GOAL_RATIO_MAX,
-                            .goal = 1.05},
+              &(struct report_row){.name = "durable iteration with a policy file",
+                                   .floor_name = "without one",
+                                   .unit = "us",
+                                   .goal_kind = GOAL_RATIO_MAX,
+                                   .goal = 1.05},
               &ruled, &free_ones);
     rondo_loop_free(with);
     rondo_loop_free(without);

@@ -34,11 +34,11 @@ static void measure_iterations(struct bench *bench, struct rondo *rondo, struct 
         samples_add(&ours, iteration_us(old));
     }
     bench_row(bench,
-              &(struct row){.name = "iteration 10,000",
-                            .floor_name = "iteration 10",
-                            .unit = "us",
-                            .goal_kind = GOAL_RATIO_MAX,
-                            .goal = 1.1},
+              &(struct report_row){.name = "iteration 10,000",
+                                   .floor_name = "iteration 10",
+                                   .unit = "us",
+                                   .goal_kind = GOAL_RATIO_MAX,
+                                   .goal = 1.1},
               &ours, &bare);
 }
 
@@ -63,11 +63,11 @@ static void measure_resumes(struct bench *bench, struct rondo *rondo, const char
         samples_add(&bare, resume_us(rondo, young_id));
     }
     bench_row(bench,
-              &(struct row){.name = "resume after 10,000 iterations",
-                            .floor_name = "resume after 10",
-                            .unit = "us",
-                            .goal_kind = GOAL_RATIO_MAX,
-                            .goal = 1.1},
+              &(struct report_row){.name = "resume after 10,000 iterations",
+                                   .floor_name = "resume after 10",
+                                   .unit = "us",
+                                   .goal_kind = GOAL_RATIO_MAX,
+                                   .goal = 1.1},
               &ours, &bare);
 }
 

@@ -52,11 +52,11 @@ void figure_iteration(struct bench *bench)
         samples_add(&bare, (now_us() - between) / BLOCK);
     }
     bench_row(bench,
-              &(struct row){.name = "durable iteration, one loop",
-                            .floor_name = "bare commit of its bytes",
-                            .unit = "us",
-                            .goal_kind = GOAL_RATIO_MAX,
-                            .goal = 1.3},
+              &(struct report_row){.name = "durable iteration, one loop",
+                                   .floor_name = "bare commit of its bytes",
+                                   .unit = "us",
+                                   .goal_kind = GOAL_RATIO_MAX,
+                                   .goal = 1.3},
               &ours, &bare);
     free(bytes);
     floor_close(floor);
@@ -65,7 +65,7 @@ void figure_iteration(struct bench *bench)
 }
 
 /** One of the threads that turn loops at the same time. */
-struct turner {
+struct iteration_turner {
     pthread_t thread;
     struct rondo_loop *loop;
     pthread_barrier_t *barrier;
@@ -74,7 +74,7 @@ struct turner {
 
 static void *turn_loop(void *argument)
 {
-    struct turner *turner = argument;
+    struct iteration_turner *turner = argument;
     for (size_t round = 0; round < turner->rounds; round++) {
         pthread_barrier_wait(turner->barrier);
         loops_turns(turner->loop, BLOCK);
@@ -84,8 +84,8 @@ static void *turn_loop(void *argument)
 }
 
 /** Committed events of all loops a second, against rows a second of the floor. */
-static void measure_rounds(struct bench *bench, struct turner *turners, pthread_barrier_t *barrier,
-                           size_t rounds, const char *store)
+static void measure_rounds(struct bench *bench, struct iteration_turner *turners,
+                           pthread_barrier_t *barrier, size_t rounds, const char *store)
 {
     struct floor *floor = floor_open(bench_path(bench, "group-floor.db"));
     struct samples events = {0};
@@ -114,16 +114,16 @@ static void measure_rounds(struct bench *bench, struct turner *turners, pthread_
         pthread_join(turners[i].thread, NULL);
     }
     bench_row(bench,
-              &(struct row){.name = "100 loops: durable events a second",
-                            .floor_name = "one commit an event",
-                            .unit = "/s",
-                            .goal_kind = GOAL_RATIO_MIN,
-                            .goal = 20},
+              &(struct report_row){.name = "100 loops: durable events a second",
+                                   .floor_name = "one commit an event",
+                                   .unit = "/s",
+                                   .goal_kind = GOAL_RATIO_MIN,
+                                   .goal = 20},
               &events, &bare);
     bench_row(bench,
-              &(struct row){.name = "100 loops: durable iterations a second",
-                            .floor_name = "one commit an event",
-                            .unit = "/s"},
+              &(struct report_row){.name = "100 loops: durable iterations a second",
+                                   .floor_name = "one commit an event",
+                                   .unit = "/s"},
               &iterations, &bare_again);
     floor_close(floor);
 }
@@ -135,10 +135,10 @@ void figure_group_commit(struct bench *bench)
     size_t rounds = bench_rounds(bench, 15);
     pthread_barrier_t barrier;
     pthread_barrier_init(&barrier, NULL, LOOPS + 1);
-    static struct turner turners[LOOPS];
+    static struct iteration_turner turners[LOOPS];
     for (size_t i = 0; i < LOOPS; i++) {
-        turners[i] =
-            (struct turner){.loop = loops_start(rondo), .barrier = &barrier, .rounds = rounds};
+        turners[i] = (struct iteration_turner){
+            .loop = loops_start(rondo), .barrier = &barrier, .rounds = rounds};
         loops_turn(turners[i].loop);
         if (pthread_create(&turners[i].thread, NULL, turn_loop, &turners[i]) != 0) {
             bench_die("cannot start a thread");

@@ -23,19 +23,19 @@ void figure_memory(struct bench *bench)
         samples_add(&bare, measure(bench, "bare", "1000"));
     }
     bench_row(bench,
-              &(struct row){.name = "peak memory of one loop, 1,000 iterations",
-                            .floor_name = "1,000 bare commits",
-                            .unit = "MiB",
-                            .goal_kind = GOAL_FIGURE_MAX,
-                            .goal = 8},
+              &(struct report_row){.name = "peak memory of one loop, 1,000 iterations",
+                                   .floor_name = "1,000 bare commits",
+                                   .unit = "MiB",
+                                   .goal_kind = GOAL_FIGURE_MAX,
+                                   .goal = 8},
               &ours, &bare);
     for (size_t round = 0; round < 3; round++) {
         samples_add(&ours, 1024 * measure(bench, "many", "1000"));
         samples_add(&bare, 1024 * measure(bench, "bare", "1000"));
     }
     bench_row(bench,
-              &(struct row){.name = "memory that each of 1,000 loops adds",
-                            .floor_name = "a whole process of bare commits",
-                            .unit = "KiB"},
+              &(struct report_row){.name = "memory that each of 1,000 loops adds",
+                                   .floor_name = "a whole process of bare commits",
+                                   .unit = "KiB"},
               &ours, &bare);
 }

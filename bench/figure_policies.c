@@ -50,11 +50,12 @@ static void measure_count(struct bench *bench, size_t count, const char *parse_n
         samples_add(&bytes, (double)len / (double)count);
     }
     bench_row(bench,
-              &(struct row){.name = parse_name,
-                            .floor_name = "checking that its text is UTF-8",
-                            .unit = "us"},
+              &(struct report_row){.name = parse_name,
+                                   .floor_name = "checking that its text is UTF-8",
+                                   .unit = "us"},
               &parse, &check);
-    bench_row(bench, &(struct row){.name = memory_name, .floor_name = "its text", .unit = "bytes"},
+    bench_row(bench,
+              &(struct report_row){.name = memory_name, .floor_name = "its text", .unit = "bytes"},
               &memory, &bytes);
     free(text);
 }

@@ -29,13 +29,13 @@ static const char *program(const struct bench *bench, const char *name)
 
 /* ---- A store with a long past. --------------------------------------------------------------- */
 
-struct asked {
+struct request_times {
     double p50_ms;
     double p99_ms;
 };
 
 /** Ask one question often, on a connection that stays open. */
-static struct asked ask_often(const struct bench *bench, int fd, const char *path)
+static struct request_times ask_often(const struct bench *bench, int fd, const char *path)
 {
     static char answer[ANSWER_BYTES];
     struct samples times = {0};
@@ -48,7 +48,8 @@ static struct asked ask_often(const struct bench *bench, int fd, const char *pat
             bench_die("%s: %d %.200s", path, status, answer);
         }
     }
-    struct asked asked = {samples_percentile(&times, 0.5), samples_percentile(&times, 0.99)};
+    struct request_times asked = {samples_percentile(&times, 0.5),
+                                  samples_percentile(&times, 0.99)};
     samples_fini(&times);
     return asked;
 }
@@ -130,7 +131,7 @@ static void measure_group(struct bench *bench, const struct serve_process *serve
         for (size_t i = 0; groups[group].paths[i] != NULL; i++) {
             const char *path = fill_in(groups[group].paths[i], subjects);
             double cpu = serve_cpu_s(server->pid);
-            struct asked asked = ask_often(bench, fd, path);
+            struct request_times asked = ask_often(bench, fd, path);
             cpu = (serve_cpu_s(server->pid) - cpu) * 1e3 / (bench->is_quick ? 50 : 150);
             fprintf(stderr, "    %6.2f %6.2f ms (p50, p99), %5.2f ms of the processor: %s\n",
                     asked.p50_ms, asked.p99_ms, cpu, groups[group].paths[i]);
@@ -141,11 +142,11 @@ static void measure_group(struct bench *bench, const struct serve_process *serve
     }
     close(fd);
     bench_row(bench,
-              &(struct row){.name = groups[group].name,
-                            .floor_name = "/healthz",
-                            .unit = "ms",
-                            .goal_kind = GOAL_FIGURE_MAX,
-                            .goal = 50},
+              &(struct report_row){.name = groups[group].name,
+                                   .floor_name = "/healthz",
+                                   .unit = "ms",
+                                   .goal_kind = GOAL_FIGURE_MAX,
+                                   .goal = 50},
               &ours, &bare);
 }
 
@@ -166,9 +167,9 @@ static void measure_connections(struct bench *bench, const struct serve_process 
     }
     close(fd);
     bench_row(bench,
-              &(struct row){.name = "a local program's first question, no token",
-                            .floor_name = "its next one",
-                            .unit = "ms"},
+              &(struct report_row){.name = "a local program's first question, no token",
+                                   .floor_name = "its next one",
+                                   .unit = "ms"},
               &ours, &bare);
 }
 
@@ -257,12 +258,13 @@ static void measure_past(struct bench *bench)
         samples_add(&bare, start_ms(bench, empty));
     }
     bench_row(bench,
-              &(struct row){.name = bench->is_quick ? "start to /readyz, 10,000 runs, 1 M events"
-                                                    : "start to /readyz, 10,000 runs, 10 M events",
-                            .floor_name = "an empty store",
-                            .unit = "ms",
-                            .goal_kind = GOAL_FIGURE_MAX,
-                            .goal = 1000},
+              &(struct report_row){.name = bench->is_quick
+                                               ? "start to /readyz, 10,000 runs, 1 M events"
+                                               : "start to /readyz, 10,000 runs, 10 M events",
+                                   .floor_name = "an empty store",
+                                   .unit = "ms",
+                                   .goal_kind = GOAL_FIGURE_MAX,
+                                   .goal = 1000},
               &ours, &bare);
     struct serve_process server = serve_start(bench->cli, store, NULL);
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
@@ -312,11 +314,12 @@ enum {
     LOAD_NAP,
     LOAD_NUMBERS
 };
-struct load {
+struct load_numbers {
     struct samples numbers[LOAD_NUMBERS];
 };
 
-static void load(const struct bench *bench, const char *readers, const char *bad, struct load *load)
+static void load(const struct bench *bench, const char *readers, const char *bad,
+                 struct load_numbers *load)
 {
     const char *store = bench_path(bench, "load.db");
     const char *role = bench_path(bench, "paced.yaml");
@@ -345,8 +348,8 @@ static void load(const struct bench *bench, const char *readers, const char *bad
     }
 }
 
-static void load_row(struct bench *bench, const struct row *head, struct load *figure, int i,
-                     struct load *floor, int k)
+static void load_row(struct bench *bench, const struct report_row *head,
+                     struct load_numbers *figure, int i, struct load_numbers *floor, int k)
 {
     struct samples ours = {0};
     struct samples bare = {0};
@@ -355,15 +358,15 @@ static void load_row(struct bench *bench, const struct row *head, struct load *f
     bench_row(bench, head, &ours, &bare);
 }
 
-static void report_load(struct bench *bench, struct load *alone, struct load *watched,
-                        struct load *harmed)
+static void report_load(struct bench *bench, struct load_numbers *alone,
+                        struct load_numbers *watched, struct load_numbers *harmed)
 {
-    static const struct row late = {
+    static const struct report_row late = {
         .floor_name = "the median", .unit = "ms", .goal_kind = GOAL_FIGURE_MAX, .goal = 100};
-    static const struct row slower = {
+    static const struct report_row slower = {
         .floor_name = "without readers", .unit = "ms", .goal_kind = GOAL_RATIO_MAX, .goal = 1.1};
-    static const struct row plain = {.floor_name = "without readers", .unit = "s/s"};
-    struct row row = late;
+    static const struct report_row plain = {.floor_name = "without readers", .unit = "s/s"};
+    struct report_row row = late;
     row.name = "200 readers: commit to reader, p99";
     load_row(bench, &row, watched, LOAD_P99, watched, LOAD_P50);
     row.name = "and 40 bad ones: commit to reader, p99";
@@ -395,9 +398,9 @@ static void report_load(struct bench *bench, struct load *alone, struct load *wa
 /** 1,000 loops without readers, with readers, and with some of them that do harm. */
 static void measure_load(struct bench *bench)
 {
-    static struct load alone;
-    static struct load watched;
-    static struct load harmed;
+    static struct load_numbers alone;
+    static struct load_numbers watched;
+    static struct load_numbers harmed;
     write_file(bench_path(bench, "paced.yaml"), role_text);
     write_file(bench_path(bench, "turns.jsonl"), turns_text);
     for (size_t round = 0; round < bench_rounds(bench, 5); round++) {

@@ -37,9 +37,10 @@ static void measure_spawn(struct bench *bench, const char *name,
         samples_add(&ours, spawn_run_us(request) / 1e3);
         samples_add(&bare, bench_spawn_us(true_argv) / 1e3);
     }
-    bench_row(bench,
-              &(struct row){.name = name, .floor_name = "bare posix_spawn of it", .unit = "ms"},
-              &ours, &bare);
+    bench_row(
+        bench,
+        &(struct report_row){.name = name, .floor_name = "bare posix_spawn of it", .unit = "ms"},
+        &ours, &bare);
 }
 
 /** Whether this machine has the sandbox that is asked for; says why not. */
@@ -127,9 +128,9 @@ static void measure_worker(struct bench *bench, struct loop *loop, struct worker
         samples_add(&bare, (now_us() - between) / 1e3);
     }
     bench_row(bench,
-              &(struct row){.name = "worker iteration with /bin/true",
-                            .floor_name = "bare posix_spawn and commit",
-                            .unit = "ms"},
+              &(struct report_row){.name = "worker iteration with /bin/true",
+                                   .floor_name = "bare posix_spawn and commit",
+                                   .unit = "ms"},
               &ours, &bare);
     floor_close(floor);
 }

@@ -32,11 +32,11 @@ static void measure_library(struct bench *bench, const char *name, bool is_new)
         samples_add(&bare, bench_spawn_us(floor) / 1e3);
     }
     bench_row(bench,
-              &(struct row){.name = name,
-                            .floor_name = "/bin/true",
-                            .unit = "ms",
-                            .goal_kind = GOAL_EXCESS_MAX,
-                            .goal = 5},
+              &(struct report_row){.name = name,
+                                   .floor_name = "/bin/true",
+                                   .unit = "ms",
+                                   .goal_kind = GOAL_EXCESS_MAX,
+                                   .goal = 5},
               &ours, &bare);
 }
 
@@ -69,11 +69,11 @@ static void measure_command_line(struct bench *bench)
         samples_add(&bare, begin_worker_ms(floor, mark));
     }
     bench_row(bench,
-              &(struct row){.name = "rondo loop: start until the worker runs",
-                            .floor_name = "the worker alone",
-                            .unit = "ms",
-                            .goal_kind = GOAL_EXCESS_MAX,
-                            .goal = 5},
+              &(struct report_row){.name = "rondo loop: start until the worker runs",
+                                   .floor_name = "the worker alone",
+                                   .unit = "ms",
+                                   .goal_kind = GOAL_EXCESS_MAX,
+                                   .goal = 5},
               &ours, &bare);
 }
 

@@ -201,7 +201,7 @@ static void execute(const struct bench *bench, struct case_of *of)
     samples_add(&of->rest_ms, took_ms - run_ms);
 }
 
-static void add_row(struct bench *bench, const struct row *head, const struct samples *ours,
+static void add_row(struct bench *bench, const struct report_row *head, const struct samples *ours,
                     const struct samples *bare)
 {
     struct samples figure = {0};
@@ -215,18 +215,18 @@ static void add_rows(struct bench *bench, const char *name, const char *rest_nam
                      const struct case_of *of, const struct case_of *without)
 {
     add_row(bench,
-            &(struct row){.name = name,
-                          .floor_name = "without an exporter",
-                          .unit = "us",
-                          .goal_kind = GOAL_RATIO_MAX,
-                          .goal = 1.1},
+            &(struct report_row){.name = name,
+                                 .floor_name = "without an exporter",
+                                 .unit = "us",
+                                 .goal_kind = GOAL_RATIO_MAX,
+                                 .goal = 1.1},
             &of->iteration_us, &without->iteration_us);
     add_row(bench,
-            &(struct row){.name = rest_name,
-                          .floor_name = "without an exporter",
-                          .unit = "ms",
-                          .goal_kind = GOAL_EXCESS_MAX,
-                          .goal = 1000},
+            &(struct report_row){.name = rest_name,
+                                 .floor_name = "without an exporter",
+                                 .unit = "ms",
+                                 .goal_kind = GOAL_EXCESS_MAX,
+                                 .goal = 1000},
             &of->rest_ms, &without->rest_ms);
 }
 

@@ -109,11 +109,11 @@ static void measure_sharing(struct bench *bench, struct decider *shared, struct 
         samples_add(&alone, decision_ns(apart, threads));
     }
     bench_row(bench,
-              &(struct row){.name = name,
-                            .floor_name = "threads that share nothing",
-                            .unit = "ns",
-                            .goal_kind = GOAL_RATIO_MAX,
-                            .goal = 1.1},
+              &(struct report_row){.name = name,
+                                   .floor_name = "threads that share nothing",
+                                   .unit = "ns",
+                                   .goal_kind = GOAL_RATIO_MAX,
+                                   .goal = 1.1},
               &together, &alone);
 }
 
@@ -128,11 +128,11 @@ static void measure_processors(struct bench *bench, struct decider *shared)
         samples_add(&alone, decisions_per_second(shared, 1) * (double)threads / 1e6);
     }
     bench_row(bench,
-              &(struct row){.name = "decisions of as many threads as processors",
-                            .floor_name = "one thread, times the processors",
-                            .unit = "M/s",
-                            .goal_kind = GOAL_RATIO_MIN,
-                            .goal = 0.9},
+              &(struct report_row){.name = "decisions of as many threads as processors",
+                                   .floor_name = "one thread, times the processors",
+                                   .unit = "M/s",
+                                   .goal_kind = GOAL_RATIO_MIN,
+                                   .goal = 0.9},
               &together, &alone);
 }
 

@@ -41,7 +41,7 @@ static double run_one(const char *store, size_t count)
     return status_kib("VmHWM:") / 1024;
 }
 
-struct turner {
+struct memory_turner {
     pthread_t thread;
     struct rondo *rondo;
     struct rondo_loop *loop;
@@ -50,7 +50,7 @@ struct turner {
 
 static void *turn_loop(void *argument)
 {
-    struct turner *turner = argument;
+    struct memory_turner *turner = argument;
     turner->loop = loops_start(turner->rondo);
     loops_turns(turner->loop, MANY_TURNS);
     pthread_barrier_wait(turner->barrier); /* All live at this moment. */
@@ -65,7 +65,7 @@ static double run_many(const char *store, size_t count)
     struct rondo_loop *first = loops_start(rondo);
     loops_turns(first, MANY_TURNS);
     rondo_loop_free(first);
-    struct turner *turners = calloc(count, sizeof(*turners));
+    struct memory_turner *turners = calloc(count, sizeof(*turners));
     pthread_barrier_t barrier;
     pthread_barrier_init(&barrier, NULL, (unsigned)count + 1);
     pthread_attr_t attributes;
@@ -73,7 +73,7 @@ static double run_many(const char *store, size_t count)
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     double before = status_kib("VmRSS:");
     for (size_t i = 0; i < count; i++) {
-        turners[i] = (struct turner){.rondo = rondo, .barrier = &barrier};
+        turners[i] = (struct memory_turner){.rondo = rondo, .barrier = &barrier};
         if (pthread_create(&turners[i].thread, &attributes, turn_loop, &turners[i]) != 0) {
             bench_die("cannot start thread %zu", i);
         }

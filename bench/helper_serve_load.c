@@ -52,7 +52,7 @@
 
 enum reader_kind { READS_ALL, READS_TABLE, READS_RUN };
 
-struct reader {
+struct load_reader {
     int fd;
     enum reader_kind kind;
     size_t event_count; /* of the window */
@@ -68,7 +68,7 @@ struct reader {
     char line[LINE_BYTES];
 };
 
-struct load {
+struct load_generator {
     int port;
     pid_t pid;
     size_t loop_count;
@@ -94,7 +94,7 @@ static double wall_ms(void)
 
 /* ---- Readers. -------------------------------------------------------------------------------- */
 
-static void take_line(const struct load *load, struct reader *reader, double now)
+static void take_line(const struct load_generator *load, struct load_reader *reader, double now)
 {
     static const char key[] = "\"time\":\"";
     if (strncmp(reader->line, "data: ", 6) != 0 || reader->kind == READS_TABLE) {
@@ -108,8 +108,8 @@ static void take_line(const struct load *load, struct reader *reader, double now
     }
 }
 
-static void take_text(const struct load *load, struct reader *reader, const char *bytes, size_t len,
-                      double now)
+static void take_text(const struct load_generator *load, struct load_reader *reader,
+                      const char *bytes, size_t len, double now)
 {
     const char *end = bytes + len;
     while (bytes < end) {
@@ -134,7 +134,7 @@ static void take_text(const struct load *load, struct reader *reader, const char
 }
 
 /** One more byte of the answer's head or of a line before a chunk. */
-static void take_size(struct reader *reader, char byte)
+static void take_size(struct load_reader *reader, char byte)
 {
     reader->size_line[reader->size_len++ % (sizeof(reader->size_line) - 1)] = byte;
     reader->size_line[reader->size_len % (sizeof(reader->size_line) - 1)] = '\0';
@@ -150,7 +150,8 @@ static void take_size(struct reader *reader, char byte)
     reader->size_len = 0;
 }
 
-static void take(const struct load *load, struct reader *reader, const char *bytes, size_t len)
+static void take(const struct load_generator *load, struct load_reader *reader, const char *bytes,
+                 size_t len)
 {
     double now = wall_ms();
     for (size_t i = 0; i < len;) {
@@ -165,14 +166,14 @@ static void take(const struct load *load, struct reader *reader, const char *byt
     }
 }
 
-static void read_until(const struct load *load, int epoll, double until_ms)
+static void read_until(const struct load_generator *load, int epoll, double until_ms)
 {
     static char bytes[READ_BYTES];
     while (wall_ms() < until_ms) {
         struct epoll_event events[64];
         int n = epoll_wait(epoll, events, 64, 10);
         for (int i = 0; i < n; i++) {
-            struct reader *reader = events[i].data.ptr;
+            struct load_reader *reader = events[i].data.ptr;
             ssize_t got = recv(reader->fd, bytes, sizeof(bytes), 0);
             if (got > 0) {
                 take(load, reader, bytes, (size_t)got);
@@ -185,7 +186,8 @@ static void read_until(const struct load *load, int epoll, double until_ms)
 
 /** Until each reader has the beginning of its answer: from then on it has a place in the journal.
  */
-static void await_readers(const struct load *load, const struct reader *readers, int epoll)
+static void await_readers(const struct load_generator *load, const struct load_reader *readers,
+                          int epoll)
 {
     for (size_t i = 0; i < load->reader_count; i++) {
         while (!readers[i].has_begun) {
@@ -194,9 +196,9 @@ static void await_readers(const struct load *load, const struct reader *readers,
     }
 }
 
-static struct reader *open_readers(const struct load *load, int epoll)
+static struct load_reader *open_readers(const struct load_generator *load, int epoll)
 {
-    struct reader *readers = calloc(load->reader_count + 1, sizeof(*readers));
+    struct load_reader *readers = calloc(load->reader_count + 1, sizeof(*readers));
     for (size_t i = 0; i < load->reader_count; i++) {
         char path[256];
         readers[i].kind = i % 10 == 0 ? READS_ALL : i % 10 == 1 ? READS_TABLE : READS_RUN;
@@ -212,7 +214,7 @@ static struct reader *open_readers(const struct load *load, int epoll)
     return readers;
 }
 
-static void open_sleepers(const struct load *load)
+static void open_sleepers(const struct load_generator *load)
 {
     for (size_t i = 0; i < load->bad_count; i++) {
         (void)serve_stream(load->port, "/v1/events", load->token); /* until this program ends */
@@ -225,7 +227,7 @@ static void *come_and_vanish(void *context)
 {
     static const struct linger at_once = {.l_onoff = 1};
     static const struct timespec stay = {.tv_nsec = 250000000};
-    const struct load *load = context;
+    const struct load_generator *load = context;
     int *fds = calloc(load->bad_count + 1, sizeof(*fds));
     while (wall_ms() < load->until_ms) {
         for (size_t i = 0; i < load->bad_count; i++) {
@@ -245,7 +247,7 @@ static void *come_and_vanish(void *context)
 
 static void *start_some(void *context)
 {
-    struct load *load = context;
+    struct load_generator *load = context;
     char body[65536];
     char request[8192];
     int fd = serve_connect(load->port);
@@ -262,7 +264,7 @@ static void *start_some(void *context)
     return NULL;
 }
 
-static double start_runs(struct load *load)
+static double start_runs(struct load_generator *load)
 {
     pthread_t threads[STARTERS];
     double began = wall_ms();
@@ -288,7 +290,8 @@ struct journal {
     struct samples periods; /* one a run */
 };
 
-static struct pace *pace_of(const struct load *load, struct pace *paces, const char *run_id)
+static struct pace *pace_of(const struct load_generator *load, struct pace *paces,
+                            const char *run_id)
 {
     for (size_t i = 0; i < load->loop_count; i++) {
         if (strncmp(load->ids[i], run_id, 36) == 0) {
@@ -298,7 +301,7 @@ static struct pace *pace_of(const struct load *load, struct pace *paces, const c
     bench_die("an unknown run: %.36s", run_id);
 }
 
-static void note(const struct load *load, struct pace *paces, struct journal *journal,
+static void note(const struct load_generator *load, struct pace *paces, struct journal *journal,
                  const char *row)
 {
     const char *time = strstr(row, "\"time\":\"");
@@ -316,7 +319,7 @@ static void note(const struct load *load, struct pace *paces, struct journal *jo
     }
 }
 
-static uint64_t last_position(const struct load *load)
+static uint64_t last_position(const struct load_generator *load)
 {
     char body[65536];
     serve_ask(load->port, "GET", "/v1/health", NULL, body, sizeof(body));
@@ -325,7 +328,7 @@ static uint64_t last_position(const struct load *load)
 }
 
 /** Read what was committed behind a position. */
-static struct journal read_journal(const struct load *load, uint64_t after)
+static struct journal read_journal(const struct load_generator *load, uint64_t after)
 {
     static char body[BODY_BYTES];
     struct journal journal = {0};
@@ -360,7 +363,7 @@ static struct journal read_journal(const struct load *load, uint64_t after)
 }
 
 /** Each reader of all runs has seen every event of the window once. @return events read */
-static size_t check_readers(const struct load *load, const struct reader *readers,
+static size_t check_readers(const struct load_generator *load, const struct load_reader *readers,
                             const struct journal *journal)
 {
     size_t total = 0;
@@ -386,7 +389,7 @@ static double mean(const struct samples *samples)
 /** Sleeps and wakes, in the window. */
 static void *oversleep(void *context)
 {
-    const struct load *load = context;
+    const struct load_generator *load = context;
     struct samples *late = &sleeper_late;
     const struct timespec nap = {.tv_nsec = NAP_US * 1000};
     while (wall_ms() < load->until_ms) {
@@ -402,7 +405,7 @@ int main(int argc, char **argv)
     if (argc != 9) {
         bench_die("usage: bench_serve_load PORT PID LOOPS READERS BAD ROLE SECONDS TOKEN");
     }
-    struct load load = {
+    struct load_generator load = {
         .port = (int)strtol(argv[1], NULL, 10),
         .pid = (pid_t)strtol(argv[2], NULL, 10),
         .loop_count = strtoul(argv[3], NULL, 10),
@@ -419,7 +422,7 @@ int main(int argc, char **argv)
     size_t descriptors = serve_descriptors(load.pid);
     double starting = start_runs(&load);
     descriptors = serve_descriptors(load.pid) - descriptors;
-    struct reader *readers = open_readers(&load, epoll);
+    struct load_reader *readers = open_readers(&load, epoll);
     await_readers(&load, readers, epoll);
     open_sleepers(&load);
     read_until(&load, epoll, wall_ms() + SETTLE_MS);

@@ -103,13 +103,13 @@ size_t bench_rounds(const struct bench *bench, size_t full)
     return rounds < 3 ? 3 : rounds;
 }
 
-void bench_row(struct bench *bench, const struct row *head, struct samples *figure,
+void bench_row(struct bench *bench, const struct report_row *head, struct samples *figure,
                struct samples *floor)
 {
     if (bench->row_count == sizeof(bench->rows) / sizeof(bench->rows[0])) {
         bench_die("too many rows");
     }
-    struct row *row = &bench->rows[bench->row_count++];
+    struct report_row *row = &bench->rows[bench->row_count++];
     *row = *head;
     row->figure = samples_spread(figure);
     row->floor = samples_spread(floor);

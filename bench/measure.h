@@ -55,7 +55,7 @@ enum goal {
 };
 
 /** One line of the report. Texts are static. */
-struct row {
+struct report_row {
     const char *name;
     const char *floor_name;
     const char *unit;
@@ -72,7 +72,7 @@ struct bench {
     const char *cli;       /**< the rondo binary, or NULL */
     const char *reference; /**< the script that asks the reference engine, or NULL */
     bool is_quick;         /**< fewer rounds, for a look */
-    struct row rows[64];
+    struct report_row rows[64];
     size_t row_count;
 };
 
@@ -80,7 +80,7 @@ struct bench {
 size_t bench_rounds(const struct bench *bench, size_t full);
 
 /** Add a row from samples, which are released. */
-void bench_row(struct bench *bench, const struct row *head, struct samples *figure,
+void bench_row(struct bench *bench, const struct report_row *head, struct samples *figure,
                struct samples *floor);
 
 /** Print a message and exit: a benchmark that cannot run has no figure. */
@@ -123,9 +123,9 @@ void figure_readers(struct bench *bench);
 void figure_telemetry(struct bench *bench);
 
 /** Whether a row meets its goal; true without one. */
-bool row_is_met(const struct row *row);
+bool row_is_met(const struct report_row *row);
 /** What the goal is compared with: a ratio, an excess or the figure. */
-double row_score(const struct row *row);
+double row_score(const struct report_row *row);
 
 void report_text(const struct bench *bench, FILE *out);
 void report_json(const struct bench *bench, FILE *out);

@@ -28,7 +28,7 @@
 #define SECOND_NS   INT64_C(1000000000)
 #define DESCRIPTORS 65536
 
-struct connection {
+struct mock_connection {
     int fd;
     bool is_answering; /**< an answer is on its way */
     bool is_waiting;   /**< for its time; or for ever */
@@ -40,14 +40,14 @@ struct connection {
     size_t sent;
     size_t segment;
     struct mock_ticket ticket;
-    struct connection *next; /**< of all, for the end */
-    struct connection *previous;
+    struct mock_connection *next; /**< of all, for the end */
+    struct mock_connection *previous;
 };
 
 /** Somebody who waits. Stale ones (another number) are skipped. */
-struct waiter {
+struct mock_waiter {
     int64_t due_ns;
-    struct connection *connection;
+    struct mock_connection *connection;
     uint64_t wait;
 };
 
@@ -58,9 +58,9 @@ struct mock {
     int stop_fd;
     uint16_t port;
     bool is_over;
-    struct connection *connections;
-    struct connection *closed; /**< freed when no event can name them any more */
-    struct waiter *waiters;
+    struct mock_connection *connections;
+    struct mock_connection *closed; /**< freed when no event can name them any more */
+    struct mock_waiter *waiters;
     size_t waiter_count;
     size_t waiter_room;
     uint64_t wait_number;
@@ -76,18 +76,18 @@ static int64_t now_ns(void)
 
 /* --- the heap of waits --- */
 
-static void swap(struct waiter *a, struct waiter *b)
+static void swap(struct mock_waiter *a, struct mock_waiter *b)
 {
-    struct waiter held = *a;
+    struct mock_waiter held = *a;
     *a = *b;
     *b = held;
 }
 
-static void push_waiter(struct mock *mock, struct waiter waiter)
+static void push_waiter(struct mock *mock, struct mock_waiter waiter)
 {
     if (mock->waiter_count == mock->waiter_room) {
         mock->waiter_room = mock->waiter_room == 0 ? 64 : 2 * mock->waiter_room;
-        mock->waiters = realloc(mock->waiters, mock->waiter_room * sizeof(struct waiter));
+        mock->waiters = realloc(mock->waiters, mock->waiter_room * sizeof(struct mock_waiter));
         if (mock->waiters == NULL) {
             abort();
         }
@@ -100,9 +100,9 @@ static void push_waiter(struct mock *mock, struct waiter waiter)
     }
 }
 
-static struct waiter pop_waiter(struct mock *mock)
+static struct mock_waiter pop_waiter(struct mock *mock)
 {
-    struct waiter first = mock->waiters[0];
+    struct mock_waiter first = mock->waiters[0];
     mock->waiters[0] = mock->waiters[--mock->waiter_count];
     for (size_t at = 0;;) {
         size_t least = at;
@@ -119,7 +119,7 @@ static struct waiter pop_waiter(struct mock *mock)
 }
 
 /** Forget the waits of a connection that closes, so that none names freed memory. */
-static void forget_waits(struct mock *mock, const struct connection *connection)
+static void forget_waits(struct mock *mock, const struct mock_connection *connection)
 {
     for (size_t i = 0; i < mock->waiter_count; i++) {
         if (mock->waiters[i].connection == connection) {
@@ -130,7 +130,7 @@ static void forget_waits(struct mock *mock, const struct connection *connection)
 
 /* --- connections --- */
 
-static void connection_close(struct mock *mock, struct connection *connection)
+static void connection_close(struct mock *mock, struct mock_connection *connection)
 {
     if (connection->is_answering && connection->ticket.conversation != NULL &&
         !connection->out.should_close) {
@@ -160,13 +160,13 @@ static void connection_close(struct mock *mock, struct connection *connection)
 static void free_closed(struct mock *mock)
 {
     while (mock->closed != NULL) {
-        struct connection *next = mock->closed->next;
+        struct mock_connection *next = mock->closed->next;
         free(mock->closed);
         mock->closed = next;
     }
 }
 
-static void ask_for_room(struct mock *mock, struct connection *connection, bool wants_room)
+static void ask_for_room(struct mock *mock, struct mock_connection *connection, bool wants_room)
 {
     if (connection->wants_room == wants_room) {
         return;
@@ -197,7 +197,7 @@ static enum sending send_bytes(int fd, const char *bytes, size_t len, size_t *re
     return SENT;
 }
 
-static enum sending send_fill(struct mock *mock, struct connection *connection,
+static enum sending send_fill(struct mock *mock, struct mock_connection *connection,
                               struct mock_segment *segment)
 {
     while (segment->fill > 0) {
@@ -212,17 +212,17 @@ static enum sending send_fill(struct mock *mock, struct connection *connection,
     return SENT;
 }
 
-static void wait_for_time(struct mock *mock, struct connection *connection, int64_t delay_ns)
+static void wait_for_time(struct mock *mock, struct mock_connection *connection, int64_t delay_ns)
 {
     connection->is_waiting = true;
     connection->wait = ++mock->wait_number;
     if (delay_ns != MOCK_FOREVER) {
-        push_waiter(mock, (struct waiter){now_ns() + delay_ns, connection, connection->wait});
+        push_waiter(mock, (struct mock_waiter){now_ns() + delay_ns, connection, connection->wait});
     }
 }
 
 /** Send what may be sent now. SENT = the answer is out. */
-static enum sending send_answer(struct mock *mock, struct connection *connection)
+static enum sending send_answer(struct mock *mock, struct mock_connection *connection)
 {
     struct mock_output *out = &connection->out;
     for (; connection->segment < out->segment_count; connection->segment++) {
@@ -255,7 +255,7 @@ static void shrink(struct buf *buf)
     }
 }
 
-static void answer_sent(struct connection *connection)
+static void answer_sent(struct mock_connection *connection)
 {
     struct mock_output *out = &connection->out;
     if (connection->ticket.conversation != NULL && out->is_complete) {
@@ -272,7 +272,7 @@ static void answer_sent(struct connection *connection)
 }
 
 /** Go on sending. @return false when the connection is closed */
-static bool continue_answer(struct mock *mock, struct connection *connection)
+static bool continue_answer(struct mock *mock, struct mock_connection *connection)
 {
     enum sending result = send_answer(mock, connection);
     if (result == SENT) {
@@ -293,7 +293,7 @@ static void drop_front(struct buf *buf, size_t len)
 }
 
 /** Answer the requests that are there, one after the other. */
-static void serve(struct mock *mock, struct connection *connection)
+static void serve(struct mock *mock, struct mock_connection *connection)
 {
     while (!connection->is_answering && connection->in.len > 0) {
         struct mock_request request;
@@ -326,7 +326,7 @@ static void serve(struct mock *mock, struct connection *connection)
     }
 }
 
-static void readable(struct mock *mock, struct connection *connection)
+static void readable(struct mock *mock, struct mock_connection *connection)
 {
     for (;;) {
         char *room = buf_room(&connection->in, READ_BYTES);
@@ -357,7 +357,7 @@ static void accept_all(struct mock *mock)
             return;
         }
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-        struct connection *connection = calloc(1, sizeof(*connection));
+        struct mock_connection *connection = calloc(1, sizeof(*connection));
         if (connection == NULL) {
             abort();
         }
@@ -484,8 +484,8 @@ static int wake(struct mock *mock)
         if (left > 0) {
             return (int)((left + 999999) / 1000000 > 60000 ? 60000 : (left + 999999) / 1000000);
         }
-        struct waiter waiter = pop_waiter(mock);
-        struct connection *connection = waiter.connection;
+        struct mock_waiter waiter = pop_waiter(mock);
+        struct mock_connection *connection = waiter.connection;
         if (connection != NULL && connection->is_waiting && connection->wait == waiter.wait) {
             connection->is_waiting = false;
             if (continue_answer(mock, connection)) {
@@ -498,7 +498,7 @@ static int wake(struct mock *mock)
 
 static void handle(struct mock *mock, const struct epoll_event *event)
 {
-    struct connection *connection = event->data.ptr;
+    struct mock_connection *connection = event->data.ptr;
     if (event->data.ptr == &mock->listen_fd) {
         accept_all(mock);
     } else if (event->data.ptr == &mock->stop_fd) {

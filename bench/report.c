@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-double row_score(const struct row *row)
+double row_score(const struct report_row *row)
 {
     switch (row->goal_kind) {
     case GOAL_NONE:
@@ -21,7 +21,7 @@ double row_score(const struct row *row)
     return 0;
 }
 
-bool row_is_met(const struct row *row)
+bool row_is_met(const struct report_row *row)
 {
     switch (row->goal_kind) {
     case GOAL_NONE:
@@ -69,7 +69,7 @@ static void describe_machine(char *ret_text, size_t size)
              sysconf(_SC_NPROCESSORS_ONLN), gib, system.sysname, major, minor);
 }
 
-static const char *score_text(const struct row *row, char *text, size_t size)
+static const char *score_text(const struct report_row *row, char *text, size_t size)
 {
     if (row->goal_kind == GOAL_EXCESS_MAX || row->goal_kind == GOAL_FIGURE_MAX) {
         snprintf(text, size, "%s%.2f %s", row->goal_kind == GOAL_EXCESS_MAX ? "+" : "",
@@ -80,7 +80,7 @@ static const char *score_text(const struct row *row, char *text, size_t size)
     return text;
 }
 
-static const char *goal_text(const struct row *row, char *text, size_t size)
+static const char *goal_text(const struct report_row *row, char *text, size_t size)
 {
     static const char *const forms[] = {
         [GOAL_NONE] = "-",
@@ -97,7 +97,7 @@ static const char *goal_text(const struct row *row, char *text, size_t size)
     return text;
 }
 
-static const char *verdict(const struct row *row)
+static const char *verdict(const struct report_row *row)
 {
     return row->goal_kind == GOAL_NONE ? "" : row_is_met(row) ? "ok" : "over";
 }
@@ -111,7 +111,7 @@ void report_text(const struct bench *bench, FILE *out)
             "median (lowest-highest).\n\n",
             machine);
     for (size_t i = 0; i < bench->row_count; i++) {
-        const struct row *row = &bench->rows[i];
+        const struct report_row *row = &bench->rows[i];
         char score[48];
         char goal[48];
         fprintf(out, "%-52s %10s   goal %-11s %s\n", row->name,
@@ -136,7 +136,7 @@ void report_json(const struct bench *bench, FILE *out)
     describe_machine(machine, sizeof(machine));
     fprintf(out, "{\"machine\":\"%s\",\"rows\":[", machine);
     for (size_t i = 0; i < bench->row_count; i++) {
-        const struct row *row = &bench->rows[i];
+        const struct report_row *row = &bench->rows[i];
         char goal[48];
         fprintf(out, "%s{\"name\":\"%s\",\"floor_name\":\"%s\",\"unit\":\"%s\",", i == 0 ? "" : ",",
                 row->name, row->floor_name, row->unit);

@@ -345,8 +345,8 @@ def report_types(report, sources):
     ):
         places = collections.defaultdict(set)
         for source in chosen:
-            for kind, type_name in TYPE.findall(source.text):
-                places[f"{kind} {type_name}"].add(source.path)
+            for _, type_name in TYPE.findall(source.text):
+                places[type_name].add(source.path)
         shared = {n: p for n, p in places.items() if len(p) > 1}
         details = [f"{n}: {' '.join(sorted(p))}" for n, p in sorted(shared.items())]
         report.row(f"types with the name of another: {name}", len(shared), details)

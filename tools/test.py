@@ -32,6 +32,7 @@ CHECKS = [
     ("layers: each file includes its own layer and lower ones", ["tools/check-layers.py"]),
     ("opens: what agents can write is opened in one way", ["tools/check-opens.py"]),
     ("pages: what they name exists, and each folder of src has one", ["tools/check-docs.py"]),
+    ("types: no two have one name", ["tools/check-types.py"]),
     ("sizes: files up to 800 lines, functions up to 60", ["tools/check-sizes.py"]),
     ("format: clang-format has nothing to change", ["tools/check-format.sh"]),
     ("headers: public headers compile alone as C17 and C++17", ["tools/check-headers.sh"]),

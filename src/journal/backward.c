@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct row {
+struct event_row {
     struct store_event event;
     char *type;
     char *data;
@@ -16,7 +16,7 @@ struct row {
 struct window {
     const struct backward *wanted;
     uint64_t before;
-    struct row *rows;
+    struct event_row *rows;
     size_t count;
 };
 
@@ -37,7 +37,7 @@ static bool keep(const struct store_event *event, void *context)
         return false;
     }
     if (is_wanted(window->wanted->types, event->type)) {
-        struct row *row = &window->rows[window->count++];
+        struct event_row *row = &window->rows[window->count++];
         row->event = *event;
         row->type = memory_dup_string(event->type);
         row->data = memory_dup_bytes(event->data, event->data_len);
@@ -54,7 +54,7 @@ static bool hand_out(struct window *window, store_event_fn *fn, void *context,
 {
     bool goes_on = true;
     for (size_t i = window->count; i-- > 0;) {
-        struct row *row = &window->rows[i];
+        struct event_row *row = &window->rows[i];
         if (goes_on) {
             goes_on = fn(&row->event, context);
             *ret_reached = row->event.seq;

@@ -18,7 +18,7 @@
 /** Events fetched at a time. */
 #define READER_BATCH 256
 
-struct row {
+struct reader_row {
     char run_id[ID_SIZE];
     uint64_t position;
     uint64_t seq;
@@ -32,7 +32,7 @@ struct journal_reader {
     struct writer *writer;
     char *run_id;
     uint64_t after; /* seq or position handed out last */
-    struct row rows[READER_BATCH];
+    struct reader_row rows[READER_BATCH];
     size_t row_count;
     size_t next;
     struct journal_entry entry;
@@ -97,7 +97,7 @@ void journal_reader_free(struct journal_reader *reader)
 static bool keep_row(const struct store_event *stored, void *context)
 {
     struct journal_reader *reader = context;
-    struct row *row = &reader->rows[reader->row_count++];
+    struct reader_row *row = &reader->rows[reader->row_count++];
     memcpy(row->run_id, stored->run_id, sizeof(row->run_id));
     row->position = stored->position;
     row->seq = stored->seq;
@@ -111,7 +111,7 @@ static bool keep_row(const struct store_event *stored, void *context)
 static int hand_out(struct journal_reader *reader, const struct journal_entry **ret_entry,
                     struct rondo_error *err)
 {
-    const struct row *row = &reader->rows[reader->next++];
+    const struct reader_row *row = &reader->rows[reader->next++];
     reader->after = reader->run_id == NULL ? row->position : row->seq;
     json_object_put(reader->root);
     reader->root = NULL;

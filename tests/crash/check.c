@@ -21,7 +21,7 @@
 #define STORE_FILE_LIMIT ((size_t)1 << 30)
 
 /** A try of an iteration, as the journal has it. */
-struct attempt {
+struct iteration_attempt {
     uint64_t iteration;
     uint64_t attempt;
     uint64_t seq;
@@ -33,8 +33,8 @@ struct attempt {
 struct run_check {
     struct store *store;
     struct store_run row;
-    struct findings *findings;
-    struct attempt *attempts;
+    struct check_findings *findings;
+    struct iteration_attempt *attempts;
     size_t attempt_count;
     size_t attempt_room;
     bool is_open; /* an iteration was begun and has neither result nor mark */
@@ -47,9 +47,9 @@ struct run_check {
     char status[32];
 };
 
-struct check {
+struct store_check {
     struct store *store;
-    struct findings findings;
+    struct check_findings findings;
     struct run_check *runs;
     size_t run_count;
 };
@@ -60,7 +60,7 @@ static void add_attempt(struct run_check *run, const struct journal_event *event
         run->attempt_room = run->attempt_room == 0 ? 16 : 2 * run->attempt_room;
         run->attempts = memory_resize(run->attempts, run->attempt_room, sizeof(*run->attempts));
     }
-    run->attempts[run->attempt_count++] = (struct attempt){
+    run->attempts[run->attempt_count++] = (struct iteration_attempt){
         .iteration = (uint64_t)event->iteration_started.iteration,
         .attempt = (uint64_t)event->iteration_started.attempt,
         .seq = event->seq,
@@ -69,7 +69,7 @@ static void add_attempt(struct run_check *run, const struct journal_event *event
 
 static void check_started(struct run_check *run, const struct journal_event *event)
 {
-    const struct attempt *last =
+    const struct iteration_attempt *last =
         run->attempt_count == 0 ? NULL : &run->attempts[run->attempt_count - 1];
     uint64_t attempt = last != NULL && last->iteration == run->finished + 1 ? last->attempt + 1 : 1;
     if (run->is_open) {
@@ -90,7 +90,8 @@ static void check_started(struct run_check *run, const struct journal_event *eve
 static void check_closed(struct run_check *run, const struct journal_event *event)
 {
     int64_t iteration = journal_event_iteration(event);
-    struct attempt *last = run->attempt_count == 0 ? NULL : &run->attempts[run->attempt_count - 1];
+    struct iteration_attempt *last =
+        run->attempt_count == 0 ? NULL : &run->attempts[run->attempt_count - 1];
     if (!run->is_open || last == NULL || (uint64_t)iteration != last->iteration) {
         fail_msg("run %s: event %" PRIu64 " ends iteration %" PRId64 ", which is not open",
                  run->row.id, event->seq, iteration);
@@ -223,7 +224,7 @@ static void check_run(struct run_check *run)
 
 static bool add_run(const struct store_run *row, void *context)
 {
-    struct check *check = context;
+    struct store_check *check = context;
     assert_true(check->run_count < RUNS_ROOM);
     struct run_check *run = &check->runs[check->run_count++];
     run->store = check->store;
@@ -232,7 +233,7 @@ static bool add_run(const struct store_run *row, void *context)
     return true;
 }
 
-static struct run_check *find_run(struct check *check, const char *id)
+static struct run_check *find_run(struct store_check *check, const char *id)
 {
     for (size_t i = 0; i < check->run_count; i++) {
         if (strcmp(check->runs[i].row.id, id) == 0) {
@@ -242,10 +243,11 @@ static struct run_check *find_run(struct check *check, const char *id)
     return NULL;
 }
 
-static struct attempt *find_attempt(struct run_check *run, uint64_t iteration, uint64_t attempt)
+static struct iteration_attempt *find_attempt(struct run_check *run, uint64_t iteration,
+                                              uint64_t attempt)
 {
     for (size_t i = run->attempt_count; i-- > 0;) {
-        struct attempt *candidate = &run->attempts[i];
+        struct iteration_attempt *candidate = &run->attempts[i];
         if (candidate->iteration == iteration && candidate->attempt == attempt) {
             return candidate;
         }
@@ -253,14 +255,14 @@ static struct attempt *find_attempt(struct run_check *run, uint64_t iteration, u
     return NULL;
 }
 
-static void check_fact(struct check *check, const struct fact *fact)
+static void check_fact(struct store_check *check, const struct acknowledged_fact *fact)
 {
     struct run_check *run = find_run(check, fact->run_id);
     if (run == NULL) {
         fail_msg("run %s was acknowledged and is lost", fact->run_id);
         return;
     }
-    const struct attempt *begun = NULL;
+    const struct iteration_attempt *begun = NULL;
     switch (fact->kind) {
     case FACT_STARTED:
         break;
@@ -298,7 +300,7 @@ static void check_fact(struct check *check, const struct fact *fact)
 }
 
 /** Worker commands do not know their attempt: the latest one that has no effect yet. */
-static struct attempt *find_without_effect(struct run_check *run, uint64_t iteration)
+static struct iteration_attempt *find_without_effect(struct run_check *run, uint64_t iteration)
 {
     for (size_t i = run->attempt_count; i-- > 0;) {
         if (run->attempts[i].iteration == iteration && run->attempts[i].effects == 0) {
@@ -308,7 +310,7 @@ static struct attempt *find_without_effect(struct run_check *run, uint64_t itera
     return NULL;
 }
 
-static void count_effect(struct check *check, const char *line)
+static void count_effect(struct store_check *check, const char *line)
 {
     char id[ID_SIZE];
     uint64_t iteration, attempt;
@@ -317,7 +319,7 @@ static void count_effect(struct check *check, const char *line)
         fail_msg("cannot read the effect '%s'", line);
     }
     struct run_check *run = find_run(check, id);
-    struct attempt *begun = NULL;
+    struct iteration_attempt *begun = NULL;
     if (run != NULL) {
         begun = fields == 3 ? find_attempt(run, iteration, attempt)
                             : find_without_effect(run, iteration);
@@ -330,7 +332,7 @@ static void count_effect(struct check *check, const char *line)
     check->findings.effects++;
 }
 
-static void check_effects(struct scene *scene, struct check *check)
+static void check_effects(struct crash_scene *scene, struct store_check *check)
 {
     auto_fclose FILE *file = fopen(scene->effects, "re");
     char line[128];
@@ -341,7 +343,7 @@ static void check_effects(struct scene *scene, struct check *check)
     for (size_t i = 0; file != NULL && i < check->run_count; i++) {
         const struct run_check *run = &check->runs[i];
         for (size_t j = 0; j < run->attempt_count; j++) {
-            const struct attempt *attempt = &run->attempts[j];
+            const struct iteration_attempt *attempt = &run->attempts[j];
             if (attempt->effects > 1 || (attempt->is_finished && attempt->effects != 1)) {
                 fail_msg("run %s: iteration %" PRIu64 " attempt %" PRIu64 " (%s) had %" PRIu64
                          " effects",
@@ -364,7 +366,7 @@ static void copy_file(const char *from, const char *folder, const char *name)
     assert_int_equal(file_replace_durably(to, buf_string(&bytes), bytes.len, NULL), 0);
 }
 
-static void copy_store(struct scene *scene, char *ret_path, size_t size)
+static void copy_store(struct crash_scene *scene, char *ret_path, size_t size)
 {
     char folder[SCENE_PATH + 16], log[SCENE_PATH + 32];
     snprintf(folder, sizeof(folder), "%s/copy", scene->folder);
@@ -389,7 +391,8 @@ static void check_integrity(const char *path)
     sqlite3_close(db);
 }
 
-static void check_all(struct scene *scene, struct check *check, const struct ledger *ledger)
+static void check_all(struct crash_scene *scene, struct store_check *check,
+                      const struct ledger *ledger)
 {
     struct rondo_error err = {0};
     struct store_run_query query = {0};
@@ -409,9 +412,9 @@ static void check_all(struct scene *scene, struct check *check, const struct led
     }
 }
 
-struct findings check_store(struct scene *scene, const struct ledger *ledger)
+struct check_findings check_store(struct crash_scene *scene, const struct ledger *ledger)
 {
-    struct check check = {0};
+    struct store_check check = {0};
     char path[SCENE_PATH + 64];
     copy_store(scene, path, sizeof(path));
     if (!file_exists(path)) {

@@ -33,7 +33,7 @@ enum fact_kind {
 };
 
 /** Something that was acknowledged to a victim. */
-struct fact {
+struct acknowledged_fact {
     char run_id[ID_SIZE];
     enum fact_kind kind;
     uint64_t number;
@@ -44,7 +44,7 @@ struct fact {
 
 /** All that was acknowledged so far, on one store. */
 struct ledger {
-    struct fact *facts;
+    struct acknowledged_fact *facts;
     size_t count;
     size_t room;
 };
@@ -58,7 +58,7 @@ void ledger_clear(struct ledger *ledger);
 void ledger_read(struct ledger *ledger, const struct buf *output);
 
 /** What a check has seen, for figures and further tests. */
-struct findings {
+struct check_findings {
     uint64_t runs;
     uint64_t events;
     uint64_t finished;
@@ -76,4 +76,4 @@ struct findings {
  * Check a copy of the store, so that the next victim meets the log that the last one left.
  * @param ledger NULL = nothing was acknowledged
  */
-struct findings check_store(struct scene *scene, const struct ledger *ledger);
+struct check_findings check_store(struct crash_scene *scene, const struct ledger *ledger);

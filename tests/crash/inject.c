@@ -73,7 +73,7 @@ static void read_log(const char *path, struct injected *result)
     }
 }
 
-struct injected inject_run(struct scene *scene, const char *syscalls, const char *fault,
+struct injected inject_run(struct crash_scene *scene, const char *syscalls, const char *fault,
                            const char *const *argv)
 {
     char log[SCENE_PATH + 16], trace[128], inject[256];

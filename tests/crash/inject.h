@@ -28,5 +28,5 @@ struct injected {
  * @param fault    what to inject, "signal=KILL:when=3" or "error=EIO:when=2+"
  * @param argv     NULL-terminated
  */
-struct injected inject_run(struct scene *scene, const char *syscalls, const char *fault,
+struct injected inject_run(struct crash_scene *scene, const char *syscalls, const char *fault,
                            const char *const *argv);

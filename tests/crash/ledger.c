@@ -16,7 +16,7 @@ void ledger_clear(struct ledger *ledger)
     *ledger = (struct ledger){0};
 }
 
-static void add(struct ledger *ledger, const struct fact *fact)
+static void add(struct ledger *ledger, const struct acknowledged_fact *fact)
 {
     if (ledger->count == ledger->room) {
         ledger->room = ledger->room == 0 ? 64 : 2 * ledger->room;
@@ -27,7 +27,7 @@ static void add(struct ledger *ledger, const struct fact *fact)
 
 static void read_line(struct ledger *ledger, const char *line)
 {
-    struct fact fact = {0};
+    struct acknowledged_fact fact = {0};
     if (line[0] == '!') {
         fail_msg("the victim says: %s", line);
     } else if (sscanf(line, "s %36s", fact.run_id) == 1) {

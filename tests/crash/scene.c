@@ -53,7 +53,7 @@ const char *rondo_path(void)
 int scene_setup(void **state)
 {
     signal(SIGPIPE, SIG_IGN);
-    struct scene *scene = memory_new_zero(1, sizeof(*scene));
+    struct crash_scene *scene = memory_new_zero(1, sizeof(*scene));
     const char *base = getenv("TMPDIR");
     snprintf(scene->folder, sizeof(scene->folder), "%s/rondo-crash-XXXXXX",
              base == NULL ? "/tmp" : base);
@@ -76,7 +76,7 @@ int scene_setup(void **state)
 
 int scene_teardown(void **state)
 {
-    struct scene *scene = *state;
+    struct crash_scene *scene = *state;
     for (size_t i = 0; i < SCENE_CHILDREN; i++) {
         child_end(&scene->children[i]);
     }
@@ -85,7 +85,7 @@ int scene_teardown(void **state)
     return 0;
 }
 
-void scene_clear(struct scene *scene)
+void scene_clear(struct crash_scene *scene)
 {
     char folder[SCENE_PATH + 16];
     snprintf(folder, sizeof(folder), "%s/store", scene->folder);
@@ -94,7 +94,7 @@ void scene_clear(struct scene *scene)
     unlink(scene->effects);
 }
 
-static struct child *free_slot(struct scene *scene)
+static struct child *free_slot(struct crash_scene *scene)
 {
     for (size_t i = 0; i < SCENE_CHILDREN; i++) {
         if (scene->children[i].pid == 0) {
@@ -112,7 +112,7 @@ static void make_pipe(int fds[2])
     }
 }
 
-struct child *child_start(struct scene *scene, const char *const *arguments)
+struct child *child_start(struct crash_scene *scene, const char *const *arguments)
 {
     extern char **environ;
     const char *argv[CHILD_ARGUMENTS] = {victim_path(), "--exec"};

@@ -28,7 +28,7 @@ struct child {
     int status;      /**< of waitpid, once it has ended */
 };
 
-struct scene {
+struct crash_scene {
     char folder[SCENE_PATH];
     char store[SCENE_PATH + 16];
     char effects[SCENE_PATH + 16];
@@ -48,7 +48,7 @@ int64_t scene_number(const char *name, int64_t otherwise);
 bool scene_is_long(void);
 
 /** Forget the store and the effects: the next victim starts with nothing. */
-void scene_clear(struct scene *scene);
+void scene_clear(struct crash_scene *scene);
 
 /**
  * Start a program in a process group of its own, with a pipe as stdin and one for stdout and
@@ -57,7 +57,7 @@ void scene_clear(struct scene *scene);
  * @param arguments NULL-terminated
  * @return a slot of the scene; child_end() frees it. Fails the test when it cannot be started.
  */
-struct child *child_start(struct scene *scene, const char *const *arguments);
+struct child *child_start(struct crash_scene *scene, const char *const *arguments);
 
 /** Kill the whole group with SIGKILL, read what is left to read, and reap. Frees nothing. */
 void child_kill(struct child *child);

@@ -42,8 +42,8 @@ static const char delicate[] = "{\"loop\":{\"iterations\":10,\"tool\":\"run_shel
 static const char note_script[] = "echo $1 >> effects\n";
 
 /** A scene with a model server. */
-struct world {
-    struct scene *scene;
+struct kill_world {
+    struct crash_scene *scene;
     struct child *server;
     char port[16];
     char role[PATH_SIZE];
@@ -56,7 +56,7 @@ struct world {
 /* --- the model server --- */
 
 /** One exchange with it. @param ret_reply its body */
-static void ask_server(const struct world *world, const char *method, const char *path,
+static void ask_server(const struct kill_world *world, const char *method, const char *path,
                        const char *body, struct buf *ret_reply)
 {
     struct sockaddr_in address = {
@@ -80,7 +80,7 @@ static void ask_server(const struct world *world, const char *method, const char
 }
 
 /** The server forgets what it has seen. */
-static void reset_server(const struct world *world)
+static void reset_server(const struct kill_world *world)
 {
     auto_buf struct buf reply = {0};
     const char *script = world->is_delicate ? delicate : harmless;
@@ -89,7 +89,7 @@ static void reset_server(const struct world *world)
 }
 
 /** What the server has seen. @return json_object_put() */
-static struct json_object *server_stats(const struct world *world)
+static struct json_object *server_stats(const struct kill_world *world)
 {
     auto_buf struct buf reply = {0};
     struct json_object *stats = NULL;
@@ -168,7 +168,7 @@ static void add_event(struct account *account, const char *type, struct json_obj
     }
 }
 
-static void read_journal(const struct scene *scene, struct account *ret_account)
+static void read_journal(const struct crash_scene *scene, struct account *ret_account)
 {
     sqlite3 *db = NULL;
     sqlite3_stmt *query = NULL;
@@ -189,7 +189,7 @@ static void read_journal(const struct scene *scene, struct account *ret_account)
 
 /* --- runs --- */
 
-static void write_role(struct world *world)
+static void write_role(struct kill_world *world)
 {
     auto_buf struct buf yaml = {0};
     buf_printf(&yaml,
@@ -226,7 +226,7 @@ static int set_up(void **state)
     if (scene_setup(state) != 0) {
         return -1;
     }
-    struct world *world = calloc(1, sizeof(*world));
+    struct kill_world *world = calloc(1, sizeof(*world));
     world->scene = *state;
     *state = world;
     snprintf(world->role, sizeof(world->role), "%s/role.yaml", world->scene->folder);
@@ -242,7 +242,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *world = *state;
+    struct kill_world *world = *state;
     *state = world->scene;
     buf_fini(&world->undisturbed);
     free(world);
@@ -250,7 +250,7 @@ static int tear_down(void **state)
 }
 
 /** Begin with nothing. */
-static void clear(struct world *world)
+static void clear(struct kill_world *world)
 {
     scene_clear(world->scene);
     file_remove_tree(world->notes, NULL);
@@ -262,7 +262,7 @@ static void clear(struct world *world)
     reset_server(world);
 }
 
-static struct injected start_run(struct world *world, const char *syscall, uint64_t when)
+static struct injected start_run(struct kill_world *world, const char *syscall, uint64_t when)
 {
     const char *const argv[] = {rondo_path(),      "run",     world->role,         "-a", "-p",
                                 "Take ten notes.", "--store", world->scene->store, "-q", NULL};
@@ -281,9 +281,9 @@ static void expect_success(struct child *child)
 }
 
 /** Bring the run to its end, from wherever it is. */
-static void finish_run(struct world *world)
+static void finish_run(struct kill_world *world)
 {
-    struct findings findings = check_store(world->scene, NULL);
+    struct check_findings findings = check_store(world->scene, NULL);
     const char *const again[] = {rondo_path(),      "run",     world->role,         "-a", "-p",
                                  "Take ten notes.", "--store", world->scene->store, "-q", NULL};
     const char *const resume[] = {
@@ -296,7 +296,7 @@ static void finish_run(struct world *world)
 }
 
 /** The server was asked for each turn; again only for what the journal did not have. */
-static void check_requests(const struct world *world, const struct account *account)
+static void check_requests(const struct kill_world *world, const struct account *account)
 {
     auto_json struct json_object *stats = server_stats(world);
     struct json_object *turns = NULL;
@@ -313,7 +313,7 @@ static void check_requests(const struct world *world, const struct account *acco
     }
 }
 
-static void check_notes(const struct world *world)
+static void check_notes(const struct kill_world *world)
 {
     for (int turn = 1; turn < 2 * ITERATIONS; turn += 2) {
         auto_buf struct buf note = {0};
@@ -326,7 +326,7 @@ static void check_notes(const struct world *world)
 }
 
 /** Each command had its effect once; the one in doubt once or never. */
-static void check_effects(const struct world *world, const struct account *account)
+static void check_effects(const struct kill_world *world, const struct account *account)
 {
     auto_buf struct buf effects = {0};
     char path[PATH_SIZE + 32];
@@ -345,10 +345,10 @@ static void check_effects(const struct world *world, const struct account *accou
     assert_int_equal(next, 2 * ITERATIONS + 1);
 }
 
-static void check_end(struct world *world)
+static void check_end(struct kill_world *world)
 {
     struct account account;
-    struct findings findings = check_store(world->scene, NULL);
+    struct check_findings findings = check_store(world->scene, NULL);
     assert_int_equal(findings.runs, 1);
     assert_int_equal(findings.unfinished_runs, 0);
     read_journal(world->scene, &account);
@@ -368,7 +368,7 @@ static void check_end(struct world *world)
 }
 
 /** One point. @return false when the run ended before its N-th call */
-static bool kill_at(struct world *world, const char *syscall, uint64_t n)
+static bool kill_at(struct kill_world *world, const char *syscall, uint64_t n)
 {
     clear(world);
     struct injected result = start_run(world, syscall, n);
@@ -385,7 +385,7 @@ static bool kill_at(struct world *world, const char *syscall, uint64_t n)
     return result.is_killed;
 }
 
-static void learn_undisturbed(struct world *world)
+static void learn_undisturbed(struct kill_world *world)
 {
     struct account account;
     clear(world);
@@ -399,7 +399,7 @@ static void learn_undisturbed(struct world *world)
 /** Kill at every `stride`-th call. @param least points that there must be */
 static void enumerate(void **state, const char *syscall, uint64_t stride, uint64_t least)
 {
-    struct world *world = *state;
+    struct kill_world *world = *state;
     if (!inject_is_possible()) {
         skip();
     }
@@ -446,7 +446,7 @@ TEST_WITH(every_effect_may_be_the_last_call, set_up, tear_down)
 /** A command that may have run is never run again. */
 TEST_WITH(a_command_in_doubt_is_not_repeated, set_up, tear_down)
 {
-    struct world *world = *state;
+    struct kill_world *world = *state;
     world->is_delicate = true;
     uint64_t stride = scene_is_long() ? 1 : 4;
     enumerate(state, "fdatasync,fsync", stride, 40 / stride);
@@ -457,7 +457,7 @@ TEST_WITH(a_command_in_doubt_is_not_repeated, set_up, tear_down)
 /** The process of the command is about to be made. */
 TEST_WITH(a_command_that_may_not_have_begun_is_not_repeated, set_up, tear_down)
 {
-    struct world *world = *state;
+    struct kill_world *world = *state;
     world->is_delicate = true;
     enumerate(state, "clone,clone3,vfork,fork", scene_is_long() ? 1 : 2, 5);
     assert_true(world->doubts > 0 || !inject_is_possible());

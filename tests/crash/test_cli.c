@@ -34,13 +34,13 @@ static const char worker_text[] = "#!/bin/sh\n"
                                   "while [ -e \"$CRASH_GATE\" ]; do sleep 0.02; done\n";
 
 struct cli {
-    struct scene *scene;
+    struct crash_scene *scene;
     char worker[SCENE_PATH + 16];
     char gate[SCENE_PATH + 16]; /* while this file is there, workers do not end */
     char mark[64];              /* in the environment of everything that rondo starts */
 };
 
-static void prepare(struct cli *cli, struct scene *scene)
+static void prepare(struct cli *cli, struct crash_scene *scene)
 {
     cli->scene = scene;
     snprintf(cli->worker, sizeof(cli->worker), "%s/worker", scene->folder);
@@ -144,8 +144,8 @@ static void close_gate(const struct cli *cli)
     assert_int_equal(file_replace_durably(cli->gate, "", 0, NULL), 0);
 }
 
-static struct findings kill_once(struct cli *cli, struct ledger *ledger,
-                                 const struct findings *before)
+static struct check_findings kill_once(struct cli *cli, struct ledger *ledger,
+                                       const struct check_findings *before)
 {
     /* Behind a closed gate a worker never ends by itself. */
     bool is_closed = random_below(&cli->scene->random, 2) == 0;
@@ -174,7 +174,7 @@ CASE(a_killed_command_line_leaves_no_process_and_loses_nothing)
 {
     struct cli cli;
     struct ledger ledger = {0};
-    struct findings findings = {0};
+    struct check_findings findings = {0};
     prepare(&cli, *state);
     int64_t count = scene_number("RONDO_CRASH_CLI_COUNT", scene_is_long() ? 500 : 25);
     for (int64_t i = 0; i < count; i++) {
@@ -248,7 +248,7 @@ CASE(one_of_two_resume_commands_wins)
     ledger_read(&ledger, &child->out);
     child_end(child);
     open_gate(&cli);
-    struct findings findings = check_store(cli.scene, &ledger);
+    struct check_findings findings = check_store(cli.scene, &ledger);
     assert_int_equal(findings.runs, 1);
     int64_t rounds = scene_is_long() ? 200 : 10;
     for (int64_t i = 0; i < rounds; i++) {
@@ -312,7 +312,7 @@ CASE(a_frozen_command_line_that_wakes_ends_its_worker_and_gives_way)
     ledger_read(&ledger, &owner->out);
     ledger_read(&ledger, &heir->out);
     wait_until_nothing_is_left(&cli);
-    struct findings findings = check_store(cli.scene, &ledger);
+    struct check_findings findings = check_store(cli.scene, &ledger);
     assert_int_equal(findings.finished, 2);
     assert_int_equal(findings.interrupted, 1);
     ledger_clear(&ledger);

@@ -18,7 +18,7 @@
 /** The shortest lease that the runtime accepts. */
 #define LEASE_MS "500"
 
-static struct child *start_owner(struct scene *scene, const char *run_id, const char *how,
+static struct child *start_owner(struct crash_scene *scene, const char *run_id, const char *how,
                                  const char *body_us)
 {
     const char *const argv[] = {
@@ -102,7 +102,7 @@ static bool is_locked_out(struct child *heir)
 }
 
 /** From the take-over on. */
-static void wake_and_check(struct scene *scene, struct child *owner, struct child *heir)
+static void wake_and_check(struct crash_scene *scene, struct child *owner, struct child *heir)
 {
     struct ledger ledger = {0};
     assert_non_null(child_expect(heir, "a "));
@@ -115,7 +115,7 @@ static void wake_and_check(struct scene *scene, struct child *owner, struct chil
     assert_int_equal(child_wait(heir), 0);
     ledger_read(&ledger, &owner->out);
     ledger_read(&ledger, &heir->out);
-    struct findings findings = check_store(scene, &ledger);
+    struct check_findings findings = check_store(scene, &ledger);
     assert_int_equal(findings.claims, 2);
     ledger_clear(&ledger);
 }
@@ -125,7 +125,7 @@ static void wake_and_check(struct scene *scene, struct child *owner, struct chil
  * @param body_us how long a body takes otherwise
  * @return false when it froze inside a transaction, and therefore nobody can write
  */
-static bool freeze_and_take_over(struct scene *scene, const char *how, const char *body_us)
+static bool freeze_and_take_over(struct crash_scene *scene, const char *how, const char *body_us)
 {
     scene_clear(scene);
     struct child *owner = start_owner(scene, NULL, how, body_us);
@@ -147,7 +147,8 @@ static bool freeze_and_take_over(struct scene *scene, const char *how, const cha
     return !is_locked;
 }
 
-static void run_rounds(struct scene *scene, const char *how, const char *body_us, int64_t rounds)
+static void run_rounds(struct crash_scene *scene, const char *how, const char *body_us,
+                       int64_t rounds)
 {
     int64_t taken = 0, locked = 0;
     while (taken < rounds && locked <= rounds) {

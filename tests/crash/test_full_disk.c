@@ -55,7 +55,7 @@ static bool own_mounts(void)
     return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-static void mount_disk(struct scene *scene, const char *options)
+static void mount_disk(struct crash_scene *scene, const char *options)
 {
     char folder[SCENE_PATH + 16];
     snprintf(folder, sizeof(folder), "%s/store", scene->folder);
@@ -67,19 +67,19 @@ static void mount_disk(struct scene *scene, const char *options)
 /** A disk that is mounted still would keep the folder from being removed. */
 static int teardown(void **state)
 {
-    struct scene *scene = *state;
+    struct crash_scene *scene = *state;
     char folder[SCENE_PATH + 16];
     snprintf(folder, sizeof(folder), "%s/store", scene->folder);
     umount2(folder, MNT_DETACH);
     return scene_teardown(state);
 }
 
-static void ballast_path(const struct scene *scene, char *ret_path, size_t size)
+static void ballast_path(const struct crash_scene *scene, char *ret_path, size_t size)
 {
     snprintf(ret_path, size, "%s/store/ballast", scene->folder);
 }
 
-static void put_ballast(struct scene *scene)
+static void put_ballast(struct crash_scene *scene)
 {
     char path[SCENE_PATH + 32];
     ballast_path(scene, path, sizeof(path));
@@ -89,14 +89,15 @@ static void put_ballast(struct scene *scene)
     close(fd);
 }
 
-static void drop_ballast(struct scene *scene)
+static void drop_ballast(struct crash_scene *scene)
 {
     char path[SCENE_PATH + 32];
     ballast_path(scene, path, sizeof(path));
     assert_int_equal(unlink(path), 0);
 }
 
-static struct child *start_victim(struct scene *scene, const char *state_bytes, const char *mode)
+static struct child *start_victim(struct crash_scene *scene, const char *state_bytes,
+                                  const char *mode)
 {
     const char *const argv[] = {
         victim_path(),  "--store",  scene->store, "--effects", scene->effects,
@@ -108,7 +109,7 @@ static struct child *start_victim(struct scene *scene, const char *state_bytes, 
 }
 
 /** The complaint names the disk's fault and the file, unless the end could still be recorded. */
-static void check_complaint(struct scene *scene, const char *output)
+static void check_complaint(struct crash_scene *scene, const char *output)
 {
     const char *complaint = strstr(output, "\nx ");
     int code = 0;
@@ -124,7 +125,7 @@ static void check_complaint(struct scene *scene, const char *output)
 
 TEST_WITH(a_full_disk_ends_a_strict_run_with_a_clear_error, scene_setup, teardown)
 {
-    struct scene *scene = *state;
+    struct crash_scene *scene = *state;
     struct ledger ledger = {0};
     if (!own_mounts()) {
         print_message("no mount namespace here\n");
@@ -138,7 +139,7 @@ TEST_WITH(a_full_disk_ends_a_strict_run_with_a_clear_error, scene_setup, teardow
     check_complaint(scene, buf_string(&child->out));
     ledger_read(&ledger, &child->out);
     child_end(child);
-    struct findings before = check_store(scene, &ledger);
+    struct check_findings before = check_store(scene, &ledger);
     assert_true(before.finished > 0 && before.finished < 30);
 
     char folder[SCENE_PATH + 16];
@@ -150,7 +151,7 @@ TEST_WITH(a_full_disk_ends_a_strict_run_with_a_clear_error, scene_setup, teardow
     }
     ledger_read(&ledger, &child->out);
     child_end(child);
-    struct findings after = check_store(scene, &ledger);
+    struct check_findings after = check_store(scene, &ledger);
     assert_int_equal(after.unfinished_runs, 0);
     print_message("full after %" PRIu64 " iterations, %" PRIu64 " facts kept\n", before.finished,
                   (uint64_t)ledger.count);
@@ -159,7 +160,7 @@ TEST_WITH(a_full_disk_ends_a_strict_run_with_a_clear_error, scene_setup, teardow
 
 TEST_WITH(a_full_disk_is_survived_in_best_effort_and_told_of_afterwards, scene_setup, teardown)
 {
-    struct scene *scene = *state;
+    struct crash_scene *scene = *state;
     struct ledger ledger = {0};
     if (!own_mounts()) {
         print_message("no mount namespace here\n");
@@ -181,7 +182,7 @@ TEST_WITH(a_full_disk_is_survived_in_best_effort_and_told_of_afterwards, scene_s
     }
     ledger_read(&ledger, &child->out);
     child_end(child);
-    struct findings findings = check_store(scene, &ledger);
+    struct check_findings findings = check_store(scene, &ledger);
     assert_int_equal(findings.finished, 30);
     assert_int_equal(findings.unfinished_runs, 0);
     assert_true(findings.degraded >= 1);

@@ -31,7 +31,8 @@ struct way {
     const char *verify_us;
 };
 
-static struct child *start_victim(struct scene *scene, const struct way *way, const char *runs)
+static struct child *start_victim(struct crash_scene *scene, const struct way *way,
+                                  const char *runs)
 {
     static const char *const sizes[] = {"0", "0", "3000", "40000"};
     const char *const argv[] = {
@@ -61,7 +62,7 @@ static struct child *start_victim(struct scene *scene, const struct way *way, co
     return child_start(scene, argv);
 }
 
-static void kill_once(struct scene *scene, const struct way *way, struct ledger *ledger,
+static void kill_once(struct crash_scene *scene, const struct way *way, struct ledger *ledger,
                       struct figures *figures)
 {
     struct child *child = start_victim(scene, way, "100000");
@@ -83,7 +84,7 @@ static void kill_once(struct scene *scene, const struct way *way, struct ledger 
 }
 
 /** After the last kill everything is finished in peace. */
-static void finish_store(struct scene *scene, const struct way *way, struct ledger *ledger,
+static void finish_store(struct crash_scene *scene, const struct way *way, struct ledger *ledger,
                          struct figures *figures)
 {
     struct child *child = start_victim(scene, way, "1");
@@ -93,7 +94,7 @@ static void finish_store(struct scene *scene, const struct way *way, struct ledg
     }
     ledger_read(ledger, &child->out);
     child_end(child);
-    struct findings findings = check_store(scene, ledger);
+    struct check_findings findings = check_store(scene, ledger);
     assert_int_equal(findings.unfinished_runs, 0);
     figures->finished += findings.finished;
     figures->interrupted += findings.interrupted;
@@ -101,7 +102,7 @@ static void finish_store(struct scene *scene, const struct way *way, struct ledg
     assert_true(findings.effects <= findings.finished + findings.interrupted);
 }
 
-static void kill_often(struct scene *scene, const struct way *way)
+static void kill_often(struct crash_scene *scene, const struct way *way)
 {
     int64_t count = scene_number("RONDO_CRASH_COUNT", 60);
     struct figures figures = {0};

@@ -52,7 +52,7 @@ struct flip {
 };
 
 struct flipping {
-    struct scene *scene;
+    struct crash_scene *scene;
     struct store *store;
     char policy[SCENE_PATH + 16];
     struct flip *flips;
@@ -414,14 +414,14 @@ static void check_run(struct flipping *flipping, const char *run_id)
 }
 
 /** Runs of the store; a callback of the store must not ask it anything. */
-struct run_list {
+struct flipped_runs {
     char (*ids)[ID_SIZE];
     size_t count;
 };
 
 static bool note_run(const struct store_run *run, void *context)
 {
-    struct run_list *list = context;
+    struct flipped_runs *list = context;
     assert_true(list->count < RUNS_ROOM);
     memcpy(list->ids[list->count++], run->id, ID_SIZE);
     return true;
@@ -431,7 +431,7 @@ static void check_runs(struct flipping *flipping)
 {
     struct rondo_error err = {0};
     struct store_run_query query = {0};
-    struct run_list list = {.ids = memory_new_zero(RUNS_ROOM, ID_SIZE)};
+    struct flipped_runs list = {.ids = memory_new_zero(RUNS_ROOM, ID_SIZE)};
     if (flipping->store->ops->list_runs(flipping->store, &query, note_run, &list, &err) < 0) {
         fail_msg("%s", err.message);
     }
@@ -442,7 +442,7 @@ static void check_runs(struct flipping *flipping)
 }
 
 /** The history of policies while it is read, newest entry first. */
-struct history {
+struct policy_history_check {
     const struct flipping *flipping;
     bool *is_there;
     size_t entries;
@@ -450,7 +450,7 @@ struct history {
 
 static bool note_entry(const struct store_policy_change *change, void *context)
 {
-    struct history *history = context;
+    struct policy_history_check *history = context;
     history->is_there[find_flip(history->flipping, change->digest)] = true;
     assert_true(strcmp(change->how, "set") != 0 || strcmp(change->by, BY) == 0);
     history->entries++;
@@ -461,8 +461,8 @@ static bool note_entry(const struct store_policy_change *change, void *context)
 static void check_history(struct flipping *flipping)
 {
     struct rondo_error err = {0};
-    struct history history = {.flipping = flipping,
-                              .is_there = memory_new_zero(flipping->count, sizeof(bool))};
+    struct policy_history_check history = {
+        .flipping = flipping, .is_there = memory_new_zero(flipping->count, sizeof(bool))};
     if (flipping->store->ops->read_policies(flipping->store, flipping->policy, 0, note_entry,
                                             &history, &err) < 0) {
         fail_msg("%s", err.message);
@@ -476,7 +476,7 @@ static void check_history(struct flipping *flipping)
 
 static void check_all(struct flipping *flipping)
 {
-    struct findings findings = check_store(flipping->scene, &flipping->ledger);
+    struct check_findings findings = check_store(flipping->scene, &flipping->ledger);
     assert_int_equal(findings.unfinished_runs, 0);
     check_runs(flipping);
     check_history(flipping);
@@ -498,7 +498,7 @@ static void open_store(struct flipping *flipping)
 }
 
 /** One store: loops from their start to their end. */
-static void run_round(struct scene *scene, const char *const *loops, int64_t kills)
+static void run_round(struct crash_scene *scene, const char *const *loops, int64_t kills)
 {
     struct flipping flipping = {.scene = scene,
                                 .flips = memory_new_zero(FLIPS_ROOM, sizeof(*flipping.flips))};

@@ -42,7 +42,7 @@ static void make_file(const char *path, off_t size)
     close(fd);
 }
 
-static void run_tool(struct scene *scene, const char *const *argv)
+static void run_tool(struct crash_scene *scene, const char *const *argv)
 {
     struct child *child = child_start(scene, argv);
     if (child_wait(child) != 0) {
@@ -51,7 +51,7 @@ static void run_tool(struct scene *scene, const char *const *argv)
     child_end(child);
 }
 
-static void make_disk(struct scene *scene)
+static void make_disk(struct crash_scene *scene)
 {
     char path[SCENE_PATH + 16];
     snprintf(path, sizeof(path), "%s/disk", scene->folder);
@@ -61,7 +61,8 @@ static void make_disk(struct scene *scene)
 }
 
 /** @param word what the machine is to do; see powercut/init */
-static struct child *start_machine(struct scene *scene, const char *word, const char *second_disk)
+static struct child *start_machine(struct crash_scene *scene, const char *word,
+                                   const char *second_disk)
 {
     char kernel[SCENE_PATH], initramfs[SCENE_PATH], disk[SCENE_PATH + 64], append[128];
     char second[SCENE_PATH + 64];
@@ -100,7 +101,7 @@ static struct child *start_machine(struct scene *scene, const char *word, const 
 }
 
 /** Let loops run and cut the power at a random instant. */
-static void run_and_cut(struct scene *scene, const char *word, struct ledger *ledger)
+static void run_and_cut(struct crash_scene *scene, const char *word, struct ledger *ledger)
 {
     struct child *machine = start_machine(scene, word, NULL);
     if (child_expect(machine, "a ") == NULL) {
@@ -114,7 +115,7 @@ static void run_and_cut(struct scene *scene, const char *word, struct ledger *le
 }
 
 /** Boot again and get the store out. */
-static void recover(struct scene *scene)
+static void recover(struct crash_scene *scene)
 {
     char archive[SCENE_PATH + 16];
     snprintf(archive, sizeof(archive), "%s/archive", scene->folder);
@@ -131,7 +132,7 @@ static void recover(struct scene *scene)
 }
 
 /** Whether the check fails; it runs in a process of its own, which a failure ends. */
-static bool is_lost(struct scene *scene, const struct ledger *ledger)
+static bool is_lost(struct crash_scene *scene, const struct ledger *ledger)
 {
     fflush(NULL);
     pid_t pid = fork();
@@ -156,7 +157,7 @@ static void need_machine(void)
 
 TEST_WITH(what_was_acknowledged_survives_a_power_cut, scene_setup, scene_teardown)
 {
-    struct scene *scene = *state;
+    struct crash_scene *scene = *state;
     uint64_t facts = 0, events = 0;
     need_machine();
     int64_t count = scene_number("RONDO_POWERCUT_COUNT", 10);
@@ -176,7 +177,7 @@ TEST_WITH(what_was_acknowledged_survives_a_power_cut, scene_setup, scene_teardow
 
 TEST_WITH(a_store_that_does_not_sync_loses_what_it_acknowledged, scene_setup, scene_teardown)
 {
-    struct scene *scene = *state;
+    struct crash_scene *scene = *state;
     need_machine();
     int64_t count = scene_is_long() ? 4 : 2, lost = 0;
     for (int64_t i = 0; i < count; i++) {

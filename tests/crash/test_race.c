@@ -20,7 +20,7 @@
 /** How the winner of a round leaves the run to the next one. */
 enum leaving { LEAVE_BY_PARKING, LEAVE_BY_DYING };
 
-static struct child *start_racer(struct scene *scene, const char *run_id)
+static struct child *start_racer(struct crash_scene *scene, const char *run_id)
 {
     const char *const argv[] = {
         victim_path(),  "--store", scene->store, "--effects", scene->effects,
@@ -83,8 +83,8 @@ static void leave(struct child *winner, enum leaving leaving)
     }
 }
 
-static void run_round(struct scene *scene, struct ledger *ledger, const char *run_id, size_t count,
-                      enum leaving leaving)
+static void run_round(struct crash_scene *scene, struct ledger *ledger, const char *run_id,
+                      size_t count, enum leaving leaving)
 {
     struct child *racers[RACERS_ROOM];
     char words[RACERS_ROOM][1024] = {0};
@@ -120,11 +120,11 @@ static void run_round(struct scene *scene, struct ledger *ledger, const char *ru
 
 TEST_WITH(one_of_those_that_resume_a_run_wins, scene_setup, scene_teardown)
 {
-    struct scene *scene = *state;
+    struct crash_scene *scene = *state;
     struct ledger ledger = {0};
     int64_t rounds = scene_number("RONDO_CRASH_RACES", scene_is_long() ? 1000 : 100);
     run_round(scene, &ledger, NULL, 1, LEAVE_BY_DYING);
-    struct findings findings = check_store(scene, &ledger);
+    struct check_findings findings = check_store(scene, &ledger);
     assert_int_equal(findings.runs, 1);
     for (int64_t i = 0; i < rounds; i++) {
         run_round(scene, &ledger, findings.last_run, i % 4 < 2 ? 2 : RACERS_ROOM,
@@ -138,7 +138,7 @@ TEST_WITH(one_of_those_that_resume_a_run_wins, scene_setup, scene_teardown)
 
 TEST_WITH(one_of_those_that_start_an_exclusive_agent_wins, scene_setup, scene_teardown)
 {
-    struct scene *scene = *state;
+    struct crash_scene *scene = *state;
     struct ledger ledger = {0};
     int64_t rounds = scene_is_long() ? 300 : 30;
     for (int64_t i = 0; i < rounds; i++) {

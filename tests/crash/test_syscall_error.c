@@ -17,7 +17,7 @@
 
 #define MOST_POINTS 60000
 
-struct trial {
+struct syscall_trial {
     const char *syscalls;
     const char *error;
     const char *suffix; /* "+" = from the N-th call on */
@@ -25,7 +25,8 @@ struct trial {
     bool is_sync;       /* nothing may be acknowledged behind the fault */
 };
 
-static struct injected run_victim(struct scene *scene, const char *syscalls, const char *fault)
+static struct injected run_victim(struct crash_scene *scene, const char *syscalls,
+                                  const char *fault)
 {
     const char *const argv[] = {
         victim_path(), "--store", scene->store, "--effects", scene->effects, "--iterations", "4",
@@ -55,8 +56,8 @@ static int first_complaint(const struct injected *result, char *ret_message, siz
     return 0;
 }
 
-static void check_complaint(struct scene *scene, const struct trial *trial, uint64_t n,
-                            const struct injected *result)
+static void check_complaint(struct crash_scene *scene, const struct syscall_trial *trial,
+                            uint64_t n, const struct injected *result)
 {
     char message[512];
     int code = first_complaint(result, message, sizeof(message));
@@ -73,8 +74,8 @@ static void check_complaint(struct scene *scene, const struct trial *trial, uint
     }
 }
 
-static void resume_in_peace(struct scene *scene, struct ledger *ledger, const struct trial *trial,
-                            uint64_t n)
+static void resume_in_peace(struct crash_scene *scene, struct ledger *ledger,
+                            const struct syscall_trial *trial, uint64_t n)
 {
     struct injected result = run_victim(scene, trial->syscalls, "error=EIO:when=60000");
     if (!WIFEXITED(result.status) || WEXITSTATUS(result.status) != 0) {
@@ -84,13 +85,13 @@ static void resume_in_peace(struct scene *scene, struct ledger *ledger, const st
     }
     ledger_read(ledger, &result.output);
     buf_fini(&result.output);
-    struct findings findings = check_store(scene, ledger);
+    struct check_findings findings = check_store(scene, ledger);
     assert_int_equal(findings.unfinished_runs, 0);
     assert_int_equal(findings.finished, 4 * findings.runs);
 }
 
 /** One point. @return false when there is no N-th call */
-static bool fail_at(struct scene *scene, const struct trial *trial, uint64_t n)
+static bool fail_at(struct crash_scene *scene, const struct syscall_trial *trial, uint64_t n)
 {
     struct ledger ledger = {0};
     char fault[64];
@@ -118,7 +119,7 @@ static bool fail_at(struct scene *scene, const struct trial *trial, uint64_t n)
     return is_hit;
 }
 
-static void enumerate(struct scene *scene, const struct trial *trial)
+static void enumerate(struct crash_scene *scene, const struct syscall_trial *trial)
 {
     if (!inject_is_possible()) {
         skip();
@@ -139,33 +140,33 @@ static void enumerate(struct scene *scene, const struct trial *trial)
 
 CASE(a_failed_sync_is_never_followed_by_an_acknowledgement)
 {
-    enumerate(*state, &(struct trial){"fdatasync,fsync", "EIO", "", 1, true});
+    enumerate(*state, &(struct syscall_trial){"fdatasync,fsync", "EIO", "", 1, true});
 }
 
 CASE(a_disk_that_no_longer_syncs_ends_the_run_with_a_clear_error)
 {
-    enumerate(*state, &(struct trial){"fdatasync,fsync", "EIO", "+", 3, true});
+    enumerate(*state, &(struct syscall_trial){"fdatasync,fsync", "EIO", "+", 3, true});
 }
 
 CASE(a_sync_without_space_is_never_followed_by_an_acknowledgement)
 {
-    enumerate(*state, &(struct trial){"fdatasync,fsync", "ENOSPC", "", 5, true});
+    enumerate(*state, &(struct syscall_trial){"fdatasync,fsync", "ENOSPC", "", 5, true});
 }
 
 CASE(a_failed_write_corrupts_nothing)
 {
-    enumerate(*state, &(struct trial){"pwrite64", "EIO", "", 9, false});
-    enumerate(*state, &(struct trial){"pwrite64", "ENOSPC", "", 11, false});
+    enumerate(*state, &(struct syscall_trial){"pwrite64", "EIO", "", 9, false});
+    enumerate(*state, &(struct syscall_trial){"pwrite64", "ENOSPC", "", 11, false});
 }
 
 CASE(a_disk_that_no_longer_writes_ends_the_run_with_a_clear_error)
 {
-    enumerate(*state, &(struct trial){"pwrite64", "EIO", "+", 16, true});
-    enumerate(*state, &(struct trial){"pwrite64", "ENOSPC", "+", 16, true});
+    enumerate(*state, &(struct syscall_trial){"pwrite64", "EIO", "+", 16, true});
+    enumerate(*state, &(struct syscall_trial){"pwrite64", "ENOSPC", "+", 16, true});
 }
 
 CASE(a_failed_truncation_corrupts_nothing)
 {
-    enumerate(*state, &(struct trial){"ftruncate", "EIO", "", 1, false});
-    enumerate(*state, &(struct trial){"ftruncate", "ENOSPC", "", 1, false});
+    enumerate(*state, &(struct syscall_trial){"ftruncate", "EIO", "", 1, false});
+    enumerate(*state, &(struct syscall_trial){"ftruncate", "ENOSPC", "", 1, false});
 }

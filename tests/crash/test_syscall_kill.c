@@ -29,7 +29,7 @@ struct workload {
 static const struct workload small = {"5", "100"};
 static const struct workload large = {"45", "200000"};
 
-static struct injected run_victim(struct scene *scene, const struct workload *workload,
+static struct injected run_victim(struct crash_scene *scene, const struct workload *workload,
                                   const char *syscall, uint64_t when)
 {
     const char *const argv[] = {
@@ -57,7 +57,7 @@ static bool is_ended(const struct injected *result)
 }
 
 /** One point. @return false when the workload ended before its N-th call */
-static bool kill_at(struct scene *scene, const struct workload *workload, const char *syscall,
+static bool kill_at(struct crash_scene *scene, const struct workload *workload, const char *syscall,
                     uint64_t n)
 {
     struct ledger ledger = {0};
@@ -78,15 +78,15 @@ static bool kill_at(struct scene *scene, const struct workload *workload, const 
             break;
         }
     }
-    struct findings findings = check_store(scene, &ledger);
+    struct check_findings findings = check_store(scene, &ledger);
     ledger_clear(&ledger);
     assert_int_equal(findings.runs, 1);
     assert_int_equal(findings.unfinished_runs, 0);
     return was_killed;
 }
 
-static uint64_t enumerate(struct scene *scene, const struct workload *workload, const char *syscall,
-                          uint64_t stride)
+static uint64_t enumerate(struct crash_scene *scene, const struct workload *workload,
+                          const char *syscall, uint64_t stride)
 {
     uint64_t points = 0;
     uint64_t n = 1 + random_below(&scene->random, stride);

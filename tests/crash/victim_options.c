@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, NUMBER, FLAG };
+enum victim_option_kind { TEXT, NUMBER, FLAG };
 
 #define ROW(name, member, kind)                             \
     {                                                       \
@@ -16,7 +16,7 @@ enum kind { TEXT, NUMBER, FLAG };
 
 static const struct {
     const char *name;
-    enum kind kind;
+    enum victim_option_kind kind;
     size_t offset;
 } rows[] = {
     ROW("--store", store, TEXT),

@@ -23,7 +23,7 @@
     "\"dur\":{\"__extn\":{\"fn\":\"duration\",\"arg\":\"1h\"}}}"
 
 /** What every input is evaluated against. */
-struct world {
+struct cedar_world {
     struct cedar_entities *entities;
     struct cedar_context *context;
     struct cedar_uid *alice, *nobody, *view, *photo;
@@ -37,11 +37,11 @@ static struct cedar_uid *uid(const char *text)
     return made;
 }
 
-static struct world make_world(void)
+static struct cedar_world make_world(void)
 {
     static const char entities[] = "[" ENTITY("User", "alice", ATTRIBUTES, "g") "," ENTITY(
         "User", "bob", "{\"name\":\"bob\"}", "g") "," ENTITY("Group", "g", "{}", "all") "]";
-    struct world world = {
+    struct cedar_world world = {
         .entities = cedar_entities_parse(entities, sizeof(entities) - 1, NULL, NULL),
         .context = cedar_context_parse(ATTRIBUTES, sizeof(ATTRIBUTES) - 1, NULL),
         .alice = uid("User::\"alice\""),
@@ -54,7 +54,7 @@ static struct world make_world(void)
     return world;
 }
 
-static void free_world(struct world *world)
+static void free_world(struct cedar_world *world)
 {
     cedar_entities_free(world->entities);
     cedar_context_free(world->context);
@@ -120,7 +120,7 @@ static uint64_t check_answer(const struct cedar_policies *policies,
     return sum;
 }
 
-static uint64_t decide(const struct world *world, const struct cedar_policies *policies)
+static uint64_t decide(const struct cedar_world *world, const struct cedar_policies *policies)
 {
     const struct cedar_request requests[] = {
         {world->alice, world->view, world->photo, world->context, world->entities},
@@ -139,7 +139,7 @@ static uint64_t decide(const struct world *world, const struct cedar_policies *p
 /** The same with an index, which sets as small as most inputs do not get by themselves. */
 static void check_decisions(struct cedar_policies *policies)
 {
-    struct world world = make_world();
+    struct cedar_world world = make_world();
     struct policy_index *index = policies->index;
     policies->index = NULL;
     uint64_t plain = decide(&world, policies);

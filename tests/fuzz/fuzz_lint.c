@@ -8,7 +8,7 @@
 #include <string.h>
 
 /** The text that was linted, and what came of it. */
-struct seen {
+struct linted_text {
     const char *text;
     size_t len;
     size_t count;
@@ -17,7 +17,7 @@ struct seen {
 };
 
 /** Whether a text has such a line, and the line such a column or ends just before it. */
-static _Bool has_place(const struct seen *seen, unsigned line, unsigned column)
+static _Bool has_place(const struct linted_text *seen, unsigned line, unsigned column)
 {
     const char *at = seen->text;
     const char *end = seen->text + seen->len;
@@ -39,7 +39,7 @@ static _Bool has_place(const struct seen *seen, unsigned line, unsigned column)
 
 static void check_finding(const struct lint_finding *finding, void *context)
 {
-    struct seen *seen = context;
+    struct linted_text *seen = context;
     size_t len = strlen(finding->message);
     seen->count++;
     seen->errors += finding->is_error;
@@ -64,7 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     struct cedar_policies *policies = cedar_builder_finish(builder);
-    struct seen seen = {.text = text, .len = size, .policies = cedar_policies_count(policies)};
+    struct linted_text seen = {
+        .text = text, .len = size, .policies = cedar_policies_count(policies)};
     size_t errors = lint_policies(policies, check_finding, &seen);
     FUZZ_CHECK(seen.count <= LINT_LIMIT_FINDINGS);
     FUZZ_CHECK(seen.count == LINT_LIMIT_FINDINGS || errors == seen.errors);

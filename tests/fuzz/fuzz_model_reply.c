@@ -18,7 +18,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
-enum choice {
+enum reply_choice {
     CHOICE_ANTHROPIC = 1,
     CHOICE_STREAM = 2,
     CHOICE_ERROR = 4,

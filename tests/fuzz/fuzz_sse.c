@@ -12,14 +12,14 @@
 
 enum { MAX_BYTES = 512, STOP_AFTER = 200 };
 
-struct record {
+struct sse_record {
     struct buf text;
     unsigned events;
 };
 
 static bool note(void *context, const struct sse_event *event)
 {
-    struct record *record = context;
+    struct sse_record *record = context;
     FUZZ_CHECK(event->data_len <= MAX_BYTES);
     FUZZ_CHECK(event->data[event->data_len] == '\0');
     FUZZ_CHECK(strchr(event->name, '\n') == NULL && strchr(event->id, '\r') == NULL);
@@ -32,7 +32,7 @@ static bool note(void *context, const struct sse_event *event)
 /** Sizes of pieces come from `sizes`, again and again; none = all in one. @return of the last feed
  */
 static int feed(const char *bytes, size_t len, const uint8_t *sizes, size_t count,
-                struct record *record)
+                struct sse_record *record)
 {
     struct sse_parser parser;
     int r = 0;
@@ -53,8 +53,8 @@ static int feed(const char *bytes, size_t len, const uint8_t *sizes, size_t coun
 
 static void compare(const char *bytes, size_t len, const uint8_t *sizes, size_t count)
 {
-    struct record whole = {0};
-    struct record pieces = {0};
+    struct sse_record whole = {0};
+    struct sse_record pieces = {0};
     int r_whole = feed(bytes, len, NULL, 0, &whole);
     int r_pieces = feed(bytes, len, sizes, count, &pieces);
     FUZZ_CHECK(r_whole == r_pieces);

@@ -179,7 +179,7 @@ static const char *const tables[][16] = {
     {"policy_texts", "text", "digest", NULL},
 };
 
-struct change {
+struct row_change {
     unsigned what;
     const char *table;
     const char *column;
@@ -188,7 +188,7 @@ struct change {
     size_t len;
 };
 
-static void run_change(sqlite3 *db, const struct change *change, const char *set)
+static void run_change(sqlite3 *db, const struct row_change *change, const char *set)
 {
     auto_buf struct buf sql = {0};
     sqlite3_stmt *statement = NULL;
@@ -223,7 +223,7 @@ static void run_change(sqlite3 *db, const struct change *change, const char *set
 }
 
 /** "member=value" in a JSON column. */
-static void set_member(sqlite3 *db, const struct change *change)
+static void set_member(sqlite3 *db, const struct row_change *change)
 {
     auto_buf struct buf sql = {0};
     sqlite3_stmt *statement = NULL;
@@ -244,7 +244,7 @@ static void set_member(sqlite3 *db, const struct change *change)
     sqlite3_finalize(statement);
 }
 
-static void apply(sqlite3 *db, const struct change *change)
+static void apply(sqlite3 *db, const struct row_change *change)
 {
     switch (change->what / 4 % 4) {
     case 0:
@@ -287,7 +287,7 @@ static void write_file(const struct buf *bytes)
 
 static void damage(const uint8_t *data, size_t size)
 {
-    struct change raw[MAX_CHANGES];
+    struct row_change raw[MAX_CHANGES];
     size_t raw_count = 0;
     sqlite3 *db = NULL;
     write_file((data[0] & 0x80) != 0 ? &world.loose : &world.strict);
@@ -300,12 +300,12 @@ static void damage(const uint8_t *data, size_t size)
         while (tables[table][columns + 1] != NULL) {
             columns++;
         }
-        struct change change = {.what = data[0],
-                                .table = tables[table][0],
-                                .column = tables[table][1 + data[2] % columns],
-                                .row = data[3],
-                                .value = (const char *)data + CHANGE_HEAD,
-                                .len = len};
+        struct row_change change = {.what = data[0],
+                                    .table = tables[table][0],
+                                    .column = tables[table][1 + data[2] % columns],
+                                    .row = data[3],
+                                    .value = (const char *)data + CHANGE_HEAD,
+                                    .len = len};
         if ((data[0] & 0x40) != 0) {
             raw[raw_count++] = change;
         } else {

@@ -10,7 +10,7 @@
 
 #define STEPS_MAX 24
 
-static void check_no_secret(struct scene *scene, enum worker_file file)
+static void check_no_secret(struct worker_scene *scene, enum worker_file file)
 {
     struct buf content = {0};
     struct rondo_error error = {0};
@@ -23,7 +23,7 @@ static void check_no_secret(struct scene *scene, enum worker_file file)
     buf_fini(&content);
 }
 
-static void check_next_iteration(struct scene *scene)
+static void check_next_iteration(struct worker_scene *scene)
 {
     FUZZ_CHECK(worker_files_begin(scene->files, NULL) == 0);
     for (int file = 0; file < WORKER_FILE_COUNT; file++) {
@@ -35,7 +35,7 @@ static void check_next_iteration(struct scene *scene)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct scene scene;
+    struct worker_scene scene;
     FUZZ_CHECK(scene_init(&scene));
     for (size_t i = 0; i < size && i < STEPS_MAX; i++) {
         scene_put(&scene, (data[i] >> 2) % SCENE_KINDS, data[i] & 3);

@@ -25,7 +25,7 @@
 #define SCENE_SECRET "SECRET-OUTSIDE"
 #define SCENE_LIMIT  4096
 
-struct scene {
+struct worker_scene {
     char root[64];
     char victim[96];  /**< a file outside */
     char outside[96]; /**< a folder outside, with files of the names that are handed over */
@@ -54,9 +54,9 @@ static inline bool scene_has(const char *path, const char *text)
     return is_same;
 }
 
-static inline bool scene_init(struct scene *scene)
+static inline bool scene_init(struct worker_scene *scene)
 {
-    *scene = (struct scene){.held_fd = -1};
+    *scene = (struct worker_scene){.held_fd = -1};
     snprintf(scene->root, sizeof(scene->root), "/tmp/rondo-test-XXXXXX");
     if (mkdtemp(scene->root) == NULL) {
         return false;
@@ -77,7 +77,7 @@ static inline bool scene_init(struct scene *scene)
 }
 
 /** Whether what lies outside is as it was. */
-static inline bool scene_is_untouched(const struct scene *scene)
+static inline bool scene_is_untouched(const struct worker_scene *scene)
 {
     bool is_untouched = scene_has(scene->victim, SCENE_SECRET);
     for (size_t i = 0; i < 4; i++) {
@@ -89,7 +89,7 @@ static inline bool scene_is_untouched(const struct scene *scene)
 }
 
 /** @return whether nothing of the run was left */
-static inline bool scene_fini(struct scene *scene)
+static inline bool scene_fini(struct worker_scene *scene)
 {
     char run[PATH_MAX];
     snprintf(run, sizeof(run), "%s/run", scene->work);
@@ -102,66 +102,66 @@ static inline bool scene_fini(struct scene *scene)
 
 /* --- in place of a file --- */
 
-static inline void put_link_to_secret(struct scene *scene, const char *path)
+static inline void put_link_to_secret(struct worker_scene *scene, const char *path)
 {
     (void)!symlink(scene->victim, path);
 }
 
-static inline void put_link_to_environment(struct scene *scene, const char *path)
+static inline void put_link_to_environment(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     (void)!symlink("/proc/self/environ", path);
 }
 
-static inline void put_link_upwards(struct scene *scene, const char *path)
+static inline void put_link_upwards(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     (void)!symlink("../../../victim", path);
 }
 
-static inline void put_link_to_descriptor(struct scene *scene, const char *path)
+static inline void put_link_to_descriptor(struct worker_scene *scene, const char *path)
 {
     char target[64];
     snprintf(target, sizeof(target), "/proc/self/fd/%d", scene->held_fd);
     (void)!symlink(target, path);
 }
 
-static inline void put_link_to_device(struct scene *scene, const char *path)
+static inline void put_link_to_device(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     (void)!symlink("/dev/zero", path);
 }
 
-static inline void put_dangling_link(struct scene *scene, const char *path)
+static inline void put_dangling_link(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     (void)!symlink("nowhere", path);
 }
 
-static inline void put_link_to_itself(struct scene *scene, const char *path)
+static inline void put_link_to_itself(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     (void)!symlink(path, path);
 }
 
-static inline void put_link_to_sibling(struct scene *scene, const char *path)
+static inline void put_link_to_sibling(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     (void)!symlink("prompt", path);
 }
 
-static inline void put_hard_link(struct scene *scene, const char *path)
+static inline void put_hard_link(struct worker_scene *scene, const char *path)
 {
     (void)!link(scene->victim, path);
 }
 
-static inline void put_fifo(struct scene *scene, const char *path)
+static inline void put_fifo(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     (void)!mkfifo(path, 0600);
 }
 
-static inline void put_socket(struct scene *scene, const char *path)
+static inline void put_socket(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -171,7 +171,7 @@ static inline void put_socket(struct scene *scene, const char *path)
     close(fd);
 }
 
-static inline void put_device(struct scene *scene, const char *path)
+static inline void put_device(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     if (mknod(path, S_IFCHR | 0600, makedev(1, 5)) != 0) {
@@ -179,13 +179,13 @@ static inline void put_device(struct scene *scene, const char *path)
     }
 }
 
-static inline void put_folder(struct scene *scene, const char *path)
+static inline void put_folder(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     (void)!mkdir(path, 0700);
 }
 
-static inline void put_deep_folder(struct scene *scene, const char *path)
+static inline void put_deep_folder(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     if (mkdir(path, 0700) != 0) {
@@ -201,7 +201,7 @@ static inline void put_deep_folder(struct scene *scene, const char *path)
     close(fd);
 }
 
-static inline void put_locked_folder(struct scene *scene, const char *path)
+static inline void put_locked_folder(struct worker_scene *scene, const char *path)
 {
     char inner[PATH_MAX];
     snprintf(inner, sizeof(inner), "%s/link", path);
@@ -210,7 +210,7 @@ static inline void put_locked_folder(struct scene *scene, const char *path)
     (void)!chmod(path, 0);
 }
 
-static inline void put_wide_folder(struct scene *scene, const char *path)
+static inline void put_wide_folder(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     (void)!mkdir(path, 0700);
@@ -221,21 +221,21 @@ static inline void put_wide_folder(struct scene *scene, const char *path)
     }
 }
 
-static inline void put_large_file(struct scene *scene, const char *path)
+static inline void put_large_file(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     scene_write(path, "x");
     (void)!truncate(path, SCENE_LIMIT + 1);
 }
 
-static inline void put_sparse_file(struct scene *scene, const char *path)
+static inline void put_sparse_file(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     scene_write(path, "x");
     (void)!truncate(path, INT64_C(1) << 40);
 }
 
-static inline void put_foreign_file(struct scene *scene, const char *path)
+static inline void put_foreign_file(struct worker_scene *scene, const char *path)
 {
     scene_write(path, "x");
     if (chown(path, 12345, 12345) != 0) {
@@ -245,25 +245,25 @@ static inline void put_foreign_file(struct scene *scene, const char *path)
 
 /* --- what may be left there --- */
 
-static inline void put_nothing(struct scene *scene, const char *path)
+static inline void put_nothing(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     (void)path;
 }
 
-static inline void put_new_file(struct scene *scene, const char *path)
+static inline void put_new_file(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     scene_write(path, "the worker's own");
 }
 
-static inline void put_empty_file(struct scene *scene, const char *path)
+static inline void put_empty_file(struct worker_scene *scene, const char *path)
 {
     (void)scene;
     scene_write(path, "");
 }
 
-static inline void put_file_by_renaming(struct scene *scene, const char *path)
+static inline void put_file_by_renaming(struct worker_scene *scene, const char *path)
 {
     char other[PATH_MAX];
     snprintf(other, sizeof(other), "%s.new", path);
@@ -274,12 +274,12 @@ static inline void put_file_by_renaming(struct scene *scene, const char *path)
 /* --- in place of the folders --- */
 
 /** The folder that is handed over, the run's, or that of all runs. */
-static inline void path_of_level(const struct scene *scene, int level, char path[PATH_MAX])
+static inline void path_of_level(const struct worker_scene *scene, int level, char path[PATH_MAX])
 {
     snprintf(path, PATH_MAX, "%s%s%s", scene->work, level < 2 ? "/run" : "", level < 1 ? "/7" : "");
 }
 
-static inline void move_away(const struct scene *scene, int level, char path[PATH_MAX])
+static inline void move_away(const struct worker_scene *scene, int level, char path[PATH_MAX])
 {
     static int count;
     char away[PATH_MAX];
@@ -288,7 +288,7 @@ static inline void move_away(const struct scene *scene, int level, char path[PAT
     (void)!rename(path, away);
 }
 
-static inline void replace_folder(struct scene *scene, int level, bool has_link)
+static inline void replace_folder(struct worker_scene *scene, int level, bool has_link)
 {
     char path[PATH_MAX];
     move_away(scene, level, path);
@@ -299,19 +299,19 @@ static inline void replace_folder(struct scene *scene, int level, bool has_link)
     }
 }
 
-static inline void put_link_for_folder(struct scene *scene, const char *path)
+static inline void put_link_for_folder(struct worker_scene *scene, const char *path)
 {
     (void)path;
     replace_folder(scene, 0, true);
 }
 
-static inline void put_folder_for_folder(struct scene *scene, const char *path)
+static inline void put_folder_for_folder(struct worker_scene *scene, const char *path)
 {
     replace_folder(scene, 0, false);
     (void)!symlink(scene->victim, path);
 }
 
-static inline void put_link_to_moved_folder(struct scene *scene, const char *path)
+static inline void put_link_to_moved_folder(struct worker_scene *scene, const char *path)
 {
     char folder[PATH_MAX];
     (void)path;
@@ -319,7 +319,7 @@ static inline void put_link_to_moved_folder(struct scene *scene, const char *pat
     (void)!symlink("../../away", folder);
 }
 
-static inline void put_fifo_for_folder(struct scene *scene, const char *path)
+static inline void put_fifo_for_folder(struct worker_scene *scene, const char *path)
 {
     char folder[PATH_MAX];
     (void)path;
@@ -327,13 +327,13 @@ static inline void put_fifo_for_folder(struct scene *scene, const char *path)
     (void)!mkfifo(folder, 0600);
 }
 
-static inline void put_link_for_run(struct scene *scene, const char *path)
+static inline void put_link_for_run(struct worker_scene *scene, const char *path)
 {
     (void)path;
     replace_folder(scene, 1, true);
 }
 
-static inline void put_file_for_run(struct scene *scene, const char *path)
+static inline void put_file_for_run(struct worker_scene *scene, const char *path)
 {
     char folder[PATH_MAX];
     (void)path;
@@ -341,7 +341,7 @@ static inline void put_file_for_run(struct scene *scene, const char *path)
     scene_write(folder, "x");
 }
 
-static inline void remove_run(struct scene *scene, const char *path)
+static inline void remove_run(struct worker_scene *scene, const char *path)
 {
     char folder[PATH_MAX];
     (void)path;
@@ -349,13 +349,13 @@ static inline void remove_run(struct scene *scene, const char *path)
     file_remove_tree(folder, NULL);
 }
 
-static inline void put_folder_for_work(struct scene *scene, const char *path)
+static inline void put_folder_for_work(struct worker_scene *scene, const char *path)
 {
     (void)path;
     replace_folder(scene, 2, false);
 }
 
-static inline void lock_folder(struct scene *scene, const char *path)
+static inline void lock_folder(struct worker_scene *scene, const char *path)
 {
     char folder[PATH_MAX];
     (void)path;
@@ -367,7 +367,7 @@ enum scene_answer { SCENE_REFUSED, SCENE_FOUND, SCENE_MISSING };
 
 static const struct scene_kind {
     const char *name;
-    void (*put)(struct scene *scene, const char *path);
+    void (*put)(struct worker_scene *scene, const char *path);
     enum scene_answer answer;
     const char *message; /**< part of what is said, or of what is read */
     bool is_of_folder;   /**< in place of a folder, not of a file in it */
@@ -413,7 +413,7 @@ static const struct scene_kind {
 #define SCENE_KINDS (sizeof(scene_kinds) / sizeof(scene_kinds[0]))
 
 /** Let the command put something in place of a file. */
-static inline void scene_put(struct scene *scene, size_t kind, enum worker_file file)
+static inline void scene_put(struct worker_scene *scene, size_t kind, enum worker_file file)
 {
     char path[PATH_MAX];
     char folder[PATH_MAX];

@@ -38,7 +38,7 @@ enum ending {
     ENDS_ANSWERED_BY_STREAM,
 };
 
-struct kind {
+struct leak_case {
     const char *name;
     const char *token;  /**< 'a'dminister, 'r'ead, 'o'ther agent's, 'w'rong; or NULL */
     const char *suffix; /**< of the path */
@@ -53,7 +53,7 @@ struct kind {
     int statuses[6];  /**< that are right */
 };
 
-static const struct kind kinds[] = {
+static const struct leak_case kinds[] = {
     {.name = "served", .token = "a", .only_reads = true, .statuses = {200, 404, 400, 503}},
     {.name = "no token", .statuses = {401}},
     {.name = "wrong token", .token = "w", .statuses = {401, 429}},
@@ -245,7 +245,7 @@ static void ask(const char *name, const struct buf *request, const int *statuses
     }
 }
 
-static const char *token_of(const struct kind *kind)
+static const char *token_of(const struct leak_case *kind)
 {
     switch (kind->token == NULL ? '\0' : kind->token[0]) {
     case 'a':
@@ -261,7 +261,7 @@ static const char *token_of(const struct kind *kind)
     }
 }
 
-static bool fits(const struct kind *kind, const struct leak_route *route)
+static bool fits(const struct leak_case *kind, const struct leak_route *route)
 {
     bool is_read = strcmp(route->method, "GET") == 0 || strcmp(route->method, "HEAD") == 0;
     bool needs_token = kind->token == NULL || kind->token[0] == 'w';
@@ -270,7 +270,7 @@ static bool fits(const struct kind *kind, const struct leak_route *route)
            !(kind->token != NULL && kind->token[0] == 'r' && is_read);
 }
 
-static const struct leak_route *route_for(const struct kind *kind, size_t turn)
+static const struct leak_route *route_for(const struct leak_case *kind, size_t turn)
 {
     for (size_t i = 0; i < server.route_count; i++) {
         const struct leak_route *route = &server.routes[(turn + i) % server.route_count];
@@ -281,7 +281,7 @@ static const struct leak_route *route_for(const struct kind *kind, size_t turn)
     leak_die("no operation for: %s", kind->name);
 }
 
-static void write_request(const struct kind *kind, const struct leak_route *route,
+static void write_request(const struct leak_case *kind, const struct leak_route *route,
                           struct buf *ret_request)
 {
     const char *token = token_of(kind);
@@ -303,7 +303,7 @@ static void write_request(const struct kind *kind, const struct leak_route *rout
 }
 
 /** Send, and leave in one of the ways that are not waiting for an answer. */
-static void leave(const struct kind *kind, const struct buf *request, size_t turn)
+static void leave(const struct leak_case *kind, const struct buf *request, size_t turn)
 {
     auto_buf struct buf bytes = {0};
     int fd = connect_or_die();
@@ -329,7 +329,7 @@ static void leave(const struct kind *kind, const struct buf *request, size_t tur
     close(fd);
 }
 
-static void send_kind(const struct kind *kind, size_t turn)
+static void send_kind(const struct leak_case *kind, size_t turn)
 {
     auto_buf struct buf request = {0};
     const struct leak_route *route = route_for(kind, turn);

@@ -14,7 +14,7 @@
 struct audit_store {
     struct store base;
     struct store *inner;
-    struct world *world;
+    struct sim_world *world;
 };
 
 static struct audit_store *self(struct store *base)
@@ -70,7 +70,7 @@ static int audit_renew_leases(struct store *base, const char *owner, int64_t lea
                               struct rondo_error *err)
 {
     struct store *inner = self(base)->inner;
-    struct world *world = self(base)->world;
+    struct sim_world *world = self(base)->world;
     int r = inner->ops->renew_leases(inner, owner, lease_ns, err);
     for (unsigned i = 0; r == 0 && i < world->run_count; i++) {
         struct store_run row;
@@ -86,7 +86,7 @@ static int audit_commit(struct store *base, const struct store_batch *const *bat
                         struct store_commit_result *ret_results, struct rondo_error *err)
 {
     struct store *inner = self(base)->inner;
-    struct world *world = self(base)->world;
+    struct sim_world *world = self(base)->world;
     struct store_run before;
     struct store_run after;
     sim_require(count == 1, world, NULL, "one thread made a group of %zu", count);
@@ -128,7 +128,7 @@ static int audit_list_checkpoints(struct store *base, const char *run_id, store_
     return inner->ops->list_checkpoints(inner, run_id, fn, context, err);
 }
 
-struct damaging {
+struct checkpoint_damage {
     const struct sim_run *run;
     store_checkpoint_fn *fn;
     void *context;
@@ -137,7 +137,7 @@ struct damaging {
 /** Which part is hit depends on the number only, so that a damaged one stays as it is. */
 static bool hand_on_damaged(const struct store_checkpoint *checkpoint, void *context)
 {
-    struct damaging *damaging = context;
+    struct checkpoint_damage *damaging = context;
     uint64_t number = checkpoint->number;
     const struct sim_run *run = damaging->run;
     bool is_damaged =
@@ -179,7 +179,7 @@ static int audit_get_checkpoint(struct store *base, const char *run_id, uint64_t
                                 store_checkpoint_fn *fn, void *context, struct rondo_error *err)
 {
     struct store *inner = self(base)->inner;
-    struct damaging damaging = {
+    struct checkpoint_damage damaging = {
         .run = sim_find_run(self(base)->world, run_id), .fn = fn, .context = context};
     return inner->ops->get_checkpoint(inner, run_id, number, hand_on_damaged, &damaging, err);
 }
@@ -278,7 +278,7 @@ static const struct store_ops audit_ops = {
     .health = audit_health,
 };
 
-struct store *audit_store_new(struct world *world, struct store *inner)
+struct store *audit_store_new(struct sim_world *world, struct store *inner)
 {
     struct audit_store *store = memory_new_zero(1, sizeof(*store));
     store->base.ops = &audit_ops;

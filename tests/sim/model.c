@@ -18,7 +18,7 @@
 /** The clocks of a run may differ by less than that. */
 #define UNNOTICED_NS (NS_PER_S / 2)
 
-struct sim_run *sim_find_run(struct world *world, const char *run_id)
+struct sim_run *sim_find_run(struct sim_world *world, const char *run_id)
 {
     for (unsigned i = 0; i < world->run_count; i++) {
         if (strcmp(world->runs[i].id, run_id) == 0) {
@@ -68,7 +68,7 @@ static void check_pause(struct sim_run *run, const struct journal_event *event)
  */
 static void count_time(struct sim_run *run, const struct journal_event *event)
 {
-    const struct world *world = run->world;
+    const struct sim_world *world = run->world;
     uint64_t era = 0;
     int64_t now_ns = world_true_time(world, event->time_ns, &era);
     require(now_ns >= run->event_ns, "an event before the one before it");
@@ -94,7 +94,7 @@ static void count_time(struct sim_run *run, const struct journal_event *event)
 /** How far the loop may be off: by what it need not notice of each change. */
 static int64_t time_tolerance_ns(const struct sim_run *run)
 {
-    const struct world *world = run->world;
+    const struct sim_world *world = run->world;
     int64_t freezes = run->executor->freeze_count;
     int64_t changes = world->era == 0 ? 0 : (int64_t)world->era + (int64_t)run->epoch;
     return freezes * 2 * NS_PER_S + changes * UNNOTICED_NS;
@@ -436,7 +436,7 @@ static void take_state(struct sim_run *run, const struct store_checkpoint *check
 /** The state that the body of a finished iteration left is that of the loop which commits it. */
 static void take_finished_state(struct sim_run *run, uint64_t epoch, uint64_t iteration)
 {
-    struct world *world = run->world;
+    struct sim_world *world = run->world;
     size_t index = (size_t)(run - world->runs);
     for (unsigned i = 0; i < SIM_OWNERS; i++) {
         const struct sim_owner *owner = &world->owners[i];
@@ -528,7 +528,7 @@ static unsigned take_events(struct sim_run *run, uint64_t epoch, const struct st
     return saved;
 }
 
-void model_created(struct world *world, const struct store_run *row,
+void model_created(struct sim_world *world, const struct store_run *row,
                    const struct store_event *events, size_t count)
 {
     sim_require(world->run_count < SIM_RUNS, world, NULL, "too many runs for the model");
@@ -542,7 +542,8 @@ void model_created(struct world *world, const struct store_run *row,
     take_events(run, 1, events, count, NULL);
 }
 
-void model_claimed(struct world *world, const char *run_id, const struct store_claim_result *claim)
+void model_claimed(struct sim_world *world, const char *run_id,
+                   const struct store_claim_result *claim)
 {
     struct sim_run *run = sim_find_run(world, run_id);
     require(claim->epoch > run->epoch, "a claim gives epoch %llu after %llu",
@@ -556,7 +557,7 @@ void model_held(struct sim_run *run, int64_t lease_ns)
     run->held_until_ns = run->world->now_ns + lease_ns;
 }
 
-void model_committed(struct world *world, const struct store_batch *batch,
+void model_committed(struct sim_world *world, const struct store_batch *batch,
                      const struct store_run *before, const struct store_run *after)
 {
     struct sim_run *run = sim_find_run(world, batch->run_id);
@@ -600,7 +601,7 @@ void model_check_loop(struct sim_run *run, const struct loop *loop)
             buf_string(&expected));
 }
 
-struct counting {
+struct sim_event_count {
     struct sim_run *run;
     uint64_t seq;
     uint64_t checkpoints;
@@ -608,7 +609,7 @@ struct counting {
 
 static bool count_event(const struct store_event *event, void *context)
 {
-    struct counting *counting = context;
+    struct sim_event_count *counting = context;
     struct sim_run *run = counting->run;
     counting->seq++;
     require(event->seq == counting->seq, "event %llu where %llu should be",
@@ -618,7 +619,7 @@ static bool count_event(const struct store_event *event, void *context)
 
 static bool count_checkpoint(const struct store_checkpoint *checkpoint, void *context)
 {
-    struct counting *counting = context;
+    struct sim_event_count *counting = context;
     struct sim_run *run = counting->run;
     require(checkpoint->number == run->checkpoints - counting->checkpoints,
             "checkpoint %llu in the store", (unsigned long long)checkpoint->number);
@@ -629,7 +630,7 @@ static bool count_checkpoint(const struct store_checkpoint *checkpoint, void *co
 void model_check_store(struct sim_run *run)
 {
     struct store *memory = run->world->memory;
-    struct counting counting = {.run = run};
+    struct sim_event_count counting = {.run = run};
     memory->ops->read_events(memory, run->id, 0, 0, count_event, &counting, NULL);
     require(counting.seq == run->seq, "%llu events of %llu", (unsigned long long)counting.seq,
             (unsigned long long)run->seq);

@@ -11,7 +11,7 @@
 /** Turns after which a run in a calm world must have ended. */
 #define CALM_TURNS 400
 
-static void advance_somewhere(struct world *world)
+static void advance_somewhere(struct sim_world *world)
 {
     struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
     for (unsigned i = 0; i < SIM_RUNS && !owner->is_frozen; i++) {
@@ -23,7 +23,7 @@ static void advance_somewhere(struct world *world)
     }
 }
 
-static void open_somewhere(struct world *world)
+static void open_somewhere(struct sim_world *world)
 {
     struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
     if (owner->is_frozen) {
@@ -41,7 +41,7 @@ static void open_somewhere(struct world *world)
     }
 }
 
-static void crash_somebody(struct world *world)
+static void crash_somebody(struct sim_world *world)
 {
     struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
     if (sim_chance(world, 70)) {
@@ -54,14 +54,14 @@ static void crash_somebody(struct world *world)
     world_boot(owner);
 }
 
-static void freeze_or_thaw(struct world *world)
+static void freeze_or_thaw(struct sim_world *world)
 {
     struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
     world_freeze(owner, !owner->is_frozen);
 }
 
 /** Corrections too small to be noticed, hours, days; there and back. */
-static void set_clock(struct world *world)
+static void set_clock(struct sim_world *world)
 {
     static const int64_t most_ns[] = {NS_PER_S, 60 * NS_PER_S, 3600 * NS_PER_S, 86400 * NS_PER_S};
     int64_t by_ns = (int64_t)sim_below(world, (uint64_t)most_ns[sim_below(world, 4)]);
@@ -71,13 +71,13 @@ static void set_clock(struct world *world)
                                                    : -by_ns);
 }
 
-static void pass_time(struct world *world)
+static void pass_time(struct sim_world *world)
 {
     int64_t most_ns = sim_chance(world, 30) ? 2 * world->lease_ns : NS_PER_S;
     world_pass(world, (int64_t)sim_below(world, (uint64_t)most_ns));
 }
 
-static void break_store(struct world *world)
+static void break_store(struct sim_world *world)
 {
     static const int codes[] = {RONDO_ERR_IO, RONDO_ERR_FULL, RONDO_ERR_BUSY};
     struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
@@ -89,7 +89,7 @@ static void break_store(struct world *world)
     }
 }
 
-static void tick_somewhere(struct world *world)
+static void tick_somewhere(struct sim_world *world)
 {
     struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
     if (owner->is_frozen) {
@@ -103,7 +103,7 @@ static void tick_somewhere(struct world *world)
     }
 }
 
-static void send_stop(struct world *world)
+static void send_stop(struct sim_world *world)
 {
     if (world->run_count == 0) {
         return;
@@ -113,7 +113,7 @@ static void send_stop(struct world *world)
     sim_trace(world, "a stop is posted to %s", run->id);
 }
 
-static void steer(struct world *world)
+static void steer(struct sim_world *world)
 {
     struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
     if (world->run_count == 0) {
@@ -130,7 +130,7 @@ static void steer(struct world *world)
     }
 }
 
-static void press_control_c(struct world *world)
+static void press_control_c(struct sim_world *world)
 {
     struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
     for (unsigned i = 0; i < SIM_RUNS; i++) {
@@ -140,7 +140,7 @@ static void press_control_c(struct world *world)
     }
 }
 
-static void damage_checkpoint(struct world *world)
+static void damage_checkpoint(struct sim_world *world)
 {
     if (world->run_count == 0) {
         return;
@@ -161,7 +161,7 @@ static void damage_checkpoint(struct world *world)
     }
 }
 
-static void change_policy(struct world *world)
+static void change_policy(struct sim_world *world)
 {
     struct sim_run *run = &world->runs[sim_below(world, SIM_RUNS)];
     if (run->has_policy) {
@@ -169,7 +169,7 @@ static void change_policy(struct world *world)
     }
 }
 
-static void park_somewhere(struct world *world)
+static void park_somewhere(struct sim_world *world)
 {
     struct sim_owner *owner = &world->owners[sim_below(world, SIM_OWNERS)];
     unsigned index = (unsigned)sim_below(world, SIM_RUNS);
@@ -180,7 +180,7 @@ static void park_somewhere(struct world *world)
 
 static const struct {
     unsigned weight;
-    void (*act)(struct world *world);
+    void (*act)(struct sim_world *world);
 } actions[] = {
     {60, advance_somewhere}, {22, open_somewhere}, {4, crash_somebody},    {4, freeze_or_thaw},
     {6, pass_time},          {3, set_clock},       {5, break_store},       {5, tick_somewhere},
@@ -188,7 +188,7 @@ static const struct {
     {2, park_somewhere},     {5, steer},
 };
 
-static void act(struct world *world)
+static void act(struct sim_world *world)
 {
     unsigned total = 0;
     for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
@@ -205,7 +205,7 @@ static void act(struct world *world)
 }
 
 /** Drive one run to its end in a world without faults. */
-static void finish_run(struct world *world, unsigned index)
+static void finish_run(struct sim_world *world, unsigned index)
 {
     struct sim_run *run = &world->runs[index];
     struct sim_owner *owner = &world->owners[0];
@@ -227,7 +227,7 @@ static void finish_run(struct world *world, unsigned index)
 }
 
 /** Whoever froze wakes up when all is over: it may read, but it must not write. */
-static void wake_frozen(struct world *world)
+static void wake_frozen(struct sim_world *world)
 {
     for (unsigned i = 1; i < SIM_OWNERS; i++) {
         struct sim_owner *owner = &world->owners[i];
@@ -242,7 +242,7 @@ static void wake_frozen(struct world *world)
 
 void sim_run_seed(uint64_t seed, bool is_verbose, struct sim_counters *counters)
 {
-    struct world world;
+    struct sim_world world;
     world_init(&world, seed, is_verbose, counters);
     unsigned steps = 30 + (unsigned)sim_below(&world, 120);
     for (unsigned i = 0; i < steps; i++) {

@@ -28,11 +28,11 @@ enum {
     SIM_PATH_SIZE = 128,
 };
 
-struct world;
+struct sim_world;
 
 /** What the model knows of one run, from its committed events only. */
 struct sim_run {
-    struct world *world;
+    struct sim_world *world;
     char id[ID_SIZE];
     bool is_created;
     struct run_state fold; /* by run_fold, for comparison */
@@ -96,7 +96,7 @@ void world_write_policy(struct sim_run *run, unsigned most);
 
 /** A process. */
 struct sim_owner {
-    struct world *world;
+    struct sim_world *world;
     unsigned index;
     struct store *store; /* the fault decorator */
     struct random random;
@@ -140,7 +140,7 @@ struct sim_counters {
     uint64_t events;
 };
 
-struct world {
+struct sim_world {
     uint64_t seed;
     bool is_verbose;
     struct random random;
@@ -163,7 +163,7 @@ struct world {
 void sim_run_seed(uint64_t seed, bool is_verbose, struct sim_counters *counters);
 
 /** Report a violation and exit. */
-void sim_fail(const struct world *world, const struct sim_run *run, const char *format, ...)
+void sim_fail(const struct sim_world *world, const struct sim_run *run, const char *format, ...)
     __attribute__((format(printf, 3, 4), noreturn));
 #define sim_require(condition, world, run, ...)    \
     do {                                           \
@@ -171,20 +171,21 @@ void sim_fail(const struct world *world, const struct sim_run *run, const char *
             sim_fail((world), (run), __VA_ARGS__); \
         }                                          \
     } while (0)
-void sim_trace(const struct world *world, const char *format, ...)
+void sim_trace(const struct sim_world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /** Draws. */
-bool sim_chance(struct world *world, unsigned percent);
-uint64_t sim_below(struct world *world, uint64_t bound);
+bool sim_chance(struct sim_world *world, unsigned percent);
+uint64_t sim_below(struct sim_world *world, uint64_t bound);
 
-struct sim_run *sim_find_run(struct world *world, const char *run_id);
+struct sim_run *sim_find_run(struct sim_world *world, const char *run_id);
 
 /* model.c: called for everything that was committed. */
-void model_created(struct world *world, const struct store_run *row,
+void model_created(struct sim_world *world, const struct store_run *row,
                    const struct store_event *events, size_t count);
-void model_claimed(struct world *world, const char *run_id, const struct store_claim_result *claim);
-void model_committed(struct world *world, const struct store_batch *batch,
+void model_claimed(struct sim_world *world, const char *run_id,
+                   const struct store_claim_result *claim);
+void model_committed(struct sim_world *world, const struct store_batch *batch,
                      const struct store_run *before, const struct store_run *after);
 /** The journal and checkpoints in the store are those that were seen being committed. */
 void model_check_store(struct sim_run *run);
@@ -195,19 +196,20 @@ void model_check_loop(struct sim_run *run, const struct loop *loop);
 void model_fini(struct sim_run *run);
 
 /** audit_store.c: shows every commit to the model, and damages checkpoints on reading. */
-struct store *audit_store_new(struct world *world, struct store *inner);
+struct store *audit_store_new(struct sim_world *world, struct store *inner);
 
 /* world.c */
-void world_init(struct world *world, uint64_t seed, bool is_verbose, struct sim_counters *counters);
-void world_fini(struct world *world);
+void world_init(struct sim_world *world, uint64_t seed, bool is_verbose,
+                struct sim_counters *counters);
+void world_fini(struct sim_world *world);
 void world_boot(struct sim_owner *owner);
 void world_crash(struct sim_owner *owner);
 /** Let time pass; processes that are not frozen go on meanwhile. */
-void world_pass(struct world *world, int64_t duration_ns);
+void world_pass(struct sim_world *world, int64_t duration_ns);
 /** Set the wall clock. */
-void world_set_clock(struct world *world, int64_t by_ns);
+void world_set_clock(struct sim_world *world, int64_t by_ns);
 /** The time at which the wall clock showed `wall_ns`, and its era. */
-int64_t world_true_time(const struct world *world, int64_t wall_ns, uint64_t *ret_era);
+int64_t world_true_time(const struct sim_world *world, int64_t wall_ns, uint64_t *ret_era);
 /** SIGSTOP and SIGCONT. */
 void world_freeze(struct sim_owner *owner, bool is_frozen);
 /** How long the owner was frozen between two points in time. */

@@ -24,7 +24,7 @@
 /** Processes show that often that they go on, as the keeper does. */
 #define BEAT_NS (NS_PER_S / 2)
 
-void sim_trace(const struct world *world, const char *format, ...)
+void sim_trace(const struct sim_world *world, const char *format, ...)
 {
     if (!world->is_verbose) {
         return;
@@ -37,7 +37,7 @@ void sim_trace(const struct world *world, const char *format, ...)
     va_end(arguments);
 }
 
-void sim_fail(const struct world *world, const struct sim_run *run, const char *format, ...)
+void sim_fail(const struct sim_world *world, const struct sim_run *run, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -49,12 +49,12 @@ void sim_fail(const struct world *world, const struct sim_run *run, const char *
     exit(1);
 }
 
-bool sim_chance(struct world *world, unsigned percent)
+bool sim_chance(struct sim_world *world, unsigned percent)
 {
     return random_below(&world->random, 100) < percent;
 }
 
-uint64_t sim_below(struct world *world, uint64_t bound)
+uint64_t sim_below(struct sim_world *world, uint64_t bound)
 {
     return random_below(&world->random, bound);
 }
@@ -63,13 +63,13 @@ uint64_t sim_below(struct world *world, uint64_t bound)
 
 static int64_t sim_now(const struct clock *clock)
 {
-    const struct world *world = clock->context;
+    const struct sim_world *world = clock->context;
     return world->now_ns + world->skews_ns[world->era] + world->era;
 }
 
 static int64_t sim_monotonic(const struct clock *clock)
 {
-    return ((const struct world *)clock->context)->now_ns;
+    return ((const struct sim_world *)clock->context)->now_ns;
 }
 
 static void sim_sleep(const struct clock *clock, int64_t duration_ns, struct cancel *cancel)
@@ -79,7 +79,7 @@ static void sim_sleep(const struct clock *clock, int64_t duration_ns, struct can
     }
 }
 
-void world_pass(struct world *world, int64_t duration_ns)
+void world_pass(struct sim_world *world, int64_t duration_ns)
 {
     int64_t left_ns = (duration_ns + NS_PER_US - 1) / NS_PER_US * NS_PER_US;
     while (left_ns > 0) {
@@ -94,7 +94,7 @@ void world_pass(struct world *world, int64_t duration_ns)
     }
 }
 
-void world_set_clock(struct world *world, int64_t by_ns)
+void world_set_clock(struct sim_world *world, int64_t by_ns)
 {
     sim_require(world->era + 1 < SIM_MAX_ERAS, world, NULL, "the clock is set too often");
     int64_t skew_ns = world->skews_ns[world->era] + by_ns / NS_PER_US * NS_PER_US;
@@ -103,7 +103,7 @@ void world_set_clock(struct world *world, int64_t by_ns)
     sim_trace(world, "the clock is set by %.3f s", (double)by_ns / 1e9);
 }
 
-int64_t world_true_time(const struct world *world, int64_t wall_ns, uint64_t *ret_era)
+int64_t world_true_time(const struct sim_world *world, int64_t wall_ns, uint64_t *ret_era)
 {
     *ret_era = (uint64_t)(wall_ns % NS_PER_US);
     sim_require(*ret_era <= world->era, world, NULL, "a time that no clock has shown");
@@ -112,7 +112,7 @@ int64_t world_true_time(const struct world *world, int64_t wall_ns, uint64_t *re
 
 void world_freeze(struct sim_owner *owner, bool is_frozen)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     if (owner->is_frozen == is_frozen) {
         return;
     }
@@ -184,9 +184,10 @@ void world_write_policy(struct sim_run *run, unsigned most)
     sim_require(utimensat(AT_FDCWD, run->policy, times, 0) == 0, run->world, run, "utimensat");
 }
 
-void world_init(struct world *world, uint64_t seed, bool is_verbose, struct sim_counters *counters)
+void world_init(struct sim_world *world, uint64_t seed, bool is_verbose,
+                struct sim_counters *counters)
 {
-    *world = (struct world){
+    *world = (struct sim_world){
         .seed = seed,
         .is_verbose = is_verbose,
         .random = random_seeded(seed),
@@ -217,7 +218,7 @@ void world_init(struct world *world, uint64_t seed, bool is_verbose, struct sim_
     }
 }
 
-void world_fini(struct world *world)
+void world_fini(struct sim_world *world)
 {
     for (unsigned i = 0; i < SIM_OWNERS; i++) {
         world_crash(&world->owners[i]);
@@ -246,7 +247,7 @@ static enum store_fault decide(void *context, const char *operation, uint64_t ca
 {
     (void)call;
     struct sim_owner *owner = context;
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     world->acting = owner;
     if (owner->is_crashed) {
         *ret_code = RONDO_ERR_SYSTEM;
@@ -276,7 +277,7 @@ static enum store_fault decide(void *context, const char *operation, uint64_t ca
 
 void world_boot(struct sim_owner *owner)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     owner->random = random_seeded(random_u64(&world->random));
     struct store_fault_plan plan = {.decide = decide, .context = owner};
     owner->store = store_fault_new(world->audit, &plan);
@@ -317,7 +318,7 @@ static void evaluate(const struct verifier *verifier, const struct loop_conditio
 {
     (void)cancel;
     const struct sim_run *run = verifier->context;
-    struct world *world = run->world;
+    struct sim_world *world = run->world;
     bool is_met = sim_chance(world, run->luck);
     bool is_late = sim_chance(world, 5);
     world_pass(world, is_late ? timeout_ns : (int64_t)sim_below(world, NS_PER_S));
@@ -350,7 +351,7 @@ static void make_parts(struct sim_owner *owner, unsigned index, struct parts *pa
     };
 }
 
-static void random_spec(struct world *world, unsigned index, struct loop_spec *ret_spec)
+static void random_spec(struct sim_world *world, unsigned index, struct loop_spec *ret_spec)
 {
     static const char *const names[SIM_CONDITIONS] = {"all_tests_pass", "build_succeeds", "mine"};
     char agent[16];
@@ -382,7 +383,7 @@ static void random_spec(struct world *world, unsigned index, struct loop_spec *r
 static bool survived(struct sim_owner *owner, const char *doing, int r,
                      const struct rondo_error *err, const struct sim_run *run)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     bool met_trouble = owner->met_trouble;
     owner->met_trouble = false;
     if (owner->is_crashed) {
@@ -406,7 +407,7 @@ static bool survived(struct sim_owner *owner, const char *doing, int r,
 
 void world_start_run(struct sim_owner *owner)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     unsigned index = world->run_count;
     struct parts parts;
     make_parts(owner, index, &parts);
@@ -433,7 +434,7 @@ void world_start_run(struct sim_owner *owner)
 
 static void change_options(struct loop_spec *spec, void *context)
 {
-    struct world *world = context;
+    struct sim_world *world = context;
     if (sim_chance(world, 70)) {
         spec->max_iterations = 1 + (int64_t)sim_below(world, 20);
     }
@@ -469,7 +470,7 @@ static bool has_damage(const struct sim_run *run)
 static void check_resumed(struct sim_run *run, const struct loop *loop, int on_corrupt,
                           const struct loop_opening *opening)
 {
-    struct world *world = run->world;
+    struct sim_world *world = run->world;
     bool is_damaged = has_damage(run);
     uint64_t expected = is_damaged ? newest_intact(run) : run->checkpoints;
     uint64_t damaged = is_damaged ? run->checkpoints - expected + run->has_interim : 0;
@@ -494,7 +495,7 @@ static void check_resumed(struct sim_run *run, const struct loop *loop, int on_c
 }
 
 /** Also another run of the same agent can be in the way. */
-static bool is_any_held(const struct world *world)
+static bool is_any_held(const struct sim_world *world)
 {
     bool is_held = false;
     for (unsigned i = 0; i < world->run_count; i++) {
@@ -505,7 +506,7 @@ static bool is_any_held(const struct world *world)
 
 void world_resume(struct sim_owner *owner, unsigned index)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     struct sim_run *run = &world->runs[index];
     struct parts parts;
     make_parts(owner, index, &parts);
@@ -548,7 +549,7 @@ void world_resume(struct sim_owner *owner, unsigned index)
 
 static void save_inside_body(struct sim_owner *owner, unsigned index)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     struct loop *loop = owner->loops[index];
     struct rondo_error err = {0};
     uint64_t before = world->runs[index].checkpoints;
@@ -564,7 +565,7 @@ static void save_inside_body(struct sim_owner *owner, unsigned index)
 /** The work of an iteration: effects in the world, and whatever else a body may ask for. */
 static void do_body(struct sim_owner *owner, unsigned index)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     struct loop *loop = owner->loops[index];
     struct rondo_error err = {0};
     uint64_t iteration = loop_state(loop)->iteration;
@@ -590,7 +591,7 @@ static void do_body(struct sim_owner *owner, unsigned index)
 
 static void report(struct sim_owner *owner, unsigned index)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     uint64_t draw = sim_below(world, 100);
     struct loop_body_result result = {
         .outcome = draw < 75   ? LOOP_OK
@@ -614,7 +615,7 @@ static void report(struct sim_owner *owner, unsigned index)
 
 static void check_body(struct sim_owner *owner, unsigned index)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     struct sim_run *run = &world->runs[index];
     struct loop *loop = owner->loops[index];
     uint64_t n = loop_state(loop)->iteration;
@@ -645,7 +646,7 @@ static void check_body(struct sim_owner *owner, unsigned index)
 
 static void check_ended(struct sim_owner *owner, unsigned index)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     struct sim_run *run = &world->runs[index];
     const struct run_state *state = loop_state(owner->loops[index]);
     sim_require(state->phase == PHASE_ENDED && run->is_ended && run->status == state->status, world,
@@ -662,7 +663,7 @@ static void check_ended(struct sim_owner *owner, unsigned index)
 /** A pause is told of when it is in the journal; what ends it comes by letter or by resuming. */
 static void check_paused(struct sim_owner *owner, unsigned index)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     struct sim_run *run = &world->runs[index];
     struct loop *loop = owner->loops[index];
     sim_require(!run->is_in_body || loop_is_degraded(loop), world, run, "a pause inside a body");
@@ -684,7 +685,7 @@ static void drop_loop(struct sim_owner *owner, unsigned index)
 
 void world_advance(struct sim_owner *owner, unsigned index)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     struct sim_run *run = &world->runs[index];
     struct loop *loop = owner->loops[index];
     struct rondo_error err = {0};
@@ -740,7 +741,7 @@ void world_advance(struct sim_owner *owner, unsigned index)
 
 void world_park(struct sim_owner *owner, unsigned index)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     struct rondo_error err = {0};
     sim_trace(world, "owner %u parks run %u", owner->index, index);
     int r = loop_park(owner->loops[index], &err);
@@ -751,7 +752,7 @@ void world_park(struct sim_owner *owner, unsigned index)
 
 void world_control(struct sim_owner *owner, unsigned index)
 {
-    struct world *world = owner->world;
+    struct sim_world *world = owner->world;
     struct sim_run *run = &world->runs[index];
     struct rondo_error err = {0};
     struct parts parts;

@@ -22,25 +22,25 @@
 
 enum { PATIENCE_S = 30, READ_BYTES = 65536, BACKLOG = 4096 };
 
-struct script {
-    TAILQ_ENTRY(script) entry;
+struct peer_script {
+    TAILQ_ENTRY(peer_script) entry;
     struct peer_reply reply; /* its texts are owned */
 };
-TAILQ_HEAD(scripts, script);
+TAILQ_HEAD(scripts, peer_script);
 
-struct asked {
-    TAILQ_ENTRY(asked) entry;
+struct received_request {
+    TAILQ_ENTRY(received_request) entry;
     struct peer_request request;
 };
-TAILQ_HEAD(asked_list, asked);
+TAILQ_HEAD(asked_list, received_request);
 
-struct text {
-    SLIST_ENTRY(text) entry;
+struct peer_text {
+    SLIST_ENTRY(peer_text) entry;
     char *text;
 };
 
-struct connection {
-    SLIST_ENTRY(connection) entry;
+struct peer_connection {
+    SLIST_ENTRY(peer_connection) entry;
     struct http_peer *peer;
     pthread_t thread;
     size_t number;
@@ -60,17 +60,17 @@ struct http_peer {
     size_t connection_count;
     size_t request_count;
     struct scripts scripts;
-    struct script *always;
+    struct peer_script *always;
     struct asked_list asked;
-    SLIST_HEAD(, connection) connections;
-    SLIST_HEAD(, text) texts;
+    SLIST_HEAD(, peer_connection) connections;
+    SLIST_HEAD(, peer_text) texts;
 };
 
 /* --- texts --- */
 
 static const char *keep_text(struct http_peer *peer, char *text)
 {
-    struct text *kept = memory_new(sizeof(*kept));
+    struct peer_text *kept = memory_new(sizeof(*kept));
     kept->text = text;
     pthread_mutex_lock(&peer->mutex);
     SLIST_INSERT_HEAD(&peer->texts, kept, entry);
@@ -78,9 +78,9 @@ static const char *keep_text(struct http_peer *peer, char *text)
     return text;
 }
 
-static struct script *script_new(const struct peer_reply *reply)
+static struct peer_script *script_new(const struct peer_reply *reply)
 {
-    struct script *script = memory_new_zero(1, sizeof(*script));
+    struct peer_script *script = memory_new_zero(1, sizeof(*script));
     script->reply = *reply;
     script->reply.len = reply->len > 0 ? reply->len : strlen(reply->bytes);
     script->reply.bytes = memory_dup_bytes(reply->bytes, script->reply.len);
@@ -88,7 +88,7 @@ static struct script *script_new(const struct peer_reply *reply)
     return script;
 }
 
-static void script_free(struct script *script)
+static void script_free(struct peer_script *script)
 {
     if (script != NULL) {
         free((void *)(uintptr_t)script->reply.bytes);
@@ -97,7 +97,7 @@ static void script_free(struct script *script)
     }
 }
 
-static struct script *simple_script(int status, const char *headers, const char *body)
+static struct peer_script *simple_script(int status, const char *headers, const char *body)
 {
     auto_buf struct buf bytes = {0};
     buf_printf(&bytes, "HTTP/1.1 %d Scripted\r\n%sContent-Length: %zu\r\n\r\n", status,
@@ -146,7 +146,7 @@ static bool send_pieces(int fd, const struct peer_reply *reply, size_t from, siz
     return true;
 }
 
-static bool send_reply(struct connection *connection, const struct peer_reply *reply)
+static bool send_reply(struct peer_connection *connection, const struct peer_reply *reply)
 {
     size_t from = 0;
     bool goes_on = true;
@@ -168,7 +168,7 @@ static bool send_reply(struct connection *connection, const struct peer_reply *r
 
 /* --- reading --- */
 
-static bool read_more(struct connection *connection)
+static bool read_more(struct peer_connection *connection)
 {
     char *room = buf_room(&connection->input, READ_BYTES);
     ssize_t got = recv(connection->fd, room, READ_BYTES, 0);
@@ -208,7 +208,8 @@ static size_t body_len_of(const char *headers)
 }
 
 /** The first line, taken apart; the rest up to the blank line are headers. */
-static void take_head(struct connection *connection, size_t head_len, struct peer_request *request)
+static void take_head(struct peer_connection *connection, size_t head_len,
+                      struct peer_request *request)
 {
     const char *head = connection->input.data;
     size_t method_len = strcspn(head, " ");
@@ -229,7 +230,7 @@ static void request_fini(struct peer_request *request)
 }
 
 /** @return false at the end of the connection */
-static bool read_request(struct connection *connection, struct peer_request *request)
+static bool read_request(struct peer_connection *connection, struct peer_request *request)
 {
     const char *blank = NULL;
     while (blank == NULL) {
@@ -256,17 +257,17 @@ static bool read_request(struct connection *connection, struct peer_request *req
 
 /* --- serving --- */
 
-static bool fits(const struct script *script, const struct peer_request *request)
+static bool fits(const struct peer_script *script, const struct peer_request *request)
 {
     const char *path = script->reply.path;
     return path != NULL && strncmp(request->path, path, strlen(path)) == 0;
 }
 
 /** Take the reply to a request out of the script; the mutex is held. NULL = the script is over */
-static struct script *take_script(struct http_peer *peer, const struct peer_request *request)
+static struct peer_script *take_script(struct http_peer *peer, const struct peer_request *request)
 {
-    struct script *found = NULL;
-    struct script *script;
+    struct peer_script *found = NULL;
+    struct peer_script *script;
     TAILQ_FOREACH(script, &peer->scripts, entry)
     {
         if (fits(script, request)) {
@@ -284,14 +285,14 @@ static struct script *take_script(struct http_peer *peer, const struct peer_requ
 }
 
 /** Remember a request, whose texts are taken over, and find its reply. free with script_free */
-static struct script *answer_to(struct http_peer *peer, const struct peer_request *request)
+static struct peer_script *answer_to(struct http_peer *peer, const struct peer_request *request)
 {
-    struct asked *asked = memory_new(sizeof(*asked));
+    struct received_request *asked = memory_new(sizeof(*asked));
     asked->request = *request;
     pthread_mutex_lock(&peer->mutex);
     TAILQ_INSERT_TAIL(&peer->asked, asked, entry);
     peer->request_count++;
-    struct script *script = take_script(peer, request);
+    struct peer_script *script = take_script(peer, request);
     if (script == NULL && peer->always != NULL) {
         script = script_new(&peer->always->reply);
     }
@@ -302,7 +303,7 @@ static struct script *answer_to(struct http_peer *peer, const struct peer_reques
 
 static void *serve(void *argument)
 {
-    struct connection *connection = argument;
+    struct peer_connection *connection = argument;
     bool goes_on = true;
     while (goes_on) {
         struct peer_request request = {0};
@@ -310,7 +311,7 @@ static void *serve(void *argument)
             request_fini(&request);
             break;
         }
-        struct script *script = answer_to(connection->peer, &request);
+        struct peer_script *script = answer_to(connection->peer, &request);
         goes_on = send_reply(connection, &script->reply);
         script_free(script);
     }
@@ -332,7 +333,7 @@ static void *accept_all(void *argument)
         }
         int on = 1;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        struct connection *connection = memory_new_zero(1, sizeof(*connection));
+        struct peer_connection *connection = memory_new_zero(1, sizeof(*connection));
         connection->peer = peer;
         connection->fd = fd;
         pthread_mutex_lock(&peer->mutex);
@@ -371,7 +372,7 @@ struct http_peer *http_peer_new(void)
 
 static void end_connections(struct http_peer *peer)
 {
-    struct connection *connection;
+    struct peer_connection *connection;
     pthread_mutex_lock(&peer->mutex);
     peer->is_ending = true;
     pthread_cond_broadcast(&peer->changed);
@@ -393,18 +394,18 @@ static void end_connections(struct http_peer *peer)
 static void free_lists(struct http_peer *peer)
 {
     while (!TAILQ_EMPTY(&peer->scripts)) {
-        struct script *script = TAILQ_FIRST(&peer->scripts);
+        struct peer_script *script = TAILQ_FIRST(&peer->scripts);
         TAILQ_REMOVE(&peer->scripts, script, entry);
         script_free(script);
     }
     while (!TAILQ_EMPTY(&peer->asked)) {
-        struct asked *asked = TAILQ_FIRST(&peer->asked);
+        struct received_request *asked = TAILQ_FIRST(&peer->asked);
         TAILQ_REMOVE(&peer->asked, asked, entry);
         request_fini(&asked->request);
         free(asked);
     }
     while (!SLIST_EMPTY(&peer->texts)) {
-        struct text *text = SLIST_FIRST(&peer->texts);
+        struct peer_text *text = SLIST_FIRST(&peer->texts);
         SLIST_REMOVE_HEAD(&peer->texts, entry);
         free(text->text);
         free(text);
@@ -439,7 +440,7 @@ const char *http_peer_url(struct http_peer *peer, const char *path)
     return keep_text(peer, buf_steal(&url));
 }
 
-static void add_script(struct http_peer *peer, struct script *script)
+static void add_script(struct http_peer *peer, struct peer_script *script)
 {
     pthread_mutex_lock(&peer->mutex);
     TAILQ_INSERT_TAIL(&peer->scripts, script, entry);
@@ -458,9 +459,9 @@ void http_peer_reply_raw(struct http_peer *peer, const struct peer_reply *reply)
 
 void http_peer_always(struct http_peer *peer, int status, const char *headers, const char *body)
 {
-    struct script *script = simple_script(status, headers, body);
+    struct peer_script *script = simple_script(status, headers, body);
     pthread_mutex_lock(&peer->mutex);
-    struct script *before = peer->always;
+    struct peer_script *before = peer->always;
     peer->always = script;
     pthread_mutex_unlock(&peer->mutex);
     script_free(before);
@@ -526,7 +527,7 @@ void http_peer_wait_stalled(struct http_peer *peer, size_t count)
 const struct peer_request *http_peer_request(struct http_peer *peer, size_t number)
 {
     const struct peer_request *found = NULL;
-    struct asked *asked;
+    struct received_request *asked;
     size_t i = 0;
     pthread_mutex_lock(&peer->mutex);
     TAILQ_FOREACH(asked, &peer->asked, entry)

@@ -24,17 +24,17 @@ struct fault_store {
 };
 
 /** What the plan said about one call. */
-struct verdict {
+struct fault_verdict {
     struct store *inner;
     enum store_fault fault;
     int code;
     const char *operation;
 };
 
-static struct verdict ask(struct store *base, const char *operation)
+static struct fault_verdict ask(struct store *base, const char *operation)
 {
     struct fault_store *store = (struct fault_store *)base;
-    struct verdict verdict = {
+    struct fault_verdict verdict = {
         .inner = store->inner,
         .code = RONDO_ERR_IO,
         .operation = operation,
@@ -46,13 +46,13 @@ static struct verdict ask(struct store *base, const char *operation)
     return verdict;
 }
 
-static bool fails_before(const struct verdict *verdict)
+static bool fails_before(const struct fault_verdict *verdict)
 {
     return verdict->fault == STORE_FAULT_BEFORE;
 }
 
 /** The answer: the inner store's code, or the planned failure. */
-static int answer(const struct verdict *verdict, int inner_code, struct rondo_error *err)
+static int answer(const struct fault_verdict *verdict, int inner_code, struct rondo_error *err)
 {
     switch (verdict->fault) {
     case STORE_FAULT_NONE:
@@ -75,7 +75,7 @@ static int fault_create_run(struct store *base, const struct store_run *run,
                             const struct store_claim *claim, struct store_claim_result *ret_result,
                             struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "create_run");
+    struct fault_verdict verdict = ask(base, "create_run");
     struct store_claim_result result;
     int rc = 0;
     if (!fails_before(&verdict)) {
@@ -92,7 +92,7 @@ static int fault_create_run(struct store *base, const struct store_run *run,
 static int fault_claim_run(struct store *base, const char *run_id, const struct store_claim *claim,
                            struct store_claim_result *ret_result, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "claim_run");
+    struct fault_verdict verdict = ask(base, "claim_run");
     struct store_claim_result result;
     int rc = 0;
     if (!fails_before(&verdict)) {
@@ -108,7 +108,7 @@ static int fault_claim_run(struct store *base, const char *run_id, const struct 
 static int fault_expire_lease(struct store *base, const char *run_id, uint64_t epoch,
                               struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "expire_lease");
+    struct fault_verdict verdict = ask(base, "expire_lease");
     int rc = 0;
     if (!fails_before(&verdict)) {
         rc = verdict.inner->ops->expire_lease(verdict.inner, run_id, epoch, err);
@@ -119,7 +119,7 @@ static int fault_expire_lease(struct store *base, const char *run_id, uint64_t e
 static int fault_renew_leases(struct store *base, const char *owner, int64_t lease_ns,
                               struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "renew_leases");
+    struct fault_verdict verdict = ask(base, "renew_leases");
     int rc = 0;
     if (!fails_before(&verdict)) {
         rc = verdict.inner->ops->renew_leases(verdict.inner, owner, lease_ns, err);
@@ -130,7 +130,7 @@ static int fault_renew_leases(struct store *base, const char *owner, int64_t lea
 static int fault_commit(struct store *base, const struct store_batch *const *batches, size_t count,
                         struct store_commit_result *ret_results, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "commit");
+    struct fault_verdict verdict = ask(base, "commit");
     auto_free struct store_commit_result *results = memory_new_zero(count, sizeof(*results));
     int rc = 0;
     if (!fails_before(&verdict)) {
@@ -146,7 +146,7 @@ static int fault_commit(struct store *base, const struct store_batch *const *bat
 static int fault_get_run(struct store *base, const char *run_id, struct store_run *ret_run,
                          struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "get_run");
+    struct fault_verdict verdict = ask(base, "get_run");
     struct store_run run;
     int rc = 0;
     if (!fails_before(&verdict)) {
@@ -162,7 +162,7 @@ static int fault_get_run(struct store *base, const char *run_id, struct store_ru
 static int fault_list_runs(struct store *base, const struct store_run_query *query,
                            store_run_fn *fn, void *context, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "list_runs");
+    struct fault_verdict verdict = ask(base, "list_runs");
     int rc = 0;
     if (!fails_before(&verdict)) {
         rc = verdict.inner->ops->list_runs(verdict.inner, query, fn, context, err);
@@ -173,7 +173,7 @@ static int fault_list_runs(struct store *base, const struct store_run_query *que
 static int fault_count_runs(struct store *base, const struct store_run_query *query,
                             struct store_run_counts *ret_counts, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "count_runs");
+    struct fault_verdict verdict = ask(base, "count_runs");
     struct store_run_counts counts;
     int rc = 0;
     if (!fails_before(&verdict)) {
@@ -189,7 +189,7 @@ static int fault_count_runs(struct store *base, const struct store_run_query *qu
 static int fault_read_events(struct store *base, const char *run_id, uint64_t after, uint32_t limit,
                              store_event_fn *fn, void *context, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "read_events");
+    struct fault_verdict verdict = ask(base, "read_events");
     int rc = 0;
     if (!fails_before(&verdict)) {
         rc = verdict.inner->ops->read_events(verdict.inner, run_id, after, limit, fn, context, err);
@@ -200,7 +200,7 @@ static int fault_read_events(struct store *base, const char *run_id, uint64_t af
 static int fault_list_checkpoints(struct store *base, const char *run_id, store_checkpoint_fn *fn,
                                   void *context, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "list_checkpoints");
+    struct fault_verdict verdict = ask(base, "list_checkpoints");
     int rc = 0;
     if (!fails_before(&verdict)) {
         rc = verdict.inner->ops->list_checkpoints(verdict.inner, run_id, fn, context, err);
@@ -211,7 +211,7 @@ static int fault_list_checkpoints(struct store *base, const char *run_id, store_
 static int fault_get_checkpoint(struct store *base, const char *run_id, uint64_t number,
                                 store_checkpoint_fn *fn, void *context, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "get_checkpoint");
+    struct fault_verdict verdict = ask(base, "get_checkpoint");
     int rc = 0;
     if (!fails_before(&verdict)) {
         rc = verdict.inner->ops->get_checkpoint(verdict.inner, run_id, number, fn, context, err);
@@ -222,7 +222,7 @@ static int fault_get_checkpoint(struct store *base, const char *run_id, uint64_t
 static int fault_post(struct store *base, const char *run_id, const char *kind, const char *data,
                       struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "post");
+    struct fault_verdict verdict = ask(base, "post");
     int rc = 0;
     if (!fails_before(&verdict)) {
         rc = verdict.inner->ops->post(verdict.inner, run_id, kind, data, err);
@@ -233,7 +233,7 @@ static int fault_post(struct store *base, const char *run_id, const char *kind, 
 static int fault_read_mail(struct store *base, const char *run_id, const char *owner,
                            store_letter_fn *fn, void *context, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "read_mail");
+    struct fault_verdict verdict = ask(base, "read_mail");
     int rc = 0;
     if (!fails_before(&verdict)) {
         rc = verdict.inner->ops->read_mail(verdict.inner, run_id, owner, fn, context, err);
@@ -243,7 +243,7 @@ static int fault_read_mail(struct store *base, const char *run_id, const char *o
 
 static int fault_last_position(struct store *base, uint64_t *ret_position, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "last_position");
+    struct fault_verdict verdict = ask(base, "last_position");
     uint64_t position = 0;
     int rc = 0;
     if (!fails_before(&verdict)) {
@@ -259,7 +259,7 @@ static int fault_last_position(struct store *base, uint64_t *ret_position, struc
 static int fault_record_policy(struct store *base, const struct store_policy_change *change,
                                uint64_t *ret_number, bool *ret_is_new, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "record_policy");
+    struct fault_verdict verdict = ask(base, "record_policy");
     uint64_t number = 0;
     bool is_new = false;
     int rc = 0;
@@ -277,7 +277,7 @@ static int fault_record_policy(struct store *base, const struct store_policy_cha
 static int fault_read_policies(struct store *base, const char *source, uint64_t before,
                                store_policy_fn *fn, void *context, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "read_policies");
+    struct fault_verdict verdict = ask(base, "read_policies");
     int rc = 0;
     if (!fails_before(&verdict)) {
         rc = verdict.inner->ops->read_policies(verdict.inner, source, before, fn, context, err);
@@ -288,7 +288,7 @@ static int fault_read_policies(struct store *base, const char *source, uint64_t 
 static int fault_change_documents(struct store *base, const struct store_change *changes,
                                   size_t count, bool *ret_is_applied, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "change_documents");
+    struct fault_verdict verdict = ask(base, "change_documents");
     bool is_applied = false;
     int rc = 0;
     if (!fails_before(&verdict)) {
@@ -304,7 +304,7 @@ static int fault_change_documents(struct store *base, const struct store_change 
 static int fault_read_documents(struct store *base, const struct store_document_query *query,
                                 store_document_fn *fn, void *context, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "read_documents");
+    struct fault_verdict verdict = ask(base, "read_documents");
     int rc = 0;
     if (!fails_before(&verdict)) {
         rc = verdict.inner->ops->read_documents(verdict.inner, query, fn, context, err);
@@ -315,7 +315,7 @@ static int fault_read_documents(struct store *base, const struct store_document_
 static int fault_gc(struct store *base, const struct store_gc_request *request,
                     struct store_gc_result *ret_result, struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "gc");
+    struct fault_verdict verdict = ask(base, "gc");
     struct store_gc_result result;
     int rc = 0;
     if (!fails_before(&verdict)) {
@@ -331,7 +331,7 @@ static int fault_gc(struct store *base, const struct store_gc_request *request,
 static int fault_health(struct store *base, struct store_health *ret_health,
                         struct rondo_error *err)
 {
-    struct verdict verdict = ask(base, "health");
+    struct fault_verdict verdict = ask(base, "health");
     struct store_health health;
     int rc = 0;
     if (!fails_before(&verdict)) {

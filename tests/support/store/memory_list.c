@@ -56,7 +56,7 @@ static bool matches(const struct store_run *run, const struct rules_run_filter *
 }
 
 /** What one place is ordered by. */
-struct place {
+struct list_place {
     const struct memory_run *run; /**< NULL: the place of a query, whose run may be gone */
     uint64_t key;                 /**< STORE_BY_CREATED; 0 = unknown */
     int64_t number;
@@ -91,9 +91,9 @@ static int64_t number_of(const struct store_run *run, enum store_run_order order
     return 0;
 }
 
-static struct place place_of(const struct memory_run *run, const struct store_run_query *query)
+static struct list_place place_of(const struct memory_run *run, const struct store_run_query *query)
 {
-    return (struct place){
+    return (struct list_place){
         .run = run,
         .key = query->order == STORE_BY_CREATED ? run->key : 0,
         .number = number_of(&run->row, query->order),
@@ -110,7 +110,7 @@ static int compare_numbers(uint64_t left, uint64_t right)
 }
 
 /** Ascending. */
-static int compare(const struct place *left, const struct place *right)
+static int compare(const struct list_place *left, const struct list_place *right)
 {
     if (left->key != 0 && right->key != 0) {
         return compare_numbers(left->key, right->key);
@@ -124,17 +124,18 @@ static int compare(const struct place *left, const struct place *right)
 
 static int compare_for_list(const void *left, const void *right)
 {
-    const struct place *first = left;
-    const struct place *second = right;
+    const struct list_place *first = left;
+    const struct list_place *second = right;
     int order = compare(first, second);
     return first->is_ascending ? order : -order;
 }
 
 /** Where the query's list begins: behind this. */
-static struct place beginning_of(struct memory_store *store, const struct store_run_query *query)
+static struct list_place beginning_of(struct memory_store *store,
+                                      const struct store_run_query *query)
 {
     const struct memory_run *run = memory_rows_find(store, query->after->id);
-    return (struct place){
+    return (struct list_place){
         .key = run != NULL && query->order == STORE_BY_CREATED ? run->key : 0,
         .number = query->order == STORE_BY_AGENT ? 0 : query->after->number,
         .text = query->order == STORE_BY_AGENT ? query->after->text : "",
@@ -146,10 +147,10 @@ static struct place beginning_of(struct memory_store *store, const struct store_
 
 /** Gather the places of the runs that a query selects. @return their number */
 static size_t gather(struct memory_store *store, const struct store_run_query *query,
-                     struct place *ret_places)
+                     struct list_place *ret_places)
 {
     const struct rules_run_filter filter = rules_run_filter(query);
-    struct place beginning = {0};
+    struct list_place beginning = {0};
     if (query->after != NULL) {
         beginning = beginning_of(store, query);
     }
@@ -160,7 +161,7 @@ static size_t gather(struct memory_store *store, const struct store_run_query *q
         if (!matches(&run->row, &filter)) {
             continue;
         }
-        struct place place = place_of(run, query);
+        struct list_place place = place_of(run, query);
         if (query->after == NULL || compare_for_list(&place, &beginning) > 0) {
             ret_places[count++] = place;
         }
@@ -173,7 +174,7 @@ int memory_list_runs(struct store *base, const struct store_run_query *query, st
 {
     (void)err;
     struct memory_store *store = memory_rows_lock(base);
-    auto_free struct place *places =
+    auto_free struct list_place *places =
         memory_new_zero((size_t)HASH_COUNT(store->by_id) + 1, sizeof(*places));
     size_t count = gather(store, query, places);
     qsort(places, count, sizeof(*places), compare_for_list);

@@ -32,7 +32,7 @@
 /** Calls that the tools of a scene remember, and requests of its model. */
 #define SCENE_MAX_CALLS 4096
 
-struct scene;
+struct agent_scene;
 
 /** One execution of a test tool. */
 struct scene_call {
@@ -41,9 +41,9 @@ struct scene_call {
     char text[64];
 };
 
-struct scene {
-    struct world *world;
-    struct fixture *fixture;
+struct agent_scene {
+    struct policy_world *world;
+    struct loop_fixture *fixture;
 
     /* the store */
     uint64_t commits;       /* so far */
@@ -56,7 +56,7 @@ struct scene {
     /* the model */
     struct model_ops ops;
     unsigned asks;
-    void (*on_ask)(struct scene *scene, const struct model_request *request);
+    void (*on_ask)(struct agent_scene *scene, const struct model_request *request);
 
     /* the tools; `lock` guards what they write */
     pthread_mutex_t lock;
@@ -66,7 +66,8 @@ struct scene {
     int running;
     int most_running;
     int awaited; /* calls of `meet` wait until so many run at once */
-    void (*on_tool)(struct scene *scene, const struct tool *tool, const struct tool_call *call);
+    void (*on_tool)(struct agent_scene *scene, const struct tool *tool,
+                    const struct tool_call *call);
 
     /* the person */
     enum agent_consent consent;
@@ -84,14 +85,14 @@ struct scene {
 };
 
 /** The scene of the test that runs: what callbacks without a context of their own look at. */
-static struct scene *scene_now;
+static struct agent_scene *scene_now;
 
 /* ---- The store ------------------------------------------------------------------------------ */
 
 static inline enum store_fault scene_decide(void *context, const char *operation, uint64_t call,
                                             int *ret_code)
 {
-    struct scene *scene = context;
+    struct agent_scene *scene = context;
     if (scene->is_dead) {
         return STORE_FAULT_BEFORE;
     }
@@ -132,7 +133,7 @@ static inline bool scene_newest(const struct store_checkpoint *checkpoint, void 
     return false;
 }
 
-static inline uint64_t scene_newest_checkpoint(struct scene *scene)
+static inline uint64_t scene_newest_checkpoint(struct agent_scene *scene)
 {
     uint64_t number = 0;
     struct store *memory = scene->fixture->memory;
@@ -177,7 +178,7 @@ static inline int scene_ask(struct model *model, const struct model_request *req
 static inline void scene_run_tool(const struct tool *tool, const struct tool_call *call,
                                   struct tool_result *ret_result)
 {
-    struct scene *scene = tool->context;
+    struct agent_scene *scene = tool->context;
     const char *text = json_get_string(call->arguments, "text", "");
     pthread_mutex_lock(&scene->lock);
     assert_true(scene->call_count < SCENE_MAX_CALLS);
@@ -200,7 +201,7 @@ static inline void scene_run_tool(const struct tool *tool, const struct tool_cal
 static inline void scene_run_meet(const struct tool *tool, const struct tool_call *call,
                                   struct tool_result *ret_result)
 {
-    struct scene *scene = tool->context;
+    struct agent_scene *scene = tool->context;
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 20;
@@ -217,7 +218,7 @@ static inline void scene_run_meet(const struct tool *tool, const struct tool_cal
     scene_run_tool(tool, call, ret_result);
 }
 
-static inline void scene_add_tool(struct scene *scene, const char *name, struct tool tool)
+static inline void scene_add_tool(struct agent_scene *scene, const char *name, struct tool tool)
 {
     static const char schema[] = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":"
                                  "\"string\"}},\"required\":[\"text\"]}";
@@ -232,7 +233,7 @@ static inline void scene_add_tool(struct scene *scene, const char *name, struct 
 
 /** look: pure. put: repeatable. send, post: must happen once. meet: side by side. careful:
  * confirmed. */
-static inline void scene_add_tools(struct scene *scene)
+static inline void scene_add_tools(struct agent_scene *scene)
 {
     scene_add_tool(scene, "look", (struct tool){.is_pure = true, .is_read_only = true});
     scene_add_tool(scene, "put", (struct tool){.is_idempotent = true});
@@ -248,7 +249,7 @@ static inline void scene_add_tools(struct scene *scene)
 }
 
 /** Executions of a tool with this text (NULL = any). */
-static inline unsigned scene_executions(const struct scene *scene, const char *tool,
+static inline unsigned scene_executions(const struct agent_scene *scene, const char *tool,
                                         const char *text)
 {
     unsigned count = 0;
@@ -263,7 +264,7 @@ static inline unsigned scene_executions(const struct scene *scene, const char *t
 
 static inline enum agent_consent scene_answer(void *context, const struct agent_question *question)
 {
-    struct scene *scene = context;
+    struct agent_scene *scene = context;
     scene->questions++;
     scene->is_once = question->is_once;
     scene->is_in_doubt = question->is_in_doubt;
@@ -274,7 +275,7 @@ static inline enum agent_consent scene_answer(void *context, const struct agent_
 }
 
 /** Somebody is there, and answers each question so. */
-static inline void scene_person(struct scene *scene, enum agent_consent consent)
+static inline void scene_person(struct agent_scene *scene, enum agent_consent consent)
 {
     scene->consent = consent;
     scene->parts.ask_person = scene_answer;
@@ -283,10 +284,10 @@ static inline void scene_person(struct scene *scene, enum agent_consent consent)
 
 /* ---- Up and down ---------------------------------------------------------------------------- */
 
-static inline void scene_stack_store(struct scene *scene)
+static inline void scene_stack_store(struct agent_scene *scene)
 {
     static struct store_ops ops;
-    struct fixture *fixture = scene->fixture;
+    struct loop_fixture *fixture = scene->fixture;
     struct store_fault_plan plan = {.decide = scene_decide, .context = scene};
     runtime_free(fixture->runtime);
     runtime_free(fixture->other);
@@ -302,7 +303,7 @@ static inline void scene_stack_store(struct scene *scene)
 
 static inline int scene_up(void **state)
 {
-    struct scene *scene = memory_new_zero(1, sizeof(*scene));
+    struct agent_scene *scene = memory_new_zero(1, sizeof(*scene));
     void *world = NULL;
     world_up(&world);
     scene->world = world;
@@ -319,7 +320,7 @@ static inline int scene_up(void **state)
 }
 
 /** Release the agent and its loop, as a process does that leaves its run to others. */
-static inline void scene_leave(struct scene *scene)
+static inline void scene_leave(struct agent_scene *scene)
 {
     agent_free(scene->agent);
     scene->agent = NULL;
@@ -329,7 +330,7 @@ static inline void scene_leave(struct scene *scene)
 
 static inline int scene_down(void **state)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_leave(scene);
     void *world = scene->world;
     world_down(&world);
@@ -344,7 +345,7 @@ static inline int scene_down(void **state)
 
 /* ---- Runs ----------------------------------------------------------------------------------- */
 
-static inline void scene_script(struct scene *scene, const char *turns)
+static inline void scene_script(struct agent_scene *scene, const char *turns)
 {
     char path[128];
     snprintf(path, sizeof(path), "%s/turns.jsonl", scene->world->folder);
@@ -352,7 +353,7 @@ static inline void scene_script(struct scene *scene, const char *turns)
 }
 
 /** A role with more lines under `spec`. */
-static inline struct role *scene_role(const struct scene *scene, const char *lines)
+static inline struct role *scene_role(const struct agent_scene *scene, const char *lines)
 {
     auto_buf struct buf yaml = {0};
     char path[128];
@@ -373,7 +374,7 @@ static inline struct role *scene_role(const struct scene *scene, const char *lin
 }
 
 /** Open an agent for the spec, with the tools of the tests. */
-static inline void scene_open(struct scene *scene, const struct loop_spec *spec)
+static inline void scene_open(struct agent_scene *scene, const struct loop_spec *spec)
 {
     struct rondo_error err = {0};
     if (agent_open(scene->fixture->runtime, spec, &scene->parts, &scene->agent, &err) < 0) {
@@ -383,7 +384,7 @@ static inline void scene_open(struct scene *scene, const struct loop_spec *spec)
     scene->agent->model->ops = &scene->ops;
 }
 
-static inline void scene_attach(struct scene *scene)
+static inline void scene_attach(struct agent_scene *scene)
 {
     struct rondo_error err = {0};
     if (agent_attach(scene->agent, scene->loop, &err) < 0) {
@@ -391,7 +392,7 @@ static inline void scene_attach(struct scene *scene)
     }
 }
 
-static inline void scene_start_as(struct scene *scene, const char *lines,
+static inline void scene_start_as(struct agent_scene *scene, const char *lines,
                                   const struct agent_options *options)
 {
     struct loop_spec spec;
@@ -410,7 +411,7 @@ static inline void scene_start_as(struct scene *scene, const char *lines,
 }
 
 /** Start an autonomous run of a role with these lines. */
-static inline void scene_start(struct scene *scene, const char *lines, const char *turns)
+static inline void scene_start(struct agent_scene *scene, const char *lines, const char *turns)
 {
     struct agent_options options = {
         .prompt = "Do it.", .workspace = scene->world->folder, .system = "You test."};
@@ -419,7 +420,7 @@ static inline void scene_start(struct scene *scene, const char *lines, const cha
 }
 
 /** Resume the run with a new agent. @param change of its options, or NULL */
-static inline void scene_resume_with(struct scene *scene, loop_change_fn *change)
+static inline void scene_resume_with(struct agent_scene *scene, loop_change_fn *change)
 {
     struct loop_spec spec;
     struct rondo_error err = {0};
@@ -436,13 +437,13 @@ static inline void scene_resume_with(struct scene *scene, loop_change_fn *change
     scene_attach(scene);
 }
 
-static inline void scene_resume(struct scene *scene)
+static inline void scene_resume(struct agent_scene *scene)
 {
     scene_resume_with(scene, NULL);
 }
 
 /** The process is gone; another one takes the run over. */
-static inline void scene_crash(struct scene *scene)
+static inline void scene_crash(struct agent_scene *scene)
 {
     agent_free(scene->agent);
     scene->agent = NULL;
@@ -453,14 +454,14 @@ static inline void scene_crash(struct scene *scene)
     scene->crash_at = 0;
 }
 
-static inline void scene_restart(struct scene *scene)
+static inline void scene_restart(struct agent_scene *scene)
 {
     scene_crash(scene);
     scene_resume(scene);
 }
 
 /** Run one body. @return LOOP_BODY, LOOP_ENDED or a negative code */
-static inline int scene_step(struct scene *scene, struct rondo_error *err)
+static inline int scene_step(struct agent_scene *scene, struct rondo_error *err)
 {
     int r = loop_next(scene->loop, err);
     if (r == LOOP_BODY) {
@@ -471,7 +472,7 @@ static inline int scene_step(struct scene *scene, struct rondo_error *err)
 }
 
 /** Run to the end. @return LOOP_ENDED or a negative code */
-static inline int scene_run(struct scene *scene, struct rondo_error *err)
+static inline int scene_run(struct agent_scene *scene, struct rondo_error *err)
 {
     int r = LOOP_BODY;
     while (r == LOOP_BODY) {
@@ -481,7 +482,7 @@ static inline int scene_run(struct scene *scene, struct rondo_error *err)
 }
 
 /** Run to the end, which must have this status. */
-static inline void scene_expect(struct scene *scene, enum rondo_status status)
+static inline void scene_expect(struct agent_scene *scene, enum rondo_status status)
 {
     struct rondo_error err = {0};
     int r = scene_run(scene, &err);
@@ -496,7 +497,7 @@ static inline void scene_expect(struct scene *scene, enum rondo_status status)
 }
 
 /** Start, and run to the end. */
-static inline void scene_play(struct scene *scene, const char *lines, const char *turns,
+static inline void scene_play(struct agent_scene *scene, const char *lines, const char *turns,
                               enum rondo_status status)
 {
     scene_start(scene, lines, turns);
@@ -505,13 +506,14 @@ static inline void scene_play(struct scene *scene, const char *lines, const char
 
 /* ---- The journal ---------------------------------------------------------------------------- */
 
-static inline unsigned scene_events(const struct scene *scene, const char *type, const char *text)
+static inline unsigned scene_events(const struct agent_scene *scene, const char *type,
+                                    const char *text)
 {
     return events(scene->world, type, text);
 }
 
 /** A member of the last event of a type must be this text. */
-static inline void scene_last(const struct scene *scene, const char *type, const char *name,
+static inline void scene_last(const struct agent_scene *scene, const char *type, const char *name,
                               const char *expected)
 {
     struct json_object *data = last_event(scene->world, type);
@@ -520,8 +522,8 @@ static inline void scene_last(const struct scene *scene, const char *type, const
 }
 
 /** A member of the last event of a type must hold this text. */
-static inline void scene_last_has(const struct scene *scene, const char *type, const char *name,
-                                  const char *part)
+static inline void scene_last_has(const struct agent_scene *scene, const char *type,
+                                  const char *name, const char *part)
 {
     struct json_object *data = last_event(scene->world, type);
     const char *text = json_get_string(data, name, "(absent)");
@@ -532,7 +534,7 @@ static inline void scene_last_has(const struct scene *scene, const char *type, c
 }
 
 /** The run's end must be explained with this text. */
-static inline void scene_ended_with(const struct scene *scene, const char *message)
+static inline void scene_ended_with(const struct agent_scene *scene, const char *message)
 {
     scene_last_has(scene, "run.finished", "message", message);
 }

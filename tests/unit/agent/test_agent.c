@@ -29,7 +29,7 @@ static bool take_prompt(const struct store_event *event, void *context)
     return true;
 }
 
-static void expect_prompt(const struct scene *scene, int64_t turn, const char *expected)
+static void expect_prompt(const struct agent_scene *scene, int64_t turn, const char *expected)
 {
     struct prompt_search search = {.turn = turn, .text = "(no request)"};
     struct store *store = scene->fixture->memory;
@@ -39,7 +39,7 @@ static void expect_prompt(const struct scene *scene, int64_t turn, const char *e
 
 /* ---- One answer ----------------------------------------------------------------------------- */
 
-static void play_single(struct scene *scene, const char *turns, enum rondo_status status)
+static void play_single(struct agent_scene *scene, const char *turns, enum rondo_status status)
 {
     struct agent_options options = {.mode = AGENT_SINGLE,
                                     .prompt = "How much is it?",
@@ -52,7 +52,7 @@ static void play_single(struct scene *scene, const char *turns, enum rondo_statu
 
 SCENE_TEST(a_single_answer_completes_the_run)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_single(scene, SAY("It is 42."), RONDO_COMPLETED);
     assert_string_equal(agent_words(scene->agent), "It is 42.");
     assert_int_equal(scene->asks, 1);
@@ -62,7 +62,7 @@ SCENE_TEST(a_single_answer_completes_the_run)
 
 SCENE_TEST(a_single_answer_may_take_tools_first)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_single(scene, LOOK CALL("send", "y") SAY("Seen."), RONDO_COMPLETED);
     assert_int_equal(scene->asks, 3);
     assert_int_equal(scene->call_count, 2);
@@ -72,7 +72,7 @@ SCENE_TEST(a_single_answer_may_take_tools_first)
 
 SCENE_TEST(tools_of_the_loop_are_not_there_in_a_single_answer)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_single(scene, FINISH("completed") SAY("Well."), RONDO_COMPLETED);
     assert_int_equal(scene->asks, 2);
     scene_last(scene, "tool.finished", "outcome", "error");
@@ -80,7 +80,7 @@ SCENE_TEST(tools_of_the_loop_are_not_there_in_a_single_answer)
 
 /* ---- Ends that the agent chooses ------------------------------------------------------------ */
 
-static void expect_finish(struct scene *scene, const char *turns, enum rondo_status status)
+static void expect_finish(struct agent_scene *scene, const char *turns, enum rondo_status status)
 {
     scene_play(scene, "", turns, status);
     scene_last(scene, "run.finished", "summary", "that is all");
@@ -89,7 +89,7 @@ static void expect_finish(struct scene *scene, const char *turns, enum rondo_sta
 
 SCENE_TEST(finish_task_completes_without_another_request)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     expect_finish(scene, LOOK FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene->asks, 2);
     scene_last(scene, "tool.finished", "output", "Task finished (completed).");
@@ -114,7 +114,7 @@ SCENE_TEST(finish_task_without_a_status_completes)
 
 SCENE_TEST(finish_task_with_a_wrong_status_is_told_so)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", FINISH("great") FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene->asks, 2);
     assert_int_equal(scene_events(scene, "tool.finished", "do not fit"), 1);
@@ -122,7 +122,7 @@ SCENE_TEST(finish_task_with_a_wrong_status_is_told_so)
 
 SCENE_TEST(a_finish_beside_other_calls_waits_for_them)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "",
                CALLS(DONE("completed") "," ONE("send", "{\"text\":\"a\"}") "," ONE(
                    "look", "{\"text\":\"b\"}")),
@@ -135,7 +135,7 @@ SCENE_TEST(a_finish_beside_other_calls_waits_for_them)
 
 SCENE_TEST(a_plan_that_comes_with_the_finish_is_taken)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(
         scene, "",
         CALLS(DONE("completed") "," ONE(
@@ -147,7 +147,7 @@ SCENE_TEST(a_plan_that_comes_with_the_finish_is_taken)
 
 SCENE_TEST(completion_beats_what_else_went_wrong)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, GUARDRAILS("    max_iterations: 1\n    autonomous_token_budget: 10\n"),
                "{\"tool_calls\":[" ONE("send", "{\"text\":\"break\"}") "," DONE(
                    "completed") "]," USE(900, 100) "}\n",
@@ -160,7 +160,7 @@ SCENE_TEST(completion_beats_what_else_went_wrong)
 
 SCENE_TEST(later_iterations_are_told_to_go_on_with_an_empty_plan)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, AUTONOMY(CONTINUE("Go on.")), SAY("Hm.") FINISH("completed"),
                RONDO_COMPLETED);
     expect_prompt(scene, 1, "Do it.");
@@ -169,7 +169,7 @@ SCENE_TEST(later_iterations_are_told_to_go_on_with_an_empty_plan)
 
 SCENE_TEST(later_iterations_are_shown_the_plan)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(
         scene, AUTONOMY(CONTINUE("Go on.")),
         CALLS(ONE("update_plan",
@@ -188,7 +188,7 @@ SCENE_TEST(later_iterations_are_shown_the_plan)
 
 SCENE_TEST(steps_beyond_the_limit_are_dropped)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, AUTONOMY("    max_plan_steps: 2\n" CONTINUE("Go on.")),
                CALLS(ONE("update_plan", "{\"steps\":[{\"description\":\"a\"},{\"description\":"
                                         "\"b\"},{\"description\":\"c\"}]}")) SAY("Planned.")
@@ -201,7 +201,7 @@ SCENE_TEST(steps_beyond_the_limit_are_dropped)
 
 SCENE_TEST(a_plan_may_have_as_many_steps_as_the_limit)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(
         scene, AUTONOMY("    max_plan_steps: 2\n"),
         CALLS(ONE("update_plan", "{\"steps\":[{\"description\":\"a\"},{\"description\":\"b\"}]}"))
@@ -212,7 +212,7 @@ SCENE_TEST(a_plan_may_have_as_many_steps_as_the_limit)
 
 SCENE_TEST(a_plan_that_is_none_is_refused_and_the_old_one_stays)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, AUTONOMY(CONTINUE("Go on.")),
                CALLS(ONE("update_plan", "{\"steps\":[{\"description\":\"a\"}]}"))
                    CALLS(ONE("update_plan", "{\"steps\":\"b\"}")) SAY("Well.") FINISH("completed"),
@@ -223,7 +223,7 @@ SCENE_TEST(a_plan_that_is_none_is_refused_and_the_old_one_stays)
 
 SCENE_TEST(an_empty_plan_clears_it)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, AUTONOMY(CONTINUE("Go on.")),
                CALLS(ONE("update_plan", "{\"steps\":[{\"description\":\"a\"}]}"))
                    CALLS(ONE("update_plan", "{\"steps\":[]}")) SAY("Well.") FINISH("completed"),
@@ -236,7 +236,7 @@ SCENE_TEST(an_empty_plan_clears_it)
 
 SCENE_TEST(iterations_without_a_call_block_the_run)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, AUTONOMY("    max_no_tool_call_iterations: 3\n"),
                "{\"text\":\"Hm.\",\"forever\":true}", RONDO_BLOCKED);
     assert_int_equal(scene->asks, 3);
@@ -246,7 +246,7 @@ SCENE_TEST(iterations_without_a_call_block_the_run)
 
 SCENE_TEST(a_call_begins_the_count_of_idle_iterations_again)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, AUTONOMY("    max_no_tool_call_iterations: 2\n"),
                SAY("1") LOOK SAY("2") SAY("3") LOOK SAY("4") SAY("5") SAY("6"), RONDO_BLOCKED);
     assert_int_equal(scene_events(scene, "iteration.finished", NULL), 6);
@@ -256,7 +256,7 @@ SCENE_TEST(a_call_begins_the_count_of_idle_iterations_again)
 
 SCENE_TEST(an_agent_may_be_allowed_to_idle)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, GUARDRAILS("    max_iterations: 5\n") AUTONOMY(IDLE),
                "{\"text\":\"Hm.\",\"forever\":true}", RONDO_MAX_ITERATIONS);
     assert_int_equal(scene->asks, 5);
@@ -264,7 +264,7 @@ SCENE_TEST(an_agent_may_be_allowed_to_idle)
 
 SCENE_TEST(a_dry_run_is_blocked_after_two_iterations)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct agent_options options = {
         .prompt = "Do it.", .workspace = scene->world->folder, .system = "", .is_dry_run = true};
     scene_start_as(scene, "", &options);
@@ -277,7 +277,7 @@ SCENE_TEST(a_dry_run_is_blocked_after_two_iterations)
 
 /* ---- Guardrails of an iteration ------------------------------------------------------------- */
 
-static void expect_error(struct scene *scene, const char *lines, const char *turns,
+static void expect_error(struct agent_scene *scene, const char *lines, const char *turns,
                          const char *message)
 {
     scene_play(scene, lines, turns, RONDO_ERROR);
@@ -292,7 +292,7 @@ SCENE_TEST(written_tokens_may_reach_their_limit)
 
 SCENE_TEST(written_tokens_may_not_pass_their_limit)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_tokens_per_run: 100\n"),
                  CALL_FOR(5000, 60) FINISH_FOR(5000, 41),
                  "Usage limit exceeded: 101 tokens in one iteration; max_tokens_per_run is 100");
@@ -301,7 +301,7 @@ SCENE_TEST(written_tokens_may_not_pass_their_limit)
 
 SCENE_TEST(nothing_is_asked_once_the_written_tokens_are_used_up)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_tokens_per_run: 100\n"),
                  CALL_FOR(1, 100) FINISH_FOR(1, 1), "Usage limit exceeded: 100 tokens");
     assert_int_equal(scene->asks, 1);
@@ -344,7 +344,7 @@ SCENE_TEST(all_tokens_may_not_pass_their_limit)
 
 SCENE_TEST(calls_may_reach_their_limit)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, GUARDRAILS("    max_tool_calls: 3\n"), CALLS(TWO_LOOKS) FINISH("completed"),
                RONDO_COMPLETED);
     assert_int_equal(scene->call_count, 2);
@@ -352,7 +352,7 @@ SCENE_TEST(calls_may_reach_their_limit)
 
 SCENE_TEST(calls_beyond_their_limit_are_not_made)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_tool_calls: 3\n"), CALLS(TWO_LOOKS) CALLS(TWO_LOOKS),
                  "Usage limit exceeded: 4 tool calls in one iteration; max_tool_calls is 3");
     assert_int_equal(scene->call_count, 2);
@@ -360,7 +360,7 @@ SCENE_TEST(calls_beyond_their_limit_are_not_made)
 
 SCENE_TEST(an_agent_without_calls_may_only_speak)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_tool_calls: 0\n"), SAY("Hm.") LOOK,
                  "Usage limit exceeded: 1 tool calls in one iteration; max_tool_calls is 0");
     assert_int_equal(scene->call_count, 0);
@@ -375,7 +375,7 @@ SCENE_TEST(each_iteration_has_its_own_calls)
 
 SCENE_TEST(calls_that_were_refused_are_not_made_by_a_resume)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_tool_calls: 1\n"),
                  CALLS(ONE("send", "{\"text\":\"a\"}") "," ONE("send", "{\"text\":\"b\"}"))
                      FINISH("completed"),
@@ -388,7 +388,7 @@ SCENE_TEST(calls_that_were_refused_are_not_made_by_a_resume)
 
 SCENE_TEST(requests_may_reach_their_limit)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, GUARDRAILS("    max_request_limit: 3\n"), LOOK LOOK FINISH("completed"),
                RONDO_COMPLETED);
     assert_int_equal(scene->asks, 3);
@@ -396,7 +396,7 @@ SCENE_TEST(requests_may_reach_their_limit)
 
 SCENE_TEST(requests_may_not_pass_their_limit)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     expect_error(scene, GUARDRAILS("    max_request_limit: 3\n"),
                  LOOK LOOK LOOK FINISH("completed"),
                  "Usage limit exceeded: 3 model requests in one iteration; max_request_limit is 3");
@@ -408,7 +408,7 @@ SCENE_TEST(requests_may_not_pass_their_limit)
 
 SCENE_TEST(there_are_thirty_requests_where_few_calls_are_allowed)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     /* A reply without calls would end the iteration, so the twenty calls are made first. */
     expect_error(scene, GUARDRAILS("    max_tool_calls: 20\n"), LOOK_FOREVER, "max_tool_calls is");
     assert_int_equal(scene->asks, 21);
@@ -416,7 +416,7 @@ SCENE_TEST(there_are_thirty_requests_where_few_calls_are_allowed)
 
 SCENE_TEST(there_are_ten_requests_more_than_calls)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_start(scene, GUARDRAILS("    max_tool_calls: 40\n"), LOOK_FOREVER);
     scene->agent->memory.iteration = 1; /* as if 49 requests had been made by then */
     scene->agent->memory.usage.requests = 49;
@@ -427,7 +427,7 @@ SCENE_TEST(there_are_ten_requests_more_than_calls)
 
 SCENE_TEST(there_are_thirty_requests_at_least)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_start(scene, GUARDRAILS("    max_tool_calls: 5\n"), LOOK_FOREVER);
     scene->agent->memory.iteration = 1;
     scene->agent->memory.usage.requests = 29;
@@ -436,7 +436,7 @@ SCENE_TEST(there_are_thirty_requests_at_least)
     scene_ended_with(scene, "30 model requests in one iteration; max_request_limit is 30");
 }
 
-static void take_two_seconds(struct scene *scene, const struct tool *tool,
+static void take_two_seconds(struct agent_scene *scene, const struct tool *tool,
                              const struct tool_call *call)
 {
     (void)tool;
@@ -446,7 +446,7 @@ static void take_two_seconds(struct scene *scene, const struct tool *tool,
 
 SCENE_TEST(an_iteration_may_take_less_than_its_time)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = take_two_seconds;
     scene_play(scene, GUARDRAILS("    timeout_seconds: 5\n"), LOOK LOOK FINISH("completed"),
                RONDO_COMPLETED);
@@ -454,7 +454,7 @@ SCENE_TEST(an_iteration_may_take_less_than_its_time)
 
 SCENE_TEST(an_iteration_that_takes_all_its_time_ends_the_run)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = take_two_seconds;
     expect_error(scene, GUARDRAILS("    timeout_seconds: 4\n"), LOOK LOOK FINISH("completed"),
                  "TimeoutError: the iteration took longer than timeout_seconds, 4 s");
@@ -485,7 +485,7 @@ SCENE_TEST(the_last_iteration_may_finish)
 
 SCENE_TEST(no_iteration_follows_the_last)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, GUARDRAILS("    max_iterations: 2\n") AUTONOMY(IDLE),
                SAY("1") SAY("2") FINISH("completed"), RONDO_MAX_ITERATIONS);
     assert_int_equal(scene->asks, 2);
@@ -493,7 +493,7 @@ SCENE_TEST(no_iteration_follows_the_last)
 
 SCENE_TEST(a_caller_may_give_other_limits_than_the_role)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct agent_options options = {
         .prompt = "Do it.", .workspace = scene->world->folder, .system = "", .max_iterations = 3};
     scene_script(scene, "{\"text\":\"Hm.\",\"forever\":true}");
@@ -510,7 +510,7 @@ SCENE_TEST(the_budget_may_be_used_up_by_the_last_request)
 
 SCENE_TEST(no_iteration_begins_once_the_budget_is_used_up)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, GUARDRAILS("    autonomous_token_budget: 100\n") AUTONOMY(IDLE),
                SAY_FOR(40, 10) SAY_FOR(40, 10) FINISH_FOR(1, 1), RONDO_BUDGET_EXCEEDED);
     assert_int_equal(scene->asks, 2);
@@ -519,7 +519,7 @@ SCENE_TEST(no_iteration_begins_once_the_budget_is_used_up)
 
 SCENE_TEST(the_budget_is_looked_at_before_each_request)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, GUARDRAILS("    autonomous_token_budget: 100\n"),
                CALL_FOR(80, 19) CALL_FOR(0, 1) FINISH_FOR(1, 1), RONDO_BUDGET_EXCEEDED);
     assert_int_equal(scene->asks, 2);
@@ -530,7 +530,7 @@ SCENE_TEST(the_budget_is_looked_at_before_each_request)
 
 SCENE_TEST(an_iteration_that_was_cut_by_the_budget_goes_on_with_more)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, GUARDRAILS("    autonomous_token_budget: 50\n"),
                CALL_FOR(40, 10) FINISH_FOR(1, 1), RONDO_BUDGET_EXCEEDED);
     scene_crash(scene);
@@ -545,7 +545,7 @@ SCENE_TEST(an_iteration_that_was_cut_by_the_budget_goes_on_with_more)
 
 SCENE_TEST(tokens_of_failed_replies_count)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", "{\"error\":\"overloaded\"," USE(70, 7) "}\n", RONDO_ERROR);
     assert_int_equal(loop_state(scene->loop)->tokens, 77);
     scene_last(scene, "iteration.finished", "outcome", "error");
@@ -556,7 +556,7 @@ SCENE_TEST(tokens_of_failed_replies_count)
 
 SCENE_TEST(the_time_of_the_run_is_looked_at_before_each_request)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = take_two_seconds;
     scene_play(scene, GUARDRAILS("    autonomous_timeout_seconds: 4\n"),
                LOOK LOOK FINISH("completed"), RONDO_TIMEOUT);
@@ -565,7 +565,7 @@ SCENE_TEST(the_time_of_the_run_is_looked_at_before_each_request)
 
 SCENE_TEST(a_run_may_take_less_than_its_time)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = take_two_seconds;
     scene_play(scene, GUARDRAILS("    autonomous_timeout_seconds: 5\n"),
                LOOK LOOK FINISH("completed"), RONDO_COMPLETED);
@@ -573,7 +573,7 @@ SCENE_TEST(a_run_may_take_less_than_its_time)
 
 SCENE_TEST(no_iteration_begins_once_the_time_is_used_up)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, GUARDRAILS("    autonomous_timeout_seconds: 4\n") AUTONOMY(IDLE),
                "{\"text\":\"slow\",\"delay_ms\":2000,\"forever\":true}\n", RONDO_TIMEOUT);
     assert_int_equal(scene->asks, 2);
@@ -581,7 +581,7 @@ SCENE_TEST(no_iteration_begins_once_the_time_is_used_up)
 
 SCENE_TEST(the_delay_lies_between_iterations_only)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     int64_t begin_ns = scene->fixture->now_ns;
     scene_play(scene, AUTONOMY(IDLE "    iteration_delay_seconds: 1.5\n"),
                SAY("1") SAY("2") FINISH("completed"), RONDO_COMPLETED);
@@ -590,7 +590,7 @@ SCENE_TEST(the_delay_lies_between_iterations_only)
 
 SCENE_TEST(the_delay_does_not_follow_the_last_iteration)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     int64_t begin_ns = scene->fixture->now_ns;
     scene_play(scene,
                GUARDRAILS("    max_iterations: 2\n")
@@ -606,7 +606,7 @@ TEST(every_failure_of_a_model_ends_the_run_and_can_be_resumed)
     for (enum model_failure i = MODEL_RATE_LIMITED; i < MODEL_CANCELLED; i++) {
         void *fresh = NULL;
         scene_up(&fresh);
-        struct scene *scene = fresh;
+        struct agent_scene *scene = fresh;
         char turns[512];
         snprintf(turns, sizeof(turns),
                  LOOK "{\"error\":\"%s\",\"message\":\"no luck\"," USE(5, 0) "}\n",
@@ -633,7 +633,7 @@ TEST(every_failure_of_a_model_ends_the_run_and_can_be_resumed)
 
 SCENE_TEST(the_first_request_may_fail_and_be_repeated)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", "{\"error\":\"unreachable\"}\n", RONDO_ERROR);
     scene_script(scene, "{\"tool_calls\":[" DONE(
                             "completed") "],\"expect\":{\"any_contains\":\"Do it.\"}}\n");
@@ -650,7 +650,7 @@ SCENE_TEST(a_script_that_is_over_ends_the_run)
 
 /* ---- The window ----------------------------------------------------------------------------- */
 
-static void look_at_window(struct scene *scene, const struct model_request *request)
+static void look_at_window(struct agent_scene *scene, const struct model_request *request)
 {
     size_t *most = scene->mine;
     assert_int_equal(request->messages[0].kind, MODEL_USER);
@@ -664,7 +664,7 @@ static void look_at_window(struct scene *scene, const struct model_request *requ
 
 SCENE_TEST(the_window_bounds_what_is_sent_over_many_iterations)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     size_t most = 0;
     scene->mine = &most;
     scene->on_ask = look_at_window;
@@ -683,7 +683,7 @@ SCENE_TEST(the_window_bounds_what_is_sent_over_many_iterations)
 
 SCENE_TEST(a_window_of_one_keeps_the_first_message)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     size_t most = 0;
     scene->mine = &most;
     scene->on_ask = look_at_window;
@@ -694,7 +694,7 @@ SCENE_TEST(a_window_of_one_keeps_the_first_message)
 
 SCENE_TEST(a_conversation_that_fits_is_not_trimmed)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene,
                AUTONOMY("    max_history_messages: 4\n" IDLE) GUARDRAILS("    max_iterations: 2\n"),
                SAY("1") SAY("2"), RONDO_MAX_ITERATIONS);
@@ -703,7 +703,7 @@ SCENE_TEST(a_conversation_that_fits_is_not_trimmed)
 
 SCENE_TEST(one_message_more_than_fits_is_trimmed)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene,
                AUTONOMY("    max_history_messages: 3\n" IDLE) GUARDRAILS("    max_iterations: 2\n"),
                SAY("1") SAY("2"), RONDO_MAX_ITERATIONS);

@@ -8,7 +8,7 @@
 /** Finish, if the answer to the call before says this. */
 #define FINISH_IF(text) "{\"tool_calls\":[" DONE("completed") "]," EXPECT(text) "}\n"
 
-static void expect_outcome(const struct scene *scene, const char *outcome)
+static void expect_outcome(const struct agent_scene *scene, const char *outcome)
 {
     char text[64];
     snprintf(text, sizeof(text), "\"outcome\":\"%s\"", outcome);
@@ -19,7 +19,7 @@ static void expect_outcome(const struct scene *scene, const char *outcome)
 
 SCENE_TEST(an_unknown_tool_is_an_answer)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", CALL("fly", "x") FINISH_IF("fly"), RONDO_COMPLETED);
     expect_outcome(scene, "error");
     assert_int_equal(scene->call_count, 0);
@@ -27,7 +27,7 @@ SCENE_TEST(an_unknown_tool_is_an_answer)
 
 SCENE_TEST(arguments_that_are_no_json_are_an_answer)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", CALLS(ONE("send", "\"{\\\"text\\\":\"")) FINISH_IF("Error"),
                RONDO_COMPLETED);
     expect_outcome(scene, "error");
@@ -36,7 +36,7 @@ SCENE_TEST(arguments_that_are_no_json_are_an_answer)
 
 SCENE_TEST(arguments_that_lack_something_are_an_answer)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", CALLS(ONE("send", "{}")) FINISH_IF("text"), RONDO_COMPLETED);
     expect_outcome(scene, "error");
     assert_int_equal(scene->call_count, 0);
@@ -44,7 +44,7 @@ SCENE_TEST(arguments_that_lack_something_are_an_answer)
 
 SCENE_TEST(broken_arguments_of_the_loops_own_tools_are_an_answer)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "",
                CALLS(ONE("finish_task", "\"[\"") "," ONE("update_plan", "\"7\""))
                    FINISH_IF("Error: the arguments are not a JSON object"),
@@ -54,13 +54,13 @@ SCENE_TEST(broken_arguments_of_the_loops_own_tools_are_an_answer)
 
 SCENE_TEST(a_tool_that_fails_is_an_answer)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", CALL("send", "break") FINISH_IF("Error: it broke"), RONDO_COMPLETED);
     expect_outcome(scene, "error");
     assert_int_equal(scene->call_count, 1);
 }
 
-static void look_for_error(struct scene *scene, const struct model_request *request)
+static void look_for_error(struct agent_scene *scene, const struct model_request *request)
 {
     (void)scene;
     const char *last = request->messages[request->message_count - 1].bytes;
@@ -71,7 +71,7 @@ static void look_for_error(struct scene *scene, const struct model_request *requ
 
 SCENE_TEST(the_model_is_told_which_calls_failed)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_ask = look_for_error;
     scene_play(scene, "", CALL("send", "break") CALL("send", "x") FINISH("completed"),
                RONDO_COMPLETED);
@@ -80,14 +80,14 @@ SCENE_TEST(the_model_is_told_which_calls_failed)
 
 SCENE_TEST(a_good_call_is_answered_with_its_result)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", CALL("send", "post") FINISH_IF("send did post"), RONDO_COMPLETED);
     assert_int_equal(scene_events(scene, "tool.finished", "\"output\":\"send did post\""), 1);
 }
 
 SCENE_TEST(permissions_of_the_role_deny_a_call)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene,
                "  tools:\n    - type: think\n      permissions: {deny: ['thought=secret*']}\n",
                CALLS(ONE("think", "{\"thought\":\"secret plan\"}"))
@@ -102,7 +102,7 @@ SCENE_TEST(permissions_of_the_role_deny_a_call)
 
 SCENE_TEST(a_call_to_confirm_is_refused_where_nobody_is)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", CALL("careful", "x") FINISH_IF("nobody to confirm it"), RONDO_COMPLETED);
     expect_outcome(scene, "refused");
     assert_int_equal(scene->call_count, 0);
@@ -110,7 +110,7 @@ SCENE_TEST(a_call_to_confirm_is_refused_where_nobody_is)
 
 SCENE_TEST(a_person_may_refuse_a_call)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_NO);
     scene_play(scene, "", CALL("careful", "x") FINISH_IF("a person refused it"), RONDO_COMPLETED);
     expect_outcome(scene, "refused");
@@ -120,7 +120,7 @@ SCENE_TEST(a_person_may_refuse_a_call)
 
 SCENE_TEST(a_person_may_confirm_a_call)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
     scene_play(scene, "", CALL("careful", "x") FINISH_IF("careful did x"), RONDO_COMPLETED);
     assert_int_equal(scene->questions, 1);
@@ -131,7 +131,7 @@ SCENE_TEST(a_person_may_confirm_a_call)
 
 SCENE_TEST(a_person_who_goes_away_confirms_nothing)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_NONE);
     scene_play(scene, "", CALL("careful", "x") FINISH_IF("nobody to confirm it"), RONDO_COMPLETED);
     assert_int_equal(scene->questions, 1);
@@ -140,7 +140,7 @@ SCENE_TEST(a_person_who_goes_away_confirms_nothing)
 
 static enum agent_consent look_while_asked(void *context, const struct agent_question *question)
 {
-    struct scene *scene = context;
+    struct agent_scene *scene = context;
     (void)question;
     assert_int_equal(scene_events(scene, "model.replied", NULL), 1);
     return AGENT_CONSENT_YES;
@@ -148,7 +148,7 @@ static enum agent_consent look_while_asked(void *context, const struct agent_que
 
 SCENE_TEST(a_reply_is_durable_while_a_person_is_asked)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->parts.ask_person = look_while_asked;
     scene->parts.ask_context = scene;
     scene_play(scene, "", CALL("careful", "x") FINISH("completed"), RONDO_COMPLETED);
@@ -157,7 +157,7 @@ SCENE_TEST(a_reply_is_durable_while_a_person_is_asked)
 
 /* ---- What stands in the journal, and when --------------------------------------------------- */
 
-static void look_for_intent(struct scene *scene, const struct tool *tool,
+static void look_for_intent(struct agent_scene *scene, const struct tool *tool,
                             const struct tool_call *call)
 {
     (void)call;
@@ -169,7 +169,7 @@ static void look_for_intent(struct scene *scene, const struct tool *tool,
 
 SCENE_TEST(the_intent_of_a_call_is_durable_before_it_is_made)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     unsigned seen = 0;
     scene->mine = &seen;
     scene->on_tool = look_for_intent;
@@ -181,7 +181,7 @@ SCENE_TEST(the_intent_of_a_call_is_durable_before_it_is_made)
 
 SCENE_TEST(a_call_without_effect_needs_no_commit)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     unsigned seen = 0;
     scene->mine = &seen;
     scene->on_tool = look_for_intent;
@@ -190,7 +190,7 @@ SCENE_TEST(a_call_without_effect_needs_no_commit)
     assert_int_equal(scene_events(scene, "tool.requested", NULL), 2);
 }
 
-static void look_for_results(struct scene *scene, const struct tool *tool,
+static void look_for_results(struct agent_scene *scene, const struct tool *tool,
                              const struct tool_call *call)
 {
     (void)call;
@@ -202,7 +202,7 @@ static void look_for_results(struct scene *scene, const struct tool *tool,
 
 SCENE_TEST(results_are_durable_before_the_next_effect)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = look_for_results;
     scene_play(scene, "",
                CALLS(ONE("put", "{\"text\":\"a\"}") "," ONE("look", "{\"text\":\"b\"}") "," ONE(
@@ -213,7 +213,7 @@ SCENE_TEST(results_are_durable_before_the_next_effect)
 
 SCENE_TEST(calls_have_keys_of_their_own)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "",
                CALLS(ONE("send", "{\"text\":\"a\"}") "," ONE("send", "{\"text\":\"a\"}"))
                    CALL("send", "a") FINISH("completed"),
@@ -238,7 +238,7 @@ static void write_calls(struct buf *turns, const char *tool, int count)
 }
 
 /** The answers must stand in the order of the calls. */
-static void look_at_order(struct scene *scene, const struct model_request *request)
+static void look_at_order(struct agent_scene *scene, const struct model_request *request)
 {
     const int *count = scene->mine;
     if (request->turn != 2) {
@@ -253,7 +253,7 @@ static void look_at_order(struct scene *scene, const struct model_request *reque
     }
 }
 
-static void play_side_by_side(struct scene *scene, int count, int awaited)
+static void play_side_by_side(struct agent_scene *scene, int count, int awaited)
 {
     auto_buf struct buf turns = {0};
     write_calls(&turns, "meet", count);
@@ -282,7 +282,7 @@ struct company {
     int most;
 };
 
-static void stay_for_a_moment(struct scene *scene, const struct tool *tool,
+static void stay_for_a_moment(struct agent_scene *scene, const struct tool *tool,
                               const struct tool_call *call)
 {
     (void)tool;
@@ -300,7 +300,7 @@ static void stay_for_a_moment(struct scene *scene, const struct tool *tool,
 
 SCENE_TEST(effects_keep_the_order_in_which_the_model_named_them)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct company company = {0};
     auto_buf struct buf turns = {0};
     scene->mine = &company;
@@ -319,7 +319,7 @@ SCENE_TEST(effects_keep_the_order_in_which_the_model_named_them)
 
 SCENE_TEST(reading_does_not_overtake_an_effect)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "",
                CALLS(ONE("post", "{\"text\":\"a\"}") "," ONE("meet", "{\"text\":\"b\"}") "," ONE(
                    "meet", "{\"text\":\"c\"}") "," ONE("post", "{\"text\":\"d\"}"))
@@ -331,21 +331,21 @@ SCENE_TEST(reading_does_not_overtake_an_effect)
 
 SCENE_TEST(two_calls_that_may_run_side_by_side_do)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_side_by_side(scene, 2, 2);
     assert_int_equal(scene->most_running, 2);
 }
 
 SCENE_TEST(as_many_calls_as_the_limit_run_side_by_side)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_side_by_side(scene, LIMIT_PARALLEL_TOOL_CALLS, LIMIT_PARALLEL_TOOL_CALLS);
     assert_int_equal(scene->most_running, LIMIT_PARALLEL_TOOL_CALLS);
 }
 
 SCENE_TEST(no_more_calls_than_the_limit_run_side_by_side)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_side_by_side(scene, LIMIT_PARALLEL_TOOL_CALLS + 1, LIMIT_PARALLEL_TOOL_CALLS);
     assert_int_equal(scene->most_running, LIMIT_PARALLEL_TOOL_CALLS);
 }
@@ -356,7 +356,7 @@ SCENE_TEST(many_calls_are_all_answered)
 }
 
 /** Of the calls of this reply only those up to the present one may have been begun. */
-static void expect_intents(struct scene *scene, const struct tool *tool,
+static void expect_intents(struct agent_scene *scene, const struct tool *tool,
                            const struct tool_call *call)
 {
     (void)tool;
@@ -368,7 +368,7 @@ static void expect_intents(struct scene *scene, const struct tool *tool,
 
 SCENE_TEST(others_keep_their_order)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = expect_intents;
     scene_play(
         scene, "",
@@ -388,7 +388,7 @@ SCENE_TEST(others_keep_their_order)
 
 SCENE_TEST(one_that_fails_leaves_those_beside_it_alone)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->awaited = 3;
     scene_play(scene, "",
                CALLS(ONE("meet", "{\"text\":\"a\"}") "," ONE(
@@ -402,7 +402,7 @@ SCENE_TEST(one_that_fails_leaves_those_beside_it_alone)
 }
 
 /** The third one that is made stops the run; those beside it end when it is stopped. */
-static void stop_from_a_tool(struct scene *scene, const struct tool *tool,
+static void stop_from_a_tool(struct agent_scene *scene, const struct tool *tool,
                              const struct tool_call *call)
 {
     (void)tool;
@@ -418,7 +418,7 @@ static void stop_from_a_tool(struct scene *scene, const struct tool *tool,
 
 SCENE_TEST(a_stop_reaches_calls_that_run_side_by_side)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     auto_buf struct buf turns = {0};
     write_calls(&turns, "meet", 19);
     buf_append_string(&turns, FINISH("completed"));

@@ -6,7 +6,7 @@
 #include "loop/driver/internal.h"
 
 /** Start a conversation with a role that has these lines. */
-static void start_chat(struct scene *scene, const char *lines, const char *turns)
+static void start_chat(struct agent_scene *scene, const char *lines, const char *turns)
 {
     struct agent_options options = {
         .mode = AGENT_CHAT, .workspace = scene->world->folder, .system = "You test."};
@@ -15,7 +15,7 @@ static void start_chat(struct scene *scene, const char *lines, const char *turns
 }
 
 /** Say something and take the answer. @return what loop_next gives */
-static int say(struct scene *scene, const char *words)
+static int say(struct agent_scene *scene, const char *words)
 {
     struct rondo_error err = {0};
     int r = loop_next(scene->loop, &err);
@@ -27,7 +27,7 @@ static int say(struct scene *scene, const char *words)
 
 SCENE_TEST(each_line_has_its_answer)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     start_chat(scene, "",
                "{\"text\":\"Hello.\",\"expect\":{\"last_contains\":\"Hi!\",\"messages\":1}}\n"
                "{\"text\":\"Well.\",\"expect\":{\"last_contains\":\"How?\",\"messages\":3}}\n");
@@ -40,7 +40,7 @@ SCENE_TEST(each_line_has_its_answer)
 
 SCENE_TEST(an_answer_is_durable_while_the_person_thinks)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     start_chat(scene, "", SAY("Hello.") SAY("Well."));
     say(scene, "Hi!");
     assert_int_equal(scene_events(scene, "model.replied", "Hello."), 1);
@@ -53,7 +53,7 @@ SCENE_TEST(an_answer_is_durable_while_the_person_thinks)
 
 SCENE_TEST(a_conversation_survives_a_failure)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     start_chat(scene, "", "{\"error\":\"overloaded\",\"message\":\"busy\"}\n");
     assert_int_equal(say(scene, "Hi!"), LOOP_BODY);
     assert_string_equal(agent_failure(scene->agent), "Model API error: busy");
@@ -63,7 +63,7 @@ SCENE_TEST(a_conversation_survives_a_failure)
 
 SCENE_TEST(the_loops_own_tools_are_not_there)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     start_chat(scene, "", FINISH("completed") SAY("Well."));
     assert_int_equal(say(scene, "Hi!"), LOOP_BODY);
     assert_string_equal(agent_words(scene->agent), "Well.");
@@ -72,7 +72,7 @@ SCENE_TEST(the_loops_own_tools_are_not_there)
 
 SCENE_TEST(an_idle_conversation_is_not_blocked)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     start_chat(scene, "  autonomy: {max_no_tool_call_iterations: 1}\n",
                "{\"text\":\"Hm.\",\"forever\":true}");
     for (int i = 0; i < 30; i++) {
@@ -82,7 +82,7 @@ SCENE_TEST(an_idle_conversation_is_not_blocked)
 
 SCENE_TEST(the_budget_of_a_session_ends_it)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     start_chat(scene, "  guardrails:\n    session_token_budget: 100\n",
                SAY_FOR(40, 10) SAY_FOR(40, 10) SAY("Never."));
     assert_int_equal(say(scene, "1"), LOOP_BODY);
@@ -94,7 +94,7 @@ SCENE_TEST(the_budget_of_a_session_ends_it)
 
 SCENE_TEST(typing_counts_against_no_limit_of_time)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     start_chat(scene, "", "{\"text\":\"Hm.\",\"forever\":true}");
     loop_record_limits(scene->loop, &(struct loop_limits){.time_limit_ns = 5 * NS_PER_S}, "me");
     for (int i = 0; i < 5; i++) {
@@ -107,7 +107,8 @@ SCENE_TEST(typing_counts_against_no_limit_of_time)
 }
 
 /** The person interrupts the answer while this call is made. */
-static void interrupt(struct scene *scene, const struct tool *tool, const struct tool_call *call)
+static void interrupt(struct agent_scene *scene, const struct tool *tool,
+                      const struct tool_call *call)
 {
     (void)tool;
     (void)call;
@@ -116,7 +117,7 @@ static void interrupt(struct scene *scene, const struct tool *tool, const struct
 
 SCENE_TEST(an_interrupted_answer_leaves_nothing_for_the_next)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct cancel cancel;
     assert_int_equal(cancel_init(&cancel, NULL), 0);
     start_chat(scene, "",
@@ -143,7 +144,7 @@ static void keep_words(void *context, const char *text, size_t len)
 
 SCENE_TEST(whoever_watches_hears_the_words_as_they_come)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     auto_buf struct buf heard = {0};
     struct model_watcher watcher = {.on_text = keep_words, .context = &heard};
     scene->parts.watcher = &watcher;

@@ -15,7 +15,7 @@
     "when { context.cost_usd.greaterThanOrEqual(decimal(\"1.0\")) };"
 
 /** A model as a role names it, without a price. */
-static struct role *role_of(const struct scene *scene, const char *lines)
+static struct role *role_of(const struct agent_scene *scene, const char *lines)
 {
     auto_buf struct buf yaml = {0};
     char path[128];
@@ -34,7 +34,7 @@ static struct role *role_of(const struct scene *scene, const char *lines)
     return role;
 }
 
-static struct loop_spec spec_of(const struct scene *scene, const char *lines,
+static struct loop_spec spec_of(const struct agent_scene *scene, const char *lines,
                                 const char *prices_file, int64_t max_cost_micro)
 {
     struct loop_spec spec;
@@ -55,7 +55,7 @@ static struct loop_spec spec_of(const struct scene *scene, const char *lines,
     return spec;
 }
 
-static int open_it(struct scene *scene, struct loop_spec *spec, struct rondo_error *err)
+static int open_it(struct agent_scene *scene, struct loop_spec *spec, struct rondo_error *err)
 {
     int r = agent_open(scene->fixture->runtime, spec, &scene->parts, &scene->agent, err);
     loop_spec_fini(spec);
@@ -91,7 +91,7 @@ SCENE_TEST(without_a_limit_no_price_is_needed)
 
 SCENE_TEST(a_limit_of_policies_needs_a_price_too)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct rondo_error err = {0};
     set_policies(scene->world, PERMIT COSTS);
     struct loop_spec spec = spec_of(scene, "  policy: p.cedar\n", NULL, 0);
@@ -100,7 +100,7 @@ SCENE_TEST(a_limit_of_policies_needs_a_price_too)
 
 SCENE_TEST(half_a_price_is_none)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     static const char prices[] = "{\"openai:my-model\":{\"input\":1}}";
     struct rondo_error err = {0};
     char path[128];
@@ -121,7 +121,7 @@ SCENE_TEST(the_price_of_the_role_will_do)
 
 SCENE_TEST(the_price_of_a_file_stays_with_the_run)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     static const char prices[] = "{\"openai:my-model\":{\"input\":1,\"output\":2}}";
     struct rondo_error err = {0};
     char path[128];
@@ -142,7 +142,7 @@ SCENE_TEST(the_price_of_a_file_stays_with_the_run)
 
 SCENE_TEST(scripts_and_local_models_are_free)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct agent_options options = {
         .prompt = "Do it.", .workspace = scene->world->folder, .system = "You test."};
     struct loop_spec spec;
@@ -160,7 +160,7 @@ SCENE_TEST(scripts_and_local_models_are_free)
  * ------------------------------------------------------------------------------- */
 
 /** The script's prices are forgotten before each request. */
-static void lose_the_price(struct scene *scene, const struct model_request *request)
+static void lose_the_price(struct agent_scene *scene, const struct model_request *request)
 {
     (void)request;
     scene->agent->model->prices = (struct prices){.input = 1};
@@ -168,7 +168,7 @@ static void lose_the_price(struct scene *scene, const struct model_request *requ
 
 SCENE_TEST(what_is_not_known_is_no_zero)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_ask = lose_the_price;
     scene_play(scene, "", LOOK_USED FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(run_cost(loop_state(scene->loop)), COST_UNKNOWN);
@@ -182,14 +182,14 @@ SCENE_TEST(what_is_not_known_is_no_zero)
 
 SCENE_TEST(a_free_model_costs_nothing)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", LOOK_USED FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(run_cost(loop_state(scene->loop)), 0);
 }
 
 SCENE_TEST(it_stays_unknown_after_a_crash)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_ask = lose_the_price;
     scene_start(scene, "", SAY("1") LOOK_USED FINISH("completed"));
     assert_int_equal(scene_step(scene, NULL), LOOP_BODY);
@@ -201,7 +201,7 @@ SCENE_TEST(it_stays_unknown_after_a_crash)
 
 SCENE_TEST(tokens_that_are_not_told_have_no_known_cost)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_start(scene, "", LOOK FINISH("completed"));
     scene->agent->model->prices = (struct prices){.input = 1, .output = 1, .is_known = true};
     scene_expect(scene, RONDO_COMPLETED);
@@ -210,7 +210,7 @@ SCENE_TEST(tokens_that_are_not_told_have_no_known_cost)
 
 SCENE_TEST(a_limit_that_comes_later_asks_nothing_more)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_start(scene, "", LOOK_USED LOOK_USED FINISH("completed"));
     loop_set_unpriced(scene->loop, "openai:my-model");
     loop_record_limits(scene->loop, &(struct loop_limits){.max_cost_micro = 1000000}, "a person");
@@ -221,7 +221,7 @@ SCENE_TEST(a_limit_that_comes_later_asks_nothing_more)
     scene_last_has(scene, "run.finished", "message", "no price is known for openai:my-model");
 }
 
-static void limit_it(struct scene *scene, const struct model_request *request)
+static void limit_it(struct agent_scene *scene, const struct model_request *request)
 {
     lose_the_price(scene, request);
     if (scene->asks == 1) {
@@ -232,7 +232,7 @@ static void limit_it(struct scene *scene, const struct model_request *request)
 
 SCENE_TEST(a_limit_in_the_middle_of_an_iteration_ends_it)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_ask = limit_it;
     scene_play(scene, "", LOOK_USED LOOK_USED FINISH("completed"), RONDO_BUDGET_EXCEEDED);
     assert_int_equal(scene->asks, 1);
@@ -241,7 +241,7 @@ SCENE_TEST(a_limit_in_the_middle_of_an_iteration_ends_it)
 
 SCENE_TEST(nobody_sets_a_limit_that_cannot_hold)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct rondo_error err = {0};
     struct loop_spec spec = spec_of(scene, "", NULL, 0);
     scene->loop = start(scene->world, spec);

@@ -6,7 +6,7 @@
 #define TOOLS  "forbid (principal, action == Action::\"call_tool\", resource "
 #define MODELS "forbid (principal, action == Action::\"call_model\", resource "
 
-static void play_under(struct scene *scene, const char *policies, const char *lines,
+static void play_under(struct agent_scene *scene, const char *policies, const char *lines,
                        const char *turns, enum rondo_status status)
 {
     char all[1024];
@@ -19,7 +19,7 @@ static void play_under(struct scene *scene, const char *policies, const char *li
 
 SCENE_TEST(a_denied_call_is_an_answer)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_under(scene, PERMIT "@id(\"mute\") @reason(\"no mail\") " TOOLS "== Tool::\"send\");", "",
                CALL("send", "x") CALL("put", "y") FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene_executions(scene, "send", NULL), 0);
@@ -36,7 +36,7 @@ SCENE_TEST(a_denied_call_is_an_answer)
 
 SCENE_TEST(policies_see_the_arguments)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_under(scene,
                PERMIT TOOLS ") when { context.input has text && context.input.text like "
                             "\"rm *\" };",
@@ -51,7 +51,7 @@ SCENE_TEST(policies_see_the_arguments)
 
 SCENE_TEST(policies_see_canonical_paths_and_the_text_as_it_was_written)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_under(scene,
                PERMIT TOOLS ") unless { context.input has path && context.input.path like "
                             "\"docs/*\" };\n" TOOLS
@@ -66,7 +66,7 @@ SCENE_TEST(policies_see_canonical_paths_and_the_text_as_it_was_written)
 
 SCENE_TEST(policies_see_which_tools_only_read)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_under(scene, PERMIT TOOLS ") unless { resource.read_only };", "",
                CALLS(ONE("look", "{\"text\":\"a\"}") "," ONE("put", "{\"text\":\"b\"}"))
                    FINISH("completed"),
@@ -77,7 +77,7 @@ SCENE_TEST(policies_see_which_tools_only_read)
 
 SCENE_TEST(a_call_that_a_broken_policy_decides_is_denied)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_under(scene,
                PERMIT "@id(\"broken\") " TOOLS
                       ") when { context.iteration + 9223372036854775807 + 1 > 0 && false };",
@@ -88,7 +88,7 @@ SCENE_TEST(a_call_that_a_broken_policy_decides_is_denied)
 
 SCENE_TEST(the_loops_own_tools_are_not_asked_about)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_under(scene, PERMIT TOOLS ");", "", FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene_events(scene, "step.denied", NULL), 0);
 }
@@ -102,7 +102,7 @@ SCENE_TEST(the_loops_own_tools_are_not_asked_about)
 
 SCENE_TEST(nobody_approves_an_unattended_run)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_under(scene, ASK_TO_SEND, "", CALL("send", "x") FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene->call_count, 0);
     scene_last(scene, "step.denied", "verdict", "ask");
@@ -113,7 +113,7 @@ SCENE_TEST(nobody_approves_an_unattended_run)
 
 SCENE_TEST(a_person_approves_each_call_by_itself)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
     play_under(scene, ASK_TO_SEND, "", CALL("send", "x") CALL("send", "y") FINISH("completed"),
                RONDO_COMPLETED);
@@ -127,7 +127,7 @@ SCENE_TEST(a_person_approves_each_call_by_itself)
 
 SCENE_TEST(a_person_may_not_approve)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_NO);
     play_under(scene, ASK_TO_SEND, "", CALL("send", "x") FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene->questions, 1);
@@ -137,7 +137,7 @@ SCENE_TEST(a_person_may_not_approve)
 
 SCENE_TEST(an_approved_call_needs_no_confirmation_as_well)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
     play_under(scene, ASK_TO_SEND, "", CALL("careful", "x") FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene->questions, 1);
@@ -146,7 +146,7 @@ SCENE_TEST(an_approved_call_needs_no_confirmation_as_well)
 
 SCENE_TEST(what_is_forbidden_for_good_is_not_asked)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
     play_under(scene, ASK_TO_SEND TOOLS "== Tool::\"send\");", "",
                CALL("send", "x") FINISH("completed"), RONDO_COMPLETED);
@@ -156,7 +156,7 @@ SCENE_TEST(what_is_forbidden_for_good_is_not_asked)
 
 SCENE_TEST(a_policy_that_no_approval_lifts_stays)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
     play_under(scene, PERMIT "@id(\"ask\") @on_deny(\"ask\") " TOOLS "== Tool::\"send\");", "",
                CALL("send", "x") FINISH("completed"), RONDO_COMPLETED);
@@ -168,7 +168,7 @@ SCENE_TEST(a_policy_that_no_approval_lifts_stays)
 
 SCENE_TEST(a_denied_model_ends_the_run)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_under(scene, PERMIT "@id(\"cheap\") " MODELS "== Model::\"turns.jsonl\");", "",
                FINISH("completed"), RONDO_POLICY_VIOLATION);
     assert_int_equal(scene->asks, 0);
@@ -186,7 +186,7 @@ SCENE_TEST(another_model_is_not_meant)
 
 SCENE_TEST(policies_see_the_provider)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_under(scene, PERMIT MODELS ") when { resource.provider == \"scripted\" };", "",
                FINISH("completed"), RONDO_POLICY_VIOLATION);
     assert_int_equal(scene->asks, 0);
@@ -195,7 +195,7 @@ SCENE_TEST(policies_see_the_provider)
 /* ---- Policies that change ------------------------------------------------------------------- */
 
 /** An administrator acts while the call with the text "now" is made. */
-static void replace_policies(struct scene *scene, const struct tool *tool,
+static void replace_policies(struct agent_scene *scene, const struct tool *tool,
                              const struct tool_call *call)
 {
     (void)tool;
@@ -204,7 +204,7 @@ static void replace_policies(struct scene *scene, const struct tool *tool,
     }
 }
 
-static void play_change(struct scene *scene, const char *policies, const char *turns,
+static void play_change(struct agent_scene *scene, const char *policies, const char *turns,
                         enum rondo_status status)
 {
     char text[512];
@@ -218,7 +218,7 @@ static void play_change(struct scene *scene, const char *policies, const char *t
 
 SCENE_TEST(a_run_whose_model_was_denied_goes_on_when_it_is_permitted)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_change(scene, PERMIT MODELS ");", CALL("put", "now") FINISH("completed"),
                 RONDO_POLICY_VIOLATION);
     assert_int_equal(scene_events(scene, "iteration.finished", NULL), 0);
@@ -232,7 +232,7 @@ SCENE_TEST(a_run_whose_model_was_denied_goes_on_when_it_is_permitted)
 
 SCENE_TEST(a_lower_iteration_limit_counts_in_the_middle_of_an_iteration)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_change(scene, PERMIT "@id(\"few\") " ITERATE "unless { context.iteration < 1 };",
                 SAY("1") CALL("put", "now") FINISH("completed"), RONDO_MAX_ITERATIONS);
     assert_int_equal(scene->asks, 2);
@@ -242,7 +242,7 @@ SCENE_TEST(a_lower_iteration_limit_counts_in_the_middle_of_an_iteration)
 
 SCENE_TEST(a_lower_token_limit_counts_in_the_middle_of_an_iteration)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_change(scene, PERMIT ITERATE "when { context.tokens >= 10 };",
                 "{\"tool_calls\":[" ONE("put", "{\"text\":\"now\"}") "]," USE(9, 1) "}\n" FINISH(
                     "completed"),
@@ -252,7 +252,7 @@ SCENE_TEST(a_lower_token_limit_counts_in_the_middle_of_an_iteration)
 
 SCENE_TEST(a_tool_may_be_forbidden_in_the_middle_of_an_iteration)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_change(scene, PERMIT TOOLS "== Tool::\"send\");",
                 CALL("send", "a") CALL("put", "now") CALL("send", "b") FINISH("completed"),
                 RONDO_COMPLETED);
@@ -262,7 +262,7 @@ SCENE_TEST(a_tool_may_be_forbidden_in_the_middle_of_an_iteration)
 
 SCENE_TEST(a_tool_may_be_forbidden_between_two_calls_of_one_reply)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_change(scene, PERMIT TOOLS "== Tool::\"send\");",
                 CALLS(ONE("put", "{\"text\":\"now\"}") "," ONE("send", "{\"text\":\"a\"}"))
                     FINISH("completed"),
@@ -273,7 +273,7 @@ SCENE_TEST(a_tool_may_be_forbidden_between_two_calls_of_one_reply)
 
 SCENE_TEST(a_policy_that_is_wrong_changes_nothing)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     char wrong[] = "permit (";
     scene->mine = wrong;
     scene->on_tool = replace_policies;
@@ -288,7 +288,7 @@ SCENE_TEST(a_policy_that_is_wrong_changes_nothing)
 
 SCENE_TEST(a_finish_that_policies_deny_is_not_the_end)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_under(scene,
                PERMIT "forbid (principal, action == Action::\"finish\", resource) "
                       "when { context.iteration < 2 };",
@@ -300,7 +300,7 @@ SCENE_TEST(a_finish_that_policies_deny_is_not_the_end)
 
 SCENE_TEST(a_condition_that_may_not_be_verified_is_not_met)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->fixture->met = 1;
     play_under(scene,
                PERMIT "@id(\"blind\") forbid (principal, action == Action::\"verify\", resource);",

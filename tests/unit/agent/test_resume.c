@@ -37,25 +37,25 @@ static const char ten_iterations[] = TURN(PLAN("in_progress", "pending") "," TEX
 #define ITERATIONS 10
 
 /** What a run sent to its model, by turn. */
-struct book {
+struct sent_messages {
     char *messages[MOST_TURNS][MOST_MESSAGES];
     size_t counts[MOST_TURNS];
 };
 
 /** How the run of a test is to go. */
-struct setting {
+struct resume_setting {
     int window;
     int interval;
 };
 
 /** What a test knows of its run. */
-struct watch {
-    struct book *book; /* written by the undisturbed run, compared with by others */
+struct resume_watch {
+    struct sent_messages *book; /* written by the undisturbed run, compared with by others */
     bool is_undisturbed;
     bool is_doubtful; /* answers of calls in doubt may differ */
 };
 
-static void free_book(struct book *book)
+static void free_book(struct sent_messages *book)
 {
     for (size_t i = 0; i < MOST_TURNS; i++) {
         for (size_t j = 0; j < book->counts[i]; j++) {
@@ -67,7 +67,7 @@ static void free_book(struct book *book)
 
 /* ---- The model is watched ------------------------------------------------------------------- */
 
-static void write_turn(struct book *book, const struct model_request *request)
+static void write_turn(struct sent_messages *book, const struct model_request *request)
 {
     for (size_t i = 0; i < request->message_count; i++) {
         book->messages[request->turn][i] =
@@ -76,9 +76,9 @@ static void write_turn(struct book *book, const struct model_request *request)
     book->counts[request->turn] = request->message_count;
 }
 
-static void compare_turn(const struct watch *watch, const struct model_request *request)
+static void compare_turn(const struct resume_watch *watch, const struct model_request *request)
 {
-    const struct book *book = watch->book;
+    const struct sent_messages *book = watch->book;
     assert_int_equal(request->message_count, book->counts[request->turn]);
     for (size_t i = 0; i < request->message_count; i++) {
         const char *expected = book->messages[request->turn][i];
@@ -94,9 +94,9 @@ static void compare_turn(const struct watch *watch, const struct model_request *
     }
 }
 
-static void watch_request(struct scene *scene, const struct model_request *request)
+static void watch_request(struct agent_scene *scene, const struct model_request *request)
 {
-    const struct watch *watch = scene->mine;
+    const struct resume_watch *watch = scene->mine;
     char text[64];
     assert_in_range(request->turn, 1, MOST_TURNS - 1);
     assert_in_range(request->message_count, 1, MOST_MESSAGES);
@@ -111,7 +111,8 @@ static void watch_request(struct scene *scene, const struct model_request *reque
 
 /* ---- The tools are watched ------------------------------------------------------------------ */
 
-static void watch_tool(struct scene *scene, const struct tool *tool, const struct tool_call *call)
+static void watch_tool(struct agent_scene *scene, const struct tool *tool,
+                       const struct tool_call *call)
 {
     (void)tool;
     char text[64];
@@ -125,7 +126,7 @@ static void watch_tool(struct scene *scene, const struct tool *tool, const struc
 }
 
 /** Calls with the key of this one. */
-static unsigned count_key(const struct scene *scene, const struct scene_call *call)
+static unsigned count_key(const struct agent_scene *scene, const struct scene_call *call)
 {
     unsigned count = 0;
     for (size_t i = 0; i < scene->call_count; i++) {
@@ -134,7 +135,7 @@ static unsigned count_key(const struct scene *scene, const struct scene_call *ca
     return count;
 }
 
-static void expect_no_double(const struct scene *scene, unsigned crashes)
+static void expect_no_double(const struct agent_scene *scene, unsigned crashes)
 {
     for (size_t i = 0; i < scene->call_count; i++) {
         bool is_once = strcmp(scene->calls[i].tool, "send") == 0;
@@ -197,7 +198,7 @@ static int compare_lines(const void *left, const void *right)
 }
 
 /** The results in the journal, sorted: calls side by side end in any order. */
-static struct essence *read_essence(const struct scene *scene)
+static struct essence *read_essence(const struct agent_scene *scene)
 {
     struct essence *essence = memory_new_zero(1, sizeof(*essence));
     struct store *memory = scene->fixture->memory;
@@ -251,7 +252,7 @@ struct death {
     bool is_newest_damaged; /* whoever comes next finds the newest checkpoint damaged */
 };
 
-static bool has_completed(const struct scene *scene)
+static bool has_completed(const struct agent_scene *scene)
 {
     struct store_run run;
     struct store *memory = scene->fixture->memory;
@@ -259,14 +260,14 @@ static bool has_completed(const struct scene *scene)
     return run.summary.status == RONDO_COMPLETED;
 }
 
-static void die_later(struct scene *scene, const struct death *death)
+static void die_later(struct agent_scene *scene, const struct death *death)
 {
     scene->fault = death->fault;
     scene->crash_at = death->commit == 0 ? 0 : scene->commits + death->commit;
 }
 
 /** Play the ten iterations with these deaths. @return how many processes died */
-static unsigned play_ten(struct scene *scene, const struct setting *setting,
+static unsigned play_ten(struct agent_scene *scene, const struct resume_setting *setting,
                          const struct death *deaths, size_t count)
 {
     char lines[512];
@@ -301,8 +302,8 @@ static unsigned play_ten(struct scene *scene, const struct setting *setting,
 
 /** What an undisturbed run of a setting is like. */
 struct original {
-    struct setting setting;
-    struct watch watch;
+    struct resume_setting setting;
+    struct resume_watch watch;
     struct essence *essence;
     uint64_t commits;
     size_t calls;
@@ -313,8 +314,8 @@ static void play_original(struct original *original, int window, int interval)
 {
     void *fresh = NULL;
     scene_up(&fresh);
-    struct scene *scene = fresh;
-    original->setting = (struct setting){window, interval};
+    struct agent_scene *scene = fresh;
+    original->setting = (struct resume_setting){window, interval};
     original->watch.book = memory_new_zero(1, sizeof(*original->watch.book));
     original->watch.is_undisturbed = true;
     scene->mine = &original->watch;
@@ -339,7 +340,7 @@ static void play_disturbed(struct original *original, const struct death *deaths
 {
     void *fresh = NULL;
     scene_up(&fresh);
-    struct scene *scene = fresh;
+    struct agent_scene *scene = fresh;
     scene->mine = &original->watch;
     unsigned crashes = play_ten(scene, &original->setting, deaths, count);
     struct essence *found = read_essence(scene);
@@ -367,9 +368,10 @@ static void die_at_every_commit(int window, int interval, bool is_newest_damaged
 
 SCENE_TEST(the_undisturbed_run_is_what_it_should_be)
 {
-    struct scene *scene = *state;
-    struct watch watch = {.book = memory_new_zero(1, sizeof(*watch.book)), .is_undisturbed = true};
-    struct setting setting = {6, 1};
+    struct agent_scene *scene = *state;
+    struct resume_watch watch = {.book = memory_new_zero(1, sizeof(*watch.book)),
+                                 .is_undisturbed = true};
+    struct resume_setting setting = {6, 1};
     scene->mine = &watch;
     play_ten(scene, &setting, NULL, 0);
     assert_int_equal(scene->asks, 21);
@@ -426,7 +428,8 @@ TEST(several_deaths_change_nothing)
 /* ---- Calls in doubt ------------------------------------------------------------------------- */
 
 /** The process dies while it makes the call with the text "die". */
-static void die_in_call(struct scene *scene, const struct tool *tool, const struct tool_call *call)
+static void die_in_call(struct agent_scene *scene, const struct tool *tool,
+                        const struct tool_call *call)
 {
     (void)tool;
     if (strcmp(json_get_string(call->arguments, "text", ""), "die") == 0) {
@@ -434,7 +437,7 @@ static void die_in_call(struct scene *scene, const struct tool *tool, const stru
     }
 }
 
-static void resume_after_death(struct scene *scene, const char *turns)
+static void resume_after_death(struct agent_scene *scene, const char *turns)
 {
     struct rondo_error err = {0};
     scene->on_tool = die_in_call;
@@ -447,7 +450,7 @@ static void resume_after_death(struct scene *scene, const char *turns)
 
 SCENE_TEST(a_call_that_may_be_repeated_is_with_its_key)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     resume_after_death(scene, CALL("put", "die") FINISH("completed"));
     assert_int_equal(scene_executions(scene, "put", "die"), 2);
     assert_string_equal(scene->calls[0].key, scene->calls[1].key);
@@ -459,7 +462,7 @@ SCENE_TEST(a_call_that_may_be_repeated_is_with_its_key)
 
 SCENE_TEST(a_call_without_effect_is_repeated)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     resume_after_death(scene, CALL("look", "die") FINISH("completed"));
     assert_int_equal(scene_executions(scene, "look", "die"), 2);
     assert_int_equal(scene_events(scene, "tool.finished", "in_doubt"), 0);
@@ -467,7 +470,7 @@ SCENE_TEST(a_call_without_effect_is_repeated)
 
 SCENE_TEST(another_call_is_in_doubt_and_the_model_is_told)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     resume_after_death(
         scene, CALL("send", "die") "{\"tool_calls\":[" DONE(
                    "completed") "],\"expect\":{"
@@ -479,7 +482,7 @@ SCENE_TEST(another_call_is_in_doubt_and_the_model_is_told)
 
 SCENE_TEST(a_person_may_have_it_repeated)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
     resume_after_death(scene, CALL("send", "die") FINISH("completed"));
     assert_int_equal(scene->questions, 1);
@@ -493,7 +496,7 @@ SCENE_TEST(a_person_may_have_it_repeated)
 
 SCENE_TEST(a_person_may_leave_it_in_doubt)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_NO);
     resume_after_death(scene, CALL("send", "die") FINISH("completed"));
     assert_int_equal(scene->questions, 1);
@@ -503,7 +506,7 @@ SCENE_TEST(a_person_may_leave_it_in_doubt)
 
 SCENE_TEST(a_confirmed_call_in_doubt_is_not_said_to_be_refused)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct rondo_error err = {0};
     scene_person(scene, AGENT_CONSENT_YES);
     scene->on_tool = die_in_call;
@@ -518,7 +521,7 @@ SCENE_TEST(a_confirmed_call_in_doubt_is_not_said_to_be_refused)
 
 SCENE_TEST(a_call_in_doubt_that_is_repeated_is_confirmed_once)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
     resume_after_death(scene, CALL("careful", "die") FINISH("completed"));
     assert_int_equal(scene->questions, 2); /* before the death, and after it */
@@ -527,7 +530,7 @@ SCENE_TEST(a_call_in_doubt_that_is_repeated_is_confirmed_once)
 
 SCENE_TEST(a_call_in_doubt_that_is_forbidden_by_now_is_told_as_both)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct rondo_error err = {0};
     set_policies(scene->world, PERMIT);
     scene->on_tool = die_in_call;
@@ -546,7 +549,7 @@ SCENE_TEST(a_call_in_doubt_that_is_forbidden_by_now_is_told_as_both)
 
 SCENE_TEST(calls_around_one_in_doubt_are_made_once)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     resume_after_death(scene, CALLS(TEXT("send", "a") "," TEXT("send", "die") "," TEXT("send", "c"))
                                   FINISH("completed"));
     assert_int_equal(scene_executions(scene, "send", "a"), 1);
@@ -558,7 +561,7 @@ SCENE_TEST(calls_around_one_in_doubt_are_made_once)
 
 SCENE_TEST(a_call_that_dies_twice_is_in_doubt_once)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct rondo_error err = {0};
     scene->on_tool = die_in_call;
     scene_start(scene, "", CALL("put", "die") FINISH("completed"));
@@ -574,7 +577,7 @@ SCENE_TEST(a_call_that_dies_twice_is_in_doubt_once)
 
 /* ---- Stops ---------------------------------------------------------------------------------- */
 
-static void stop_in_request(struct scene *scene, const struct model_request *request)
+static void stop_in_request(struct agent_scene *scene, const struct model_request *request)
 {
     if (request->turn == 2) {
         loop_stop(scene->loop, CANCEL_NOW);
@@ -583,7 +586,7 @@ static void stop_in_request(struct scene *scene, const struct model_request *req
 
 SCENE_TEST(a_stop_during_a_request_is_resumed_with_it)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_ask = stop_in_request;
     scene_play(scene, "", CALL("send", "a") FINISH("completed"), RONDO_CANCELLED);
     scene_last(scene, "model.replied", "outcome", "cancelled");
@@ -597,7 +600,8 @@ SCENE_TEST(a_stop_during_a_request_is_resumed_with_it)
     assert_int_equal(scene_events(scene, "iteration.finished", NULL), 1);
 }
 
-static void stop_in_call(struct scene *scene, const struct tool *tool, const struct tool_call *call)
+static void stop_in_call(struct agent_scene *scene, const struct tool *tool,
+                         const struct tool_call *call)
 {
     (void)tool;
     if (strcmp(json_get_string(call->arguments, "text", ""), "stop") == 0) {
@@ -607,7 +611,7 @@ static void stop_in_call(struct scene *scene, const struct tool *tool, const str
 
 SCENE_TEST(a_stop_during_a_call_keeps_its_result)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = stop_in_call;
     scene_play(scene, "",
                CALLS(TEXT("send", "stop") "," TEXT("send", "later") "," DONE("completed")),
@@ -624,7 +628,7 @@ SCENE_TEST(a_stop_during_a_call_keeps_its_result)
 
 SCENE_TEST(a_stop_after_the_last_call_does_not_finish_the_run)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = stop_in_call;
     scene_play(scene, "", CALLS(DONE("completed") "," TEXT("send", "stop")), RONDO_CANCELLED);
     scene_restart(scene);
@@ -634,9 +638,9 @@ SCENE_TEST(a_stop_after_the_last_call_does_not_finish_the_run)
 }
 
 /** This process sleeps through its lease, and another one takes the run over. */
-static void lose_run(struct scene *scene, const struct model_request *request)
+static void lose_run(struct agent_scene *scene, const struct model_request *request)
 {
-    struct fixture *fixture = scene->fixture;
+    struct loop_fixture *fixture = scene->fixture;
     struct loop_parts parts = fixture_parts(fixture);
     struct loop_opening opening;
     struct rondo_error err = {0};
@@ -649,7 +653,7 @@ static void lose_run(struct scene *scene, const struct model_request *request)
 
 SCENE_TEST(an_agent_that_has_lost_its_run_makes_no_calls)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct loop *heir = NULL;
     struct rondo_error err = {0};
     scene->mine = &heir;
@@ -664,7 +668,7 @@ SCENE_TEST(an_agent_that_has_lost_its_run_makes_no_calls)
 /* ---- What an iteration has used is known after a death -------------------------------------- */
 
 /** Die at the request with this turn. */
-static void die_in_request(struct scene *scene, const struct model_request *request)
+static void die_in_request(struct agent_scene *scene, const struct model_request *request)
 {
     const uint64_t *turn = scene->mine;
     if (request->turn == *turn) {
@@ -672,7 +676,8 @@ static void die_in_request(struct scene *scene, const struct model_request *requ
     }
 }
 
-static void play_death(struct scene *scene, const char *lines, const char *turns, uint64_t turn)
+static void play_death(struct agent_scene *scene, const char *lines, const char *turns,
+                       uint64_t turn)
 {
     struct rondo_error err = {0};
     scene->mine = &turn;
@@ -686,7 +691,7 @@ static void play_death(struct scene *scene, const char *lines, const char *turns
 
 SCENE_TEST(calls_of_a_process_that_died_count)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_death(scene, "  guardrails:\n    max_tool_calls: 2\n",
                CALL("look", "a") CALL("look", "b") CALL("look", "c"), 2);
     scene_expect(scene, RONDO_ERROR);
@@ -695,7 +700,7 @@ SCENE_TEST(calls_of_a_process_that_died_count)
 
 SCENE_TEST(tokens_of_a_process_that_died_count)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_death(scene, "  guardrails:\n    max_tokens_per_run: 100\n",
                CALL_FOR(1, 60) CALL_FOR(1, 41), 2);
     scene_expect(scene, RONDO_ERROR);
@@ -704,7 +709,7 @@ SCENE_TEST(tokens_of_a_process_that_died_count)
 
 SCENE_TEST(requests_of_a_process_that_died_count)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_death(scene, "  guardrails:\n    max_request_limit: 2\n",
                CALL("look", "a") CALL("look", "b") FINISH("completed"), 2);
     scene_expect(scene, RONDO_ERROR);
@@ -714,7 +719,7 @@ SCENE_TEST(requests_of_a_process_that_died_count)
 
 SCENE_TEST(the_calls_of_an_iteration_are_known_where_its_messages_are_not)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_death(scene, AUTONOMY("    max_history_messages: 2\n    max_no_tool_call_iterations: 2\n"),
                CALL("look", "a") SAY("1") SAY("2") CALL("look", "b") FINISH("completed"), 3);
     scene_expect(scene, RONDO_COMPLETED);
@@ -722,7 +727,7 @@ SCENE_TEST(the_calls_of_an_iteration_are_known_where_its_messages_are_not)
 
 SCENE_TEST(idle_iterations_of_a_process_that_died_count)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play_death(scene, AUTONOMY("    max_history_messages: 2\n    max_no_tool_call_iterations: 3\n"),
                CALL("look", "a") SAY("1") SAY("2") SAY("3") SAY("4") SAY("5"), 5);
     scene_expect(scene, RONDO_BLOCKED);
@@ -733,7 +738,7 @@ SCENE_TEST(idle_iterations_of_a_process_that_died_count)
 
 SCENE_TEST(a_long_run_costs_what_a_short_one_does)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     size_t short_state = 0;
     uint64_t short_reading = 0;
     struct rondo_error err = {0};

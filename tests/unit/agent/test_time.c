@@ -8,26 +8,27 @@
 #define LOOK              CALL("look", "x")
 
 /** What the last request or call was given. */
-struct given {
+struct seen_deadlines {
     int64_t begin_ns;
     int64_t left_ns;
 };
 
-static void note_request(struct scene *scene, const struct model_request *request)
+static void note_request(struct agent_scene *scene, const struct model_request *request)
 {
-    struct given *given = scene->mine;
+    struct seen_deadlines *given = scene->mine;
     given->left_ns = request->deadline_ns - scene->fixture->now_ns;
 }
 
-static void note_call(struct scene *scene, const struct tool *tool, const struct tool_call *call)
+static void note_call(struct agent_scene *scene, const struct tool *tool,
+                      const struct tool_call *call)
 {
     (void)tool;
-    struct given *given = scene->mine;
+    struct seen_deadlines *given = scene->mine;
     given->left_ns = call->deadline_ns - scene->fixture->now_ns;
     scene->fixture->now_ns += 3 * NS_PER_S;
 }
 
-static void take_all_the_time(struct scene *scene, const struct tool *tool,
+static void take_all_the_time(struct agent_scene *scene, const struct tool *tool,
                               const struct tool_call *call)
 {
     (void)tool;
@@ -36,8 +37,8 @@ static void take_all_the_time(struct scene *scene, const struct tool *tool,
 
 SCENE_TEST(a_request_has_the_time_that_is_left)
 {
-    struct scene *scene = *state;
-    struct given given = {0};
+    struct agent_scene *scene = *state;
+    struct seen_deadlines given = {0};
     scene->mine = &given;
     scene->on_ask = note_request;
     scene_play(scene, LIMIT_4S, FINISH("completed"), RONDO_COMPLETED);
@@ -46,8 +47,8 @@ SCENE_TEST(a_request_has_the_time_that_is_left)
 
 SCENE_TEST(a_call_has_the_time_that_is_left)
 {
-    struct scene *scene = *state;
-    struct given given = {0};
+    struct agent_scene *scene = *state;
+    struct seen_deadlines given = {0};
     scene->mine = &given;
     scene->on_tool = note_call;
     scene_play(scene, LIMIT_4S, LOOK LOOK FINISH("completed"), RONDO_TIMEOUT);
@@ -56,8 +57,8 @@ SCENE_TEST(a_call_has_the_time_that_is_left)
 
 SCENE_TEST(the_iterations_time_counts_where_it_is_shorter)
 {
-    struct scene *scene = *state;
-    struct given given = {0};
+    struct agent_scene *scene = *state;
+    struct seen_deadlines given = {0};
     scene->mine = &given;
     scene->on_ask = note_request;
     scene_play(scene, GUARDRAILS("    autonomous_timeout_seconds: 400\n    timeout_seconds: 3\n"),
@@ -67,7 +68,7 @@ SCENE_TEST(the_iterations_time_counts_where_it_is_shorter)
 
 SCENE_TEST(a_slow_reply_ends_at_the_limit_of_the_run)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     int64_t begin_ns = scene->fixture->now_ns;
     scene_play(scene, LIMIT_4S, "{\"text\":\"late\",\"delay_ms\":30000}\n", RONDO_TIMEOUT);
     assert_int_equal(scene->fixture->now_ns - begin_ns, 4 * NS_PER_S);
@@ -79,7 +80,7 @@ SCENE_TEST(a_slow_reply_ends_at_the_limit_of_the_run)
 
 SCENE_TEST(nothing_is_asked_after_a_call_that_took_all_the_time)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = take_all_the_time;
     scene_play(scene, LIMIT_4S, CALL("send", "x") FINISH("completed"), RONDO_TIMEOUT);
     assert_int_equal(scene->asks, 1);
@@ -94,7 +95,7 @@ static void give_more_time(struct loop_spec *spec, void *context)
 
 SCENE_TEST(a_run_that_was_cut_goes_on_after_the_last_result)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = take_all_the_time;
     scene_start(scene, LIMIT_4S, CALL("send", "x") FINISH("completed"));
     scene_expect(scene, RONDO_TIMEOUT);
@@ -105,7 +106,7 @@ SCENE_TEST(a_run_that_was_cut_goes_on_after_the_last_result)
     assert_int_equal(scene_executions(scene, "send", "x"), 1);
 }
 
-static void give_time_by_letter(struct scene *scene, const struct tool *tool,
+static void give_time_by_letter(struct agent_scene *scene, const struct tool *tool,
                                 const struct tool_call *call)
 {
     struct store *store = scene->fixture->store;
@@ -116,13 +117,13 @@ static void give_time_by_letter(struct scene *scene, const struct tool *tool,
 
 SCENE_TEST(time_that_was_given_meanwhile_counts)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = give_time_by_letter;
     scene_play(scene, LIMIT_4S, CALL("send", "x") FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene->asks, 2);
 }
 
-static void give_time_by_policy(struct scene *scene, const struct model_request *request)
+static void give_time_by_policy(struct agent_scene *scene, const struct model_request *request)
 {
     (void)request;
     if (scene->asks == 1) {
@@ -132,7 +133,7 @@ static void give_time_by_policy(struct scene *scene, const struct model_request 
 
 SCENE_TEST(a_policy_that_gives_time_meanwhile_counts)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     set_policies(scene->world, PERMIT "@id(\"time\") forbid (principal, action == "
                                       "Action::\"iterate\", resource) "
                                       "when { context.elapsed_s >= 6 };");
@@ -144,7 +145,7 @@ SCENE_TEST(a_policy_that_gives_time_meanwhile_counts)
 
 SCENE_TEST(a_limit_of_a_policy_cuts_a_request_off_too)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     int64_t begin_ns = scene->fixture->now_ns;
     set_policies(scene->world, PERMIT "@id(\"time\") forbid (principal, action == "
                                       "Action::\"iterate\", resource) "
@@ -174,7 +175,7 @@ static int ask_without_time(struct model *model, const struct model_request *req
 
 SCENE_TEST(a_retry_that_would_come_too_late_ends_the_run_as_timeout)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->ops.ask = ask_without_time;
     scene_play(scene, LIMIT_4S, LOOK, RONDO_TIMEOUT);
     assert_int_equal(scene->asks, 1);
@@ -184,7 +185,7 @@ SCENE_TEST(a_retry_that_would_come_too_late_ends_the_run_as_timeout)
 
 SCENE_TEST(without_a_limit_of_the_run_it_is_a_failed_request)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->ops.ask = ask_without_time;
     scene_play(scene, "", LOOK, RONDO_ERROR);
     scene_last(scene, "run.finished", "message", "Model API error: come back in 30 s");
@@ -195,7 +196,7 @@ SCENE_TEST(without_a_limit_of_the_run_it_is_a_failed_request)
 
 static enum agent_consent answer_after_an_hour(void *context, const struct agent_question *question)
 {
-    struct scene *scene = context;
+    struct agent_scene *scene = context;
     (void)question;
     scene->questions++;
     scene->fixture->now_ns += 3600 * NS_PER_S;
@@ -204,7 +205,7 @@ static enum agent_consent answer_after_an_hour(void *context, const struct agent
 
 SCENE_TEST(waiting_for_a_person_counts_against_no_limit)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->parts.ask_person = answer_after_an_hour;
     scene->parts.ask_context = scene;
     scene_play(scene, GUARDRAILS("    autonomous_timeout_seconds: 4\n    timeout_seconds: 3\n"),
@@ -217,7 +218,7 @@ SCENE_TEST(waiting_for_a_person_counts_against_no_limit)
 
 SCENE_TEST(a_person_who_answers_at_once_leaves_no_event)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_person(scene, AGENT_CONSENT_YES);
     scene_play(scene, "", CALL("careful", "x") FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene_events(scene, "person.answered", NULL), 0);

@@ -11,7 +11,7 @@
 
 /* ---- One answer ----------------------------------------------------------------------------- */
 
-static void play(struct scene *scene, enum agent_mode mode, const char *turns,
+static void play(struct agent_scene *scene, enum agent_mode mode, const char *turns,
                  enum rondo_status status)
 {
     struct agent_options options = {.mode = mode,
@@ -23,7 +23,7 @@ static void play(struct scene *scene, enum agent_mode mode, const char *turns,
     scene_expect(scene, status);
 }
 
-static void expect_no_answer(struct scene *scene, const char *turns, const char *stop,
+static void expect_no_answer(struct agent_scene *scene, const char *turns, const char *stop,
                              const char *message)
 {
     play(scene, AGENT_SINGLE, turns, RONDO_FAILED);
@@ -48,7 +48,7 @@ SCENE_TEST(an_answer_of_blanks_fails)
 
 SCENE_TEST(an_answer_that_was_cut_fails_and_is_kept)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     expect_no_answer(scene, STOPPED("It is 4", "length"), "length",
                      "the reply was cut off at the token limit (max_tokens of the role is 4096)");
     scene_last(scene, "iteration.finished", "output", "It is 4");
@@ -69,7 +69,7 @@ SCENE_TEST(a_refusal_fails_after_tools_too)
 
 SCENE_TEST(an_answer_is_none_of_these)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     play(scene, AGENT_SINGLE, SAY("It is 42."), RONDO_COMPLETED);
     assert_null(agent_stop(scene->agent));
     assert_null(agent_failure(scene->agent));
@@ -77,7 +77,7 @@ SCENE_TEST(an_answer_is_none_of_these)
 
 SCENE_TEST(an_autonomous_agent_is_asked_again)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", SAY("") FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene->asks, 2);
 }
@@ -87,7 +87,7 @@ SCENE_TEST(an_autonomous_agent_is_asked_again)
 
 SCENE_TEST(the_last_call_of_a_cut_reply_is_not_made)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "",
                CUT(ONE("send", "{\"text\":\"a\"}") "," RAW("send", "{\\\"text\\\": \\\"b"))
                    FINISH_IF("completed", "cut off at the token limit (max_tokens is 4096)"),
@@ -99,7 +99,7 @@ SCENE_TEST(the_last_call_of_a_cut_reply_is_not_made)
 
 SCENE_TEST(a_cut_call_is_not_made_though_it_looks_whole)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", CUT(ONE("send", "{\"text\":\"a\"}")) FINISH("completed"),
                RONDO_COMPLETED);
     assert_int_equal(scene->call_count, 0);
@@ -107,7 +107,7 @@ SCENE_TEST(a_cut_call_is_not_made_though_it_looks_whole)
 
 SCENE_TEST(a_finish_that_was_cut_does_not_count)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", CUT(RAW("finish_task", "")) CUT(DONE("completed")) FINISH("failed"),
                RONDO_FAILED);
     assert_int_equal(scene->asks, 3);
@@ -115,7 +115,7 @@ SCENE_TEST(a_finish_that_was_cut_does_not_count)
 
 SCENE_TEST(a_filtered_call_is_not_made)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "",
                "{\"stop\":\"filtered\",\"tool_calls\":[" ONE(
                    "send", "{\"text\":\"a\"}") "]}\n" FINISH("completed"),
@@ -134,7 +134,7 @@ SCENE_TEST(a_filtered_call_is_not_made)
 
 SCENE_TEST(arguments_that_do_not_fit_finish_nothing)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "",
                FINISH_WITH("{\"summary\":\"x\",\"status\":5}")
                    FINISH_WITH("{\"summary\":\"x\",\"status\":null}")
@@ -151,7 +151,7 @@ SCENE_TEST(arguments_that_do_not_fit_finish_nothing)
 
 SCENE_TEST(the_last_finish_of_a_reply_counts)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", CALLS(DONE("completed") "," DONE("failed") "," DONE("blocked")),
                RONDO_BLOCKED);
     assert_int_equal(scene->asks, 1);
@@ -160,7 +160,7 @@ SCENE_TEST(the_last_finish_of_a_reply_counts)
 
 SCENE_TEST(a_contradiction_never_completes)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "",
                CALLS(DONE("blocked") "," DONE("completed"))
                    CALLS(DONE("completed") "," DONE("great") "," DONE("completed"))
@@ -172,14 +172,14 @@ SCENE_TEST(a_contradiction_never_completes)
 
 SCENE_TEST(the_same_word_twice_is_no_contradiction)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", CALLS(DONE("completed") "," DONE("completed")), RONDO_COMPLETED);
     assert_int_equal(scene->asks, 1);
 }
 
 SCENE_TEST(a_last_finish_that_is_wrong_takes_the_others_back)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", CALLS(DONE("completed") "," DONE("great")) FINISH("blocked"),
                RONDO_BLOCKED);
     assert_int_equal(scene->asks, 2);
@@ -187,7 +187,7 @@ SCENE_TEST(a_last_finish_that_is_wrong_takes_the_others_back)
 
 SCENE_TEST(a_contradiction_is_none_after_a_crash_either)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct rondo_error err = {0};
     scene_start(scene, "",
                 CALLS(DONE("failed") "," ONE("send", "{\"text\":\"a\"}") "," DONE("completed"))
@@ -204,7 +204,7 @@ SCENE_TEST(a_contradiction_is_none_after_a_crash_either)
 
 SCENE_TEST(the_guard_speaks_for_itself)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", SAY("1") STOPPED("no", "refused"), RONDO_BLOCKED);
     scene_last(scene, "iteration.finished", "reason", "spin_guard");
     scene_last(scene, "run.finished", "message",
@@ -216,7 +216,7 @@ SCENE_TEST(the_guard_speaks_for_itself)
 
 SCENE_TEST(the_agents_word_is_not_the_guards)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "", FINISH("blocked"), RONDO_BLOCKED);
     scene_last(scene, "run.finished", "message", "the agent says that it is blocked");
     scene_last(scene, "iteration.finished", "reason", "(absent)");

@@ -9,7 +9,7 @@
 #define TWO_CONDITIONS   AUTONOMY(CONDITIONS(CONDITION_A "      - {name: b, command: 'make b'}\n"))
 
 /** The call with the text "fix" meets condition a, "both" meets b as well. */
-static void fix(struct scene *scene, const struct tool *tool, const struct tool_call *call)
+static void fix(struct agent_scene *scene, const struct tool *tool, const struct tool_call *call)
 {
     (void)tool;
     const char *text = json_get_string(call->arguments, "text", "");
@@ -24,7 +24,7 @@ static void fix(struct scene *scene, const struct tool *tool, const struct tool_
 
 SCENE_TEST(a_finish_is_rejected_with_what_failed)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = fix;
     scene_play(scene, ONE_CONDITION, FINISH("completed") CALL("put", "fix") FINISH("completed"),
                RONDO_COMPLETED);
@@ -41,7 +41,7 @@ SCENE_TEST(a_finish_is_rejected_with_what_failed)
 
 SCENE_TEST(a_good_finish_is_verified_once)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->fixture->met = 1;
     scene_play(scene, ONE_CONDITION, FINISH("completed"), RONDO_COMPLETED);
     assert_int_equal(scene->asks, 1);
@@ -52,7 +52,7 @@ SCENE_TEST(a_good_finish_is_verified_once)
 
 SCENE_TEST(each_finish_is_verified_anew)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = fix;
     scene_play(scene, ONE_CONDITION, FINISH("completed") CALL("put", "fix") FINISH("completed"),
                RONDO_COMPLETED);
@@ -61,7 +61,7 @@ SCENE_TEST(each_finish_is_verified_anew)
 
 SCENE_TEST(what_is_met_and_what_is_not_is_told)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = fix;
     scene_play(scene, TWO_CONDITIONS,
                CALL("put", "fix") FINISH("completed") CALL("put", "both") FINISH("completed"),
@@ -72,7 +72,7 @@ SCENE_TEST(what_is_met_and_what_is_not_is_told)
 
 SCENE_TEST(work_beside_the_finish_counts_for_it)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = fix;
     scene_play(scene, ONE_CONDITION, CALLS(DONE("completed") "," ONE("put", "{\"text\":\"fix\"}")),
                RONDO_COMPLETED);
@@ -82,14 +82,14 @@ SCENE_TEST(work_beside_the_finish_counts_for_it)
 
 SCENE_TEST(an_agent_that_gives_up_is_believed)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, ONE_CONDITION, FINISH("blocked"), RONDO_BLOCKED);
     assert_int_equal(scene_events(scene, "tool.finished", "not met"), 0);
 }
 
 SCENE_TEST(met_conditions_complete_the_run_without_a_finish)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_tool = fix;
     scene_play(scene, ONE_CONDITION, SAY("Hm.") CALL("put", "fix") SAY("There."), RONDO_COMPLETED);
     assert_int_equal(scene->asks, 3);
@@ -99,13 +99,13 @@ SCENE_TEST(met_conditions_complete_the_run_without_a_finish)
 
 SCENE_TEST(a_finish_that_is_never_true_runs_into_the_limit)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene_play(scene, "  guardrails:\n    max_iterations: 2\n" ONE_CONDITION,
                FINISH("completed") SAY("1") FINISH("completed") SAY("2"), RONDO_MAX_ITERATIONS);
     assert_int_equal(scene_events(scene, "tool.finished", "not met"), 2);
 }
 
-static void look_for_conditions(struct scene *scene, const struct model_request *request)
+static void look_for_conditions(struct agent_scene *scene, const struct model_request *request)
 {
     (void)scene;
     const char *last = request->messages[request->message_count - 1].bytes;
@@ -117,7 +117,7 @@ static void look_for_conditions(struct scene *scene, const struct model_request 
 
 SCENE_TEST(later_iterations_are_shown_the_conditions)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->on_ask = look_for_conditions;
     scene_play(scene, ONE_CONDITION, SAY("Hm.") FINISH("blocked"), RONDO_BLOCKED);
     assert_int_equal(scene->asks, 2);
@@ -125,7 +125,7 @@ SCENE_TEST(later_iterations_are_shown_the_conditions)
 
 SCENE_TEST(a_resumed_agent_is_shown_the_same_conditions)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct rondo_error err = {0};
     scene->on_ask = look_for_conditions;
     scene_start(scene, ONE_CONDITION, SAY("Hm.") FINISH("blocked"));
@@ -152,7 +152,7 @@ static void evaluate_and_stop(const struct verifier *verifier,
 
 SCENE_TEST(a_finish_that_was_cut_off_is_verified_again)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     scene->fixture->verifier.evaluate = evaluate_and_stop;
     scene_play(scene, ONE_CONDITION, FINISH("completed"), RONDO_CANCELLED);
     assert_int_equal(scene_events(scene, "tool.finished", NULL), 0);
@@ -186,7 +186,7 @@ static void evaluate_at_length(const struct verifier *verifier,
     ret_result->output_total = output_len;
 }
 
-static void play_output(struct scene *scene, size_t len)
+static void play_output(struct agent_scene *scene, size_t len)
 {
     output_len = len;
     scene->fixture->verifier.evaluate = evaluate_at_length;
@@ -238,7 +238,7 @@ static void run_scan(const struct tool *tool, const struct tool_call *call,
     "  tools:\n    - type: think\n" AUTONOMY(CONDITIONS( \
         "      - {name: clean, tool: think, arguments: {thought: all}, timeout_seconds: 7}\n"))
 
-static void play_scan(struct scene *scene, struct scan answer, const char *turns,
+static void play_scan(struct agent_scene *scene, struct scan answer, const char *turns,
                       enum rondo_status status)
 {
     scan = answer;
@@ -249,7 +249,7 @@ static void play_scan(struct scene *scene, struct scan answer, const char *turns
     assert_string_equal(scan.arguments, "{\"thought\":\"all\"}");
 }
 
-static void expect_unmet(struct scene *scene, struct scan answer, const char *text)
+static void expect_unmet(struct agent_scene *scene, struct scan answer, const char *text)
 {
     play_scan(scene, answer, FINISH("completed") FINISH("blocked"), RONDO_BLOCKED);
     assert_int_equal(scene_events(scene, "tool.finished", text), 1);
@@ -289,7 +289,7 @@ SCENE_TEST(a_tool_that_is_late_does_not)
 
 SCENE_TEST(a_condition_cannot_name_a_tool_that_is_not_there)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct loop_spec spec;
     struct rondo_error err = {0};
     struct agent_options options = {
@@ -310,7 +310,7 @@ SCENE_TEST(the_words_of_an_agent_that_gives_up_outlive_its_process)
     for (uint64_t i = 1; i <= 8; i++) {
         void *fresh = NULL;
         scene_up(&fresh);
-        struct scene *scene = fresh;
+        struct agent_scene *scene = fresh;
         struct rondo_error err = {0};
         scene->crash_at = i;
         scene->fault = STORE_FAULT_AFTER;

@@ -23,7 +23,7 @@
 #define HOUR_NS   (3600 * NS_PER_S)
 #define MINUTE_NS (60 * NS_PER_S)
 
-struct world {
+struct monitor_world {
     struct clock clock;
     int64_t now_ns;
     struct random random;
@@ -48,13 +48,13 @@ struct test_run {
 
 static inline int64_t world_now(const struct clock *clock)
 {
-    return ((const struct world *)clock->context)->now_ns;
+    return ((const struct monitor_world *)clock->context)->now_ns;
 }
 
 static inline void world_sleep(const struct clock *clock, int64_t ns, struct cancel *cancel)
 {
     (void)cancel;
-    ((struct world *)clock->context)->now_ns += ns;
+    ((struct monitor_world *)clock->context)->now_ns += ns;
 }
 
 static inline enum store_fault world_decide(void *context, const char *operation, uint64_t call,
@@ -62,7 +62,7 @@ static inline enum store_fault world_decide(void *context, const char *operation
 {
     (void)operation;
     (void)ret_code;
-    struct world *world = context;
+    struct monitor_world *world = context;
     world->calls = call;
     if (world->dies_at == 0 || call < world->dies_at) {
         return STORE_FAULT_NONE;
@@ -70,7 +70,7 @@ static inline enum store_fault world_decide(void *context, const char *operation
     return call == world->dies_at && world->has_effect ? STORE_FAULT_AFTER : STORE_FAULT_BEFORE;
 }
 
-static inline void world_open_store(struct world *world)
+static inline void world_open_store(struct monitor_world *world)
 {
     struct store_fault_plan plan = {.decide = world_decide, .context = world};
     world->store = store_fault_new(world->memory, &plan);
@@ -78,7 +78,7 @@ static inline void world_open_store(struct world *world)
     world->dies_at = 0;
 }
 
-static inline void world_close_store(struct world *world)
+static inline void world_close_store(struct monitor_world *world)
 {
     writer_free(world->writer);
     store_close(world->store);
@@ -86,7 +86,7 @@ static inline void world_close_store(struct world *world)
 
 static inline int make_world(void **state)
 {
-    struct world *world = memory_new_zero(1, sizeof(*world));
+    struct monitor_world *world = memory_new_zero(1, sizeof(*world));
     world->now_ns = INT64_C(1800000000) * NS_PER_S;
     world->random = random_seeded(11);
     world->clock = (struct clock){
@@ -100,7 +100,7 @@ static inline int make_world(void **state)
 
 static inline int end_world(void **state)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     monitor_stop(world->monitor);
     world_close_store(world);
     store_close(world->memory);
@@ -108,7 +108,7 @@ static inline int end_world(void **state)
     return 0;
 }
 
-static inline struct monitor_options world_options(struct world *world)
+static inline struct monitor_options world_options(struct monitor_world *world)
 {
     return (struct monitor_options){
         .writer = world->writer,
@@ -118,7 +118,7 @@ static inline struct monitor_options world_options(struct world *world)
     };
 }
 
-static inline struct monitor *world_monitor(struct world *world)
+static inline struct monitor *world_monitor(struct monitor_world *world)
 {
     struct monitor_options options = world_options(world);
     struct monitor *monitor = NULL;
@@ -127,7 +127,7 @@ static inline struct monitor *world_monitor(struct world *world)
 }
 
 /** The world's monitor makes a round. */
-static inline void world_tick(struct world *world)
+static inline void world_tick(struct monitor_world *world)
 {
     struct rondo_error err = {0};
     if (world->monitor == NULL) {
@@ -138,8 +138,8 @@ static inline void world_tick(struct world *world)
     }
 }
 
-static inline void world_put_event(struct world *world, struct test_run *run, const char *type,
-                                   const char *data, enum rondo_status status)
+static inline void world_put_event(struct monitor_world *world, struct test_run *run,
+                                   const char *type, const char *data, enum rondo_status status)
 {
     struct store_event event = {
         .time_ns = world->now_ns,
@@ -166,20 +166,22 @@ static inline void world_put_event(struct world *world, struct test_run *run, co
 }
 
 /** Something happens in a run. */
-static inline void world_event(struct world *world, struct test_run *run, const char *type,
+static inline void world_event(struct monitor_world *world, struct test_run *run, const char *type,
                                const char *data)
 {
     world_put_event(world, run, type, data, RONDO_RUNNING);
 }
 
 /** The run ends. */
-static inline void world_end_run(struct world *world, struct test_run *run, const char *data)
+static inline void world_end_run(struct monitor_world *world, struct test_run *run,
+                                 const char *data)
 {
     world_put_event(world, run, "run.finished", data, RONDO_FAILED);
 }
 
 /** A run with its first event. @param more further members of run.created, or "" */
-static inline struct test_run world_run(struct world *world, const char *agent, const char *more)
+static inline struct test_run world_run(struct monitor_world *world, const char *agent,
+                                        const char *more)
 {
     struct test_run run = {.seq = 1, .epoch = 1};
     struct store_run row = {0};
@@ -205,7 +207,7 @@ static inline struct test_run world_run(struct world *world, const char *agent, 
     return run;
 }
 
-static inline void world_limit_warning(struct world *world, struct test_run *run, int limit)
+static inline void world_limit_warning(struct monitor_world *world, struct test_run *run, int limit)
 {
     char data[256];
     snprintf(data, sizeof(data),
@@ -217,7 +219,7 @@ static inline void world_limit_warning(struct world *world, struct test_run *run
 
 /* ---- What is in the store ---- */
 
-struct gathering {
+struct document_listing {
     struct buf *text;
     size_t count;
     const char *collection;
@@ -225,7 +227,7 @@ struct gathering {
 
 static inline bool gather_one(const struct store_document *document, void *context)
 {
-    struct gathering *gathering = context;
+    struct document_listing *gathering = context;
     gathering->count++;
     buf_append(gathering->text, document->data, document->data_len);
     buf_append_string(gathering->text, "\n");
@@ -233,11 +235,11 @@ static inline bool gather_one(const struct store_document *document, void *conte
 }
 
 /** Documents of a collection, one a line. @return their number */
-static inline size_t world_documents(struct world *world, const char *collection,
+static inline size_t world_documents(struct monitor_world *world, const char *collection,
                                      struct buf *ret_text)
 {
     auto_buf struct buf unused = {0};
-    struct gathering gathering = {.text = ret_text == NULL ? &unused : ret_text};
+    struct document_listing gathering = {.text = ret_text == NULL ? &unused : ret_text};
     struct store_document_query query = {.collection = collection};
     assert_int_equal(
         world->memory->ops->read_documents(world->memory, &query, gather_one, &gathering, NULL), 0);
@@ -245,7 +247,7 @@ static inline size_t world_documents(struct world *world, const char *collection
 }
 
 /** Number of warnings whose JSON contains a text. */
-static inline unsigned world_warnings(struct world *world, const char *text)
+static inline unsigned world_warnings(struct monitor_world *world, const char *text)
 {
     auto_buf struct buf all = {0};
     unsigned count = 0;
@@ -262,7 +264,7 @@ static inline unsigned world_warnings(struct world *world, const char *text)
 
 /** Add a sink from its JSON. @return its secret, where one was made; static no longer than `slot`
  */
-static inline void world_sink(struct world *world, const char *json, char *ret_secret)
+static inline void world_sink(struct monitor_world *world, const char *json, char *ret_secret)
 {
     char secret[SINK_SECRET_SIZE];
     auto_json struct json_object *object = NULL;

@@ -6,7 +6,7 @@
 
 WORLD_TEST(a_limit_that_comes_near_is_a_warning)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
     world_limit_warning(world, &run, 10);
     world_tick(world);
@@ -30,7 +30,7 @@ WORLD_TEST(a_limit_that_comes_near_is_a_warning)
 
 WORLD_TEST(money_is_shown_in_dollars)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
     world_event(world, &run, "limit.warning",
                 "{\"limit_name\":\"cost\",\"limit\":2000000,\"value\":1750000}");
@@ -40,7 +40,7 @@ WORLD_TEST(money_is_shown_in_dollars)
 
 WORLD_TEST(a_denial_that_ends_a_run_is_said_once)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
     world_event(world, &run, "gate.denied",
                 "{\"status\":\"max_iterations\",\"limit_name\":\"iterations\",\"limit\":10,"
@@ -54,7 +54,7 @@ WORLD_TEST(a_denial_that_ends_a_run_is_said_once)
 
 WORLD_TEST(a_bad_end_is_a_warning_and_a_good_one_is_none)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     static const struct {
         const char *status;
         unsigned expected;
@@ -76,7 +76,7 @@ WORLD_TEST(a_bad_end_is_a_warning_and_a_good_one_is_none)
 
 WORLD_TEST(a_run_that_goes_on_after_a_denial_can_end_badly_again)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
     world_event(world, &run, "gate.denied", "{\"status\":\"max_iterations\"}");
     world_event(world, &run, "run.claimed", "{\"how\":\"reopen\"}");
@@ -87,7 +87,7 @@ WORLD_TEST(a_run_that_goes_on_after_a_denial_can_end_badly_again)
 
 WORLD_TEST(denied_steps_are_said_once_for_each_policy_and_action)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
     struct test_run other = world_run(world, "fixer", "");
     for (int i = 0; i < 3; i++) {
@@ -108,7 +108,7 @@ WORLD_TEST(denied_steps_are_said_once_for_each_policy_and_action)
 
 WORLD_TEST(trouble_with_the_store_is_a_warning)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
     world_event(world, &run, "storage.degraded", "{\"failures\":3,\"message\":\"disk full\"}");
     world_event(world, &run, "checkpoint.corrupt", "{\"number\":3,\"message\":\"digest\"}");
@@ -123,7 +123,7 @@ WORLD_TEST(trouble_with_the_store_is_a_warning)
 
 WORLD_TEST(a_wrong_policy_file_is_said_once_though_many_loops_refuse_it)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     static const char refused[] = "{\"source\":\"/a.cedar\",\"message\":\"line 1: no\"}";
     for (int i = 0; i < 5; i++) {
         struct test_run run = world_run(world, "fixer", "");
@@ -142,7 +142,7 @@ WORLD_TEST(a_wrong_policy_file_is_said_once_though_many_loops_refuse_it)
 
 WORLD_TEST(the_copied_history_of_a_forked_run_is_not_news)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", ",\"forked_from\":\"x\",\"forked_seq\":3");
     world_limit_warning(world, &run, 10);
     world_event(world, &run, "gate.denied", "{\"status\":\"timeout\"}");
@@ -154,7 +154,7 @@ WORLD_TEST(the_copied_history_of_a_forked_run_is_not_news)
 
 WORLD_TEST(the_first_monitor_leaves_old_history_alone)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
     world_limit_warning(world, &run, 10);
     world->now_ns += HOUR_NS + 1;
@@ -166,7 +166,7 @@ WORLD_TEST(the_first_monitor_leaves_old_history_alone)
 
 WORLD_TEST(what_happened_while_no_monitor_ran_is_not_missed)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     world_tick(world);
     monitor_stop(world->monitor);
     world->monitor = NULL;
@@ -181,7 +181,7 @@ WORLD_TEST(what_happened_while_no_monitor_ran_is_not_missed)
 
 WORLD_TEST(a_silent_run_is_said_once_for_each_silence)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
     world_tick(world);
     for (int i = 0; i < 3; i++) {
@@ -203,7 +203,7 @@ WORLD_TEST(a_silent_run_is_said_once_for_each_silence)
 
 WORLD_TEST(a_run_that_nobody_executes_is_not_silent)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run parked = world_run(world, "fixer", "");
     struct store_batch batch = {.run_id = parked.id, .epoch = 1, .first_seq = 2};
     const struct store_batch *batches[] = {&batch};
@@ -223,7 +223,7 @@ WORLD_TEST(a_run_that_nobody_executes_is_not_silent)
 
 WORLD_TEST(a_pause_between_iterations_is_not_silence)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     world->delay_ns = HOUR_NS;
     world_run(world, "fixer", "");
     world->now_ns += HOUR_NS + 9 * MINUTE_NS;
@@ -238,7 +238,7 @@ WORLD_TEST(a_pause_between_iterations_is_not_silence)
 
 WORLD_TEST(two_monitors_of_one_store_make_one_warning)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct monitor *other = world_monitor(world);
     struct test_run run = world_run(world, "fixer", "");
     world_sink(world, "{\"name\":\"ops\",\"kind\":\"slack\",\"url\":\"http://127.0.0.1:9/x\"}",
@@ -261,7 +261,7 @@ WORLD_TEST(two_monitors_of_one_store_make_one_warning)
 }
 
 /** Let the monitor die at each call to the store. @return whether it came through without */
-static bool live_until(struct world *world, uint64_t dies_at, bool has_effect)
+static bool live_until(struct monitor_world *world, uint64_t dies_at, bool has_effect)
 {
     struct rondo_error err = {0};
     world_close_store(world);
@@ -280,7 +280,7 @@ static bool live_until(struct world *world, uint64_t dies_at, bool has_effect)
 
 WORLD_TEST(a_monitor_that_dies_anywhere_makes_each_warning_once)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     static const char slack[] =
         "{\"name\":\"ops\",\"kind\":\"slack\",\"url\":\"http://127.0.0.1:9/x\"}";
     world_sink(world, slack, NULL);
@@ -305,7 +305,7 @@ WORLD_TEST(a_monitor_that_dies_anywhere_makes_each_warning_once)
 
 WORLD_TEST(a_failing_store_stops_nothing_for_ever)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     world_tick(world);
     struct test_run run = world_run(world, "fixer", "");
     world_limit_warning(world, &run, 10);
@@ -322,7 +322,7 @@ WORLD_TEST(a_failing_store_stops_nothing_for_ever)
 
 WORLD_TEST(only_the_newest_warnings_are_kept)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
     for (int i = 0; i < LIMIT_WARNINGS_KEPT; i++) {
         world_limit_warning(world, &run, 100 + i);
@@ -340,30 +340,30 @@ WORLD_TEST(only_the_newest_warnings_are_kept)
     assert_int_equal(world_warnings(world, "\"limit\":200599,"), 1);
 }
 
-struct reading {
+struct delivered_ids {
     char ids[8][128];
     size_t count;
 };
 
 static bool keep_id(const char *id, const char *json, void *context)
 {
-    struct reading *reading = context;
+    struct delivered_ids *reading = context;
     assert_true(strstr(json, id) != NULL);
     snprintf(reading->ids[reading->count++], sizeof(reading->ids[0]), "%s", id);
     return true;
 }
 
-static size_t read_warnings(struct world *world, struct warning_query query,
-                            struct reading *ret_reading)
+static size_t read_warnings(struct monitor_world *world, struct warning_query query,
+                            struct delivered_ids *ret_reading)
 {
-    *ret_reading = (struct reading){0};
+    *ret_reading = (struct delivered_ids){0};
     assert_int_equal(warnings_read(world->memory, &query, keep_id, ret_reading, NULL), 0);
     return ret_reading->count;
 }
 
 WORLD_TEST(warnings_are_read_newest_first_by_run_agent_and_kind)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run one = world_run(world, "fixer", "");
     struct test_run two = world_run(world, "tester", "");
     world_limit_warning(world, &one, 10);
@@ -371,8 +371,8 @@ WORLD_TEST(warnings_are_read_newest_first_by_run_agent_and_kind)
     world_end_run(world, &one,
                   "{\"status\":\"failed\",\"message\":\"\\\"kind\\\":\\\"limit\\\"\"}");
     world_tick(world);
-    struct reading all;
-    struct reading some;
+    struct delivered_ids all;
+    struct delivered_ids some;
     assert_int_equal(read_warnings(world, (struct warning_query){.kind = -1}, &all), 3);
     assert_true(strcmp(all.ids[0], all.ids[1]) > 0 && strcmp(all.ids[1], all.ids[2]) > 0);
     read_warnings(world, (struct warning_query){.kind = -1, .before = all.ids[1]}, &some);
@@ -399,7 +399,7 @@ static void hear(void *context, const char *agent_id, const char *json)
 
 WORLD_TEST(a_monitor_that_loses_tells_its_own_listeners_all_the_same)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
     world_limit_warning(world, &run, 10);
     world_tick(world);
@@ -421,7 +421,7 @@ WORLD_TEST(a_monitor_that_loses_tells_its_own_listeners_all_the_same)
 /** The clock was ahead when the first server of the store was started. */
 WORLD_TEST(a_clock_that_is_set_back_hides_nothing)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run old = world_run(world, "fixer", "");
     world_limit_warning(world, &old, 10);
     world->now_ns += 5 * HOUR_NS;
@@ -443,7 +443,7 @@ static void hear_silence(void *context, const char *agent_id, const char *json)
 /** The later warning has the smaller id. */
 WORLD_TEST(runs_that_fall_silent_at_one_position_are_all_told)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run runs[2];
     struct monitor_options options = world_options(world);
     struct monitor *listener = NULL;
@@ -473,7 +473,7 @@ WORLD_TEST(runs_that_fall_silent_at_one_position_are_all_told)
 
 WORLD_TEST(a_message_that_is_too_long_is_cut_between_characters)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     struct test_run run = world_run(world, "fixer", "");
     auto_buf struct buf data = {0};
     buf_append_string(&data, "{\"status\":\"failed\",\"message\":\"");

@@ -38,7 +38,7 @@ struct actor {
 };
 
 struct many {
-    struct fixture *fixture;
+    struct loop_fixture *fixture;
     struct random random;
     struct actor actors[RUNS_IN_WORLD];
     struct store *store; /* the monitor's: it fails for ever from a call on */

@@ -6,7 +6,8 @@
 
 #define SECRET "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-static int put(struct world *world, const char *json, char *ret_secret, struct rondo_error *err)
+static int put(struct monitor_world *world, const char *json, char *ret_secret,
+               struct rondo_error *err)
 {
     char secret[SINK_SECRET_SIZE] = "";
     auto_json struct json_object *object = NULL;
@@ -18,7 +19,7 @@ static int put(struct world *world, const char *json, char *ret_secret, struct r
     return r;
 }
 
-static void list(struct world *world, struct buf *ret_text)
+static void list(struct monitor_world *world, struct buf *ret_text)
 {
     buf_clear(ret_text);
     assert_int_equal(sink_list(world->memory, ret_text, NULL), 0);
@@ -26,7 +27,7 @@ static void list(struct world *world, struct buf *ret_text)
 
 WORLD_TEST(a_webhook_gets_a_secret_that_is_shown_once)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     char secret[SINK_SECRET_SIZE];
     auto_buf struct buf text = {0};
     assert_int_equal(put(world,
@@ -46,7 +47,7 @@ WORLD_TEST(a_webhook_gets_a_secret_that_is_shown_once)
 
 WORLD_TEST(a_webhook_that_is_put_again_keeps_its_secret)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     static const char json[] =
         "{\"name\":\"ops\",\"kind\":\"webhook\",\"url\":\"http://example.org/a\"}";
     char first[SINK_SECRET_SIZE];
@@ -62,7 +63,7 @@ WORLD_TEST(a_webhook_that_is_put_again_keeps_its_secret)
 
 WORLD_TEST(a_secret_that_is_given_is_kept_and_not_shown)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     char secret[SINK_SECRET_SIZE];
     auto_buf struct buf text = {0};
     struct sink sink = {0};
@@ -81,7 +82,7 @@ WORLD_TEST(a_secret_that_is_given_is_kept_and_not_shown)
 
 WORLD_TEST(what_is_wrong_is_named_and_changes_nothing)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     static const struct {
         const char *json;
         const char *member;
@@ -123,7 +124,7 @@ WORLD_TEST(what_is_wrong_is_named_and_changes_nothing)
 }
 
 /** {"name":"a",...,"MEMBER":[ITEM, ...]} or a text of a length */
-static int put_sized(struct world *world, const char *head, const char *item, size_t count,
+static int put_sized(struct monitor_world *world, const char *head, const char *item, size_t count,
                      const char *tail)
 {
     auto_buf struct buf json = {0};
@@ -138,7 +139,7 @@ static int put_sized(struct world *world, const char *head, const char *item, si
 
 WORLD_TEST(sizes_have_limits)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     static const struct {
         const char *head;
         const char *item;
@@ -166,7 +167,7 @@ WORLD_TEST(sizes_have_limits)
 
 WORLD_TEST(there_is_room_for_so_many_sinks)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     char json[128];
     for (int i = 0; i < LIMIT_SINKS; i++) {
         snprintf(json, sizeof(json), "{\"name\":\"s%d\",\"kind\":\"slack\",\"url\":\"http://a\"}",
@@ -184,7 +185,7 @@ WORLD_TEST(there_is_room_for_so_many_sinks)
 
 WORLD_TEST(a_sink_gets_the_kinds_and_agents_that_it_names)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     world_sink(world, "{\"name\":\"all\",\"kind\":\"slack\",\"url\":\"http://127.0.0.1:9/\"}",
                NULL);
     world_sink(world,
@@ -208,7 +209,7 @@ WORLD_TEST(a_sink_gets_the_kinds_and_agents_that_it_names)
 
 WORLD_TEST(a_test_waits_for_the_sink_that_is_named)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     auto_buf struct buf text = {0};
     assert_int_equal(sink_test(world->memory, "ops", NULL), RONDO_ERR_NOT_FOUND);
     world_sink(world, "{\"name\":\"ops\",\"kind\":\"slack\",\"url\":\"http://a\"}", NULL);
@@ -221,7 +222,7 @@ WORLD_TEST(a_test_waits_for_the_sink_that_is_named)
 
 WORLD_TEST(what_is_not_there_cannot_be_removed_or_retried)
 {
-    struct world *world = *state;
+    struct monitor_world *world = *state;
     assert_int_equal(sink_remove(world->memory, "ops", NULL), RONDO_ERR_NOT_FOUND);
     assert_int_equal(sink_remove(world->memory, "", NULL), RONDO_ERR_NOT_FOUND);
     assert_int_equal(sink_redeliver(world->memory, "1-2", NULL), RONDO_ERR_NOT_FOUND);

@@ -12,15 +12,15 @@
 
 #define SECRET "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-struct mail {
-    struct world *world;
+struct webhook_mail {
+    struct monitor_world *world;
     struct http_peer *peer;
     struct http_client *http;
 };
 
 static int make_mail(void **state)
 {
-    struct mail *mail = memory_new_zero(1, sizeof(*mail));
+    struct webhook_mail *mail = memory_new_zero(1, sizeof(*mail));
     make_world((void **)&mail->world);
     mail->peer = http_peer_new();
     assert_int_equal(http_client_new(NULL, &mail->http, NULL), 0);
@@ -35,7 +35,7 @@ static int make_mail(void **state)
 
 static int end_mail(void **state)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     end_world((void **)&mail->world);
     http_client_free(mail->http);
     http_peer_free(mail->peer);
@@ -45,7 +45,8 @@ static int end_mail(void **state)
 
 #define MAIL_TEST(name) TEST_WITH(name, make_mail, end_mail)
 
-static void add_sink(struct mail *mail, const char *name, const char *kind, const char *path)
+static void add_sink(struct webhook_mail *mail, const char *name, const char *kind,
+                     const char *path)
 {
     char json[512];
     snprintf(json, sizeof(json), "{\"name\":\"%s\",\"kind\":\"%s\",\"url\":\"%s\"%s}", name, kind,
@@ -55,7 +56,7 @@ static void add_sink(struct mail *mail, const char *name, const char *kind, cons
 }
 
 /** A run that comes near its limit. */
-static struct test_run warn(struct mail *mail)
+static struct test_run warn(struct webhook_mail *mail)
 {
     struct test_run run = world_run(mail->world, "fixer", "");
     world_limit_warning(mail->world, &run, 10);
@@ -63,7 +64,7 @@ static struct test_run warn(struct mail *mail)
     return run;
 }
 
-static void count(struct mail *mail, size_t waiting, size_t dead)
+static void count(struct webhook_mail *mail, size_t waiting, size_t dead)
 {
     assert_int_equal(world_documents(mail->world, "delivery", NULL), waiting);
     assert_int_equal(world_documents(mail->world, "dead-letter", NULL), dead);
@@ -76,7 +77,7 @@ static void count(struct mail *mail, size_t waiting, size_t dead)
 
 MAIL_TEST(a_webhook_gets_a_signed_body_and_the_context_of_the_run)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     http_peer_always(mail->peer, 204, NULL, "");
     add_sink(mail, "ops", "webhook", "/hook");
     struct test_run run = warn(mail);
@@ -112,7 +113,7 @@ MAIL_TEST(a_webhook_gets_a_signed_body_and_the_context_of_the_run)
 
 MAIL_TEST(slack_gets_a_line_that_people_read)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     http_peer_always(mail->peer, 200, NULL, "ok");
     add_sink(mail, "chat", "slack", "/services/T0/B0/x");
     struct test_run run = world_run(mail->world, "fixer", "");
@@ -133,7 +134,7 @@ MAIL_TEST(slack_gets_a_line_that_people_read)
 
 MAIL_TEST(a_command_gets_the_warning_on_stdin_and_in_its_environment)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     char path[] = "/tmp/rondo-sink-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -160,7 +161,7 @@ MAIL_TEST(a_command_gets_the_warning_on_stdin_and_in_its_environment)
 
 MAIL_TEST(a_test_reaches_its_sink)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     http_peer_always(mail->peer, 200, NULL, "");
     add_sink(mail, "ops", "webhook", "/hook");
     assert_int_equal(sink_test(mail->world->memory, "ops", NULL), 0);
@@ -177,7 +178,7 @@ MAIL_TEST(a_test_reaches_its_sink)
 
 MAIL_TEST(a_delivery_is_tried_again_by_schedule_and_then_given_up)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     static const int64_t delays_s[] = {5, 30, 120, 600, 1800, 7200, 21600};
     http_peer_always(mail->peer, 500, NULL, "t0ken in the reply");
     add_sink(mail, "ops", "webhook", "/t0ken");
@@ -206,7 +207,7 @@ MAIL_TEST(a_delivery_is_tried_again_by_schedule_and_then_given_up)
 
 MAIL_TEST(a_dead_letter_can_be_tried_again)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     http_peer_always(mail->peer, 500, NULL, "");
     add_sink(mail, "ops", "webhook", "/hook");
     warn(mail);
@@ -228,7 +229,7 @@ MAIL_TEST(a_dead_letter_can_be_tried_again)
 
 MAIL_TEST(a_receiver_that_is_gone_gets_nothing_any_more)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     http_peer_always(mail->peer, 410, NULL, "");
     add_sink(mail, "ops", "webhook", "/hook");
     warn(mail);
@@ -247,7 +248,7 @@ MAIL_TEST(a_receiver_that_is_gone_gets_nothing_any_more)
 
 MAIL_TEST(a_redirect_is_not_followed)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     http_peer_always(mail->peer, 307, "Location: /elsewhere\r\n", "");
     add_sink(mail, "ops", "webhook", "/hook");
     warn(mail);
@@ -259,7 +260,7 @@ MAIL_TEST(a_redirect_is_not_followed)
 
 MAIL_TEST(a_receiver_that_asks_for_time_gets_it)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     http_peer_reply(mail->peer, 429, "Retry-After: 3000\r\n", "");
     http_peer_always(mail->peer, 200, NULL, "");
     add_sink(mail, "ops", "webhook", "/hook");
@@ -274,7 +275,7 @@ MAIL_TEST(a_receiver_that_asks_for_time_gets_it)
 
 MAIL_TEST(a_receiver_that_is_down_fails_without_its_address_in_words)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     add_sink(mail, "ops", "webhook", "/t0ken");
     http_peer_free(mail->peer);
     mail->peer = NULL;
@@ -287,7 +288,7 @@ MAIL_TEST(a_receiver_that_is_down_fails_without_its_address_in_words)
 
 MAIL_TEST(a_command_that_fails_is_tried_again)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     world_sink(mail->world,
                "{\"name\":\"a\",\"kind\":\"command\",\"command\":[\"sh\",\"-c\",\"echo t0ken; "
                "exit 3\"]}",
@@ -304,7 +305,7 @@ MAIL_TEST(a_command_that_fails_is_tried_again)
 
 MAIL_TEST(deliveries_to_a_sink_that_was_removed_are_dropped)
 {
-    struct mail *mail = *state;
+    struct webhook_mail *mail = *state;
     http_peer_always(mail->peer, 500, NULL, "");
     add_sink(mail, "ops", "webhook", "/hook");
     warn(mail);
@@ -317,8 +318,8 @@ MAIL_TEST(deliveries_to_a_sink_that_was_removed_are_dropped)
 
 MAIL_TEST(a_monitor_that_dies_anywhere_delivers_at_least_once_with_one_id)
 {
-    struct mail *mail = *state;
-    struct world *world = mail->world;
+    struct webhook_mail *mail = *state;
+    struct monitor_world *world = mail->world;
     http_peer_always(mail->peer, 200, NULL, "");
     add_sink(mail, "ops", "webhook", "/hook");
     monitor_stop(world->monitor);
@@ -353,8 +354,8 @@ MAIL_TEST(a_monitor_that_dies_anywhere_delivers_at_least_once_with_one_id)
 
 MAIL_TEST(too_many_that_wait_are_given_up_at_once)
 {
-    struct mail *mail = *state;
-    struct world *world = mail->world;
+    struct webhook_mail *mail = *state;
+    struct monitor_world *world = mail->world;
     add_sink(mail, "ops", "webhook", "/hook");
     monitor_stop(world->monitor);
     struct monitor_options options = world_options(world);
@@ -383,8 +384,8 @@ MAIL_TEST(too_many_that_wait_are_given_up_at_once)
 
 MAIL_TEST(only_the_newest_dead_letters_are_kept)
 {
-    struct mail *mail = *state;
-    struct world *world = mail->world;
+    struct webhook_mail *mail = *state;
+    struct monitor_world *world = mail->world;
     http_peer_always(mail->peer, 410, NULL, "");
     for (int i = 0; i < LIMIT_DEAD_LETTERS_KEPT; i++) {
         char key[64];
@@ -410,7 +411,7 @@ MAIL_TEST(only_the_newest_dead_letters_are_kept)
 /* ---- Threads ---- */
 
 /** Until no more than so many deliveries wait. */
-static void wait_for_deliveries(struct mail *mail, size_t most)
+static void wait_for_deliveries(struct webhook_mail *mail, size_t most)
 {
     const struct clock *clock = clock_system();
     int64_t deadline = clock_monotonic(clock) + 30 * NS_PER_S;
@@ -422,8 +423,8 @@ static void wait_for_deliveries(struct mail *mail, size_t most)
 
 MAIL_TEST(a_sink_that_does_not_answer_holds_no_other)
 {
-    struct mail *mail = *state;
-    struct world *world = mail->world;
+    struct webhook_mail *mail = *state;
+    struct monitor_world *world = mail->world;
     struct peer_reply stall = {.path = "/slow", .bytes = "HTTP/1.1 200 OK\r\n\r\n", .stalls = true};
     http_peer_always(mail->peer, 200, NULL, "");
     http_peer_reply_raw(mail->peer, &stall);
@@ -453,8 +454,8 @@ MAIL_TEST(a_sink_that_does_not_answer_holds_no_other)
 
 MAIL_TEST(two_servers_of_one_store_deliver_each_warning_once)
 {
-    struct mail *mail = *state;
-    struct world *world = mail->world;
+    struct webhook_mail *mail = *state;
+    struct monitor_world *world = mail->world;
     http_peer_always(mail->peer, 200, NULL, "");
     add_sink(mail, "ops", "webhook", "/hook");
     monitor_stop(world->monitor);

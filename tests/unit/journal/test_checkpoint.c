@@ -13,7 +13,7 @@
 #define RUN_ID "018bcfe5-6800-7000-8000-000000000000"
 
 /** A store whose one checkpoint is served with a change. */
-struct serving {
+struct serving_store {
     struct store base;
     struct store_ops ops;
     struct store_checkpoint served;
@@ -25,13 +25,13 @@ static int serve(struct store *base, const char *run_id, uint64_t number, store_
     (void)run_id;
     (void)number;
     (void)err;
-    fn(&((struct serving *)base)->served, context);
+    fn(&((struct serving_store *)base)->served, context);
     return 0;
 }
 
-struct fixture {
+struct checkpoint_fixture {
     struct checkpoint_record record;
-    struct serving serving;
+    struct serving_store serving;
     struct buf agent_state;
 };
 
@@ -43,9 +43,9 @@ static struct run_state some_state(void)
     return run;
 }
 
-static void set_up(struct fixture *fixture, size_t state_len)
+static void set_up(struct checkpoint_fixture *fixture, size_t state_len)
 {
-    *fixture = (struct fixture){0};
+    *fixture = (struct checkpoint_fixture){0};
     for (size_t i = 0; i < state_len; i++) {
         buf_append(&fixture->agent_state, i % 7 == 0 ? "x" : "y", 1);
     }
@@ -56,13 +56,13 @@ static void set_up(struct fixture *fixture, size_t state_len)
     fixture->serving.served = fixture->record.stored;
 }
 
-static void tear_down(struct fixture *fixture)
+static void tear_down(struct checkpoint_fixture *fixture)
 {
     checkpoint_record_fini(&fixture->record);
     buf_fini(&fixture->agent_state);
 }
 
-static int load(struct fixture *fixture, const char *run_id)
+static int load(struct checkpoint_fixture *fixture, const char *run_id)
 {
     struct checkpoint checkpoint = {0};
     struct rondo_error err;
@@ -78,7 +78,7 @@ TEST(states_of_every_size_come_back)
     static const size_t sizes[] = {0, 1, LIMIT_STATE_COMPRESS_FROM_BYTES - 1,
                                    LIMIT_STATE_COMPRESS_FROM_BYTES, 1024 * 1024};
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        struct fixture fixture;
+        struct checkpoint_fixture fixture;
         set_up(&fixture, sizes[i]);
         bool should_pack = sizes[i] >= LIMIT_STATE_COMPRESS_FROM_BYTES;
         assert_int_equal(fixture.serving.served.is_packed, should_pack);
@@ -158,7 +158,7 @@ TEST(each_change_is_noticed)
     static const size_t sizes[] = {100, 10000};
     for (size_t i = 0; i < COUNT(changes); i++) {
         for (size_t k = 0; k < COUNT(sizes); k++) {
-            struct fixture fixture;
+            struct checkpoint_fixture fixture;
             set_up(&fixture, sizes[k]);
             changes[i](&fixture.serving.served);
             assert_int_equal(load(&fixture, RUN_ID), RONDO_ERR_CORRUPT);
@@ -169,7 +169,7 @@ TEST(each_change_is_noticed)
 
 TEST(a_checkpoint_of_another_run_is_noticed)
 {
-    struct fixture fixture;
+    struct checkpoint_fixture fixture;
     set_up(&fixture, 10);
     assert_int_equal(load(&fixture, "018bcfe5-6800-7000-8000-000000000001"), RONDO_ERR_CORRUPT);
     tear_down(&fixture);
@@ -177,7 +177,7 @@ TEST(a_checkpoint_of_another_run_is_noticed)
 
 TEST(a_newer_format_is_refused_as_such)
 {
-    struct fixture fixture;
+    struct checkpoint_fixture fixture;
     set_up(&fixture, 10);
     fixture.serving.served.format = CHECKPOINT_FORMAT + 1;
     assert_int_equal(load(&fixture, RUN_ID), RONDO_ERR_VERSION);

@@ -13,12 +13,12 @@
 #define RUN_A "018bcfe5-6800-7000-8000-00000000000a"
 #define RUN_B "018bcfe5-6800-7000-8000-00000000000b"
 
-struct fixture {
+struct journal_fixture {
     struct store *store;
     struct writer *writer;
 };
 
-static void create(struct fixture *fixture, const char *run_id)
+static void create(struct journal_fixture *fixture, const char *run_id)
 {
     struct store_run run = {.agent_id = "agent"};
     memcpy(run.id, run_id, sizeof(run.id));
@@ -28,8 +28,8 @@ static void create(struct fixture *fixture, const char *run_id)
         fixture->store->ops->create_run(fixture->store, &run, NULL, 0, &claim, &result, NULL), 0);
 }
 
-static void append(struct fixture *fixture, const char *run_id, uint64_t seq, const char *type,
-                   const char *data)
+static void append(struct journal_fixture *fixture, const char *run_id, uint64_t seq,
+                   const char *type, const char *data)
 {
     struct store_event event = {
         .time_ns = (int64_t)seq, .type = type, .data = data, .data_len = strlen(data)};
@@ -46,7 +46,7 @@ static void append(struct fixture *fixture, const char *run_id, uint64_t seq, co
 
 static int set_up(void **state)
 {
-    static struct fixture fixture;
+    static struct journal_fixture fixture;
     fixture.store = store_memory_new(NULL);
     fixture.writer = writer_new(fixture.store);
     create(&fixture, RUN_A);
@@ -57,7 +57,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct fixture *fixture = *state;
+    struct journal_fixture *fixture = *state;
     writer_free(fixture->writer);
     store_close(fixture->store);
     return 0;
@@ -79,7 +79,7 @@ static void expect_none(struct journal_reader *reader)
 
 TEST_WITH(many_events_come_in_order_and_once, set_up, tear_down)
 {
-    struct fixture *fixture = *state;
+    struct journal_fixture *fixture = *state;
     for (uint64_t seq = 1; seq <= 600; seq++) {
         append(fixture, RUN_A, seq, "note", "{\"name\":\"n\"}");
     }
@@ -96,7 +96,7 @@ TEST_WITH(many_events_come_in_order_and_once, set_up, tear_down)
 
 TEST_WITH(reading_goes_on_behind_what_was_seen, set_up, tear_down)
 {
-    struct fixture *fixture = *state;
+    struct journal_fixture *fixture = *state;
     for (uint64_t seq = 1; seq <= 5; seq++) {
         append(fixture, RUN_A, seq, "note", "{\"name\":\"n\"}");
     }
@@ -109,7 +109,7 @@ TEST_WITH(reading_goes_on_behind_what_was_seen, set_up, tear_down)
 
 TEST_WITH(all_runs_come_in_the_order_of_their_commits, set_up, tear_down)
 {
-    struct fixture *fixture = *state;
+    struct journal_fixture *fixture = *state;
     append(fixture, RUN_B, 1, "note", "{\"name\":\"n\"}");
     append(fixture, RUN_A, 1, "note", "{\"name\":\"n\"}");
     append(fixture, RUN_B, 2, "note", "{\"name\":\"n\"}");
@@ -123,7 +123,7 @@ TEST_WITH(all_runs_come_in_the_order_of_their_commits, set_up, tear_down)
 
 TEST_WITH(an_unknown_type_is_handed_on_undecoded, set_up, tear_down)
 {
-    struct fixture *fixture = *state;
+    struct journal_fixture *fixture = *state;
     append(fixture, RUN_A, 1, "from.the.future", "{\"x\":1}");
     struct journal_reader *reader = journal_reader_new(fixture->writer, RUN_A, 0);
     const struct journal_entry *entry = NULL;
@@ -137,7 +137,7 @@ TEST_WITH(an_unknown_type_is_handed_on_undecoded, set_up, tear_down)
 
 TEST_WITH(a_damaged_event_is_reported, set_up, tear_down)
 {
-    struct fixture *fixture = *state;
+    struct journal_fixture *fixture = *state;
     append(fixture, RUN_A, 1, "note", "not json");
     struct journal_reader *reader = journal_reader_new(fixture->writer, RUN_A, 0);
     const struct journal_entry *entry = NULL;
@@ -155,7 +155,7 @@ static void *append_later(void *argument)
 
 TEST_WITH(a_waiting_reader_is_woken_by_a_commit, set_up, tear_down)
 {
-    struct fixture *fixture = *state;
+    struct journal_fixture *fixture = *state;
     struct journal_reader *reader = journal_reader_new(fixture->writer, RUN_A, 0);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, append_later, fixture), 0);
@@ -168,7 +168,7 @@ TEST_WITH(a_waiting_reader_is_woken_by_a_commit, set_up, tear_down)
 
 TEST_WITH(a_cancelled_reader_does_not_wait, set_up, tear_down)
 {
-    struct fixture *fixture = *state;
+    struct journal_fixture *fixture = *state;
     struct journal_reader *reader = journal_reader_new(fixture->writer, RUN_A, 0);
     struct cancel cancel;
     assert_int_equal(cancel_init(&cancel, NULL), 0);

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct fixture {
+struct loop_fixture {
     struct clock clock;
     int64_t now_ns;
     int64_t skew_ns; /* of the wall clock */
@@ -38,19 +38,19 @@ struct fixture {
 
 static inline int64_t fixture_now(const struct clock *clock)
 {
-    const struct fixture *fixture = clock->context;
+    const struct loop_fixture *fixture = clock->context;
     return fixture->now_ns + fixture->skew_ns;
 }
 
 static inline int64_t fixture_monotonic(const struct clock *clock)
 {
-    return ((const struct fixture *)clock->context)->now_ns;
+    return ((const struct loop_fixture *)clock->context)->now_ns;
 }
 
 static inline void fixture_sleep(const struct clock *clock, int64_t ns, struct cancel *cancel)
 {
     if (!cancel_is_set(cancel)) {
-        ((struct fixture *)clock->context)->now_ns += ns;
+        ((struct loop_fixture *)clock->context)->now_ns += ns;
     }
 }
 
@@ -58,7 +58,7 @@ static inline enum store_fault fixture_decide(void *context, const char *operati
                                               int *ret_code)
 {
     (void)call;
-    struct fixture *fixture = context;
+    struct loop_fixture *fixture = context;
     if (fixture->failing == NULL || fixture->failures == 0 ||
         (fixture->failing[0] != '\0' && strcmp(fixture->failing, operation) != 0)) {
         return STORE_FAULT_NONE;
@@ -69,7 +69,7 @@ static inline enum store_fault fixture_decide(void *context, const char *operati
 }
 
 /** Let `operation` fail the next `times` times. */
-static inline void fixture_fail(struct fixture *fixture, const char *operation, unsigned times,
+static inline void fixture_fail(struct loop_fixture *fixture, const char *operation, unsigned times,
                                 int code, enum store_fault fault)
 {
     fixture->failing = operation;
@@ -84,7 +84,7 @@ static inline void fixture_evaluate(const struct verifier *verifier,
 {
     (void)timeout_ns;
     (void)cancel;
-    struct fixture *fixture = (struct fixture *)(uintptr_t)verifier->context;
+    struct loop_fixture *fixture = (struct loop_fixture *)(uintptr_t)verifier->context;
     unsigned index = (unsigned)(condition->name[0] - 'a');
     bool is_met = (fixture->met >> index & 1) != 0;
     fixture->evaluations++;
@@ -97,7 +97,7 @@ static inline void fixture_evaluate(const struct verifier *verifier,
     ret_result->output_total = ret_result->output_len;
 }
 
-static inline struct runtime *fixture_runtime(struct fixture *fixture)
+static inline struct runtime *fixture_runtime(struct loop_fixture *fixture)
 {
     struct runtime_options options = {
         .store = fixture->store,
@@ -113,7 +113,7 @@ static inline struct runtime *fixture_runtime(struct fixture *fixture)
 
 static inline int fixture_up(void **state)
 {
-    struct fixture *fixture = memory_new_zero(1, sizeof(*fixture));
+    struct loop_fixture *fixture = memory_new_zero(1, sizeof(*fixture));
     fixture->now_ns = INT64_C(1800000000) * NS_PER_S;
     fixture->random = random_seeded(7);
     fixture->clock = (struct clock){.now_ns = fixture_now,
@@ -132,7 +132,7 @@ static inline int fixture_up(void **state)
 
 static inline int fixture_down(void **state)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     runtime_free(fixture->runtime);
     runtime_free(fixture->other);
     store_close(fixture->store);
@@ -156,7 +156,7 @@ static inline struct loop_spec fixture_spec(unsigned conditions)
     return spec;
 }
 
-static inline struct loop_parts fixture_parts(struct fixture *fixture)
+static inline struct loop_parts fixture_parts(struct loop_fixture *fixture)
 {
     return (struct loop_parts){
         .runtime = fixture->runtime,
@@ -165,7 +165,7 @@ static inline struct loop_parts fixture_parts(struct fixture *fixture)
 }
 
 /** Start a loop; the spec is released. */
-static inline struct loop *fixture_start(struct fixture *fixture, struct loop_spec spec)
+static inline struct loop *fixture_start(struct loop_fixture *fixture, struct loop_spec spec)
 {
     struct loop_parts parts = fixture_parts(fixture);
     struct loop_opening opening;
@@ -180,7 +180,7 @@ static inline struct loop *fixture_start(struct fixture *fixture, struct loop_sp
 }
 
 /** Resume with the fixture's present runtime. @return code; *ret_loop may be NULL when held */
-static inline int fixture_resume(struct fixture *fixture, const char *run_id, int on_corrupt,
+static inline int fixture_resume(struct loop_fixture *fixture, const char *run_id, int on_corrupt,
                                  struct loop **ret_loop, struct loop_opening *ret_opening)
 {
     struct loop_parts parts = fixture_parts(fixture);
@@ -190,7 +190,7 @@ static inline int fixture_resume(struct fixture *fixture, const char *run_id, in
 }
 
 /** The owner dies: its loop is gone, its lease runs out, and another process takes its place. */
-static inline void fixture_crash(struct fixture *fixture, struct loop *loop)
+static inline void fixture_crash(struct loop_fixture *fixture, struct loop *loop)
 {
     loop_free(loop);
     runtime_free(fixture->runtime);
@@ -225,8 +225,8 @@ static inline bool fixture_count_event(const struct store_event *event, void *co
 }
 
 /** Committed events of a type whose data contains `text` (NULL = any). */
-static inline unsigned fixture_events(struct fixture *fixture, const char *run_id, const char *type,
-                                      const char *text)
+static inline unsigned fixture_events(struct loop_fixture *fixture, const char *run_id,
+                                      const char *type, const char *text)
 {
     struct fixture_count count = {.type = type, .text = text};
     fixture->memory->ops->read_events(fixture->memory, run_id, 0, 0, fixture_count_event, &count,

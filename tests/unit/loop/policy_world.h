@@ -18,8 +18,8 @@
 #define PERMIT  "permit (principal, action, resource);\n"
 #define ITERATE "forbid (principal, action == Action::\"iterate\", resource) "
 
-struct world {
-    struct fixture *fixture;
+struct policy_world {
+    struct loop_fixture *fixture;
     char folder[64];
     char rules[64];       /* a folder out of the reach of agents */
     char path[96];        /* of the policy file in it */
@@ -28,7 +28,7 @@ struct world {
 
 static inline int world_up(void **state)
 {
-    struct world *world = memory_new_zero(1, sizeof(*world));
+    struct policy_world *world = memory_new_zero(1, sizeof(*world));
     void *fixture = NULL;
     fixture_up(&fixture);
     world->fixture = fixture;
@@ -43,7 +43,7 @@ static inline int world_up(void **state)
 
 static inline int world_down(void **state)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     void *fixture = world->fixture;
     fixture_down(&fixture);
     file_remove_tree(world->folder, NULL);
@@ -54,13 +54,13 @@ static inline int world_down(void **state)
 
 #define WORLD_TEST(function) TEST_WITH(function, world_up, world_down)
 
-static inline void set_policies(struct world *world, const char *text)
+static inline void set_policies(struct policy_world *world, const char *text)
 {
     assert_int_equal(file_replace_durably(world->path, text, strlen(text), NULL), 0);
 }
 
 /** Policies with an iteration limit. */
-static inline void set_limit(struct world *world, unsigned limit)
+static inline void set_limit(struct policy_world *world, unsigned limit)
 {
     char text[256];
     snprintf(text, sizeof(text),
@@ -69,21 +69,21 @@ static inline void set_limit(struct world *world, unsigned limit)
 }
 
 /** A spec under the world's policy file. */
-static inline struct loop_spec spec_under(const struct world *world, unsigned conditions)
+static inline struct loop_spec spec_under(const struct policy_world *world, unsigned conditions)
 {
     struct loop_spec spec = fixture_spec(conditions);
     spec.policy = memory_dup_string(world->path);
     return spec;
 }
 
-static inline struct loop *start(struct world *world, struct loop_spec spec)
+static inline struct loop *start(struct policy_world *world, struct loop_spec spec)
 {
     struct loop *loop = fixture_start(world->fixture, spec);
     snprintf(world->run_id, sizeof(world->run_id), "%s", loop_run_id(loop));
     return loop;
 }
 
-static inline struct loop *start_under(struct world *world, const char *policies)
+static inline struct loop *start_under(struct policy_world *world, const char *policies)
 {
     set_policies(world, policies);
     return start(world, spec_under(world, 0));
@@ -105,7 +105,7 @@ static inline void report_use(struct loop *loop, int64_t tokens, int64_t cost_mi
     loop_report(loop, &result);
 }
 
-static inline unsigned events(const struct world *world, const char *type, const char *text)
+static inline unsigned events(const struct policy_world *world, const char *type, const char *text)
 {
     return fixture_events(world->fixture, world->run_id, type, text);
 }
@@ -127,7 +127,7 @@ static inline bool take_last(const struct store_event *event, void *context)
 }
 
 /** The data of the last event of a type; json_object_put() it. */
-static inline struct json_object *last_event(const struct world *world, const char *type)
+static inline struct json_object *last_event(const struct policy_world *world, const char *type)
 {
     struct last last = {.type = type};
     struct store *store = world->fixture->memory;

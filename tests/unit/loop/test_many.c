@@ -34,13 +34,13 @@
 #define ITERATIONS  5
 #define STACK_BYTES (256 * 1024)
 
-struct crowd {
+struct run_crowd {
     struct runtime *runtime;
     pthread_barrier_t start;
 };
 
-struct member {
-    struct crowd *crowd;
+struct crowd_member {
+    struct run_crowd *crowd;
     enum rondo_status status;
     uint64_t bodies;
     int result;
@@ -59,7 +59,7 @@ static struct loop_spec make_spec(const char *agent_id)
 
 static void *run_member(void *argument)
 {
-    struct member *member = argument;
+    struct crowd_member *member = argument;
     struct loop_spec spec = make_spec("crowd");
     struct loop_parts parts = {.runtime = member->crowd->runtime};
     struct loop *loop = NULL;
@@ -79,21 +79,21 @@ static void *run_member(void *argument)
     return NULL;
 }
 
-struct counting {
+struct run_event_count {
     uint64_t seq;
     uint64_t finished;
 };
 
 static bool count_event(const struct journal_entry *entry, void *context)
 {
-    struct counting *counting = context;
+    struct run_event_count *counting = context;
     assert_int_equal(entry->event.seq, counting->seq + 1);
     counting->seq = entry->event.seq;
     counting->finished += entry->is_known && entry->event.type == JOURNAL_ITERATION_FINISHED;
     return true;
 }
 
-static void start_threads(struct member *members, pthread_t *threads, struct crowd *crowd)
+static void start_threads(struct crowd_member *members, pthread_t *threads, struct run_crowd *crowd)
 {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -114,13 +114,13 @@ TEST(a_crowd_of_loops_in_one_process_all_end_rightly)
     struct store *store = NULL;
     struct store_sqlite_options options = {.path = path, .may_create = true};
     assert_int_equal(store_sqlite_open(&options, &store, NULL), 0);
-    struct crowd crowd = {0};
+    struct run_crowd crowd = {0};
     struct runtime_options runtime_options = {.store = store};
     assert_int_equal(runtime_new(&runtime_options, &crowd.runtime, NULL), 0);
     pthread_barrier_init(&crowd.start, NULL, LOOPS);
     uint64_t before = process_memory("VmRSS");
 
-    struct member *members = memory_new_zero(LOOPS, sizeof(*members));
+    struct crowd_member *members = memory_new_zero(LOOPS, sizeof(*members));
     pthread_t *threads = memory_new_zero(LOOPS, sizeof(*threads));
     start_threads(members, threads, &crowd);
     for (size_t i = 0; i < LOOPS; i++) {
@@ -131,7 +131,7 @@ TEST(a_crowd_of_loops_in_one_process_all_end_rightly)
         assert_int_equal(members[i].result, LOOP_ENDED);
         assert_int_equal(members[i].status, RONDO_MAX_ITERATIONS);
         assert_int_equal(members[i].bodies, ITERATIONS);
-        struct counting counting = {0};
+        struct run_event_count counting = {0};
         assert_int_equal(
             journal_visit(store, members[i].run_id, 0, 0, count_event, &counting, NULL), 0);
         assert_int_equal(counting.finished, ITERATIONS);

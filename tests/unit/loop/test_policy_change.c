@@ -10,7 +10,7 @@
 
 WORLD_TEST(policies_from_a_file_are_told_at_the_start)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     static const char text[] =
         PERMIT ITERATE "when { context.iteration >= 7 || context.cost_usd.greaterThan(decimal("
                        "\"1.5\")) };";
@@ -33,7 +33,7 @@ WORLD_TEST(policies_from_a_file_are_told_at_the_start)
 
 WORLD_TEST(a_raised_limit_lets_a_run_go_on)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_limit(world, 100);
     struct loop *loop = start(world, spec_under(world, 0));
     fixture_iterate(loop, 90);
@@ -58,7 +58,7 @@ WORLD_TEST(a_raised_limit_lets_a_run_go_on)
 
 WORLD_TEST(a_lowered_limit_stops_a_run_at_its_next_gate)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_limit(world, 100);
     struct loop *loop = start(world, spec_under(world, 0));
     fixture_iterate(loop, 5);
@@ -69,7 +69,7 @@ WORLD_TEST(a_lowered_limit_stops_a_run_at_its_next_gate)
     loop_free(loop);
 }
 
-static void record_policy(struct world *world, const char *digest, const char *by)
+static void record_policy(struct policy_world *world, const char *digest, const char *by)
 {
     struct store_policy_change change = {
         .time_ns = 1,
@@ -92,7 +92,7 @@ static bool count_change(const struct store_policy_change *change, void *context
     return true;
 }
 
-static unsigned history(struct world *world)
+static unsigned history(struct policy_world *world)
 {
     unsigned count = 0;
     struct store *store = world->fixture->memory;
@@ -102,7 +102,7 @@ static unsigned history(struct world *world)
 
 WORLD_TEST(whoever_set_policies_is_known_from_the_history)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     char digest[DIGEST_HEX_SIZE];
     digest_of(PERMIT, digest);
     record_policy(world, digest, "alice");
@@ -119,7 +119,7 @@ WORLD_TEST(whoever_set_policies_is_known_from_the_history)
 
 WORLD_TEST(a_bad_file_is_told_once_and_changes_nothing)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_limit(world, 4);
     struct loop *loop = start(world, spec_under(world, 0));
     fixture_iterate(loop, 1);
@@ -142,7 +142,7 @@ WORLD_TEST(a_bad_file_is_told_once_and_changes_nothing)
 
 /* ---- Resuming ------------------------------------------------------------------------------- */
 
-static struct loop *crash_and_resume(struct world *world, struct loop *loop)
+static struct loop *crash_and_resume(struct policy_world *world, struct loop *loop)
 {
     struct loop_opening opening;
     struct loop *resumed = NULL;
@@ -154,7 +154,7 @@ static struct loop *crash_and_resume(struct world *world, struct loop *loop)
 
 WORLD_TEST(a_warning_is_not_repeated_after_a_resume)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_limit(world, 10);
     struct loop *loop = start(world, spec_under(world, 0));
     fixture_iterate(loop, 8);
@@ -168,7 +168,7 @@ WORLD_TEST(a_warning_is_not_repeated_after_a_resume)
 
 WORLD_TEST(other_policies_at_a_resume_are_a_change)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_limit(world, 10);
     struct loop *loop = start(world, spec_under(world, 0));
     fixture_iterate(loop, 2);
@@ -187,9 +187,9 @@ WORLD_TEST(other_policies_at_a_resume_are_a_change)
 }
 
 /** Give the fixture a runtime whose policy file may be missing. */
-static void use_optional(struct world *world)
+static void use_optional(struct policy_world *world)
 {
-    struct fixture *fixture = world->fixture;
+    struct loop_fixture *fixture = world->fixture;
     struct runtime_options options = {
         .store = fixture->store,
         .clock = &fixture->clock,
@@ -203,7 +203,7 @@ static void use_optional(struct world *world)
     assert_int_equal(runtime_new(&options, &fixture->runtime, NULL), 0);
 }
 
-static int resume_optional(struct world *world, struct loop **loop)
+static int resume_optional(struct policy_world *world, struct loop **loop)
 {
     struct loop_opening opening;
     loop_free(*loop);
@@ -215,7 +215,7 @@ static int resume_optional(struct world *world, struct loop **loop)
 
 WORLD_TEST(a_run_whose_file_is_gone_does_not_go_on_without)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_limit(world, 10);
     use_optional(world);
     struct loop *loop = start(world, fixture_spec(0));
@@ -233,7 +233,7 @@ WORLD_TEST(a_run_whose_file_is_gone_does_not_go_on_without)
 /* ---- Files that the agent can write --------------------------------------------------------- */
 
 /** A spec whose agent can write the policy file. */
-static struct loop_spec spec_in_reach(struct world *world)
+static struct loop_spec spec_in_reach(struct policy_world *world)
 {
     struct loop_spec spec = spec_under(world, 0);
     setenv("XDG_STATE_HOME", world->folder, 1);
@@ -244,7 +244,7 @@ static struct loop_spec spec_in_reach(struct world *world)
 
 WORLD_TEST(an_agent_cannot_change_the_policies_of_its_run)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_limit(world, 2);
     struct loop *loop = start(world, spec_in_reach(world));
     set_limit(world, 96);
@@ -261,7 +261,7 @@ WORLD_TEST(an_agent_cannot_change_the_policies_of_its_run)
 
 WORLD_TEST(a_folder_that_a_run_may_write_is_in_reach_too)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_limit(world, 2);
     struct loop_spec spec = spec_in_reach(world);
     free(spec.workspace);
@@ -275,7 +275,7 @@ WORLD_TEST(a_folder_that_a_run_may_write_is_in_reach_too)
     assert_int_equal(resume_optional(world, &loop), RONDO_ERR_DENIED);
 }
 
-struct shape {
+struct run_shape {
     struct store_run run;
     unsigned events;
 };
@@ -287,9 +287,9 @@ static bool count_any(const struct store_event *event, void *context)
     return true;
 }
 
-static struct shape shape_of(struct world *world)
+static struct run_shape shape_of(struct policy_world *world)
 {
-    struct shape shape = {0};
+    struct run_shape shape = {0};
     struct store *store = world->fixture->memory;
     assert_int_equal(store->ops->get_run(store, world->run_id, &shape.run, NULL), 0);
     store->ops->read_events(store, world->run_id, 0, 0, count_any, &shape.events, NULL);
@@ -298,12 +298,12 @@ static struct shape shape_of(struct world *world)
 
 WORLD_TEST(a_run_whose_policies_are_broken_is_left_as_it_was)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_limit(world, 10);
     struct loop *loop = start(world, spec_under(world, 0));
     fixture_iterate(loop, 2);
     fixture_crash(world->fixture, loop);
-    struct shape before = shape_of(world);
+    struct run_shape before = shape_of(world);
     static const char *const broken[] = {"permit (", NULL};
     for (size_t i = 0; i < COUNT(broken); i++) {
         if (broken[i] != NULL) {
@@ -316,7 +316,7 @@ WORLD_TEST(a_run_whose_policies_are_broken_is_left_as_it_was)
         assert_int_equal(r, broken[i] != NULL ? RONDO_ERR_INVALID : RONDO_ERR_NOT_FOUND);
         assert_null(loop);
         runtime_tick(world->fixture->runtime); /* ends the lease of the try */
-        struct shape after = shape_of(world);
+        struct run_shape after = shape_of(world);
         assert_int_equal(after.events, before.events);
         assert_int_equal(after.run.summary.status, before.run.summary.status);
         assert_int_equal(after.run.summary.iteration, before.run.summary.iteration);
@@ -338,7 +338,7 @@ static bool count_run(const struct store_run *run, void *context)
 
 WORLD_TEST(no_run_is_made_under_broken_policies)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_policies(world, "forbid (principal, action, resource) when { context.tokns > 5 };");
     struct loop_spec spec = spec_under(world, 0);
     struct loop_parts parts = fixture_parts(world->fixture);
@@ -359,7 +359,7 @@ WORLD_TEST(no_run_is_made_under_broken_policies)
 
 enum { LOOPS = 8, CHANGES = 40 };
 
-struct member {
+struct changing_run {
     pthread_t thread;
     struct runtime *runtime;
     const char *path;
@@ -370,7 +370,7 @@ struct member {
 
 static void *run_member(void *argument)
 {
-    struct member *member = argument;
+    struct changing_run *member = argument;
     struct loop_spec spec = fixture_spec(0);
     spec.policy = memory_dup_string(member->path);
     struct loop_parts parts = {.runtime = member->runtime};
@@ -390,17 +390,17 @@ static void *run_member(void *argument)
 
 WORLD_TEST(many_loops_stand_under_one_file_that_changes)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct store *store = store_memory_new(clock_system());
     struct runtime *runtime = NULL;
     struct runtime_options options = {.store = store, .has_no_keeper = true};
     assert_int_equal(runtime_new(&options, &runtime, NULL), 0);
     set_limit(world, 1000000);
-    struct member members[LOOPS];
+    struct changing_run members[LOOPS];
     atomic_uint iterations = 0;
     for (size_t i = 0; i < LOOPS; i++) {
-        members[i] =
-            (struct member){.runtime = runtime, .path = world->path, .iterations = &iterations};
+        members[i] = (struct changing_run){
+            .runtime = runtime, .path = world->path, .iterations = &iterations};
         assert_int_equal(pthread_create(&members[i].thread, NULL, run_member, &members[i]), 0);
     }
     for (unsigned i = 0; i < CHANGES; i++) {

@@ -19,7 +19,7 @@
 #define READERS 3
 #define CHANGES 60
 
-struct world {
+struct history_world {
     char folder[64];
     char path[96];
     struct store *store;
@@ -28,7 +28,7 @@ struct world {
 
 static int make_world(void **state)
 {
-    struct world *world = memory_new_zero(1, sizeof(*world));
+    struct history_world *world = memory_new_zero(1, sizeof(*world));
     snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-history-XXXXXX");
     assert_non_null(mkdtemp(world->folder));
     snprintf(world->path, sizeof(world->path), "%s/rondo.cedar", world->folder);
@@ -39,7 +39,7 @@ static int make_world(void **state)
 
 static int remove_world(void **state)
 {
-    struct world *world = *state;
+    struct history_world *world = *state;
     store_close(world->store);
     file_remove_tree(world->folder, NULL);
     free(world);
@@ -52,7 +52,7 @@ static void write_policy(unsigned number, char *text, size_t size)
              number);
 }
 
-static void set_policy(struct world *world, unsigned number)
+static void set_policy(struct history_world *world, unsigned number)
 {
     char text[128];
     write_policy(number, text, sizeof(text));
@@ -72,7 +72,7 @@ static void set_policy(struct world *world, unsigned number)
 /** Processes come and go: each reads the file for the first time. */
 static void *read_often(void *context)
 {
-    struct world *world = context;
+    struct history_world *world = context;
     while (!atomic_load(&world->is_over)) {
         struct watch *watch = watch_new(&(struct watch_options){
             .path = world->path, .loaded = policy_history_enter, .context = world->store});
@@ -88,23 +88,23 @@ static void *read_often(void *context)
     return NULL;
 }
 
-struct counts {
+struct history_counts {
     unsigned set;
     unsigned others;
 };
 
 static bool count_entry(const struct store_policy_change *change, void *context)
 {
-    struct counts *counts = context;
+    struct history_counts *counts = context;
     bool is_set = strcmp(change->how, "set") == 0;
     counts->set += is_set;
     counts->others += !is_set;
     return true;
 }
 
-static struct counts count_history(struct world *world)
+static struct history_counts count_history(struct history_world *world)
 {
-    struct counts counts = {0};
+    struct history_counts counts = {0};
     world->store->ops->read_policies(world->store, NULL, 0, count_entry, &counts, NULL);
     return counts;
 }
@@ -113,7 +113,7 @@ static struct counts count_history(struct world *world)
 
 HISTORY_TEST(each_change_is_entered_once_while_others_read)
 {
-    struct world *world = *state;
+    struct history_world *world = *state;
     pthread_t readers[READERS];
     set_policy(world, 0);
     for (int i = 0; i < READERS; i++) {
@@ -127,14 +127,14 @@ HISTORY_TEST(each_change_is_entered_once_while_others_read)
     for (int i = 0; i < READERS; i++) {
         pthread_join(readers[i], NULL);
     }
-    struct counts counts = count_history(world);
+    struct history_counts counts = count_history(world);
     assert_int_equal(counts.set, CHANGES);
     assert_int_equal(counts.others, 0);
 }
 
 HISTORY_TEST(an_edit_is_entered_once_and_goes_on_top)
 {
-    struct world *world = *state;
+    struct history_world *world = *state;
     char text[128];
     set_policy(world, 1);
     write_policy(2, text, sizeof(text));
@@ -148,7 +148,7 @@ HISTORY_TEST(an_edit_is_entered_once_and_goes_on_top)
         watch_view_fini(&view);
         watch_free(watch);
     }
-    struct counts counts = count_history(world);
+    struct history_counts counts = count_history(world);
     assert_int_equal(counts.set, 1);
     assert_int_equal(counts.others, 1);
 }

@@ -25,7 +25,7 @@ static void keep_id(const struct loop *loop, char *ret_id)
 
 FIXTURE_TEST(a_short_failure_is_retried_with_growing_pauses)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     fixture_iterate(loop, 1);
     int64_t before_ns = fixture->now_ns;
@@ -41,7 +41,7 @@ FIXTURE_TEST(a_short_failure_is_retried_with_growing_pauses)
 
 FIXTURE_TEST(a_lost_answer_commits_nothing_twice)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
     fixture_iterate(loop, 1);
     fixture_fail(fixture, "commit", 2, RONDO_ERR_FULL, STORE_FAULT_AFTER);
@@ -53,7 +53,7 @@ FIXTURE_TEST(a_lost_answer_commits_nothing_twice)
 
 FIXTURE_TEST(a_strict_run_ends_with_error_when_the_store_comes_back_in_time)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 9, 0));
     fixture_iterate(loop, 1);
     fixture_fail(fixture, "commit", 7, RONDO_ERR_IO, STORE_FAULT_BEFORE);
@@ -67,7 +67,7 @@ FIXTURE_TEST(a_strict_run_ends_with_error_when_the_store_comes_back_in_time)
 
 FIXTURE_TEST(a_strict_run_is_broken_when_it_does_not)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     char run_id[ID_SIZE];
     keep_id(loop, run_id);
@@ -92,7 +92,7 @@ FIXTURE_TEST(a_strict_run_is_broken_when_it_does_not)
 
 FIXTURE_TEST(best_effort_goes_on_and_tells_afterwards)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_BEST_EFFORT, 1, 1));
     fixture_iterate(loop, 1);
     fixture_fail(fixture, "commit", 1000, RONDO_ERR_IO, STORE_FAULT_BEFORE);
@@ -113,7 +113,7 @@ FIXTURE_TEST(best_effort_goes_on_and_tells_afterwards)
 
 FIXTURE_TEST(best_effort_that_ends_while_the_store_fails_is_broken)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = spec_of(DURABILITY_BEST_EFFORT, 1, 0);
     spec.max_iterations = 2;
     struct loop *loop = fixture_start(fixture, spec);
@@ -127,7 +127,7 @@ FIXTURE_TEST(best_effort_that_ends_while_the_store_fails_is_broken)
 
 FIXTURE_TEST(a_store_that_recovers_for_the_end_hears_of_the_failure_first)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = spec_of(DURABILITY_BEST_EFFORT, 1, 0);
     spec.max_iterations = 1;
     struct loop *loop = fixture_start(fixture, spec);
@@ -144,7 +144,7 @@ FIXTURE_TEST(a_store_that_recovers_for_the_end_hears_of_the_failure_first)
 
 FIXTURE_TEST(a_release_is_not_lost_behind_an_unclear_commit)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
     fixture_fail(fixture, "commit", 7, RONDO_ERR_IO, STORE_FAULT_AFTER);
     const struct verify_result *result = NULL;
@@ -158,7 +158,7 @@ FIXTURE_TEST(a_release_is_not_lost_behind_an_unclear_commit)
 
 FIXTURE_TEST(a_checkpoint_on_demand_is_not_an_older_one_that_waited)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_BEST_EFFORT, 1, 0));
     fixture_iterate(loop, 1);
     fixture_fail(fixture, "commit", 7, RONDO_ERR_IO, STORE_FAULT_AFTER);
@@ -175,7 +175,7 @@ FIXTURE_TEST(a_checkpoint_on_demand_is_not_an_older_one_that_waited)
 
 FIXTURE_TEST(mail_that_cannot_be_read_ends_nothing)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     fixture_iterate(loop, 1);
     fixture->memory->ops->post(fixture->memory, loop_run_id(loop), "stop", "{}", NULL);
@@ -189,7 +189,7 @@ FIXTURE_TEST(mail_that_cannot_be_read_ends_nothing)
 
 FIXTURE_TEST(a_start_whose_answer_was_lost_starts)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     fixture_fail(fixture, "create_run", 1, RONDO_ERR_IO, STORE_FAULT_AFTER);
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     fixture_iterate(loop, 2);
@@ -198,7 +198,7 @@ FIXTURE_TEST(a_start_whose_answer_was_lost_starts)
 
 FIXTURE_TEST(a_claim_whose_answer_was_lost_is_recognised)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     char run_id[ID_SIZE];
     keep_id(loop, run_id);
@@ -215,7 +215,7 @@ FIXTURE_TEST(a_claim_whose_answer_was_lost_is_recognised)
 
 FIXTURE_TEST(a_resume_goes_on_with_the_state_of_the_last_finished_iteration)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 3, 0));
     char run_id[ID_SIZE];
     keep_id(loop, run_id);
@@ -245,7 +245,7 @@ FIXTURE_TEST(a_resume_goes_on_with_the_state_of_the_last_finished_iteration)
 
 FIXTURE_TEST(a_body_that_is_cut_off_leaves_no_state)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     char run_id[ID_SIZE];
     keep_id(loop, run_id);
@@ -269,7 +269,7 @@ FIXTURE_TEST(a_body_that_is_cut_off_leaves_no_state)
 
 FIXTURE_TEST(a_state_that_a_body_saved_on_demand_stays_when_it_is_cut_off)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     fixture_iterate(loop, 1);
     set_state(loop, "saved");
@@ -285,7 +285,7 @@ FIXTURE_TEST(a_state_that_a_body_saved_on_demand_stays_when_it_is_cut_off)
 /** What a body reports is copied: the caller may free it before the next turn. */
 FIXTURE_TEST(custom_data_may_be_freed_after_the_report)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     const char *run_id = loop_run_id(loop);
     fixture_iterate(loop, 1);
@@ -304,7 +304,7 @@ FIXTURE_TEST(custom_data_may_be_freed_after_the_report)
 
 FIXTURE_TEST(custom_data_of_the_tail_is_kept)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 9, 0));
     char run_id[ID_SIZE];
     keep_id(loop, run_id);
@@ -321,7 +321,7 @@ FIXTURE_TEST(custom_data_of_the_tail_is_kept)
 
 FIXTURE_TEST(the_feedback_is_the_same_after_a_resume)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 3));
     char run_id[ID_SIZE];
     keep_id(loop, run_id);
@@ -338,7 +338,7 @@ FIXTURE_TEST(the_feedback_is_the_same_after_a_resume)
 
 FIXTURE_TEST(a_living_owner_is_in_the_way)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     fixture_iterate(loop, 1);
     struct loop_parts parts = fixture_parts(fixture);
@@ -354,7 +354,7 @@ FIXTURE_TEST(a_living_owner_is_in_the_way)
 
 FIXTURE_TEST(a_frozen_owner_that_wakes_is_refused)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *frozen = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     char run_id[ID_SIZE];
     keep_id(frozen, run_id);
@@ -380,7 +380,7 @@ FIXTURE_TEST(a_frozen_owner_that_wakes_is_refused)
 static struct freezing {
     struct store_ops ops;
     const struct store_ops *inner;
-    struct fixture *fixture;
+    struct loop_fixture *fixture;
     char run_id[ID_SIZE];
     bool is_taken_over; /* else the lease only ends */
     bool is_due;
@@ -411,7 +411,7 @@ static int commit_and_freeze(struct store *store, const struct store_batch *cons
 }
 
 /** A loop in its first body, whose next commit is one to freeze in. */
-static struct loop *begin_freezing(struct fixture *fixture, bool is_taken_over)
+static struct loop *begin_freezing(struct loop_fixture *fixture, bool is_taken_over)
 {
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     fixture_iterate(loop, 1);
@@ -428,7 +428,7 @@ static struct loop *begin_freezing(struct fixture *fixture, bool is_taken_over)
 
 FIXTURE_TEST(whoever_lost_the_run_in_a_commit_begins_no_body)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *frozen = begin_freezing(fixture, true);
     assert_int_equal(loop_next(frozen, NULL), RONDO_ERR_FENCED);
     assert_int_equal(
@@ -443,7 +443,7 @@ FIXTURE_TEST(whoever_lost_the_run_in_a_commit_begins_no_body)
 
 FIXTURE_TEST(a_lease_that_ended_in_a_commit_is_renewed_once)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = begin_freezing(fixture, false);
     assert_int_equal(loop_next(loop, NULL), LOOP_BODY);
     assert_int_equal(freezing.commits, 2);
@@ -458,7 +458,7 @@ static void raise_limit(struct loop_spec *spec, void *context)
     spec->max_iterations = *(const int64_t *)context;
 }
 
-static int resume_with_limit(struct fixture *fixture, const char *run_id, int64_t limit,
+static int resume_with_limit(struct loop_fixture *fixture, const char *run_id, int64_t limit,
                              struct loop **ret_loop, struct loop_opening *ret_opening)
 {
     struct loop_parts parts = fixture_parts(fixture);
@@ -467,7 +467,7 @@ static int resume_with_limit(struct fixture *fixture, const char *run_id, int64_
 
 FIXTURE_TEST(a_raised_limit_reopens_and_is_recorded)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = 2;
     struct loop *loop = fixture_start(fixture, spec);
@@ -493,7 +493,7 @@ FIXTURE_TEST(a_raised_limit_reopens_and_is_recorded)
 
 FIXTURE_TEST(a_completed_run_is_not_resumed)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
     char run_id[ID_SIZE];
     keep_id(loop, run_id);
@@ -507,7 +507,7 @@ FIXTURE_TEST(a_completed_run_is_not_resumed)
 
 FIXTURE_TEST(a_cancelled_run_verifies_what_was_not_verified)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 1));
     char run_id[ID_SIZE];
     keep_id(loop, run_id);
@@ -526,7 +526,7 @@ FIXTURE_TEST(a_cancelled_run_verifies_what_was_not_verified)
 
 FIXTURE_TEST(a_parked_run_can_be_resumed_at_once)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     char run_id[ID_SIZE];
     keep_id(loop, run_id);
@@ -544,7 +544,7 @@ FIXTURE_TEST(a_parked_run_can_be_resumed_at_once)
 
 FIXTURE_TEST(a_run_of_nobody_is_not_found)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = NULL;
     struct loop_opening opening;
     assert_int_equal(
@@ -555,7 +555,7 @@ FIXTURE_TEST(a_run_of_nobody_is_not_found)
 /* ---- Damaged checkpoints ---- */
 
 /** A store whose newest checkpoint is damaged when it is read. */
-struct damaging {
+struct damaging_store {
     struct store base;
     struct store_ops ops;
     struct store *inner;
@@ -567,7 +567,7 @@ struct damaging {
 
 static bool damage(const struct store_checkpoint *checkpoint, void *context)
 {
-    struct damaging *damaging = context;
+    struct damaging_store *damaging = context;
     struct store_checkpoint damaged = *checkpoint;
     bool is_interim = checkpoint->number == 0;
     damaged.sha256[0] ^= is_interim ? damaging->is_interim
@@ -575,7 +575,7 @@ static bool damage(const struct store_checkpoint *checkpoint, void *context)
     return damaging->fn(&damaged, damaging->context);
 }
 
-static struct damaging *present; /* the store that get_checkpoint of this test file asks */
+static struct damaging_store *present; /* the store that get_checkpoint of this test file asks */
 
 static int get_damaged(struct store *store, const char *run_id, uint64_t number,
                        store_checkpoint_fn *fn, void *context, struct rondo_error *err)
@@ -587,7 +587,7 @@ static int get_damaged(struct store *store, const char *run_id, uint64_t number,
                                                err);
 }
 
-static void damage_store(struct fixture *fixture, struct damaging *damaging)
+static void damage_store(struct loop_fixture *fixture, struct damaging_store *damaging)
 {
     damaging->ops = *fixture->store->ops;
     damaging->ops.get_checkpoint = get_damaged;
@@ -597,8 +597,8 @@ static void damage_store(struct fixture *fixture, struct damaging *damaging)
 
 /** Three iterations with a checkpoint each, then a crash; checkpoints from `from` on are damaged.
  */
-static void damage_from(struct fixture *fixture, struct damaging *damaging, uint64_t from,
-                        char *ret_id)
+static void damage_from(struct loop_fixture *fixture, struct damaging_store *damaging,
+                        uint64_t from, char *ret_id)
 {
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 1, 0));
     keep_id(loop, ret_id);
@@ -610,15 +610,15 @@ static void damage_from(struct fixture *fixture, struct damaging *damaging, uint
     }
     fixture_iterate(loop, 1);
     fixture_crash(fixture, loop);
-    *damaging = (struct damaging){.inner = fixture->memory, .from = from};
+    *damaging = (struct damaging_store){.inner = fixture->memory, .from = from};
     damage_store(fixture, damaging);
 }
 
 FIXTURE_TEST(a_damaged_interim_is_told_and_the_checkpoint_before_it_used)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     const struct store_ops *ops = fixture->store->ops;
-    struct damaging damaging;
+    struct damaging_store damaging;
     char run_id[ID_SIZE];
     struct loop *loop = fixture_start(fixture, spec_of(DURABILITY_STRICT, 2, 0));
     keep_id(loop, run_id);
@@ -630,7 +630,7 @@ FIXTURE_TEST(a_damaged_interim_is_told_and_the_checkpoint_before_it_used)
     }
     fixture_iterate(loop, 1);
     fixture_crash(fixture, loop);
-    damaging = (struct damaging){.inner = fixture->memory, .is_interim = true};
+    damaging = (struct damaging_store){.inner = fixture->memory, .is_interim = true};
     damage_store(fixture, &damaging);
     struct loop_opening opening;
     assert_int_equal(fixture_resume(fixture, run_id, ON_CORRUPT_FAIL, &loop, &opening),
@@ -646,16 +646,16 @@ FIXTURE_TEST(a_damaged_interim_is_told_and_the_checkpoint_before_it_used)
     fixture->store->ops = ops;
 }
 
-static void restore(struct fixture *fixture, const struct store_ops *ops)
+static void restore(struct loop_fixture *fixture, const struct store_ops *ops)
 {
     fixture->store->ops = ops;
 }
 
 FIXTURE_TEST(previous_uses_the_newest_that_is_intact)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     const struct store_ops *ops = fixture->store->ops;
-    struct damaging damaging;
+    struct damaging_store damaging;
     char run_id[ID_SIZE];
     damage_from(fixture, &damaging, 2, run_id);
     struct loop *loop = NULL;
@@ -674,9 +674,9 @@ FIXTURE_TEST(previous_uses_the_newest_that_is_intact)
 
 FIXTURE_TEST(without_any_intact_one_the_journal_alone_is_used)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     const struct store_ops *ops = fixture->store->ops;
-    struct damaging damaging;
+    struct damaging_store damaging;
     char run_id[ID_SIZE];
     damage_from(fixture, &damaging, 1, run_id);
     struct loop *loop = NULL;
@@ -692,9 +692,9 @@ FIXTURE_TEST(without_any_intact_one_the_journal_alone_is_used)
 
 FIXTURE_TEST(fresh_forgets_the_agents_state_and_keeps_the_count)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     const struct store_ops *ops = fixture->store->ops;
-    struct damaging damaging;
+    struct damaging_store damaging;
     char run_id[ID_SIZE];
     damage_from(fixture, &damaging, 3, run_id);
     struct loop *loop = NULL;
@@ -710,9 +710,9 @@ FIXTURE_TEST(fresh_forgets_the_agents_state_and_keeps_the_count)
 
 FIXTURE_TEST(fail_refuses_and_leaves_the_run_to_others)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     const struct store_ops *ops = fixture->store->ops;
-    struct damaging damaging;
+    struct damaging_store damaging;
     char run_id[ID_SIZE];
     damage_from(fixture, &damaging, 3, run_id);
     struct loop *loop = NULL;

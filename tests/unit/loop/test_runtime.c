@@ -2,7 +2,7 @@
 /* Leases, letters and the keeper. */
 #include "fixture.h"
 
-static bool is_held(struct fixture *fixture, const char *run_id)
+static bool is_held(struct loop_fixture *fixture, const char *run_id)
 {
     struct store_claim claim = {.owner = "somebody else", .lease_ns = NS_PER_S};
     struct store_claim_result result;
@@ -13,7 +13,7 @@ static bool is_held(struct fixture *fixture, const char *run_id)
 
 FIXTURE_TEST(leases_are_kept_while_a_body_is_longer_than_they_are)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     for (int i = 0; i < 20; i++) {
@@ -27,7 +27,7 @@ FIXTURE_TEST(leases_are_kept_while_a_body_is_longer_than_they_are)
 
 FIXTURE_TEST(a_lease_that_is_not_renewed_ends)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     fixture->now_ns += 10 * NS_PER_S + 1;
@@ -38,7 +38,7 @@ FIXTURE_TEST(a_lease_that_is_not_renewed_ends)
 
 FIXTURE_TEST(a_body_is_cut_off_when_its_run_was_taken_over)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     fixture->now_ns += 11 * NS_PER_S;
@@ -50,7 +50,7 @@ FIXTURE_TEST(a_body_is_cut_off_when_its_run_was_taken_over)
 
 FIXTURE_TEST(a_freeze_in_which_nobody_came_is_survived)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     fixture->now_ns += 100 * NS_PER_S;
@@ -62,7 +62,7 @@ FIXTURE_TEST(a_freeze_in_which_nobody_came_is_survived)
 
 FIXTURE_TEST(a_renewal_that_fails_is_tried_at_the_next_tick)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     fixture_fail(fixture, "renew_leases", 1, RONDO_ERR_IO, STORE_FAULT_BEFORE);
@@ -77,7 +77,7 @@ FIXTURE_TEST(a_renewal_that_fails_is_tried_at_the_next_tick)
 
 FIXTURE_TEST(a_loop_that_was_dropped_is_given_back_when_the_store_lets_it)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     char run_id[ID_SIZE];
     memcpy(run_id, loop_run_id(loop), sizeof(run_id));
@@ -91,7 +91,7 @@ FIXTURE_TEST(a_loop_that_was_dropped_is_given_back_when_the_store_lets_it)
 
 FIXTURE_TEST(a_dropped_run_can_be_resumed_by_its_own_process_at_once)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     char run_id[ID_SIZE];
     memcpy(run_id, loop_run_id(loop), sizeof(run_id));
@@ -107,7 +107,7 @@ FIXTURE_TEST(a_dropped_run_can_be_resumed_by_its_own_process_at_once)
 
 FIXTURE_TEST(letters_of_an_unknown_kind_stop_nothing)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     fixture->memory->ops->post(fixture->memory, loop_run_id(loop), "hello", "{}", NULL);
@@ -119,7 +119,7 @@ FIXTURE_TEST(letters_of_an_unknown_kind_stop_nothing)
 
 FIXTURE_TEST(a_lease_that_is_too_short_is_refused)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct runtime_options options = {
         .store = fixture->store, .lease_ns = RUNTIME_MIN_LEASE_NS - 1, .has_no_keeper = true};
     struct runtime *runtime = NULL;
@@ -132,7 +132,7 @@ FIXTURE_TEST(a_lease_that_is_too_short_is_refused)
 /** With the real clock and the keeper's own thread. */
 FIXTURE_TEST(the_keeper_wakes_a_body_that_blocks)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct store *store = store_memory_new(NULL);
     struct runtime_options options = {.store = store};
     struct runtime *runtime = NULL;

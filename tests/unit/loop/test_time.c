@@ -14,7 +14,7 @@ static struct loop_spec spec_of(unsigned conditions)
     return spec;
 }
 
-static void pass(struct fixture *fixture, int64_t duration_ns)
+static void pass(struct loop_fixture *fixture, int64_t duration_ns)
 {
     fixture->now_ns += duration_ns;
 }
@@ -26,7 +26,7 @@ static int64_t active_ns(const struct loop *loop)
 
 FIXTURE_TEST(a_clock_that_is_set_forward_uses_up_no_time)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(0));
     fixture_iterate(loop, 1);
     pass(fixture, 5 * NS_PER_S);
@@ -46,7 +46,7 @@ FIXTURE_TEST(a_clock_that_is_set_forward_uses_up_no_time)
 
 FIXTURE_TEST(a_clock_that_is_set_back_gives_no_time_back)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(1));
     fixture_iterate(loop, 1);
     pass(fixture, 30 * NS_PER_S);
@@ -61,7 +61,7 @@ FIXTURE_TEST(a_clock_that_is_set_back_gives_no_time_back)
 
 FIXTURE_TEST(active_time_goes_on_after_a_resume_as_it_was_counted)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(0));
     char run_id[ID_SIZE];
     memcpy(run_id, loop_run_id(loop), ID_SIZE);
@@ -84,7 +84,7 @@ FIXTURE_TEST(active_time_goes_on_after_a_resume_as_it_was_counted)
 
 FIXTURE_TEST(a_checkpoint_is_right_when_the_clock_is_set_just_before_it)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, spec_of(0));
     char run_id[ID_SIZE];
     memcpy(run_id, loop_run_id(loop), ID_SIZE);
@@ -101,7 +101,7 @@ FIXTURE_TEST(a_checkpoint_is_right_when_the_clock_is_set_just_before_it)
 /** Who resumed it died before the first event: the run had ended all the while. */
 FIXTURE_TEST(the_time_after_the_end_of_a_run_is_not_active)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = spec_of(0);
     spec.max_iterations = 1;
     struct loop *loop = fixture_start(fixture, spec);
@@ -122,7 +122,7 @@ FIXTURE_TEST(the_time_after_the_end_of_a_run_is_not_active)
 
 FIXTURE_TEST(a_delay_survives_a_small_correction_of_the_clock)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = spec_of(0);
     spec.delay_ns = 10 * NS_PER_S;
     struct loop *loop = fixture_start(fixture, spec);
@@ -137,7 +137,7 @@ FIXTURE_TEST(a_delay_survives_a_small_correction_of_the_clock)
 /** The keeper beats five times a second; a minute without a beat is a process that was stopped. */
 FIXTURE_TEST(time_in_which_the_process_was_stopped_is_not_active)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct runtime_options options = {.store = fixture->store, .clock = &fixture->clock};
     struct runtime *runtime = NULL;
     struct cancel cancel;

@@ -43,7 +43,7 @@ static bool is_denied(const struct oracle *oracle)
     return false;
 }
 
-struct finding {
+struct warning_matches {
     const struct oracle *oracle;
     size_t count;
     bool is_found[64];
@@ -51,7 +51,7 @@ struct finding {
 
 static bool compare(const struct store_event *event, void *context)
 {
-    struct finding *finding = context;
+    struct warning_matches *finding = context;
     if (strcmp(event->type, "limit.warning") != 0) {
         return true;
     }
@@ -73,10 +73,10 @@ static bool compare(const struct store_event *event, void *context)
 }
 
 /** Whether the oracle's warnings are those of the journal. */
-static void check(struct world *world, const char *run_id, const struct oracle *oracle,
+static void check(struct policy_world *world, const char *run_id, const struct oracle *oracle,
                   uint64_t seed)
 {
-    struct finding finding = {.oracle = oracle};
+    struct warning_matches finding = {.oracle = oracle};
     struct store *store = world->fixture->memory;
     store->ops->read_events(store, run_id, 0, 0, compare, &finding, NULL);
     for (size_t i = 0; i < oracle->count; i++) {
@@ -107,8 +107,8 @@ static void use(struct oracle *oracle, const struct loop_spec *spec)
 }
 
 /** One run: the test's hands and eyes. */
-struct scene {
-    struct world *world;
+struct warning_scene {
+    struct policy_world *world;
     uint64_t seed;
     bool is_resumed;
     struct random random;
@@ -119,12 +119,12 @@ struct scene {
     char run_id[ID_SIZE];
 };
 
-static uint64_t below(struct scene *scene, uint64_t bound)
+static uint64_t below(struct warning_scene *scene, uint64_t bound)
 {
     return random_below(&scene->random, bound);
 }
 
-static void change_limits(struct scene *scene)
+static void change_limits(struct warning_scene *scene)
 {
     struct loop_parts parts = fixture_parts(scene->world->fixture);
     struct loop_limits limits = {0};
@@ -143,7 +143,7 @@ static void change_limits(struct scene *scene)
     scene->before.used[RUN_LIMIT_TIME] = scene->oracle.used[RUN_LIMIT_TIME];
 }
 
-static void resume(struct scene *scene)
+static void resume(struct warning_scene *scene)
 {
     struct loop_opening opening;
     fixture_crash(scene->world->fixture, scene->loop);
@@ -158,7 +158,7 @@ static void resume(struct scene *scene)
 }
 
 /** What one body does. @return whether it was the last */
-static bool do_body(struct scene *scene)
+static bool do_body(struct warning_scene *scene)
 {
     struct loop_body_result result = {
         .tokens = (int64_t)below(scene, 60),
@@ -177,7 +177,7 @@ static bool do_body(struct scene *scene)
 }
 
 /** Take a turn. What it must warn about depends on whether another iteration follows. */
-static bool turn(struct scene *scene, bool is_ending)
+static bool turn(struct warning_scene *scene, bool is_ending)
 {
     struct rondo_error err = {0};
     struct oracle tried = scene->oracle;
@@ -210,7 +210,7 @@ static bool turn(struct scene *scene, bool is_ending)
     return true;
 }
 
-static bool has_ended(const struct scene *scene)
+static bool has_ended(const struct warning_scene *scene)
 {
     struct store_run run;
     struct store *store = scene->world->fixture->memory;
@@ -218,9 +218,9 @@ static bool has_ended(const struct scene *scene)
     return run.summary.status != RONDO_RUNNING;
 }
 
-static void play(struct world *world, uint64_t seed)
+static void play(struct policy_world *world, uint64_t seed)
 {
-    struct scene scene = {.world = world, .seed = seed, .random = random_seeded(seed)};
+    struct warning_scene scene = {.world = world, .seed = seed, .random = random_seeded(seed)};
     bool is_ending = false;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = draw_limit(&scene.random, RUN_LIMIT_ITERATIONS);

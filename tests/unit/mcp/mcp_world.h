@@ -23,7 +23,7 @@
 /** A deadline that is meant to pass. */
 #define SHORT_NS (200 * NS_PER_MS)
 
-struct world {
+struct mcp_world {
     char folder[64];
     char starts[96]; /**< the scripted server leaves a byte here for each start */
     struct tool_surroundings around;
@@ -34,7 +34,7 @@ struct world {
 
 static inline int world_set_up(void **state)
 {
-    struct world *world = calloc(1, sizeof(*world));
+    struct mcp_world *world = calloc(1, sizeof(*world));
     snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-test-XXXXXX");
     assert_non_null(mkdtemp(world->folder));
     snprintf(world->starts, sizeof(world->starts), "%s/starts", world->folder);
@@ -45,7 +45,7 @@ static inline int world_set_up(void **state)
 
 static inline int world_tear_down(void **state)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     mcp_client_free(world->client);
     assert_int_equal(file_remove_tree(world->folder, NULL), 0);
     free(world);
@@ -60,7 +60,8 @@ static inline int64_t in(int64_t ns)
 }
 
 /** A client of the scripted server. @param options further ones, or NULL */
-static inline void begin(struct world *world, const char *how, const struct mcp_options *options)
+static inline void begin(struct mcp_world *world, const char *how,
+                         const struct mcp_options *options)
 {
     const char *const args[] = {how, world->starts, NULL};
     struct mcp_options all = options == NULL ? (struct mcp_options){0} : *options;
@@ -73,14 +74,14 @@ static inline void begin(struct world *world, const char *how, const struct mcp_
 }
 
 /** How often the scripted server was started. */
-static inline int starts(const struct world *world)
+static inline int starts(const struct mcp_world *world)
 {
     struct stat status;
     return stat(world->starts, &status) == 0 ? (int)status.st_size : 0;
 }
 
 /** Call a tool. @return code; the text is in world->text */
-static inline int call_within(struct world *world, const char *name, const char *arguments,
+static inline int call_within(struct mcp_world *world, const char *name, const char *arguments,
                               int64_t deadline_ns)
 {
     auto_json struct json_object *object = NULL;
@@ -98,7 +99,7 @@ static inline int call_within(struct world *world, const char *name, const char 
     return code;
 }
 
-static inline int call(struct world *world, const char *name, const char *arguments)
+static inline int call(struct mcp_world *world, const char *name, const char *arguments)
 {
     return call_within(world, name, arguments, in(GENEROUS_NS));
 }

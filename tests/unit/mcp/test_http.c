@@ -15,7 +15,7 @@
     ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}}"
 
 struct site {
-    struct world *world;
+    struct mcp_world *world;
     struct http_peer *peer;
     struct http_client *http;
 };

@@ -6,7 +6,7 @@
 
 /* --- results --- */
 
-static void read_result(struct world *world, const char *json, struct tool_result *ret_result)
+static void read_result(struct mcp_world *world, const char *json, struct tool_result *ret_result)
 {
     auto_json struct json_object *object = NULL;
     assert_int_equal(json_parse(json, strlen(json), &object, NULL), 0);
@@ -45,7 +45,7 @@ WORLD_TEST(exit_codes_are_taken_from_where_they_are_unmistakable)
 
 WORLD_TEST(what_is_no_text_is_named_in_a_line)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct tool_result result;
     read_result(world,
                 "{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"image\",\"mimeType\":"
@@ -58,7 +58,7 @@ WORLD_TEST(what_is_no_text_is_named_in_a_line)
 
 WORLD_TEST(an_error_reads_as_one)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct tool_result result;
     read_result(world, "{\"content\":[{\"type\":\"text\",\"text\":\"no\"}],\"isError\":true}",
                 &result);
@@ -68,7 +68,7 @@ WORLD_TEST(an_error_reads_as_one)
 
 WORLD_TEST(structured_content_stands_in_for_text)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct tool_result result;
     read_result(world, "{\"content\":[],\"structuredContent\":{\"a\":\"b/c\"}}", &result);
     assert_string_equal(world->text, "{\"a\":\"b/c\"}");
@@ -161,7 +161,7 @@ static int mcp_shared_read(const char *path, const struct tool_surroundings *aro
     return mcp_shared_parse(path, text.data, text.len, around, ret_shared, err);
 }
 
-static int read_yaml(struct world *world, const char *yaml, struct mcp_shared **ret_shared)
+static int read_yaml(struct mcp_world *world, const char *yaml, struct mcp_shared **ret_shared)
 {
     char path[128];
     snprintf(path, sizeof(path), "%s/rondo.yaml", world->folder);
@@ -174,7 +174,7 @@ static int read_yaml(struct world *world, const char *yaml, struct mcp_shared **
 
 WORLD_TEST(a_server_of_rondo_yaml_is_shared)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct mcp_shared *shared = NULL;
     struct mcp_client *first = NULL;
     struct mcp_client *second = NULL;
@@ -198,7 +198,7 @@ WORLD_TEST(a_server_of_rondo_yaml_is_shared)
 
 WORLD_TEST(an_absent_rondo_yaml_registers_nothing)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct mcp_shared *shared = NULL;
     assert_int_equal(mcp_shared_read("/no/such/rondo.yaml", &world->around, &shared, &world->err),
                      0);
@@ -216,7 +216,7 @@ WORLD_TEST(faults_of_rondo_yaml_are_told_with_their_place)
         {"mcp_servers: 5\n", "rondo.yaml:1:14: mcp_servers"},
         {"mcp_servers: [\n", "rondo.yaml:"},
     };
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct mcp_shared *shared = NULL;
         assert_int_equal(read_yaml(world, cases[i][0], &shared), RONDO_ERR_INVALID);
@@ -226,7 +226,7 @@ WORLD_TEST(faults_of_rondo_yaml_are_told_with_their_place)
 
 WORLD_TEST(a_variable_that_is_not_set_is_named)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct mcp_shared *shared = NULL;
     struct mcp_client *client = NULL;
     assert_int_equal(read_yaml(world,
@@ -241,7 +241,7 @@ WORLD_TEST(a_variable_that_is_not_set_is_named)
 
 WORLD_TEST(a_command_that_is_not_on_the_allow_list_is_refused)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct mcp_shared *shared = NULL;
     struct mcp_client *client = NULL;
     static const char allowed[] = "{\"mcp_command_allowlist\":[\"npx\"]}";

@@ -15,20 +15,20 @@ static int place_tear_down(void **state)
 
 #define PLACE_TEST(test) TEST_WITH(test, world_set_up, place_tear_down)
 
-static char *below(const struct world *world, const char *name)
+static char *below(const struct mcp_world *world, const char *name)
 {
     static char path[256];
     snprintf(path, sizeof(path), "%s/%s", world->folder, name);
     return path;
 }
 
-static void put_file(const struct world *world, const char *name, mode_t mode)
+static void put_file(const struct mcp_world *world, const char *name, mode_t mode)
 {
     assert_int_equal(file_replace_durably(below(world, name), "#!/bin/sh\n", 10, NULL), 0);
     assert_int_equal(chmod(below(world, name), mode), 0);
 }
 
-static int make(struct world *world, struct mcp_options options)
+static int make(struct mcp_world *world, struct mcp_options options)
 {
     setenv("XDG_CACHE_HOME", below(world, "cache"), 1);
     options.name = options.name == NULL ? "server" : options.name;
@@ -49,7 +49,7 @@ static bool has(char *const *list, const char *text)
 
 PLACE_TEST(a_sandboxed_server_has_a_private_folder)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     char first[PATH_MAX];
     const struct mcp_options options = {.command = "sh", .tier = SANDBOX_NAMESPACE};
     assert_int_equal(make(world, options), 0);
@@ -73,7 +73,7 @@ PLACE_TEST(a_sandboxed_server_has_a_private_folder)
 
 PLACE_TEST(words_that_name_files_are_relative_to_the_registration)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     const char *const args[] = {"-m",       "server",      "s.py", "./absent",
                                 "--x=s.py", "/etc/passwd", NULL};
     put_file(world, "s.py", 0600);
@@ -96,7 +96,7 @@ PLACE_TEST(words_that_name_files_are_relative_to_the_registration)
 
 PLACE_TEST(a_program_that_path_finds_in_the_workspace_is_refused)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     char path[512];
     char *before = strdup(getenv("PATH"));
     put_file(world, "planted-server", 0700);
@@ -112,7 +112,7 @@ PLACE_TEST(a_program_that_path_finds_in_the_workspace_is_refused)
 
 PLACE_TEST(without_a_sandbox_path_does_not_lead_into_the_workspace)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     char path[PATH_MAX];
     char *before = strdup(getenv("PATH"));
     put_file(world, "planted-server", 0700);
@@ -131,7 +131,7 @@ PLACE_TEST(without_a_sandbox_path_does_not_lead_into_the_workspace)
 
 PLACE_TEST(the_environment_is_an_allow_list)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     const char *const env[] = {"OWN=1", NULL};
     setenv("LD_PRELOAD", "", 1);
     setenv("PYTHONPATH", "/nowhere", 1);
@@ -151,7 +151,7 @@ PLACE_TEST(the_environment_is_an_allow_list)
 
 PLACE_TEST(files_with_keys_are_hidden)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     const char *const hidden[] = {"/var/lib/hidden", NULL};
     world->around.hide_paths = hidden;
     assert_int_equal(
@@ -165,7 +165,7 @@ PLACE_TEST(files_with_keys_are_hidden)
 
 PLACE_TEST(a_home_folder_is_not_shown_as_a_whole)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     const char *const args[] = {"s.py", NULL};
     char *before = strdup(getenv("HOME"));
     put_file(world, "s.py", 0600);

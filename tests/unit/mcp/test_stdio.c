@@ -17,7 +17,7 @@
 
 WORLD_TEST(a_call_gives_what_the_tool_says)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "echo", "{\"text\":\"gr\\u00fc\\u00df dich\\nEcho\"}"), 0);
     assert_string_equal(world->text, "gr\xc3\xbc\xc3\x9f dich\nEcho");
@@ -25,7 +25,7 @@ WORLD_TEST(a_call_gives_what_the_tool_says)
 
 WORLD_TEST(nothing_is_started_before_the_first_call)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(starts(world), 0);
     assert_string_equal(mcp_client_version(world->client), "");
@@ -33,7 +33,7 @@ WORLD_TEST(nothing_is_started_before_the_first_call)
 
 WORLD_TEST(the_version_is_the_servers)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "echo", "{}"), 0);
     assert_string_equal(mcp_client_version(world->client), "2025-06-18");
@@ -41,7 +41,7 @@ WORLD_TEST(the_version_is_the_servers)
 
 WORLD_TEST(a_list_has_the_tools_of_all_pages)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct json_object *tools = NULL;
     begin(world, "plain", NULL);
     assert_int_equal(mcp_list_tools(world->client, in(GENEROUS_NS), NULL, &tools, &world->err), 0);
@@ -53,7 +53,7 @@ WORLD_TEST(a_list_has_the_tools_of_all_pages)
 
 WORLD_TEST(one_server_serves_all_calls)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     for (int i = 0; i < 20; i++) {
         assert_int_equal(call(world, "echo", "{\"text\":\"again\"}"), 0);
@@ -63,14 +63,14 @@ WORLD_TEST(one_server_serves_all_calls)
 
 WORLD_TEST(a_notification_before_the_first_reply_does_no_harm)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "early", NULL);
     assert_int_equal(call(world, "echo", "{\"text\":\"x\"}"), 0);
 }
 
 WORLD_TEST(a_server_of_the_new_form_only_is_spoken_to_in_it)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "modern", NULL);
     assert_int_equal(call(world, "echo", "{\"text\":\"new\"}"), 0);
     assert_string_equal(world->text, "new");
@@ -79,7 +79,7 @@ WORLD_TEST(a_server_of_the_new_form_only_is_spoken_to_in_it)
 
 WORLD_TEST(a_server_that_wants_input_gets_defaults_and_its_state_back)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "modern", &(struct mcp_options){.accepts_defaults = true});
     assert_int_equal(call(world, "input", "{}"), 0);
     assert_string_equal(world->text,
@@ -88,7 +88,7 @@ WORLD_TEST(a_server_that_wants_input_gets_defaults_and_its_state_back)
 
 WORLD_TEST(forms_are_declined_by_default)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "modern", NULL);
     assert_int_equal(call(world, "input", "{}"), 0);
     assert_contains(world->text, "{\"ok\":{\"action\":\"decline\"}}");
@@ -96,7 +96,7 @@ WORLD_TEST(forms_are_declined_by_default)
 
 WORLD_TEST(lines_that_are_no_messages_are_passed_over)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "log", "{}"), 0);
     assert_string_equal(world->text, "logged");
@@ -110,7 +110,7 @@ WORLD_TEST(what_servers_ask_is_answered)
         {"sampling/createMessage", "\"code\":-32601"},
         {"elicitation/create", "\"result\":{\"action\":\"decline\"}"},
     };
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     for (size_t i = 0; i < COUNT(cases); i++) {
         char arguments[200];
@@ -125,7 +125,7 @@ WORLD_TEST(what_servers_ask_is_answered)
 
 WORLD_TEST(an_error_of_the_server_is_told_in_its_words)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "nonsense", "{}"), RONDO_ERR_INVALID);
     assert_contains(world->err.message, "there is no such tool (-32602)");
@@ -133,8 +133,8 @@ WORLD_TEST(an_error_of_the_server_is_told_in_its_words)
 
 /* --- several at once --- */
 
-struct caller {
-    struct world *world;
+struct stdio_caller {
+    struct mcp_world *world;
     struct rondo_error err;
     char text[100];
     int code;
@@ -142,7 +142,7 @@ struct caller {
 
 static void *call_hold(void *context)
 {
-    struct caller *caller = context;
+    struct stdio_caller *caller = context;
     struct json_object *result = NULL;
     caller->code = mcp_call_tool(caller->world->client, "hold", NULL, in(GENEROUS_NS), NULL,
                                  &result, &caller->err);
@@ -158,8 +158,8 @@ static void *call_hold(void *context)
 
 WORLD_TEST(replies_find_their_calls_in_any_order)
 {
-    struct world *world = *state;
-    struct caller caller = {.world = world};
+    struct mcp_world *world = *state;
+    struct stdio_caller caller = {.world = world};
     pthread_t thread;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "echo", "{}"), 0);
@@ -180,7 +180,7 @@ WORLD_TEST(replies_find_their_calls_in_any_order)
 
 static void *call_echo_often(void *context)
 {
-    struct caller *caller = context;
+    struct stdio_caller *caller = context;
     for (int i = 0; i < 50 && caller->code == 0; i++) {
         auto_json struct json_object *arguments = json_object_new_object();
         struct json_object *result = NULL;
@@ -200,12 +200,12 @@ static void *call_echo_often(void *context)
 
 WORLD_TEST(many_threads_share_one_server)
 {
-    struct world *world = *state;
-    struct caller callers[8];
+    struct mcp_world *world = *state;
+    struct stdio_caller callers[8];
     pthread_t threads[8];
     begin(world, "plain", NULL);
     for (size_t i = 0; i < 8; i++) {
-        callers[i] = (struct caller){.world = world};
+        callers[i] = (struct stdio_caller){.world = world};
         pthread_create(&threads[i], NULL, call_echo_often, &callers[i]);
     }
     for (size_t i = 0; i < 8; i++) {
@@ -219,7 +219,7 @@ WORLD_TEST(many_threads_share_one_server)
 
 WORLD_TEST(a_call_in_which_the_server_dies_fails_with_its_last_words)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "die", "{}"), RONDO_ERR_IO);
     assert_contains(world->err.message, "has ended (exit code 7)");
@@ -228,7 +228,7 @@ WORLD_TEST(a_call_in_which_the_server_dies_fails_with_its_last_words)
 
 WORLD_TEST(a_crash_is_told_by_its_signal)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "crash", "{}"), RONDO_ERR_IO);
     assert_contains(world->err.message, "signal 9");
@@ -236,7 +236,7 @@ WORLD_TEST(a_crash_is_told_by_its_signal)
 
 WORLD_TEST(a_call_that_failed_is_not_repeated_and_the_next_finds_a_new_server)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "die", "{}"), RONDO_ERR_IO);
     assert_int_equal(starts(world), 1);
@@ -247,7 +247,7 @@ WORLD_TEST(a_call_that_failed_is_not_repeated_and_the_next_finds_a_new_server)
 
 WORLD_TEST(a_server_that_closes_its_output_is_taken_for_dead)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "close", "{}"), RONDO_ERR_IO);
     assert_contains(world->err.message, "has closed its output");
@@ -255,7 +255,7 @@ WORLD_TEST(a_server_that_closes_its_output_is_taken_for_dead)
 
 WORLD_TEST(a_server_that_never_gets_up_is_left_alone_after_six_starts)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "dead", NULL);
     for (int i = 0; i < 6; i++) {
         assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_IO);
@@ -270,7 +270,7 @@ WORLD_TEST(a_server_that_never_gets_up_is_left_alone_after_six_starts)
 
 WORLD_TEST(a_start_that_must_wait_longer_than_the_deadline_is_not_waited_for)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "dead", NULL);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_IO);
@@ -282,7 +282,7 @@ WORLD_TEST(a_start_that_must_wait_longer_than_the_deadline_is_not_waited_for)
 
 WORLD_TEST(a_missing_program_is_named)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", &(struct mcp_options){.command = "no-such-server"});
     assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_NOT_FOUND);
     assert_contains(world->err.message, "no-such-server: no such program");
@@ -292,7 +292,7 @@ WORLD_TEST(a_missing_program_is_named)
 
 WORLD_TEST(a_server_that_floods_is_ended)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "flood", "{}"), RONDO_ERR_LIMIT);
     assert_contains(world->err.message, "flooded");
@@ -301,7 +301,7 @@ WORLD_TEST(a_server_that_floods_is_ended)
 
 WORLD_TEST(a_message_above_the_limit_ends_the_server)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     char arguments[64];
     begin(world, "plain", NULL);
     snprintf(arguments, sizeof(arguments), "{\"bytes\":%zu}", MCP_FRAME_MAX_BYTES);
@@ -311,7 +311,7 @@ WORLD_TEST(a_message_above_the_limit_ends_the_server)
 
 WORLD_TEST(a_message_below_the_limit_is_read)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     char arguments[64];
     begin(world, "plain", NULL);
     snprintf(arguments, sizeof(arguments), "{\"bytes\":%zu}", MCP_FRAME_MAX_BYTES - 200);
@@ -320,14 +320,14 @@ WORLD_TEST(a_message_below_the_limit_is_read)
 
 WORLD_TEST(half_a_message_ends_the_server)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "broken", "{}"), RONDO_ERR_CORRUPT);
 }
 
 WORLD_TEST(a_call_that_hangs_ends_at_its_deadline_and_the_server_goes_on)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "echo", "{}"), 0);
     assert_int_equal(call_within(world, "hang", "{}", in(SHORT_NS)), RONDO_ERR_TIMEOUT);
@@ -337,7 +337,7 @@ WORLD_TEST(a_call_that_hangs_ends_at_its_deadline_and_the_server_goes_on)
 
 WORLD_TEST(a_server_that_never_answers_initialize_ends_at_the_deadline)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "mute", NULL);
     int64_t deadline = in(SHORT_NS);
     assert_int_equal(call_within(world, "echo", "{}", deadline), RONDO_ERR_TIMEOUT);
@@ -346,14 +346,14 @@ WORLD_TEST(a_server_that_never_answers_initialize_ends_at_the_deadline)
 
 WORLD_TEST(a_server_that_does_not_read_ends_at_the_deadline)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "deaf", NULL);
     assert_int_equal(call_within(world, "echo", "{}", in(SHORT_NS)), RONDO_ERR_TIMEOUT);
 }
 
 WORLD_TEST(the_timeout_of_the_client_holds_without_a_deadline)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", &(struct mcp_options){.timeout_ns = SHORT_NS});
     assert_int_equal(call_within(world, "hang", "{}", 0), RONDO_ERR_TIMEOUT);
 }
@@ -366,7 +366,7 @@ static void *cancel_soon(void *context)
 
 WORLD_TEST(a_cancelled_call_ends)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct cancel cancel;
     struct json_object *result = NULL;
     pthread_t thread;
@@ -382,14 +382,14 @@ WORLD_TEST(a_cancelled_call_ends)
 
 WORLD_TEST(an_unknown_version_is_refused)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "odd", NULL);
     assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_VERSION);
 }
 
 WORLD_TEST(a_refused_initialize_is_told_in_the_servers_words)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "refuse", NULL);
     assert_int_equal(call(world, "echo", "{}"), RONDO_ERR_INVALID);
     assert_contains(world->err.message, "not today");
@@ -399,7 +399,7 @@ WORLD_TEST(a_refused_initialize_is_told_in_the_servers_words)
 
 WORLD_TEST(a_server_gets_a_reduced_environment_and_its_own_variables)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     const char *const env[] = {"MINE=given", NULL};
     setenv("RONDO_TEST_SECRET", "hidden", 1);
     begin(world, "plain", &(struct mcp_options){.env = env});
@@ -411,7 +411,7 @@ WORLD_TEST(a_server_gets_a_reduced_environment_and_its_own_variables)
 
 WORLD_TEST(variables_that_are_named_are_passed_on)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     const char *const pass[] = {"RONDO_TEST_PASSED", NULL};
     setenv("RONDO_TEST_PASSED", "through", 1);
     begin(world, "plain", &(struct mcp_options){.pass = pass});
@@ -421,7 +421,7 @@ WORLD_TEST(variables_that_are_named_are_passed_on)
 
 WORLD_TEST(a_server_does_not_start_in_the_workspace)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "folder", "{}"), 0);
     assert_string_equal(world->text, "/");
@@ -429,7 +429,7 @@ WORLD_TEST(a_server_does_not_start_in_the_workspace)
 
 WORLD_TEST(a_sandboxed_server_starts_in_a_folder_of_its_own)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     char reason[256];
     if (!sandbox_is_available(SANDBOX_NAMESPACE, reason)) {
         skip();
@@ -445,7 +445,7 @@ WORLD_TEST(a_sandboxed_server_starts_in_a_folder_of_its_own)
 
 WORLD_TEST(with_a_supervisor_nothing_of_a_server_is_left)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     world->around.supervisor = SELF;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "daemon", "{}"), 0);
@@ -479,7 +479,7 @@ static enum mcp_consent answer_slowly(void *context, const char *server, struct 
 
 WORLD_TEST(a_person_answers_a_form_and_takes_no_time_of_the_call)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     enum mcp_consent consent = MCP_ACCEPT;
     world->around.ask_form = answer_slowly;
     world->around.ask_context = &consent;
@@ -492,7 +492,7 @@ WORLD_TEST(a_person_answers_a_form_and_takes_no_time_of_the_call)
 
 WORLD_TEST(a_form_is_declined_without_a_person)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "ask", FORM), 0);
     assert_contains(world->text, "\"result\":{\"action\":\"decline\"}");
@@ -501,7 +501,7 @@ WORLD_TEST(a_form_is_declined_without_a_person)
 /* ---- Tools of an entry ---------------------------------------------------------------------- */
 
 /** A toolbox with an entry for the scripted server. @return what toolbox_open says */
-static int open_entry(struct world *world, const char *how, const char *more,
+static int open_entry(struct mcp_world *world, const char *how, const char *more,
                       struct toolbox **ret_toolbox)
 {
     char config[1024];
@@ -527,7 +527,7 @@ static void call_of(struct toolbox *toolbox, const char *name)
 
 WORLD_TEST(a_tool_cannot_take_the_name_of_one_of_the_loop)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct toolbox *toolbox = NULL;
     assert_int_equal(open_entry(world, "thief", "", &toolbox), RONDO_ERR_INVALID);
     assert_contains(world->err.message, "\"Finish-Task\" has the name of one of Rondo's own");
@@ -543,7 +543,7 @@ WORLD_TEST(a_tool_cannot_take_the_name_of_one_of_the_loop)
 
 WORLD_TEST(two_tools_of_a_server_cannot_share_a_name)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct toolbox *toolbox = NULL;
     assert_int_equal(open_entry(world, "twin", "", &toolbox), RONDO_ERR_INVALID);
     assert_contains(world->err.message, "two tools \"a_b\"");
@@ -552,7 +552,7 @@ WORLD_TEST(two_tools_of_a_server_cannot_share_a_name)
 
 WORLD_TEST(descriptions_are_bounded_and_clean)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct toolbox *toolbox = NULL;
     assert_int_equal(open_entry(world, "wordy", "", &toolbox), 0);
     const char *text = toolbox_find(toolbox, "wordy")->description;
@@ -564,7 +564,7 @@ WORLD_TEST(descriptions_are_bounded_and_clean)
 
 WORLD_TEST(changes_of_tools_are_followed)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     struct toolbox *toolbox = NULL;
     auto_buf struct buf news = {0};
     assert_int_equal(open_entry(world, "shifty", ",\"approval\":\"required\"", &toolbox), 0);
@@ -590,7 +590,7 @@ WORLD_TEST(changes_of_tools_are_followed)
     toolbox_free(toolbox);
 }
 
-static int work(struct world *world, const char *name, int64_t latest_ns)
+static int work(struct mcp_world *world, const char *name, int64_t latest_ns)
 {
     struct json_object *result = NULL;
     int code = mcp_call_tool_in_trace(world->client, name, NULL, NULL, in(3 * SHORT_NS / 2),
@@ -601,7 +601,7 @@ static int work(struct world *world, const char *name, int64_t latest_ns)
 
 WORLD_TEST(progress_lengthens_a_call)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "echo", "{}"), 0); /* It is started. */
     assert_int_equal(work(world, "work", in(GENEROUS_NS)), 0);
@@ -612,7 +612,7 @@ WORLD_TEST(progress_lengthens_a_call)
 
 WORLD_TEST(a_supervised_server_dies_with_its_last_words_too)
 {
-    struct world *world = *state;
+    struct mcp_world *world = *state;
     world->around.supervisor = SELF;
     begin(world, "plain", NULL);
     assert_int_equal(call(world, "die", "{}"), RONDO_ERR_IO);

@@ -154,7 +154,7 @@ static void write_file(const char *folder, const char *name, const char *text)
 }
 
 /** Three folders: a role's, a home, and a data folder. */
-struct place {
+struct dotenv_folders {
     char folder[64];
     char home[64];
     char data[64];
@@ -162,7 +162,7 @@ struct place {
 
 static int set_up(void **state)
 {
-    struct place *place = calloc(1, sizeof(*place));
+    struct dotenv_folders *place = calloc(1, sizeof(*place));
     char *const names[] = {place->folder, place->home, place->data};
     for (size_t i = 0; i < COUNT(names); i++) {
         snprintf(names[i], sizeof(place->folder), "/tmp/rondo-test-env-XXXXXX");
@@ -179,7 +179,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct place *place = *state;
+    struct dotenv_folders *place = *state;
     struct buf command = {0};
     char *const names[] = {place->folder, place->home, place->data};
     static const char *const files[] = {"/.env",        "/.initrunner/.env", "/initrunner/.env",
@@ -207,7 +207,7 @@ static void make_home_file(const char *base, const char *folder, const char *tex
 
 TEST_WITH(the_process_wins_over_the_folder_and_the_folder_over_the_home, set_up, tear_down)
 {
-    struct place *place = *state;
+    struct dotenv_folders *place = *state;
     struct dotenv *dotenv = NULL;
     setenv("RONDO_TEST_SET", "process", 1);
     write_file(place->folder, ".env", "RONDO_TEST_SET=folder\nRONDO_TEST_A=folder\n");
@@ -226,7 +226,7 @@ TEST_WITH(the_process_wins_over_the_folder_and_the_folder_over_the_home, set_up,
 
 TEST_WITH(the_home_is_where_initrunner_has_it, set_up, tear_down)
 {
-    struct place *place = *state;
+    struct dotenv_folders *place = *state;
     struct dotenv *dotenv = NULL;
     make_home_file(place->home, ".initrunner", "RONDO_TEST_A=home\n");
     make_home_file(place->data, "initrunner", "RONDO_TEST_A=data\n");
@@ -243,7 +243,7 @@ TEST_WITH(the_home_is_where_initrunner_has_it, set_up, tear_down)
 
 TEST_WITH(files_that_are_absent_are_no_error, set_up, tear_down)
 {
-    struct place *place = *state;
+    struct dotenv_folders *place = *state;
     struct dotenv *dotenv = NULL;
     assert_int_equal(dotenv_read(place->folder, &dotenv, NULL), 0);
     assert_null(dotenv_get(dotenv, "RONDO_TEST_A"));
@@ -252,7 +252,7 @@ TEST_WITH(files_that_are_absent_are_no_error, set_up, tear_down)
 
 TEST_WITH(a_file_of_a_megabyte_is_read_and_a_larger_one_refused, set_up, tear_down)
 {
-    struct place *place = *state;
+    struct dotenv_folders *place = *state;
     struct dotenv *dotenv = NULL;
     struct rondo_error err = {0};
     char *text = malloc(DOTENV_FILE_MAX_BYTES + 2);
@@ -272,7 +272,7 @@ TEST_WITH(a_file_of_a_megabyte_is_read_and_a_larger_one_refused, set_up, tear_do
 
 TEST_WITH(variables_in_a_text_are_replaced_where_they_are_set, set_up, tear_down)
 {
-    struct place *place = *state;
+    struct dotenv_folders *place = *state;
     struct dotenv *dotenv = NULL;
     struct buf text = {0};
     write_file(place->folder, ".env", "RONDO_TEST_A=one\n");

@@ -24,7 +24,7 @@
 /** Longest wait for anything. */
 #define DEADLINE_NS (60 * NS_PER_S)
 
-struct world {
+struct orchestrator_world {
     char folder[64];
     struct store *store;
     struct runtime *runtime;
@@ -34,13 +34,13 @@ struct world {
     char log[4096];
 };
 
-static inline void world_path(const struct world *world, const char *name, char *ret_path,
-                              size_t size)
+static inline void world_path(const struct orchestrator_world *world, const char *name,
+                              char *ret_path, size_t size)
 {
     snprintf(ret_path, size, "%s/%s", world->folder, name);
 }
 
-static inline struct runtime *world_runtime(struct world *world, int64_t lease_ns)
+static inline struct runtime *world_runtime(struct orchestrator_world *world, int64_t lease_ns)
 {
     struct runtime_options options = {.store = world->store, .lease_ns = lease_ns};
     struct runtime *runtime = NULL;
@@ -48,7 +48,7 @@ static inline struct runtime *world_runtime(struct world *world, int64_t lease_n
     return runtime;
 }
 
-static inline void world_open_store(struct world *world)
+static inline void world_open_store(struct orchestrator_world *world)
 {
     char path[128];
     world_path(world, "store.db", path, sizeof(path));
@@ -68,7 +68,7 @@ static inline void world_say(void *context, const char *line)
 
 static inline int world_up(void **state)
 {
-    struct world *world = memory_new_zero(1, sizeof(*world));
+    struct orchestrator_world *world = memory_new_zero(1, sizeof(*world));
     snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-serve-XXXXXX");
     assert_non_null(mkdtemp(world->folder));
     world_open_store(world);
@@ -89,7 +89,7 @@ static inline int world_up(void **state)
     return 0;
 }
 
-static inline void world_start(struct world *world)
+static inline void world_start(struct orchestrator_world *world)
 {
     struct rondo_error err = {0};
     if (orchestrator_start(&world->options, &world->orchestrator, &err) < 0) {
@@ -97,14 +97,14 @@ static inline void world_start(struct world *world)
     }
 }
 
-static inline void world_stop(struct world *world)
+static inline void world_stop(struct orchestrator_world *world)
 {
     orchestrator_stop(world->orchestrator);
     world->orchestrator = NULL;
 }
 
 /** The server ends and another one begins over the same store, under another owner's name. */
-static inline void world_restart(struct world *world)
+static inline void world_restart(struct orchestrator_world *world)
 {
     world_stop(world);
     runtime_free(world->runtime);
@@ -115,7 +115,7 @@ static inline void world_restart(struct world *world)
 
 static inline int world_down(void **state)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     world_stop(world);
     runtime_free(world->runtime);
     http_client_free(world->http);
@@ -130,28 +130,29 @@ static inline int world_down(void **state)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-static inline void touch(const struct world *world, const char *name)
+static inline void touch(const struct orchestrator_world *world, const char *name)
 {
     char path[128];
     world_path(world, name, path, sizeof(path));
     assert_int_equal(file_replace_durably(path, "", 0, NULL), 0);
 }
 
-static inline void write_file(const struct world *world, const char *name, const char *text)
+static inline void write_file(const struct orchestrator_world *world, const char *name,
+                              const char *text)
 {
     char path[128];
     world_path(world, name, path, sizeof(path));
     assert_int_equal(file_replace_durably(path, text, strlen(text), NULL), 0);
 }
 
-static inline bool has_file(const struct world *world, const char *name)
+static inline bool has_file(const struct orchestrator_world *world, const char *name)
 {
     char path[128];
     world_path(world, name, path, sizeof(path));
     return file_exists(path);
 }
 
-static inline void read_log(struct world *world)
+static inline void read_log(struct orchestrator_world *world)
 {
     char path[128];
     auto_buf struct buf text = {0};
@@ -163,8 +164,9 @@ static inline void read_log(struct world *world)
 /* ---- Runs ----------------------------------------------------------------------------------- */
 
 /** A worker: `script` for the shell, in the world's folder. */
-static inline struct loop_spec command_spec(const struct world *world, const char *agent_id,
-                                            const char *script, int64_t iterations)
+static inline struct loop_spec command_spec(const struct orchestrator_world *world,
+                                            const char *agent_id, const char *script,
+                                            int64_t iterations)
 {
     struct loop_spec spec = loop_spec_default();
     const char *words[] = {"/bin/sh", "-c", script, NULL};
@@ -183,8 +185,8 @@ static inline struct loop_spec command_spec(const struct world *world, const cha
  * A role whose model says the turns of the file "turns.jsonl" of the world.
  * @param more further lines of its spec
  */
-static inline struct loop_spec role_spec_with(const struct world *world, enum agent_mode mode,
-                                              const char *more)
+static inline struct loop_spec role_spec_with(const struct orchestrator_world *world,
+                                              enum agent_mode mode, const char *more)
 {
     char path[128];
     char yaml[512];
@@ -216,14 +218,15 @@ static inline struct loop_spec role_spec_with(const struct world *world, enum ag
     return spec;
 }
 
-static inline struct loop_spec role_spec(const struct world *world, enum agent_mode mode)
+static inline struct loop_spec role_spec(const struct orchestrator_world *world,
+                                         enum agent_mode mode)
 {
     return role_spec_with(world, mode, "");
 }
 
 /** Have it executed. The spec is released. */
-static inline enum orchestrator_answer run_spec(struct world *world, struct loop_spec spec,
-                                                char ret_run_id[ID_SIZE])
+static inline enum orchestrator_answer run_spec(struct orchestrator_world *world,
+                                                struct loop_spec spec, char ret_run_id[ID_SIZE])
 {
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
     struct rondo_error err = {0};
@@ -234,7 +237,7 @@ static inline enum orchestrator_answer run_spec(struct world *world, struct loop
     return answer;
 }
 
-static inline struct store_run row_of(const struct world *world, const char *run_id)
+static inline struct store_run row_of(const struct orchestrator_world *world, const char *run_id)
 {
     struct store_run run;
     assert_int_equal(world->store->ops->get_run(world->store, run_id, &run, NULL), 0);
@@ -253,7 +256,8 @@ static inline struct store_run row_of(const struct world *world, const char *run
         }                                                                  \
     } while (0)
 
-static inline void wait_status(struct world *world, const char *run_id, enum rondo_status status)
+static inline void wait_status(struct orchestrator_world *world, const char *run_id,
+                               enum rondo_status status)
 {
     WAIT_FOR(row_of(world, run_id).summary.status != RONDO_RUNNING);
     assert_string_equal(rondo_status_name(row_of(world, run_id).summary.status),
@@ -261,7 +265,7 @@ static inline void wait_status(struct world *world, const char *run_id, enum ron
 }
 
 /** Wait until nothing is executed, waits, or is paused. */
-static inline void wait_idle(struct world *world)
+static inline void wait_idle(struct orchestrator_world *world)
 {
     struct orchestrator_state state;
     WAIT_FOR((state = orchestrator_state(world->orchestrator),
@@ -283,8 +287,8 @@ static inline bool count_one_event(const struct store_event *event, void *contex
 }
 
 /** Committed events of a type whose data holds `text` (NULL = any). */
-static inline unsigned events_of(const struct world *world, const char *run_id, const char *type,
-                                 const char *text)
+static inline unsigned events_of(const struct orchestrator_world *world, const char *run_id,
+                                 const char *type, const char *text)
 {
     struct event_count count = {.type = type, .text = text};
     world->store->ops->read_events(world->store, run_id, 0, 0, count_one_event, &count, NULL);
@@ -299,7 +303,7 @@ static inline bool count_document(const struct store_document *document, void *c
 }
 
 /** Records of managed runs that hold `text` (NULL = any). */
-static inline unsigned managed_runs(const struct world *world, const char *text)
+static inline unsigned managed_runs(const struct orchestrator_world *world, const char *text)
 {
     struct event_count count = {.text = text};
     struct store_document_query query = {.collection = "managed"};
@@ -315,7 +319,7 @@ static inline bool count_run(const struct store_run *run, void *context)
     return true;
 }
 
-static inline unsigned runs_in_store(const struct world *world)
+static inline unsigned runs_in_store(const struct orchestrator_world *world)
 {
     unsigned count = 0;
     struct store_run_query query = {0};

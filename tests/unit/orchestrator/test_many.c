@@ -53,8 +53,8 @@ static unsigned long largest_stack(void)
 }
 
 /** One of the callers that start runs side by side. */
-struct caller {
-    struct world *world;
+struct run_starter {
+    struct orchestrator_world *world;
     const struct loop_spec *spec;
     char (*ids)[ID_SIZE];
     size_t first;
@@ -62,19 +62,20 @@ struct caller {
 
 static void *start_some(void *argument)
 {
-    struct caller *caller = argument;
+    struct run_starter *caller = argument;
     for (size_t i = caller->first; i < LOOPS; i += CALLERS) {
         run_spec(caller->world, loop_spec_dup(caller->spec), caller->ids[i]);
     }
     return NULL;
 }
 
-static void start_all(struct world *world, const struct loop_spec *spec, char (*ids)[ID_SIZE])
+static void start_all(struct orchestrator_world *world, const struct loop_spec *spec,
+                      char (*ids)[ID_SIZE])
 {
     pthread_t threads[CALLERS];
-    struct caller callers[CALLERS];
+    struct run_starter callers[CALLERS];
     for (size_t i = 0; i < CALLERS; i++) {
-        callers[i] = (struct caller){world, spec, ids, i};
+        callers[i] = (struct run_starter){world, spec, ids, i};
         assert_int_equal(pthread_create(&threads[i], NULL, start_some, &callers[i]), 0);
     }
     for (size_t i = 0; i < CALLERS; i++) {
@@ -84,7 +85,7 @@ static void start_all(struct world *world, const struct loop_spec *spec, char (*
 
 WORLD_TEST(a_thousand_agents_at_once_all_end_rightly)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char(*ids)[ID_SIZE] = memory_new_zero(LOOPS, sizeof(*ids));
     write_file(world, "turns.jsonl",
                "{\"text\":\"I begin.\"}\n{\"tool_calls\":[{\"name\":\"finish_task\",\"arguments\":"

@@ -17,7 +17,7 @@
 
 WORLD_TEST(a_run_is_executed_to_its_end)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     world_start(world);
 
@@ -34,7 +34,7 @@ WORLD_TEST(a_run_is_executed_to_its_end)
 
 WORLD_TEST(what_has_no_room_is_executed_later_in_order)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char ids[3][ID_SIZE];
     world->options.max_loops = 1;
     world_start(world);
@@ -65,7 +65,7 @@ WORLD_TEST(what_has_no_room_is_executed_later_in_order)
 
 WORLD_TEST(a_command_can_tell_what_a_server_means_to_do)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char ids[2][ID_SIZE];
     struct assignment assignment;
     struct assignments *assignments = NULL;
@@ -97,7 +97,7 @@ WORLD_TEST(a_command_can_tell_what_a_server_means_to_do)
 
 WORLD_TEST(a_full_queue_creates_nothing)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     world->options.max_loops = 1;
     world->options.max_queue = 1;
@@ -115,7 +115,7 @@ WORLD_TEST(a_full_queue_creates_nothing)
 
 WORLD_TEST(a_paused_run_frees_its_place_and_goes_on_when_it_is_continued)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char first[ID_SIZE];
     char second[ID_SIZE];
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
@@ -148,7 +148,7 @@ WORLD_TEST(a_paused_run_frees_its_place_and_goes_on_when_it_is_continued)
 
 WORLD_TEST(a_pause_that_has_not_come_to_pass_is_taken_back)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
     world_start(world);
@@ -166,7 +166,7 @@ WORLD_TEST(a_pause_that_has_not_come_to_pass_is_taken_back)
 
 WORLD_TEST(a_run_that_is_executed_cannot_be_resumed)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
     world_start(world);
@@ -182,7 +182,7 @@ WORLD_TEST(a_run_that_is_executed_cannot_be_resumed)
 
 WORLD_TEST(what_waits_or_is_paused_is_stopped_at_once)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char ids[3][ID_SIZE];
     world->options.max_loops = 1;
     world_start(world);
@@ -209,7 +209,7 @@ WORLD_TEST(what_waits_or_is_paused_is_stopped_at_once)
 
 WORLD_TEST(a_drain_lets_iterations_end_and_the_next_server_goes_on)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char ids[2][ID_SIZE];
     world->options.max_loops = 1;
     world->options.drain_ns = DEADLINE_NS;
@@ -241,7 +241,7 @@ WORLD_TEST(a_drain_lets_iterations_end_and_the_next_server_goes_on)
 
 WORLD_TEST(a_drain_without_time_cuts_off_and_the_next_server_repeats)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     world_start(world);
     run_spec(world, command_spec(world, "a", BEGINS("a"), 1), run_id);
@@ -262,7 +262,7 @@ WORLD_TEST(a_drain_without_time_cuts_off_and_the_next_server_repeats)
 
 WORLD_TEST(a_verification_that_a_drain_cuts_off_is_repeated)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     world_start(world);
     struct loop_spec spec = command_spec(world, "a", "true", 1);
@@ -293,7 +293,7 @@ static void note_taken_on(void *context, const char *line)
 
 WORLD_TEST(a_paused_run_stays_paused_over_a_restart)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     char other[ID_SIZE];
     world->options.max_loops = 1;
@@ -318,7 +318,7 @@ WORLD_TEST(a_paused_run_stays_paused_over_a_restart)
 
 WORLD_TEST(an_exclusive_agent_has_one_run_at_a_time)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     world_start(world);
     struct loop_spec spec = command_spec(world, "a", WAITS("a"), 1);
@@ -336,7 +336,7 @@ WORLD_TEST(an_exclusive_agent_has_one_run_at_a_time)
 
 WORLD_TEST(a_run_that_has_ended_is_reopened_with_other_limits)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
     struct loop_limits limits = {.max_iterations = 3};
@@ -354,7 +354,7 @@ WORLD_TEST(a_run_that_has_ended_is_reopened_with_other_limits)
 
 WORLD_TEST(a_reopened_run_waits_for_room_like_others)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     char other[ID_SIZE];
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
@@ -379,7 +379,7 @@ WORLD_TEST(a_reopened_run_waits_for_room_like_others)
 
 WORLD_TEST(what_nobody_can_resume_is_refused)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
     world_start(world);
@@ -399,7 +399,7 @@ WORLD_TEST(what_nobody_can_resume_is_refused)
 
 WORLD_TEST(a_role_is_executed_by_its_model)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     write_file(world, "turns.jsonl", "{\"text\":\"hello\"}\n");
     world_start(world);
@@ -413,7 +413,7 @@ WORLD_TEST(a_role_is_executed_by_its_model)
 
 WORLD_TEST(an_agent_that_cannot_be_opened_makes_no_run)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
     struct rondo_error err = {0};
@@ -430,7 +430,7 @@ WORLD_TEST(an_agent_that_cannot_be_opened_makes_no_run)
 
 WORLD_TEST(an_agent_that_cannot_be_opened_any_more_ends_its_run)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     char other[ID_SIZE];
     world->options.max_loops = 1;
@@ -459,7 +459,7 @@ static enum store_fault fail_writes(void *context, const char *operation, uint64
 
 WORLD_TEST(a_store_that_cannot_be_written_is_said_and_stands_in_the_journal)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     atomic_bool is_full = false;
     struct store_fault_plan plan = {.decide = fail_writes, .context = &is_full};
@@ -493,7 +493,7 @@ WORLD_TEST(a_store_that_cannot_be_written_is_said_and_stands_in_the_journal)
 #define SILENT_SERVER(seconds) \
     "  tools:\n    - {type: mcp, command: ./silent, timeout: " seconds "}\n"
 
-static void make_silent_server(const struct world *world)
+static void make_silent_server(const struct orchestrator_world *world)
 {
     char path[128];
     write_file(world, "turns.jsonl", "{\"text\":\"hello\"}\n");
@@ -505,7 +505,7 @@ static void make_silent_server(const struct world *world)
 
 WORLD_TEST(an_agent_whose_tools_do_not_answer_is_not_waited_for_without_end)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     char other[ID_SIZE];
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
@@ -529,7 +529,7 @@ WORLD_TEST(an_agent_whose_tools_do_not_answer_is_not_waited_for_without_end)
 
 static void *drain_when_it_listens(void *context)
 {
-    struct world *world = context;
+    struct orchestrator_world *world = context;
     WAIT_FOR(has_file(world, "listening"));
     orchestrator_drain(world->orchestrator);
     return NULL;
@@ -537,7 +537,7 @@ static void *drain_when_it_listens(void *context)
 
 WORLD_TEST(a_drain_does_not_wait_for_agents_that_open)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     enum orchestrator_answer answer = ORCHESTRATOR_FULL;
     pthread_t drainer;
@@ -565,7 +565,7 @@ struct stranger {
     struct loop_parts parts;
 };
 
-static struct stranger stranger_new(struct world *world)
+static struct stranger stranger_new(struct orchestrator_world *world)
 {
     struct stranger stranger = {.runtime = world_runtime(world, 5 * NS_PER_S)};
     stranger.parts.runtime = stranger.runtime;
@@ -573,7 +573,7 @@ static struct stranger stranger_new(struct world *world)
 }
 
 /** A run that the server executed and a command paused; it has done one of its iterations. */
-static void pause_by_command(struct world *world, const struct stranger *stranger,
+static void pause_by_command(struct orchestrator_world *world, const struct stranger *stranger,
                              char ret_run_id[ID_SIZE])
 {
     run_spec(world, command_spec(world, "a", BEGINS("a"), 2), ret_run_id);
@@ -587,7 +587,7 @@ static void pause_by_command(struct world *world, const struct stranger *strange
 
 WORLD_TEST(a_run_that_a_command_continued_is_taken_on)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     struct stranger stranger = stranger_new(world);
     world_start(world);
@@ -606,7 +606,7 @@ WORLD_TEST(a_run_that_a_command_continued_is_taken_on)
 
 WORLD_TEST(a_paused_run_that_a_command_stopped_is_forgotten)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     struct stranger stranger = stranger_new(world);
     world_start(world);
@@ -622,7 +622,7 @@ WORLD_TEST(a_paused_run_that_a_command_stopped_is_forgotten)
 
 WORLD_TEST(what_waits_is_paused_and_stopped_by_commands_too)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char ids[3][ID_SIZE];
     struct orchestrator_state now;
     struct stranger stranger = stranger_new(world);
@@ -656,7 +656,7 @@ static void note_hold(void *context, const char *line)
 /** A command holds a run for a moment just when its turn comes. */
 WORLD_TEST(a_run_that_is_held_for_a_moment_is_not_forgotten)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     struct loop *loop = NULL;
     struct loop_opening opening;

@@ -20,7 +20,7 @@ extern char **environ;
 
 /* ---- The process that dies ------------------------------------------------------------------ */
 
-static struct loop_spec doomed_spec(struct world *world, const char *kind)
+static struct loop_spec doomed_spec(struct orchestrator_world *world, const char *kind)
 {
     if (strcmp(kind, "chat") == 0 || strcmp(kind, "role") == 0) {
         return role_spec(world, strcmp(kind, "chat") == 0 ? AGENT_CHAT : AGENT_AUTONOMOUS);
@@ -41,7 +41,7 @@ static struct loop_spec doomed_spec(struct world *world, const char *kind)
 /** Start a run in the folder, begin its first iteration, say so, and wait for the end. */
 static int die_later(const char *folder, const char *kind)
 {
-    struct world world = {0};
+    struct orchestrator_world world = {0};
     snprintf(world.folder, sizeof(world.folder), "%s", folder);
     world_open_store(&world);
     world.runtime = world_runtime(&world, LONG_LEASE_NS);
@@ -66,7 +66,8 @@ static int die_later(const char *folder, const char *kind)
 }
 
 /** Have another process begin a run, and kill it. */
-static void leave_dead_run(struct world *world, const char *kind, char ret_run_id[ID_SIZE])
+static void leave_dead_run(struct orchestrator_world *world, const char *kind,
+                           char ret_run_id[ID_SIZE])
 {
     char *words[] = {(char *)"/proc/self/exe", (char *)"die", world->folder, (char *)kind, NULL};
     pid_t pid = 0;
@@ -85,7 +86,7 @@ static void leave_dead_run(struct world *world, const char *kind, char ret_run_i
 
 WORLD_TEST(the_command_of_a_dead_process_is_taken_over)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     leave_dead_run(world, "command", run_id);
 
@@ -102,7 +103,7 @@ WORLD_TEST(the_command_of_a_dead_process_is_taken_over)
 
 WORLD_TEST(a_process_that_dies_while_the_server_runs_is_noticed)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     world_start(world);
 
@@ -113,7 +114,7 @@ WORLD_TEST(a_process_that_dies_while_the_server_runs_is_noticed)
 
 WORLD_TEST(the_role_of_a_dead_process_is_taken_over)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     write_file(world, "turns.jsonl",
                "{\"tool_calls\":[{\"name\":\"finish_task\",\"arguments\":{\"summary\":\"done\","
@@ -127,7 +128,7 @@ WORLD_TEST(the_role_of_a_dead_process_is_taken_over)
 
 WORLD_TEST(a_conversation_is_parked_for_its_person)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     leave_dead_run(world, "chat", run_id);
 
@@ -142,7 +143,7 @@ WORLD_TEST(a_conversation_is_parked_for_its_person)
 
 WORLD_TEST(the_run_of_a_dead_library_is_closed_as_error)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     world->options.close_after_ns = 1;
     leave_dead_run(world, "library", run_id);
@@ -156,7 +157,7 @@ WORLD_TEST(the_run_of_a_dead_library_is_closed_as_error)
 }
 
 /** Change the limit of iterations of a run that nobody executes, as the command line does. */
-static void change_limit(struct world *world, const char *run_id, int64_t iterations)
+static void change_limit(struct orchestrator_world *world, const char *run_id, int64_t iterations)
 {
     struct loop_parts parts = {.runtime = world->runtime};
     struct loop_limits limits = {.max_iterations = iterations};
@@ -166,7 +167,7 @@ static void change_limit(struct world *world, const char *run_id, int64_t iterat
 
 WORLD_TEST(a_dead_run_whose_limits_were_changed_is_taken_over)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     leave_dead_run(world, "command", run_id);
     change_limit(world, run_id, 3);
@@ -182,7 +183,7 @@ WORLD_TEST(a_dead_run_whose_limits_were_changed_is_taken_over)
 
 WORLD_TEST(a_dead_run_that_was_paused_and_continued_is_taken_over)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     struct loop_parts parts = {.runtime = world->runtime};
     char run_id[ID_SIZE];
     leave_dead_run(world, "command", run_id);
@@ -196,7 +197,7 @@ WORLD_TEST(a_dead_run_that_was_paused_and_continued_is_taken_over)
 
 WORLD_TEST(a_dead_library_that_somebody_tried_to_resume_is_closed)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     struct rondo_error err = {0};
     enum orchestrator_answer answer;
     char run_id[ID_SIZE];
@@ -213,7 +214,7 @@ WORLD_TEST(a_dead_library_that_somebody_tried_to_resume_is_closed)
 
 WORLD_TEST(a_dead_library_has_time_to_come_back)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char library[ID_SIZE];
     char run_id[ID_SIZE];
     leave_dead_run(world, "library", library);
@@ -227,7 +228,7 @@ WORLD_TEST(a_dead_library_has_time_to_come_back)
 
 WORLD_TEST(dead_commands_are_closed_where_that_is_wanted)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     world->options.orphans = ORPHANS_CLOSE;
     world->options.close_after_ns = 1;
@@ -242,7 +243,7 @@ WORLD_TEST(dead_commands_are_closed_where_that_is_wanted)
 /** Only what is managed is seen to: the one beside it shows that the store was looked at. */
 WORLD_TEST(dead_runs_are_left_alone_where_that_is_wanted)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char dead[ID_SIZE];
     char run_id[ID_SIZE];
     world->options.orphans = ORPHANS_LEAVE;
@@ -260,7 +261,7 @@ WORLD_TEST(dead_runs_are_left_alone_where_that_is_wanted)
 /** A stop that nobody came to read counts for whoever takes the run over. */
 WORLD_TEST(a_dead_run_that_was_to_stop_is_not_executed)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     leave_dead_run(world, "command", run_id);
     assert_int_equal(
@@ -274,7 +275,7 @@ WORLD_TEST(a_dead_run_that_was_to_stop_is_not_executed)
 
 WORLD_TEST(a_dead_run_that_is_paused_stays_paused)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char run_id[ID_SIZE];
     char other[ID_SIZE];
     leave_dead_run(world, "paused", run_id);
@@ -290,7 +291,7 @@ WORLD_TEST(a_dead_run_that_is_paused_stays_paused)
 
 WORLD_TEST(records_of_nothing_are_cleared_away)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     struct store_change change = {
         .kind = STORE_PUT,
         .collection = "managed",
@@ -311,7 +312,7 @@ WORLD_TEST(records_of_nothing_are_cleared_away)
 /** Two servers over one store: each run is executed once. */
 WORLD_TEST(two_servers_execute_each_run_once)
 {
-    struct world *world = *state;
+    struct orchestrator_world *world = *state;
     char ids[4][ID_SIZE];
     world->options.max_loops = 1;
     world_start(world);

@@ -49,24 +49,24 @@ static inline struct cedar_context *context_of(const char *json)
 }
 
 /** A request with all that it owns. */
-struct question {
+struct cedar_question {
     struct cedar_uid *principal, *action, *resource;
     struct cedar_context *context;
     struct cedar_evaluator *evaluator;
 };
 
 /** @param context JSON */
-static inline struct question question_of(const char *principal, const char *action,
-                                          const char *resource, const char *context)
+static inline struct cedar_question question_of(const char *principal, const char *action,
+                                                const char *resource, const char *context)
 {
-    return (struct question){.principal = uid_of(principal),
-                             .action = uid_of(action),
-                             .resource = uid_of(resource),
-                             .context = context_of(context),
-                             .evaluator = cedar_evaluator_new()};
+    return (struct cedar_question){.principal = uid_of(principal),
+                                   .action = uid_of(action),
+                                   .resource = uid_of(resource),
+                                   .context = context_of(context),
+                                   .evaluator = cedar_evaluator_new()};
 }
 
-static inline void question_free(struct question *question)
+static inline void question_free(struct cedar_question *question)
 {
     cedar_uid_free(question->principal);
     cedar_uid_free(question->action);
@@ -76,7 +76,7 @@ static inline void question_free(struct question *question)
 }
 
 /** The answer; valid until the next question to the same evaluator. */
-static inline struct cedar_answer ask(const struct question *question,
+static inline struct cedar_answer ask(const struct cedar_question *question,
                                       const struct cedar_policies *policies,
                                       const struct cedar_entities *entities)
 {

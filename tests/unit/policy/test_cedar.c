@@ -6,16 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum outcome {
+enum expression_outcome {
     IS_TRUE,
     IS_FALSE,
     FAILS,   /**< evaluation fails, with the code */
     REFUSED, /**< by the parser */
 };
 
-struct fact {
+struct expression_case {
     const char *expression;
-    enum outcome outcome;
+    enum expression_outcome outcome;
     enum cedar_failure_code code;
 };
 
@@ -30,7 +30,7 @@ static const char world[] =
     "{\"uid\":{\"type\":\"Group\",\"id\":\"g1\"},\"attrs\":{},\"parents\":[{\"type\":\"Group\","
     "\"id\":\"g0\"}]}]";
 
-static enum outcome outcome_of(const char *expression, enum cedar_failure_code *ret_code)
+static enum expression_outcome outcome_of(const char *expression, enum cedar_failure_code *ret_code)
 {
     static const char frame[] = "permit(principal, action, resource) when { %s };";
     size_t size = strlen(expression) + sizeof(frame);
@@ -40,15 +40,15 @@ static enum outcome outcome_of(const char *expression, enum cedar_failure_code *
     struct cedar_builder *builder = cedar_builder_new(CEDAR_POSITION_IDS);
     int r = cedar_builder_add(builder, "fact", text, (size_t)len, NULL, NULL);
     struct cedar_policies *policies = cedar_builder_finish(builder);
-    struct question question = question_of("User::\"alice\"", "Action::\"view\"", "Photo::\"p\"",
-                                           "{\"n\":1,\"yes\":true}");
+    struct cedar_question question = question_of("User::\"alice\"", "Action::\"view\"",
+                                                 "Photo::\"p\"", "{\"n\":1,\"yes\":true}");
     struct cedar_entities *entities = entities_of(world);
     struct cedar_answer answer = ask(&question, policies, entities);
     *ret_code = answer.error_count == 0 ? CEDAR_FAIL_NONE : answer.errors[0].code;
-    enum outcome outcome = r < 0                    ? REFUSED
-                           : answer.error_count > 0 ? FAILS
-                           : answer.is_allowed      ? IS_TRUE
-                                                    : IS_FALSE;
+    enum expression_outcome outcome = r < 0                    ? REFUSED
+                                      : answer.error_count > 0 ? FAILS
+                                      : answer.is_allowed      ? IS_TRUE
+                                                               : IS_FALSE;
     cedar_entities_free(entities);
     question_free(&question);
     cedar_policies_unref(policies);
@@ -56,12 +56,12 @@ static enum outcome outcome_of(const char *expression, enum cedar_failure_code *
     return outcome;
 }
 
-static void check(const struct fact *facts, size_t count)
+static void check(const struct expression_case *facts, size_t count)
 {
     static const char *const names[] = {"true", "false", "fails", "refused"};
     for (size_t i = 0; i < count; i++) {
         enum cedar_failure_code code = CEDAR_FAIL_NONE;
-        enum outcome outcome = outcome_of(facts[i].expression, &code);
+        enum expression_outcome outcome = outcome_of(facts[i].expression, &code);
         if (outcome != facts[i].outcome || code != facts[i].code) {
             fail_msg("%s: %s (%s), expected %s (%s)", facts[i].expression, names[outcome],
                      cedar_failure_name(code), names[facts[i].outcome],
@@ -70,10 +70,10 @@ static void check(const struct fact *facts, size_t count)
     }
 }
 
-#define CHECK(...)                                      \
-    do {                                                \
-        static const struct fact facts[] = __VA_ARGS__; \
-        check(facts, COUNT(facts));                     \
+#define CHECK(...)                                                 \
+    do {                                                           \
+        static const struct expression_case facts[] = __VA_ARGS__; \
+        check(facts, COUNT(facts));                                \
     } while (0)
 
 TEST(test_white_space_is_that_of_unicode)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct question plain_question(const char *context)
+static struct cedar_question plain_question(const char *context)
 {
     return question_of("Agent::\"a\"", "Action::\"agent.iterate\"", "Loop::\"l\"", context);
 }
@@ -21,7 +21,7 @@ static bool is_allowed(const char *text, const char *context)
                                 "\"attrs\":{\"max_iterations\":3,\"trust\":1}}]";
     struct cedar_policies *policies = policies_of(text);
     struct cedar_entities *entities = entities_of(agent);
-    struct question question = plain_question(context);
+    struct cedar_question question = plain_question(context);
     bool is = ask(&question, policies, entities).is_allowed;
     question_free(&question);
     cedar_entities_free(entities);
@@ -46,7 +46,7 @@ TEST(test_policies_that_fail_are_skipped_and_listed)
     struct cedar_policies *policies =
         policies_of("forbid" BROKEN PERMIT "permit" BROKEN PERMIT "forbid(principal, action, "
                     "resource) when { false };");
-    struct question question = plain_question("{}");
+    struct cedar_question question = plain_question("{}");
     struct cedar_answer answer = ask(&question, policies, NULL);
     assert_true(answer.is_allowed);
     assert_int_equal(answer.reason_count, 2);
@@ -63,7 +63,7 @@ TEST(test_policies_that_fail_are_skipped_and_listed)
 TEST(test_a_denial_names_the_forbids_only)
 {
     struct cedar_policies *policies = policies_of(PERMIT FORBID PERMIT FORBID "permit" BROKEN);
-    struct question question = plain_question("{}");
+    struct cedar_question question = plain_question("{}");
     struct cedar_answer answer = ask(&question, policies, NULL);
     assert_false(answer.is_allowed);
     assert_int_equal(answer.reason_count, 2);
@@ -82,7 +82,7 @@ TEST(test_scopes_never_fail)
                     "forbid(principal, action in [], resource) when { 1 };"
                     "permit(principal is Agent in Agent::\"a\", action in "
                     "Action::\"agent.iterate\", resource);");
-    struct question question = plain_question("{}");
+    struct cedar_question question = plain_question("{}");
     struct cedar_answer answer = ask(&question, policies, NULL);
     assert_true(answer.is_allowed);
     assert_int_equal(answer.error_count, 0);
@@ -205,12 +205,12 @@ static void write_policy(struct random *random, struct buf *ret_text)
 }
 
 /** The answer to a set must follow from the answers to each of its policies alone. */
-static void check_against_singles(const struct question *question,
+static void check_against_singles(const struct cedar_question *question,
                                   const struct cedar_policies *policies,
                                   struct cedar_policies *const *singles,
                                   const struct cedar_entities *entities)
 {
-    struct question other = *question;
+    struct cedar_question other = *question;
     other.evaluator = cedar_evaluator_new();
     struct cedar_answer answer = ask(question, policies, entities);
     size_t reasons = 0;
@@ -251,7 +251,7 @@ static void check_random_set(struct random *random, unsigned count,
     }
     struct cedar_policies *policies = policies_of(buf_string(&all));
     for (int i = 0; i < 12; i++) {
-        struct question question =
+        struct cedar_question question =
             question_of(any_entity(random), any_action(random), any_entity(random), "{}");
         check_against_singles(&question, policies, singles, i % 4 == 3 ? NULL : entities);
         question_free(&question);
@@ -289,7 +289,7 @@ static void *decide_often(void *argument)
 {
     const struct shared *shared = argument;
     struct cedar_policies *policies = shared->policies; /* with a reference of this thread */
-    struct question question =
+    struct cedar_question question =
         question_of("User::\"b\"", "NS::Action::\"v\"", "Group::\"g1\"", "{}");
     struct cedar_answer first = ask(&question, policies, shared->entities);
     size_t reasons = first.reason_count;
@@ -378,7 +378,7 @@ static void *go_deep(void *argument)
         repeat(&text, shapes[i].close, depth);
         buf_append_string(&text, " };");
         struct cedar_policies *policies = policies_of(buf_string(&text));
-        struct question question = plain_question("{}");
+        struct cedar_question question = plain_question("{}");
         ask(&question, policies, NULL);
         question_free(&question);
         cedar_policies_unref(policies);

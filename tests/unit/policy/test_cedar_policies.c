@@ -181,7 +181,7 @@ TEST(test_a_link_is_a_policy_with_the_annotations_of_its_template)
     assert_int_equal(cedar_policies_count(policies), 2);
     assert_string_equal(cedar_policies_id(policies, 1), "l");
     assert_string_equal(cedar_policies_annotation(policies, 1, "a"), "t");
-    struct question question = question_of("U::\"a\"", "Action::\"x\"", "R::\"r\"", "{}");
+    struct cedar_question question = question_of("U::\"a\"", "Action::\"x\"", "R::\"r\"", "{}");
     struct cedar_answer answer = ask(&question, policies, NULL);
     assert_false(answer.is_allowed);
     assert_int_equal(answer.reason_count, 1);
@@ -406,7 +406,7 @@ TEST(test_failures_are_described_with_their_place)
         char description[RONDO_ERROR_MESSAGE_SIZE];
         snprintf(text, sizeof(text), "permit" ALL "\nwhen { %s };", cases[i].condition);
         struct cedar_policies *policies = policies_of(text);
-        struct question question = question_of("U::\"a\"", "Action::\"x\"", "R::\"r\"", "{}");
+        struct cedar_question question = question_of("U::\"a\"", "Action::\"x\"", "R::\"r\"", "{}");
         struct cedar_answer answer = ask(&question, policies, NULL);
         assert_int_equal(answer.error_count, 1);
         cedar_failure_describe(policies, answer.errors, description, sizeof(description));

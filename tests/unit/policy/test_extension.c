@@ -12,7 +12,7 @@
 #define RANDOM_CASES 100000
 
 /** Bytes with a length, as a text of a policy may hold a NUL. */
-struct text {
+struct sized_text {
     const char *bytes;
     size_t len;
 };
@@ -53,7 +53,8 @@ static void assert_numbers(number_parse *parse, const struct number_case *cases,
     }
 }
 
-static void assert_numbers_refused(number_parse *parse, const struct text *texts, size_t count)
+static void assert_numbers_refused(number_parse *parse, const struct sized_text *texts,
+                                   size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         int64_t number = 7;
@@ -115,7 +116,7 @@ TEST(decimals_are_read_as_ten_thousandths)
 
 TEST(what_is_no_decimal_is_refused)
 {
-    static const struct text texts[] = {
+    static const struct sized_text texts[] = {
         TEXT(""),        TEXT("-"),       TEXT("1"),     TEXT("1."),    TEXT(".5"),
         TEXT("-.5"),     TEXT("."),       TEXT("-."),    TEXT("--1.0"), TEXT("+1.0"),
         TEXT(" 1.0"),    TEXT("1.0 "),    TEXT("1.0\n"), TEXT("1,0"),   TEXT("1.0.0"),
@@ -129,7 +130,7 @@ TEST(what_is_no_decimal_is_refused)
 
 TEST(decimals_out_of_range_are_refused)
 {
-    static const struct text texts[] = {
+    static const struct sized_text texts[] = {
         TEXT("922337203685477.5808"),   TEXT("-922337203685477.5809"),
         TEXT("922337203685477.6"),      TEXT("-922337203685477.6"),
         TEXT("922337203685478.0"),      TEXT("-922337203685478.0"),
@@ -203,7 +204,7 @@ TEST(durations_are_read_up_to_both_ends)
 
 TEST(what_is_no_duration_is_refused)
 {
-    static const struct text texts[] = {
+    static const struct sized_text texts[] = {
         TEXT(""),       TEXT("-"),      TEXT("1"),       TEXT("d"),      TEXT("ms"),
         TEXT("-d"),     TEXT("1x"),     TEXT("1D"),      TEXT("1MS"),    TEXT("1mS"),
         TEXT("1msec"),  TEXT("1sm"),    TEXT("1dd"),     TEXT("1d1d"),   TEXT("1h1d"),
@@ -218,7 +219,7 @@ TEST(what_is_no_duration_is_refused)
 
 TEST(durations_out_of_range_are_refused)
 {
-    static const struct text texts[] = {
+    static const struct sized_text texts[] = {
         TEXT("9223372036854775808ms"),
         TEXT("-9223372036854775809ms"),
         TEXT("18446744073709551616ms"),
@@ -302,7 +303,7 @@ TEST(times_are_read_and_offsets_subtracted)
 
 TEST(what_is_no_date_is_refused)
 {
-    static const struct text texts[] = {
+    static const struct sized_text texts[] = {
         TEXT(""),
         TEXT("-"),
         TEXT("2024"),
@@ -336,7 +337,7 @@ TEST(what_is_no_date_is_refused)
 
 TEST(days_that_no_calendar_has_are_refused)
 {
-    static const struct text texts[] = {
+    static const struct sized_text texts[] = {
         TEXT("2024-00-01"), TEXT("2024-13-01"), TEXT("2024-99-01"), TEXT("2024-01-00"),
         TEXT("2024-01-32"), TEXT("2024-02-30"), TEXT("2024-03-32"), TEXT("2024-04-31"),
         TEXT("2024-05-32"), TEXT("2024-06-31"), TEXT("2024-07-32"), TEXT("2024-08-32"),
@@ -359,7 +360,7 @@ TEST(leap_years_have_their_day)
 
 TEST(what_is_no_time_is_refused)
 {
-    static const struct text texts[] = {
+    static const struct sized_text texts[] = {
         TEXT("2024-10-15T11:38:02"),    TEXT("2024-10-15T11:38:02ZZ"),
         TEXT("2024-10-15T11:38Z"),      TEXT("2024-10-15T11Z"),
         TEXT("2024-10-15TZ"),           TEXT("2024-10-15t11:38:02Z"),
@@ -376,7 +377,7 @@ TEST(what_is_no_time_is_refused)
 
 TEST(bad_fractions_and_offsets_are_refused)
 {
-    static const struct text texts[] = {
+    static const struct sized_text texts[] = {
         TEXT("2024-10-15T11:38:02.Z"),     TEXT("2024-10-15T11:38:02.1Z"),
         TEXT("2024-10-15T11:38:02.12Z"),   TEXT("2024-10-15T11:38:02.1234Z"),
         TEXT("2024-10-15T11:38:02,123Z"),  TEXT("2024-10-15T11:38:02.123"),

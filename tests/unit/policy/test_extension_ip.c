@@ -11,7 +11,7 @@
 #define RANDOM_CASES 100000
 
 /** Bytes with a length, as a text of a policy may hold a NUL. */
-struct text {
+struct address_text {
     const char *bytes;
     size_t len;
 };
@@ -44,7 +44,7 @@ static struct cedar_ip ip_of(const char *text)
     return ip;
 }
 
-static void assert_ips_refused(const struct text *texts, size_t count)
+static void assert_ips_refused(const struct address_text *texts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct cedar_ip ip = {.is_v6 = true, .prefix = 77, .bytes = {1, 2, 3}};
@@ -79,7 +79,7 @@ TEST(dotted_quads_are_read_with_their_prefix)
 
 TEST(bad_dotted_quads_are_refused)
 {
-    static const struct text texts[] = {
+    static const struct address_text texts[] = {
         TEXT(""),          TEXT("1"),          TEXT("1.2"),
         TEXT("1.2.3"),     TEXT("1.2.3."),     TEXT(".1.2.3"),
         TEXT("1..2.3"),    TEXT("1.2.3.4."),   TEXT("1.2.3.4.5"),
@@ -96,7 +96,7 @@ TEST(bad_dotted_quads_are_refused)
 
 TEST(bad_prefixes_are_refused)
 {
-    static const struct text texts[] = {
+    static const struct address_text texts[] = {
         TEXT("/"),
         TEXT("/8"),
         TEXT("1.2.3.4/"),
@@ -160,7 +160,7 @@ TEST(ipv6_is_read_with_and_without_a_gap)
 
 TEST(bad_ipv6_is_refused)
 {
-    static const struct text texts[] = {
+    static const struct address_text texts[] = {
         TEXT(":"),
         TEXT(":::"),
         TEXT("1"),
@@ -200,7 +200,7 @@ TEST(bad_ipv6_is_refused)
 
 TEST(ipv4_inside_of_ipv6_is_refused)
 {
-    static const struct text texts[] = {
+    static const struct address_text texts[] = {
         TEXT("::1.2.3.4"),           TEXT("::ffff:1.2.3.4"), TEXT("1:2:3:4:5:6:1.2.3.4"),
         TEXT("64:ff9b::1.2.3.4/96"), TEXT("1.2.3.4::"),      TEXT("::1.2"),
         TEXT("1.2.3.4:1"),           TEXT("::1."),
@@ -211,7 +211,7 @@ TEST(ipv4_inside_of_ipv6_is_refused)
 TEST(the_longest_address_is_read)
 {
     static const char longest[] = "abcd:ef01:2345:6789:abcd:ef01:2345:6789/128";
-    static const struct text longer[] = {
+    static const struct address_text longer[] = {
         TEXT("abcd:ef01:2345:6789:abcd:ef01:2345:6789/0128"),
         TEXT("0abcd:ef01:2345:6789:abcd:ef01:2345:6789/128"),
     };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /** A JSON text and what became of it. */
-struct reading {
+struct json_reading {
     struct arena arena;
     struct rondo_error err;
     int code;
@@ -17,9 +17,9 @@ struct reading {
     struct buf text; /**< the value as Cedar text */
 };
 
-static struct reading read_bytes(const char *json, size_t len)
+static struct json_reading read_bytes(const char *json, size_t len)
 {
-    struct reading reading = {0};
+    struct json_reading reading = {0};
     struct json_reader reader = {
         .text = json, .len = len, CEDAR_JSON_LIMITS, .arena = &reading.arena, .err = &reading.err};
     reading.code = json_reader_begin(&reader);
@@ -36,7 +36,7 @@ static struct reading read_bytes(const char *json, size_t len)
     return reading;
 }
 
-static void forget(struct reading *reading)
+static void forget(struct json_reading *reading)
 {
     arena_fini(&reading->arena);
     buf_fini(&reading->text);
@@ -44,7 +44,7 @@ static void forget(struct reading *reading)
 
 static void assert_reads(const char *json, const char *cedar)
 {
-    struct reading reading = read_bytes(json, strlen(json));
+    struct json_reading reading = read_bytes(json, strlen(json));
     assert_string_equal(reading.code == 0 ? "" : reading.err.message, "");
     assert_string_equal(buf_string(&reading.text), cedar);
     forget(&reading);
@@ -52,25 +52,25 @@ static void assert_reads(const char *json, const char *cedar)
 
 static void assert_refused(const char *json, const char *message)
 {
-    struct reading reading = read_bytes(json, strlen(json));
+    struct json_reading reading = read_bytes(json, strlen(json));
     assert_int_equal(reading.code, RONDO_ERR_INVALID);
     assert_string_equal(reading.err.message, message);
     forget(&reading);
 }
 
-struct pair {
+struct json_pair {
     const char *json;
     const char *other;
 };
 
-static void assert_all_read(const struct pair *pairs, size_t count)
+static void assert_all_read(const struct json_pair *pairs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         assert_reads(pairs[i].json, pairs[i].other);
     }
 }
 
-static void assert_all_refused(const struct pair *pairs, size_t count)
+static void assert_all_refused(const struct json_pair *pairs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         assert_refused(pairs[i].json, pairs[i].other);
@@ -81,7 +81,7 @@ static void assert_all_refused(const struct pair *pairs, size_t count)
 
 TEST(plain_values_are_read)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"true", "true"},
         {" \t\r\n false \n", "false"},
         {"0", "0"},
@@ -103,7 +103,7 @@ TEST(plain_values_are_read)
 TEST(sets_lose_their_duplicates)
 {
     static const char json[] = "[1,\"a\",1,[1],[1,1],\"a\"]";
-    struct reading reading = read_bytes(json, strlen(json));
+    struct json_reading reading = read_bytes(json, strlen(json));
     assert_int_equal(reading.code, 0);
     assert_int_equal(cedar_as_set(reading.value)->count, 3);
     assert_true(cedar_set_contains(cedar_as_set(reading.value), cedar_long(1)));
@@ -113,7 +113,7 @@ TEST(sets_lose_their_duplicates)
 
 TEST(numbers_that_are_no_longs_are_refused)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"1.5", "1:1: a number with a fraction is not a Cedar value; use "
                 "{\"__extn\":{\"fn\":\"decimal\",\"arg\":\"1.5\"}}"},
         {"[-0.25]", "1:2: a number with a fraction is not a Cedar value; use "
@@ -138,7 +138,7 @@ TEST(null_is_refused)
 
 TEST(what_is_no_json_is_refused)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"", "1:1: expected a value, found the end"},
         {"  ", "1:3: expected a value, found the end"},
         {"tru", "1:1: expected a value, found `t`"},
@@ -177,7 +177,7 @@ TEST(what_is_no_json_is_refused)
 
 TEST(a_nul_byte_is_not_the_end)
 {
-    struct reading reading = read_bytes("1\0", 2);
+    struct json_reading reading = read_bytes("1\0", 2);
     assert_int_equal(reading.code, RONDO_ERR_INVALID);
     assert_string_equal(reading.err.message, "1:2: expected the end, found byte 0x00");
     forget(&reading);
@@ -193,7 +193,7 @@ TEST(places_count_lines_and_code_points)
 
 TEST(escapes_in_strings_are_read)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"\"\\\"\\\\\\/\"", "\"\\\"\\\\/\""},
         {"\"\\n\\r\\t\"", "\"\\n\\r\\t\""},
         {"\"\\b\\f\"", "\"\\x08\\x0c\""},
@@ -209,7 +209,7 @@ TEST(escapes_in_strings_are_read)
 
 TEST(strings_may_hold_nul)
 {
-    struct reading reading = read_bytes("\"a\\u0000b\"", 10);
+    struct json_reading reading = read_bytes("\"a\\u0000b\"", 10);
     assert_int_equal(reading.code, 0);
     assert_int_equal(cedar_as_text(reading.value)->len, 3);
     assert_memory_equal(cedar_as_text(reading.value)->bytes, "a\0b", 4);
@@ -218,7 +218,7 @@ TEST(strings_may_hold_nul)
 
 TEST(wrong_strings_are_refused)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"\"a", "1:3: the string has no end"},
         {"\"a\\", "1:4: expected one of \"\\/bfnrtu after `\\`, found the end"},
         {"\"\\x41\"", "1:3: expected one of \"\\/bfnrtu after `\\`, found `x`"},
@@ -246,7 +246,7 @@ TEST(wrong_strings_are_refused)
 
 TEST(a_key_that_occurs_twice_is_refused)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"{\"a\":1,\"b\":2,\"a\":1}", "1:14: the key `a` occurs twice"},
         {"{\"a\":1,\"\\u0061\":2}", "1:8: the key `a` occurs twice"},
         {"[{\"x\":{\"\":1,\"\":2}}]", "1:13: the key `` occurs twice"},
@@ -268,7 +268,7 @@ TEST(a_key_that_occurs_twice_among_many_is_found)
     }
     size_t len = json.len;
     buf_append_string(&json, "\"1000\":0}");
-    struct reading reading = read_bytes(json.data, json.len);
+    struct json_reading reading = read_bytes(json.data, json.len);
     assert_int_equal(reading.code, 0);
     assert_int_equal(cedar_as_record(reading.value)->count, 1001);
     forget(&reading);
@@ -280,7 +280,7 @@ TEST(a_key_that_occurs_twice_among_many_is_found)
 
 TEST(keys_may_be_anything)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"{\"\":1}", "{\"\": 1}"},
         {"{\"in\":1}", "{\"in\": 1}"},
         {"{\"a\\u0000b\":1}", "{\"a\\x00b\": 1}"},
@@ -293,7 +293,7 @@ TEST(keys_may_be_anything)
 
 TEST(entities_are_read)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"{\"__entity\":{\"type\":\"User\",\"id\":\"alice\"}}", "User::\"alice\""},
         {"{\"__entity\":{\"id\":\"\",\"type\":\"A::B::C\"}}", "A::B::C::\"\""},
         {"{\"__entity\":{\"type\":\"U\",\"id\":\"x\",\"z\":null,\"y\":{\"__expr\":\"1\"}}}",
@@ -312,7 +312,7 @@ TEST(an_entity_of_no_type_is_refused)
     for (size_t i = 0; i < COUNT(types); i++) {
         struct buf json = {0};
         buf_printf(&json, "{\"__entity\":{\"type\":\"%s\",\"id\":\"x\"}}", types[i]);
-        struct reading reading = read_bytes(json.data, json.len);
+        struct json_reading reading = read_bytes(json.data, json.len);
         assert_int_equal(reading.code, RONDO_ERR_INVALID);
         assert_non_null(strstr(reading.err.message, "is not the name of an entity type"));
         forget(&reading);
@@ -325,7 +325,7 @@ TEST(an_entity_of_no_type_is_refused)
 
 TEST(extension_values_are_read)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"{\"__extn\":{\"fn\":\"ip\",\"arg\":\"10.0.0.0/8\"}}", "ip(\"10.0.0.0/8\")"},
         {"{\"__extn\":{\"arg\":\"1.50\",\"fn\":\"decimal\"}}", "decimal(\"1.5\")"},
         {"{\"__extn\":{\"fn\":\"datetime\",\"arg\":\"2024-01-02\"}}",
@@ -342,7 +342,7 @@ TEST(extension_values_are_read)
 
 TEST(extension_methods_are_called)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"{\"__extn\":{\"fn\":\"toDays\",\"arg\":{\"__extn\":{\"fn\":\"duration\",\"arg\":\"2d\"}}}"
          "}",
          "2"},
@@ -360,7 +360,7 @@ TEST(extension_methods_are_called)
 
 TEST(calls_that_fail_are_refused)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"{\"__extn\":{\"fn\":\"ip\",\"arg\":\"1.2.3\"}}", "1:28: ip() does not accept \"1.2.3\""},
         {"{\"__extn\":{\"fn\":\"ip\",\"arg\":1}}",
          "1:28: ip() does not accept a value of type long"},
@@ -396,7 +396,7 @@ TEST(the_escape_for_expressions_is_refused)
 
 TEST(what_is_no_escape_is_a_record)
 {
-    static const struct pair pairs[] = {
+    static const struct json_pair pairs[] = {
         {"{\"__entity\":{\"type\":\"U\"}}", "{\"__entity\": {\"type\": \"U\"}}"},
         {"{\"__entity\":\"U\"}", "{\"__entity\": \"U\"}"},
         {"{\"__entity\":[\"x\"]}", "{\"__entity\": [\"x\"]}"},
@@ -416,7 +416,7 @@ TEST(what_is_no_escape_is_a_record)
         "{\"fn\":\"ip\",\"arg\":\"::1\"}",
     };
     for (size_t i = 0; i < COUNT(records); i++) {
-        struct reading reading = read_bytes(records[i], strlen(records[i]));
+        struct json_reading reading = read_bytes(records[i], strlen(records[i]));
         assert_int_equal(reading.code, 0);
         assert_int_equal(reading.value.kind, CEDAR_RECORD);
         assert_int_equal(cedar_as_record(reading.value)->count, 2);
@@ -455,7 +455,7 @@ TEST(nesting_has_a_limit)
     } kinds[] = {{"[", "]"}, {"{\"a\":", "}"}};
     for (size_t i = 0; i < COUNT(kinds); i++) {
         struct buf json = nested(CEDAR_LIMIT_DEPTH, kinds[i].open, kinds[i].close);
-        struct reading reading = read_bytes(json.data, json.len);
+        struct json_reading reading = read_bytes(json.data, json.len);
         assert_int_equal(reading.code, 0);
         forget(&reading);
         buf_fini(&json);
@@ -473,7 +473,7 @@ TEST(nesting_without_an_end_is_refused)
     size_t len = 1000000;
     char *json = memory_new(len);
     memset(json, '[', len);
-    struct reading reading = read_bytes(json, len);
+    struct json_reading reading = read_bytes(json, len);
     assert_int_equal(reading.code, RONDO_ERR_LIMIT);
     forget(&reading);
     free(json);
@@ -485,7 +485,7 @@ TEST(the_text_has_a_limit)
     char *json = memory_new(len + 1);
     memset(json, ' ', len + 1);
     json[0] = '1';
-    struct reading reading = read_bytes(json, len);
+    struct json_reading reading = read_bytes(json, len);
     assert_int_equal(reading.code, 0);
     forget(&reading);
     reading = read_bytes(json, len + 1);
@@ -539,7 +539,7 @@ TEST(elements_are_read_one_by_one)
 
 TEST(a_refused_value_leaves_the_result_alone)
 {
-    struct reading reading = {.value = cedar_long(7)};
+    struct json_reading reading = {.value = cedar_long(7)};
     struct json_reader json = {.text = "{\"__extn\":{\"fn\":\"ip\",\"arg\":\"x\"}}",
                                .len = 34,
                                CEDAR_JSON_LIMITS,

@@ -30,7 +30,7 @@ static const char entities_json[] =
     "\"arg\":\"7.5\"}}},\"tags\":{\"iterations\":60}}]";
 
 /** Policies, and a request to ask them about. */
-struct world {
+struct limit_world {
     struct cedar_policies *policies;
     struct cedar_entities *entities;
     struct cedar_uid *agent, *action, *run;
@@ -42,7 +42,7 @@ struct world {
 static void set(void *context, enum run_limit counter, int64_t value)
 {
     static const size_t attributes[] = {ITERATION, TOKENS, COST, ELAPSED};
-    struct world *world = context;
+    struct limit_world *world = context;
     bool is_cost = counter == RUN_LIMIT_COST;
     cedar_context_set(world->context, attributes[counter],
                       is_cost ? cedar_decimal(value) : cedar_long(value));
@@ -51,14 +51,14 @@ static void set(void *context, enum run_limit counter, int64_t value)
     }
 }
 
-static struct world make(const char *text)
+static struct limit_world make(const char *text)
 {
     struct rondo_error err = {0};
     struct cedar_builder *builder = cedar_builder_new(CEDAR_POSITION_IDS);
     if (cedar_builder_add(builder, "t.cedar", text, strlen(text), NULL, &err) < 0) {
         fail_msg("%s\n%s", err.message, text);
     }
-    struct world world = {
+    struct limit_world world = {
         .policies = cedar_builder_finish(builder),
         .entities = cedar_entities_parse(entities_json, strlen(entities_json), NULL, &err),
         .agent = cedar_uid_new("Agent", "a", NULL),
@@ -81,7 +81,7 @@ static struct world make(const char *text)
     return world;
 }
 
-static void discard(struct world *world)
+static void discard(struct limit_world *world)
 {
     cedar_policies_unref(world->policies);
     cedar_entities_free(world->entities);
@@ -93,7 +93,7 @@ static void discard(struct world *world)
     cedar_evaluator_free(world->evaluator);
 }
 
-static struct policy_limit find_in(struct world *world, enum run_limit counter, int64_t from,
+static struct policy_limit find_in(struct limit_world *world, enum run_limit counter, int64_t from,
                                    const uint32_t *only)
 {
     struct limit_search search = {
@@ -109,7 +109,7 @@ static struct policy_limit find_in(struct world *world, enum run_limit counter, 
 
 static struct policy_limit find_from(const char *text, enum run_limit counter, int64_t from)
 {
-    struct world world = make(text);
+    struct limit_world world = make(text);
     struct policy_limit limit = find_in(&world, counter, from, NULL);
     discard(&world);
     return limit;
@@ -123,12 +123,13 @@ static struct policy_limit find(const char *text)
 #define NONE (-1)
 
 /** A row of a table: the text, and the first value that is denied. */
-struct row {
+struct limit_row {
     const char *text;
     int64_t value; /* or NONE */
 };
 
-static void expect(const struct row *rows, size_t count, enum run_limit counter, bool is_estimated)
+static void expect(const struct limit_row *rows, size_t count, enum run_limit counter,
+                   bool is_estimated)
 {
     for (size_t i = 0; i < count; i++) {
         struct policy_limit limit = find_from(rows[i].text, counter, 0);
@@ -143,7 +144,7 @@ static void expect(const struct row *rows, size_t count, enum run_limit counter,
 
 TEST(comparisons_give_the_exact_number)
 {
-    static const struct row rows[] = {
+    static const struct limit_row rows[] = {
         {PERMIT FORBID "when { context.iteration >= 100 };", 100},
         {PERMIT FORBID "when { context.iteration > 100 };", 101},
         {PERMIT FORBID "when { context.iteration == 100 };", 100},
@@ -172,7 +173,7 @@ TEST(comparisons_give_the_exact_number)
 
 TEST(permits_with_an_upper_bound_are_limits)
 {
-    static const struct row rows[] = {
+    static const struct limit_row rows[] = {
         {"permit (principal, action, resource) when { context.iteration < 50 };", 50},
         {"permit (principal, action, resource)\n"
          "when { context.iteration <= principal.max_iterations };",
@@ -187,7 +188,7 @@ TEST(permits_with_an_upper_bound_are_limits)
 
 TEST(windows_are_not_missed)
 {
-    static const struct row rows[] = {
+    static const struct limit_row rows[] = {
         {PERMIT FORBID "when { 10 < context.iteration && context.iteration < 20 };\n" FORBID
                        "unless { 75 > context.iteration };",
          11},
@@ -200,7 +201,7 @@ TEST(windows_are_not_missed)
 
 TEST(what_has_nothing_to_do_with_the_counter_does_not_matter)
 {
-    static const struct row rows[] = {
+    static const struct limit_row rows[] = {
         {PERMIT FORBID "when { context.tokens >= 5 };", NONE},
         {PERMIT FORBID "when { context.input has iteration && false };", NONE},
         {PERMIT FORBID "when { context.input has other && context.input.other > 5 };", NONE},
@@ -219,7 +220,7 @@ TEST(what_has_nothing_to_do_with_the_counter_does_not_matter)
 
 TEST(other_uses_of_the_counter_are_estimated)
 {
-    static const struct row rows[] = {
+    static const struct limit_row rows[] = {
         {PERMIT FORBID "when { context.iteration * 2 + 1 > 300 };", 150},
         {PERMIT FORBID "when { context.iteration + 1 > context.iteration &&\n"
                        "context.iteration >= 12 };",
@@ -254,7 +255,7 @@ TEST(an_estimate_ends_somewhere)
 
 TEST(money_is_compared_both_ways_round)
 {
-    static const struct row rows[] = {
+    static const struct limit_row rows[] = {
         {PERMIT FORBID "when { context.cost_usd.greaterThanOrEqual(decimal(\"5.0\")) };", 50000},
         {PERMIT FORBID "when { context.cost_usd.greaterThan(decimal(\"5.0\")) };", 50001},
         {PERMIT FORBID "when { decimal(\"5.0\").lessThanOrEqual(context.cost_usd) };", 50000},
@@ -299,7 +300,7 @@ TEST(the_search_begins_where_it_is_told)
 
 TEST(the_counter_stands_where_it_is_told_afterwards)
 {
-    struct world world = make(PERMIT FORBID "when { context.iteration == 42 };");
+    struct limit_world world = make(PERMIT FORBID "when { context.iteration == 42 };");
     struct limit_search search = {.evaluator = world.evaluator,
                                   .policies = world.policies,
                                   .request = &world.request,
@@ -327,9 +328,9 @@ TEST(the_first_forbid_that_denies_is_named)
 
 TEST(one_forbid_can_be_asked_about_alone)
 {
-    struct world world = make(PERMIT FORBID "when { context.tokens >= 0 };\n" FORBID
-                                            "when { context.iteration >= 5 };\n" FORBID
-                                            "when { context.iteration * 2 >= 14 };");
+    struct limit_world world = make(PERMIT FORBID "when { context.tokens >= 0 };\n" FORBID
+                                                  "when { context.iteration >= 5 };\n" FORBID
+                                                  "when { context.iteration * 2 >= 14 };");
     assert_int_equal(find_in(&world, RUN_LIMIT_ITERATIONS, 0, NULL).limit, 0);
     static const uint32_t second = 2;
     struct policy_limit limit = find_in(&world, RUN_LIMIT_ITERATIONS, 0, &second);
@@ -401,7 +402,7 @@ TEST(limits_are_found_among_many_policies)
 
 TEST(policies_that_mention_a_counter_are_known)
 {
-    struct world world =
+    struct limit_world world =
         make(FORBID "when { context.iteration > 5 };\n" FORBID
                     "unless { context.input.iteration < 5 };\n" FORBID
                     "when { context == {} };\n" FORBID "when { context.tokens > 5 };\n" PERMIT);
@@ -485,7 +486,7 @@ static void write_policies(struct random *random, struct buf *text)
 }
 
 /** The first denied value, by asking about each. */
-static int64_t first_denied(struct world *world)
+static int64_t first_denied(struct limit_world *world)
 {
     for (int64_t i = 0; i <= LARGEST; i++) {
         struct cedar_answer answer;
@@ -504,7 +505,7 @@ TEST(chance_finds_no_policies_whose_limit_is_wrong)
     for (unsigned round = 0; round < 3000; round++) {
         auto_buf struct buf text = {0};
         write_policies(&random, &text);
-        struct world world = make(buf_string(&text));
+        struct limit_world world = make(buf_string(&text));
         set(&world, RUN_LIMIT_TOKENS, (int64_t)random_below(&random, 100));
         struct policy_limit limit = find_in(&world, RUN_LIMIT_ITERATIONS, 0, NULL);
         int64_t expected = first_denied(&world);

@@ -46,7 +46,7 @@ static const char context_json[] =
     "{\"n\":7,\"path\":\"/srv/src/a.c\",\"inner\":{\"deep\":[1,2,3]},"
     "\"cost\":{\"__extn\":{\"fn\":\"decimal\",\"arg\":\"1.25\"}}}";
 
-static struct question ann_views(void)
+static struct cedar_question ann_views(void)
 {
     return question_of("User::\"ann\"", "Action::\"view\"", "File::\"a\"", context_json);
 }
@@ -56,7 +56,7 @@ static size_t count_allocations(const char *text)
 {
     struct cedar_policies *policies = policies_of(text);
     struct cedar_entities *entities = entities_of(entities_json);
-    struct question question = ann_views();
+    struct cedar_question question = ann_views();
     ask(&question, policies, entities);
     ask(&question, policies, entities);
     size_t before = allocations;

@@ -173,14 +173,14 @@ TEST(words_that_the_vocabulary_does_not_know_are_errors)
                             "p.cedar:1:");
 }
 
-struct findings {
+struct ruleset_findings {
     size_t errors, warnings;
     char first[256];
 };
 
 static void count_finding(const struct lint_finding *finding, void *context)
 {
-    struct findings *findings = context;
+    struct ruleset_findings *findings = context;
     if (finding->is_error && findings->errors == 0) {
         snprintf(findings->first, sizeof(findings->first), "%s:%u:%u: %s", finding->file,
                  finding->line, finding->column, finding->message);
@@ -194,7 +194,7 @@ TEST(all_findings_are_handed_out_and_the_first_error_is_the_error)
         part(RULESET_POLICIES, "p.cedar",
              "forbid (principal, action, resource) when { context.tokns > 5 };\n"
              "forbid (principal, action, resource) when { context.itration > 5 };\n")};
-    struct findings findings = {0};
+    struct ruleset_findings findings = {0};
     struct ruleset *ruleset = NULL;
     struct rondo_error err = {0};
     assert_int_equal(ruleset_make("/p", texts, 1, count_finding, &findings, &ruleset, &err),
@@ -209,7 +209,7 @@ TEST(warnings_refuse_nothing)
 {
     struct ruleset_text texts[] = {
         part(RULESET_POLICIES, "p.cedar", "forbid (principal, action in [], resource);\n" PERMIT)};
-    struct findings findings = {0};
+    struct ruleset_findings findings = {0};
     struct ruleset *ruleset = NULL;
     assert_int_equal(ruleset_make("/p", texts, 1, count_finding, &findings, &ruleset, NULL), 0);
     assert_int_equal(findings.errors, 0);

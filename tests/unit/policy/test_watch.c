@@ -8,14 +8,14 @@
 
 /* ---- Looking -------------------------------------------------------------------------------- */
 
-static int look(struct world *world)
+static int look(struct watch_world *world)
 {
     memset(&world->message, 0, sizeof(world->message));
     world->err = (struct rondo_error){0};
     return watch_look(world->watch, &world->view, &world->message, &world->err);
 }
 
-static void expect_look(struct world *world, int expected)
+static void expect_look(struct watch_world *world, int expected)
 {
     int r = look(world);
     if (r != expected) {
@@ -24,7 +24,7 @@ static void expect_look(struct world *world, int expected)
     }
 }
 
-static void expect_refused(struct world *world, const char *message)
+static void expect_refused(struct watch_world *world, const char *message)
 {
     expect_look(world, WATCH_REFUSED);
     if (strstr(world->message.text, message) == NULL) {
@@ -34,7 +34,7 @@ static void expect_refused(struct world *world, const char *message)
     expect_look(world, WATCH_SAME);
 }
 
-static void expect_in_force(const struct world *world, const char *id)
+static void expect_in_force(const struct watch_world *world, const char *id)
 {
     if (!has_policy(&world->view, id)) {
         fail_msg("policy %s is not in force", id);
@@ -45,7 +45,7 @@ static void expect_in_force(const struct world *world, const char *id)
 
 WORLD_TEST(a_missing_file_that_may_be_missing_means_built_in)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     watch_path(world, world->path, true);
     expect_look(world, WATCH_CHANGED);
     assert_string_equal(world->view.ruleset->source, RULESET_BUILT_IN);
@@ -58,7 +58,7 @@ WORLD_TEST(a_missing_file_that_may_be_missing_means_built_in)
 
 WORLD_TEST(a_missing_file_that_was_asked_for_is_an_error)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     watch_path(world, world->path, false);
     for (int i = 0; i < 2; i++) {
         expect_look(world, RONDO_ERR_NOT_FOUND);
@@ -71,7 +71,7 @@ WORLD_TEST(a_missing_file_that_was_asked_for_is_an_error)
 
 WORLD_TEST(no_path_means_built_in_for_ever)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     watch_path(world, NULL, false);
     expect_look(world, WATCH_CHANGED);
     assert_string_equal(world->view.ruleset->source, RULESET_BUILT_IN);
@@ -80,7 +80,7 @@ WORLD_TEST(no_path_means_built_in_for_ever)
 
 WORLD_TEST(a_broken_first_file_is_an_error_until_it_is_mended)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     replace(world->path, "permit (");
     watch_path(world, world->path, true);
     for (int i = 0; i < 2; i++) {
@@ -94,7 +94,7 @@ WORLD_TEST(a_broken_first_file_is_an_error_until_it_is_mended)
 
 WORLD_TEST(entities_and_links_lie_beside_the_file)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     put(world, "rondo.cedar", "@id(\"t\") forbid (principal == ?principal, action, resource);\n");
     put(world, "rondo.entities.json",
         "[{\"uid\":{\"type\":\"Agent\",\"id\":\"a\"},"
@@ -116,7 +116,7 @@ WORLD_TEST(entities_and_links_lie_beside_the_file)
 
 WORLD_TEST(a_folder_holds_several_files_in_the_order_of_their_names)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     put(world, "20-b.cedar", NAMED("b"));
     put(world, "10-a.cedar", NAMED("a"));
     put(world, "entities.json", "[]");
@@ -140,7 +140,7 @@ WORLD_TEST(a_folder_holds_several_files_in_the_order_of_their_names)
 
 WORLD_TEST(a_folder_without_policies_is_refused)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     watch_path(world, world->folder, true);
     expect_look(world, RONDO_ERR_INVALID);
     put(world, "entities.json", "[]");
@@ -156,7 +156,7 @@ WORLD_TEST(a_folder_without_policies_is_refused)
 
 WORLD_TEST(a_folder_may_hold_so_many_files)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     for (unsigned i = 0; i <= WATCH_FILES; i++) {
         char name[32];
         snprintf(name, sizeof(name), "%03u.cedar", i);
@@ -174,7 +174,7 @@ WORLD_TEST(a_folder_may_hold_so_many_files)
     expect_look(world, WATCH_SAME);
 }
 
-static void make_sparse(const struct world *world, const char *name, off_t size)
+static void make_sparse(const struct watch_world *world, const char *name, off_t size)
 {
     auto_free char *path = in_folder(world, name);
     write_in_place(path, "");
@@ -183,7 +183,7 @@ static void make_sparse(const struct world *world, const char *name, off_t size)
 
 WORLD_TEST(files_have_a_size_limit_together)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     for (char name[] = "a.cedar"; name[0] <= 'd'; name[0]++) {
         make_sparse(world, name, LIMIT_POLICY_BYTES - 10);
     }
@@ -196,7 +196,7 @@ WORLD_TEST(files_have_a_size_limit_together)
 
 WORLD_TEST(what_is_no_file_is_refused)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     put(world, "a.cedar", NAMED("a"));
     watch_path(world, world->folder, false);
     expect_look(world, WATCH_CHANGED);
@@ -207,7 +207,7 @@ WORLD_TEST(what_is_no_file_is_refused)
 
 WORLD_TEST(links_that_lead_nowhere_are_refused)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     assert_int_equal(symlink("nowhere", world->path), 0);
     watch_path(world, world->path, true);
     expect_look(world, RONDO_ERR_NOT_FOUND);
@@ -222,7 +222,7 @@ WORLD_TEST(links_that_lead_nowhere_are_refused)
 
 WORLD_TEST(a_link_in_a_folder_that_leads_nowhere_is_refused)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     put(world, "a.cedar", NAMED("a"));
     put(world, "real", "@id(\"b\") forbid (principal, action, resource);");
     auto_free char *link = in_folder(world, "b.cedar");
@@ -237,7 +237,7 @@ WORLD_TEST(a_link_in_a_folder_that_leads_nowhere_is_refused)
 
 WORLD_TEST(an_unreadable_file_is_refused)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     if (geteuid() == 0) {
         skip(); /* Root reads everything. */
     }
@@ -259,7 +259,7 @@ WORLD_TEST(an_unreadable_file_is_refused)
 
 WORLD_TEST(a_file_that_was_replaced_counts_at_once)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     replace(world->path, NAMED("a"));
     watch_path(world, world->path, false);
     expect_look(world, WATCH_CHANGED);
@@ -274,7 +274,7 @@ WORLD_TEST(a_file_that_was_replaced_counts_at_once)
  * Write a file in place and look while it counts as being written. A machine that is stopped for
  * longer than that between the two gets another try.
  */
-static void look_while_writing(struct world *world, const char *text)
+static void look_while_writing(struct watch_world *world, const char *text)
 {
     for (int i = 0; i < 100; i++) {
         int64_t begun = clock_now(clock_system());
@@ -292,7 +292,7 @@ static void look_while_writing(struct world *world, const char *text)
 
 WORLD_TEST(a_file_that_is_being_written_waits_until_it_has_rested)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     static const char half[] = NAMED("b");
     static const char whole[] = NAMED("b") "@id(\"c\") forbid (principal, action, resource);\n";
     replace(world->path, NAMED("a"));
@@ -311,7 +311,7 @@ WORLD_TEST(a_file_that_is_being_written_waits_until_it_has_rested)
 
 WORLD_TEST(a_refused_file_that_is_mended_in_place_waits_too)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     replace(world->path, NAMED("a"));
     watch_path(world, world->path, false);
     expect_look(world, WATCH_CHANGED);
@@ -355,7 +355,7 @@ WORLD_TEST(resting_is_a_matter_of_inode_and_time)
 
 WORLD_TEST(a_file_that_was_only_touched_changes_nothing)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     replace(world->path, NAMED("a"));
     watch_path(world, world->path, false);
     expect_look(world, WATCH_CHANGED);
@@ -372,7 +372,7 @@ WORLD_TEST(a_file_that_was_only_touched_changes_nothing)
 
 WORLD_TEST(a_folder_behind_a_link_changes_as_a_whole)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     auto_free char *one = in_folder(world, "1");
     auto_free char *two = in_folder(world, "2");
     auto_free char *link = in_folder(world, "now");
@@ -398,7 +398,7 @@ WORLD_TEST(a_folder_behind_a_link_changes_as_a_whole)
 
 WORLD_TEST(a_bad_file_is_refused_once_and_changes_nothing)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     replace(world->path, NAMED("a"));
     watch_path(world, world->path, true);
     expect_look(world, WATCH_CHANGED);
@@ -415,7 +415,7 @@ WORLD_TEST(a_bad_file_is_refused_once_and_changes_nothing)
 
 WORLD_TEST(a_file_that_is_gone_is_refused_and_lifts_nothing)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     replace(world->path, NAMED("a"));
     watch_path(world, world->path, true);
     expect_look(world, WATCH_CHANGED);
@@ -429,7 +429,7 @@ WORLD_TEST(a_file_that_is_gone_is_refused_and_lifts_nothing)
 
 WORLD_TEST(each_view_hears_of_a_refusal_and_of_changes_by_their_authors)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     replace(world->path, NAMED("a"));
     watch_path(world, world->path, true);
     expect_look(world, WATCH_CHANGED);
@@ -455,7 +455,7 @@ WORLD_TEST(each_view_hears_of_a_refusal_and_of_changes_by_their_authors)
 static void count_loaded(void *context, const struct ruleset *ruleset, bool is_first, char *by,
                          size_t by_size)
 {
-    struct world *world = context;
+    struct watch_world *world = context;
     assert_non_null(ruleset);
     assert_non_null(strstr(by, "the file's owner"));
     world->loaded++;
@@ -465,7 +465,7 @@ static void count_loaded(void *context, const struct ruleset *ruleset, bool is_f
 
 WORLD_TEST(whoever_wants_to_know_is_told_before_anybody_else)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     replace(world->path, NAMED("a"));
     world->watch = watch_new(
         &(struct watch_options){.path = world->path, .loaded = count_loaded, .context = world});
@@ -494,7 +494,7 @@ static void count_findings(const struct lint_finding *finding, void *context)
 
 WORLD_TEST(reading_once_reports_everything)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     struct ruleset *ruleset = NULL;
     struct rondo_error err = {0};
     unsigned findings = 0;
@@ -514,7 +514,7 @@ WORLD_TEST(reading_once_reports_everything)
 
 WORLD_TEST(a_text_can_be_read_as_if_it_were_the_file)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     struct ruleset *ruleset = NULL;
     put(world, "rondo.entities.json",
         "[{\"uid\":{\"type\":\"Agent\",\"id\":\"a\"},"

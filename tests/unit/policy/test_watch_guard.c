@@ -6,7 +6,7 @@
 #include "os/trust.h"
 #include "watch_world.h"
 
-static int look(struct world *world)
+static int look(struct watch_world *world)
 {
     memset(&world->message, 0, sizeof(world->message));
     world->err = (struct rondo_error){0};
@@ -14,7 +14,7 @@ static int look(struct world *world)
 }
 
 /** Begin a run under the file `mine`, named by a person. */
-static void begin(struct world *world)
+static void begin(struct watch_world *world)
 {
     replace(world->path, NAMED("mine"));
     watch_path(world, world->path, false);
@@ -23,7 +23,7 @@ static void begin(struct world *world)
 }
 
 /** As another process would look, a resume for instance. @return of the first look */
-static int look_anew(struct world *world, const char *path, bool is_optional)
+static int look_anew(struct watch_world *world, const char *path, bool is_optional)
 {
     watch_view_fini(&world->view);
     watch_free(world->watch);
@@ -33,7 +33,7 @@ static int look_anew(struct world *world, const char *path, bool is_optional)
 }
 
 /** The agent has done something: it is refused once, and the old rules stay. */
-static void expect_old_rules(struct world *world, const char *why)
+static void expect_old_rules(struct watch_world *world, const char *why)
 {
     assert_int_equal(look(world), WATCH_REFUSED);
     if (strstr(world->message.text, why) == NULL) {
@@ -45,7 +45,7 @@ static void expect_old_rules(struct world *world, const char *why)
     assert_true(has_policy(&world->view, "mine"));
 }
 
-static void confirm(const struct world *world, const char *path)
+static void confirm(const struct watch_world *world, const char *path)
 {
     struct ruleset *ruleset = NULL;
     assert_int_equal(watch_read(path, NULL, NULL, &ruleset, NULL), 0);
@@ -57,7 +57,7 @@ static void confirm(const struct world *world, const char *path)
 
 WORLD_TEST(naming_a_file_confirms_it_once)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     begin(world);
     assert_int_equal(look_anew(world, world->path, false), WATCH_CHANGED);
     replace(world->path, NAMED("other"));
@@ -67,7 +67,7 @@ WORLD_TEST(naming_a_file_confirms_it_once)
 
 WORLD_TEST(a_file_that_nobody_named_or_confirmed_does_not_count)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     replace(world->path, NAMED("mine"));
     assert_int_equal(look_anew(world, world->path, true), RONDO_ERR_DENIED);
     assert_non_null(strstr(world->err.message, "rondo trust"));
@@ -77,7 +77,7 @@ WORLD_TEST(a_file_that_nobody_named_or_confirmed_does_not_count)
 
 WORLD_TEST(a_changed_file_counts_when_it_is_confirmed)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     begin(world);
     replace(world->path, NAMED("other"));
     expect_old_rules(world, "rondo trust");
@@ -89,7 +89,7 @@ WORLD_TEST(a_changed_file_counts_when_it_is_confirmed)
 
 WORLD_TEST(a_change_does_not_survive_into_a_resume)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     begin(world);
     replace(world->path, NAMED("other"));
     assert_int_equal(look_anew(world, world->path, false), RONDO_ERR_DENIED);
@@ -99,7 +99,7 @@ WORLD_TEST(a_change_does_not_survive_into_a_resume)
 
 WORLD_TEST(parts_that_were_absent_stay_absent)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     begin(world);
     put(world, "rondo.entities.json", "[]");
     expect_old_rules(world, "changed after you confirmed it");
@@ -109,7 +109,7 @@ WORLD_TEST(parts_that_were_absent_stay_absent)
 
 WORLD_TEST(a_new_file_in_a_folder_does_not_count)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     replace(world->path, NAMED("mine"));
     watch_path(world, world->folder, false);
     watch_set_reach(world->watch, WATCH_NAMED);
@@ -122,7 +122,7 @@ WORLD_TEST(a_new_file_in_a_folder_does_not_count)
 
 WORLD_TEST(an_absent_optional_file_stays_absent)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     assert_int_equal(look_anew(world, world->path, true), WATCH_CHANGED);
     replace(world->path, NAMED("mine"));
     assert_int_equal(look(world), WATCH_REFUSED);
@@ -131,7 +131,7 @@ WORLD_TEST(an_absent_optional_file_stays_absent)
 
 WORLD_TEST(a_confirmed_file_that_is_gone_is_not_the_same_as_none)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     begin(world);
     unlink(world->path);
     assert_int_equal(look_anew(world, world->path, true), RONDO_ERR_DENIED);
@@ -143,7 +143,7 @@ WORLD_TEST(a_confirmed_file_that_is_gone_is_not_the_same_as_none)
 
 WORLD_TEST(a_folder_that_was_moved_away_changes_nothing)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     auto_free char *policies = in_folder(world, "policies");
     auto_free char *moved = in_folder(world, "p2");
     auto_free char *path = in_folder(world, "policies/x.cedar");
@@ -162,7 +162,7 @@ WORLD_TEST(a_folder_that_was_moved_away_changes_nothing)
 
 WORLD_TEST(a_link_in_place_of_a_folder_leads_to_nothing_confirmed)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     auto_free char *policies = in_folder(world, "policies");
     auto_free char *other = in_folder(world, "other");
     auto_free char *path = in_folder(world, "policies/x.cedar");
@@ -184,7 +184,7 @@ WORLD_TEST(a_link_in_place_of_a_folder_leads_to_nothing_confirmed)
 
 WORLD_TEST(a_link_to_another_confirmed_file_is_a_change)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     auto_free char *lax = in_folder(world, "lax.cedar");
     replace(lax, NAMED("free"));
     confirm(world, lax);
@@ -197,7 +197,7 @@ WORLD_TEST(a_link_to_another_confirmed_file_is_a_change)
 
 WORLD_TEST(what_is_no_usable_file_is_refused_once)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     begin(world);
     unlink(world->path);
     assert_int_equal(mkfifo(world->path, 0600), 0);
@@ -218,7 +218,7 @@ WORLD_TEST(what_is_no_usable_file_is_refused_once)
 
 WORLD_TEST(a_run_out_of_reach_shares_files_with_one_in_reach)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     struct watch_view other = {0};
     replace(world->path, NAMED("mine"));
     watch_path(world, world->path, false);
@@ -234,7 +234,7 @@ WORLD_TEST(a_run_out_of_reach_shares_files_with_one_in_reach)
 
 WORLD_TEST(an_absent_file_stays_usable_when_it_comes_into_reach)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     struct watch_view other = {0};
     watch_path(world, world->path, true);
     watch_set_reach(world->watch, WATCH_OUT_OF_REACH);

@@ -11,7 +11,7 @@ enum { READERS = 8, CHANGES = 300 };
 static const char version_a[] = NAMED("a1") NAMED("a2");
 static const char version_b[] = NAMED("b1") NAMED("b2") NAMED("b3");
 
-struct reader {
+struct watch_reader {
     pthread_t thread;
     struct watch *watch;
     atomic_bool *is_over;
@@ -29,7 +29,7 @@ static bool is_whole(const struct watch_view *view)
 
 static void *read_on(void *argument)
 {
-    struct reader *reader = argument;
+    struct watch_reader *reader = argument;
     struct watch_view view = {0};
     bool is_last = false;
     while (!is_last) {
@@ -45,13 +45,13 @@ static void *read_on(void *argument)
 }
 
 /** From here on there are policies to keep while nothing stands still for long enough. */
-static void look_first(struct world *world)
+static void look_first(struct watch_world *world)
 {
     assert_int_equal(watch_look(world->watch, &world->view, &world->message, NULL), WATCH_CHANGED);
 }
 
 /** All of them, before anything may fail: they use what a failure takes away. */
-static void join_all(struct reader *readers)
+static void join_all(struct watch_reader *readers)
 {
     unsigned wrong = 0;
     for (size_t i = 0; i < READERS; i++) {
@@ -63,14 +63,14 @@ static void join_all(struct reader *readers)
 
 WORLD_TEST(many_threads_see_whole_versions_only)
 {
-    struct world *world = *state;
-    struct reader readers[READERS];
+    struct watch_world *world = *state;
+    struct watch_reader readers[READERS];
     atomic_bool is_over = false;
     replace(world->path, version_a);
     watch_path(world, world->path, false);
     look_first(world);
     for (size_t i = 0; i < READERS; i++) {
-        readers[i] = (struct reader){.watch = world->watch, .is_over = &is_over};
+        readers[i] = (struct watch_reader){.watch = world->watch, .is_over = &is_over};
         assert_int_equal(pthread_create(&readers[i].thread, NULL, read_on, &readers[i]), 0);
     }
     for (int i = 0; i < CHANGES; i++) {
@@ -100,7 +100,7 @@ static bool is_one_folder(const struct watch_view *view, unsigned *ret_number)
 
 static void *read_folders(void *argument)
 {
-    struct reader *reader = argument;
+    struct watch_reader *reader = argument;
     struct watch_view view = {0};
     unsigned number = 0;
     bool is_last = false;
@@ -116,7 +116,7 @@ static void *read_folders(void *argument)
     return NULL;
 }
 
-static void make_folder(const struct world *world, unsigned number)
+static void make_folder(const struct watch_world *world, unsigned number)
 {
     char name[64];
     char text[128];
@@ -132,7 +132,7 @@ static void make_folder(const struct world *world, unsigned number)
 }
 
 /** Let the link lead to a folder. */
-static void flip(const struct world *world, const char *link, unsigned number)
+static void flip(const struct watch_world *world, const char *link, unsigned number)
 {
     char target[16];
     auto_free char *next = in_folder(world, "next");
@@ -143,8 +143,8 @@ static void flip(const struct world *world, const char *link, unsigned number)
 
 WORLD_TEST(many_threads_see_whole_folders_only)
 {
-    struct world *world = *state;
-    struct reader readers[READERS];
+    struct watch_world *world = *state;
+    struct watch_reader readers[READERS];
     atomic_bool is_over = false;
     auto_free char *link = in_folder(world, "now");
     for (unsigned i = 0; i < FOLDERS; i++) {
@@ -154,7 +154,7 @@ WORLD_TEST(many_threads_see_whole_folders_only)
     watch_path(world, link, false);
     look_first(world);
     for (size_t i = 0; i < READERS; i++) {
-        readers[i] = (struct reader){.watch = world->watch, .is_over = &is_over};
+        readers[i] = (struct watch_reader){.watch = world->watch, .is_over = &is_over};
         assert_int_equal(pthread_create(&readers[i].thread, NULL, read_folders, &readers[i]), 0);
     }
     for (unsigned i = 1; i < FOLDERS; i++) {

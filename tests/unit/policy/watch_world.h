@@ -22,7 +22,7 @@
 #define PERMIT    "permit (principal, action, resource);\n"
 #define NAMED(id) "@id(\"" id "\") " PERMIT
 
-struct world {
+struct watch_world {
     char folder[64];
     char state_home[64]; /* where confirmations go */
     char path[96];       /* of the policy file in it */
@@ -36,7 +36,7 @@ struct world {
 
 static inline int world_up(void **state)
 {
-    struct world *world = memory_new_zero(1, sizeof(*world));
+    struct watch_world *world = memory_new_zero(1, sizeof(*world));
     snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-watch-XXXXXX");
     assert_non_null(mkdtemp(world->folder));
     snprintf(world->state_home, sizeof(world->state_home), "/tmp/rondo-state-XXXXXX");
@@ -49,7 +49,7 @@ static inline int world_up(void **state)
 
 static inline int world_down(void **state)
 {
-    struct world *world = *state;
+    struct watch_world *world = *state;
     watch_view_fini(&world->view);
     watch_free(world->watch);
     file_remove_tree(world->folder, NULL);
@@ -63,7 +63,7 @@ static inline int world_down(void **state)
 /* ---- Files ---------------------------------------------------------------------------------- */
 
 /** Path of a name in the world's folder; free() it. */
-static inline char *in_folder(const struct world *world, const char *name)
+static inline char *in_folder(const struct watch_world *world, const char *name)
 {
     struct buf path = {0};
     buf_printf(&path, "%s/%s", world->folder, name);
@@ -97,13 +97,13 @@ static inline void replace(const char *path, const char *text)
     assert_int_equal(file_replace_durably(path, text, strlen(text), NULL), 0);
 }
 
-static inline void put(const struct world *world, const char *name, const char *text)
+static inline void put(const struct watch_world *world, const char *name, const char *text)
 {
     auto_free char *path = in_folder(world, name);
     replace(path, text);
 }
 
-static inline void watch_path(struct world *world, const char *path, bool is_optional)
+static inline void watch_path(struct watch_world *world, const char *path, bool is_optional)
 {
     world->watch = watch_new(&(struct watch_options){.path = path, .is_optional = is_optional});
 }

@@ -17,14 +17,14 @@
 #define TOOL HEAD "  tools:\n"
 
 /** What reading gave. */
-struct reading {
+struct role_reading {
     struct role *role;
     struct role_findings findings;
 };
 
-static inline struct reading read_bytes(const char *text, size_t len, enum role_schema schema)
+static inline struct role_reading read_bytes(const char *text, size_t len, enum role_schema schema)
 {
-    struct reading reading = {0};
+    struct role_reading reading = {0};
     struct rondo_error err = {0};
     if (role_parse(text, len, "/roles/role.yaml", schema, &reading.findings, &reading.role, &err) <
         0) {
@@ -34,21 +34,21 @@ static inline struct reading read_bytes(const char *text, size_t len, enum role_
     return reading;
 }
 
-static inline struct reading read_text(const char *text)
+static inline struct role_reading read_text(const char *text)
 {
     return read_bytes(text, strlen(text), ROLE_SCHEMA_1_0);
 }
 
-static inline void reading_fini(struct reading *reading)
+static inline void reading_fini(struct role_reading *reading)
 {
     role_free(reading->role);
     role_findings_fini(&reading->findings);
 }
 
 /** A text that must be right. */
-static inline struct reading read_right(const char *text)
+static inline struct role_reading read_right(const char *text)
 {
-    struct reading reading = read_text(text);
+    struct role_reading reading = read_text(text);
     if (reading.role == NULL) {
         fail_msg("%s: %s\n%s", reading.findings.items[0].path, reading.findings.items[0].message,
                  text);
@@ -58,7 +58,7 @@ static inline struct reading read_right(const char *text)
 
 static inline bool is_valid(const char *text)
 {
-    struct reading reading = read_text(text);
+    struct role_reading reading = read_text(text);
     bool is_right = reading.role != NULL;
     reading_fini(&reading);
     return is_right;
@@ -85,7 +85,8 @@ static inline struct json_object *follow(struct json_object *root, const char *p
 }
 
 /** A value of the normal form as JSON. */
-static inline void expect_normal(const struct reading *reading, const char *path, const char *json)
+static inline void expect_normal(const struct role_reading *reading, const char *path,
+                                 const char *json)
 {
     struct json_object *value = follow(reading->role->normal, path);
     const char *text = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
@@ -96,7 +97,7 @@ static inline void expect_normal(const struct reading *reading, const char *path
 }
 
 /** Whether a key is in the normal form at all. */
-static inline bool has_normal(const struct reading *reading, const char *path, const char *key)
+static inline bool has_normal(const struct role_reading *reading, const char *path, const char *key)
 {
     struct json_object *object = follow(reading->role->normal, path);
     return json_object_object_get_ex(object, key, NULL);
@@ -115,7 +116,7 @@ static inline void list_findings(const struct role_findings *findings, struct bu
 /** Read a text that gives exactly these findings. */
 static inline void expect_findings(const char *text, const char *expected)
 {
-    struct reading reading = read_text(text);
+    struct role_reading reading = read_text(text);
     struct buf lines = {0};
     list_findings(&reading.findings, &lines);
     assert_string_equal(buf_string(&lines), expected);

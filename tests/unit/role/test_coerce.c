@@ -5,18 +5,18 @@
 #include <stdio.h>
 
 /** A table row: what is written, and what it becomes in the normal form (NULL = an error). */
-struct row {
+struct coerce_row {
     const char *yaml;
     const char *json;
 };
 
-static void check(const char *format, const char *path, const struct row *rows, size_t count)
+static void check(const char *format, const char *path, const struct coerce_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct buf text = {0};
         buf_append_string(&text, HEAD);
         buf_printf(&text, "  %s%s\n", format, rows[i].yaml);
-        struct reading reading = read_text(buf_string(&text));
+        struct role_reading reading = read_text(buf_string(&text));
         if ((reading.role != NULL) != (rows[i].json != NULL)) {
             fail_msg("%s is %s", rows[i].yaml, reading.role == NULL ? "refused" : "taken");
         }
@@ -30,7 +30,7 @@ static void check(const char *format, const char *path, const struct row *rows, 
 
 TEST(whole_numbers)
 {
-    static const struct row rows[] = {
+    static const struct coerce_row rows[] = {
         {"7", "7"},
         {"7.0", "7"},
         {"7.5", NULL},
@@ -58,14 +58,14 @@ TEST(whole_numbers)
     for (size_t i = 0; i < COUNT(rows); i++) {
         char value[64];
         snprintf(value, sizeof(value), "%s}", rows[i].yaml);
-        const struct row row = {value, rows[i].json};
+        const struct coerce_row row = {value, rows[i].json};
         check("autonomy: {max_plan_steps: ", "spec.autonomy.max_plan_steps", &row, 1);
     }
 }
 
 TEST(numbers)
 {
-    static const struct row rows[] = {
+    static const struct coerce_row rows[] = {
         {"0.5", "0.5"},    {"1", "1.0"},         {"yes", "1.0"},        {"\"0.5\"", "0.5"},
         {"1e3", "1000.0"}, {"\" 1.5 \"", "1.5"}, {"\"1_0.5\"", "10.5"}, {"\"0x1\"", NULL},
         {"\"\"", NULL},    {"\"nan\"", NULL},    {".inf", NULL},        {".nan", NULL},
@@ -75,7 +75,7 @@ TEST(numbers)
     for (size_t i = 0; i < COUNT(rows); i++) {
         char value[64];
         snprintf(value, sizeof(value), "%s}", rows[i].yaml);
-        const struct row row = {value, rows[i].json};
+        const struct coerce_row row = {value, rows[i].json};
         check("autonomy: {iteration_delay_seconds: ", "spec.autonomy.iteration_delay_seconds", &row,
               1);
     }
@@ -83,7 +83,7 @@ TEST(numbers)
 
 TEST(booleans)
 {
-    static const struct row rows[] = {
+    static const struct coerce_row rows[] = {
         {"true", "true"}, {"off", "false"}, {"1", "true"}, {"0", "false"},     {"1.0", "true"},
         {"2", NULL},      {"0.5", NULL},    {"y", "true"}, {"\"F\"", "false"}, {"\"TRUE\"", "true"},
         {"\"2\"", NULL},  {"\"\"", NULL},   {"~", NULL},   {"[]", NULL},       {"\" true\"", NULL},
@@ -93,7 +93,7 @@ TEST(booleans)
 
 TEST(texts)
 {
-    static const struct row rows[] = {
+    static const struct coerce_row rows[] = {
         {"x", "\"x\""}, {"\"5\"", "\"5\""}, {"5", NULL},   {"1.5", NULL},
         {"yes", NULL},  {"~", NULL},        {"[x]", NULL}, {"2026-01-01", NULL},
         {"''", "\"\""}, {"1e3", "\"1e3\""},
@@ -104,7 +104,7 @@ TEST(texts)
 
 TEST(optional_texts_may_be_null)
 {
-    static const struct row rows[] = {
+    static const struct coerce_row rows[] = {
         {"~", "null"},
         {"", "null"},
         {"x", "\"x\""},
@@ -116,7 +116,7 @@ TEST(optional_texts_may_be_null)
 
 TEST(lists_and_maps)
 {
-    static const struct row lists[] = {
+    static const struct coerce_row lists[] = {
         {"[a, b]", "[\"a\",\"b\"]"},
         {"[]", "[]"},
         {"a", NULL},
@@ -125,7 +125,7 @@ TEST(lists_and_maps)
         {"~", NULL},
     };
     check("skills: ", "spec.skills", lists, COUNT(lists));
-    static const struct row maps[] = {
+    static const struct coerce_row maps[] = {
         {"{a: b}", "{\"a\":\"b\"}"},
         {"{}", "{}"},
         {"{a: 1}", NULL},
@@ -135,7 +135,7 @@ TEST(lists_and_maps)
     };
     check("tools:\n  - type: http\n    base_url: u\n    headers: ", "spec.tools.0.headers", maps,
           COUNT(maps));
-    static const struct row numbers[] = {
+    static const struct coerce_row numbers[] = {
         {"[1, \"2\", 3.0]", "[1,2,3]"},
         {"[x]", NULL},
         {"1", NULL},
@@ -146,7 +146,7 @@ TEST(lists_and_maps)
 
 TEST(anything_is_kept_as_it_is)
 {
-    static const struct row rows[] = {
+    static const struct coerce_row rows[] = {
         {"{a: [1, 1.5, yes, ~, x], b: {c: 2026-01-01}}",
          "{\"a\":[1,1.5,true,null,\"x\"],\"b\":{\"c\":\"2026-01-01\"}}"},
         {"{1: a}", NULL},

@@ -20,8 +20,8 @@ static bool decides_the_same(const char *before, const char *after)
     buf_append(&text, usual, (size_t)(at - usual));
     buf_append_string(&text, after);
     buf_append_string(&text, at + strlen(before));
-    struct reading old_role = read_right(usual);
-    struct reading new_role = read_right(buf_string(&text));
+    struct role_reading old_role = read_right(usual);
+    struct role_reading new_role = read_right(buf_string(&text));
     role_decisions_write(old_role.role, &old_decisions);
     role_decisions_write(new_role.role, &new_decisions);
     reading_fini(&old_role);
@@ -54,7 +54,7 @@ TEST(everything_else_does)
 TEST(the_role_itself_is_left_alone)
 {
     auto_buf struct buf decisions = {0};
-    struct reading reading = read_right(usual);
+    struct role_reading reading = read_right(usual);
     role_decisions_write(reading.role, &decisions);
     assert_null(strstr(buf_string(&decisions), "Be good."));
     assert_non_null(strstr(json_object_to_json_string(reading.role->normal), "Be good."));

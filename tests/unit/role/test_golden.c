@@ -39,10 +39,10 @@ static struct json_object *get(struct json_object *object, const char *key)
 }
 
 /** Read one of the files. */
-static struct reading read_file(const char *folder, const char *name, enum role_schema schema)
+static struct role_reading read_file(const char *folder, const char *name, enum role_schema schema)
 {
     struct buf path = {0};
-    struct reading reading = {0};
+    struct role_reading reading = {0};
     struct rondo_error err = {0};
     buf_printf(&path, "%s%s", folder, name);
     if (role_read(buf_string(&path), schema, &reading.findings, &reading.role, &err) < 0) {
@@ -68,7 +68,7 @@ static size_t for_each(struct json_object *object,
 
 static void check_golden(const char *name, struct json_object *golden)
 {
-    struct reading reading = read_file(DATA "roles-v1.0.0/", name, ROLE_SCHEMA_1_0);
+    struct role_reading reading = read_file(DATA "roles-v1.0.0/", name, ROLE_SCHEMA_1_0);
     if (reading.role == NULL) {
         fail_msg("%s is refused", name);
     }
@@ -92,9 +92,9 @@ TEST(real_files_have_the_normal_form_that_their_own_schema_gives)
 static void check_again(const char *name, struct json_object *golden)
 {
     (void)golden;
-    struct reading reading = read_file(DATA "roles-v1.0.0/", name, ROLE_SCHEMA_1_13);
+    struct role_reading reading = read_file(DATA "roles-v1.0.0/", name, ROLE_SCHEMA_1_13);
     const char *normal = json_object_to_json_string(reading.role->normal);
-    struct reading again = read_bytes(normal, strlen(normal), ROLE_SCHEMA_1_13);
+    struct role_reading again = read_bytes(normal, strlen(normal), ROLE_SCHEMA_1_13);
     if (again.role == NULL || !json_object_equal(again.role->normal, reading.role->normal)) {
         fail_msg("%s: the normal form of the normal form is another one", name);
     }
@@ -117,7 +117,7 @@ static void check_verdict(const char *name, struct json_object *expected)
 {
     bool is_right = json_get_bool(get(expected, "S"), "ok", false);
     for (int schema = ROLE_SCHEMA_1_0; schema <= ROLE_SCHEMA_1_13; schema++) {
-        struct reading reading =
+        struct role_reading reading =
             read_file(DATA "validation-cases/", name, (enum role_schema)schema);
         if ((reading.role != NULL) != is_right) {
             fail_msg("%s is %s", name, is_right ? "refused" : "taken");

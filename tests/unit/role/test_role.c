@@ -9,7 +9,7 @@
 
 TEST(a_small_file_has_all_defaults)
 {
-    struct reading reading = read_right(HEAD);
+    struct role_reading reading = read_right(HEAD);
     const struct role *role = reading.role;
     assert_string_equal(role->name, "my-agent");
     assert_string_equal(role->text, "R");
@@ -41,7 +41,7 @@ TEST(a_small_file_has_all_defaults)
 TEST(the_form_of_1_13_has_what_came_later)
 {
     const char *text = HEAD "  autonomy: {}\n  memory: {}\n  tools: [{type: shell}]\n";
-    struct reading reading = read_bytes(text, strlen(text), ROLE_SCHEMA_1_13);
+    struct role_reading reading = read_bytes(text, strlen(text), ROLE_SCHEMA_1_13);
     expect_normal(&reading, "spec.autonomy.max_no_tool_call_iterations", "2");
     expect_normal(&reading, "spec.memory.store_backend", "\"zvec\"");
     expect_normal(&reading, "spec.security.docker.image", "\"python:3.12-slim\"");
@@ -51,7 +51,7 @@ TEST(the_form_of_1_13_has_what_came_later)
 
 TEST(what_came_later_is_in_the_form_of_1_0_where_it_is_given)
 {
-    struct reading reading =
+    struct role_reading reading =
         read_right(HEAD "  autonomy: {max_no_tool_call_iterations: 5}\n"
                         "  security: {docker: {enabled: true}}\n"
                         "  tools: [{type: shell, permissions: {deny: [\"command=rm *\"]}}]\n");
@@ -65,11 +65,11 @@ TEST(what_came_later_is_in_the_form_of_1_0_where_it_is_given)
 
 TEST(the_limit_of_requests_follows_the_limit_of_calls)
 {
-    struct reading few = read_right(HEAD "  guardrails: {max_tool_calls: 20}\n");
+    struct role_reading few = read_right(HEAD "  guardrails: {max_tool_calls: 20}\n");
     expect_normal(&few, "spec.guardrails.max_request_limit", "30");
-    struct reading many = read_right(HEAD "  guardrails: {max_tool_calls: 21}\n");
+    struct role_reading many = read_right(HEAD "  guardrails: {max_tool_calls: 21}\n");
     expect_normal(&many, "spec.guardrails.max_request_limit", "31");
-    struct reading given = read_right(HEAD "  guardrails: {max_request_limit: 5}\n");
+    struct role_reading given = read_right(HEAD "  guardrails: {max_request_limit: 5}\n");
     expect_normal(&given, "spec.guardrails.max_request_limit", "5");
     reading_fini(&few);
     reading_fini(&many);
@@ -78,9 +78,9 @@ TEST(the_limit_of_requests_follows_the_limit_of_calls)
 
 TEST(the_old_limit_of_memories_counts_where_the_new_one_does_not)
 {
-    struct reading old = read_right(HEAD "  memory: {max_memories: 5}\n");
+    struct role_reading old = read_right(HEAD "  memory: {max_memories: 5}\n");
     expect_normal(&old, "spec.memory.semantic.max_memories", "5");
-    struct reading both =
+    struct role_reading both =
         read_right(HEAD "  memory: {max_memories: 5, semantic: {max_memories: 7}}\n");
     expect_normal(&both, "spec.memory.semantic.max_memories", "7");
     reading_fini(&old);
@@ -130,7 +130,7 @@ TEST(what_is_wrong_comes_with_what_would_be_right)
         {HEAD "  guardrails: {max_iterations: 0}\n", "more than 0"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct reading reading = read_text(cases[i].text);
+        struct role_reading reading = read_text(cases[i].text);
         assert_int_equal(reading.findings.count, 1);
         assert_string_equal(reading.findings.items[0].hint, cases[i].hint);
         reading_fini(&reading);
@@ -178,7 +178,7 @@ TEST(triggers_are_warned_of_where_they_would_not_do_as_they_say)
         "single answer\n"
         "warning 9:7 spec.triggers[1]: without a secret one is made up, so that nobody can call "
         "this webhook\n");
-    struct reading reading = read_right(HEAD "  triggers: [{type: webhook}]\n");
+    struct role_reading reading = read_right(HEAD "  triggers: [{type: webhook}]\n");
     expect_normal(&reading, "spec.triggers.0.secret", "\"<generated>\"");
     reading_fini(&reading);
 }
@@ -326,7 +326,7 @@ TEST(names_of_agents_have_a_form)
 
 TEST(an_unknown_tool_is_kept_for_a_plug_in)
 {
-    struct reading reading = read_right(TOOL "    - {type: zzz, a: 1, b: [x]}\n");
+    struct role_reading reading = read_right(TOOL "    - {type: zzz, a: 1, b: [x]}\n");
     expect_normal(&reading, "spec.tools.0",
                   "{\"type\":\"zzz\",\"config\":{\"a\":1,\"b\":[\"x\"]}}");
     reading_fini(&reading);
@@ -334,7 +334,7 @@ TEST(an_unknown_tool_is_kept_for_a_plug_in)
 
 TEST(a_file_can_have_everything_of_rondo_itself)
 {
-    struct reading reading = read_right(
+    struct role_reading reading = read_right(
         "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: my-agent}\nspec:\n  role: R\n"
         "  model: {provider: p, name: n, price: {input: 0.25, output: 2}}\n"
         "  autonomy:\n"
@@ -437,7 +437,7 @@ TEST(the_size_of_a_file_has_a_limit)
     char *text = malloc(LIMIT_ROLE_FILE_BYTES + 2);
     memset(text, '#', LIMIT_ROLE_FILE_BYTES + 2);
     memcpy(text, HEAD, head);
-    struct reading reading = read_bytes(text, LIMIT_ROLE_FILE_BYTES, ROLE_SCHEMA_1_0);
+    struct role_reading reading = read_bytes(text, LIMIT_ROLE_FILE_BYTES, ROLE_SCHEMA_1_0);
     assert_non_null(reading.role);
     reading_fini(&reading);
     struct rondo_error err = {0};
@@ -456,7 +456,7 @@ TEST(the_number_of_findings_has_a_limit_and_errors_come_first)
         buf_printf(&text, "  key%zu: 1\n", i);
     }
     buf_append_string(&text, "spec:\n  role: 5\n  model: {provider: p, name: n}\n  tools: x\n");
-    struct reading reading = read_text(buf_string(&text));
+    struct role_reading reading = read_text(buf_string(&text));
     assert_int_equal(reading.findings.count, LIMIT_ROLE_FINDINGS);
     assert_int_equal(role_findings_errors(&reading.findings), 2);
     reading_fini(&reading);
@@ -494,7 +494,7 @@ static int from_normal(const char *json, const char *path, struct role **ret_rol
 
 TEST(a_role_comes_back_from_its_normal_form)
 {
-    struct reading reading = read_right(
+    struct role_reading reading = read_right(
         HEAD "  autonomy: {exit_conditions: [a], iteration_delay_seconds: 0.5}\n"
              "  guardrails: {autonomous_token_budget: 30000}\n  tools: [{type: shell}]\n");
     const char *normal = json_object_to_json_string(reading.role->normal);
@@ -536,7 +536,7 @@ TEST(a_damaged_normal_form_is_refused)
 
 TEST(what_run_does_not_do_is_said_by_name)
 {
-    struct reading reading =
+    struct role_reading reading =
         read_right(HEAD "  triggers: [{type: discord}]\n  sinks: [{type: file, path: x}]\n"
                         "  ingest: {sources: []}\n  memory: {}\n  observability: {}\n"
                         "  output: {type: json_schema, schema: {type: object}}\n"
@@ -561,7 +561,7 @@ TEST(what_run_does_not_do_is_said_by_name)
 /** The protections of a file that are not given. */
 static void expect_unprotected(const char *text, const char *expected)
 {
-    struct reading reading = read_right(text);
+    struct role_reading reading = read_right(text);
     struct buf paths = {0};
     for (size_t i = 0; i < reading.findings.count; i++) {
         if (reading.findings.items[i].severity == ROLE_UNPROTECTED) {
@@ -616,7 +616,7 @@ TEST(protections_that_are_not_given_are_told_apart)
 
 TEST(protections_that_are_not_given_are_found_in_a_normal_form)
 {
-    struct reading reading =
+    struct role_reading reading =
         read_right(HEAD "  security: {docker: {enabled: true}, content: {redact_patterns: [x]}}\n");
     struct role_findings findings = {0};
     role_find_unprotected(reading.role, &findings);
@@ -659,7 +659,7 @@ TEST(secrets_that_are_written_out_are_found)
         char text[1024];
         struct rondo_error err = {0};
         snprintf(text, sizeof(text), HEAD "  tools: [{%s}]\n", cases[i].tool);
-        struct reading reading = read_text(text);
+        struct role_reading reading = read_text(text);
         if (reading.role == NULL) {
             role_findings_fini(&reading.findings);
             fail_msg("%s", cases[i].tool);
@@ -678,7 +678,7 @@ TEST(secrets_that_are_written_out_are_found)
 
 TEST(nothing_is_unsupported_in_a_small_file)
 {
-    struct reading reading = read_right(HEAD);
+    struct role_reading reading = read_right(HEAD);
     struct role_findings findings = {0};
     role_find_unsupported(reading.role, &findings);
     assert_int_equal(findings.count, 0);

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 /** A folder with role and skill files. */
-struct world {
+struct skills_world {
     char folder[64];
-    struct reading reading;
+    struct role_reading reading;
     struct role_findings findings;
     struct buf prompt;
     int code;
@@ -20,8 +20,8 @@ struct world {
 
 static int set_up(void **state)
 {
-    static struct world world;
-    world = (struct world){0};
+    static struct skills_world world;
+    world = (struct skills_world){0};
     snprintf(world.folder, sizeof(world.folder), "/tmp/rondo-skills-XXXXXX");
     assert_non_null(mkdtemp(world.folder));
     unsetenv("INITRUNNER_SKILL_DIR");
@@ -32,14 +32,14 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *world = *state;
+    struct skills_world *world = *state;
     reading_fini(&world->reading);
     role_findings_fini(&world->findings);
     buf_fini(&world->prompt);
     return file_remove_tree(world->folder, NULL);
 }
 
-static void put(struct world *world, const char *name, const char *text)
+static void put(struct skills_world *world, const char *name, const char *text)
 {
     char path[256];
     snprintf(path, sizeof(path), "%s/%s", world->folder, name);
@@ -51,7 +51,7 @@ static void put(struct world *world, const char *name, const char *text)
 }
 
 /** Read a role beside the skills and put its skills in. */
-static void resolve(struct world *world, const char *more, const char *extra)
+static void resolve(struct skills_world *world, const char *more, const char *extra)
 {
     char path[256];
     auto_buf struct buf text = {0};
@@ -70,7 +70,7 @@ static void resolve(struct world *world, const char *more, const char *extra)
 }
 
 /** "filesystem shell". */
-static void expect_types(const struct world *world, const char *expected)
+static void expect_types(const struct skills_world *world, const char *expected)
 {
     auto_buf struct buf types = {0};
     struct json_object *tools = world->reading.role->tools;
@@ -88,7 +88,7 @@ static void expect_types(const struct world *world, const char *expected)
 
 CASE(without_skills_the_prompt_is_the_role)
 {
-    struct world *world = *state;
+    struct skills_world *world = *state;
     resolve(world, "  tools: [{type: shell}]\n", "");
     assert_int_equal(world->code, 0);
     assert_string_equal(buf_string(&world->prompt), "R");
@@ -97,7 +97,7 @@ CASE(without_skills_the_prompt_is_the_role)
 
 CASE(bodies_follow_the_role_under_their_names)
 {
-    struct world *world = *state;
+    struct skills_world *world = *state;
     put(world, "skills/one/SKILL.md", SKILL("skill-one", "", "Do one."));
     put(world, "skills/two.md", SKILL("skill-two", "", "Do two.\n\nReally."));
     put(world, "skills/none.md", SKILL("skill-none", "", ""));
@@ -112,7 +112,7 @@ CASE(bodies_follow_the_role_under_their_names)
 
 CASE(a_name_is_looked_for_beside_the_role_then_in_the_folders)
 {
-    struct world *world = *state;
+    struct skills_world *world = *state;
     put(world, "extra/a.md", SKILL("far-a", "", "far"));
     put(world, "extra/b/SKILL.md", SKILL("far-b", "", "far"));
     put(world, "roles/skills/a/SKILL.md", SKILL("near-a", "", "near"));
@@ -131,7 +131,7 @@ CASE(a_name_is_looked_for_beside_the_role_then_in_the_folders)
 
 CASE(the_same_skill_counts_once)
 {
-    struct world *world = *state;
+    struct skills_world *world = *state;
     put(world, "skills/a.md", SKILL("skill-a", "tools: [{type: think}]\n", "body"));
     resolve(world, "  skills: [../skills/a, ../skills/a.md]\n", "");
     assert_int_equal(world->code, 0);
@@ -141,7 +141,7 @@ CASE(the_same_skill_counts_once)
 
 CASE(tools_merge_by_type_and_the_roles_own_win)
 {
-    struct world *world = *state;
+    struct skills_world *world = *state;
     put(world, "skills/a.md",
         SKILL("skill-a", "tools: [{type: filesystem, root_path: a}, {type: shell}]\n", "x"));
     put(world, "skills/b.md", SKILL("skill-b", "tools: [{type: filesystem, root_path: b}]\n", "y"));
@@ -160,7 +160,7 @@ CASE(tools_merge_by_type_and_the_roles_own_win)
 
 CASE(a_role_may_have_several_tools_of_a_type_beside_skills)
 {
-    struct world *world = *state;
+    struct skills_world *world = *state;
     put(world, "skills/a.md", SKILL("skill-a", "tools: [{type: think}]\n", "x"));
     resolve(world,
             "  skills: [../skills/a]\n"
@@ -171,7 +171,7 @@ CASE(a_role_may_have_several_tools_of_a_type_beside_skills)
 
 CASE(requirements_that_are_not_met_are_warned_of)
 {
-    struct world *world = *state;
+    struct skills_world *world = *state;
     put(world, "skills/a.md",
         SKILL("skill-a",
               "requires: {env: [RONDO_NO_SUCH, PATH], bins: [sh, rondo-no-such-program]}\n", "x"));
@@ -184,7 +184,7 @@ CASE(requirements_that_are_not_met_are_warned_of)
 
 CASE(a_missing_skill_is_an_error)
 {
-    struct world *world = *state;
+    struct skills_world *world = *state;
     resolve(world, "  skills: [../skills/a, b]\n", "");
     assert_int_equal(world->code, RONDO_ERR_INVALID);
     assert_int_equal(role_findings_errors(&world->findings), 2);
@@ -194,7 +194,7 @@ CASE(a_missing_skill_is_an_error)
 
 CASE(what_is_wrong_in_a_skill_is_told_with_its_place)
 {
-    struct world *world = *state;
+    struct skills_world *world = *state;
     put(world, "skills/a.md", "---\nname: A\ntools:\n  - {type: sql}\n---\n");
     put(world, "skills/b.md", "no front matter\n");
     put(world, "skills/c.md", "---\nname: skill-c\n");
@@ -213,7 +213,7 @@ CASE(what_is_wrong_in_a_skill_is_told_with_its_place)
 
 CASE(the_number_of_skills_has_a_limit)
 {
-    struct world *world = *state;
+    struct skills_world *world = *state;
     put(world, "roles/skills/a.md", SKILL("skill-a", "", "x"));
     for (int extra = 0; extra <= 1; extra++) {
         auto_buf struct buf text = {0};
@@ -224,6 +224,6 @@ CASE(the_number_of_skills_has_a_limit)
         resolve(world, buf_string(&text), "");
         assert_int_equal(world->code, extra == 0 ? 0 : RONDO_ERR_LIMIT);
         reading_fini(&world->reading);
-        world->reading = (struct reading){0};
+        world->reading = (struct role_reading){0};
     }
 }

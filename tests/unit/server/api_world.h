@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct world {
+struct api_world {
     char folder[64];
     char policy[96];
     char work[96];
@@ -37,26 +37,27 @@ struct world {
 };
 
 /** An answer as it came. */
-struct answer {
+struct api_reply {
     int status;
     struct buf all; /* head and body */
     const char *body;
     struct json_object *json; /* of the body, or NULL */
 };
 
-static inline void answer_fini(struct answer *answer)
+static inline void answer_fini(struct api_reply *answer)
 {
     json_object_put(answer->json);
     buf_fini(&answer->all);
-    *answer = (struct answer){0};
+    *answer = (struct api_reply){0};
 }
 
 /** Send one request. @param token "" = none @param headers lines with their ends, or "" */
-static inline void ask(struct world *world, const char *method, const char *path, const char *token,
-                       const char *headers, const char *body, struct answer *ret_answer)
+static inline void ask(struct api_world *world, const char *method, const char *path,
+                       const char *token, const char *headers, const char *body,
+                       struct api_reply *ret_answer)
 {
     auto_buf struct buf request = {0};
-    *ret_answer = (struct answer){0};
+    *ret_answer = (struct api_reply){0};
     buf_printf(&request, "%s %s HTTP/1.1\r\nConnection: close\r\n", method, path);
     if (strcasestr(headers, "Host:") == NULL) {
         buf_printf(&request, "Host: %s\r\n", world->address);
@@ -78,10 +79,10 @@ static inline void ask(struct world *world, const char *method, const char *path
 }
 
 /** Ask and hold the status against one. */
-static inline void expect(struct world *world, const char *method, const char *path,
+static inline void expect(struct api_world *world, const char *method, const char *path,
                           const char *token, const char *headers, const char *body, int status)
 {
-    struct answer answer;
+    struct api_reply answer;
     ask(world, method, path, token, headers, body, &answer);
     if (answer.status != status) {
         print_error("%s %.100s: %s\n", method, path, buf_string(&answer.all));
@@ -91,11 +92,11 @@ static inline void expect(struct world *world, const char *method, const char *p
 }
 
 /** The member `code` of a problem. */
-static inline void expect_problem(struct world *world, const char *method, const char *path,
+static inline void expect_problem(struct api_world *world, const char *method, const char *path,
                                   const char *token, const char *headers, const char *body,
                                   const char *code)
 {
-    struct answer answer;
+    struct api_reply answer;
     ask(world, method, path, token, headers, body, &answer);
     if (strcmp(json_get_string(answer.json, "code", ""), code) != 0) {
         print_error("%s %.100s: %s\n", method, path, buf_string(&answer.all));
@@ -106,7 +107,7 @@ static inline void expect_problem(struct world *world, const char *method, const
     answer_fini(&answer);
 }
 
-static inline void make_token(struct world *world, const char *name, enum token_scope scope,
+static inline void make_token(struct api_world *world, const char *name, enum token_scope scope,
                               const char *const *agents, char *ret_token)
 {
     assert_int_equal(token_create(world->store, name, scope, agents, 0, ret_token, NULL), 0);
@@ -118,7 +119,7 @@ static inline int world_setup_with(void **state, const struct server_options *wa
     static const char *const listen[] = {"127.0.0.1:0", NULL};
     static const char *const fixer[] = {"fixer", NULL};
     static const char *const stranger[] = {"stranger", NULL};
-    struct world *world = memory_new_zero(1, sizeof(*world));
+    struct api_world *world = memory_new_zero(1, sizeof(*world));
     struct rondo_error err = {0};
     snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-api-XXXXXX");
     assert_non_null(mkdtemp(world->folder));
@@ -169,7 +170,7 @@ static inline int world_setup(void **state)
 
 static inline int world_teardown(void **state)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     server_stop(world->server);
     orchestrator_stop(world->orchestrator);
     runtime_free(world->runtime);

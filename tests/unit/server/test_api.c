@@ -15,9 +15,9 @@
     "\"command\":\"false\"}],\"verifier_sandbox\":\"none\"}"
 
 /** Start a run. @param ret_id ID_SIZE bytes */
-static void start_run(struct world *world, const char *body, char *ret_id)
+static void start_run(struct api_world *world, const char *body, char *ret_id)
 {
-    struct answer answer;
+    struct api_reply answer;
     ask(world, "POST", "/v1/runs", world->administer, "", body, &answer);
     if (answer.status != 201) {
         print_error("%s\n", buf_string(&answer.all));
@@ -27,7 +27,7 @@ static void start_run(struct world *world, const char *body, char *ret_id)
     answer_fini(&answer);
 }
 
-static void await_end(struct world *world, const char *id)
+static void await_end(struct api_world *world, const char *id)
 {
     int64_t deadline = clock_monotonic(clock_system()) + PATIENCE_NS;
     struct store_run run;
@@ -40,7 +40,7 @@ static void await_end(struct world *world, const char *id)
 }
 
 /** Start a run and wait until it has ended. @param ret_id ID_SIZE bytes */
-static void run_once(struct world *world, char *ret_id)
+static void run_once(struct api_world *world, char *ret_id)
 {
     start_run(world, START, ret_id);
     await_end(world, ret_id);
@@ -63,7 +63,7 @@ static void fill_path(const char *pattern, struct buf *out)
 
 TEST(every_route_wants_a_token_that_is_strong_enough)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     for (const struct route *route = routes; route->operation != NULL; route++) {
         auto_buf struct buf path = {0};
         fill_path(route->pattern, &path);
@@ -84,7 +84,7 @@ TEST(every_route_wants_a_token_that_is_strong_enough)
 
 TEST(an_answer_without_a_token_says_which_scheme)
 {
-    struct answer answer;
+    struct api_reply answer;
     ask(*state, "GET", "/v1/runs", "", "", "", &answer);
     assert_non_null(strstr(buf_string(&answer.all), "WWW-Authenticate: Bearer"));
     assert_non_null(strstr(buf_string(&answer.all), "X-Content-Type-Options: nosniff"));
@@ -95,7 +95,7 @@ TEST(an_answer_without_a_token_says_which_scheme)
 
 TEST(a_foreign_name_or_page_is_refused)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     const char *token = world->administer;
     expect_problem(world, "GET", "/v1/runs", token, "Host: evil.example\r\n", "", "bad_host");
     expect_problem(world, "GET", "/healthz", "", "Host: evil.example:80\r\n", "", "bad_host");
@@ -114,7 +114,7 @@ TEST(a_foreign_name_or_page_is_refused)
 
 TEST(paths_that_climb_lead_nowhere)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     static const char *const paths[] = {
         "/../etc/passwd",
         "/..%2f..%2fetc%2fpasswd",
@@ -132,7 +132,7 @@ TEST(paths_that_climb_lead_nowhere)
     for (size_t i = 0; i < COUNT(paths); i++) {
         expect_problem(world, "GET", paths[i], world->read, "", "", "not_found");
     }
-    struct answer answer;
+    struct api_reply answer;
     ask(world, "DELETE", "/v1/runs", world->administer, "", "", &answer);
     assert_int_equal(answer.status, 405);
     assert_non_null(strstr(buf_string(&answer.all), "Allow: GET, HEAD, POST"));
@@ -141,7 +141,7 @@ TEST(paths_that_climb_lead_nowhere)
 
 TEST(bodies_that_are_wrong_are_named)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     const char *token = world->operate;
     expect_problem(world, "POST", "/v1/runs", token, "", "", "malformed");
     expect_problem(world, "POST", "/v1/runs", token, "", "[]", "malformed");
@@ -172,9 +172,9 @@ TEST(bodies_that_are_wrong_are_named)
 
 TEST(a_run_is_started_once_for_one_key)
 {
-    struct world *world = *state;
-    struct answer first;
-    struct answer again;
+    struct api_world *world = *state;
+    struct api_reply first;
+    struct api_reply again;
     ask(world, "POST", "/v1/runs", world->administer, "Idempotency-Key: k1\r\n", START, &first);
     assert_int_equal(first.status, 201);
     assert_non_null(strstr(buf_string(&first.all), "Location: /v1/runs/"));
@@ -208,7 +208,7 @@ static bool take_record(const struct store_document *document, void *context)
  * As if the server had died before it recorded the answer of the only key.
  * @param run_id that the request was to make; NULL = as it is
  */
-static void lose_answer(struct world *world, const char *run_id)
+static void lose_answer(struct api_world *world, const char *run_id)
 {
     struct key_record record = {0};
     bool is_applied = false;
@@ -229,9 +229,9 @@ static void lose_answer(struct world *world, const char *run_id)
     json_object_put(record.json);
 }
 
-static void start_again(struct world *world, const char *run_id, bool is_replayed)
+static void start_again(struct api_world *world, const char *run_id, bool is_replayed)
 {
-    struct answer answer;
+    struct api_reply answer;
     ask(world, "POST", "/v1/runs", world->administer, "Idempotency-Key: k1\r\n", START, &answer);
     assert_int_equal(answer.status, 201);
     assert_string_equal(json_get_string(answer.json, "run_id", ""), run_id);
@@ -242,8 +242,8 @@ static void start_again(struct world *world, const char *run_id, bool is_replaye
 TEST(a_run_that_a_dead_server_made_for_a_key_is_found)
 {
     static const char other[] = "018bcfe5-6800-7000-8000-000000000001";
-    struct world *world = *state;
-    struct answer first;
+    struct api_world *world = *state;
+    struct api_reply first;
     ask(world, "POST", "/v1/runs", world->administer, "Idempotency-Key: k1\r\n", START, &first);
     assert_int_equal(first.status, 201);
     lose_answer(world, NULL);
@@ -254,7 +254,7 @@ TEST(a_run_that_a_dead_server_made_for_a_key_is_found)
     start_again(world, other, false);
     start_again(world, other, true);
     answer_fini(&first);
-    struct answer list;
+    struct api_reply list;
     ask(world, "GET", "/v1/runs", world->read, "", "", &list);
     struct json_object *counts = NULL;
     json_object_object_get_ex(list.json, "counts", &counts);
@@ -263,7 +263,7 @@ TEST(a_run_that_a_dead_server_made_for_a_key_is_found)
 }
 
 /** A run of an agent whose conversation was trimmed twice, once by an older Rondo. */
-static void create_trimmed_run(struct world *world, struct store_run *ret_run)
+static void create_trimmed_run(struct api_world *world, struct store_run *ret_run)
 {
     static const char *const data[] = {"{\"iteration\":1,\"value\":40,\"messages\":47}",
                                        "{\"iteration\":2,\"value\":40,\"messages\":47,"
@@ -283,9 +283,9 @@ static void create_trimmed_run(struct world *world, struct store_run *ret_run)
 
 TEST(a_trimmed_conversation_says_how_many_messages_are_gone)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     struct store_run run;
-    struct answer answer;
+    struct api_reply answer;
     char path[160];
     create_trimmed_run(world, &run);
     snprintf(path, sizeof(path), "/v1/runs/%s/conversation", run.id);
@@ -306,13 +306,13 @@ TEST(a_run_shows_everything_about_itself)
                                         "/conversation",
                                         "/checkpoints/latest",
                                         "/events?order=desc&limit=3"};
-    struct world *world = *state;
+    struct api_world *world = *state;
     char id[ID_SIZE];
     char path[160];
     run_once(world, id);
     for (size_t i = 0; i < COUNT(parts); i++) {
         snprintf(path, sizeof(path), "/v1/runs/%s%s", id, parts[i]);
-        struct answer answer;
+        struct api_reply answer;
         ask(world, "GET", path, world->read, "", "", &answer);
         if (answer.status != 200 || answer.json == NULL) {
             print_error("%s: %s\n", path, buf_string(&answer.all));
@@ -322,7 +322,7 @@ TEST(a_run_shows_everything_about_itself)
         answer_fini(&answer);
         expect_problem(world, "GET", path, world->other, "", "", "not_found");
     }
-    struct answer answer;
+    struct api_reply answer;
     snprintf(path, sizeof(path), "/v1/runs/%.13s", id);
     ask(world, "GET", path, world->read, "", "", &answer);
     assert_string_equal(json_get_string(answer.json, "status", ""), "max_iterations");
@@ -339,7 +339,7 @@ TEST(a_run_shows_everything_about_itself)
 }
 
 /** All seqs that pages of a run's events show, one after the other. */
-static size_t walk_events(struct world *world, const char *id, const char *order, int64_t *seqs)
+static size_t walk_events(struct api_world *world, const char *id, const char *order, int64_t *seqs)
 {
     int64_t next = -1;
     size_t count = 0;
@@ -352,7 +352,7 @@ static size_t walk_events(struct world *world, const char *id, const char *order
                      (long long)next);
         }
         snprintf(path, sizeof(path), "/v1/runs/%s/events?limit=4&order=%s%s", id, order, place);
-        struct answer answer;
+        struct api_reply answer;
         struct json_object *events = NULL;
         ask(world, "GET", path, world->read, "", "", &answer);
         assert_int_equal(answer.status, 200);
@@ -368,7 +368,7 @@ static size_t walk_events(struct world *world, const char *id, const char *order
 
 TEST(pages_of_events_have_each_event_once)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     char id[ID_SIZE];
     int64_t up[200];
     int64_t down[200];
@@ -385,7 +385,7 @@ TEST(pages_of_events_have_each_event_once)
 TEST(pages_of_runs_have_each_run_once)
 {
     static const char *const sorts[] = {"created", "updated", "agent", "status", "tokens", "cost"};
-    struct world *world = *state;
+    struct api_world *world = *state;
     char id[ID_SIZE];
     for (int i = 0; i < 5; i++) {
         run_once(world, id);
@@ -398,7 +398,7 @@ TEST(pages_of_runs_have_each_run_once)
             auto_buf struct buf path = {0};
             buf_printf(&path, "/v1/runs?limit=2&sort=%s%s%s", sorts[s],
                        cursor.len > 0 ? "&cursor=" : "", buf_string(&cursor));
-            struct answer answer;
+            struct api_reply answer;
             struct json_object *runs = NULL;
             ask(world, "GET", buf_string(&path), world->read, "", "", &answer);
             assert_int_equal(answer.status, 200);
@@ -416,7 +416,7 @@ TEST(pages_of_runs_have_each_run_once)
         } while (cursor.len > 0);
         assert_true(count >= 5);
     }
-    struct answer answer;
+    struct api_reply answer;
     ask(world, "GET", "/v1/runs", world->other, "", "", &answer);
     assert_non_null(strstr(answer.body, "\"runs\":[]"));
     assert_non_null(strstr(answer.body, "\"total\":0"));
@@ -425,8 +425,8 @@ TEST(pages_of_runs_have_each_run_once)
 
 TEST(policies_are_checked_put_in_force_and_explained)
 {
-    struct world *world = *state;
-    struct answer answer;
+    struct api_world *world = *state;
+    struct api_reply answer;
     const char *token = world->administer;
     expect(world, "POST", "/v1/policies/check", token, "", "{\"text\":\"nonsense\"}", 200);
     expect_problem(world, "PUT", "/v1/policies", token, "", "{\"text\":\"nonsense\"}", "invalid");
@@ -458,7 +458,7 @@ TEST(policies_are_checked_put_in_force_and_explained)
 
 TEST(the_service_tells_how_it_is)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     expect(world, "GET", "/healthz", "", "", "", 200);
     expect(world, "GET", "/readyz", "", "", "", 200);
     expect(world, "GET", "/ping", "", "", "", 200);
@@ -470,7 +470,7 @@ TEST(the_service_tells_how_it_is)
     expect(world, "GET", "/v1/sinks", world->administer, "", "", 200);
     expect(world, "GET", "/v1/deliveries?dead=true", world->administer, "", "", 200);
     expect(world, "GET", "/v1/events?after=0", world->read, "", "", 200);
-    struct answer answer;
+    struct api_reply answer;
     ask(world, "GET", "/v1/tokens", world->administer, "", "", &answer);
     assert_non_null(strstr(answer.body, "\"name\":\"operate\""));
     assert_null(strstr(answer.body, "rondo_"));
@@ -479,8 +479,8 @@ TEST(the_service_tells_how_it_is)
 
 TEST(a_sink_keeps_its_secret)
 {
-    struct world *world = *state;
-    struct answer answer;
+    struct api_world *world = *state;
+    struct api_reply answer;
     const char *token = world->administer;
     ask(world, "PUT", "/v1/sinks/ops", token, "",
         "{\"kind\":\"webhook\",\"url\":\"https://hooks.example.com/secret-path\"}", &answer);
@@ -499,7 +499,7 @@ TEST(a_sink_keeps_its_secret)
 }
 
 /** Send a request for a stream and wait for a text in it. */
-static void expect_stream(struct world *world, const char *path, const char *headers,
+static void expect_stream(struct api_world *world, const char *path, const char *headers,
                           const char *text, const char *absent)
 {
     auto_buf struct buf request = {0};
@@ -520,7 +520,7 @@ static void expect_stream(struct world *world, const char *path, const char *hea
 
 TEST(a_stream_begins_where_the_client_was)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     char id[ID_SIZE];
     char path[96];
     run_once(world, id);
@@ -537,8 +537,8 @@ TEST(a_stream_begins_where_the_client_was)
 
 TEST(an_asset_is_not_sent_twice)
 {
-    struct world *world = *state;
-    struct answer answer;
+    struct api_world *world = *state;
+    struct api_reply answer;
     if (asset_count() == 0) {
         skip();
     }
@@ -561,14 +561,14 @@ TEST(an_asset_is_not_sent_twice)
     answer_fini(&answer);
 }
 
-static void touch(const struct world *world, const char *name)
+static void touch(const struct api_world *world, const char *name)
 {
     char path[160];
     snprintf(path, sizeof(path), "%s/%s", world->folder, name);
     assert_int_equal(file_replace_durably(path, "", 0, NULL), 0);
 }
 
-static void await_file(const struct world *world, const char *name)
+static void await_file(const struct api_world *world, const char *name)
 {
     char path[160];
     int64_t deadline = clock_monotonic(clock_system()) + PATIENCE_NS;
@@ -581,7 +581,7 @@ static void await_file(const struct world *world, const char *name)
 
 TEST(what_is_continued_just_after_a_pause_goes_on)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     char id[ID_SIZE];
     char path[160];
     auto_buf struct buf body = {0};
@@ -602,7 +602,7 @@ TEST(what_is_continued_just_after_a_pause_goes_on)
 TEST(what_ran_without_a_sandbox_is_gone_on_with_by_who_administers)
 {
     static const char *const ways[] = {"/resume", "/continue", "/checkpoints/1/fork"};
-    struct world *world = *state;
+    struct api_world *world = *state;
     char id[ID_SIZE];
     char path[160];
     run_once(world, id);
@@ -616,10 +616,10 @@ TEST(what_ran_without_a_sandbox_is_gone_on_with_by_who_administers)
 
 TEST(the_head_of_a_stream_has_no_body)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     static const char *const paths[] = {"/v1/stream", "/v1/events"};
     for (size_t i = 0; i < 2; i++) {
-        struct answer answer;
+        struct api_reply answer;
         ask(world, "HEAD", paths[i], world->read, "Accept: text/event-stream\r\n", "", &answer);
         assert_int_equal(answer.status, 200);
         assert_non_null(strstr(buf_string(&answer.all), "Content-Type: text/event-stream"));
@@ -631,7 +631,7 @@ TEST(the_head_of_a_stream_has_no_body)
 
 /** One of several clients that send the same request at once. */
 struct twin {
-    struct world *world;
+    struct api_world *world;
     int status;
     char id[ID_SIZE];
     char body[256];
@@ -640,7 +640,7 @@ struct twin {
 static void *start_with_one_key(void *context)
 {
     struct twin *twin = context;
-    struct answer answer;
+    struct api_reply answer;
     ask(twin->world, "POST", "/v1/runs", twin->world->administer, "Idempotency-Key: twins\r\n",
         START, &answer);
     twin->status = answer.status;

@@ -41,7 +41,7 @@ static int setup_outside(void **state)
 
 TEST_WITH(a_program_of_this_user_administers_without_a_token, setup, world_teardown)
 {
-    struct answer answer;
+    struct api_reply answer;
     ask(*state, "GET", "/v1/me", "", "", "", &answer);
     assert_int_equal(answer.status, 200);
     assert_string_equal(json_get_string(answer.json, "scope", ""), "administer");
@@ -79,7 +79,7 @@ TEST_WITH(what_a_proxy_passes_on_needs_a_token, setup, world_teardown)
         "Forwarded-For: 127.0.0.1\r\n",
         "User-Agent: rondo/1.0\r\n",
     };
-    struct world *world = *state;
+    struct api_world *world = *state;
     for (size_t i = 0; i < COUNT(headers); i++) {
         expect_problem(world, "GET", "/v1/me", "", headers[i], "", "unauthorized");
         expect(world, "GET", "/v1/me", world->read, headers[i], "", 200);
@@ -92,7 +92,7 @@ TEST_WITH(a_name_that_others_could_mean_needs_a_token, setup, world_teardown)
 {
     char machine[256] = "";
     char header[300];
-    struct world *world = *state;
+    struct api_world *world = *state;
     expect_problem(world, "GET", "/v1/me", "", "Host: 192.0.2.7:7466\r\n", "", "unauthorized");
     expect_problem(world, "GET", "/v1/me", "", "Host: 0.0.0.0\r\n", "", "unauthorized");
     expect_problem(world, "GET", "/v1/me", "", "Host: [fd00::1]\r\n", "", "unauthorized");
@@ -109,7 +109,7 @@ TEST_WITH(a_name_that_others_could_mean_needs_a_token, setup, world_teardown)
 TEST_WITH(what_changes_something_is_in_the_audit, setup, world_teardown)
 {
     static const char sink[] = "{\"kind\":\"webhook\",\"url\":\"https://ops.example\"}";
-    struct world *world = *state;
+    struct api_world *world = *state;
     expect(world, "GET", "/v1/me", world->administer, "", "", 200);
     expect(world, "PUT", "/v1/sinks/ops", world->read, "", sink, 403);
     expect(world, "PUT", "/v1/sinks/ops", world->administer, "", "{}", 422);
@@ -130,10 +130,10 @@ static int setup_slow(void **state)
 
 TEST_WITH(strangers_on_this_machine_do_not_use_up_the_rate_of_the_owner, setup_slow, world_teardown)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     bool was_limited = false;
     for (int i = 0; i < 400 && !was_limited; i++) {
-        struct answer answer; /* public: anybody may ask, other users too */
+        struct api_reply answer; /* public: anybody may ask, other users too */
         ask(world, "GET", "/healthz", "", "", "", &answer);
         was_limited = answer.status == 429;
         answer_fini(&answer);
@@ -144,7 +144,7 @@ TEST_WITH(strangers_on_this_machine_do_not_use_up_the_rate_of_the_owner, setup_s
 
 TEST_WITH(a_client_of_http_1_0_needs_a_token, setup, world_teardown)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     auto_buf struct buf request = {0};
     auto_buf struct buf answer = {0};
     buf_printf(&request, "GET /v1/me HTTP/1.0\r\nHost: %s\r\n\r\n", world->address);
@@ -158,7 +158,7 @@ TEST_WITH(a_client_of_http_1_0_needs_a_token, setup, world_teardown)
 
 TEST_WITH(with_a_name_of_outside_everybody_needs_a_token, setup_outside, world_teardown)
 {
-    struct world *world = *state;
+    struct api_world *world = *state;
     expect_problem(world, "GET", "/v1/me", "", "", "", "unauthorized");
     expect_problem(world, "GET", "/v1/me", "", "Host: rondo.example\r\n", "", "unauthorized");
     expect(world, "GET", "/v1/me", world->read, "Host: rondo.example\r\n", "", 200);
@@ -169,7 +169,7 @@ TEST_WITH(with_a_name_of_outside_everybody_needs_a_token, setup_outside, world_t
 TEST_WITH(a_name_that_can_never_match_is_refused, setup, world_teardown)
 {
     static const char *const hosts[] = {"rondo.example", "https://rondo.example", NULL};
-    struct world *world = *state;
+    struct api_world *world = *state;
     struct server_options options = {
         .runtime = world->runtime, .orchestrator = world->orchestrator, .hosts = hosts};
     struct server *server = NULL;

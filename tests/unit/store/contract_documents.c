@@ -51,7 +51,7 @@ static bool change(struct store *store, struct store_change one)
 }
 
 /** What reading gave: the keys in their order, joined by spaces, and the last document's rest. */
-struct seen {
+struct seen_documents {
     char keys[1024];
     char data[64];
     uint64_t version;
@@ -62,7 +62,7 @@ struct seen {
 
 static bool note_document(const struct store_document *document, void *context)
 {
-    struct seen *seen = context;
+    struct seen_documents *seen = context;
     size_t len = strlen(seen->keys);
     snprintf(seen->keys + len, sizeof(seen->keys) - len, "%s%s", len > 0 ? " " : "", document->key);
     snprintf(seen->data, sizeof(seen->data), "%s", document->data);
@@ -72,19 +72,20 @@ static bool note_document(const struct store_document *document, void *context)
     return seen->count != seen->wanted;
 }
 
-static struct seen read_some(struct store *store, const struct store_document_query *query)
+static struct seen_documents read_some(struct store *store,
+                                       const struct store_document_query *query)
 {
-    struct seen seen = {0};
+    struct seen_documents seen = {0};
     assert_int_equal(store->ops->read_documents(store, query, note_document, &seen, NULL), 0);
     return seen;
 }
 
-static struct seen read_all(struct store *store)
+static struct seen_documents read_all(struct store *store)
 {
     return read_some(store, &(struct store_document_query){.collection = NOTES});
 }
 
-static struct seen read_one(struct store *store, const char *key)
+static struct seen_documents read_one(struct store *store, const char *key)
 {
     return read_some(store, &(struct store_document_query){.collection = NOTES, .key = key});
 }
@@ -108,7 +109,7 @@ CONTRACT_TEST(a_document_is_read_as_it_was_put)
     auto_free char *data = memory_dup_string("{\"a\":\"\xc3\xa9\"}");
     assert_true(change(contract->store, put("k", data)));
     memset(data, 'x', strlen(data));
-    struct seen seen = read_one(contract->store, "k");
+    struct seen_documents seen = read_one(contract->store, "k");
     assert_int_equal(seen.count, 1);
     assert_string_equal(seen.keys, "k");
     assert_string_equal(seen.data, "{\"a\":\"\xc3\xa9\"}");
@@ -122,7 +123,7 @@ CONTRACT_TEST(a_change_raises_the_version_and_notes_the_time)
     change(contract->store, put("k", "{}"));
     test_clock_advance(&contract->clock, 5);
     change(contract->store, put("k", "[]"));
-    struct seen seen = read_one(contract->store, "k");
+    struct seen_documents seen = read_one(contract->store, "k");
     assert_int_equal(seen.version, 2);
     assert_string_equal(seen.data, "[]");
     assert_int_equal(seen.updated_ns, TEST_EPOCH_NS + 5);
@@ -328,7 +329,7 @@ CONTRACT_TEST(a_reader_that_has_enough_ends_the_reading)
 {
     struct store *store = ((struct contract *)*state)->store;
     put_alphabet(store);
-    struct seen seen = {.wanted = 3};
+    struct seen_documents seen = {.wanted = 3};
     struct store_document_query query = {.collection = NOTES};
     assert_int_equal(store->ops->read_documents(store, &query, note_document, &seen, NULL), 0);
     assert_int_equal(seen.count, 3);
@@ -446,7 +447,7 @@ static void *count_up(void *argument)
 {
     struct counter *counter = argument;
     while (counter->applied < 10) {
-        struct seen seen = read_one(counter->store, "counter");
+        struct seen_documents seen = read_one(counter->store, "counter");
         char data[32];
         snprintf(data, sizeof(data), "%d", (int)seen.version + 1);
         counter->applied += change(counter->store, put_if("counter", data, (int64_t)seen.version));
@@ -465,7 +466,7 @@ CONTRACT_TEST(no_change_of_many_threads_is_lost)
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(pthread_join(counters[i].thread, NULL), 0);
     }
-    struct seen seen = read_one(store, "counter");
+    struct seen_documents seen = read_one(store, "counter");
     assert_string_equal(seen.data, "40");
     assert_int_equal(seen.version, 40);
 }

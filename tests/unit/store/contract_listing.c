@@ -6,7 +6,7 @@
 #include <string.h>
 
 /** What distinguishes the runs of these tests; run i has the id test_id(i + 1). */
-static const struct sample {
+static const struct run_sample {
     const char *agent_id;
     enum rondo_status status;
     uint64_t iteration;
@@ -33,7 +33,7 @@ static void create_samples(struct contract *contract)
     }
     static const unsigned order[SAMPLE_COUNT] = {3, 1, 5, 0, 4, 2};
     for (unsigned k = 0; k < SAMPLE_COUNT; k++) {
-        const struct sample *sample = &samples[order[k]];
+        const struct run_sample *sample = &samples[order[k]];
         struct test_id id = test_id(order[k] + 1);
         struct store_batch batch = test_batch(id.text, 1, 1, NULL, 0);
         batch.summary = (struct store_summary){.status = sample->status,

@@ -29,15 +29,15 @@ static struct store_policy_change make_change(const char *source, const char *di
 }
 
 /** What recording answered. */
-struct answer {
+struct recording_result {
     uint64_t number;
     bool is_new;
 };
 
-static struct answer record(struct store *store, const char *source, const char *digest)
+static struct recording_result record(struct store *store, const char *source, const char *digest)
 {
     struct store_policy_change change = make_change(source, digest);
-    struct answer answer = {0};
+    struct recording_result answer = {0};
     struct rondo_error err = {0};
     int rc = store->ops->record_policy(store, &change, &answer.number, &answer.is_new, &err);
     assert_string_equal(err.message, "");
@@ -46,7 +46,7 @@ static struct answer record(struct store *store, const char *source, const char 
 }
 
 /** The numbers that were read, in this order. */
-struct seen {
+struct seen_policies {
     uint64_t numbers[8];
     size_t count;
     size_t wanted; /**< stop after so many */
@@ -54,16 +54,16 @@ struct seen {
 
 static bool note_change(const struct store_policy_change *change, void *context)
 {
-    struct seen *seen = context;
+    struct seen_policies *seen = context;
     assert_true(seen->count < 8);
     seen->numbers[seen->count++] = change->number;
     return seen->count < seen->wanted;
 }
 
-static struct seen read_policies(struct store *store, const char *source, uint64_t before,
-                                 size_t wanted)
+static struct seen_policies read_policies(struct store *store, const char *source, uint64_t before,
+                                          size_t wanted)
 {
-    struct seen seen = {.wanted = wanted};
+    struct seen_policies seen = {.wanted = wanted};
     assert_int_equal(store->ops->read_policies(store, source, before, note_change, &seen, NULL), 0);
     return seen;
 }
@@ -92,8 +92,8 @@ CONTRACT_TEST(changes_are_numbered_from_1_over_all_sources)
 {
     struct store *store = ((struct contract *)*state)->store;
     for (uint64_t number = 1; number <= 6; number++) {
-        struct answer answer = record(store, number % 2 == 0 ? SOURCE_A : SOURCE_B,
-                                      number % 4 < 2 ? DIGEST_1 : DIGEST_2);
+        struct recording_result answer = record(store, number % 2 == 0 ? SOURCE_A : SOURCE_B,
+                                                number % 4 < 2 ? DIGEST_1 : DIGEST_2);
         assert_int_equal(answer.number, number);
         assert_true(answer.is_new);
     }
@@ -104,7 +104,7 @@ CONTRACT_TEST(the_number_that_is_handed_in_does_not_matter)
     struct store *store = ((struct contract *)*state)->store;
     struct store_policy_change change = make_change(SOURCE_A, DIGEST_1);
     change.number = 99;
-    struct answer answer = {0};
+    struct recording_result answer = {0};
     assert_int_equal(
         store->ops->record_policy(store, &change, &answer.number, &answer.is_new, NULL), 0);
     assert_int_equal(answer.number, 1);
@@ -115,7 +115,7 @@ CONTRACT_TEST(policies_that_are_in_force_already_are_not_recorded_again)
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
     record(store, SOURCE_B, DIGEST_2);
-    struct answer again = record(store, SOURCE_A, DIGEST_1);
+    struct recording_result again = record(store, SOURCE_A, DIGEST_1);
     assert_false(again.is_new);
     assert_int_equal(again.number, 1);
     assert_int_equal(read_policies(store, NULL, 0, 8).count, 2);
@@ -125,7 +125,7 @@ CONTRACT_TEST(the_same_digest_of_another_source_is_a_change_of_its_own)
 {
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
-    struct answer other = record(store, SOURCE_B, DIGEST_1);
+    struct recording_result other = record(store, SOURCE_B, DIGEST_1);
     assert_true(other.is_new);
     assert_int_equal(other.number, 2);
 }
@@ -135,7 +135,7 @@ CONTRACT_TEST(policies_that_return_are_a_change)
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
     record(store, SOURCE_A, DIGEST_2);
-    struct answer back = record(store, SOURCE_A, DIGEST_1);
+    struct recording_result back = record(store, SOURCE_A, DIGEST_1);
     assert_true(back.is_new);
     assert_int_equal(back.number, 3);
 }
@@ -146,10 +146,10 @@ CONTRACT_TEST(history_is_read_newest_first)
     record(store, SOURCE_A, DIGEST_1);
     record(store, SOURCE_B, DIGEST_1);
     record(store, SOURCE_A, DIGEST_2);
-    struct seen all = read_policies(store, NULL, 0, 8);
+    struct seen_policies all = read_policies(store, NULL, 0, 8);
     assert_int_equal(all.count, 3);
     assert_memory_equal(all.numbers, ((uint64_t[]){3, 2, 1}), 3 * sizeof(uint64_t));
-    struct seen of_a = read_policies(store, SOURCE_A, 0, 8);
+    struct seen_policies of_a = read_policies(store, SOURCE_A, 0, 8);
     assert_int_equal(of_a.count, 2);
     assert_memory_equal(of_a.numbers, ((uint64_t[]){3, 1}), 2 * sizeof(uint64_t));
     assert_int_equal(read_policies(store, "/etc/rondo", 0, 8).count, 0);
@@ -163,10 +163,10 @@ CONTRACT_TEST(reading_goes_on_behind_a_number)
         record(store, SOURCE_B, DIGEST_1);
         record(store, SOURCE_A, DIGEST_2);
     }
-    struct seen all = read_policies(store, NULL, 4, 8);
+    struct seen_policies all = read_policies(store, NULL, 4, 8);
     assert_int_equal(all.count, 3);
     assert_int_equal(all.numbers[0], 3);
-    struct seen of_a = read_policies(store, SOURCE_A, 4, 8);
+    struct seen_policies of_a = read_policies(store, SOURCE_A, 4, 8);
     assert_int_equal(of_a.count, 2);
     assert_int_equal(of_a.numbers[0], 3);
     assert_int_equal(read_policies(store, NULL, 1, 8).count, 0);
@@ -178,7 +178,7 @@ CONTRACT_TEST(a_reader_that_has_enough_ends_the_reading)
     struct store *store = ((struct contract *)*state)->store;
     record(store, SOURCE_A, DIGEST_1);
     record(store, SOURCE_A, DIGEST_2);
-    struct seen newest = read_policies(store, SOURCE_A, 0, 1);
+    struct seen_policies newest = read_policies(store, SOURCE_A, 0, 1);
     assert_int_equal(newest.count, 1);
     assert_int_equal(newest.numbers[0], 2);
 }
@@ -214,7 +214,7 @@ CONTRACT_TEST(a_change_is_read_as_it_was_recorded)
         .text = text,
         .text_len = sizeof(odd_text) - 1,
     };
-    struct answer answer = {0};
+    struct recording_result answer = {0};
     assert_int_equal(
         store->ops->record_policy(store, &change, &answer.number, &answer.is_new, NULL), 0);
     memset(text, 'x', sizeof(odd_text) - 1);
@@ -240,7 +240,7 @@ CONTRACT_TEST(of_texts_with_one_digest_the_first_counts)
     struct store_policy_change change = make_change(SOURCE_B, DIGEST_1);
     change.text = "another";
     change.text_len = 7;
-    struct answer answer = {0};
+    struct recording_result answer = {0};
     assert_int_equal(
         store->ops->record_policy(store, &change, &answer.number, &answer.is_new, NULL), 0);
     assert_int_equal(store->ops->read_policies(store, NULL, 0, check_first_text, NULL, NULL), 0);
@@ -309,7 +309,7 @@ CONTRACT_TEST(words_of_a_change_beyond_their_limits_are_refused)
     how[63] = '\0';
     struct store_policy_change longest = {
         .source = source, .digest = DIGEST_1, .how = how, .by = by, .text = ""};
-    struct answer answer = {0};
+    struct recording_result answer = {0};
     assert_int_equal(
         store->ops->record_policy(store, &longest, &answer.number, &answer.is_new, NULL), 0);
     assert_int_equal(read_policies(store, source, 0, 8).count, 1);
@@ -332,7 +332,7 @@ CONTRACT_TEST(a_text_beyond_its_limit_is_refused)
     change.text_len = (size_t)LIMIT_POLICY_BYTES + 1;
     assert_refused(store, &change, RONDO_ERR_LIMIT);
     change.text_len = (size_t)LIMIT_POLICY_BYTES;
-    struct answer answer = {0};
+    struct recording_result answer = {0};
     assert_int_equal(
         store->ops->record_policy(store, &change, &answer.number, &answer.is_new, NULL), 0);
     assert_int_equal(store->ops->read_policies(store, NULL, 0, check_longest_text, NULL, NULL), 0);
@@ -343,7 +343,7 @@ struct finder {
     struct store *store;
     pthread_barrier_t *gate;
     pthread_t thread;
-    struct answer answer;
+    struct recording_result answer;
     int rc;
 };
 

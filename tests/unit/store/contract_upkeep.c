@@ -16,7 +16,7 @@ static void post(struct store *store, const char *run_id, const char *data)
 }
 
 /** What a mailbox held. */
-struct mail {
+struct mailbox_content {
     size_t count;
     uint64_t last_id;
     char data[32];
@@ -24,7 +24,7 @@ struct mail {
 
 static bool note_letter(const struct store_letter *letter, void *context)
 {
-    struct mail *mail = context;
+    struct mailbox_content *mail = context;
     assert_true(letter->id > mail->last_id);
     assert_string_equal(letter->kind, "stop");
     assert_int_equal(letter->time_ns, TEST_EPOCH_NS);
@@ -34,9 +34,9 @@ static bool note_letter(const struct store_letter *letter, void *context)
     return true;
 }
 
-static struct mail read_mail(struct store *store, const char *run_id, const char *owner)
+static struct mailbox_content read_mail(struct store *store, const char *run_id, const char *owner)
 {
-    struct mail mail = {0};
+    struct mailbox_content mail = {0};
     assert_int_equal(store->ops->read_mail(store, run_id, owner, note_letter, &mail, NULL), 0);
     return mail;
 }
@@ -54,7 +54,7 @@ CONTRACT_TEST(letters_are_read_in_the_order_of_posting)
     test_create(store, RUN_A, "agent", false);
     post(store, RUN_A, "{\"n\":1}");
     post(store, RUN_A, "{\"n\":2}");
-    struct mail mail = read_mail(store, RUN_A, NULL);
+    struct mailbox_content mail = read_mail(store, RUN_A, NULL);
     assert_int_equal(mail.count, 2);
     assert_string_equal(mail.data, "{\"n\":2}");
 }
@@ -119,7 +119,7 @@ CONTRACT_TEST(letters_that_were_taken_are_deleted_and_no_others)
     post(store, RUN_B, "{}");
     post(store, RUN_A, "{\"n\":2}");
     assert_true(take_mail(store, first).has_mail);
-    struct mail left = read_mail(store, RUN_A, NULL);
+    struct mailbox_content left = read_mail(store, RUN_A, NULL);
     assert_int_equal(left.count, 1);
     assert_string_equal(left.data, "{\"n\":2}");
     assert_false(take_mail(store, left.last_id).has_mail);
@@ -137,7 +137,7 @@ CONTRACT_TEST(a_letter_never_gets_the_id_of_one_that_was_taken)
     post(store, RUN_A, "{}");
     /* The batch that took the first letter is handed in again. */
     take_mail(store, first);
-    struct mail left = read_mail(store, RUN_A, NULL);
+    struct mailbox_content left = read_mail(store, RUN_A, NULL);
     assert_int_equal(left.count, 1);
     assert_true(left.last_id > first);
 }

@@ -10,7 +10,7 @@
 #define RUN_A "01900000-0000-7000-8000-00000000000a"
 
 /** Fails one operation in one way. */
-struct plan {
+struct fault_plan {
     const char *operation;
     enum store_fault fault;
     int code; /**< 0 = leave what is preset */
@@ -19,7 +19,7 @@ struct plan {
 
 static enum store_fault decide(void *context, const char *operation, uint64_t call, int *ret_code)
 {
-    struct plan *plan = context;
+    struct fault_plan *plan = context;
     plan->calls++;
     assert_int_equal(call, plan->calls);
     if (plan->operation == NULL || strcmp(operation, plan->operation) != 0) {
@@ -31,16 +31,16 @@ static enum store_fault decide(void *context, const char *operation, uint64_t ca
     return plan->fault;
 }
 
-struct pair {
+struct store_pair {
     struct store *inner;
     struct store *store;
-    struct plan plan;
+    struct fault_plan plan;
 };
 
 static int make_pair(void **state)
 {
-    static struct pair pair;
-    pair = (struct pair){.inner = store_memory_new(NULL)};
+    static struct store_pair pair;
+    pair = (struct store_pair){.inner = store_memory_new(NULL)};
     pair.store = store_fault_new(
         pair.inner, &(struct store_fault_plan){.decide = decide, .context = &pair.plan});
     test_create(pair.store, RUN_A, "agent", false);
@@ -50,13 +50,13 @@ static int make_pair(void **state)
 
 static int free_pair(void **state)
 {
-    struct pair *pair = *state;
+    struct store_pair *pair = *state;
     store_close(pair->store);
     store_close(pair->inner);
     return 0;
 }
 
-static int try_append(struct pair *pair, struct store_commit_result *result,
+static int try_append(struct store_pair *pair, struct store_commit_result *result,
                       struct rondo_error *err)
 {
     struct store_event event = test_event("{}");
@@ -67,8 +67,9 @@ static int try_append(struct pair *pair, struct store_commit_result *result,
 
 TEST_WITH(a_failure_before_has_no_effect, make_pair, free_pair)
 {
-    struct pair *pair = *state;
-    pair->plan = (struct plan){.operation = "commit", .fault = STORE_FAULT_BEFORE, .calls = 1};
+    struct store_pair *pair = *state;
+    pair->plan =
+        (struct fault_plan){.operation = "commit", .fault = STORE_FAULT_BEFORE, .calls = 1};
     struct store_commit_result result = {.position = 42};
     struct rondo_error err = {0};
     assert_int_equal(try_append(pair, &result, &err), RONDO_ERR_IO);
@@ -80,8 +81,8 @@ TEST_WITH(a_failure_before_has_no_effect, make_pair, free_pair)
 
 TEST_WITH(a_failure_after_takes_effect_and_loses_the_answer, make_pair, free_pair)
 {
-    struct pair *pair = *state;
-    pair->plan = (struct plan){.operation = "commit", .fault = STORE_FAULT_AFTER, .calls = 1};
+    struct store_pair *pair = *state;
+    pair->plan = (struct fault_plan){.operation = "commit", .fault = STORE_FAULT_AFTER, .calls = 1};
     struct store_commit_result result = {.position = 42};
     assert_int_equal(try_append(pair, &result, NULL), RONDO_ERR_IO);
     assert_int_equal(result.position, 42);
@@ -93,11 +94,11 @@ TEST_WITH(a_failure_after_takes_effect_and_loses_the_answer, make_pair, free_pai
 
 TEST_WITH(the_plan_chooses_the_code, make_pair, free_pair)
 {
-    struct pair *pair = *state;
-    pair->plan = (struct plan){.operation = "last_position",
-                               .fault = STORE_FAULT_BEFORE,
-                               .code = RONDO_ERR_FULL,
-                               .calls = 1};
+    struct store_pair *pair = *state;
+    pair->plan = (struct fault_plan){.operation = "last_position",
+                                     .fault = STORE_FAULT_BEFORE,
+                                     .code = RONDO_ERR_FULL,
+                                     .calls = 1};
     uint64_t position = 42;
     assert_int_equal(pair->store->ops->last_position(pair->store, &position, NULL), RONDO_ERR_FULL);
     assert_int_equal(position, 42);
@@ -113,8 +114,9 @@ static bool never_called(const struct store_event *event, void *context)
 
 TEST_WITH(other_operations_go_through, make_pair, free_pair)
 {
-    struct pair *pair = *state;
-    pair->plan = (struct plan){.operation = "read_events", .fault = STORE_FAULT_BEFORE, .calls = 1};
+    struct store_pair *pair = *state;
+    pair->plan =
+        (struct fault_plan){.operation = "read_events", .fault = STORE_FAULT_BEFORE, .calls = 1};
     struct store_commit_result result;
     assert_int_equal(try_append(pair, &result, NULL), 0);
     assert_int_equal(
@@ -132,9 +134,9 @@ static const struct store_policy_change policies = {
 
 TEST_WITH(policies_fail_as_planned_and_the_answer_is_lost, make_pair, free_pair)
 {
-    struct pair *pair = *state;
+    struct store_pair *pair = *state;
     pair->plan =
-        (struct plan){.operation = "record_policy", .fault = STORE_FAULT_BEFORE, .calls = 1};
+        (struct fault_plan){.operation = "record_policy", .fault = STORE_FAULT_BEFORE, .calls = 1};
     uint64_t number = 42;
     bool is_new = false;
     struct store *store = pair->store;
@@ -161,14 +163,14 @@ static bool no_policy_is_expected(const struct store_policy_change *change, void
 
 TEST_WITH(reading_policies_fails_as_planned, make_pair, free_pair)
 {
-    struct pair *pair = *state;
+    struct store_pair *pair = *state;
     uint64_t number;
     bool is_new;
     struct store *store = pair->store;
     pair->plan.calls = 1;
     assert_int_equal(store->ops->record_policy(store, &policies, &number, &is_new, NULL), 0);
     pair->plan =
-        (struct plan){.operation = "read_policies", .fault = STORE_FAULT_BEFORE, .calls = 2};
+        (struct fault_plan){.operation = "read_policies", .fault = STORE_FAULT_BEFORE, .calls = 2};
     assert_int_equal(store->ops->read_policies(store, NULL, 0, no_policy_is_expected, NULL, NULL),
                      RONDO_ERR_IO);
 }
@@ -178,10 +180,10 @@ static const struct store_change note = {
 
 TEST_WITH(documents_fail_as_planned_and_the_answer_is_lost, make_pair, free_pair)
 {
-    struct pair *pair = *state;
+    struct store_pair *pair = *state;
     struct store *store = pair->store;
-    pair->plan =
-        (struct plan){.operation = "change_documents", .fault = STORE_FAULT_BEFORE, .calls = 1};
+    pair->plan = (struct fault_plan){
+        .operation = "change_documents", .fault = STORE_FAULT_BEFORE, .calls = 1};
     bool is_applied = false;
     assert_int_equal(store->ops->change_documents(store, &note, 1, &is_applied, NULL),
                      RONDO_ERR_IO);
@@ -205,13 +207,13 @@ static bool no_document_is_expected(const struct store_document *document, void 
 
 TEST_WITH(reading_documents_fails_as_planned, make_pair, free_pair)
 {
-    struct pair *pair = *state;
+    struct store_pair *pair = *state;
     struct store *store = pair->store;
     bool is_applied = false;
     pair->plan.calls = 1;
     assert_int_equal(store->ops->change_documents(store, &note, 1, &is_applied, NULL), 0);
     pair->plan =
-        (struct plan){.operation = "read_documents", .fault = STORE_FAULT_BEFORE, .calls = 2};
+        (struct fault_plan){.operation = "read_documents", .fault = STORE_FAULT_BEFORE, .calls = 2};
     struct store_document_query query = {.collection = "notes"};
     assert_int_equal(store->ops->read_documents(store, &query, no_document_is_expected, NULL, NULL),
                      RONDO_ERR_IO);
@@ -219,9 +221,10 @@ TEST_WITH(reading_documents_fails_as_planned, make_pair, free_pair)
 
 TEST_WITH(counting_fails_as_planned, make_pair, free_pair)
 {
-    struct pair *pair = *state;
+    struct store_pair *pair = *state;
     struct store *store = pair->store;
-    pair->plan = (struct plan){.operation = "count_runs", .fault = STORE_FAULT_AFTER, .calls = 1};
+    pair->plan =
+        (struct fault_plan){.operation = "count_runs", .fault = STORE_FAULT_AFTER, .calls = 1};
     struct store_run_counts counts = {.paused = 42};
     struct store_run_query query = {0};
     assert_int_equal(store->ops->count_runs(store, &query, &counts, NULL), RONDO_ERR_IO);

@@ -39,7 +39,7 @@ static const struct told short_run[] = {CREATED, CLAIMED, STARTED, BODY, ENDED};
 #define SHORT_QUEUE 4 /* of events: fewer than a run has */
 
 struct export_world {
-    struct world *world;
+    struct telemetry_world *world;
     struct http_peer *peer;
     struct telemetry *telemetry;
     char variables[8][256];

@@ -58,7 +58,7 @@ static const struct told whole_run[] = {
 
 WORLD_TEST(each_part_of_a_run_is_a_span_in_its_place)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     run_told(world, whole_run);
     struct json_object *root = get_span(world, "invoke_agent bob", 0);
     struct json_object *iteration = get_span(world, "loop.iteration", 0);
@@ -76,7 +76,7 @@ WORLD_TEST(each_part_of_a_run_is_a_span_in_its_place)
 
 WORLD_TEST(ids_are_those_that_workers_are_told)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     run_told(world, whole_run);
     char id[TRACE_SPAN_SIZE];
     trace_span_id(RUN_A, TRACE_ITERATION, 1, 1, id);
@@ -91,7 +91,7 @@ WORLD_TEST(ids_are_those_that_workers_are_told)
 
 WORLD_TEST(starts_follow_from_durations)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     run_told(world, whole_run);
     assert_int_equal(time_ms(get_span(world, "chat gem", 0), "startTimeUnixNano"), 200);
     assert_int_equal(time_ms(get_span(world, "chat gem", 0), "endTimeUnixNano"), 500);
@@ -106,7 +106,7 @@ WORLD_TEST(starts_follow_from_durations)
 
 WORLD_TEST(a_model_call_has_the_names_of_the_conventions)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     run_told(world, whole_run);
     struct json_object *chat = get_span(world, "chat gem", 0);
     assert_int_equal(json_get_int(chat, "kind", 0), SPAN_CLIENT);
@@ -128,7 +128,7 @@ WORLD_TEST(a_model_call_has_the_names_of_the_conventions)
 
 WORLD_TEST(a_failed_tool_is_an_error)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     run_told(world, whole_run);
     struct json_object *tool = get_span(world, "execute_tool look", 0);
     assert_int_equal(status_code(tool), SPAN_ERROR);
@@ -138,7 +138,7 @@ WORLD_TEST(a_failed_tool_is_an_error)
 
 WORLD_TEST(a_condition_carries_its_verdict)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     run_told(world, whole_run);
     struct json_object *condition = get_span(world, "loop.exit_condition tests", 0);
     struct json_object *result = get_event(condition, "gen_ai.evaluation.result");
@@ -149,7 +149,7 @@ WORLD_TEST(a_condition_carries_its_verdict)
 
 WORLD_TEST(the_execution_sums_up)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     run_told(world, whole_run);
     struct json_object *root = get_span(world, "invoke_agent bob", 0);
     assert_string_equal(attribute(root, "loop.stop_reason"), "{\"stringValue\":\"completed\"}");
@@ -162,7 +162,7 @@ WORLD_TEST(the_execution_sums_up)
 
 WORLD_TEST(content_stays_at_home_unless_it_is_asked_for)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     run_told(world, whole_run);
     for (size_t i = 0; i < world->count; i++) {
         const char *json = json_object_to_json_string(world->seen[i].root);
@@ -175,7 +175,7 @@ WORLD_TEST(content_stays_at_home_unless_it_is_asked_for)
 
 WORLD_TEST(content_that_is_asked_for_has_the_form_of_the_conventions)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     world->environment.captures_content = true;
     run_told(world, whole_run);
     struct json_object *chat = get_span(world, "chat gem", 0);
@@ -190,7 +190,7 @@ WORLD_TEST(content_that_is_asked_for_has_the_form_of_the_conventions)
 
 WORLD_TEST(content_is_cut_between_characters)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told told[] = {
         CREATED,
         CLAIMED,
@@ -208,7 +208,7 @@ WORLD_TEST(content_is_cut_between_characters)
 
 WORLD_TEST(an_iteration_is_sent_when_the_next_one_begins)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told told[] = {CREATED, CLAIMED, STARTED(1, 1), BODY_OK(1000, 1)};
     static const struct told next[] = {STARTED(3000, 2)};
     run_told(world, told);
@@ -220,7 +220,7 @@ WORLD_TEST(an_iteration_is_sent_when_the_next_one_begins)
 
 WORLD_TEST(a_finished_iteration_settles_and_is_sent_once)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told told[] = {CREATED, CLAIMED, STARTED(1, 1), BODY_OK(1000, 1)};
     static const struct told late[] = {
         {5000, "checkpoint.saved", "{\"number\":1,\"iteration\":1,\"bytes\":7}"},
@@ -255,7 +255,7 @@ static const struct told taken_over[] = {
 
 WORLD_TEST(a_killed_execution_ends_when_it_was_last_seen_alive)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     run_told(world, killed);
     run_told(world, taken_over);
     struct json_object *first = get_span(world, "invoke_agent bob", 0);
@@ -272,7 +272,7 @@ WORLD_TEST(a_killed_execution_ends_when_it_was_last_seen_alive)
 
 WORLD_TEST(what_is_half_done_tells_that_its_process_died)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told resumed[] = {
         {9000, "run.claimed", "{\"epoch\":2,\"how\":\"resume\",\"alive_ns\":1795000000700000000}"},
     };
@@ -284,7 +284,7 @@ WORLD_TEST(what_is_half_done_tells_that_its_process_died)
 
 WORLD_TEST(a_later_execution_links_to_the_one_before)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     run_told(world, killed);
     run_told(world, taken_over);
     struct json_object *first = get_span(world, "invoke_agent bob", 0);
@@ -301,7 +301,7 @@ WORLD_TEST(a_later_execution_links_to_the_one_before)
 
 WORLD_TEST(a_parked_execution_is_no_error)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told told[] = {
         CREATED,
         CLAIMED,
@@ -318,7 +318,7 @@ WORLD_TEST(a_parked_execution_is_no_error)
 
 WORLD_TEST(a_run_that_nobody_executes_can_be_parked_by_hand)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told told[] = {CREATED, CLAIMED};
     static const struct told later[] = {
         {9000, "run.claimed", "{\"epoch\":2,\"how\":\"resume\",\"alive_ns\":1795000000150000000}"},
@@ -334,7 +334,7 @@ WORLD_TEST(a_run_that_nobody_executes_can_be_parked_by_hand)
 
 WORLD_TEST(what_a_fork_has_copied_is_not_sent_again)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told told[] = {
         {0, "run.created",
          "{\"format\":1,\"agent_id\":\"bob\",\"forked_from\":\"" RUN_B "\",\"forked_seq\":4}"},
@@ -361,7 +361,7 @@ WORLD_TEST(what_a_fork_has_copied_is_not_sent_again)
 
 WORLD_TEST(denials_are_spans_and_events)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told told[] = {
         CREATED,
         CLAIMED,
@@ -400,7 +400,7 @@ WORLD_TEST(denials_are_spans_and_events)
 
 WORLD_TEST(a_condition_by_itself_ends_its_verification)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told told[] = {
         CREATED,
         CLAIMED,
@@ -415,7 +415,7 @@ WORLD_TEST(a_condition_by_itself_ends_its_verification)
 }
 
 /** Everything that the journal of one process gives, as one text. */
-static char *all_of(struct world *world)
+static char *all_of(struct telemetry_world *world)
 {
     struct buf all = {0};
     for (size_t i = 0; i < world->count; i++) {
@@ -426,7 +426,7 @@ static char *all_of(struct world *world)
 
 WORLD_TEST(an_exporter_that_starts_in_the_middle_sends_the_same)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     run_told(world, killed);
     run_told(world, taken_over);
     auto_free char *expected = all_of(world);
@@ -451,7 +451,7 @@ WORLD_TEST(an_exporter_that_starts_in_the_middle_sends_the_same)
 
 WORLD_TEST(events_that_were_skipped_are_looked_up)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told first[] = {CREATED, CLAIMED};
     static const struct told skipped[] = {STARTED(10, 1), BODY_OK(20, 1), STARTED(30, 2)};
     static const struct told last[] = {BODY_OK(40, 2), FINISHED(50)};
@@ -466,7 +466,7 @@ WORLD_TEST(events_that_were_skipped_are_looked_up)
 
 WORLD_TEST(of_too_many_runs_the_quiet_one_is_forgotten_and_found_again)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told begin[] = {CREATED, CLAIMED, STARTED(10, 1)};
     static const struct told end[] = {BODY_OK(40, 1), FINISHED(50)};
     spans_free(world->spans);
@@ -482,7 +482,7 @@ WORLD_TEST(of_too_many_runs_the_quiet_one_is_forgotten_and_found_again)
 
 WORLD_TEST(events_of_an_execution_are_bounded)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told begin[] = {CREATED, CLAIMED};
     static const struct told end[] = {FINISHED(50)};
     struct told note = {10, "note", "{\"name\":\"n\"}"};
@@ -500,7 +500,7 @@ WORLD_TEST(events_of_an_execution_are_bounded)
 
 WORLD_TEST(open_calls_are_bounded)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     static const struct told begin[] = {CREATED, CLAIMED, STARTED(1, 1)};
     run_told(world, begin);
     for (int i = 0; i <= SPANS_MAX_CALLS; i++) {
@@ -516,7 +516,7 @@ WORLD_TEST(open_calls_are_bounded)
 
 WORLD_TEST(runs_that_are_not_sampled_leave_nothing)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     world->environment.sampler = OTEL_SAMPLE_NONE;
     run_told(world, whole_run);
     assert_int_equal(world->count, 0);

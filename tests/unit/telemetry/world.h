@@ -39,7 +39,7 @@ struct seen_span {
     const char *name;
 };
 
-struct world {
+struct telemetry_world {
     struct store *store;
     struct writer *writer;
     struct otel_environment environment;
@@ -51,7 +51,7 @@ struct world {
 
 static inline void keep_span(void *context, const struct span *span)
 {
-    struct world *world = context;
+    struct telemetry_world *world = context;
     auto_buf struct buf json = {0};
     otlp_write_span(span, &json);
     assert_true(world->count < COUNT(world->seen));
@@ -60,7 +60,7 @@ static inline void keep_span(void *context, const struct span *span)
     seen->name = json_get_string(seen->root, "name", "");
 }
 
-static inline struct spans *new_spans(struct world *world, size_t max_runs)
+static inline struct spans *new_spans(struct telemetry_world *world, size_t max_runs)
 {
     struct spans_options options = {
         .emit = keep_span,
@@ -73,7 +73,7 @@ static inline struct spans *new_spans(struct world *world, size_t max_runs)
 
 static inline int make_world(void **state)
 {
-    struct world *world = memory_new_zero(1, sizeof(*world));
+    struct telemetry_world *world = memory_new_zero(1, sizeof(*world));
     world->store = store_memory_new(clock_system());
     world->writer = writer_new(world->store);
     world->environment.value_bytes = 16384;
@@ -82,7 +82,7 @@ static inline int make_world(void **state)
     return 0;
 }
 
-static inline void forget_spans(struct world *world)
+static inline void forget_spans(struct telemetry_world *world)
 {
     for (size_t i = 0; i < world->count; i++) {
         json_object_put(world->seen[i].root);
@@ -92,7 +92,7 @@ static inline void forget_spans(struct world *world)
 
 static inline int end_world(void **state)
 {
-    struct world *world = *state;
+    struct telemetry_world *world = *state;
     forget_spans(world);
     spans_free(world->spans);
     writer_free(world->writer);
@@ -104,8 +104,8 @@ static inline int end_world(void **state)
 #define WORLD_TEST(name) TEST_WITH(name, make_world, end_world)
 
 /** Append events to a run's journal, which begins with the first call. */
-static inline void tell_events(struct world *world, const char *run_id, const struct told *told,
-                               size_t count)
+static inline void tell_events(struct telemetry_world *world, const char *run_id,
+                               const struct told *told, size_t count)
 {
     uint64_t *seq = &world->seqs[strcmp(run_id, RUN_A) == 0 ? 0 : 1];
     struct store_event events[64] = {0};
@@ -139,7 +139,7 @@ static inline void tell_events(struct world *world, const char *run_id, const st
 }
 
 /** Take in the events of a run behind one of them. */
-static inline void add_events(struct world *world, const char *run_id, uint64_t after)
+static inline void add_events(struct telemetry_world *world, const char *run_id, uint64_t after)
 {
     struct journal_reader *reader = journal_reader_new(world->writer, run_id, after);
     const struct journal_entry *entry = NULL;
@@ -154,8 +154,8 @@ static inline void add_events(struct world *world, const char *run_id, uint64_t 
 }
 
 /** Write a journal and take it in. */
-static inline void run_events(struct world *world, const char *run_id, const struct told *told,
-                              size_t count)
+static inline void run_events(struct telemetry_world *world, const char *run_id,
+                              const struct told *told, size_t count)
 {
     uint64_t before = world->seqs[strcmp(run_id, RUN_A) == 0 ? 0 : 1];
     tell_events(world, run_id, told, count);
@@ -165,7 +165,8 @@ static inline void run_events(struct world *world, const char *run_id, const str
 #define run_told(world, told) run_events(world, RUN_A, told, COUNT(told))
 
 /** The span with a name, the n-th from 0; NULL = there is none. */
-static inline struct json_object *find_span(struct world *world, const char *name, size_t n)
+static inline struct json_object *find_span(struct telemetry_world *world, const char *name,
+                                            size_t n)
 {
     for (size_t i = 0; i < world->count; i++) {
         if (strcmp(world->seen[i].name, name) == 0 && n-- == 0) {
@@ -175,7 +176,8 @@ static inline struct json_object *find_span(struct world *world, const char *nam
     return NULL;
 }
 
-static inline struct json_object *get_span(struct world *world, const char *name, size_t n)
+static inline struct json_object *get_span(struct telemetry_world *world, const char *name,
+                                           size_t n)
 {
     struct json_object *span = find_span(world, name, n);
     if (span == NULL) {
@@ -184,7 +186,7 @@ static inline struct json_object *get_span(struct world *world, const char *name
     return span;
 }
 
-static inline size_t count_spans(struct world *world, const char *name)
+static inline size_t count_spans(struct telemetry_world *world, const char *name)
 {
     size_t count = 0;
     while (find_span(world, name, count) != NULL) {

@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/memory.h"
 
-static void expect_path(struct world *world, const char *path, const char *canonical)
+static void expect_path(struct tool_world *world, const char *path, const char *canonical)
 {
     auto_buf struct buf text = {0};
     canonical_path(world->workspace, world->workspace, path, &text);
@@ -17,7 +17,7 @@ static void expect_path(struct world *world, const char *path, const char *canon
 
 WORLD_TEST(a_path_has_one_spelling)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     static const struct {
         const char *path, *canonical;
     } cases[] = {
@@ -51,7 +51,7 @@ WORLD_TEST(a_path_has_one_spelling)
 
 WORLD_TEST(a_path_goes_where_its_links_lead)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     char target[2 * PATH_MAX];
     char link[2 * PATH_MAX];
     snprintf(target, sizeof(target), "%s/docs", world->workspace);
@@ -214,7 +214,7 @@ TEST(a_path_of_a_url_begins_with_one_slash)
 }
 
 /** @param forms as JSON, one a line */
-static void expect_forms(struct world *world, const struct tool *tool, const char *arguments,
+static void expect_forms(struct tool_world *world, const struct tool *tool, const char *arguments,
                          const char *expected)
 {
     struct json_object *object = json_of(arguments);
@@ -248,7 +248,7 @@ WORLD_TEST(arguments_of_servers_are_known_by_their_names)
 }
 
 /** Insist on whether a call passes the permissions of its entry. */
-static void expect_permitted(struct world *world, const char *config, const char *name,
+static void expect_permitted(struct tool_world *world, const char *config, const char *name,
                              const char *arguments, bool is_permitted)
 {
     toolbox_free(world->toolbox);
@@ -272,7 +272,7 @@ static void expect_permitted(struct world *world, const char *config, const char
 
 WORLD_TEST(permissions_see_canonical_values)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     static const struct {
         const char *config, *name, *arguments;
         bool is_permitted;
@@ -307,7 +307,7 @@ WORLD_TEST(permissions_see_canonical_values)
 
 WORLD_TEST(paths_of_permissions_are_relative_to_the_root_of_the_entry)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     char absolute[3 * PATH_MAX];
     char folder[2 * PATH_MAX];
     snprintf(folder, sizeof(folder), "%s/sub", world->workspace);

@@ -4,13 +4,13 @@
 
 #include "tool_world.h"
 
-struct sample {
+struct glob_sample {
     const char *glob;
     const char *text;
     bool matches;
 };
 
-static const struct sample samples[] = {
+static const struct glob_sample samples[] = {
     {"", "", true},
     {"", "a", false},
     {"*", "", true},

@@ -40,7 +40,7 @@ static const struct tool_function echo = {
 static const struct tool_function flood = {.name = "flood", .description = "", .run = run_flood};
 static const struct tool_function binary = {.name = "binary", .description = "", .run = run_binary};
 
-static void add(struct world *world, const struct tool_function *function)
+static void add(struct tool_world *world, const struct tool_function *function)
 {
     if (world->toolbox == NULL) {
         world->toolbox = toolbox_new(&world->around);
@@ -57,7 +57,7 @@ WORLD_TEST(a_type_that_cannot_run_is_told)
 
 WORLD_TEST(two_tools_of_a_name_are_refused_and_nothing_of_the_entry_stays)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     struct rondo_error err = {0};
     world_open(world, "{\"type\":\"filesystem\"}");
     assert_int_equal(toolbox_count(world->toolbox), 2);
@@ -68,7 +68,7 @@ WORLD_TEST(two_tools_of_a_name_are_refused_and_nothing_of_the_entry_stays)
 
 WORLD_TEST(the_number_of_tools_is_limited)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world->toolbox = toolbox_new(&world->around);
     struct rondo_error err = {0};
     for (int i = 0; i <= TOOLBOX_MAX_TOOLS; i++) {
@@ -82,7 +82,7 @@ WORLD_TEST(the_number_of_tools_is_limited)
 
 WORLD_TEST(a_schema_must_be_an_object)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world->toolbox = toolbox_new(&world->around);
     struct rondo_error err = {0};
     const struct tool tool = {
@@ -93,7 +93,7 @@ WORLD_TEST(a_schema_must_be_an_object)
 WORLD_TEST(a_call_whose_schema_cannot_be_read_is_refused)
 {
     static const char *const broken[] = {"{\"type\":", "[]", "{\"type\":\"object\"}}", "null"};
-    struct world *world = *state;
+    struct tool_world *world = *state;
     add(world, &echo);
     struct tool *tool = (struct tool *)toolbox_find(world->toolbox, "echo");
     for (size_t i = 0; i < COUNT(broken); i++) {
@@ -105,7 +105,7 @@ WORLD_TEST(a_call_whose_schema_cannot_be_read_is_refused)
 
 WORLD_TEST(tools_are_described_for_a_model)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     add(world, &echo);
     add(world, &flood);
     struct model_tool tools[2];
@@ -118,7 +118,7 @@ WORLD_TEST(tools_are_described_for_a_model)
 
 WORLD_TEST(an_unknown_tool_is_told_with_what_was_meant)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     add(world, &echo);
     add(world, &flood);
     world_expect_error(world, "ecko", "{}",
@@ -128,7 +128,7 @@ WORLD_TEST(an_unknown_tool_is_told_with_what_was_meant)
 
 WORLD_TEST(no_arguments_can_be_written_in_many_ways)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     add(world, &echo);
     world_expect(world, "echo", "", "nothing");
     world_expect(world, "echo", " \n", "nothing");
@@ -139,7 +139,7 @@ WORLD_TEST(no_arguments_can_be_written_in_many_ways)
 
 WORLD_TEST(arguments_that_are_no_object_are_refused)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     add(world, &echo);
     world_expect_error(world, "echo", "{\"text\":",
                        "are no JSON object: not valid JSON: 1:9: expected a value, found the end");
@@ -152,7 +152,7 @@ WORLD_TEST(arguments_that_are_no_object_are_refused)
 
 WORLD_TEST(arguments_are_limited_at_the_edge)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     add(world, &echo);
     struct buf arguments = {0};
     buf_append_string(&arguments, "{\"text\":\"");
@@ -171,7 +171,7 @@ WORLD_TEST(arguments_are_limited_at_the_edge)
 
 WORLD_TEST(permissions_of_the_entry_hold_for_its_tools)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, "{\"type\":\"think\",\"permissions\":{\"default\":\"deny\",\"allow\":[],"
                       "\"deny\":[\"*bad*\"]}}");
     struct tool_result result = {0};
@@ -188,7 +188,7 @@ WORLD_TEST(permissions_of_the_entry_hold_for_its_tools)
 
 WORLD_TEST(an_entry_can_ask_for_confirmation)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, "{\"type\":\"think\",\"approval\":\"required\"}");
     world_open(world, "{\"type\":\"datetime\",\"approval\":\"auto\"}");
     assert_true(toolbox_find(world->toolbox, "think")->needs_confirmation);
@@ -197,7 +197,7 @@ WORLD_TEST(an_entry_can_ask_for_confirmation)
 
 WORLD_TEST(a_result_is_bounded)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     add(world, &flood);
     struct tool_result result = world_call(world, "flood", "");
     assert_int_equal(result.text.len, TOOL_RESULT_MAX_BYTES);
@@ -208,7 +208,7 @@ WORLD_TEST(a_result_is_bounded)
 
 WORLD_TEST(a_result_is_text)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     add(world, &binary);
     world_expect(world, "binary", "",
                  "a\xEF\xBF\xBD"
@@ -231,7 +231,7 @@ WORLD_TEST(a_result_is_cut_on_a_character_boundary)
 
 WORLD_TEST(a_cancelled_call_is_not_made)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     struct cancel cancel;
     add(world, &echo);
     assert_int_equal(cancel_init(&cancel, NULL), 0);
@@ -243,7 +243,7 @@ WORLD_TEST(a_cancelled_call_is_not_made)
 
 WORLD_TEST(a_call_whose_time_is_over_is_not_made)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     add(world, &echo);
     world->deadline_ns = 1;
     world_expect_error(world, "echo", "", "no time is left");
@@ -257,7 +257,7 @@ static void note_free(void *owned)
 
 WORLD_TEST(owned_things_are_freed_in_reverse)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     struct buf order = {0};
     void *first[] = {&order, (void *)"first "};
     void *second[] = {&order, (void *)"second "};
@@ -271,7 +271,7 @@ WORLD_TEST(owned_things_are_freed_in_reverse)
 }
 
 /** A server that gives each request this result, or what else is said instead of an answer. */
-static void expect_no_server(struct world *world, const char *answer)
+static void expect_no_server(struct tool_world *world, const char *answer)
 {
     struct buf script = {0};
     struct buf config = {0};
@@ -296,7 +296,7 @@ static void expect_no_server(struct world *world, const char *answer)
 
 WORLD_TEST(nonsense_of_a_server_is_no_trouble_with_the_store)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     expect_no_server(world, "{\"jsonrpc\":\"2.0\",\"id\":\\1,\"result\":\"nonsense\"}");
     expect_no_server(world, "{\"jsonrpc\":\"2.0\",\"id\":\\1,\"result\":{\"protocolVersion\":"
                             "\"1999-01-01\",\"capabilities\":{},\"serverInfo\":{}}}");
@@ -306,7 +306,7 @@ WORLD_TEST(nonsense_of_a_server_is_no_trouble_with_the_store)
 
 WORLD_TEST(a_thought_is_recorded)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, "{\"type\":\"think\"}");
     assert_true(toolbox_find(world->toolbox, "think")->is_pure);
     world_expect(world, "think", "{\"thought\":\"hm\"}", "Thought recorded.");

@@ -21,7 +21,7 @@
 /** Nothing here takes this long, even on a slow machine under a sanitizer. */
 #define GENEROUS_NS (60 * NS_PER_S)
 
-struct world {
+struct tool_world {
     char folder[PATH_MAX];         /**< holds everything of one test */
     char workspace[PATH_MAX + 16]; /**< folder/work */
     struct tool_surroundings around;
@@ -32,7 +32,7 @@ struct world {
 
 static inline int world_set_up(void **state)
 {
-    struct world *world = calloc(1, sizeof(*world));
+    struct tool_world *world = calloc(1, sizeof(*world));
     snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-test-XXXXXX");
     assert_non_null(mkdtemp(world->folder));
     snprintf(world->workspace, sizeof(world->workspace), "%s/work", world->folder);
@@ -45,7 +45,7 @@ static inline int world_set_up(void **state)
 
 static inline int world_tear_down(void **state)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     toolbox_free(world->toolbox);
     assert_int_equal(file_remove_tree(world->folder, NULL), 0);
     free(world);
@@ -65,7 +65,8 @@ static inline struct json_object *json_of(const char *text)
 }
 
 /** Open an entry; the toolbox is made with the first one. @return what toolbox_open says */
-static inline int world_try_open(struct world *world, const char *config, struct rondo_error *err)
+static inline int world_try_open(struct tool_world *world, const char *config,
+                                 struct rondo_error *err)
 {
     if (world->toolbox == NULL) {
         world->toolbox = toolbox_new(&world->around);
@@ -76,7 +77,7 @@ static inline int world_try_open(struct world *world, const char *config, struct
     return code;
 }
 
-static inline void world_open(struct world *world, const char *config)
+static inline void world_open(struct tool_world *world, const char *config)
 {
     struct rondo_error err = {0};
     if (world_try_open(world, config, &err) != 0) {
@@ -85,7 +86,7 @@ static inline void world_open(struct world *world, const char *config)
 }
 
 /** Prepare a call and, where that goes well, make it. The caller finishes the result. */
-static inline struct tool_result world_call(struct world *world, const char *name,
+static inline struct tool_result world_call(struct tool_world *world, const char *name,
                                             const char *arguments)
 {
     struct tool_result result = {0};
@@ -106,7 +107,7 @@ static inline struct tool_result world_call(struct world *world, const char *nam
 }
 
 /** Call, and insist on the text of a success. */
-static inline void world_expect(struct world *world, const char *name, const char *arguments,
+static inline void world_expect(struct tool_world *world, const char *name, const char *arguments,
                                 const char *text)
 {
     struct tool_result result = world_call(world, name, arguments);
@@ -116,8 +117,8 @@ static inline void world_expect(struct world *world, const char *name, const cha
 }
 
 /** Call, and insist on a failure whose text holds `part`. */
-static inline void world_expect_error(struct world *world, const char *name, const char *arguments,
-                                      const char *part)
+static inline void world_expect_error(struct tool_world *world, const char *name,
+                                      const char *arguments, const char *part)
 {
     struct tool_result result = world_call(world, name, arguments);
     if (strstr(buf_string(&result.text), part) == NULL) {
@@ -128,7 +129,7 @@ static inline void world_expect_error(struct world *world, const char *name, con
 }
 
 /** Write a file of the workspace (or `../name` beside it). */
-static inline void world_write(const struct world *world, const char *name, const char *text)
+static inline void world_write(const struct tool_world *world, const char *name, const char *text)
 {
     char path[2 * PATH_MAX];
     snprintf(path, sizeof(path), "%s/%s", world->workspace, name);
@@ -136,7 +137,8 @@ static inline void world_write(const struct world *world, const char *name, cons
 }
 
 /** Insist on the content of a file; NULL = there is none. */
-static inline void world_expect_file(const struct world *world, const char *name, const char *text)
+static inline void world_expect_file(const struct tool_world *world, const char *name,
+                                     const char *text)
 {
     char path[2 * PATH_MAX];
     struct buf content = {0};
@@ -151,14 +153,14 @@ static inline void world_expect_file(const struct world *world, const char *name
     buf_fini(&content);
 }
 
-static inline void world_make_folder(const struct world *world, const char *name)
+static inline void world_make_folder(const struct tool_world *world, const char *name)
 {
     char path[2 * PATH_MAX];
     snprintf(path, sizeof(path), "%s/%s", world->workspace, name);
     assert_int_equal(file_make_folder(path, NULL), 0);
 }
 
-static inline void world_link(const struct world *world, const char *target, const char *name)
+static inline void world_link(const struct tool_world *world, const char *target, const char *name)
 {
     char path[2 * PATH_MAX];
     snprintf(path, sizeof(path), "%s/%s", world->workspace, name);

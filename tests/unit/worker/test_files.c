@@ -8,7 +8,8 @@
 /** Refusing takes no time; a FIFO or a device would keep a careless reader for ever. */
 #define GENEROUS_NS (20 * NS_PER_S)
 
-static void check_answer(struct scene *scene, const struct scene_kind *kind, enum worker_file file)
+static void check_answer(struct worker_scene *scene, const struct scene_kind *kind,
+                         enum worker_file file)
 {
     struct buf content = {0};
     struct rondo_error error = {0};
@@ -26,7 +27,7 @@ static void check_answer(struct scene *scene, const struct scene_kind *kind, enu
 
 static void check_kind(const struct scene_kind *kind, enum worker_file file)
 {
-    struct scene scene;
+    struct worker_scene scene;
     int64_t deadline_ns = clock_monotonic(clock_system()) + GENEROUS_NS;
     assert_true(scene_init(&scene));
     assert_int_equal(worker_files_write(scene.files, WORKER_FILE_PROMPT, "task", 4, NULL), 0);
@@ -62,7 +63,7 @@ TEST(whatever_is_in_place_of_the_result_is_refused_or_read)
 TEST(the_folder_goes_wherever_the_command_moved_it)
 {
     for (size_t i = 0; i < SCENE_KINDS; i++) {
-        struct scene scene;
+        struct worker_scene scene;
         assert_true(scene_init(&scene));
         scene_put(&scene, i, WORKER_FILE_STATE);
         assert_true(scene_fini(&scene));
@@ -71,7 +72,7 @@ TEST(the_folder_goes_wherever_the_command_moved_it)
 
 TEST(another_owner_of_the_run_has_a_folder_of_its_own)
 {
-    struct scene scene;
+    struct worker_scene scene;
     struct worker_files *heir = NULL;
     struct buf content = {0};
     assert_true(scene_init(&scene));
@@ -89,7 +90,7 @@ TEST(another_owner_of_the_run_has_a_folder_of_its_own)
 
 TEST(what_a_killed_owner_left_is_gone_when_the_folder_is_made)
 {
-    struct scene scene;
+    struct worker_scene scene;
     struct worker_files *again = NULL;
     assert_true(scene_init(&scene));
     scene_put(&scene, 0, WORKER_FILE_RESULT);
@@ -101,7 +102,7 @@ TEST(what_a_killed_owner_left_is_gone_when_the_folder_is_made)
 
 TEST(a_folder_for_temporary_files_is_used_in_the_same_way)
 {
-    struct scene scene;
+    struct worker_scene scene;
     char first[PATH_MAX];
     char away[PATH_MAX];
     const char *before = getenv("TMPDIR");

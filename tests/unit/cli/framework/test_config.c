@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct fixture {
+struct config_fixture {
     struct run_values values;
     struct option_set set;
     struct rondo_error err;
@@ -18,7 +18,7 @@ struct fixture {
 
 static int setup(void **state)
 {
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    struct config_fixture *fixture = calloc(1, sizeof(*fixture));
     run_values_init(&fixture->values, loop_options, &fixture->set);
     *state = fixture;
     return 0;
@@ -26,13 +26,13 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    struct fixture *fixture = *state;
+    struct config_fixture *fixture = *state;
     run_values_fini(&fixture->values, &fixture->set);
     free(fixture);
     return 0;
 }
 
-static int parse(struct fixture *fixture, const char *json)
+static int parse(struct config_fixture *fixture, const char *json)
 {
     return config_parse(json, strlen(json), &fixture->set, &fixture->err);
 }
@@ -41,7 +41,7 @@ static int parse(struct fixture *fixture, const char *json)
 
 FACT(every_kind_of_option_can_be_given)
 {
-    struct fixture *fixture = *state;
+    struct config_fixture *fixture = *state;
     assert_int_equal(parse(fixture, "{\"max-iterations\":60,\"exclusive\":true,\"delay\":\"1.5s\","
                                     "\"time-limit\":90,\"max-cost\":0.25,\"agent\":\"fixer\","
                                     "\"durability\":\"best-effort\",\"until\":[\"a=b\",\"c\"]}"),
@@ -60,7 +60,7 @@ FACT(every_kind_of_option_can_be_given)
 
 FACT(false_leaves_a_flag_alone)
 {
-    struct fixture *fixture = *state;
+    struct config_fixture *fixture = *state;
     assert_int_equal(parse(fixture, "{\"exclusive\":false}"), 0);
     assert_int_equal(fixture->values.spec.is_exclusive, 0);
     assert_false(option_is_given(&fixture->set, "exclusive"));
@@ -68,7 +68,7 @@ FACT(false_leaves_a_flag_alone)
 
 FACT(the_command_line_wins)
 {
-    struct fixture *fixture = *state;
+    struct config_fixture *fixture = *state;
     size_t limit = (size_t)option_find(loop_options, "max-iterations");
     size_t until = (size_t)option_find(loop_options, "until");
     assert_int_equal(option_set_text(&fixture->set, limit, "5", NULL), 0);
@@ -81,7 +81,7 @@ FACT(the_command_line_wins)
 
 FACT(mistakes_are_errors_that_name_the_key)
 {
-    struct fixture *fixture = *state;
+    struct config_fixture *fixture = *state;
     static const struct {
         const char *json;
         const char *key;
@@ -109,7 +109,7 @@ FACT(mistakes_are_errors_that_name_the_key)
 
 FACT(only_an_object_is_taken)
 {
-    struct fixture *fixture = *state;
+    struct config_fixture *fixture = *state;
     assert_int_equal(parse(fixture, "[]"), RONDO_ERR_INVALID);
     assert_int_equal(parse(fixture, ""), RONDO_ERR_INVALID);
     assert_int_equal(parse(fixture, "{} x"), RONDO_ERR_INVALID);
@@ -117,7 +117,7 @@ FACT(only_an_object_is_taken)
 
 FACT(a_file_has_a_largest_size)
 {
-    struct fixture *fixture = *state;
+    struct config_fixture *fixture = *state;
     size_t len = LIMIT_CONFIG_FILE_BYTES + 1;
     char *text = malloc(len);
     memset(text, ' ', len);
@@ -130,7 +130,7 @@ FACT(a_file_has_a_largest_size)
 
 FACT(a_list_has_a_largest_length)
 {
-    struct fixture *fixture = *state;
+    struct config_fixture *fixture = *state;
     size_t until = (size_t)option_find(loop_options, "until");
     for (int i = 0; i < OPTION_LIST_MAX; i++) {
         assert_int_equal(option_set_text(&fixture->set, until, "a=b", NULL), 0);

@@ -15,7 +15,7 @@
 static const struct style grey = {.is_terminal = true, .is_unicode = true};
 static const struct style piped = {0};
 
-struct fixture {
+struct agent_view_fixture {
     struct loop_spec spec;
     struct view view;
     struct agent_view agent;
@@ -23,9 +23,9 @@ struct fixture {
     struct buf out;
 };
 
-static void setup(struct fixture *fixture)
+static void setup(struct agent_view_fixture *fixture)
 {
-    *fixture = (struct fixture){.spec = loop_spec_default()};
+    *fixture = (struct agent_view_fixture){.spec = loop_spec_default()};
     fixture->spec.kind = memory_dup_string("role");
     fixture->spec.agent_id = memory_dup_string("checker");
     fixture->spec.agent = memory_dup_string("{\"mode\":\"autonomous\"}");
@@ -35,7 +35,7 @@ static void setup(struct fixture *fixture)
     agent_view_init(&fixture->agent, &fixture->spec);
 }
 
-static void teardown(struct fixture *fixture)
+static void teardown(struct agent_view_fixture *fixture)
 {
     agent_view_fini(&fixture->agent);
     loop_spec_fini(&fixture->spec);
@@ -43,7 +43,7 @@ static void teardown(struct fixture *fixture)
 }
 
 /** Apply an event. @return what it leaves */
-static const char *apply(struct fixture *fixture, struct journal_event event)
+static const char *apply(struct agent_view_fixture *fixture, struct journal_event event)
 {
     event.seq = ++fixture->seq;
     event.time_ns = (int64_t)event.seq * NS_PER_S;
@@ -55,7 +55,7 @@ static const char *apply(struct fixture *fixture, struct journal_event event)
     return buf_string(&fixture->out);
 }
 
-static void begin(struct fixture *fixture)
+static void begin(struct agent_view_fixture *fixture)
 {
     apply(fixture, (struct journal_event){
                        .type = JOURNAL_ITERATION_STARTED,
@@ -95,7 +95,7 @@ static struct journal_event finished(void)
 
 TEST(an_iteration_leaves_a_panel_with_its_words)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     begin(&fixture);
     assert_string_equal(apply(&fixture, reply("All **good**.\n\n- a\n- b")), "");
@@ -111,7 +111,7 @@ TEST(an_iteration_leaves_a_panel_with_its_words)
 
 TEST(an_error_has_a_panel_of_its_own)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     begin(&fixture);
     const char *lines =
@@ -129,7 +129,7 @@ TEST(an_error_has_a_panel_of_its_own)
 
 TEST(each_tool_leaves_a_line)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     begin(&fixture);
     apply(&fixture, reply("I look."));
@@ -165,7 +165,7 @@ TEST(each_tool_leaves_a_line)
 
 TEST(words_beside_the_last_call_belong_into_the_panel)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     begin(&fixture);
     apply(&fixture, reply("All done."));
@@ -185,7 +185,7 @@ TEST(words_beside_the_last_call_belong_into_the_panel)
 
 TEST(an_iteration_without_words_shows_the_agents_summary)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     begin(&fixture);
     struct journal_event event = finished();
@@ -197,7 +197,7 @@ TEST(an_iteration_without_words_shows_the_agents_summary)
 
 TEST(a_retry_leaves_a_line)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     begin(&fixture);
     struct journal_event event = {
@@ -217,7 +217,7 @@ static const char plan[] = "[{\"description\":\"one\",\"status\":\"completed\"},
 
 TEST(the_plan_is_a_checklist)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     begin(&fixture);
     apply(&fixture, (struct journal_event){
@@ -244,7 +244,7 @@ TEST(the_plan_is_a_checklist)
     teardown(&fixture);
 }
 
-static const char *draw(struct fixture *fixture, size_t rows, size_t columns)
+static const char *draw(struct agent_view_fixture *fixture, size_t rows, size_t columns)
 {
     struct frame_info info = {.style = &grey,
                               .columns = columns,
@@ -258,7 +258,7 @@ static const char *draw(struct fixture *fixture, size_t rows, size_t columns)
 
 TEST(the_live_area_shows_what_streams_in)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     begin(&fixture);
     agent_view_text(&fixture.agent, "Let me\nsee: \033[31ma b c d", 24);
@@ -276,7 +276,7 @@ TEST(the_live_area_shows_what_streams_in)
 
 TEST(the_live_area_shows_calls_and_retries)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     begin(&fixture);
     apply(&fixture, (struct journal_event){
@@ -311,7 +311,7 @@ TEST(the_live_area_shows_calls_and_retries)
 
 TEST(the_live_area_fits_whatever_there_is)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     begin(&fixture);
     apply(&fixture, (struct journal_event){
@@ -354,7 +354,7 @@ TEST(the_live_area_fits_whatever_there_is)
 
 TEST(the_header_tells_agent_and_limits)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     auto_buf struct buf out = {0};
     agent_view_header(&fixture.spec, &grey, &out);
@@ -365,7 +365,7 @@ TEST(the_header_tells_agent_and_limits)
 
 TEST(a_single_answer_is_not_numbered)
 {
-    struct fixture fixture;
+    struct agent_view_fixture fixture;
     setup(&fixture);
     fixture.agent.is_numbered = false;
     begin(&fixture);

@@ -11,15 +11,15 @@
 
 static const struct style plain = {.is_terminal = true, .is_unicode = true};
 
-struct fixture {
+struct view_fixture {
     struct loop_spec spec;
     struct view view;
     uint64_t seq;
 };
 
-static void setup(struct fixture *fixture)
+static void setup(struct view_fixture *fixture)
 {
-    *fixture = (struct fixture){.spec = loop_spec_default()};
+    *fixture = (struct view_fixture){.spec = loop_spec_default()};
     fixture->spec.max_iterations = 60;
     loop_spec_add_condition(&fixture->spec, "all_tests_pass", "make test", "given", 0, NULL);
     loop_spec_add_condition(&fixture->spec, "build_succeeds", "make", "given", 0, NULL);
@@ -27,7 +27,7 @@ static void setup(struct fixture *fixture)
 }
 
 /** Apply an event. @return the line that came due, or "" */
-static const char *apply(struct fixture *fixture, struct journal_event event)
+static const char *apply(struct view_fixture *fixture, struct journal_event event)
 {
     static char line[512];
     event.seq = ++fixture->seq;
@@ -43,7 +43,7 @@ static const char *apply(struct fixture *fixture, struct journal_event event)
     return line;
 }
 
-static void play_iteration(struct fixture *fixture, int64_t number)
+static void play_iteration(struct view_fixture *fixture, int64_t number)
 {
     apply(fixture, (struct journal_event){
                        .type = JOURNAL_ITERATION_STARTED,
@@ -80,7 +80,7 @@ static void play_iteration(struct fixture *fixture, int64_t number)
 
 TEST(an_iteration_leaves_one_line_when_its_conditions_are_known)
 {
-    struct fixture fixture;
+    struct view_fixture fixture;
     setup(&fixture);
     play_iteration(&fixture, 1);
     const char *line = apply(&fixture, (struct journal_event){
@@ -98,7 +98,7 @@ TEST(an_iteration_leaves_one_line_when_its_conditions_are_known)
 
 TEST(an_iteration_that_is_not_verified_leaves_its_line_with_the_next_event)
 {
-    struct fixture fixture;
+    struct view_fixture fixture;
     setup(&fixture);
     apply(&fixture, (struct journal_event){
                         .type = JOURNAL_ITERATION_STARTED,
@@ -119,7 +119,7 @@ TEST(an_iteration_that_is_not_verified_leaves_its_line_with_the_next_event)
     loop_spec_fini(&fixture.spec);
 }
 
-static void draw(const struct fixture *fixture, size_t columns, size_t rows, struct buf *out)
+static void draw(const struct view_fixture *fixture, size_t columns, size_t rows, struct buf *out)
 {
     static const char worker_line[] = "\033[31msearching \xe6\xbc\xa2\xe5\xad\x97 in a long line";
     struct frame_info info = {
@@ -135,7 +135,7 @@ static void draw(const struct fixture *fixture, size_t columns, size_t rows, str
 
 TEST(the_frame_shows_progress_conditions_use_and_activity)
 {
-    struct fixture fixture;
+    struct view_fixture fixture;
     setup(&fixture);
     play_iteration(&fixture, 1);
     auto_buf struct buf out = {0};
@@ -152,7 +152,7 @@ TEST(the_frame_shows_progress_conditions_use_and_activity)
 
 TEST(no_line_of_a_frame_reaches_the_last_column)
 {
-    struct fixture fixture;
+    struct view_fixture fixture;
     setup(&fixture);
     play_iteration(&fixture, 1);
     apply(&fixture, (struct journal_event){
@@ -174,7 +174,7 @@ TEST(no_line_of_a_frame_reaches_the_last_column)
 
 TEST(more_conditions_than_rows_become_one_line)
 {
-    struct fixture fixture;
+    struct view_fixture fixture;
     setup(&fixture);
     play_iteration(&fixture, 1);
     auto_buf struct buf out = {0};
@@ -186,7 +186,7 @@ TEST(more_conditions_than_rows_become_one_line)
 
 TEST(an_event_of_a_newer_version_does_not_disturb)
 {
-    struct fixture fixture;
+    struct view_fixture fixture;
     setup(&fixture);
     struct journal_entry entry = {.type_name = "x.y", .event = {.seq = ++fixture.seq}};
     view_apply(&fixture.view, &entry);

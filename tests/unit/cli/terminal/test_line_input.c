@@ -19,28 +19,28 @@
 #include <unistd.h>
 
 /** Both sides of a terminal or pipe. */
-struct fixture {
+struct line_input_fixture {
     int near; /* the program's */
     int far;  /* the person's */
     FILE *stream;
     struct line_input input;
 };
 
-static void say(const struct fixture *fixture, const char *text)
+static void say(const struct line_input_fixture *fixture, const char *text)
 {
     size_t len = strlen(text);
     assert_int_equal(write(fixture->far, text, len), (ssize_t)len);
 }
 
-static void setup_pipe(struct fixture *fixture)
+static void setup_pipe(struct line_input_fixture *fixture)
 {
     int fds[2];
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-    *fixture = (struct fixture){.near = fds[0], .far = fds[1], .stream = tmpfile()};
+    *fixture = (struct line_input_fixture){.near = fds[0], .far = fds[1], .stream = tmpfile()};
     line_input_init(&fixture->input, fixture->near, fixture->stream, true);
 }
 
-static void setup_terminal(struct fixture *fixture)
+static void setup_terminal(struct line_input_fixture *fixture)
 {
     int far = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     assert_true(far >= 0 && grantpt(far) == 0 && unlockpt(far) == 0);
@@ -52,11 +52,12 @@ static void setup_terminal(struct fixture *fixture)
     tcgetattr(near, &mode);
     mode.c_lflag &= ~(tcflag_t)ECHO;
     tcsetattr(near, TCSANOW, &mode);
-    *fixture = (struct fixture){.near = near, .far = far, .stream = fdopen(dup(near), "w")};
+    *fixture =
+        (struct line_input_fixture){.near = near, .far = far, .stream = fdopen(dup(near), "w")};
     line_input_init(&fixture->input, near, fixture->stream, true);
 }
 
-static void teardown(struct fixture *fixture)
+static void teardown(struct line_input_fixture *fixture)
 {
     line_input_fini(&fixture->input);
     fclose(fixture->stream);
@@ -66,7 +67,7 @@ static void teardown(struct fixture *fixture)
     }
 }
 
-static void expect(struct fixture *fixture, enum line_result result, const char *words)
+static void expect(struct line_input_fixture *fixture, enum line_result result, const char *words)
 {
     auto_buf struct buf said = {0};
     assert_int_equal(line_input_read(&fixture->input, "> ", NULL, &said), result);
@@ -75,7 +76,7 @@ static void expect(struct fixture *fixture, enum line_result result, const char 
 
 TEST(each_line_of_a_pipe_stands_alone)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_pipe(&fixture);
     say(&fixture, "one\ntwo\\\r\n\n   \nthree");
     close(fixture.far);
@@ -91,7 +92,7 @@ TEST(each_line_of_a_pipe_stands_alone)
 
 TEST(what_is_pasted_into_a_terminal_belongs_together)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_terminal(&fixture);
     say(&fixture, "one\n\ntwo\n");
     expect(&fixture, LINE_WORDS, "one\n\ntwo");
@@ -102,7 +103,7 @@ TEST(what_is_pasted_into_a_terminal_belongs_together)
 
 TEST(a_line_that_ends_in_a_backslash_goes_on)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_terminal(&fixture);
     say(&fixture, "one\\\ntwo\n");
     expect(&fixture, LINE_WORDS, "one\ntwo");
@@ -111,7 +112,7 @@ TEST(a_line_that_ends_in_a_backslash_goes_on)
 
 TEST(the_end_of_a_terminal_ends_the_input)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_terminal(&fixture);
     say(&fixture, "\x04");
     expect(&fixture, LINE_END, "");
@@ -120,7 +121,7 @@ TEST(the_end_of_a_terminal_ends_the_input)
 
 TEST(waiting_ends_with_the_token)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_terminal(&fixture);
     struct cancel cancel;
     assert_int_equal(cancel_init(&cancel, NULL), 0);
@@ -134,9 +135,9 @@ TEST(waiting_ends_with_the_token)
 }
 
 /** A line of `len` bytes from a file: pipes do not hold that much. */
-static void setup_file(struct fixture *fixture, size_t len)
+static void setup_file(struct line_input_fixture *fixture, size_t len)
 {
-    *fixture = (struct fixture){.far = -1, .stream = tmpfile()};
+    *fixture = (struct line_input_fixture){.far = -1, .stream = tmpfile()};
     FILE *file = tmpfile();
     for (size_t i = 0; i < len; i++) {
         fputc('x', file);
@@ -151,7 +152,7 @@ static void setup_file(struct fixture *fixture, size_t len)
 
 TEST(a_line_at_the_limit_is_taken_and_one_past_it_is_skipped)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_file(&fixture, LIMIT_PROMPT_BYTES);
     auto_buf struct buf words = {0};
     assert_int_equal(line_input_read(&fixture.input, "", NULL, &words), LINE_WORDS);
@@ -195,8 +196,8 @@ static void *answer_main(void *argument)
     return written > 0 ? NULL : argument;
 }
 
-static enum line_consent ask(struct fixture *fixture, const struct line_question *question,
-                             const char *answer)
+static enum line_consent ask(struct line_input_fixture *fixture,
+                             const struct line_question *question, const char *answer)
 {
     pthread_t thread;
     struct person person = {.fd = fixture->far, .answer = answer};
@@ -208,7 +209,7 @@ static enum line_consent ask(struct fixture *fixture, const struct line_question
 
 TEST(only_a_plain_yes_allows)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_terminal(&fixture);
     struct line_question question = {.tool = "shell", .arguments = "{\"command\":\"ls\"}"};
     assert_int_equal(ask(&fixture, &question, "y\n"), LINE_YES);
@@ -223,7 +224,7 @@ TEST(only_a_plain_yes_allows)
 
 TEST(always_holds_for_this_tool_only)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_terminal(&fixture);
     struct line_question shell = {.tool = "shell", .arguments = "{}"};
     struct line_question http = {.tool = "http", .arguments = "{}"};
@@ -239,7 +240,7 @@ TEST(always_holds_for_this_tool_only)
 
 TEST(what_was_typed_before_the_question_is_no_answer)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_terminal(&fixture);
     say(&fixture, "y\n");
     struct line_question question = {.tool = "shell", .arguments = "{}"};
@@ -249,7 +250,7 @@ TEST(what_was_typed_before_the_question_is_no_answer)
 
 TEST(without_a_terminal_there_is_nobody)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_pipe(&fixture);
     say(&fixture, "y\n");
     struct line_question question = {.tool = "shell", .arguments = "{}"};
@@ -307,7 +308,7 @@ TEST(arguments_are_shown_whole_up_to_the_limit)
 }
 
 /** Answer each prompt in turn. */
-struct script {
+struct answer_script {
     int fd;
     const char *const *answers;
     struct buf seen;
@@ -315,7 +316,7 @@ struct script {
 
 static void *script_main(void *argument)
 {
-    struct script *script = argument;
+    struct answer_script *script = argument;
     size_t from = 0;
     for (size_t i = 0; script->answers[i] != NULL; i++) {
         while (strstr(buf_string(&script->seen) + from, "] ") == NULL &&
@@ -337,10 +338,10 @@ static void *script_main(void *argument)
 static enum line_consent ask_by_script(const struct line_question *question,
                                        const char *const *answers, struct buf *ret_seen)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_terminal(&fixture);
     pthread_t thread;
-    struct script script = {.fd = fixture.far, .answers = answers};
+    struct answer_script script = {.fd = fixture.far, .answers = answers};
     assert_int_equal(pthread_create(&thread, NULL, script_main, &script), 0);
     enum line_consent consent = line_input_confirm(&fixture.input, question, NULL);
     pthread_join(thread, NULL);
@@ -394,7 +395,7 @@ static void *form_main(void *argument)
 static void fill_in(const char *form, const char *const *answers, enum mcp_consent consent,
                     const char *content)
 {
-    struct fixture fixture;
+    struct line_input_fixture fixture;
     setup_terminal(&fixture);
     struct form_script script = {.input = &fixture.input};
     assert_int_equal(json_parse(form, strlen(form), &script.params, NULL), 0);

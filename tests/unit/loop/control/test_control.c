@@ -5,26 +5,26 @@
 #include "loop/control/control.h"
 #include "policy/ruleset.h"
 
-static struct loop_parts other_parts(struct fixture *fixture)
+static struct loop_parts other_parts(struct loop_fixture *fixture)
 {
     struct loop_parts parts = fixture_parts(fixture);
     parts.runtime = fixture->other;
     return parts;
 }
 
-static int pause_it(struct fixture *fixture, const char *run_id)
+static int pause_it(struct loop_fixture *fixture, const char *run_id)
 {
     struct loop_parts parts = other_parts(fixture);
     return loop_pause_run(&parts, run_id, "ann", NULL);
 }
 
-static int continue_it(struct fixture *fixture, const char *run_id)
+static int continue_it(struct loop_fixture *fixture, const char *run_id)
 {
     struct loop_parts parts = other_parts(fixture);
     return loop_continue_run(&parts, run_id, "bob", NULL);
 }
 
-static struct store_run row_of(struct fixture *fixture, const char *run_id)
+static struct store_run row_of(struct loop_fixture *fixture, const char *run_id)
 {
     struct store_run run;
     assert_int_equal(fixture->memory->ops->get_run(fixture->memory, run_id, &run, NULL), 0);
@@ -32,7 +32,7 @@ static struct store_run row_of(struct fixture *fixture, const char *run_id)
 }
 
 /** A loop in its first body that was asked to pause. */
-static struct loop *paused_in_body(struct fixture *fixture, struct loop_spec spec)
+static struct loop *paused_in_body(struct loop_fixture *fixture, struct loop_spec spec)
 {
     struct loop *loop = fixture_start(fixture, spec);
     fixture_iterate(loop, 1);
@@ -43,7 +43,7 @@ static struct loop *paused_in_body(struct fixture *fixture, struct loop_spec spe
 
 FIXTURE_TEST(a_pause_ends_no_body_and_begins_behind_it)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
     assert_int_equal(cancel_level(loop_cancel(loop)), CANCEL_NONE);
     loop_note(loop, "inside", NULL, NULL);
@@ -61,7 +61,7 @@ FIXTURE_TEST(a_pause_ends_no_body_and_begins_behind_it)
 
 FIXTURE_TEST(a_letter_that_no_commit_has_told_of_is_seen_by_the_keeper)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.delay_ns = 3600 * NS_PER_S;
     struct loop *loop = fixture_start(fixture, spec);
@@ -76,11 +76,11 @@ FIXTURE_TEST(a_letter_that_no_commit_has_told_of_is_seen_by_the_keeper)
 
 /** Continues the run after some sleeps, as another process would. */
 struct helper {
-    struct fixture *fixture;
+    struct loop_fixture *fixture;
     const char *run_id;
     unsigned sleeps;
     unsigned act_at;
-    int (*act)(struct fixture *fixture, const char *run_id);
+    int (*act)(struct loop_fixture *fixture, const char *run_id);
 };
 
 static struct helper *helper_of; /* tests run one after the other */
@@ -95,7 +95,7 @@ static void helping_sleep(const struct clock *clock, int64_t ns, struct cancel *
     assert_true(helper_of->sleeps < 1000);
 }
 
-static int stop_it(struct fixture *fixture, const char *run_id)
+static int stop_it(struct loop_fixture *fixture, const char *run_id)
 {
     struct loop_parts parts = other_parts(fixture);
     return loop_stop_run(&parts, run_id, "eve", NULL);
@@ -103,7 +103,7 @@ static int stop_it(struct fixture *fixture, const char *run_id)
 
 FIXTURE_TEST(waiting_ends_when_the_run_is_continued)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
     loop_save_checkpoint(loop, NULL, NULL);
     assert_int_equal(loop_next(loop, NULL), LOOP_PAUSED);
@@ -121,7 +121,7 @@ FIXTURE_TEST(waiting_ends_when_the_run_is_continued)
 
 FIXTURE_TEST(waiting_ends_when_the_run_is_to_stop)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
     loop_save_checkpoint(loop, NULL, NULL);
     struct helper helper = {fixture, loop_run_id(loop), 0, 3, stop_it};
@@ -135,7 +135,7 @@ FIXTURE_TEST(waiting_ends_when_the_run_is_to_stop)
 
 FIXTURE_TEST(a_cancelled_loop_does_not_wait)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
     loop_save_checkpoint(loop, NULL, NULL);
     assert_int_equal(loop_next(loop, NULL), LOOP_PAUSED);
@@ -149,7 +149,7 @@ FIXTURE_TEST(a_cancelled_loop_does_not_wait)
 
 FIXTURE_TEST(time_in_a_pause_is_not_active_time)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.time_limit_ns = 60 * NS_PER_S;
     struct loop *loop = paused_in_body(fixture, spec);
@@ -172,7 +172,7 @@ FIXTURE_TEST(time_in_a_pause_is_not_active_time)
 
 FIXTURE_TEST(a_pause_survives_a_crash_and_time_after_it_is_not_active_either)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
     loop_save_checkpoint(loop, NULL, NULL);
     assert_int_equal(loop_next(loop, NULL), LOOP_PAUSED);
@@ -193,7 +193,7 @@ FIXTURE_TEST(a_pause_survives_a_crash_and_time_after_it_is_not_active_either)
 
 FIXTURE_TEST(a_resume_continues_a_paused_run)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
     loop_save_checkpoint(loop, NULL, NULL);
     assert_int_equal(loop_next(loop, NULL), LOOP_PAUSED);
@@ -211,7 +211,7 @@ FIXTURE_TEST(a_resume_continues_a_paused_run)
 
 FIXTURE_TEST(a_run_that_nobody_executes_is_paused_here_and_now)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     char id[ID_SIZE];
     memcpy(id, loop_run_id(loop), sizeof(id));
@@ -226,7 +226,7 @@ FIXTURE_TEST(a_run_that_nobody_executes_is_paused_here_and_now)
 
 FIXTURE_TEST(an_ended_run_cannot_be_steered)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     loop_stop(loop, CANCEL_GRACEFUL);
     assert_int_equal(loop_next(loop, NULL), LOOP_ENDED);
@@ -241,7 +241,7 @@ FIXTURE_TEST(an_ended_run_cannot_be_steered)
 
 FIXTURE_TEST(letters_that_come_while_a_run_is_given_up_are_heeded)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
     loop_save_checkpoint(loop, NULL, NULL);
     assert_int_equal(loop_next(loop, NULL), LOOP_PAUSED);
@@ -256,7 +256,7 @@ FIXTURE_TEST(letters_that_come_while_a_run_is_given_up_are_heeded)
 
 FIXTURE_TEST(a_stop_that_comes_while_a_run_is_given_up_ends_it)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 2);
     struct store *store = fixture->memory;
@@ -269,7 +269,8 @@ FIXTURE_TEST(a_stop_that_comes_while_a_run_is_given_up_ends_it)
 
 /* ---- Limits --------------------------------------------------------------------------------- */
 
-static int limit_it(struct fixture *fixture, const char *run_id, int64_t iterations, int64_t tokens)
+static int limit_it(struct loop_fixture *fixture, const char *run_id, int64_t iterations,
+                    int64_t tokens)
 {
     struct loop_parts parts = other_parts(fixture);
     struct loop_limits limits = {.max_iterations = iterations, .max_tokens = tokens};
@@ -278,7 +279,7 @@ static int limit_it(struct fixture *fixture, const char *run_id, int64_t iterati
 
 FIXTURE_TEST(a_raised_limit_counts_at_the_next_boundary)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = 2;
     struct loop *loop = fixture_start(fixture, spec);
@@ -295,7 +296,7 @@ FIXTURE_TEST(a_raised_limit_counts_at_the_next_boundary)
 
 FIXTURE_TEST(a_limit_is_lowered_below_what_is_used_and_taken_away)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_tokens = 10;
     struct loop *loop = fixture_start(fixture, spec);
@@ -314,7 +315,7 @@ FIXTURE_TEST(a_limit_is_lowered_below_what_is_used_and_taken_away)
 
 FIXTURE_TEST(changed_limits_outlive_a_crash)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = 1;
     struct loop *loop = fixture_start(fixture, spec);
@@ -333,7 +334,7 @@ FIXTURE_TEST(changed_limits_outlive_a_crash)
 
 FIXTURE_TEST(a_letter_that_its_owner_did_not_come_to_read_is_heeded_by_the_next)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = 1;
     struct loop *loop = fixture_start(fixture, spec);
@@ -350,7 +351,7 @@ FIXTURE_TEST(a_letter_that_its_owner_did_not_come_to_read_is_heeded_by_the_next)
 
 FIXTURE_TEST(conditions_that_are_met_stay_met_when_limits_change)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     fixture->met = 1;
     struct loop *loop = fixture_start(fixture, fixture_spec(1));
     fixture_iterate(loop, 1);
@@ -375,7 +376,7 @@ FIXTURE_TEST(conditions_that_are_met_stay_met_when_limits_change)
 
 FIXTURE_TEST(limits_out_of_range_are_refused)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     const char *id = loop_run_id(loop);
     assert_int_equal(limit_it(fixture, id, 0, 0), RONDO_ERR_INVALID);
@@ -394,7 +395,7 @@ FIXTURE_TEST(limits_out_of_range_are_refused)
 
 FIXTURE_TEST(a_limit_that_a_paused_run_comes_near_is_warned_of_at_once)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = paused_in_body(fixture, fixture_spec(0));
     char id[ID_SIZE];
     memcpy(id, loop_run_id(loop), sizeof(id));
@@ -416,7 +417,7 @@ FIXTURE_TEST(a_limit_that_a_paused_run_comes_near_is_warned_of_at_once)
 
 FIXTURE_TEST(a_time_limit_that_is_no_whole_second_is_warned_of_exactly)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.time_limit_ns = 1400 * NS_PER_MS;
     struct loop *loop = fixture_start(fixture, spec);
@@ -431,7 +432,7 @@ FIXTURE_TEST(a_time_limit_that_is_no_whole_second_is_warned_of_exactly)
 
 FIXTURE_TEST(lists_show_the_limit_that_a_paused_run_will_have)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = 5;
     struct loop *loop = paused_in_body(fixture, spec);

@@ -7,22 +7,22 @@
 #include "journal/trace.h"
 #include "loop/control/control.h"
 
-static struct store_run row_of(struct fixture *fixture, const char *run_id)
+static struct store_run row_of(struct loop_fixture *fixture, const char *run_id)
 {
     struct store_run run;
     assert_int_equal(fixture->memory->ops->get_run(fixture->memory, run_id, &run, NULL), 0);
     return run;
 }
 
-static int fork_it(struct fixture *fixture, const char *run_id, uint64_t checkpoint, char *ret_id,
-                   struct rondo_error *err)
+static int fork_it(struct loop_fixture *fixture, const char *run_id, uint64_t checkpoint,
+                   char *ret_id, struct rondo_error *err)
 {
     struct loop_parts parts = fixture_parts(fixture);
     return loop_fork(&parts, run_id, checkpoint, NULL, "ann", ret_id, err);
 }
 
 /** A run of `iterations` whose agent state is the number of the iteration, given up. */
-static void run_of(struct fixture *fixture, int iterations, struct loop_spec spec,
+static void run_of(struct loop_fixture *fixture, int iterations, struct loop_spec spec,
                    char ret_id[ID_SIZE])
 {
     struct loop *loop = fixture_start(fixture, spec);
@@ -41,7 +41,7 @@ static void run_of(struct fixture *fixture, int iterations, struct loop_spec spe
 
 FIXTURE_TEST(a_fork_goes_on_where_the_checkpoint_was)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     char id[ID_SIZE];
     char fork_id[ID_SIZE];
     struct loop *loop = NULL;
@@ -67,7 +67,7 @@ FIXTURE_TEST(a_fork_goes_on_where_the_checkpoint_was)
 
 FIXTURE_TEST(a_fork_says_what_it_is_a_copy_of)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     char id[ID_SIZE];
     char fork_id[ID_SIZE];
     char text[128];
@@ -101,7 +101,7 @@ static bool keep_one(const struct store_event *event, void *context)
 
 FIXTURE_TEST(the_copy_is_the_same_event_for_event)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     char id[ID_SIZE];
     char fork_id[ID_SIZE];
     struct loop_spec spec = fixture_spec(0);
@@ -129,7 +129,7 @@ FIXTURE_TEST(the_copy_is_the_same_event_for_event)
 
 FIXTURE_TEST(the_newest_checkpoint_is_number_0)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     char id[ID_SIZE];
     char fork_id[ID_SIZE];
     struct loop *loop = NULL;
@@ -145,7 +145,7 @@ FIXTURE_TEST(the_newest_checkpoint_is_number_0)
 
 FIXTURE_TEST(time_between_the_checkpoint_and_the_fork_is_not_active)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     char id[ID_SIZE];
     char fork_id[ID_SIZE];
     struct loop *loop = NULL;
@@ -161,7 +161,7 @@ FIXTURE_TEST(time_between_the_checkpoint_and_the_fork_is_not_active)
 
 FIXTURE_TEST(an_ended_run_is_forked_and_goes_on_with_more_room)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = 3;
     struct loop *loop = fixture_start(fixture, spec);
@@ -186,7 +186,7 @@ FIXTURE_TEST(an_ended_run_is_forked_and_goes_on_with_more_room)
 
 FIXTURE_TEST(a_checkpoint_inside_a_body_is_forked_as_one_that_was_cut_off)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     char fork_id[ID_SIZE];
     fixture_iterate(loop, 2);
@@ -208,7 +208,7 @@ FIXTURE_TEST(a_checkpoint_inside_a_body_is_forked_as_one_that_was_cut_off)
 
 FIXTURE_TEST(a_fork_is_forked)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     char id[ID_SIZE];
     char first[ID_SIZE];
     char second[ID_SIZE];
@@ -232,7 +232,7 @@ static bool keep_run(const struct store_run *run, void *context)
 
 FIXTURE_TEST(half_a_copy_is_never_executed)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     char id[ID_SIZE];
     char fork_id[ID_SIZE] = "";
     struct loop *loop = NULL;
@@ -281,7 +281,7 @@ static int read_damaged(struct store *store, const char *run_id, uint64_t number
 
 FIXTURE_TEST(a_damaged_checkpoint_is_not_forked)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     char id[ID_SIZE];
     char fork_id[ID_SIZE];
     struct rondo_error err = {0};
@@ -302,7 +302,7 @@ FIXTURE_TEST(a_damaged_checkpoint_is_not_forked)
 
 FIXTURE_TEST(an_exclusive_run_is_not_forked_while_it_is_executed)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.is_exclusive = true;
     struct loop *loop = fixture_start(fixture, spec);
@@ -325,7 +325,7 @@ struct book {
     unsigned compared;
 };
 
-static void look_at_request(struct scene *scene, const struct model_request *request)
+static void look_at_request(struct agent_scene *scene, const struct model_request *request)
 {
     struct book *book = scene->mine;
     auto_buf struct buf all = {0};
@@ -354,7 +354,7 @@ static const char turns[] =
 
 SCENE_TEST(a_fork_of_an_agent_has_its_conversation)
 {
-    struct scene *scene = *state;
+    struct agent_scene *scene = *state;
     struct book book = {0};
     scene->mine = &book;
     scene->on_ask = look_at_request;

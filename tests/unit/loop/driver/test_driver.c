@@ -8,7 +8,7 @@ static void report(struct loop *loop, enum loop_outcome outcome)
     loop_report(loop, &result);
 }
 
-static void expect_ended(struct fixture *fixture, struct loop *loop, enum rondo_status status)
+static void expect_ended(struct loop_fixture *fixture, struct loop *loop, enum rondo_status status)
 {
     struct rondo_error err = {0};
     int r = loop_next(loop, &err);
@@ -30,7 +30,7 @@ static void expect_ended(struct fixture *fixture, struct loop *loop, enum rondo_
 
 FIXTURE_TEST(the_limit_ends_it)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = 2;
     struct loop *loop = fixture_start(fixture, spec);
@@ -40,7 +40,7 @@ FIXTURE_TEST(the_limit_ends_it)
 
 FIXTURE_TEST(all_conditions_met_complete_it)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(3));
     fixture->met = 5;
     fixture_iterate(loop, 2);
@@ -52,7 +52,7 @@ FIXTURE_TEST(all_conditions_met_complete_it)
 
 FIXTURE_TEST(what_was_met_before_must_be_met_again)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(2));
     fixture->met = 1;
     fixture_iterate(loop, 2);
@@ -64,7 +64,7 @@ FIXTURE_TEST(what_was_met_before_must_be_met_again)
 
 FIXTURE_TEST(a_met_condition_on_demand_does_not_complete_an_interrupted_iteration)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(2));
     fixture->met = 1;
     fixture_iterate(loop, 2);
@@ -81,7 +81,7 @@ FIXTURE_TEST(a_met_condition_on_demand_does_not_complete_an_interrupted_iteratio
 
 FIXTURE_TEST(bodies_that_fail_end_it)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     static const enum loop_outcome outcomes[] = {LOOP_FAILED, LOOP_TIMED_OUT, LOOP_CRASHED};
     for (size_t i = 0; i < COUNT(outcomes); i++) {
@@ -93,7 +93,7 @@ FIXTURE_TEST(bodies_that_fail_end_it)
 
 FIXTURE_TEST(a_body_beyond_recovery_ends_it_with_a_checkpoint)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(1);
     spec.checkpoint_interval = 5;
     struct loop *loop = fixture_start(fixture, spec);
@@ -108,7 +108,7 @@ FIXTURE_TEST(a_body_beyond_recovery_ends_it_with_a_checkpoint)
 
 FIXTURE_TEST(the_worker_can_give_up)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(1));
     fixture_iterate(loop, 1);
     struct loop_body_result result = {.finish = FINISH_BLOCKED, .summary = "no key"};
@@ -118,7 +118,7 @@ FIXTURE_TEST(the_worker_can_give_up)
 
 FIXTURE_TEST(the_time_limit_counts_active_time_only)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.time_limit_ns = 20 * NS_PER_S;
     struct loop *loop = fixture_start(fixture, spec);
@@ -139,7 +139,7 @@ FIXTURE_TEST(the_time_limit_counts_active_time_only)
 
 FIXTURE_TEST(the_delay_is_slept)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.delay_ns = 5 * NS_PER_S;
     struct loop *loop = fixture_start(fixture, spec);
@@ -152,7 +152,7 @@ FIXTURE_TEST(the_delay_is_slept)
 
 FIXTURE_TEST(a_stop_ends_it_at_the_next_boundary)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(1));
     fixture_iterate(loop, 1);
     loop_stop(loop, CANCEL_GRACEFUL);
@@ -161,7 +161,7 @@ FIXTURE_TEST(a_stop_ends_it_at_the_next_boundary)
 
 FIXTURE_TEST(a_letter_stops_it_and_says_by_whom)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     char run_id[ID_SIZE];
@@ -174,7 +174,7 @@ FIXTURE_TEST(a_letter_stops_it_and_says_by_whom)
 
 FIXTURE_TEST(nothing_stands_behind_the_end)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = 1;
     struct loop *loop = fixture_start(fixture, spec);
@@ -189,7 +189,7 @@ FIXTURE_TEST(nothing_stands_behind_the_end)
 
 FIXTURE_TEST(usage_below_zero_is_not_taken)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     struct loop_body_result result = {.tokens = -5, .cost_micro = INT64_MIN};
@@ -202,7 +202,7 @@ FIXTURE_TEST(usage_below_zero_is_not_taken)
 
 FIXTURE_TEST(notes_are_checked_and_recorded)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     assert_int_equal(loop_note(loop, "found", "{\"n\":3}", NULL), 0);
@@ -217,7 +217,7 @@ FIXTURE_TEST(notes_are_checked_and_recorded)
 
 FIXTURE_TEST(json_that_could_not_be_read_back_is_refused)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     for (int depth = LIMIT_JSON_DEPTH - 3; depth <= LIMIT_JSON_DEPTH + 1; depth++) {
@@ -245,7 +245,7 @@ FIXTURE_TEST(json_that_could_not_be_read_back_is_refused)
 
 FIXTURE_TEST(attributes_and_custom_data_have_limits)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     for (int over = 0; over <= 1; over++) {
@@ -271,7 +271,7 @@ FIXTURE_TEST(attributes_and_custom_data_have_limits)
 
 FIXTURE_TEST(long_words_of_a_body_are_cut)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(0));
     fixture_iterate(loop, 1);
     size_t len = 8 * LIMIT_MIB;
@@ -287,7 +287,7 @@ FIXTURE_TEST(long_words_of_a_body_are_cut)
 
 FIXTURE_TEST(feedback_tells_the_last_round)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop *loop = fixture_start(fixture, fixture_spec(1));
     fixture_iterate(loop, 1);
     assert_string_equal(loop_feedback(loop), "{\"iteration\":0,\"conditions\":[]}");
@@ -300,7 +300,7 @@ FIXTURE_TEST(feedback_tells_the_last_round)
 
 FIXTURE_TEST(an_exclusive_agent_is_held)
 {
-    struct fixture *fixture = *state;
+    struct loop_fixture *fixture = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.is_exclusive = 1;
     struct loop *loop = fixture_start(fixture, loop_spec_dup(&spec));

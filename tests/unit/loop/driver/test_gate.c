@@ -6,7 +6,7 @@
 
 WORLD_TEST(the_iteration_limit_denies_at_its_value)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = 3;
     struct loop *loop = start(world, spec);
@@ -25,7 +25,7 @@ WORLD_TEST(the_iteration_limit_denies_at_its_value)
 
 WORLD_TEST(without_an_option_there_are_ten_iterations)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop *loop = start(world, fixture_spec(0));
     fixture_iterate(loop, RULESET_DEFAULT_ITERATIONS);
     expect_ended(loop, RONDO_MAX_ITERATIONS);
@@ -36,7 +36,7 @@ WORLD_TEST(without_an_option_there_are_ten_iterations)
 
 WORLD_TEST(the_token_limit_denies_at_its_value)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_tokens = 100;
     struct loop *loop = start(world, spec);
@@ -52,7 +52,7 @@ WORLD_TEST(the_token_limit_denies_at_its_value)
 
 WORLD_TEST(the_cost_limit_denies_at_its_value)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_cost_micro = INT64_C(12345678900);
     struct loop *loop = start(world, spec);
@@ -72,7 +72,7 @@ WORLD_TEST(the_cost_limit_denies_at_its_value)
 
 WORLD_TEST(a_time_limit_of_policies_denies_at_its_value)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop *loop =
         start_under(world, PERMIT "@id(\"soon\") " ITERATE "when { context.elapsed_s >= 60 };");
     fixture_iterate(loop, 1);
@@ -88,7 +88,7 @@ WORLD_TEST(a_time_limit_of_policies_denies_at_its_value)
 
 WORLD_TEST(two_limits_at_once_report_the_first_with_its_number)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = 2;
     spec.max_tokens = 100;
@@ -104,7 +104,7 @@ WORLD_TEST(two_limits_at_once_report_the_first_with_its_number)
 
 WORLD_TEST(a_denial_stands_in_the_journal_with_all_that_is_known)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     static const char text[] =
         PERMIT "@id(\"few\") @reason(\"it is enough\") " ITERATE "when { context.iteration >= 1 };";
     char digest[DIGEST_HEX_SIZE];
@@ -139,7 +139,7 @@ WORLD_TEST(a_denial_stands_in_the_journal_with_all_that_is_known)
 
 WORLD_TEST(a_policy_that_fails_denies_and_says_why)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop *loop =
         start_under(world, PERMIT "@id(\"broken\") " ITERATE
                                   "when { context.iteration + 9223372036854775807 > 0 && false };");
@@ -161,7 +161,7 @@ WORLD_TEST(a_policy_that_fails_denies_and_says_why)
 
 WORLD_TEST(as_many_errors_as_fit_are_told)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     auto_buf struct buf text = {0};
     buf_append_string(&text, PERMIT);
     for (unsigned i = 0; i < 30; i++) {
@@ -183,7 +183,7 @@ WORLD_TEST(as_many_errors_as_fit_are_told)
 
 WORLD_TEST(many_policies_that_decide_are_told_as_far_as_they_fit)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     auto_buf struct buf text = {0};
     buf_append_string(&text, PERMIT);
     for (unsigned i = 0; i < 30; i++) {
@@ -201,7 +201,7 @@ WORLD_TEST(many_policies_that_decide_are_told_as_far_as_they_fit)
 
 WORLD_TEST(what_a_person_may_approve_says_so)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop *loop =
         start_under(world, PERMIT "@id(\"ask\") @on_deny(\"ask\") @reason(\"it costs\") " ITERATE
                                   "when { context.iteration >= 1 && !context.approved };");
@@ -220,7 +220,7 @@ WORLD_TEST(what_a_person_may_approve_says_so)
 
 WORLD_TEST(nothing_runs_that_no_policy_permits)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop *loop = start_under(world, ITERATE "when { false };");
     assert_null(loop_violation(loop));
     expect_ended(loop, RONDO_POLICY_VIOLATION);
@@ -234,7 +234,7 @@ WORLD_TEST(nothing_runs_that_no_policy_permits)
 
 WORLD_TEST(a_denied_verifier_is_not_run_and_not_met)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_policies(world, PERMIT "@id(\"no-a\") forbid (principal, action == Action::\"verify\", "
                                "resource) when { context.condition == \"a\" };");
     struct loop *loop = start(world, spec_under(world, 2));
@@ -264,7 +264,7 @@ WORLD_TEST(a_denied_verifier_is_not_run_and_not_met)
 
 WORLD_TEST(a_denied_finish_goes_on_and_asks_again)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_policies(world, PERMIT "@id(\"stay\") forbid (principal, action == Action::\"finish\", "
                                "resource) when { context.iteration < 3 };");
     struct loop *loop = start(world, spec_under(world, 1));
@@ -279,7 +279,7 @@ WORLD_TEST(a_denied_finish_goes_on_and_asks_again)
 
 WORLD_TEST(a_worker_whose_finish_is_denied_goes_on)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop *loop =
         start_under(world, PERMIT "forbid (principal, action == Action::\"finish\", resource)\n"
                                   "when { context.iteration < 2 };");
@@ -295,7 +295,7 @@ WORLD_TEST(a_worker_whose_finish_is_denied_goes_on)
 
 WORLD_TEST(a_denied_checkpoint_is_not_saved_and_those_by_interval_are)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop *loop = start_under(
         world, PERMIT "forbid (principal, action == Action::\"checkpoint\", resource);");
     struct rondo_error err = {0};
@@ -314,7 +314,7 @@ WORLD_TEST(a_denied_checkpoint_is_not_saved_and_those_by_interval_are)
 
 WORLD_TEST(a_run_is_warned_once_near_its_limit)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_iterations = 10;
     struct loop *loop = start(world, spec);
@@ -337,7 +337,7 @@ WORLD_TEST(a_run_is_warned_once_near_its_limit)
 
 WORLD_TEST(a_policy_says_when_to_warn)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop *loop =
         start_under(world, PERMIT "@warn_at(\"50\") " ITERATE "unless { context.iteration < 10 };");
     fixture_iterate(loop, 4);
@@ -349,7 +349,7 @@ WORLD_TEST(a_policy_says_when_to_warn)
 
 WORLD_TEST(money_and_tokens_are_warned_about_too)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     struct loop_spec spec = fixture_spec(0);
     spec.max_tokens = 100;
     spec.max_cost_micro = 2500000;
@@ -368,7 +368,7 @@ WORLD_TEST(money_and_tokens_are_warned_about_too)
 
 WORLD_TEST(a_raised_limit_is_warned_about_again)
 {
-    struct world *world = *state;
+    struct policy_world *world = *state;
     set_limit(world, 100);
     struct loop *loop = start(world, spec_under(world, 0));
     fixture_iterate(loop, 90);

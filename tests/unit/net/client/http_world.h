@@ -13,7 +13,7 @@
 
 #define MIB ((size_t)1024 * 1024)
 
-struct world {
+struct http_client_world {
     struct http_peer *peer;
     struct http_client *client;
     struct http_response response; /* of the last call */
@@ -21,7 +21,7 @@ struct world {
 
 static inline int make_world(void **state)
 {
-    struct world *world = memory_new_zero(1, sizeof(*world));
+    struct http_client_world *world = memory_new_zero(1, sizeof(*world));
     world->peer = http_peer_new();
     assert_int_equal(http_client_new(NULL, &world->client, NULL), 0);
     *state = world;
@@ -30,7 +30,7 @@ static inline int make_world(void **state)
 
 static inline int end_world(void **state)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     http_response_fini(&world->response);
     http_client_free(world->client);
     http_peer_free(world->peer);
@@ -46,7 +46,8 @@ static inline struct http_request request_to(const char *url)
 }
 
 /** Make a call. @return how it failed */
-static inline enum http_failure call(struct world *world, const struct http_request *request)
+static inline enum http_failure call(struct http_client_world *world,
+                                     const struct http_request *request)
 {
     struct rondo_error err = {0};
     http_response_fini(&world->response);
@@ -58,7 +59,7 @@ static inline enum http_failure call(struct world *world, const struct http_requ
 }
 
 /** GET a path of the peer. */
-static inline enum http_failure get(struct world *world, const char *path)
+static inline enum http_failure get(struct http_client_world *world, const char *path)
 {
     struct http_request request = request_to(http_peer_url(world->peer, path));
     return call(world, &request);

@@ -9,7 +9,7 @@
 
 WORLD_TEST(a_reply_comes_with_status_headers_and_body)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     char value[64];
     http_peer_reply(world->peer, 418, "X-Kind:  tea pot \r\nContent-Type: text/plain\r\n", "short");
     assert_failure(get(world, "/a?b=c"), HTTP_OK);
@@ -22,7 +22,7 @@ WORLD_TEST(a_reply_comes_with_status_headers_and_body)
 
 WORLD_TEST(a_header_that_is_absent_or_too_long_is_not_given)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     char value[4];
     http_peer_reply(world->peer, 200, "X-Four: four\r\nX-Three: abc\r\n", "");
     assert_failure(get(world, "/"), HTTP_OK);
@@ -34,7 +34,7 @@ WORLD_TEST(a_header_that_is_absent_or_too_long_is_not_given)
 
 WORLD_TEST(a_get_says_who_asks_and_holds_no_body)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     http_peer_reply(world->peer, 200, NULL, "");
     assert_failure(get(world, "/x%20y"), HTTP_OK);
     const struct peer_request *request = http_peer_request(world->peer, 0);
@@ -48,7 +48,7 @@ WORLD_TEST(a_get_says_who_asks_and_holds_no_body)
 
 WORLD_TEST(the_parts_of_a_body_arrive_as_one)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_part parts[] = {{"{\"a\":", 5}, {NULL, 0}, {"[1,2", 4}, {"]}", 2}};
     struct http_header headers[] = {{"Content-Type", "application/json"}, {"X-Empty", ""}};
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -71,7 +71,7 @@ WORLD_TEST(the_parts_of_a_body_arrive_as_one)
 
 WORLD_TEST(a_large_body_in_many_parts_arrives_whole)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     enum { COUNT = 1000, LEN = 3001 };
     char *bytes = memory_new(LEN);
     struct http_part parts[COUNT];
@@ -99,7 +99,7 @@ WORLD_TEST(a_large_body_in_many_parts_arrives_whole)
 /** Bodies are joined up to 16 KiB, and read in pieces above. */
 WORLD_TEST(bodies_around_the_size_that_is_joined_arrive_whole)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     enum { MOST = 16 * 1024 };
     char *bytes = memory_new(MOST + 1);
     for (size_t i = 0; i <= MOST; i++) {
@@ -122,7 +122,7 @@ WORLD_TEST(bodies_around_the_size_that_is_joined_arrive_whole)
 
 WORLD_TEST(each_method_says_whether_it_has_a_body)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     static const struct {
         const char *method;
         const char *length;
@@ -142,7 +142,7 @@ WORLD_TEST(each_method_says_whether_it_has_a_body)
 
 WORLD_TEST(the_length_in_a_reply_to_head_is_no_body)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     request.method = "HEAD";
     http_peer_reply_raw(world->peer, &(struct peer_reply){
@@ -153,7 +153,7 @@ WORLD_TEST(the_length_in_a_reply_to_head_is_no_body)
 
 WORLD_TEST(connections_are_kept_for_the_next_call)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     http_peer_always(world->peer, 200, NULL, "again");
     for (int i = 0; i < 10; i++) {
         assert_failure(get(world, "/"), HTTP_OK);
@@ -164,7 +164,7 @@ WORLD_TEST(connections_are_kept_for_the_next_call)
 
 WORLD_TEST(a_chunked_reply_is_put_together)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     http_peer_reply_raw(
         world->peer, &(struct peer_reply){.bytes = "HTTP/1.1 200 OK\r\n"
                                                    "Transfer-Encoding: chunked\r\n\r\n"
@@ -181,7 +181,7 @@ WORLD_TEST(a_chunked_reply_is_put_together)
 
 WORLD_TEST(a_packed_reply_is_unpacked)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     static const char reply[] = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"
                                 "Content-Length: 28\r\n\r\n" ZIPPED;
     http_peer_reply_raw(world->peer,
@@ -198,7 +198,7 @@ WORLD_TEST(a_packed_reply_is_unpacked)
 
 WORLD_TEST(an_interim_reply_leaves_no_headers)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     http_peer_reply_raw(world->peer,
                         &(struct peer_reply){.bytes = "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n"
                                                       "\r\nHTTP/1.1 200 OK\r\nX-Late: 2\r\n"
@@ -210,7 +210,7 @@ WORLD_TEST(an_interim_reply_leaves_no_headers)
 
 WORLD_TEST(preparing_before_the_first_call_changes_nothing_else)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     http_client_prepare(world->client);
     http_client_prepare(world->client);
     http_peer_reply(world->peer, 200, NULL, "ready");
@@ -229,7 +229,7 @@ TEST(a_prepared_client_may_be_freed_without_a_call)
 
 /* --- redirects --- */
 
-static void redirect_to(struct world *world, int status, const char *location)
+static void redirect_to(struct http_client_world *world, int status, const char *location)
 {
     char headers[512];
     snprintf(headers, sizeof(headers), "Location: %s\r\n", location);
@@ -238,7 +238,7 @@ static void redirect_to(struct world *world, int status, const char *location)
 
 WORLD_TEST(a_redirect_is_an_ordinary_reply_unless_asked_for)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     redirect_to(world, 302, "/there");
     assert_failure(get(world, "/"), HTTP_OK);
     assert_int_equal(world->response.status, 302);
@@ -248,7 +248,7 @@ WORLD_TEST(a_redirect_is_an_ordinary_reply_unless_asked_for)
 
 WORLD_TEST(redirects_are_followed_as_far_as_allowed)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/a/b"));
     request.max_redirects = 2;
     redirect_to(world, 301, "c");
@@ -266,7 +266,7 @@ WORLD_TEST(redirects_are_followed_as_far_as_allowed)
 }
 
 /** POST to a reply with a status. @return what came of it */
-static const struct peer_request *redirected_post(struct world *world, int status)
+static const struct peer_request *redirected_post(struct http_client_world *world, int status)
 {
     static const struct http_part part = {"body", 4};
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -283,7 +283,7 @@ static const struct peer_request *redirected_post(struct world *world, int statu
 
 WORLD_TEST(a_redirect_keeps_or_drops_the_body_by_its_status)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     static const struct {
         int status;
         const char *method;
@@ -302,7 +302,7 @@ WORLD_TEST(a_redirect_keeps_or_drops_the_body_by_its_status)
 
 WORLD_TEST(secrets_stay_with_the_origin_they_were_meant_for)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_peer *other = http_peer_new();
     struct http_header headers[] = {
         {"Authorization", "Bearer s3cret"}, {"X-Api-Key", "s3cret"}, {"Accept", "text/plain"}};
@@ -325,7 +325,7 @@ WORLD_TEST(secrets_stay_with_the_origin_they_were_meant_for)
 
 WORLD_TEST(a_way_back_does_not_bring_secrets_back)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_peer *other = http_peer_new();
     struct http_header header = {"Authorization", "Bearer s3cret"};
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -344,7 +344,7 @@ WORLD_TEST(a_way_back_does_not_bring_secrets_back)
 
 WORLD_TEST(a_redirect_to_another_protocol_is_refused)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     static const char *const places[] = {"file:///etc/passwd", "ftp://127.0.0.1/", "gopher://a/"};
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     request.max_redirects = 5;
@@ -358,7 +358,7 @@ WORLD_TEST(a_redirect_to_another_protocol_is_refused)
 
 WORLD_TEST(the_guard_refuses_private_addresses)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct net_guard guard = {0};
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     request.guard = &guard;
@@ -373,7 +373,7 @@ WORLD_TEST(the_guard_refuses_private_addresses)
 
 WORLD_TEST(the_guard_lets_through_what_its_list_opens)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     static const char *const allowed[] = {"127.0.0.1", NULL};
     struct net_guard guard = {.allow_hosts = allowed};
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -384,7 +384,7 @@ WORLD_TEST(the_guard_lets_through_what_its_list_opens)
 
 WORLD_TEST(the_guard_knows_connections_that_others_have_made)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct net_guard guard = {0};
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     http_peer_always(world->peer, 200, NULL, "");
@@ -396,7 +396,7 @@ WORLD_TEST(the_guard_knows_connections_that_others_have_made)
 
 WORLD_TEST(the_guard_looks_at_each_redirect)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_peer *other = http_peer_new();
     char open[32];
     snprintf(open, sizeof(open), "127.0.0.1:%d", http_peer_port(world->peer));
@@ -413,7 +413,7 @@ WORLD_TEST(the_guard_looks_at_each_redirect)
 
 WORLD_TEST(a_host_outside_of_the_only_ones_is_not_looked_up)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     static const char *const only[] = {"example.org", NULL};
     struct net_guard guard = {.allows_private = true, .only_hosts = only};
     struct http_request request = request_to(http_peer_url(world->peer, "/"));

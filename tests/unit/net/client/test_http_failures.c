@@ -56,13 +56,13 @@ static void deaf_free(const struct deaf *deaf)
     close(deaf->fd);
 }
 
-static void give_raw(struct world *world, const char *bytes, bool cuts)
+static void give_raw(struct http_client_world *world, const char *bytes, bool cuts)
 {
     http_peer_reply_raw(world->peer, &(struct peer_reply){.bytes = bytes, .cuts = cuts});
 }
 
 /** GET a reply that is cut behind its bytes. */
-static enum http_failure get_cut(struct world *world, const char *bytes)
+static enum http_failure get_cut(struct http_client_world *world, const char *bytes)
 {
     give_raw(world, bytes, true);
     return get(world, "/");
@@ -72,7 +72,7 @@ static enum http_failure get_cut(struct world *world, const char *bytes)
 
 WORLD_TEST(a_url_that_is_none_is_refused)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     static const char *const urls[] = {"",
                                        "example.com",
                                        "ftp://example.com/",
@@ -97,7 +97,7 @@ WORLD_TEST(a_url_that_is_none_is_refused)
 
 WORLD_TEST(a_header_cannot_smuggle_another_one)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     static const struct http_header headers[] = {{"X-A", "b\r\nX-C: d"},
                                                  {"X-A\r\nX-C", "d"},
                                                  {"X A", "b"},
@@ -120,7 +120,7 @@ WORLD_TEST(a_header_cannot_smuggle_another_one)
 
 WORLD_TEST(a_method_is_one_word)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     static const char *const methods[] = {"", "GET /x", "A\r\nB", NULL,
                                           "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"};
     for (size_t i = 0; i < COUNT(methods); i++) {
@@ -131,7 +131,7 @@ WORLD_TEST(a_method_is_one_word)
 }
 
 /** GET with a URL of `len` bytes. */
-static enum http_failure get_long_url(struct world *world, size_t len)
+static enum http_failure get_long_url(struct http_client_world *world, size_t len)
 {
     const char *start = http_peer_url(world->peer, "/");
     char *url = memory_new(len + 1);
@@ -146,13 +146,13 @@ static enum http_failure get_long_url(struct world *world, size_t len)
 
 WORLD_TEST(a_url_has_a_limit)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     http_peer_reply(world->peer, 200, NULL, "");
     assert_failure(get_long_url(world, 65536), HTTP_OK);
     assert_failure(get_long_url(world, 65537), HTTP_BAD_REQUEST);
 }
 
-static enum http_failure get_with_headers(struct world *world, size_t count)
+static enum http_failure get_with_headers(struct http_client_world *world, size_t count)
 {
     struct http_header headers[300];
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -166,7 +166,7 @@ static enum http_failure get_with_headers(struct world *world, size_t count)
 
 WORLD_TEST(the_number_of_headers_has_a_limit)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     http_peer_reply(world->peer, 200, NULL, "");
     assert_failure(get_with_headers(world, 256), HTTP_OK);
     assert_failure(get_with_headers(world, 257), HTTP_BAD_REQUEST);
@@ -174,7 +174,7 @@ WORLD_TEST(the_number_of_headers_has_a_limit)
 
 WORLD_TEST(a_name_that_does_not_resolve_is_no_host)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     /* A label of more than 63 bytes is refused without asking anybody. */
     struct http_request request =
         request_to("http://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -185,7 +185,7 @@ WORLD_TEST(a_name_that_does_not_resolve_is_no_host)
 
 WORLD_TEST(a_closed_port_is_no_connection)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct deaf deaf = deaf_new(true);
     struct http_request request = request_to(deaf.url);
     assert_failure(call(world, &request), HTTP_NO_CONNECTION);
@@ -194,7 +194,7 @@ WORLD_TEST(a_closed_port_is_no_connection)
 
 WORLD_TEST(a_connection_that_does_not_come_in_time_is_given_up)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct deaf deaf = deaf_new(false);
     struct http_request request = request_to(deaf.url);
     request.connect_ns = 50 * NS_PER_MS;
@@ -206,7 +206,7 @@ WORLD_TEST(a_connection_that_does_not_come_in_time_is_given_up)
 
 WORLD_TEST(the_total_time_holds_for_connecting_too)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct deaf deaf = deaf_new(false);
     struct http_request request = request_to(deaf.url);
     request.total_ns = 50 * NS_PER_MS;
@@ -216,7 +216,7 @@ WORLD_TEST(the_total_time_holds_for_connecting_too)
 
 WORLD_TEST(a_peer_without_tls_fails_the_handshake)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     char url[64];
     snprintf(url, sizeof(url), "https://127.0.0.1:%d/", http_peer_port(world->peer));
     struct http_request request = request_to(url);
@@ -229,7 +229,7 @@ WORLD_TEST(a_peer_without_tls_fails_the_handshake)
 
 WORLD_TEST(a_process_without_descriptors_says_so)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     struct rondo_error err = {0};
     struct rlimit before;
@@ -252,7 +252,7 @@ WORLD_TEST(a_process_without_descriptors_says_so)
 
 WORLD_TEST(a_reply_that_is_cut_is_broken)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     static const char *const cut[] = {
         "",
         "HTTP/1.1 200",
@@ -275,7 +275,7 @@ WORLD_TEST(a_reply_that_is_cut_is_broken)
 
 WORLD_TEST(what_came_before_the_cut_is_kept)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     assert_failure(get_cut(world, "HTTP/1.1 503 Busy\r\nContent-Length: 10\r\n\r\n123"),
                    HTTP_BROKEN);
     assert_int_equal(world->response.status, 503);
@@ -285,7 +285,7 @@ WORLD_TEST(what_came_before_the_cut_is_kept)
 
 WORLD_TEST(a_reply_without_a_length_ends_with_its_connection)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     assert_failure(get_cut(world, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of it"),
                    HTTP_OK);
     assert_string_equal(buf_string(&world->response.body), "all of it");
@@ -293,7 +293,7 @@ WORLD_TEST(a_reply_without_a_length_ends_with_its_connection)
 
 WORLD_TEST(a_reset_connection_is_broken)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     http_peer_reply_raw(
         world->peer, &(struct peer_reply){.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",
                                           .cuts = true,
@@ -302,7 +302,8 @@ WORLD_TEST(a_reset_connection_is_broken)
 }
 
 /** Use a connection once, then let it die while it seems alive: the next request is its end. */
-static enum http_failure send_part_on_dying_connection(struct world *world, const char *method,
+static enum http_failure send_part_on_dying_connection(struct http_client_world *world,
+                                                       const char *method,
                                                        const struct http_part *part,
                                                        bool may_resend)
 {
@@ -318,8 +319,9 @@ static enum http_failure send_part_on_dying_connection(struct world *world, cons
     return call(world, &request);
 }
 
-static enum http_failure send_on_dying_connection(struct world *world, const char *method,
-                                                  bool has_body, bool may_resend)
+static enum http_failure send_on_dying_connection(struct http_client_world *world,
+                                                  const char *method, bool has_body,
+                                                  bool may_resend)
 {
     const struct http_part part = {"{}", has_body ? 2 : 0};
     return send_part_on_dying_connection(world, method, &part, may_resend);
@@ -327,14 +329,14 @@ static enum http_failure send_on_dying_connection(struct world *world, const cha
 
 WORLD_TEST(a_request_with_effects_is_never_sent_twice_unasked)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     assert_failure(send_on_dying_connection(world, "POST", true, false), HTTP_BROKEN);
     assert_int_equal(http_peer_request_count(world->peer), 2);
 }
 
 WORLD_TEST(nor_is_one_with_a_large_body)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     const struct http_part part = {memory_new_zero(1, 40000), 40000};
     enum http_failure failure = send_part_on_dying_connection(world, "POST", &part, false);
     free((void *)part.bytes);
@@ -344,14 +346,14 @@ WORLD_TEST(nor_is_one_with_a_large_body)
 
 WORLD_TEST(nor_is_one_without_a_body)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     assert_failure(send_on_dying_connection(world, "POST", false, false), HTTP_BROKEN);
     assert_int_equal(http_peer_request_count(world->peer), 2);
 }
 
 WORLD_TEST(a_request_that_may_be_sent_again_is)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     assert_failure(send_on_dying_connection(world, "POST", true, true), HTTP_OK);
     assert_int_equal(http_peer_request_count(world->peer), 3);
     assert_string_equal(http_peer_request(world->peer, 2)->body, "{}");
@@ -359,14 +361,14 @@ WORLD_TEST(a_request_that_may_be_sent_again_is)
 
 WORLD_TEST(a_put_is_sent_again_on_a_new_connection)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     assert_failure(send_on_dying_connection(world, "PUT", true, false), HTTP_OK);
     assert_string_equal(http_peer_request(world->peer, 2)->body, "{}");
 }
 
 /* --- too large --- */
 
-static enum http_failure get_bytes(struct world *world, size_t length, size_t limit)
+static enum http_failure get_bytes(struct http_client_world *world, size_t length, size_t limit)
 {
     char headers[128];
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
@@ -381,21 +383,21 @@ static enum http_failure get_bytes(struct world *world, size_t length, size_t li
 
 WORLD_TEST(a_body_at_the_limit_is_taken)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     assert_failure(get_bytes(world, 100000, 100000), HTTP_OK);
     assert_int_equal(world->response.body.len, 100000);
 }
 
 WORLD_TEST(a_body_past_the_limit_is_refused)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     assert_failure(get_bytes(world, 100001, 100000), HTTP_TOO_LARGE);
     assert_int_equal(world->response.body.len, 100000); /* what was allowed is there */
 }
 
 WORLD_TEST(fifty_megabytes_are_not_read_when_one_is_allowed)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n";
     size_t head_len = sizeof(head) - 1;
@@ -411,7 +413,7 @@ WORLD_TEST(fifty_megabytes_are_not_read_when_one_is_allowed)
     assert_int_equal(world->response.body.len, MIB);
 }
 
-static enum http_failure get_with_reply_headers(struct world *world, size_t len)
+static enum http_failure get_with_reply_headers(struct http_client_world *world, size_t len)
 {
     static const char head[] = "HTTP/1.1 200 OK\r\n";
     struct buf bytes = {0};
@@ -434,7 +436,7 @@ static enum http_failure get_with_reply_headers(struct world *world, size_t len)
 
 WORLD_TEST(headers_of_a_reply_have_a_limit)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     assert_failure(get_with_reply_headers(world, 262144), HTTP_OK);
     assert_int_equal(world->response.headers.len, 262144);
     assert_failure(get_with_reply_headers(world, 262145), HTTP_TOO_LARGE);
@@ -442,7 +444,7 @@ WORLD_TEST(headers_of_a_reply_have_a_limit)
 
 /* --- time --- */
 
-static void give_stalled(struct world *world, size_t stall_at)
+static void give_stalled(struct http_client_world *world, size_t stall_at)
 {
     http_peer_reply_raw(
         world->peer,
@@ -453,7 +455,7 @@ static void give_stalled(struct world *world, size_t stall_at)
 
 WORLD_TEST(a_silent_server_runs_into_the_total_time)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     request.total_ns = 100 * NS_PER_MS;
     give_stalled(world, 0);
@@ -465,7 +467,7 @@ WORLD_TEST(a_silent_server_runs_into_the_total_time)
 
 WORLD_TEST(a_reply_that_stops_runs_into_the_idle_time)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     request.idle_ns = 100 * NS_PER_MS;
     give_stalled(world, 45);
@@ -477,7 +479,7 @@ WORLD_TEST(a_reply_that_stops_runs_into_the_idle_time)
 
 WORLD_TEST(a_slow_reply_is_not_idle)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     request.idle_ns = 20 * NS_PER_S;
     http_peer_reply_raw(
@@ -489,7 +491,7 @@ WORLD_TEST(a_slow_reply_is_not_idle)
 
 /* --- cancelling --- */
 
-struct canceller {
+struct request_canceller {
     struct http_peer *peer;
     struct cancel *cancel;
     size_t stalled;
@@ -497,7 +499,7 @@ struct canceller {
 
 static void *cancel_when_stalled(void *argument)
 {
-    struct canceller *canceller = argument;
+    struct request_canceller *canceller = argument;
     http_peer_wait_stalled(canceller->peer, canceller->stalled);
     cancel_set(canceller->cancel, CANCEL_GRACEFUL);
     return NULL;
@@ -505,12 +507,12 @@ static void *cancel_when_stalled(void *argument)
 
 WORLD_TEST(a_call_is_cancelled_from_another_thread)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct cancel cancel;
     pthread_t thread;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     assert_int_equal(cancel_init(&cancel, NULL), 0);
-    struct canceller canceller = {world->peer, &cancel, 1};
+    struct request_canceller canceller = {world->peer, &cancel, 1};
     request.cancel = &cancel;
     give_stalled(world, 45);
     assert_int_equal(pthread_create(&thread, NULL, cancel_when_stalled, &canceller), 0);
@@ -523,7 +525,7 @@ WORLD_TEST(a_call_is_cancelled_from_another_thread)
 
 WORLD_TEST(a_cancelled_token_lets_no_call_begin)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct cancel cancel;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     assert_int_equal(cancel_init(&cancel, NULL), 0);
@@ -536,7 +538,7 @@ WORLD_TEST(a_cancelled_token_lets_no_call_begin)
 
 WORLD_TEST(a_token_serves_many_calls_in_turn)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct cancel cancel;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     assert_int_equal(cancel_init(&cancel, NULL), 0);
@@ -550,7 +552,7 @@ WORLD_TEST(a_token_serves_many_calls_in_turn)
 
 WORLD_TEST(the_client_works_on_after_failures)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     request.total_ns = 50 * NS_PER_MS;
     give_stalled(world, 10);

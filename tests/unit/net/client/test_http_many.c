@@ -9,8 +9,8 @@
 
 enum { CALLERS = 200 };
 
-struct caller {
-    struct world *world;
+struct http_caller {
+    struct http_client_world *world;
     const char *url;
     struct cancel *cancel;
     pthread_t thread;
@@ -23,7 +23,7 @@ struct caller {
 /** POST a text of its own, which comes back from nowhere else. */
 static void *call_on(void *argument)
 {
-    struct caller *caller = argument;
+    struct http_caller *caller = argument;
     char text[32];
     snprintf(text, sizeof(text), "caller %zu", caller->number);
     struct http_part part = {text, strlen(text)};
@@ -42,28 +42,28 @@ static void *call_on(void *argument)
     return NULL;
 }
 
-static void start_callers_to(struct world *world, struct caller *callers, const char *url,
-                             struct cancel *cancel, size_t calls)
+static void start_callers_to(struct http_client_world *world, struct http_caller *callers,
+                             const char *url, struct cancel *cancel, size_t calls)
 {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, (size_t)512 * 1024);
     for (size_t i = 0; i < CALLERS; i++) {
-        callers[i] = (struct caller){
+        callers[i] = (struct http_caller){
             .world = world, .url = url, .cancel = cancel, .number = i, .calls = calls};
         assert_int_equal(pthread_create(&callers[i].thread, &attributes, call_on, &callers[i]), 0);
     }
     pthread_attr_destroy(&attributes);
 }
 
-static void start_callers(struct world *world, struct caller *callers, struct cancel *cancel,
-                          size_t calls)
+static void start_callers(struct http_client_world *world, struct http_caller *callers,
+                          struct cancel *cancel, size_t calls)
 {
     start_callers_to(world, callers, http_peer_url(world->peer, "/"), cancel, calls);
 }
 
 /** @return calls that went wrong */
-static size_t join_callers(struct caller *callers)
+static size_t join_callers(struct http_caller *callers)
 {
     size_t wrong = 0;
     for (size_t i = 0; i < CALLERS; i++) {
@@ -75,8 +75,8 @@ static size_t join_callers(struct caller *callers)
 
 WORLD_TEST(many_threads_call_through_one_client)
 {
-    struct world *world = *state;
-    struct caller callers[CALLERS];
+    struct http_client_world *world = *state;
+    struct http_caller callers[CALLERS];
     http_peer_always(world->peer, 200, NULL, "answer");
     start_callers(world, callers, NULL, 5);
     assert_int_equal(join_callers(callers), 0);
@@ -86,8 +86,8 @@ WORLD_TEST(many_threads_call_through_one_client)
 
 WORLD_TEST(all_of_them_are_under_way_at_the_same_time)
 {
-    struct world *world = *state;
-    struct caller callers[CALLERS];
+    struct http_client_world *world = *state;
+    struct http_caller callers[CALLERS];
     for (size_t i = 0; i < CALLERS; i++) {
         http_peer_reply_raw(
             world->peer,
@@ -103,8 +103,8 @@ WORLD_TEST(all_of_them_are_under_way_at_the_same_time)
 
 WORLD_TEST(one_token_cancels_all_of_them)
 {
-    struct world *world = *state;
-    struct caller callers[CALLERS];
+    struct http_client_world *world = *state;
+    struct http_caller callers[CALLERS];
     struct cancel cancel;
     assert_int_equal(cancel_init(&cancel, NULL), 0);
     for (size_t i = 0; i < CALLERS; i++) {
@@ -123,8 +123,8 @@ WORLD_TEST(one_token_cancels_all_of_them)
 
 WORLD_TEST(names_are_looked_up_a_few_at_a_time_and_all_arrive)
 {
-    struct world *world = *state;
-    struct caller callers[CALLERS];
+    struct http_client_world *world = *state;
+    struct http_caller callers[CALLERS];
     char url[64];
     snprintf(url, sizeof(url), "http://localhost:%d/", http_peer_port(world->peer));
     http_peer_always(world->peer, 200, NULL, "answer");

@@ -6,7 +6,7 @@
 
 #define PIECE "0123456789abcdef"
 
-struct reader {
+struct stream_reader {
     struct http_peer *peer;
     struct buf seen;
     pthread_t thread; /* that must read */
@@ -17,17 +17,17 @@ struct reader {
 
 static bool read_on(void *context, const char *bytes, size_t len)
 {
-    struct reader *reader = context;
+    struct stream_reader *reader = context;
     reader->is_foreign |= pthread_equal(reader->thread, pthread_self()) == 0;
     buf_append(&reader->seen, bytes, len);
     reader->pieces++;
     return reader->stop_at == 0 || reader->seen.len < reader->stop_at;
 }
 
-static struct http_request streamed(struct world *world, struct reader *reader)
+static struct http_request streamed(struct http_client_world *world, struct stream_reader *reader)
 {
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
-    *reader = (struct reader){.peer = world->peer, .thread = pthread_self()};
+    *reader = (struct stream_reader){.peer = world->peer, .thread = pthread_self()};
     request.on_body = read_on;
     request.on_body_context = reader;
     return request;
@@ -35,8 +35,8 @@ static struct http_request streamed(struct world *world, struct reader *reader)
 
 WORLD_TEST(a_body_is_handed_over_on_the_callers_thread_and_not_kept)
 {
-    struct world *world = *state;
-    struct reader reader;
+    struct http_client_world *world = *state;
+    struct stream_reader reader;
     struct http_request request = streamed(world, &reader);
     http_peer_reply(world->peer, 200, NULL, "streamed");
     assert_failure(call(world, &request), HTTP_OK);
@@ -48,8 +48,8 @@ WORLD_TEST(a_body_is_handed_over_on_the_callers_thread_and_not_kept)
 
 WORLD_TEST(a_body_of_another_status_is_kept)
 {
-    struct world *world = *state;
-    struct reader reader;
+    struct http_client_world *world = *state;
+    struct stream_reader reader;
     struct http_request request = streamed(world, &reader);
     http_peer_reply(world->peer, 429, NULL, "slow down");
     assert_failure(call(world, &request), HTTP_OK);
@@ -60,7 +60,7 @@ WORLD_TEST(a_body_of_another_status_is_kept)
 /** Releases the stalled reply as soon as the first half was seen: nothing is held back for more. */
 static bool release_at_half(void *context, const char *bytes, size_t len)
 {
-    struct reader *reader = context;
+    struct stream_reader *reader = context;
     buf_append(&reader->seen, bytes, len);
     if (reader->seen.len == 5) {
         http_peer_release(reader->peer);
@@ -70,8 +70,8 @@ static bool release_at_half(void *context, const char *bytes, size_t len)
 
 WORLD_TEST(bytes_are_handed_over_before_the_end_is_there)
 {
-    struct world *world = *state;
-    struct reader reader;
+    struct http_client_world *world = *state;
+    struct stream_reader reader;
     struct http_request request = streamed(world, &reader);
     request.on_body = release_at_half;
     http_peer_reply_raw(
@@ -86,8 +86,8 @@ WORLD_TEST(bytes_are_handed_over_before_the_end_is_there)
 
 WORLD_TEST(a_reader_may_stop)
 {
-    struct world *world = *state;
-    struct reader reader;
+    struct http_client_world *world = *state;
+    struct stream_reader reader;
     struct http_request request = streamed(world, &reader);
     reader.stop_at = 1;
     http_peer_reply_raw(world->peer, &(struct peer_reply){.bytes = "HTTP/1.1 200 OK\r\n\r\nabc",
@@ -100,8 +100,8 @@ WORLD_TEST(a_reader_may_stop)
 
 WORLD_TEST(a_reader_may_stop_at_the_very_end)
 {
-    struct world *world = *state;
-    struct reader reader;
+    struct http_client_world *world = *state;
+    struct stream_reader reader;
     struct http_request request = streamed(world, &reader);
     reader.stop_at = 3;
     http_peer_reply(world->peer, 200, NULL, "abc");
@@ -111,8 +111,8 @@ WORLD_TEST(a_reader_may_stop_at_the_very_end)
 
 WORLD_TEST(what_came_before_a_cut_is_handed_over)
 {
-    struct world *world = *state;
-    struct reader reader;
+    struct http_client_world *world = *state;
+    struct stream_reader reader;
     struct http_request request = streamed(world, &reader);
     http_peer_reply_raw(
         world->peer,
@@ -125,8 +125,8 @@ WORLD_TEST(what_came_before_a_cut_is_handed_over)
 
 WORLD_TEST(a_streamed_body_has_a_limit_too)
 {
-    struct world *world = *state;
-    struct reader reader;
+    struct http_client_world *world = *state;
+    struct stream_reader reader;
     struct http_request request = streamed(world, &reader);
     request.max_body_bytes = 7;
     http_peer_reply(world->peer, 200, NULL, "1234567");
@@ -137,7 +137,7 @@ WORLD_TEST(a_streamed_body_has_a_limit_too)
 }
 
 /** A reply of so many MiB. */
-static void give_mebibytes(struct world *world, size_t count)
+static void give_mebibytes(struct http_client_world *world, size_t count)
 {
     struct buf bytes = {0};
     buf_printf(&bytes, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n", count * MIB);
@@ -153,7 +153,7 @@ static void give_mebibytes(struct world *world, size_t count)
 }
 
 struct slow_reader {
-    struct world *world;
+    struct http_client_world *world;
     size_t taken;
     size_t largest; /* piece */
     bool is_wrong;
@@ -166,7 +166,7 @@ struct slow_reader {
 static bool read_slowly(void *context, const char *bytes, size_t len)
 {
     struct slow_reader *reader = context;
-    struct world *world = reader->world;
+    struct http_client_world *world = reader->world;
     reader->largest = len > reader->largest ? len : reader->largest;
     for (size_t i = 0; i < len; i++) {
         reader->is_wrong |= bytes[i] != PIECE[(reader->taken + i) % (sizeof(PIECE) - 1)];
@@ -182,7 +182,7 @@ static bool read_slowly(void *context, const char *bytes, size_t len)
 
 WORLD_TEST(a_slow_reader_holds_the_server_back)
 {
-    struct world *world = *state;
+    struct http_client_world *world = *state;
     struct slow_reader reader = {.world = world};
     struct http_request request = request_to(http_peer_url(world->peer, "/"));
     request.on_body = read_slowly;
@@ -198,8 +198,8 @@ WORLD_TEST(a_slow_reader_holds_the_server_back)
 
 WORLD_TEST(a_large_reply_streams_through)
 {
-    struct world *world = *state;
-    struct reader reader;
+    struct http_client_world *world = *state;
+    struct stream_reader reader;
     struct http_request request = streamed(world, &reader);
     give_mebibytes(world, 30);
     assert_failure(call(world, &request), HTTP_OK);

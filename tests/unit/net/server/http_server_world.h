@@ -15,7 +15,7 @@
 
 #define MS NS_PER_MS
 
-struct world {
+struct http_server_world {
     struct http_server *server;
     const char *address;
 };
@@ -92,24 +92,24 @@ static inline struct http_server *serve(struct http_server_options options)
     return server;
 }
 
-static inline struct world begin_with(struct http_server_options options)
+static inline struct http_server_world begin_with(struct http_server_options options)
 {
     struct http_server *server = serve(options);
-    return (struct world){.server = server, .address = http_server_address(server, 0)};
+    return (struct http_server_world){.server = server, .address = http_server_address(server, 0)};
 }
 
-static inline struct world begin(void)
+static inline struct http_server_world begin(void)
 {
     return begin_with((struct http_server_options){0});
 }
 
-static inline void end(struct world *world)
+static inline void end(struct http_server_world *world)
 {
     http_server_stop(world->server);
 }
 
 /** Ask on a connection of its own. @return the status */
-static inline int ask(const struct world *world, const char *request)
+static inline int ask(const struct http_server_world *world, const char *request)
 {
     auto_buf struct buf bytes = {0};
     return http_raw_ask(world->address, request, &bytes);

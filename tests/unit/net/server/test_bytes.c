@@ -27,7 +27,8 @@ static size_t count(const char *text, const char *part)
 }
 
 /** Send bytes, and then a request that must not be read as one. @return the status */
-static int send_with_stowaway(const struct world *world, struct bytes bytes, struct buf *ret_all)
+static int send_with_stowaway(const struct http_server_world *world, struct bytes bytes,
+                              struct buf *ret_all)
 {
     static const char stowaway[] = "GET /stowaway HTTP/1.1\r\nHost: h\r\n\r\n";
     int fd = http_raw_connect(world->address);
@@ -42,7 +43,7 @@ static int send_with_stowaway(const struct world *world, struct bytes bytes, str
 }
 
 /** One answer: a problem with its status; nothing else is read from the connection. */
-static void assert_refused(const struct world *world, struct bytes bytes, int status)
+static void assert_refused(const struct http_server_world *world, struct bytes bytes, int status)
 {
     auto_buf struct buf all = {0};
     int given = send_with_stowaway(world, bytes, &all);
@@ -98,7 +99,7 @@ TEST(heads_with_two_meanings_are_refused_with_one_problem)
         {400, BYTES("POST / HTTP/1.0\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")},
         {505, BYTES("GET / HTTP/1.9\r\nHost: h\r\n\r\n")},
     };
-    struct world world = begin();
+    struct http_server_world world = begin();
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_refused(&world, cases[i].bytes, cases[i].status);
     }
@@ -138,7 +139,7 @@ TEST(chunks_with_two_meanings_are_refused)
         BYTES(CHUNKED "00000000000000005\r\nhello\r\n0\r\n\r\n"),
         BYTES(CHUNKED "10000000000000005\r\nhello\r\n0\r\n\r\n"),
     };
-    struct world world = begin();
+    struct http_server_world world = begin();
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_refused(&world, cases[i], 400);
     }
@@ -148,7 +149,8 @@ TEST(chunks_with_two_meanings_are_refused)
 }
 
 /** The answer to the first of two requests. */
-static void assert_served(const struct world *world, const char *request, const char *expected)
+static void assert_served(const struct http_server_world *world, const char *request,
+                          const char *expected)
 {
     auto_buf struct buf head = {0};
     auto_buf struct buf body = {0};
@@ -169,7 +171,7 @@ static void assert_served(const struct world *world, const char *request, const 
 
 TEST(plain_chunks_are_read_wherever_they_are_cut)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     assert_served(&world, CHUNKED "5\r\nhello\r\n0\r\n\r\n", "POST / hello");
     assert_served(&world, CHUNKED "0000000000000005\r\nhello\r\n000\r\n\r\n", "POST / hello");
     assert_served(&world, CHUNKED "A\r\n0123456789\r\na\r\nabcdefghij\r\n1\r\n\n\r\n0\r\n\r\n",
@@ -221,7 +223,7 @@ TEST(too_many_parts_are_refused_at_once)
         {0, "", 90, "Cookie: a=b;c=d;e=f;a=b;c=d;e=f;a=b;c=d;e=f;a=b;c=d;e=f;a=b;c=d;\r\n", 0},
         {0, "", 1, "X: \r\n \r\n", 400},
     };
-    struct world world = begin();
+    struct http_server_world world = begin();
     for (size_t i = 0; i < COUNT(cases); i++) {
         auto_buf struct buf request = {0};
         write_head(cases[i].parameters, cases[i].parameter, cases[i].headers, cases[i].header,
@@ -243,7 +245,7 @@ TEST(too_many_parts_are_refused_at_once)
 
 TEST(what_follows_a_closing_request_is_not_read)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     static const struct bytes cases[] = {
         BYTES("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
         BYTES("GET / HTTP/1.1\r\nHost: h\r\nConnection: Keep-Alive, CLOSE\r\n\r\n"),

@@ -62,21 +62,21 @@ static void handle_or_defer(void *context, struct http_exchange *exchange)
     }
 }
 
-static struct world begin_gated(struct gate *gate)
+static struct http_server_world begin_gated(struct gate *gate)
 {
     pthread_mutex_init(&gate->lock, NULL);
     pthread_cond_init(&gate->changed, NULL);
     return begin_with((struct http_server_options){.handler = handle_or_defer, .context = gate});
 }
 
-static void end_gated(struct world *world, struct gate *gate)
+static void end_gated(struct http_server_world *world, struct gate *gate)
 {
     end(world);
     pthread_mutex_destroy(&gate->lock);
     pthread_cond_destroy(&gate->changed);
 }
 
-static int send_request(const struct world *world, const char *request)
+static int send_request(const struct http_server_world *world, const char *request)
 {
     int fd = http_raw_connect(world->address);
     assert_true(http_raw_send(fd, request, strlen(request)));
@@ -96,7 +96,7 @@ static void read_answer(int fd, int status, const char *text)
 TEST(others_are_served_while_more_wait_than_there_are_threads)
 {
     struct gate gate = {0};
-    struct world world = begin_gated(&gate);
+    struct http_server_world world = begin_gated(&gate);
     int fds[WAITING];
     for (int i = 0; i < WAITING; i++) {
         char request[96];
@@ -123,7 +123,7 @@ TEST(others_are_served_while_more_wait_than_there_are_threads)
 TEST(requests_of_a_connection_keep_their_order)
 {
     struct gate gate = {0};
-    struct world world = begin_gated(&gate);
+    struct http_server_world world = begin_gated(&gate);
     int fd = send_request(&world, "GET /a?wait HTTP/1.1\r\nHost: h\r\n\r\n"
                                   "GET /big?n=100000&wait HTTP/1.1\r\nHost: h\r\n\r\n"
                                   "GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -144,7 +144,7 @@ TEST(requests_of_a_connection_keep_their_order)
 TEST(a_client_that_leaves_while_it_waits_harms_nobody)
 {
     struct gate gate = {0};
-    struct world world = begin_gated(&gate);
+    struct http_server_world world = begin_gated(&gate);
     int fd = send_request(&world, "GET /a?wait HTTP/1.1\r\nHost: h\r\n\r\n");
     wait_until_standing(&gate, 1);
     close(fd);
@@ -157,7 +157,7 @@ TEST(a_client_that_leaves_while_it_waits_harms_nobody)
 TEST(a_handler_that_answers_nothing_is_an_error_of_the_server)
 {
     struct gate gate = {.is_open = true};
-    struct world world = begin_gated(&gate);
+    struct http_server_world world = begin_gated(&gate);
     assert_int_equal(ask(&world, "GET /silent?wait HTTP/1.1\r\nHost: h\r\n\r\n"), 500);
     end_gated(&world, &gate);
 }
@@ -171,7 +171,7 @@ static void *stop(void *server)
 TEST(the_end_waits_for_those_that_were_begun)
 {
     struct gate gate = {0};
-    struct world world = begin_gated(&gate);
+    struct http_server_world world = begin_gated(&gate);
     int fds[WAITING];
     for (int i = 0; i < WAITING; i++) {
         fds[i] = send_request(&world, "GET /a?wait HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -8,7 +8,7 @@
 
 TEST(test_a_request_reaches_the_handler_with_all_its_parts)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     auto_buf struct buf bytes = {0};
     int status = http_raw_ask(world.address,
                               "POST /a%2Fb?x=1%202&y&z=a+b HTTP/1.1\r\nHost: h\r\n"
@@ -21,7 +21,7 @@ TEST(test_a_request_reaches_the_handler_with_all_its_parts)
 
 TEST(test_a_chunked_body_arrives_whole)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     auto_buf struct buf bytes = {0};
     http_raw_ask(world.address,
                  "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n"
@@ -33,7 +33,7 @@ TEST(test_a_chunked_body_arrives_whole)
 
 TEST(test_head_has_the_length_and_no_body)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     auto_buf struct buf bytes = {0};
     int status =
         http_raw_ask(world.address,
@@ -46,7 +46,7 @@ TEST(test_head_has_the_length_and_no_body)
 
 TEST(test_pipelined_requests_are_answered_in_order)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     auto_buf struct buf requests = {0};
     for (int i = 0; i < 50; i++) {
         buf_printf(&requests, "GET /%d HTTP/1.1\r\nHost: h\r\n\r\n", i);
@@ -67,7 +67,7 @@ TEST(test_pipelined_requests_are_answered_in_order)
 
 TEST(test_a_request_may_be_cut_at_every_byte)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     const char *request = "POST /p?q=%41 HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody";
     int fd = http_raw_connect(world.address);
     auto_buf struct buf head = {0};
@@ -86,7 +86,7 @@ TEST(test_a_request_may_be_cut_at_every_byte)
 
 TEST(test_large_answers_arrive_whole)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     int fd = http_raw_connect(world.address);
     auto_buf struct buf head = {0};
     auto_buf struct buf body = {0};
@@ -107,7 +107,7 @@ TEST(test_large_answers_arrive_whole)
 
 TEST(test_a_client_that_sends_nothing_more_gets_its_answers_and_the_end)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     int fd = http_raw_connect(world.address);
     http_raw_send_text(fd, "GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
     shutdown(fd, SHUT_WR);
@@ -120,7 +120,7 @@ TEST(test_a_client_that_sends_nothing_more_gets_its_answers_and_the_end)
 
 TEST(test_an_expecting_client_is_told_to_continue)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     int fd = http_raw_connect(world.address);
     http_raw_send_text(fd, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n"
                            "Expect: 100-continue\r\n\r\n");
@@ -134,7 +134,7 @@ TEST(test_an_expecting_client_is_told_to_continue)
 
 TEST(test_a_header_with_a_line_end_is_never_sent)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     auto_buf struct buf bytes = {0};
     int status = http_raw_ask(
         world.address, "GET /header?value=a%0d%0aSet-Cookie:x HTTP/1.1\r\nHost: h\r\n\r\n", &bytes);
@@ -148,7 +148,7 @@ TEST(test_a_header_with_a_line_end_is_never_sent)
 
 TEST(test_a_handler_that_answers_nothing_is_an_internal_error)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     assert_int_equal(ask(&world, "GET /silent HTTP/1.1\r\nHost: h\r\n\r\n"), 500);
     assert_int_equal(ask(&world, "GET /static HTTP/1.0\r\n\r\n"), 203);
     end(&world);
@@ -161,7 +161,7 @@ TEST(test_all_listeners_serve)
     char socket_address[128];
     snprintf(socket_address, sizeof(socket_address), "unix:%s/s", folder);
     const char *const listen[] = {"127.0.0.1:0", "[::1]:0", socket_address, NULL};
-    struct world world = begin_with((struct http_server_options){.listen = listen});
+    struct http_server_world world = begin_with((struct http_server_options){.listen = listen});
     struct stat status;
     assert_int_equal(stat(socket_address + 5, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
@@ -183,7 +183,7 @@ TEST(test_all_listeners_serve)
 
 TEST(test_an_address_that_is_taken_is_busy)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     const char *const listen[] = {world.address, NULL};
     struct http_server_options options = {.listen = listen, .handler = handle};
     struct http_server *server = NULL;
@@ -226,7 +226,7 @@ TEST(test_a_stale_socket_is_replaced_and_a_living_one_is_not)
     assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
     close(fd); /* the file stays */
     const char *const listen[] = {address, NULL};
-    struct world world = begin_with((struct http_server_options){.listen = listen});
+    struct http_server_world world = begin_with((struct http_server_options){.listen = listen});
     struct http_server_options options = {.listen = listen, .handler = handle};
     struct http_server *second = NULL;
     struct rondo_error err = {0};

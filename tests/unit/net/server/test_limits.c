@@ -10,7 +10,7 @@
 
 TEST(test_ambiguous_requests_are_refused)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     static const struct {
         int status;
         const char *request;
@@ -53,7 +53,7 @@ TEST(test_ambiguous_requests_are_refused)
     end(&world);
 }
 
-static int post(const struct world *world, size_t len, bool is_chunked)
+static int post(const struct http_server_world *world, size_t len, bool is_chunked)
 {
     auto_buf struct buf request = {0};
     buf_append_string(&request, "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n");
@@ -69,7 +69,8 @@ static int post(const struct world *world, size_t len, bool is_chunked)
 
 TEST(test_a_body_may_have_the_limit_and_no_byte_more)
 {
-    struct world world = begin_with((struct http_server_options){.max_body_bytes = 100000});
+    struct http_server_world world =
+        begin_with((struct http_server_options){.max_body_bytes = 100000});
     assert_int_equal(post(&world, 100000, false), 200);
     assert_int_equal(post(&world, 100001, false), 413);
     assert_int_equal(post(&world, 100000, true), 200);
@@ -81,7 +82,7 @@ TEST(test_a_body_may_have_the_limit_and_no_byte_more)
 
 TEST(test_a_long_body_is_refused_before_it_is_sent)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     auto_buf struct buf bytes = {0};
     int status = http_raw_ask(world.address,
                               "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
@@ -93,7 +94,8 @@ TEST(test_a_long_body_is_refused_before_it_is_sent)
     end(&world);
 }
 
-static int get_with(const struct world *world, size_t path_len, size_t header_len, size_t headers)
+static int get_with(const struct http_server_world *world, size_t path_len, size_t header_len,
+                    size_t headers)
 {
     auto_buf struct buf request = {0};
     buf_append_string(&request, "GET /");
@@ -112,7 +114,7 @@ static int get_with(const struct world *world, size_t path_len, size_t header_le
 
 TEST(test_heads_have_limits)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     assert_int_equal(get_with(&world, HTTP_SERVER_URI_BYTES - 1, 0, 0), 200);
     assert_int_equal(get_with(&world, HTTP_SERVER_URI_BYTES, 0, 0), 414);
     assert_int_equal(get_with(&world, 1, 40, HTTP_SERVER_HEADERS - 2), 200);
@@ -127,7 +129,7 @@ TEST(test_heads_have_limits)
 
 TEST(test_methods_and_parameters_have_limits)
 {
-    struct world world = begin();
+    struct http_server_world world = begin();
     assert_int_equal(ask(&world, "ABCDEFGHABCDEFGHABCDEFGHABCDEFGH / HTTP/1.1\r\nHost: h\r\n"
                                  "Connection: close\r\n\r\n"),
                      200);
@@ -147,7 +149,7 @@ TEST(test_methods_and_parameters_have_limits)
 
 TEST(test_connections_over_the_limit_are_told_so)
 {
-    struct world world = begin_with((struct http_server_options){.max_connections = 2});
+    struct http_server_world world = begin_with((struct http_server_options){.max_connections = 2});
     int first = http_raw_connect(world.address);
     int second = http_raw_connect(world.address);
     wait_for_state(world.server, connections, 2);
@@ -193,7 +195,7 @@ TEST(test_other_machines_cannot_take_every_place)
         print_message("this machine has no address but the loopback\n");
         skip();
     }
-    struct world world =
+    struct http_server_world world =
         begin_with((struct http_server_options){.listen = listen, .max_connections = 32});
     const char *port = strrchr(world.address, ':');
     snprintf(address, sizeof(address), "%s%s", host, port);
@@ -216,7 +218,7 @@ TEST(test_other_machines_cannot_take_every_place)
 }
 
 /** Send one byte after the other until the server has enough of it. @return the status */
-static int trickle(const struct world *world, const char *first, const char *rest)
+static int trickle(const struct http_server_world *world, const char *first, const char *rest)
 {
     int fd = http_raw_connect(world->address);
     http_raw_send_text(fd, first);
@@ -233,7 +235,8 @@ static int trickle(const struct world *world, const char *first, const char *res
 
 TEST(test_a_request_that_trickles_runs_out_of_time)
 {
-    struct world world = begin_with((struct http_server_options){.request_ns = 200 * MS});
+    struct http_server_world world =
+        begin_with((struct http_server_options){.request_ns = 200 * MS});
     assert_int_equal(trickle(&world, "GET /", "a"), 408);
     assert_int_equal(trickle(&world, "GET / HTTP/1.1\r\nHost: h\r\n", "X: y\r\n"), 408);
     assert_int_equal(
@@ -250,7 +253,8 @@ TEST(test_a_request_that_trickles_runs_out_of_time)
 
 TEST(test_the_next_request_of_a_kept_connection_may_not_trickle)
 {
-    struct world world = begin_with((struct http_server_options){.request_ns = 200 * MS});
+    struct http_server_world world =
+        begin_with((struct http_server_options){.request_ns = 200 * MS});
     int fd = http_raw_connect(world.address);
     auto_buf struct buf head = {0};
     auto_buf struct buf body = {0};
@@ -267,7 +271,7 @@ TEST(test_the_next_request_of_a_kept_connection_may_not_trickle)
 TEST(test_a_slow_request_line_takes_from_the_time_of_the_rest)
 {
     const int64_t limit = 2000 * MS;
-    struct world world = begin_with((struct http_server_options){.request_ns = limit});
+    struct http_server_world world = begin_with((struct http_server_options){.request_ns = limit});
     int fd = http_raw_connect(world.address);
     int64_t begun = clock_monotonic(clock_system());
     auto_buf struct buf bytes = {0};
@@ -284,7 +288,7 @@ TEST(test_a_slow_request_line_takes_from_the_time_of_the_rest)
 
 TEST(test_idle_connections_are_closed_without_a_word)
 {
-    struct world world =
+    struct http_server_world world =
         begin_with((struct http_server_options){.idle_ns = 200 * MS, .request_ns = 300 * MS});
     int fresh = http_raw_connect(world.address);
     int kept = http_raw_connect(world.address);
@@ -304,7 +308,7 @@ TEST(test_idle_connections_are_closed_without_a_word)
 
 TEST(test_a_reader_that_takes_nothing_is_cut_off)
 {
-    struct world world = begin_with((struct http_server_options){.idle_ns = 300 * MS});
+    struct http_server_world world = begin_with((struct http_server_options){.idle_ns = 300 * MS});
     int fd = http_raw_connect_with(world.address, 4096);
     http_raw_send_text(fd, "GET /big?n=30000000 HTTP/1.1\r\nHost: h\r\n\r\n");
     wait_for_state(world.server, cut_off, 1);
@@ -315,7 +319,7 @@ TEST(test_a_reader_that_takes_nothing_is_cut_off)
 
 TEST(test_a_slow_reader_that_takes_something_is_not_cut_off)
 {
-    struct world world = begin_with((struct http_server_options){.idle_ns = 300 * MS});
+    struct http_server_world world = begin_with((struct http_server_options){.idle_ns = 300 * MS});
     int fd = http_raw_connect_with(world.address, 4096);
     http_raw_send_text(fd, "GET /big?n=1000000 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     char bytes[8192];
@@ -332,7 +336,7 @@ TEST(test_a_slow_reader_that_takes_something_is_not_cut_off)
 
 TEST(test_many_pipelined_requests_of_one_who_does_not_read_end)
 {
-    struct world world = begin_with((struct http_server_options){.idle_ns = 300 * MS});
+    struct http_server_world world = begin_with((struct http_server_options){.idle_ns = 300 * MS});
     int fd = http_raw_connect_with(world.address, 4096);
     for (int i = 0; i < 200; i++) {
         http_raw_send_text(fd, "GET /big?n=20000 HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -20,7 +20,7 @@
 static const char request[] = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
 
 /** A process that holds connections. */
-struct crowd {
+struct peer_process {
     pid_t pid;
 };
 
@@ -56,11 +56,12 @@ static int connect_from(const char *address, unsigned number)
 }
 
 /** Hold as many connections as are given, each from another address, until it is dissolved. */
-static struct crowd gather(const struct world *world, become_fn *become, unsigned number)
+static struct peer_process gather(const struct http_server_world *world, become_fn *become,
+                                  unsigned number)
 {
     int ready[2];
     char byte = 0;
-    struct crowd crowd = {0};
+    struct peer_process crowd = {0};
     assert_int_equal(pipe(ready), 0);
     crowd.pid = fork();
     if (crowd.pid == 0) {
@@ -81,19 +82,19 @@ static struct crowd gather(const struct world *world, become_fn *become, unsigne
     return crowd;
 }
 
-static void dissolve(struct crowd *crowd)
+static void dissolve(struct peer_process *crowd)
 {
     kill(crowd->pid, SIGKILL);
     waitpid(crowd->pid, NULL, 0);
 }
 
-static struct world begin_small(void)
+static struct http_server_world begin_small(void)
 {
     return begin_with((struct http_server_options){.max_connections = PLACES});
 }
 
 /** All that were tried are settled: let in or refused. */
-static void settle(const struct world *world, uint64_t tried)
+static void settle(const struct http_server_world *world, uint64_t tried)
 {
     int64_t deadline = clock_monotonic(clock_system()) + HTTP_RAW_PATIENCE_NS;
     struct http_server_state state = http_server_state(world->server);
@@ -110,8 +111,8 @@ TEST(another_user_gets_a_share_whatever_its_addresses)
         print_message("only root can become another user\n");
         skip();
     }
-    struct world world = begin_small();
-    struct crowd crowd = gather(&world, become_user, 1);
+    struct http_server_world world = begin_small();
+    struct peer_process crowd = gather(&world, become_user, 1);
     settle(&world, ATTEMPTS);
     assert_int_equal(http_server_state(world.server).connections, SHARE);
     for (int i = 0; i < 20; i++) {
@@ -127,8 +128,8 @@ TEST(all_other_users_together_leave_places_to_the_owner)
         print_message("only root can become other users\n");
         skip();
     }
-    struct world world = begin_small();
-    struct crowd crowds[HTTP_SERVER_PEER_SHARE + 2];
+    struct http_server_world world = begin_small();
+    struct peer_process crowds[HTTP_SERVER_PEER_SHARE + 2];
     const size_t count = COUNT(crowds);
     for (size_t i = 0; i < count; i++) {
         crowds[i] = gather(&world, become_user, (unsigned)i);
@@ -144,8 +145,8 @@ TEST(all_other_users_together_leave_places_to_the_owner)
 
 TEST(sandboxed_commands_of_the_owner_leave_places_too)
 {
-    struct world world = begin_small();
-    struct crowd crowd = gather(&world, become_confined, 0);
+    struct http_server_world world = begin_small();
+    struct peer_process crowd = gather(&world, become_confined, 0);
     settle(&world, ATTEMPTS);
     assert_int_equal(http_server_state(world.server).connections, PLACES - RESERVED);
     assert_int_equal(ask(&world, request), 200);
@@ -156,7 +157,7 @@ TEST(sandboxed_commands_of_the_owner_leave_places_too)
 
 TEST(the_owner_may_take_every_place)
 {
-    struct world world = begin_small();
+    struct http_server_world world = begin_small();
     int fds[PLACES];
     for (size_t i = 0; i < PLACES; i++) {
         fds[i] = http_raw_connect(world.address);

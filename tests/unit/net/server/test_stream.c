@@ -14,19 +14,19 @@ struct lines {
     bool is_over;
     int64_t late; /**< lines that come when read has just found none */
     struct http_stream *streams[400];
-    struct reader *readers[400];
+    struct line_reader *readers[400];
     size_t count;
     _Atomic int closed;
 };
 
-struct reader {
+struct line_reader {
     struct lines *lines;
     int64_t next;
 };
 
 static ssize_t read_lines(void *context, char *bytes, size_t size)
 {
-    struct reader *reader = context;
+    struct line_reader *reader = context;
     struct lines *lines = reader->lines;
     size_t used = 0;
     pthread_mutex_lock(&lines->lock);
@@ -46,14 +46,14 @@ static ssize_t read_lines(void *context, char *bytes, size_t size)
 
 static void close_lines(void *context)
 {
-    struct reader *reader = context;
+    struct line_reader *reader = context;
     atomic_fetch_add(&reader->lines->closed, 1);
 }
 
 static void open_stream(void *context, struct http_exchange *exchange)
 {
     struct lines *lines = context;
-    struct reader *reader = memory_new_zero(1, sizeof(*reader));
+    struct line_reader *reader = memory_new_zero(1, sizeof(*reader));
     reader->lines = lines;
     struct http_stream_source source = {
         .read = read_lines, .close = close_lines, .context = reader};
@@ -85,7 +85,7 @@ static void release(struct lines *lines)
     pthread_mutex_destroy(&lines->lock);
 }
 
-static struct world begin_lines(struct lines *lines, struct http_server_options options)
+static struct http_server_world begin_lines(struct lines *lines, struct http_server_options options)
 {
     *lines = (struct lines){0};
     pthread_mutex_init(&lines->lock, NULL);
@@ -96,7 +96,7 @@ static struct world begin_lines(struct lines *lines, struct http_server_options 
 
 static const char request[] = "GET /s HTTP/1.1\r\nHost: h\r\n\r\n";
 
-static int open_reader(const struct world *world, int receive_bytes)
+static int open_reader(const struct http_server_world *world, int receive_bytes)
 {
     int fd = http_raw_connect_with(world->address, receive_bytes);
     assert_true(fd >= 0 && http_raw_send_text(fd, request));
@@ -106,7 +106,7 @@ static int open_reader(const struct world *world, int receive_bytes)
 TEST(test_a_stream_sleeps_and_is_woken)
 {
     struct lines lines;
-    struct world world = begin_lines(&lines, (struct http_server_options){0});
+    struct http_server_world world = begin_lines(&lines, (struct http_server_options){0});
     int fd = open_reader(&world, 0);
     auto_buf struct buf bytes = {0};
     assert_true(http_raw_read_until(fd, &bytes, "\r\n\r\n", HTTP_RAW_PATIENCE_NS));
@@ -128,7 +128,7 @@ TEST(test_a_stream_sleeps_and_is_woken)
 TEST(test_what_comes_just_before_a_stream_falls_asleep_wakes_it)
 {
     struct lines lines;
-    struct world world = begin_lines(&lines, (struct http_server_options){0});
+    struct http_server_world world = begin_lines(&lines, (struct http_server_options){0});
     lines.late = 50;
     int fd = open_reader(&world, 0);
     auto_buf struct buf bytes = {0};
@@ -141,7 +141,7 @@ TEST(test_what_comes_just_before_a_stream_falls_asleep_wakes_it)
 TEST(test_a_stream_ends_and_the_connection_serves_again)
 {
     struct lines lines;
-    struct world world = begin_lines(&lines, (struct http_server_options){0});
+    struct http_server_world world = begin_lines(&lines, (struct http_server_options){0});
     int fd = open_reader(&world, 0);
     auto_buf struct buf bytes = {0};
     add(&lines, 3, true);
@@ -160,7 +160,7 @@ TEST(test_a_stream_ends_and_the_connection_serves_again)
 TEST(test_an_old_client_gets_the_stream_without_chunks)
 {
     struct lines lines;
-    struct world world = begin_lines(&lines, (struct http_server_options){0});
+    struct http_server_world world = begin_lines(&lines, (struct http_server_options){0});
     add(&lines, 2, true);
     auto_buf struct buf bytes = {0};
     assert_int_equal(http_raw_ask(world.address, "GET / HTTP/1.0\r\n\r\n", &bytes), 200);
@@ -179,7 +179,7 @@ TEST(test_an_old_client_gets_the_stream_without_chunks)
 TEST(test_a_client_that_leaves_a_sleeping_stream_is_noticed)
 {
     struct lines lines;
-    struct world world = begin_lines(&lines, (struct http_server_options){0});
+    struct http_server_world world = begin_lines(&lines, (struct http_server_options){0});
     int fd = open_reader(&world, 0);
     auto_buf struct buf bytes = {0};
     assert_true(http_raw_read_until(fd, &bytes, "\r\n\r\n", HTTP_RAW_PATIENCE_NS));
@@ -194,7 +194,8 @@ TEST(test_a_client_that_leaves_a_sleeping_stream_is_noticed)
 TEST(test_a_stream_that_nobody_reads_is_cut_off)
 {
     struct lines lines;
-    struct world world = begin_lines(&lines, (struct http_server_options){.idle_ns = 300 * MS});
+    struct http_server_world world =
+        begin_lines(&lines, (struct http_server_options){.idle_ns = 300 * MS});
     int fd = open_reader(&world, 4096);
     int idle = open_reader(&world, 0);
     wait_for_state(world.server, streams, 2);
@@ -228,7 +229,8 @@ static void check_lines(const struct buf *bytes, int64_t count)
 TEST(test_two_hundred_streams_get_every_line_once)
 {
     struct lines lines;
-    struct world world = begin_lines(&lines, (struct http_server_options){.threads = 4});
+    struct http_server_world world =
+        begin_lines(&lines, (struct http_server_options){.threads = 4});
     static int readers[200];
     for (size_t i = 0; i < 200; i++) {
         readers[i] = open_reader(&world, 0);
@@ -252,7 +254,7 @@ TEST(test_the_server_stops_with_open_streams_and_half_requests)
 {
     for (int round = 0; round < 20; round++) {
         struct lines lines;
-        struct world world = begin_lines(&lines, (struct http_server_options){0});
+        struct http_server_world world = begin_lines(&lines, (struct http_server_options){0});
         int fds[10];
         for (size_t i = 0; i < 8; i++) {
             fds[i] = open_reader(&world, 0);
@@ -276,7 +278,7 @@ TEST(test_the_server_stops_with_open_streams_and_half_requests)
 TEST(test_a_quiet_server_ends_its_streams_in_good_order)
 {
     struct lines lines;
-    struct world world = begin_lines(&lines, (struct http_server_options){0});
+    struct http_server_world world = begin_lines(&lines, (struct http_server_options){0});
     int fd = open_reader(&world, 0);
     int kept = http_raw_connect(world.address);
     wait_for_state(world.server, streams, 1);

@@ -161,27 +161,27 @@ TEST(stdin_can_be_given_empty)
     spawn_result_fini(&result);
 }
 
-struct streams {
+struct child_streams {
     char output[64];
     char errors[64];
 };
 
 static void take_output_text(void *context, const char *bytes, size_t len)
 {
-    struct streams *streams = context;
+    struct child_streams *streams = context;
     strncat(streams->output, bytes, len);
 }
 
 static void take_error_text(void *context, const char *bytes, size_t len)
 {
-    struct streams *streams = context;
+    struct child_streams *streams = context;
     strncat(streams->errors, bytes, len);
 }
 
 TEST(stderr_can_be_apart)
 {
     const char *argv[4];
-    struct streams streams = {0};
+    struct child_streams streams = {0};
     struct spawn_request request = shell_request("echo 1; echo 2 >&2; echo 3", argv);
     request.on_output = take_output_text;
     request.on_errors = take_error_text;
@@ -356,7 +356,7 @@ TEST(no_zombie_is_left)
     spawn_result_fini(&result);
 }
 
-struct canceller {
+struct child_canceller {
     struct cancel cancel;
     enum cancel_level level;
 };
@@ -365,14 +365,14 @@ static void cancel_at_output(void *context, const char *bytes, size_t len)
 {
     (void)bytes;
     (void)len;
-    struct canceller *canceller = context;
+    struct child_canceller *canceller = context;
     cancel_set(&canceller->cancel, canceller->level);
 }
 
 static struct spawn_result run_cancelled(enum cancel_level level, const char *script,
                                          int64_t grace_ns)
 {
-    struct canceller canceller = {.level = level};
+    struct child_canceller canceller = {.level = level};
     assert_int_equal(cancel_init(&canceller.cancel, NULL), 0);
     const char *argv[4];
     struct spawn_request request = shell_request(script, argv);
@@ -491,7 +491,7 @@ TEST(no_descriptor_is_left_open)
     struct spawn_request request = shell_request("true", argv);
     struct spawn_result result = run(&request);
     spawn_result_fini(&result);
-    struct streams streams = {0};
+    struct child_streams streams = {0};
     request.input = "x";
     request.input_len = 1;
     request.on_errors = take_error_text;

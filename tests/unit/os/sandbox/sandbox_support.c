@@ -67,7 +67,7 @@ int try_unix(const char *path)
     return fd >= 0 && connect(fd, (struct sockaddr *)&address, size) == 0 ? 0 : 1;
 }
 
-struct attempt {
+struct syscall_attempt {
     const char *name;
     long result;
 };
@@ -75,7 +75,7 @@ struct attempt {
 /** Print the name of each call that was not denied. */
 static int try_system_calls(void)
 {
-    struct attempt attempts[] = {
+    struct syscall_attempt attempts[] = {
         {"keyctl", syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 1)},
         {"add_key", syscall(SYS_add_key, "user", "rondo-test", "x", 1, KEY_SPEC_PROCESS_KEYRING)},
         {"bpf", syscall(SYS_bpf, 0, NULL, 0)},
@@ -134,7 +134,7 @@ static int try_others(pid_t victim)
     int pair[2];
     CPU_ZERO(&one);
     CPU_SET(0, &one);
-    struct attempt attempts[] = {
+    struct syscall_attempt attempts[] = {
         {"prlimit", prlimit(victim, RLIMIT_NPROC, &limit, NULL)},
         {"setpriority", setpriority(PRIO_PROCESS, (id_t)victim, 19)},
         {"setpriority of all", setpriority(PRIO_USER, 0, 19)},
@@ -192,7 +192,7 @@ static int try_attributes(const char *path)
     long flags = 0;
     int fd = open(path, O_RDONLY);
     int bare = open(path, O_PATH);
-    struct attempt attempts[] = {
+    struct syscall_attempt attempts[] = {
         {"chmod", chmod(path, 0777)},
         {"fchmodat", fchmodat(AT_FDCWD, path, 0777, 0)},
         {"fchmod", fchmod(fd, 0777)},
@@ -233,7 +233,7 @@ static int try_set_user_id(void)
     if (syscall(SYS_openat, AT_FDCWD, "mine", O_RDONLY, ~0L) < 0) {
         printf("an open is refused\n");
     }
-    struct attempt attempts[] = {
+    struct syscall_attempt attempts[] = {
         {"chmod", chmod("mine", 04755)},
         {"fchmod", fchmod(fd, 04755)},
         {"fchmodat", fchmodat(AT_FDCWD, "mine", 06755, 0)},

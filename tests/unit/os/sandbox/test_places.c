@@ -325,7 +325,7 @@ BOTH(a_readable_folder_in_the_workspace_stays_read_only_and_in_place)
 
 /* --- races --- */
 
-struct swapper {
+struct folder_swapper {
     atomic_bool must_end;
     char real[PATH_MAX + 64];
     char aside[PATH_MAX + 64];
@@ -335,7 +335,7 @@ struct swapper {
 /** Keep exchanging a folder for another one, as a concurrent command might. */
 static void *keep_swapping(void *context)
 {
-    struct swapper *swapper = context;
+    struct folder_swapper *swapper = context;
     while (!atomic_load(&swapper->must_end)) {
         rename(swapper->real, swapper->aside);
         rename(swapper->decoy, swapper->real);
@@ -349,7 +349,7 @@ static void *keep_swapping(void *context)
 BOTH(a_path_that_is_exchanged_for_a_link_meanwhile_opens_nothing)
 {
     need(tier_of(state));
-    struct swapper swapper = {.must_end = false};
+    struct folder_swapper swapper = {.must_end = false};
     snprintf(swapper.real, sizeof(swapper.real), "%s/a", workspace);
     snprintf(swapper.aside, sizeof(swapper.aside), "%s/aside", workspace);
     snprintf(swapper.decoy, sizeof(swapper.decoy), "%s/decoy", workspace);

@@ -50,7 +50,7 @@ static char *explained(const char *policy, const char *context)
 {
     struct cedar_policies *policies = policies_of(policy);
     struct cedar_entities *entities = entities_of(entities_json);
-    struct question question =
+    struct cedar_question question =
         question_of("Agent::\"a\"", "Action::\"iterate\"", "Run::\"r\"", context);
     struct cedar_request request = {
         .principal = question.principal,

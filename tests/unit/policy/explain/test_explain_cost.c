@@ -76,7 +76,7 @@ static uint64_t cost_of(unsigned count)
     }
     struct cedar_policies *policies = policies_of(buf_string(&text));
     struct cedar_entities *entities = entities_of("[]");
-    struct question question =
+    struct cedar_question question =
         question_of("Agent::\"a\"", "Action::\"iterate\"", "Run::\"r\"", "{\"iteration\":0}");
     const struct cedar_request request = {
         .principal = question.principal,

@@ -593,7 +593,7 @@ TEST(what_is_not_known_is_not_reported)
 }
 
 /** The findings of a call, and what the last one said. */
-struct seen {
+struct seen_findings {
     size_t count;
     struct lint_finding last;
     char message[512];
@@ -601,7 +601,7 @@ struct seen {
 
 static void note(const struct lint_finding *finding, void *context)
 {
-    struct seen *seen = context;
+    struct seen_findings *seen = context;
     seen->count++;
     seen->last = *finding;
     snprintf(seen->message, sizeof(seen->message), "%s", finding->message);
@@ -609,7 +609,7 @@ static void note(const struct lint_finding *finding, void *context)
 
 TEST(findings_name_their_policy_and_place)
 {
-    struct seen seen = {0};
+    struct seen_findings seen = {0};
     struct cedar_policies *policies = parse("permit (principal, action, resource);\n"
                                             "permit (principal, action, resource);\n"
                                             "forbid (principal, action, resource)\n"
@@ -625,7 +625,7 @@ TEST(findings_name_their_policy_and_place)
 TEST(linked_templates_are_checked_at_their_slot)
 {
     static const char text[] = "@id(\"t\") forbid (principal == ?principal, action, resource);";
-    struct seen seen = {0};
+    struct seen_findings seen = {0};
     struct rondo_error err = {0};
     struct cedar_uid *user = cedar_uid_new("User", "u", &err);
     struct cedar_uid *agent = cedar_uid_new("Agent", "a", &err);
@@ -647,7 +647,7 @@ TEST(linked_templates_are_checked_at_their_slot)
 
 TEST(long_names_are_cut_between_characters)
 {
-    struct seen seen = {0};
+    struct seen_findings seen = {0};
     struct buf text = {0};
     buf_append_string(&text, "forbid (principal, action == Action::\"x");
     for (size_t i = 0; i < 100000; i++) {
@@ -665,7 +665,7 @@ TEST(long_names_are_cut_between_characters)
 TEST(findings_are_counted_beyond_the_limit)
 {
     for (size_t more = 0; more < 2; more++) {
-        struct seen seen = {0};
+        struct seen_findings seen = {0};
         struct buf text = {0};
         for (size_t i = 0; i < LINT_LIMIT_FINDINGS + more; i++) {
             buf_append_string(&text, "forbid (principal, action, resource is Foo);\n");
@@ -681,7 +681,7 @@ TEST(findings_are_counted_beyond_the_limit)
 
 TEST(deep_expressions_are_walked)
 {
-    struct seen seen = {0};
+    struct seen_findings seen = {0};
     struct buf text = {0};
     buf_append_string(&text, "forbid (principal, action, resource) when { context.input");
     for (size_t i = 0; i < CEDAR_LIMIT_DEPTH - 10; i++) {
@@ -697,7 +697,7 @@ TEST(deep_expressions_are_walked)
 
 TEST(no_policies_have_no_findings)
 {
-    struct seen seen = {0};
+    struct seen_findings seen = {0};
     struct cedar_policies *policies = parse("// nothing\n");
     assert_int_equal(lint_policies(policies, note, &seen), 0);
     assert_int_equal(seen.count, 0);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct world {
+struct start_world {
     char folder[64];
     struct loop_spec spec;
     struct buf findings;
@@ -24,14 +24,14 @@ struct world {
 
 static int up(void **state)
 {
-    struct world *world = memory_new_zero(1, sizeof(*world));
+    struct start_world *world = memory_new_zero(1, sizeof(*world));
     snprintf(world->folder, sizeof(world->folder), "/tmp/rondo-start-XXXXXX");
     assert_non_null(mkdtemp(world->folder));
     *state = world;
     return 0;
 }
 
-static void forget(struct world *world)
+static void forget(struct start_world *world)
 {
     loop_spec_fini(&world->spec);
     buf_fini(&world->findings);
@@ -40,7 +40,7 @@ static void forget(struct world *world)
 
 static int down(void **state)
 {
-    struct world *world = *state;
+    struct start_world *world = *state;
     forget(world);
     file_remove_tree(world->folder, NULL);
     free(world);
@@ -50,7 +50,7 @@ static int down(void **state)
 #define WORLD_TEST(function) TEST_WITH(function, up, down)
 
 /** Read a request; quotes are written ' in it. */
-static int read_request(struct world *world, const char *text)
+static int read_request(struct start_world *world, const char *text)
 {
     forget(world);
     char *json = memory_dup_string(text);
@@ -66,7 +66,7 @@ static int read_request(struct world *world, const char *text)
     return world->result;
 }
 
-static void assert_wrong(struct world *world, const char *request, const char *path)
+static void assert_wrong(struct start_world *world, const char *request, const char *path)
 {
     if (read_request(world, request) == 0) {
         fail_msg("%s was taken", request);
@@ -77,14 +77,14 @@ static void assert_wrong(struct world *world, const char *request, const char *p
     }
 }
 
-static void assert_right(struct world *world, const char *request)
+static void assert_right(struct start_world *world, const char *request)
 {
     if (read_request(world, request) < 0) {
         fail_msg("%s: %s", request, world->err.message);
     }
 }
 
-static void write_file(const struct world *world, const char *name, const char *text)
+static void write_file(const struct start_world *world, const char *name, const char *text)
 {
     char path[128];
     snprintf(path, sizeof(path), "%s/%s", world->folder, name);
@@ -95,7 +95,7 @@ static void write_file(const struct world *world, const char *name, const char *
 
 WORLD_TEST(a_command_alone_has_the_defaults_of_the_command_line)
 {
-    struct world *world = *state;
+    struct start_world *world = *state;
     assert_right(world, "{'command':['/usr/bin/make it','-k'],'max_cost':null}");
     struct loop_spec usual = loop_spec_default();
     assert_string_equal(world->spec.agent_id, "make_it");
@@ -111,7 +111,7 @@ WORLD_TEST(a_command_alone_has_the_defaults_of_the_command_line)
 
 WORLD_TEST(every_member_of_a_command_counts)
 {
-    struct world *world = *state;
+    struct start_world *world = *state;
     write_file(world, "p.cedar", "permit (principal, action, resource);");
     assert_right(world, "{'command':['x'],'agent_id':'b','prompt':'p','iteration_timeout_ns':1,"
                         "'first_output_ns':2,'silence_ns':3,'sandbox':'none','read':['/tmp'],"
@@ -147,7 +147,7 @@ WORLD_TEST(every_member_of_a_command_counts)
 
 WORLD_TEST(standard_conditions_are_found_from_the_project)
 {
-    struct world *world = *state;
+    struct start_world *world = *state;
     write_file(world, "Makefile", "test:\n\ttrue\n");
     assert_right(world, "{'command':['x'],'sandbox':'none','conditions':[{'name':"
                         "'all_tests_pass'}]}");
@@ -158,14 +158,14 @@ WORLD_TEST(standard_conditions_are_found_from_the_project)
 
 WORLD_TEST(the_sandbox_of_conditions_may_be_another)
 {
-    struct world *world = *state;
+    struct start_world *world = *state;
     assert_right(world, "{'command':['x'],'verifier_sandbox':'none'}");
     assert_int_equal(world->spec.verifier_tier, SANDBOX_NONE);
 }
 
 WORLD_TEST(wrong_members_are_named)
 {
-    struct world *world = *state;
+    struct start_world *world = *state;
     static const struct {
         const char *request;
         const char *path;
@@ -219,7 +219,7 @@ WORLD_TEST(wrong_members_are_named)
 }
 
 /** "command" with so many words. */
-static int read_words(struct world *world, size_t count)
+static int read_words(struct start_world *world, size_t count)
 {
     auto_buf struct buf text = {0};
     buf_append_string(&text, "{'command':['x'");
@@ -232,7 +232,7 @@ static int read_words(struct world *world, size_t count)
 
 WORLD_TEST(limits_hold_at_their_edges)
 {
-    struct world *world = *state;
+    struct start_world *world = *state;
     assert_int_equal(read_words(world, LIMIT_ARGUMENTS), 0);
     assert_int_equal(read_words(world, LIMIT_ARGUMENTS + 1), RONDO_ERR_LIMIT);
     for (size_t over = 0; over <= 1; over++) {
@@ -263,7 +263,7 @@ WORLD_TEST(limits_hold_at_their_edges)
 
 WORLD_TEST(the_text_of_a_role_is_a_run_of_its_agent)
 {
-    struct world *world = *state;
+    struct start_world *world = *state;
     assert_right(world, "{'role':'" ROLE "','prompt':'do it','max_iterations':3,"
                         "'token_budget':70,'allow_hosts':['localhost:80'],'dry_run':true,"
                         "'model':'openai:gpt-5-mini','max_cost':2}");
@@ -280,7 +280,7 @@ WORLD_TEST(the_text_of_a_role_is_a_run_of_its_agent)
 
 WORLD_TEST(a_role_file_is_found_from_the_servers_folder)
 {
-    struct world *world = *state;
+    struct start_world *world = *state;
     write_file(world, "r.yaml",
                "apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: filed\nspec:\n"
                "  role: You test.\n  model: {provider: scripted, name: turns.jsonl}\n");
@@ -292,7 +292,7 @@ WORLD_TEST(a_role_file_is_found_from_the_servers_folder)
 
 WORLD_TEST(findings_of_a_role_are_told)
 {
-    struct world *world = *state;
+    struct start_world *world = *state;
     assert_wrong(world, "{'role':'kind: Agent','prompt':'do it'}", "role");
     assert_non_null(strstr(buf_string(&world->findings), "role"));
     assert_non_null(strstr(buf_string(&world->findings), ": error: apiVersion: "));
@@ -302,7 +302,7 @@ WORLD_TEST(findings_of_a_role_are_told)
 
 WORLD_TEST(wrong_members_of_roles_are_named)
 {
-    struct world *world = *state;
+    struct start_world *world = *state;
     static const struct {
         const char *request;
         const char *path;

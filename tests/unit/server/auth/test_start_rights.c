@@ -16,14 +16,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct place {
+struct rights_fixture {
     char folder[64];
     char workspace[96];
     char store[128];
     struct start_rights rights;
 };
 
-static void touch(const struct place *place, const char *name)
+static void touch(const struct rights_fixture *place, const char *name)
 {
     char path[160];
     snprintf(path, sizeof(path), "%s/%s", place->folder, name);
@@ -35,7 +35,7 @@ static void touch(const struct place *place, const char *name)
 static int setup(void **state)
 {
     static const char *const folders[] = {"work", "work/below", "work/.rondo", "work/.rondo/roles"};
-    struct place *place = memory_new_zero(1, sizeof(*place));
+    struct rights_fixture *place = memory_new_zero(1, sizeof(*place));
     snprintf(place->folder, sizeof(place->folder), "/tmp/rondo-rights-XXXXXX");
     assert_non_null(mkdtemp(place->folder));
     for (size_t i = 0; i < COUNT(folders); i++) {
@@ -54,14 +54,14 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    struct place *place = *state;
+    struct rights_fixture *place = *state;
     file_remove_tree(place->folder, NULL);
     free(place);
     return 0;
 }
 
 /** @param ret_message RONDO_ERROR_MESSAGE_SIZE bytes, or NULL */
-static int check(const struct place *place, const char *body, char *ret_message)
+static int check(const struct rights_fixture *place, const char *body, char *ret_message)
 {
     struct rondo_error err = {0};
     auto_json struct json_object *object = NULL;
@@ -122,7 +122,7 @@ TEST(what_the_sandbox_holds_is_allowed)
 
 TEST(roles_beside_the_store_are_allowed_under_their_real_path)
 {
-    struct place *place = *state;
+    struct rights_fixture *place = *state;
     auto_json struct json_object *body = json_object_new_object();
     json_object_object_add(body, "role_file",
                            json_object_new_string("below/../.rondo/roles/fixer.yaml"));
@@ -135,7 +135,7 @@ TEST(roles_beside_the_store_are_allowed_under_their_real_path)
 
 TEST(links_out_of_the_folder_of_roles_are_followed_first)
 {
-    struct place *place = *state;
+    struct rights_fixture *place = *state;
     char link[160];
     snprintf(link, sizeof(link), "%s/.rondo/roles/link.yaml", place->workspace);
     assert_int_equal(symlink("/etc/passwd", link), 0);
@@ -145,7 +145,7 @@ TEST(links_out_of_the_folder_of_roles_are_followed_first)
 
 TEST(a_store_where_runs_may_write_has_no_roles)
 {
-    struct place place = *(struct place *)*state;
+    struct rights_fixture place = *(struct rights_fixture *)*state;
     char store[128];
     char roles[128];
     snprintf(store, sizeof(store), "%s/my.db", place.workspace);
@@ -162,7 +162,7 @@ TEST(a_store_where_runs_may_write_has_no_roles)
 
 TEST(a_run_is_executed_again_with_no_more_than_a_sandbox)
 {
-    struct place *place = *state;
+    struct rights_fixture *place = *state;
     char *words[] = {(char[]){"./worker.sh"}, NULL};
     struct loop_spec spec = {.workspace = place->workspace,
                              .command = words,
@@ -198,7 +198,7 @@ TEST(a_run_is_executed_again_with_no_more_than_a_sandbox)
 
 TEST(a_run_whose_files_are_out_of_reach_may_have_no_sandbox)
 {
-    struct place *place = *state;
+    struct rights_fixture *place = *state;
     char below[128];
     char gone[128];
     char link[128];
@@ -218,7 +218,7 @@ TEST(a_run_whose_files_are_out_of_reach_may_have_no_sandbox)
 
 TEST(without_the_file_of_a_store_there_are_no_roles)
 {
-    struct place place = *(struct place *)*state;
+    struct rights_fixture place = *(struct rights_fixture *)*state;
     place.rights.store_path = NULL;
     assert_int_equal(check(&place, "{\"role_file\":\".rondo/roles/fixer.yaml\"}", NULL),
                      RONDO_ERR_INVALID);
@@ -226,7 +226,7 @@ TEST(without_the_file_of_a_store_there_are_no_roles)
 
 TEST(a_command_needs_a_sandbox_and_the_servers_workspace)
 {
-    struct place *place = *state;
+    struct rights_fixture *place = *state;
     struct loop_spec spec = loop_spec_default();
     char *command[] = {(char[]){"true"}, NULL};
     char elsewhere[] = "/";
@@ -242,7 +242,7 @@ TEST(a_command_needs_a_sandbox_and_the_servers_workspace)
 
 TEST(an_agent_needs_a_sandbox_for_its_tools)
 {
-    struct place *place = *state;
+    struct rights_fixture *place = *state;
     struct loop_spec spec = loop_spec_default();
     char agent[] = "{}";
     spec.agent = agent;

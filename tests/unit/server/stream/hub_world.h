@@ -33,8 +33,8 @@ void run_counts_write(const struct store_run_counts *counts, struct buf *ret_jso
     buf_printf(ret_json, "{\"running\":%" PRIu64 "}", counts->by_status[RONDO_RUNNING]);
 }
 
-/** Runs that begin to wait, once. */
-struct orchestrator {
+/** Runs that begin to wait, once: the hub takes it for its orchestrator. */
+struct waiting_runs {
     pthread_mutex_t lock;
     const char *queued;
 };
@@ -42,17 +42,18 @@ struct orchestrator {
 size_t orchestrator_take_queued(struct orchestrator *orchestrator, char (*ret_run_ids)[ID_SIZE],
                                 size_t size)
 {
-    pthread_mutex_lock(&orchestrator->lock);
-    bool is_new = orchestrator->queued != NULL && size > 0;
+    struct waiting_runs *waiting = (struct waiting_runs *)orchestrator;
+    pthread_mutex_lock(&waiting->lock);
+    bool is_new = waiting->queued != NULL && size > 0;
     if (is_new) {
-        memcpy(ret_run_ids[0], orchestrator->queued, ID_SIZE);
-        orchestrator->queued = NULL;
+        memcpy(ret_run_ids[0], waiting->queued, ID_SIZE);
+        waiting->queued = NULL;
     }
-    pthread_mutex_unlock(&orchestrator->lock);
+    pthread_mutex_unlock(&waiting->lock);
     return is_new ? 1 : 0;
 }
 
-struct world {
+struct hub_world {
     struct store *store;
     struct writer *writer;
     struct hub *hub;
@@ -73,7 +74,7 @@ static inline const char *const *split(char *text, const char **list)
 
 static inline void stream(void *context, struct http_exchange *exchange)
 {
-    struct world *world = context;
+    struct hub_world *world = context;
     const char *agents[8];
     const char *types[8];
     const char *after = http_exchange_query(exchange, "after");
@@ -97,7 +98,7 @@ static inline void stream(void *context, struct http_exchange *exchange)
     free(type_text);
 }
 
-static inline void serve(struct world *world, struct hub_options options, int64_t idle_ns)
+static inline void serve(struct hub_world *world, struct hub_options options, int64_t idle_ns)
 {
     static const char *const listen[] = {"127.0.0.1:0", NULL};
     options.writer = world->writer;
@@ -109,34 +110,34 @@ static inline void serve(struct world *world, struct hub_options options, int64_
 }
 
 /** Only the store and its writer. */
-static inline struct world *begin_silent(void)
+static inline struct hub_world *begin_silent(void)
 {
-    struct world *world = memory_new_zero(1, sizeof(*world));
+    struct hub_world *world = memory_new_zero(1, sizeof(*world));
     world->store = store_memory_new(NULL);
     world->writer = writer_new(world->store);
     return world;
 }
 
-static inline struct world *begin_with(struct hub_options options, int64_t idle_ns)
+static inline struct hub_world *begin_with(struct hub_options options, int64_t idle_ns)
 {
-    struct world *world = begin_silent();
+    struct hub_world *world = begin_silent();
     serve(world, options, idle_ns);
     return world;
 }
 
-static inline struct world *begin(void)
+static inline struct hub_world *begin(void)
 {
     return begin_with((struct hub_options){0}, 0);
 }
 
-static inline void stop_serving(struct world *world)
+static inline void stop_serving(struct hub_world *world)
 {
     http_server_stop(world->server);
     assert_int_equal(hub_state(world->hub).streams, 0);
     hub_stop(world->hub);
 }
 
-static inline void end(struct world *world)
+static inline void end(struct hub_world *world)
 {
     stop_serving(world);
     writer_free(world->writer);
@@ -157,7 +158,7 @@ static inline struct run_name name_run(unsigned number)
 
 #define run_name(number) name_run(number).text
 
-static inline void create_run(struct world *world, unsigned number, const char *agent)
+static inline void create_run(struct hub_world *world, unsigned number, const char *agent)
 {
     struct store_run run = {.summary.status = RONDO_RUNNING};
     memcpy(run.id, run_name(number), ID_SIZE);
@@ -169,7 +170,7 @@ static inline void create_run(struct world *world, unsigned number, const char *
 }
 
 /** Append events first..first+count-1; each says its own number. */
-static inline void append(struct world *world, unsigned run, uint64_t first, size_t count,
+static inline void append(struct hub_world *world, unsigned run, uint64_t first, size_t count,
                           const char *type)
 {
     for (uint64_t seq = first; seq < first + count; seq++) {
@@ -190,14 +191,14 @@ static inline void append(struct world *world, unsigned run, uint64_t first, siz
 }
 
 /** A reader of a stream. */
-struct reader {
+struct hub_reader {
     int fd;
     struct buf bytes; /**< as they came */
     struct buf text;  /**< without head and chunks */
 };
 
-static inline void open_reader_with(struct world *world, const char *target, int64_t last_id,
-                                    int receive_bytes, struct reader *ret_reader)
+static inline void open_reader_with(struct hub_world *world, const char *target, int64_t last_id,
+                                    int receive_bytes, struct hub_reader *ret_reader)
 {
     char request[512];
     char last[64] = "";
@@ -205,21 +206,21 @@ static inline void open_reader_with(struct world *world, const char *target, int
         snprintf(last, sizeof(last), "Last-Event-ID: %" PRId64 "\r\n", last_id);
     }
     snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: h\r\n%s\r\n", target, last);
-    *ret_reader = (struct reader){.fd = http_raw_connect_with(world->address, receive_bytes)};
+    *ret_reader = (struct hub_reader){.fd = http_raw_connect_with(world->address, receive_bytes)};
     assert_true(ret_reader->fd >= 0);
     assert_true(http_raw_send_text(ret_reader->fd, request));
 }
 
 /** Open a stream and wait until it is there. */
-static inline void open_reader(struct world *world, const char *target, int64_t last_id,
-                               struct reader *ret_reader)
+static inline void open_reader(struct hub_world *world, const char *target, int64_t last_id,
+                               struct hub_reader *ret_reader)
 {
     open_reader_with(world, target, last_id, 0, ret_reader);
     assert_true(http_raw_read_until(ret_reader->fd, &ret_reader->bytes, "retry: 1000\n\n",
                                     HTTP_RAW_PATIENCE_NS));
 }
 
-static inline void close_reader(struct reader *reader)
+static inline void close_reader(struct hub_reader *reader)
 {
     close(reader->fd);
     buf_fini(&reader->bytes);
@@ -227,7 +228,7 @@ static inline void close_reader(struct reader *reader)
 }
 
 /** The frames so far as text. */
-static inline const char *text_of(struct reader *reader)
+static inline const char *text_of(struct hub_reader *reader)
 {
     buf_clear(&reader->text);
     const char *head_end = strstr(buf_string(&reader->bytes), "\r\n\r\n");
@@ -239,7 +240,7 @@ static inline const char *text_of(struct reader *reader)
     return buf_string(&reader->text);
 }
 
-static inline void await(struct reader *reader, const char *text)
+static inline void await(struct hub_reader *reader, const char *text)
 {
     int64_t deadline = clock_monotonic(clock_system()) + HTTP_RAW_PATIENCE_NS;
     while (strstr(text_of(reader), text) == NULL) {
@@ -251,7 +252,7 @@ static inline void await(struct reader *reader, const char *text)
 }
 
 /** Every event's id, in the order of frames; of frames without an event none. @return how many */
-static inline size_t ids_of(struct reader *reader, int64_t *ret_ids, size_t size)
+static inline size_t ids_of(struct hub_reader *reader, int64_t *ret_ids, size_t size)
 {
     size_t count = 0;
     const char *line = text_of(reader);

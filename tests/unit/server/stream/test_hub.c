@@ -11,7 +11,7 @@
 static int64_t ids[MAX_IDS];
 
 /** Ids first..last, each once and in order. */
-static void check_ids(struct reader *reader, int64_t first, int64_t last)
+static void check_ids(struct hub_reader *reader, int64_t first, int64_t last)
 {
     size_t count = ids_of(reader, ids, MAX_IDS);
     assert_int_equal(count, last - first + 1);
@@ -27,14 +27,14 @@ static void target_of_run(char *ret_target, size_t size, unsigned run, const cha
 
 TEST(test_a_stream_of_a_run_begins_with_what_there_is_and_goes_on)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     char target[128];
     target_of_run(target, sizeof(target), 1, "&after=0");
     create_run(world, 1, "agent");
     create_run(world, 2, "agent");
     append(world, 1, 1, 5, "note");
     append(world, 2, 1, 5, "note");
-    struct reader reader;
+    struct hub_reader reader;
     open_reader(world, target, -1, &reader);
     await(&reader, "event 5\"");
     append(world, 2, 6, 1, "note");
@@ -52,12 +52,12 @@ TEST(test_a_stream_of_a_run_begins_with_what_there_is_and_goes_on)
 
 TEST(test_a_stream_goes_on_behind_the_last_event_that_was_seen)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     char target[128];
     target_of_run(target, sizeof(target), 1, "");
     create_run(world, 1, "agent");
     append(world, 1, 1, 600, "note");
-    struct reader reader;
+    struct hub_reader reader;
     open_reader(world, target, 300, &reader);
     await(&reader, "event 600\"");
     append(world, 1, 601, 1, "note");
@@ -69,7 +69,7 @@ TEST(test_a_stream_goes_on_behind_the_last_event_that_was_seen)
 
 TEST(test_all_runs_begin_now_or_where_they_are_told_to)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     create_run(world, 1, "a");
     create_run(world, 2, "b");
     append(world, 1, 1, 10, "note");
@@ -77,9 +77,9 @@ TEST(test_all_runs_begin_now_or_where_they_are_told_to)
     while (hub_state(world->hub).position < 20) {
         clock_sleep(clock_system(), NS_PER_MS, NULL);
     }
-    struct reader now;
-    struct reader everything;
-    struct reader behind;
+    struct hub_reader now;
+    struct hub_reader everything;
+    struct hub_reader behind;
     open_reader(world, "/events", -1, &now);
     open_reader(world, "/events?after=0", -1, &everything);
     open_reader(world, "/events", 15, &behind);
@@ -98,9 +98,9 @@ TEST(test_all_runs_begin_now_or_where_they_are_told_to)
 
 TEST(test_a_position_of_the_future_means_from_now_on)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     create_run(world, 1, "a");
-    struct reader reader;
+    struct hub_reader reader;
     open_reader(world, "/events", 999999, &reader);
     append(world, 1, 1, 2, "note");
     await(&reader, "event 2\"");
@@ -111,7 +111,7 @@ TEST(test_a_position_of_the_future_means_from_now_on)
 
 TEST(test_types_and_agents_select)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     create_run(world, 1, "a");
     create_run(world, 2, "b");
     for (uint64_t seq = 1; seq <= 20; seq += 2) {
@@ -119,9 +119,9 @@ TEST(test_types_and_agents_select)
         append(world, 1, seq + 1, 1, "history.trimmed");
         append(world, 2, seq, 2, "note");
     }
-    struct reader types;
-    struct reader agents;
-    struct reader live;
+    struct hub_reader types;
+    struct hub_reader agents;
+    struct hub_reader live;
     open_reader(world, "/events?after=0&types=history.trimmed,run.finished", -1, &types);
     open_reader(world, "/events?after=0&agents=b,c", -1, &agents);
     open_reader(world, "/events?agents=a&types=note", -1, &live);
@@ -147,12 +147,12 @@ TEST(test_types_and_agents_select)
 
 TEST(test_a_rare_type_far_behind_is_found)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     create_run(world, 1, "a");
     append(world, 1, 1, 6000, "note");
     append(world, 1, 6001, 1, "history.trimmed");
     append(world, 1, 6002, 3000, "note");
-    struct reader reader;
+    struct hub_reader reader;
     open_reader(world, "/events?after=0&types=history.trimmed", -1, &reader);
     await(&reader, "event 6001\"");
     append(world, 1, 9002, 1, "history.trimmed");
@@ -163,7 +163,7 @@ TEST(test_a_rare_type_far_behind_is_found)
 }
 
 struct writing {
-    struct world *world;
+    struct hub_world *world;
     size_t count;
 };
 
@@ -177,12 +177,12 @@ static void *write_events(void *context)
 /** Readers that come while events are written, into a ring that is too small for all of them. */
 static void read_while_written(size_t ring_bytes)
 {
-    struct world *world = begin_with((struct hub_options){.ring_bytes = ring_bytes}, 0);
+    struct hub_world *world = begin_with((struct hub_options){.ring_bytes = ring_bytes}, 0);
     create_run(world, 1, "a");
     struct writing writing = {.world = world, .count = 10000};
     pthread_t thread;
     pthread_create(&thread, NULL, write_events, &writing);
-    struct reader readers[20];
+    struct hub_reader readers[20];
     for (size_t i = 0; i < 20; i++) {
         char target[128];
         target_of_run(target, sizeof(target), 1, "&after=0");
@@ -212,7 +212,7 @@ TEST(test_nothing_is_lost_when_the_ring_forgets)
 static struct {
     struct store_ops ops;
     const struct store_ops *real;
-    struct world *world;
+    struct hub_world *world;
     _Atomic uint64_t last_seq;
     _Atomic int rounds; /**< left */
 } sly;
@@ -235,7 +235,7 @@ static int read_and_write(struct store *store, const char *run_id, uint64_t afte
 /** @param rounds that a stream needs until it has caught up */
 static void write_between(size_t ring_bytes, int rounds)
 {
-    struct world *world = begin_silent();
+    struct hub_world *world = begin_silent();
     create_run(world, 1, "a");
     append(world, 1, 1, 5, "note");
     sly.real = world->store->ops;
@@ -249,7 +249,7 @@ static void write_between(size_t ring_bytes, int rounds)
     char target[128];
     char last[32];
     target_of_run(target, sizeof(target), 1, "&after=0");
-    struct reader reader;
+    struct hub_reader reader;
     open_reader(world, target, -1, &reader);
     int64_t count = 5 + 2 * rounds;
     snprintf(last, sizeof(last), "event %" PRId64 "\"", count);
@@ -272,10 +272,10 @@ TEST(test_what_the_ring_forgot_meanwhile_is_read_again)
 
 TEST(test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss)
 {
-    struct world *world = begin_with((struct hub_options){0}, 300 * NS_PER_MS);
+    struct hub_world *world = begin_with((struct hub_options){0}, 300 * NS_PER_MS);
     create_run(world, 1, "a");
-    struct reader slow;
-    struct reader fast;
+    struct hub_reader slow;
+    struct hub_reader fast;
     open_reader_with(world, "/events?after=0", -1, 4096, &slow);
     open_reader(world, "/events?after=0", -1, &fast);
     append(world, 1, 1, 5000, "note");
@@ -301,7 +301,7 @@ TEST(test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss)
     }
     assert_int_equal(last, (int64_t)count);
     assert_true(last < 5000);
-    struct reader again;
+    struct hub_reader again;
     open_reader(world, "/events", last, &again);
     await(&again, "event 5000\"");
     check_ids(&again, last + 1, 5000);
@@ -313,16 +313,16 @@ TEST(test_a_slow_reader_is_cut_off_and_comes_back_without_a_loss)
 
 TEST(test_a_server_that_begins_again_goes_on_where_the_reader_was)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     create_run(world, 1, "a");
     append(world, 1, 1, 100, "note");
-    struct reader before;
+    struct hub_reader before;
     open_reader(world, "/events?after=0", -1, &before);
     await(&before, "event 100\"");
     stop_serving(world);
     append(world, 1, 101, 100, "note");
     serve(world, (struct hub_options){0}, 0);
-    struct reader after;
+    struct hub_reader after;
     open_reader(world, "/events", 100, &after);
     append(world, 1, 201, 1, "note");
     await(&after, "event 201\"");
@@ -334,8 +334,8 @@ TEST(test_a_server_that_begins_again_goes_on_where_the_reader_was)
 
 TEST(test_a_silent_stream_shows_that_it_lives)
 {
-    struct world *world = begin_with((struct hub_options){.heartbeat_ns = 50 * NS_PER_MS}, 0);
-    struct reader reader;
+    struct hub_world *world = begin_with((struct hub_options){.heartbeat_ns = 50 * NS_PER_MS}, 0);
+    struct hub_reader reader;
     open_reader(world, "/events", -1, &reader);
     await(&reader, "retry: 1000\n\n:\n\n:\n\n");
     close_reader(&reader);
@@ -343,8 +343,8 @@ TEST(test_a_silent_stream_shows_that_it_lives)
 }
 
 /** Open a silent stream of a token that counts. */
-static void open_with_token(struct world *world, const char *path, const char *name,
-                            int64_t expires_ns, struct reader *ret_reader)
+static void open_with_token(struct hub_world *world, const char *path, const char *name,
+                            int64_t expires_ns, struct hub_reader *ret_reader)
 {
     char token[TOKEN_SIZE];
     char target[160];
@@ -360,11 +360,11 @@ static void open_with_token(struct world *world, const char *path, const char *n
 
 TEST(test_a_stream_ends_with_its_token)
 {
-    struct world *world = begin_with((struct hub_options){.heartbeat_ns = 50 * NS_PER_MS}, 0);
-    struct reader events;
-    struct reader table;
-    struct reader short_lived;
-    struct reader other;
+    struct hub_world *world = begin_with((struct hub_options){.heartbeat_ns = 50 * NS_PER_MS}, 0);
+    struct hub_reader events;
+    struct hub_reader table;
+    struct hub_reader short_lived;
+    struct hub_reader other;
     open_with_token(world, "/events", "revoked", 0, &events);
     open_with_token(world, "/table", "revoked-too", 0, &table);
     open_with_token(world, "/events", "other", 0, &other);
@@ -372,7 +372,7 @@ TEST(test_a_stream_ends_with_its_token)
                     &short_lived);
     assert_int_equal(token_revoke(world->store, "revoked", NULL), 0);
     assert_int_equal(token_revoke(world->store, "revoked-too", NULL), 0);
-    struct reader *ended[] = {&events, &table, &short_lived};
+    struct hub_reader *ended[] = {&events, &table, &short_lived};
     for (size_t i = 0; i < 3; i++) {
         assert_true(http_raw_read_until(ended[i]->fd, &ended[i]->bytes, "\r\n0\r\n\r\n",
                                         HTTP_RAW_PATIENCE_NS));
@@ -388,8 +388,8 @@ TEST(test_a_stream_ends_with_its_token)
 
 TEST(test_draining_tells_streams_to_come_back)
 {
-    struct world *world = begin();
-    struct reader reader;
+    struct hub_world *world = begin();
+    struct hub_reader reader;
     open_reader(world, "/events", -1, &reader);
     hub_drain(world->hub);
     assert_true(
@@ -401,9 +401,9 @@ TEST(test_draining_tells_streams_to_come_back)
 
 TEST(test_line_ends_in_json_do_not_end_the_frame)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     create_run(world, 1, "a");
-    struct reader reader;
+    struct hub_reader reader;
     open_reader(world, "/events", -1, &reader);
     const char data[] = "{\"name\":\"n\",\n\r\n\"attributes\":\n{}}";
     struct store_event event = {.type = "note", .data = data, .data_len = strlen(data)};
@@ -425,8 +425,8 @@ TEST(test_line_ends_in_json_do_not_end_the_frame)
 
 TEST(test_two_hundred_readers_of_many_runs_get_their_own)
 {
-    struct world *world = begin();
-    static struct reader readers[200];
+    struct hub_world *world = begin();
+    static struct hub_reader readers[200];
     for (unsigned run = 0; run < 50; run++) {
         create_run(world, run, "a");
     }

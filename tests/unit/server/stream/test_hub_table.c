@@ -14,10 +14,10 @@ static size_t count_of(const char *text, const char *part)
 
 TEST(test_rows_that_change_come_together_and_not_too_often)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     create_run(world, 1, "a");
     create_run(world, 2, "b");
-    struct reader reader;
+    struct hub_reader reader;
     open_reader(world, "/table", -1, &reader);
     append(world, 1, 1, 300, "note");
     append(world, 2, 1, 300, "note");
@@ -32,8 +32,8 @@ TEST(test_rows_that_change_come_together_and_not_too_often)
 
 TEST(test_a_reader_that_comes_back_loads_the_table_again)
 {
-    struct world *world = begin();
-    struct reader reader;
+    struct hub_world *world = begin();
+    struct hub_reader reader;
     open_reader(world, "/table", 7, &reader);
     await(&reader, "event: reset\ndata: {}\n\n");
     close_reader(&reader);
@@ -42,10 +42,10 @@ TEST(test_a_reader_that_comes_back_loads_the_table_again)
 
 TEST(test_a_reader_knows_its_place_before_the_first_event)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     create_run(world, 1, "a");
-    struct reader events;
-    struct reader table;
+    struct hub_reader events;
+    struct hub_reader table;
     open_reader(world, "/events", -1, &events);
     append(world, 1, 1, 3, "note");
     await(&events, "event 3\"");
@@ -62,11 +62,11 @@ TEST(test_a_reader_knows_its_place_before_the_first_event)
 
 TEST(test_other_agents_are_not_shown)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     create_run(world, 1, "a");
     create_run(world, 2, "b");
     create_run(world, 3, "b");
-    struct reader reader;
+    struct hub_reader reader;
     open_reader(world, "/table?agents=b", -1, &reader);
     hub_tell(world->hub, "warning", "a", "{\"of\":\"a\"}");
     hub_tell(world->hub, "warning", "b", "{\"of\":\n\"b\"}");
@@ -82,13 +82,13 @@ TEST(test_other_agents_are_not_shown)
 
 TEST(test_what_changed_just_before_a_stream_is_shown)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     create_run(world, 1, "a");
     append(world, 1, 1, 4, "note");
     while (hub_state(world->hub).position < 4) {
         clock_sleep(clock_system(), NS_PER_MS, NULL);
     }
-    struct reader reader;
+    struct hub_reader reader;
     open_reader(world, "/table", -1, &reader);
     await(&reader, "\"last_seq\":4}");
     close_reader(&reader);
@@ -98,17 +98,18 @@ TEST(test_what_changed_just_before_a_stream_is_shown)
 TEST(test_a_run_that_begins_to_wait_is_shown_though_it_has_no_event)
 {
     char queued[ID_SIZE];
-    struct orchestrator orchestrator = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    struct world *world = begin_with((struct hub_options){.orchestrator = &orchestrator}, 0);
+    struct waiting_runs waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct hub_world *world =
+        begin_with((struct hub_options){.orchestrator = (struct orchestrator *)&waiting}, 0);
     create_run(world, 1, "a");
-    struct reader reader;
+    struct hub_reader reader;
     open_reader(world, "/table", -1, &reader);
     await(&reader, "event: counts\n");
     assert_int_equal(count_of(reader.text.data, "event: runs"), 0);
     memcpy(queued, run_name(1), ID_SIZE);
-    pthread_mutex_lock(&orchestrator.lock);
-    orchestrator.queued = queued;
-    pthread_mutex_unlock(&orchestrator.lock);
+    pthread_mutex_lock(&waiting.lock);
+    waiting.queued = queued;
+    pthread_mutex_unlock(&waiting.lock);
     await(&reader, "\"agent_id\":\"a\",\"last_seq\":");
     close_reader(&reader);
     end(world);
@@ -116,8 +117,8 @@ TEST(test_a_run_that_begins_to_wait_is_shown_though_it_has_no_event)
 
 TEST(test_a_reader_that_falls_far_behind_loads_the_table_again)
 {
-    struct world *world = begin();
-    struct reader reader;
+    struct hub_world *world = begin();
+    struct hub_reader reader;
     open_reader_with(world, "/table", -1, 4096, &reader);
     while (hub_state(world->hub).streams < 1) {
         clock_sleep(clock_system(), NS_PER_MS, NULL);
@@ -135,7 +136,7 @@ TEST(test_a_reader_that_falls_far_behind_loads_the_table_again)
 
 TEST(test_counts_that_were_taken_before_a_row_are_taken_again)
 {
-    struct world *world = begin();
+    struct hub_world *world = begin();
     create_run(world, 1, "a");
     pthread_mutex_lock(&world->hub->lock);
     struct hub_run *run = hub_run_get(world->hub, run_name(1));
@@ -171,14 +172,14 @@ static int fail_to_read(struct store *store, const char *run_id, struct store_ru
 
 TEST(test_a_row_that_could_not_be_read_is_shown_later)
 {
-    struct world *world = begin_silent();
+    struct hub_world *world = begin_silent();
     create_run(world, 1, "a");
     weak.real = world->store->ops;
     weak.ops = *weak.real;
     weak.ops.get_run = fail_to_read;
     world->store->ops = &weak.ops;
     serve(world, (struct hub_options){0}, 0);
-    struct reader reader;
+    struct hub_reader reader;
     open_reader(world, "/table", -1, &reader);
     weak.failures = 3;
     append(world, 1, 1, 1, "note");
@@ -190,8 +191,8 @@ TEST(test_a_row_that_could_not_be_read_is_shown_later)
 
 TEST(test_streams_of_the_table_end_when_the_server_drains)
 {
-    struct world *world = begin();
-    struct reader reader;
+    struct hub_world *world = begin();
+    struct hub_reader reader;
     open_reader(world, "/table", -1, &reader);
     hub_drain(world->hub);
     assert_true(

@@ -240,7 +240,7 @@ TEST(values_of_other_types_are_found_out)
     }
 }
 
-struct listed {
+struct listed_runs {
     size_t good;
     size_t damaged;
     size_t named; /* of these */
@@ -248,7 +248,7 @@ struct listed {
 
 static bool count_good(const struct store_run *run, void *context)
 {
-    struct listed *listed = context;
+    struct listed_runs *listed = context;
     assert_string_not_equal(run->id, RUN_A);
     listed->good++;
     return true;
@@ -256,7 +256,7 @@ static bool count_good(const struct store_run *run, void *context)
 
 static void count_damaged(const struct store_damaged_run *damaged, void *context)
 {
-    struct listed *listed = context;
+    struct listed_runs *listed = context;
     listed->damaged++;
     if (damaged->id != NULL) {
         assert_string_equal(damaged->id, RUN_A);
@@ -265,9 +265,10 @@ static void count_damaged(const struct store_damaged_run *damaged, void *context
     assert_non_null(strstr(damaged->detail, "is damaged"));
 }
 
-static void assert_listed(struct store *store, struct store_run_query query, struct listed wanted)
+static void assert_listed(struct store *store, struct store_run_query query,
+                          struct listed_runs wanted)
 {
-    struct listed listed = {0};
+    struct listed_runs listed = {0};
     struct rondo_error err = {0};
     query.damaged = count_damaged;
     assert_int_equal(store->ops->list_runs(store, &query, count_good, &listed, &err), 0);
@@ -298,10 +299,10 @@ TEST(other_runs_are_listed_beside_a_damaged_one)
         store = open_store(&place, false);
         for (int order = 0; order < STORE_ORDER_COUNT; order++) {
             const struct store_run_query query = {.order = (enum store_run_order)order};
-            assert_listed(store, query, (struct listed){2, 1, cases[i].is_named});
+            assert_listed(store, query, (struct listed_runs){2, 1, cases[i].is_named});
         }
         const struct store_run_query all = {0};
-        struct listed listed = {0};
+        struct listed_runs listed = {0};
         assert_int_equal(store->ops->list_runs(store, &all, count_good, &listed, NULL),
                          RONDO_ERR_CORRUPT);
         store_close(store);
@@ -318,9 +319,9 @@ TEST(damaged_runs_count_against_the_limit)
     damage(&place, "UPDATE runs SET warnings = -1 WHERE agent_id = 'agent'");
     store = open_store(&place, false);
     const struct store_run_query one = {.limit = 1, .is_ascending = true};
-    assert_listed(store, one, (struct listed){0, 1, 1});
+    assert_listed(store, one, (struct listed_runs){0, 1, 1});
     const struct store_run_query two = {.limit = 2, .is_ascending = true};
-    assert_listed(store, two, (struct listed){1, 1, 1});
+    assert_listed(store, two, (struct listed_runs){1, 1, 1});
     store_close(store);
     lose(&place);
 }

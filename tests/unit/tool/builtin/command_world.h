@@ -28,7 +28,7 @@ static inline int command_world_set_up(void **state)
     char reason[256];
     enum sandbox_tier number = SANDBOX_NONE;
     world_set_up(state);
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world->around.sandbox = tier;
     world->around.supervisor = SELF;
     world->around.allow_network = true;
@@ -41,16 +41,16 @@ static inline int command_world_set_up(void **state)
 }
 
 /** Skip where the machine lacks the tier. */
-static inline struct world *world_in_tier(void **state)
+static inline struct tool_world *world_in_tier(void **state)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     if (world->around.sandbox == NULL) {
         skip();
     }
     return world;
 }
 
-static inline bool is_namespace(const struct world *world)
+static inline bool is_namespace(const struct tool_world *world)
 {
     return strcmp(world->around.sandbox, "namespace") == 0;
 }

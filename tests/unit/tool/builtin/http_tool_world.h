@@ -10,7 +10,7 @@
 #include "net/client/http.h"
 
 struct http_world {
-    struct world world; /* first: the functions of tool_world.h take it */
+    struct tool_world world; /* first: the functions of tool_world.h take it */
     struct http_peer *peer;
     struct http_client *client;
     struct dotenv *dotenv;
@@ -24,7 +24,7 @@ static inline int http_world_set_up(void **state)
     struct http_world *self = calloc(1, sizeof(*self));
     void *plain = NULL;
     assert_int_equal(world_set_up(&plain), 0);
-    self->world = *(struct world *)plain;
+    self->world = *(struct tool_world *)plain;
     free(plain);
     world_write(&self->world, ".env", "RONDO_TEST_TOKEN=t0ken\n");
     self->peer = http_peer_new();

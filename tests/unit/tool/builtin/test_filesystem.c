@@ -20,7 +20,7 @@ WORLD_TEST(a_file_is_read)
 
 WORLD_TEST(the_root_can_be_a_folder_of_the_workspace)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, "{\"type\":\"filesystem\",\"root_path\":\"./drafts/\"}");
     world_expect_error(world, "list_directory", "", "cannot open the root './drafts/'");
     world_make_folder(world, "drafts");
@@ -33,7 +33,7 @@ WORLD_TEST(the_root_can_be_a_folder_of_the_workspace)
 
 WORLD_TEST(an_absolute_path_must_lie_in_the_root)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     char arguments[2 * PATH_MAX];
     world_open(world, "{\"type\":\"filesystem\"}");
     world_write(world, "a.txt", "inside");
@@ -49,7 +49,7 @@ WORLD_TEST(an_absolute_path_must_lie_in_the_root)
 
 WORLD_TEST(dots_do_not_lead_out)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, READ_WRITE);
     world_write(world, "../secret", "secret");
     static const char *const paths[] = {"../secret", "a/../../secret", "./../secret",
@@ -67,7 +67,7 @@ WORLD_TEST(dots_do_not_lead_out)
 
 WORLD_TEST(symbolic_links_are_not_followed)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, READ_WRITE);
     world_write(world, "../secret", "secret");
     world_write(world, "real", "real");
@@ -94,7 +94,7 @@ WORLD_TEST(symbolic_links_are_not_followed)
 
 WORLD_TEST(a_root_that_became_a_symbolic_link_is_refused)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, "{\"type\":\"filesystem\",\"root_path\":\"drafts\"}");
     world_link(world, "/etc", "drafts");
     world_expect_error(world, "read_file", "{\"path\":\"passwd\"}",
@@ -103,7 +103,7 @@ WORLD_TEST(a_root_that_became_a_symbolic_link_is_refused)
 
 WORLD_TEST(a_workspace_that_became_a_symbolic_link_is_refused)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     char other[PATH_MAX + 32];
     world_open(world, READ_WRITE);
     world_make_folder(world, "../victim");
@@ -119,7 +119,7 @@ WORLD_TEST(a_workspace_that_became_a_symbolic_link_is_refused)
     assert_int_equal(rename(other, world->workspace), 0);
 }
 
-struct swapper {
+struct link_swapper {
     char inside[2 * PATH_MAX];
     char link[2 * PATH_MAX];
     char name[2 * PATH_MAX];
@@ -129,7 +129,7 @@ struct swapper {
 /** Make `name` a folder and a way out in turns. */
 static void *swap(void *context)
 {
-    struct swapper *swapper = context;
+    struct link_swapper *swapper = context;
     while (!swapper->must_end) {
         rename(swapper->inside, swapper->name);
         rename(swapper->name, swapper->inside);
@@ -141,8 +141,8 @@ static void *swap(void *context)
 
 WORLD_TEST(no_race_leads_out)
 {
-    struct world *world = *state;
-    struct swapper swapper = {0};
+    struct tool_world *world = *state;
+    struct link_swapper swapper = {0};
     world_open(world, READ_WRITE);
     world_write(world, "../secret", "secret");
     world_make_folder(world, "inside");
@@ -168,7 +168,7 @@ WORLD_TEST(no_race_leads_out)
 
 WORLD_TEST(hidden_paths_are_kept_from_agents)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     char store[2 * PATH_MAX];
     char policy[2 * PATH_MAX];
     snprintf(store, sizeof(store), "%s/.rondo", world->workspace);
@@ -195,7 +195,7 @@ WORLD_TEST(hidden_paths_are_kept_from_agents)
 
 WORLD_TEST(keys_of_the_role_are_kept_from_agents)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world->around.role_folder = world->workspace;
     world_open(world, READ_WRITE);
     world_write(world, ".env", "KEY=1");
@@ -205,7 +205,7 @@ WORLD_TEST(keys_of_the_role_are_kept_from_agents)
     world_expect_file(world, ".env", "KEY=1");
 }
 
-static void expect_written(struct world *world, const char *path, bool is_written)
+static void expect_written(struct tool_world *world, const char *path, bool is_written)
 {
     char arguments[256];
     snprintf(arguments, sizeof(arguments), "{\"path\":\"%s\",\"content\":\"x\"}", path);
@@ -219,7 +219,7 @@ static void expect_written(struct world *world, const char *path, bool is_writte
 }
 
 /** Files in an order such that only the last one would complete a repository. */
-static void expect_no_repository(struct world *world, const char *const *paths)
+static void expect_no_repository(struct tool_world *world, const char *const *paths)
 {
     for (size_t i = 0; paths[i] != NULL; i++) {
         expect_written(world, paths[i], paths[i + 1] != NULL);
@@ -228,7 +228,7 @@ static void expect_no_repository(struct world *world, const char *const *paths)
 
 WORLD_TEST(a_repository_of_any_name_is_not_made)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, READ_WRITE);
     const char *const orders[][6] = {
         {"a/config", "a/HEAD", "a/objects/x", "a/refs/heads/x"},
@@ -244,7 +244,7 @@ WORLD_TEST(a_repository_of_any_name_is_not_made)
 
 WORLD_TEST(a_repository_of_any_name_is_not_set_up)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, READ_WRITE);
     world_make_folder(world, "bare");
     world_make_folder(world, "bare/objects");
@@ -260,7 +260,7 @@ WORLD_TEST(a_repository_of_any_name_is_not_set_up)
 
 WORLD_TEST(the_inside_of_a_git_repository_is_not_written)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, READ_WRITE);
     world_make_folder(world, ".git/hooks");
     world_expect_error(world, "write_file",
@@ -276,7 +276,7 @@ WORLD_TEST(the_inside_of_a_git_repository_is_not_written)
 
 WORLD_TEST(extensions_are_checked)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, "{\"type\":\"filesystem\",\"read_only\":false,\"allowed_extensions\":"
                       "[\".md\",\"txt\"]}");
     world_write(world, "a.md", "a");
@@ -294,7 +294,7 @@ WORLD_TEST(extensions_are_checked)
 
 WORLD_TEST(reading_is_capped)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     struct buf text = {0};
     world_open(world, "{\"type\":\"filesystem\"}");
     size_t max = (size_t)1024 * 1024;
@@ -317,7 +317,7 @@ WORLD_TEST(reading_is_capped)
 
 WORLD_TEST(a_character_cut_by_the_cap_is_no_binary)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     struct buf text = {0};
     world_open(world, "{\"type\":\"filesystem\"}");
     size_t len = (size_t)1024 * 1024 - 1;
@@ -334,7 +334,7 @@ WORLD_TEST(a_character_cut_by_the_cap_is_no_binary)
 
 WORLD_TEST(what_is_no_text_file_is_told)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     char path[2 * PATH_MAX];
     world_open(world, "{\"type\":\"filesystem\"}");
     world_write(world, "image", "\x89PNG\r\n");
@@ -353,7 +353,7 @@ WORLD_TEST(what_is_no_text_file_is_told)
 
 WORLD_TEST(names_are_listed_in_order)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, "{\"type\":\"filesystem\"}");
     world_expect(world, "list_directory", "{}", "(empty directory)");
     world_write(world, "b", "");
@@ -366,7 +366,7 @@ WORLD_TEST(names_are_listed_in_order)
 
 WORLD_TEST(long_listings_are_cut)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, "{\"type\":\"filesystem\"}");
     for (int i = 0; i < 10001; i++) {
         char path[2 * PATH_MAX];
@@ -383,7 +383,7 @@ WORLD_TEST(long_listings_are_cut)
 
 WORLD_TEST(writing_is_offered_only_where_it_is_allowed)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, "{\"type\":\"filesystem\"}");
     assert_null(toolbox_find(world->toolbox, "write_file"));
     const struct tool *reading = toolbox_find(world->toolbox, "read_file");
@@ -393,7 +393,7 @@ WORLD_TEST(writing_is_offered_only_where_it_is_allowed)
 
 WORLD_TEST(a_file_is_written_with_its_parents)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, READ_WRITE);
     world_expect(world, "write_file", "{\"path\":\"a/b/c.txt\",\"content\":\"gr\\u00fc\\u00dfe\"}",
                  "Written 5 bytes to a/b/c.txt");
@@ -412,7 +412,7 @@ WORLD_TEST(a_file_is_written_with_its_parents)
 
 WORLD_TEST(a_root_that_is_missing_is_made_for_writing)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, "{\"type\":\"filesystem\",\"root_path\":\"out/put\",\"read_only\":false}");
     world_expect(world, "write_file", "{\"path\":\"a\",\"content\":\"x\"}", "Written 1 bytes to a");
     world_expect_file(world, "out/put/a", "x");
@@ -420,7 +420,7 @@ WORLD_TEST(a_root_that_is_missing_is_made_for_writing)
 
 WORLD_TEST(a_file_that_is_replaced_keeps_its_mode)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     char path[2 * PATH_MAX];
     struct stat status;
     world_open(world, READ_WRITE);

@@ -9,7 +9,7 @@
 extern char **environ;
 
 /** Run a script in the workspace, outside of any tool. */
-static void prepare(struct world *world, const char *script)
+static void prepare(struct tool_world *world, const char *script)
 {
     const char *const argv[] = {"sh", "-ec", script, NULL};
     const struct spawn_request request = {.argv = argv,
@@ -29,9 +29,9 @@ static void prepare(struct world *world, const char *script)
 #define READ_WRITE "{\"type\":\"git\",\"read_only\":false}"
 
 /** A repository with two commits, and an entry open on it. */
-static struct world *open_repository(void **state, const char *config)
+static struct tool_world *open_repository(void **state, const char *config)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     prepare(world, "git init -q -b main . && git config user.name Somebody && "
                    "git config user.email somebody@example.org && echo one >a.txt && "
                    "git add . && git commit -q -m first && echo two >>a.txt && echo b >b.txt && "
@@ -42,7 +42,7 @@ static struct world *open_repository(void **state, const char *config)
 
 IN_TIER(none, nothing_but_a_work_tree_is_opened)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     struct rondo_error err = {0};
     assert_int_equal(world_try_open(world, READ_ONLY, &err), RONDO_ERR_INVALID);
     assert_non_null(strstr(err.message, "'.' is not inside a git repository"));
@@ -53,7 +53,7 @@ IN_TIER(none, nothing_but_a_work_tree_is_opened)
 
 IN_TIER(none, a_git_that_path_finds_in_the_workspace_is_not_run)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     struct rondo_error err = {0};
     char path[2 * PATH_MAX];
     char *usual = strdup(getenv("PATH"));
@@ -71,7 +71,7 @@ IN_TIER(none, a_git_that_path_finds_in_the_workspace_is_not_run)
 
 IN_TIER(none, what_changes_is_offered_only_where_it_is_allowed)
 {
-    struct world *world = open_repository(state, READ_ONLY);
+    struct tool_world *world = open_repository(state, READ_ONLY);
     assert_int_equal(toolbox_count(world->toolbox), 7);
     assert_null(toolbox_find(world->toolbox, "git_commit"));
     for (size_t i = 0; i < 7; i++) {
@@ -82,7 +82,7 @@ IN_TIER(none, what_changes_is_offered_only_where_it_is_allowed)
 
 BOTH_TIERS(the_work_tree_is_shown)
 {
-    struct world *world = open_repository(state, READ_ONLY);
+    struct tool_world *world = open_repository(state, READ_ONLY);
     world_expect(world, "git_status", "", "(no output)");
     world_write(world, "new.txt", "new");
     prepare(world, "echo three >>a.txt");
@@ -94,7 +94,7 @@ BOTH_TIERS(the_work_tree_is_shown)
 
 BOTH_TIERS(differences_are_shown)
 {
-    struct world *world = open_repository(state, READ_ONLY);
+    struct tool_world *world = open_repository(state, READ_ONLY);
     prepare(world, "echo three >>a.txt && echo c >>b.txt && git add b.txt");
     struct tool_result result = world_call(world, "git_diff", "");
     assert_non_null(strstr(buf_string(&result.text), "+three"));
@@ -111,7 +111,7 @@ BOTH_TIERS(differences_are_shown)
 
 BOTH_TIERS(commits_are_shown)
 {
-    struct world *world = open_repository(state, READ_ONLY);
+    struct tool_world *world = open_repository(state, READ_ONLY);
     struct tool_result result = world_call(world, "git_log", "{\"format\":\"compact\"}");
     const char *text = buf_string(&result.text);
     assert_non_null(strstr(text, " Somebody second\n"));
@@ -132,14 +132,14 @@ BOTH_TIERS(commits_are_shown)
 
 IN_TIER(none, errors_of_git_are_told)
 {
-    struct world *world = open_repository(state, READ_ONLY);
+    struct tool_world *world = open_repository(state, READ_ONLY);
     world_expect_error(world, "git_show", "{\"ref\":\"nowhere\"}", "Error: fatal: bad revision");
     world_expect_error(world, "git_blame", "{\"path\":\"no.txt\"}", "Error: fatal: no such path");
 }
 
 BOTH_TIERS(no_argument_becomes_an_option)
 {
-    struct world *world = open_repository(state, READ_WRITE);
+    struct tool_world *world = open_repository(state, READ_WRITE);
     static const char *const refs[] = {"--output=/tmp/x", "-O", "HEAD;id", "$(id)", "a b",
                                        "HEAD\\n--x",      "",   "--"};
     for (size_t i = 0; i < COUNT(refs); i++) {
@@ -163,7 +163,7 @@ BOTH_TIERS(no_argument_becomes_an_option)
 
 BOTH_TIERS(branches_commits_and_tags_are_made)
 {
-    struct world *world = open_repository(state, READ_WRITE);
+    struct tool_world *world = open_repository(state, READ_WRITE);
     struct tool_result result =
         world_call(world, "git_checkout", "{\"branch\":\"work\",\"create\":true}");
     assert_false(result.is_error);
@@ -187,7 +187,7 @@ BOTH_TIERS(branches_commits_and_tags_are_made)
 
 BOTH_TIERS(programs_that_a_repository_names_are_not_run)
 {
-    struct world *world = open_repository(state, READ_WRITE);
+    struct tool_world *world = open_repository(state, READ_WRITE);
     prepare(world, "printf '#!/bin/sh\\necho ran >>ran\\n' >evil.sh && chmod +x evil.sh && "
                    "cp evil.sh .git/hooks/pre-commit && cp evil.sh .git/hooks/post-checkout && "
                    "git config core.fsmonitor \"$PWD/evil.sh\" && "
@@ -215,7 +215,7 @@ BOTH_TIERS(programs_that_a_repository_names_are_not_run)
 
 BOTH_TIERS(a_subfolder_and_a_worktree_can_be_opened)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     prepare(world,
             "git init -q -b main . && git config user.name S && git config user.email s@x && "
             "mkdir sub && echo x >sub/x && git add . && git commit -q -m first && "
@@ -236,7 +236,7 @@ BOTH_TIERS(a_subfolder_and_a_worktree_can_be_opened)
 
 IN_TIER(namespace, what_is_hidden_is_no_change_and_cannot_be_changed)
 {
-    struct world *world = open_repository(state, READ_WRITE);
+    struct tool_world *world = open_repository(state, READ_WRITE);
     toolbox_free(world->toolbox);
     char path[2 * PATH_MAX];
     snprintf(path, sizeof(path), "%s/b.txt", world->workspace);
@@ -251,7 +251,7 @@ IN_TIER(namespace, what_is_hidden_is_no_change_and_cannot_be_changed)
 }
 
 /** Insist that no answer holds the secret, whatever else it says. */
-static void expect_no_secret(struct world *world, const char *name, const char *arguments)
+static void expect_no_secret(struct tool_world *world, const char *name, const char *arguments)
 {
     struct tool_result result = world_call(world, name, arguments);
     if (strstr(buf_string(&result.text), "hunter2") != NULL) {
@@ -260,7 +260,7 @@ static void expect_no_secret(struct world *world, const char *name, const char *
     tool_result_fini(&result);
 }
 
-static void expect_nothing_shows_it(struct world *world)
+static void expect_nothing_shows_it(struct tool_world *world)
 {
     static const char *const refs[] = {
         "HEAD",
@@ -316,7 +316,7 @@ static void expect_nothing_shows_it(struct world *world)
 }
 
 /** What git's objects hold of a file's content. */
-static void expect_committed(struct world *world, const char *path, bool is_there)
+static void expect_committed(struct tool_world *world, const char *path, bool is_there)
 {
     char script[256];
     snprintf(script, sizeof(script), "%s git cat-file -e HEAD:%s 2>/dev/null", is_there ? "" : "!",
@@ -326,7 +326,7 @@ static void expect_committed(struct world *world, const char *path, bool is_ther
 
 IN_TIER(none, secret_files_are_not_added)
 {
-    struct world *world = open_repository(state, READ_WRITE);
+    struct tool_world *world = open_repository(state, READ_WRITE);
     prepare(world, "mkdir sub && echo hunter2 >.env && echo hunter2 >sub/.env.production && "
                    "echo hunter2 >server.key && echo x >.env.example && echo '.env*' >.gitignore");
     expect_nothing_shows_it(world);
@@ -357,7 +357,7 @@ IN_TIER(none, secret_files_are_not_added)
 
 BOTH_TIERS(secret_files_that_git_knows_already_are_not_shown)
 {
-    struct world *world = open_repository(state, READ_WRITE);
+    struct tool_world *world = open_repository(state, READ_WRITE);
     prepare(world, "mkdir sub && echo hunter2 >.env && echo hunter2 >sub/.env && git add -f . && "
                    "git commit -q -m second && git tag -a -m t v1 && "
                    "git tag blob HEAD:.env && echo hunter2b >>.env && git stash -q && "
@@ -388,7 +388,7 @@ BOTH_TIERS(secret_files_that_git_knows_already_are_not_shown)
 /** The mechanism without names: what is hidden cannot be read by git, whatever it is called. */
 BOTH_TIERS(what_is_hidden_is_not_read_by_git)
 {
-    struct world *world = open_repository(state, READ_WRITE);
+    struct tool_world *world = open_repository(state, READ_WRITE);
     prepare(world, "mkdir role && echo hunter2 >role/.env && echo hunter2 >plain");
     char path[2 * PATH_MAX];
     char role[2 * PATH_MAX];

@@ -3,7 +3,7 @@
 #include "command_world.h"
 
 /** Run a program in the default entry. */
-static struct tool_result run_python(struct world *world, const char *code)
+static struct tool_result run_python(struct tool_world *world, const char *code)
 {
     struct buf arguments = {0};
     struct json_writer writer = json_writer(&arguments);
@@ -15,7 +15,7 @@ static struct tool_result run_python(struct world *world, const char *code)
     return result;
 }
 
-static void expect(struct world *world, const char *code, const char *text)
+static void expect(struct tool_world *world, const char *code, const char *text)
 {
     struct tool_result result = run_python(world, code);
     assert_string_equal(buf_string(&result.text), text);
@@ -23,9 +23,9 @@ static void expect(struct world *world, const char *code, const char *text)
 }
 
 /** Open an entry, and skip where there is no Python inside. */
-static struct world *open_python(void **state, const char *config)
+static struct tool_world *open_python(void **state, const char *config)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world, config);
     struct tool_result result = run_python(world, "print(1)");
     bool works = strcmp(buf_string(&result.text), "STDOUT:\n1\n") == 0;
@@ -43,7 +43,7 @@ static struct world *open_python(void **state, const char *config)
 
 BOTH_TIERS(a_program_runs)
 {
-    struct world *world = open_python(state, PYTHON);
+    struct tool_world *world = open_python(state, PYTHON);
     expect(world, "import sys\nprint('out')\nprint('err', file=sys.stderr)\nsys.exit(2)",
            "Exit code: 2\nSTDOUT:\nout\n\nSTDERR:\nerr\n");
     struct tool_result result = run_python(world, "1/0");
@@ -53,7 +53,7 @@ BOTH_TIERS(a_program_runs)
 
 BOTH_TIERS(variables_of_the_environment_do_not_reach_it)
 {
-    struct world *world = open_python(state, PYTHON);
+    struct tool_world *world = open_python(state, PYTHON);
     setenv("TOKEN", "canary", 1);
     expect(world, "import os\nprint([n for n in os.environ if os.environ[n] == 'canary'])",
            "STDOUT:\n[]\n");
@@ -62,7 +62,7 @@ BOTH_TIERS(variables_of_the_environment_do_not_reach_it)
 
 BOTH_TIERS(it_starts_in_an_empty_folder_that_is_gone_afterwards)
 {
-    struct world *world = open_python(state, PYTHON);
+    struct tool_world *world = open_python(state, PYTHON);
     struct tool_result result = run_python(
         world, "import os\nprint(os.listdir('.'))\nopen('x', 'w').write('y')\nprint(os.getcwd())");
     const char *text = buf_string(&result.text);
@@ -77,7 +77,7 @@ BOTH_TIERS(it_starts_in_an_empty_folder_that_is_gone_afterwards)
 
 BOTH_TIERS(it_starts_in_the_working_folder_when_there_is_one)
 {
-    struct world *world = open_python(
+    struct tool_world *world = open_python(
         state, "{\"type\":\"python\",\"network_disabled\":false,\"working_dir\":\"sub\"}");
     world_write(world, "sub/helper.py", "answer = 42\n");
     expect(world, "import helper\nprint(helper.answer)\nopen('made', 'w').write('y')",
@@ -87,7 +87,7 @@ BOTH_TIERS(it_starts_in_the_working_folder_when_there_is_one)
 
 IN_TIER(namespace, the_network_is_off_by_default)
 {
-    struct world *world = open_python(state, "{\"type\":\"python\"}");
+    struct tool_world *world = open_python(state, "{\"type\":\"python\"}");
     expect(world,
            "import socket\n"
            "print([n for i, n in socket.if_nameindex() if n != 'lo'])",
@@ -103,14 +103,14 @@ WORLD_TEST(without_a_sandbox_the_network_cannot_be_off)
 
 WORLD_TEST(confirmation_is_needed_by_default)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, PYTHON);
     assert_true(toolbox_find(world->toolbox, "run_python")->needs_confirmation);
 }
 
 BOTH_TIERS(it_is_ended_in_time)
 {
-    struct world *world = open_python(
+    struct tool_world *world = open_python(
         state, "{\"type\":\"python\",\"network_disabled\":false,\"timeout_seconds\":2}");
     struct tool_result result = run_python(world, "while True: pass");
     assert_string_equal(buf_string(&result.text), "Execution timed out after 2s");

@@ -4,7 +4,7 @@
 
 BOTH_TIERS(a_script_is_a_tool_with_its_parameters)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world,
                "{\"type\":\"script\",\"scripts\":[{\"name\":\"greet\",\"description\":\"Greets\","
                "\"body\":\"echo \\\"$GREETING, $WHO\\\"\",\"interpreter\":null,\"parameters\":["
@@ -26,7 +26,7 @@ ALSO_IN_TIER(landlock, a_script_is_a_tool_with_its_parameters);
 
 BOTH_TIERS(arguments_are_never_part_of_the_script)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world, "{\"type\":\"script\",\"scripts\":[{\"name\":\"say\",\"body\":\"echo "
                       "\\\"$TEXT\\\"\",\"parameters\":[{\"name\":\"text\",\"required\":true}]}]}");
     world_expect(world, "say", "{\"text\":\"$(id)\\\"; id; `id` \\n next\"}",
@@ -35,7 +35,7 @@ BOTH_TIERS(arguments_are_never_part_of_the_script)
 
 BOTH_TIERS(other_interpreters_and_failures_are_told)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world,
                "{\"type\":\"script\",\"scripts\":["
                "{\"name\":\"count\",\"body\":\"BEGIN { print 6 * 7; exit 3 }\","
@@ -47,7 +47,7 @@ BOTH_TIERS(other_interpreters_and_failures_are_told)
 
 BOTH_TIERS(a_script_has_its_own_timeout_that_is_a_result)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world, "{\"type\":\"script\",\"timeout_seconds\":600,\"scripts\":[{\"name\":"
                       "\"wait\",\"body\":\"sleep 1000\",\"timeout_seconds\":1}]}");
     world_expect_error(world, "wait", "", "Execution timed out after 1s");
@@ -55,7 +55,7 @@ BOTH_TIERS(a_script_has_its_own_timeout_that_is_a_result)
 
 WORLD_TEST(allowed_commands_are_checked_line_by_line)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world,
                "{\"type\":\"script\",\"scripts\":["
                "{\"name\":\"good\",\"body\":\"# greet\\n\\necho one\\n/bin/echo two\\n\","
@@ -87,7 +87,7 @@ WORLD_TEST(parameters_must_not_replace_what_programs_live_by)
 
 BOTH_TIERS(secrets_do_not_reach_scripts)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world, "{\"type\":\"script\",\"scripts\":[{\"name\":\"show\",\"body\":\"echo "
                       "[$OPENAI_API_KEY$PGPASSWORD$MY_PASS]\"}]}");
     setenv("OPENAI_API_KEY", "canary", 1);

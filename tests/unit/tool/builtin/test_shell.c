@@ -24,7 +24,7 @@ static char *command_line(const char *line)
     return buf_steal(&arguments);
 }
 
-static struct tool_result run_line(struct world *world, const char *line)
+static struct tool_result run_line(struct tool_world *world, const char *line)
 {
     char *arguments = command_line(line);
     struct tool_result result = world_call(world, "run_shell", arguments);
@@ -32,14 +32,14 @@ static struct tool_result run_line(struct world *world, const char *line)
     return result;
 }
 
-static void expect(struct world *world, const char *line, const char *text)
+static void expect(struct tool_world *world, const char *line, const char *text)
 {
     char *arguments = command_line(line);
     world_expect(world, "run_shell", arguments, text);
     free(arguments);
 }
 
-static void expect_error(struct world *world, const char *line, const char *part)
+static void expect_error(struct tool_world *world, const char *line, const char *part)
 {
     char *arguments = command_line(line);
     world_expect_error(world, "run_shell", arguments, part);
@@ -47,7 +47,7 @@ static void expect_error(struct world *world, const char *line, const char *part
 }
 
 /** A script, for what one command cannot do: `sh -c '...'`; no single quotes in it. */
-static struct tool_result run_script(struct world *world, const char *script)
+static struct tool_result run_script(struct tool_world *world, const char *script)
 {
     struct buf line = {0};
     buf_printf(&line, "sh -c '%s'", script);
@@ -58,7 +58,7 @@ static struct tool_result run_script(struct world *world, const char *script)
 
 BOTH_TIERS(output_is_told_by_stream)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world, SHELL);
     expect(world, "echo 'two words'", "STDOUT:\ntwo words\n");
     expect(world, "true", "(no output)");
@@ -71,7 +71,7 @@ ALSO_IN_TIER(landlock, output_is_told_by_stream);
 
 BOTH_TIERS(the_exit_code_is_there_for_verifiers)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world, SHELL);
     struct tool_result result = run_script(world, "kill -SEGV $$");
     assert_true(result.has_exit_code);
@@ -82,7 +82,7 @@ BOTH_TIERS(the_exit_code_is_there_for_verifiers)
 
 BOTH_TIERS(nothing_is_expanded)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world, SHELL);
     expect(world, "echo $HOME `id` $(id) * ~ a;b", "STDOUT:\n$HOME `id` $(id) * ~ a;b\n");
 }
@@ -125,7 +125,7 @@ WORLD_TEST(dangerous_commands_are_blocked_by_default)
 
 BOTH_TIERS(a_missing_command_is_told)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world, SHELL);
     expect_error(world, "no-such-command-anywhere x",
                  "Error: command 'no-such-command-anywhere' not found");
@@ -133,7 +133,7 @@ BOTH_TIERS(a_missing_command_is_told)
 
 WORLD_TEST(confirmation_is_needed_unless_the_entry_says_no)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     world_open(world, "{\"type\":\"shell\"}");
     assert_true(toolbox_find(world->toolbox, "run_shell")->needs_confirmation);
     toolbox_free(world->toolbox);
@@ -145,7 +145,7 @@ WORLD_TEST(confirmation_is_needed_unless_the_entry_says_no)
 
 BOTH_TIERS(a_flood_is_cut)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world, "{\"type\":\"shell\",\"max_output_bytes\":1000}");
     struct tool_result result = run_line(world, "head -c 10000000 /dev/zero");
     assert_true(result.is_truncated);
@@ -180,7 +180,7 @@ static bool is_running(const char *marker)
 
 BOTH_TIERS(a_timeout_ends_all_descendants)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     char seconds[32];
     char script[128];
     world_open(world, "{\"type\":\"shell\",\"timeout_seconds\":1}");
@@ -198,7 +198,7 @@ ALSO_IN_TIER(landlock, a_timeout_ends_all_descendants);
 
 BOTH_TIERS(the_deadline_of_the_call_counts_too)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world, SHELL);
     world->deadline_ns = clock_monotonic(clock_system()) + NS_PER_S;
     expect_error(world, "sleep 1000", "Execution timed out after ");
@@ -206,7 +206,7 @@ BOTH_TIERS(the_deadline_of_the_call_counts_too)
 
 static void *cancel_soon(void *context)
 {
-    struct world *world = context;
+    struct tool_world *world = context;
     char path[2 * PATH_MAX];
     snprintf(path, sizeof(path), "%s/begun", world->workspace);
     while (!file_exists(path)) {
@@ -218,7 +218,7 @@ static void *cancel_soon(void *context)
 
 BOTH_TIERS(a_call_can_be_cancelled)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     struct cancel cancel;
     pthread_t thread;
     world_open(world, "{\"type\":\"shell\",\"working_dir\":\".\"}");
@@ -234,7 +234,7 @@ BOTH_TIERS(a_call_can_be_cancelled)
 
 BOTH_TIERS(commands_start_in_the_right_folder)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     char roles[2 * PATH_MAX];
     struct buf text = {0};
     world_make_folder(world, "../roles");
@@ -302,7 +302,7 @@ static void set_canaries(bool is_set)
 
 BOTH_TIERS(secrets_of_the_environment_do_not_leak)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     world_open(world, SHELL);
     set_canaries(true);
     struct tool_result result = run_line(world, "env");
@@ -338,7 +338,7 @@ BOTH_TIERS(the_role_names_what_else_commands_see)
         {"RONDO_CANARY_A", false}, {"RONDO_CANARY_B", true}, {"RONDO_C_TOKEN", true},
         {"RONDO_D", false},        {"RONDO_E", false},       {"TZ", false},
     };
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     struct json_object *security = json_of(
         "{\"sensitive_env_prefixes\":[\"RONDO_CANARY\",\"T\"],\"sensitive_env_suffixes\":[],"
         "\"env_allowlist\":[\"RONDO_CANARY_B\",\"RONDO_C_TOKEN\",\"RONDO_D*\",\"*\",\"\","
@@ -359,7 +359,7 @@ BOTH_TIERS(the_role_names_what_else_commands_see)
 
 IN_TIER(namespace, the_sandbox_holds)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     char secret[2 * PATH_MAX];
     char line[3 * PATH_MAX];
     snprintf(secret, sizeof(secret), "%s/secret", world->folder);
@@ -394,7 +394,7 @@ static int listen_on_loopback(int *ret_fd)
 
 IN_TIER(namespace, the_network_is_on_unless_it_is_switched_off)
 {
-    struct world *world = world_in_tier(state);
+    struct tool_world *world = world_in_tier(state);
     int fd = -1;
     char line[256];
     snprintf(line, sizeof(line),
@@ -424,7 +424,7 @@ IN_TIER(namespace, the_network_is_on_unless_it_is_switched_off)
 
 WORLD_TEST(a_sandbox_that_is_none_is_refused)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     struct rondo_error err = {0};
     world->around.sandbox = "docker";
     assert_int_equal(world_try_open(world, SHELL, &err), RONDO_ERR_INVALID);

@@ -4,12 +4,12 @@
 
 #include "../tool_world.h"
 
-struct sample {
+struct words_sample {
     const char *line;
     const char *words; /* each followed by a bar; NULL = refused */
 };
 
-static const struct sample samples[] = {
+static const struct words_sample samples[] = {
     {"", ""},
     {"  \t\n ", ""},
     {"ls -l", "ls|-l|"},

@@ -18,7 +18,7 @@ static int64_t real_monotonic(const struct clock *clock)
 
 WORLD_TEST(the_time_is_told_in_a_zone)
 {
-    struct world *world = *state;
+    struct tool_world *world = *state;
     int64_t now = INT64_C(1771592585) * NS_PER_S + 5; /* 2026-02-20T13:03:05Z */
     const struct clock clock = {
         .now_ns = fixed_now, .monotonic_ns = real_monotonic, .context = &now};
@@ -48,7 +48,7 @@ WORLD_TEST(a_zone_that_is_none_is_told)
     }
 }
 
-struct moment {
+struct zone_case {
     const char *zone;
     int64_t unix_seconds;
     int32_t offset_seconds;
@@ -58,7 +58,7 @@ struct moment {
 /** Around changes of the clock: of the past from the table, of the future from the rule. */
 TEST(zones_know_their_changes)
 {
-    static const struct moment samples[] = {
+    static const struct zone_case samples[] = {
         {"Europe/Berlin", 1774745999, 3600, "CET"},
         {"Europe/Berlin", 1774746000, 7200, "CEST"},
         {"Europe/Berlin", 4109878800, 7200, "CEST"},
@@ -118,13 +118,13 @@ TEST(the_calendar_goes_there_and_back)
     assert_int_equal(time.second, 59);
 }
 
-struct reading {
+struct datetime_case {
     const char *text;
     const char *format;
     const char *iso; /* NULL = refused */
 };
 
-static const struct reading readings[] = {
+static const struct datetime_case readings[] = {
     {"2024-01-15", "", "2024-01-15T00:00:00"},
     {"2024-01-15T10:30:00", "", "2024-01-15T10:30:00"},
     {"2024-01-15 10:30", "", "2024-01-15T10:30:00"},
