@@ -44,6 +44,7 @@ TEST(tokens_have_no_separators)
 {
     assert_true(ascii_is_token("x-Rondo_1!~"));
     assert_false(ascii_is_token(""));
+    assert_false(ascii_is_token(NULL));
     assert_false(ascii_is_token("a b"));
     assert_false(ascii_is_token("a:"));
     assert_false(ascii_is_token("\xc3\xa4"));
