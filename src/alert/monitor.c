@@ -121,11 +121,11 @@ static struct monitor *make(const struct monitor_options *options)
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    int rc = pthread_cond_init(&monitor->changed, &attributes);
-    assert(rc == 0);
+    int r = pthread_cond_init(&monitor->changed, &attributes);
+    assert(r == 0);
     pthread_condattr_destroy(&attributes);
-    rc = pthread_mutex_init(&monitor->lock, NULL);
-    assert(rc == 0);
+    r = pthread_mutex_init(&monitor->lock, NULL);
+    assert(r == 0);
     return monitor;
 }
 
@@ -152,11 +152,10 @@ static int start_threads(struct monitor *monitor, struct rondo_error *err)
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, THREAD_STACK);
-    int rc = pthread_create(&monitor->reader, &attributes, watch, monitor);
+    r = pthread_create(&monitor->reader, &attributes, watch, monitor);
     pthread_attr_destroy(&attributes);
-    return rc == 0
-               ? 0
-               : error_set_errno(err, RONDO_ERR_SYSTEM, rc, "cannot start the monitor's thread");
+    return r == 0 ? 0
+                  : error_set_errno(err, RONDO_ERR_SYSTEM, r, "cannot start the monitor's thread");
 }
 
 int monitor_start(const struct monitor_options *options, struct monitor **ret_monitor,

@@ -207,15 +207,15 @@ int monitor_start_deliveries(struct monitor *monitor, struct rondo_error *err)
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, THREAD_STACK);
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < MONITOR_DELIVERIES; i++) {
-        rc = pthread_create(&monitor->threads[i], &attributes, deliver, monitor);
-        monitor->thread_count += rc == 0;
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < MONITOR_DELIVERIES; i++) {
+        r = pthread_create(&monitor->threads[i], &attributes, deliver, monitor);
+        monitor->thread_count += r == 0;
     }
     pthread_attr_destroy(&attributes);
-    return rc == 0
+    return r == 0
                ? 0
-               : error_set_errno(err, RONDO_ERR_SYSTEM, rc, "cannot start a thread for deliveries");
+               : error_set_errno(err, RONDO_ERR_SYSTEM, r, "cannot start a thread for deliveries");
 }
 
 void monitor_wake_deliveries(struct monitor *monitor, uint64_t count)

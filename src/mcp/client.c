@@ -144,10 +144,9 @@ static int ask(const struct session_call *call, const struct mcp_outgoing *out,
     *ret_exchange = exchange_of(call, out->id, out->method, &body);
     ret_exchange->name = out->name;
     ret_exchange->headers = headers;
-    int code =
-        call->client->ops->exchange(call->client->transport, call->session, ret_exchange, err);
+    int r = call->client->ops->exchange(call->client->transport, call->session, ret_exchange, err);
     ret_exchange->body = NULL;
-    return code;
+    return r;
 }
 
 /** A reply that has no result as an error. */
@@ -205,12 +204,12 @@ static int discover(const struct session_call *call, bool *ret_is_modern, struct
         struct mcp_outgoing out = outgoing(&probe, "server/discover");
         out.id = next_id(call->client);
         struct mcp_exchange exchange;
-        int code = ask(&probe, &out, NULL, &exchange, err);
-        if (code == RONDO_ERR_TIMEOUT && probe.deadline_ns < call->deadline_ns) {
+        int r = ask(&probe, &out, NULL, &exchange, err);
+        if (r == RONDO_ERR_TIMEOUT && probe.deadline_ns < call->deadline_ns) {
             return 0;
         }
-        if (code != 0) {
-            return code;
+        if (r != 0) {
+            return r;
         }
         bool is_modern = is_modern_reply(exchange.reply);
         bool has_refused = mcp_reply_error_code(exchange.reply) == MCP_ERROR_UNSUPPORTED_VERSION;
@@ -253,13 +252,13 @@ static int initialize(struct session_call *call, struct json_object **ret_reply,
     mcp_write_initialize(id, client->accepts_defaults,
                          client->inbox.ask != NULL && !client->is_http, &body);
     struct mcp_exchange exchange = exchange_of(call, id, "initialize", &body);
-    int code = client->ops->exchange(client->transport, call->session, &exchange, err);
-    if (code == 0) {
-        code = check_reply(call, &exchange, err);
+    int r = client->ops->exchange(client->transport, call->session, &exchange, err);
+    if (r == 0) {
+        r = check_reply(call, &exchange, err);
     }
-    if (code != 0) {
+    if (r != 0) {
         *ret_reply = exchange.reply;
-        return code;
+        return r;
     }
     struct json_object *result = json_object_object_get(exchange.reply, "result");
     call->version = mcp_known_version(json_get_string(result, "protocolVersion", ""));
@@ -273,53 +272,53 @@ static int initialize(struct session_call *call, struct json_object **ret_reply,
 static int open_http(struct session_call *call, enum era era, struct rondo_error *err)
 {
     bool is_modern = era == ERA_MODERN;
-    int code = 0;
+    int r = 0;
     if (era == ERA_UNKNOWN) {
-        code = discover(call, &is_modern, err);
+        r = discover(call, &is_modern, err);
     }
-    if (code == 0 && is_modern) {
+    if (r == 0 && is_modern) {
         call->is_modern = true;
         call->version = mcp_known_version(MCP_MODERN_VERSION);
         return 0;
     }
     auto_json struct json_object *reply = NULL;
-    return code == 0 ? initialize(call, &reply, err) : code;
+    return r == 0 ? initialize(call, &reply, err) : r;
 }
 
 static int open_stdio(struct session_call *call, enum era era, struct rondo_error *err)
 {
     auto_json struct json_object *reply = NULL;
-    int code = era == ERA_MODERN ? 0 : initialize(call, &reply, err);
+    int r = era == ERA_MODERN ? 0 : initialize(call, &reply, err);
     bool is_modern = era == ERA_MODERN;
-    if (code != 0 && reply != NULL) {
+    if (r != 0 && reply != NULL) {
         struct rondo_error ignored = {0};
         if (discover(call, &is_modern, &ignored) != 0 || !is_modern) {
-            return code; /* What it says about `initialize` is the better message. */
+            return r; /* What it says about `initialize` is the better message. */
         }
-        code = 0;
+        r = 0;
     }
-    if (code == 0 && is_modern) {
+    if (r == 0 && is_modern) {
         call->is_modern = true;
         call->version = mcp_known_version(MCP_MODERN_VERSION);
     }
-    return code;
+    return r;
 }
 
 static int open_session(struct session_call *call, enum era era, struct rondo_error *err)
 {
     struct mcp_client *client = call->client;
-    int code =
+    int r =
         client->ops->start(client->transport, call->deadline_ns, call->cancel, &call->session, err);
-    if (code != 0) {
-        return code;
+    if (r != 0) {
+        return r;
     }
-    code = client->is_http ? open_http(call, era, err) : open_stdio(call, era, err);
-    if (code != 0) {
+    r = client->is_http ? open_http(call, era, err) : open_stdio(call, era, err);
+    if (r != 0) {
         client->ops->stop(client->transport, call->session);
     } else if (client->ops->opened != NULL) {
         client->ops->opened(client->transport, call->session, call->version);
     }
-    return code;
+    return r;
 }
 
 /* --- one thread opens, others wait --- */
@@ -362,9 +361,9 @@ static int find_session(struct session_call *call, struct rondo_error *err)
             client->is_opening = true;
             return 0;
         }
-        int code = wait_for_opener(call, err);
-        if (code != 0) {
-            return code;
+        int r = wait_for_opener(call, err);
+        if (r != 0) {
+            return r;
         }
     }
 }
@@ -373,16 +372,16 @@ static int ensure_open(struct session_call *call, struct rondo_error *err)
 {
     struct mcp_client *client = call->client;
     pthread_mutex_lock(&client->lock);
-    int code = find_session(call, err);
+    int r = find_session(call, err);
     enum era era = client->era;
     pthread_mutex_unlock(&client->lock);
-    if (code != 0) {
-        return code > 0 ? 0 : code;
+    if (r != 0) {
+        return r > 0 ? 0 : r;
     }
-    code = open_session(call, era, err);
+    r = open_session(call, era, err);
     pthread_mutex_lock(&client->lock);
     client->is_opening = false;
-    if (code == 0) {
+    if (r == 0) {
         client->is_open = true;
         client->session = call->session;
         client->era = call->is_modern ? ERA_MODERN : ERA_LEGACY;
@@ -390,7 +389,7 @@ static int ensure_open(struct session_call *call, struct rondo_error *err)
     }
     pthread_cond_broadcast(&client->changed);
     pthread_mutex_unlock(&client->lock);
-    return code;
+    return r;
 }
 
 /** Forget a session that the server has forgotten. */
@@ -411,18 +410,18 @@ static int ask_open(struct session_call *call, struct mcp_outgoing *out,
                     struct rondo_error *err)
 {
     for (int attempt = 0;; attempt++) {
-        int code = ensure_open(call, err);
-        if (code != 0) {
-            return code;
+        int r = ensure_open(call, err);
+        if (r != 0) {
+            return r;
         }
         out->id = next_id(call->client);
         out->is_modern = call->is_modern;
-        code = ask(call, out, headers, ret_exchange, err);
-        if (code == 0 && ret_exchange->is_session_lost && attempt == 0) {
+        r = ask(call, out, headers, ret_exchange, err);
+        if (r == 0 && ret_exchange->is_session_lost && attempt == 0) {
             forget_session(call);
             continue;
         }
-        return code;
+        return r;
     }
 }
 
@@ -492,20 +491,20 @@ static int list_page(struct session_call *call, char **cursor, struct json_objec
     struct mcp_outgoing out = outgoing(call, "tools/list");
     out.cursor = *cursor;
     struct mcp_exchange exchange = {0};
-    int code = ask_open(call, &out, NULL, &exchange, err);
-    if (code == 0) {
-        code = check_reply(call, &exchange, err);
+    int r = ask_open(call, &out, NULL, &exchange, err);
+    if (r == 0) {
+        r = check_reply(call, &exchange, err);
     }
     char *next = NULL;
-    if (code == 0) {
+    if (r == 0) {
         struct json_object *result = json_object_object_get(exchange.reply, "result");
         next = memory_dup_string(json_get_string(result, "nextCursor", NULL));
-        code = add_page(call->client, result, tools, err);
+        r = add_page(call->client, result, tools, err);
     }
     json_object_put(exchange.reply);
     free(*cursor);
     *cursor = next;
-    return code;
+    return r;
 }
 
 static int list_tools(struct session_call *call, struct json_object **ret_tools,
@@ -514,18 +513,17 @@ static int list_tools(struct session_call *call, struct json_object **ret_tools,
     struct mcp_client *client = call->client;
     auto_json struct json_object *tools = json_object_new_array();
     char *cursor = NULL;
-    int code = 0;
+    int r = 0;
     atomic_store(&client->inbox.has_changed_tools, false);
-    for (int page = 0; code == 0 && (page == 0 || cursor != NULL); page++) {
-        code = page < PAGES_MAX
-                   ? list_page(call, &cursor, tools, err)
-                   : error_set(err, RONDO_ERR_LIMIT,
-                               "MCP server \"%s\" lists its tools on more than %d pages",
-                               client->name, PAGES_MAX);
+    for (int page = 0; r == 0 && (page == 0 || cursor != NULL); page++) {
+        r = page < PAGES_MAX ? list_page(call, &cursor, tools, err)
+                             : error_set(err, RONDO_ERR_LIMIT,
+                                         "MCP server \"%s\" lists its tools on more than %d pages",
+                                         client->name, PAGES_MAX);
     }
     free(cursor);
-    if (code != 0) {
-        return code;
+    if (r != 0) {
+        return r;
     }
     if (call->is_modern && client->is_http) {
         sort_out_headers(client, tools);
@@ -553,25 +551,25 @@ static int find_headers(struct session_call *call, const char *name, struct json
                         struct mcp_header_list *ret_headers, struct rondo_error *err)
 {
     struct mcp_client *client = call->client;
-    int code = ensure_open(call, err);
-    if (code != 0 || !call->is_modern || !client->is_http) {
-        return code;
+    int r = ensure_open(call, err);
+    if (r != 0 || !call->is_modern || !client->is_http) {
+        return r;
     }
     pthread_mutex_lock(&client->lock);
     bool is_known = client->schemas != NULL && !atomic_load(&client->inbox.has_changed_tools);
     pthread_mutex_unlock(&client->lock);
     if (!is_known) {
         auto_json struct json_object *tools = NULL;
-        code = list_tools(call, &tools, err);
+        r = list_tools(call, &tools, err);
     }
-    if (code == 0) {
+    if (r == 0) {
         struct json_object *schema = NULL;
         pthread_mutex_lock(&client->lock);
         json_object_object_get_ex(client->schemas, name, &schema);
         mcp_headers_of(schema, arguments, take_header, ret_headers);
         pthread_mutex_unlock(&client->lock);
     }
-    return code;
+    return r;
 }
 
 /** Whether a result asks for input (2026-07-28) before the call goes on. */
@@ -614,11 +612,11 @@ static int answer_round(struct mcp_client *client, struct json_object *result,
     if (requests == NULL) {
         return 0;
     }
-    int code = mcp_answer_inputs(requests, &client->inbox, &round->responses, err);
-    if (code != 0) {
+    int r = mcp_answer_inputs(requests, &client->inbox, &round->responses, err);
+    if (r != 0) {
         error_prefix(err, "MCP server \"%s\"", client->name);
     }
-    return code;
+    return r;
 }
 
 struct tool_request {
@@ -644,26 +642,26 @@ static int call_once(struct session_call *call, const struct tool_request *reque
         out.input_responses = round->responses.len > 0 ? round->responses.data : NULL;
         out.request_state = round->state;
         out.request_state_len = round->state_len;
-        int code = find_headers(call, request->name, request->arguments, &headers, err);
-        if (code == 0) {
-            code = ask_open(call, &out, &headers, &exchange, err);
+        int r = find_headers(call, request->name, request->arguments, &headers, err);
+        if (r == 0) {
+            r = ask_open(call, &out, &headers, &exchange, err);
         }
         mcp_header_list_fini(&headers);
-        bool is_mismatch = code == 0 && call->is_modern &&
+        bool is_mismatch = r == 0 && call->is_modern &&
                            mcp_reply_error_code(exchange.reply) == MCP_ERROR_HEADER_MISMATCH;
         if (is_mismatch && attempt == 0) {
             atomic_store(&call->client->inbox.has_changed_tools, true);
             json_object_put(exchange.reply);
             continue;
         }
-        if (code == 0) {
-            code = check_reply(call, &exchange, err);
+        if (r == 0) {
+            r = check_reply(call, &exchange, err);
         }
-        if (code == 0) {
+        if (r == 0) {
             *ret_result = json_object_get(json_object_object_get(exchange.reply, "result"));
         }
         json_object_put(exchange.reply);
-        return code;
+        return r;
     }
 }
 
@@ -671,26 +669,26 @@ static int call_tool(struct session_call *call, const struct tool_request *reque
                      struct json_object **ret_result, struct rondo_error *err)
 {
     struct mcp_round round = {0};
-    int code = 0;
-    for (int i = 0; code == 0; i++) {
+    int r = 0;
+    for (int i = 0; r == 0; i++) {
         struct json_object *result = NULL;
-        code = call_once(call, request, &round, &result, err);
-        if (code == 0 && !wants_input(call, result)) {
+        r = call_once(call, request, &round, &result, err);
+        if (r == 0 && !wants_input(call, result)) {
             *ret_result = result;
             break;
         }
-        if (code == 0) {
+        if (r == 0) {
             int64_t before_ns = now_ns(call->client);
-            code = i < ROUNDS_MAX ? answer_round(call->client, result, &round, err)
-                                  : error_set(err, RONDO_ERR_LIMIT,
-                                              "MCP server \"%s\" asked for input %d times",
-                                              call->client->name, ROUNDS_MAX);
+            r = i < ROUNDS_MAX
+                    ? answer_round(call->client, result, &round, err)
+                    : error_set(err, RONDO_ERR_LIMIT, "MCP server \"%s\" asked for input %d times",
+                                call->client->name, ROUNDS_MAX);
             call->deadline_ns += now_ns(call->client) - before_ns; /* A person took it. */
         }
         json_object_put(result);
     }
     round_fini(&round);
-    return code;
+    return r;
 }
 
 int mcp_call_tool(struct mcp_client *client, const char *name, struct json_object *arguments,
@@ -717,9 +715,9 @@ int mcp_call_tool_in_trace(struct mcp_client *client, const char *name,
                      : memory_dup_string(json_object_to_json_string_ext(
                            arguments, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
     const struct tool_request request = {name, arguments, text, traceparent};
-    int code = call_tool(&call, &request, ret_result, err);
+    int r = call_tool(&call, &request, ret_result, err);
     free(text);
-    return code;
+    return r;
 }
 
 /* --- making and freeing --- */
@@ -740,12 +738,12 @@ int mcp_client_new(const struct mcp_options *options, struct mcp_client **ret_cl
     client->inbox.ask_context = options->surroundings->ask_context;
     client->inbox.server = client->name;
     client->version = "";
-    int code = client->is_http ? mcp_http_new(options, &client->inbox, &client->transport, err)
-                               : mcp_stdio_new(options, &client->inbox, &client->transport, err);
-    if (code != 0) {
+    int r = client->is_http ? mcp_http_new(options, &client->inbox, &client->transport, err)
+                            : mcp_stdio_new(options, &client->inbox, &client->transport, err);
+    if (r != 0) {
         free(client->name);
         free(client);
-        return code;
+        return r;
     }
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);

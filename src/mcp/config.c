@@ -83,9 +83,9 @@ static int expand_map(struct json_object *map, const char *separator, const char
         } else {
             dotenv_expand(surroundings->dotenv, text == NULL ? "" : text, &value);
         }
-        int code = check_expanded(buf_string(&value), key, server, err);
-        if (code != 0) {
-            return code;
+        int r = check_expanded(buf_string(&value), key, server, err);
+        if (r != 0) {
+            return r;
         }
         auto_buf struct buf line = {0};
         buf_printf(&line, "%s%s%s", key, separator, buf_string(&value));
@@ -157,17 +157,17 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
     enum sandbox_tier tier = SANDBOX_NAMESPACE;
     char **env = NULL;
     char **headers = NULL;
-    int code = wants_http ? 0 : check_command(command, name, surroundings, err);
-    if (code == 0) {
-        code = read_tier(config, name, surroundings, &tier, err);
+    int r = wants_http ? 0 : check_command(command, name, surroundings, err);
+    if (r == 0) {
+        r = read_tier(config, name, surroundings, &tier, err);
     }
-    if (code == 0) {
-        code = expand_map(json_member(config, "env"), "=", name, surroundings, &env, err);
+    if (r == 0) {
+        r = expand_map(json_member(config, "env"), "=", name, surroundings, &env, err);
     }
-    if (code == 0) {
-        code = expand_map(json_member(config, "headers"), ": ", name, surroundings, &headers, err);
+    if (r == 0) {
+        r = expand_map(json_member(config, "headers"), ": ", name, surroundings, &headers, err);
     }
-    if (code == 0) {
+    if (r == 0) {
         const struct mcp_options options = {
             .name = name,
             .transport = wants_http ? MCP_HTTP : MCP_STDIO,
@@ -186,7 +186,7 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
             .timeout_ns = mcp_config_timeout_ns(config),
             .surroundings = surroundings,
         };
-        code = mcp_client_new(&options, ret_client, err);
+        r = mcp_client_new(&options, ret_client, err);
     }
     memory_free_list(args);
     memory_free_list(pass);
@@ -194,7 +194,7 @@ int mcp_client_from_config(struct json_object *config, const char *name, const c
     memory_free_list(headers);
     memory_free_list(read_paths);
     memory_free_list(write_paths);
-    return code;
+    return r;
 }
 
 bool mcp_config_wants(struct json_object *config, const char *tool)

@@ -137,10 +137,10 @@ static int post_only(struct mcp_http *self, const char *version, const char *met
     request.part_count = 1;
     request.cancel = cancel;
     struct http_response response = {0};
-    int code = http_call(self->http, &request, &response, err);
+    int r = http_call(self->http, &request, &response, err);
     http_response_fini(&response);
     free(head.items);
-    return code;
+    return r;
 }
 
 /* --- replies --- */
@@ -299,7 +299,7 @@ static int take_json(struct reply_reading *reading, const char *text, size_t len
 static int failure_to_error(const struct mcp_http *self, const struct http_response *response,
                             struct rondo_error *err)
 {
-    int code = RONDO_ERR_IO;
+    int r = RONDO_ERR_IO;
     switch (response->failure) {
     case HTTP_OK:
     case HTTP_STOPPED:
@@ -310,13 +310,13 @@ static int failure_to_error(const struct mcp_http *self, const struct http_respo
         return error_set(err, RONDO_ERR_TIMEOUT, "MCP server \"%s\" did not answer in time",
                          self->name);
     case HTTP_TOO_LARGE:
-        code = RONDO_ERR_LIMIT;
+        r = RONDO_ERR_LIMIT;
         break;
     case HTTP_BLOCKED:
-        code = RONDO_ERR_DENIED;
+        r = RONDO_ERR_DENIED;
         break;
     case HTTP_BAD_REQUEST:
-        code = RONDO_ERR_INVALID;
+        r = RONDO_ERR_INVALID;
         break;
     case HTTP_NO_HOST:
     case HTTP_NO_CONNECTION:
@@ -325,7 +325,7 @@ static int failure_to_error(const struct mcp_http *self, const struct http_respo
     case HTTP_REDIRECTS:
         break;
     }
-    return error_set(err, code, "MCP server \"%s\" cannot be reached: %s", self->name,
+    return error_set(err, r, "MCP server \"%s\" cannot be reached: %s", self->name,
                      response->message);
 }
 
@@ -407,9 +407,9 @@ static int get_stream(struct reply_reading *reading, int64_t total_ns, struct ca
     request.on_body = take_body;
     request.on_body_context = reading;
     reading_begin_stream(reading);
-    int code = http_call(self->http, &request, ret_response, err);
+    int r = http_call(self->http, &request, ret_response, err);
     free(head.items);
-    return code;
+    return r;
 }
 
 static int64_t retry_delay(const struct reply_reading *reading)
@@ -439,20 +439,20 @@ static int resume(struct reply_reading *reading, struct mcp_exchange *exchange,
             return error_set(err, RONDO_ERR_CANCELLED, "cancelled");
         }
         struct http_response response = {0};
-        int code = get_stream(reading, exchange->deadline_ns - now_ns(self), exchange->cancel,
-                              &response, err);
-        goes_on = code == 0 && is_success(&response) && is_resumable(reading, exchange, &response);
-        if (code == 0 && !goes_on && reading->reply == NULL && reading->fault.code == 0) {
-            code = failure_to_error(self, &response, err);
-            code = code != 0 ? code
-                             : error_set(err, RONDO_ERR_IO,
-                                         "MCP server \"%s\" does not take up its stream again "
-                                         "(HTTP status %ld)",
-                                         self->name, response.status);
+        int r = get_stream(reading, exchange->deadline_ns - now_ns(self), exchange->cancel,
+                           &response, err);
+        goes_on = r == 0 && is_success(&response) && is_resumable(reading, exchange, &response);
+        if (r == 0 && !goes_on && reading->reply == NULL && reading->fault.code == 0) {
+            r = failure_to_error(self, &response, err);
+            r = r != 0 ? r
+                       : error_set(err, RONDO_ERR_IO,
+                                   "MCP server \"%s\" does not take up its stream again "
+                                   "(HTTP status %ld)",
+                                   self->name, response.status);
         }
         http_response_fini(&response);
-        if (code != 0) {
-            return code;
+        if (r != 0) {
+            return r;
         }
     }
     return 0;
@@ -472,15 +472,15 @@ static int read_reply(struct reply_reading *reading, struct mcp_exchange *exchan
         return error_set(err, reading->fault.code, "%s", reading->fault.message);
     }
     if (is_success(response) && is_resumable(reading, exchange, response)) {
-        int code = resume(reading, exchange, err);
-        if (code == 0 && reading->fault.code != 0) {
-            code = error_set(err, reading->fault.code, "%s", reading->fault.message);
+        int r = resume(reading, exchange, err);
+        if (r == 0 && reading->fault.code != 0) {
+            r = error_set(err, reading->fault.code, "%s", reading->fault.message);
         }
-        return code;
+        return r;
     }
-    int code = failure_to_error(reading->self, response, err);
-    if (code != 0) {
-        return code;
+    int r = failure_to_error(reading->self, response, err);
+    if (r != 0) {
+        return r;
     }
     if (!is_success(response)) {
         return take_error_status(reading, exchange, response, had_session, err);
@@ -534,14 +534,14 @@ static int post(struct reply_reading *reading, uint64_t session, struct mcp_exch
     request.on_body_context = reading;
     reading_begin_stream(reading);
     struct http_response response = {0};
-    int code = http_call(self->http, &request, &response, err);
-    if (code == 0) {
+    int r = http_call(self->http, &request, &response, err);
+    if (r == 0) {
         note_session(self, session, exchange, &response);
-        code = read_reply(reading, exchange, &response, session_id[0] != '\0', err);
+        r = read_reply(reading, exchange, &response, session_id[0] != '\0', err);
     }
     http_response_fini(&response);
     free(head.items);
-    return code;
+    return r;
 }
 
 static int http_exchange(void *context, uint64_t session, struct mcp_exchange *exchange,
@@ -550,14 +550,14 @@ static int http_exchange(void *context, uint64_t session, struct mcp_exchange *e
     struct mcp_http *self = context;
     struct reply_reading reading = {
         .self = self, .exchange = exchange, .version = exchange->version, .id = exchange->id};
-    int code = exchange->deadline_ns <= now_ns(self)
-                   ? error_set(err, RONDO_ERR_TIMEOUT, "MCP server \"%s\" did not answer in time",
-                               self->name)
-                   : post(&reading, session, exchange, err);
-    if (code == 0) {
+    int r = exchange->deadline_ns <= now_ns(self)
+                ? error_set(err, RONDO_ERR_TIMEOUT, "MCP server \"%s\" did not answer in time",
+                            self->name)
+                : post(&reading, session, exchange, err);
+    if (r == 0) {
         exchange->reply = reading.reply;
         reading.reply = NULL;
-    } else if (code == RONDO_ERR_TIMEOUT && !exchange->is_modern &&
+    } else if (r == RONDO_ERR_TIMEOUT && !exchange->is_modern &&
                strcmp(exchange->method, "initialize") != 0) {
         auto_buf struct buf text = {0};
         const struct mcp_outgoing cancelled = {
@@ -566,7 +566,7 @@ static int http_exchange(void *context, uint64_t session, struct mcp_exchange *e
         post_only(self, exchange->version, NULL, text.data, text.len, GOOD_BYE_NS / 4, NULL, NULL);
     }
     reading_fini(&reading);
-    return code;
+    return r;
 }
 
 static int http_notify(void *context, uint64_t session, const struct mcp_exchange *exchange,
@@ -591,8 +591,8 @@ static void *listen_to_server(void *context)
     while (goes_on && !cancel_is_set(&self->listener_cancel)) {
         struct http_response response = {0};
         struct rondo_error err = {0};
-        int code = get_stream(&reading, INT64_MAX / 4, &self->listener_cancel, &response, &err);
-        goes_on = code == 0 && is_success(&response) && reading.fault.code == 0 &&
+        int r = get_stream(&reading, INT64_MAX / 4, &self->listener_cancel, &response, &err);
+        goes_on = r == 0 && is_success(&response) && reading.fault.code == 0 &&
                   response.failure != HTTP_CANCELLED;
         http_response_fini(&response);
         cancel_set(&self->listener_begun, CANCEL_GRACEFUL);
@@ -742,10 +742,10 @@ int mcp_http_new(const struct mcp_options *options, struct mcp_inbox *inbox, voi
     }
     struct mcp_header_list headers = {0};
     for (size_t i = 0; options->headers != NULL && options->headers[i] != NULL; i++) {
-        int code = add_header_text(&headers, options->headers[i], options->name, err);
-        if (code != 0) {
+        int r = add_header_text(&headers, options->headers[i], options->name, err);
+        if (r != 0) {
             mcp_header_list_fini(&headers);
-            return code;
+            return r;
         }
     }
     struct mcp_http *self = memory_new_zero(1, sizeof(*self));

@@ -174,18 +174,18 @@ static int make_home(const struct mcp_options *options, const char *folder, char
 {
     char digits[DIGEST_HEX_SIZE];
     auto_buf struct buf path = {0};
-    int code = find_cache(&path, err);
-    if (code != 0) {
-        return code;
+    int r = find_cache(&path, err);
+    if (r != 0) {
+        return r;
     }
     /* opens: only a name; below it the sandbox refuses links */
-    code = file_make_folder(buf_string(&path), err);
+    r = file_make_folder(buf_string(&path), err);
     /* opens: only a name; below it the sandbox refuses links */
-    auto_free char *cache = code != 0 ? NULL : realpath(buf_string(&path), NULL);
+    auto_free char *cache = r != 0 ? NULL : realpath(buf_string(&path), NULL);
     if (cache == NULL) {
-        return code != 0 ? code
-                         : error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot find %s",
-                                           buf_string(&path));
+        return r != 0 ? r
+                      : error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot find %s",
+                                        buf_string(&path));
     }
     buf_clear(&path);
     buf_printf(&path, "%s/rondo/mcp/", cache);
@@ -197,11 +197,11 @@ static int make_home(const struct mcp_options *options, const char *folder, char
     write_identity(options, folder, digits);
     buf_printf(&path, "-%.*s", HOME_DIGITS, digits);
     /* opens: makes empty folders only; the sandbox refuses links on the way */
-    code = file_make_folder(buf_string(&path), err);
-    if (code == 0) {
+    r = file_make_folder(buf_string(&path), err);
+    if (r == 0) {
         *ret_path = buf_steal(&path);
     }
-    return code;
+    return r;
 }
 
 /* --- what it may see --- */
@@ -358,13 +358,13 @@ static int sandbox_place(const struct mcp_options *options, const char *folder,
                          struct mcp_place *place, struct rondo_error *err)
 {
     char program[PATH_MAX];
-    int code = make_home(options, folder, &place->home, err);
-    if (code == 0 && place->directory == NULL) {
+    int r = make_home(options, folder, &place->home, err);
+    if (r == 0 && place->directory == NULL) {
         place->directory = memory_dup_string(place->home);
     }
-    code = code != 0 ? code : check_program(options, place, program, err);
-    if (code != 0) {
-        return code;
+    r = r != 0 ? r : check_program(options, place, program, err);
+    if (r != 0) {
+        return r;
     }
     collect_paths(options, folder, program, place);
     place->env_names = names_of(place->envp);
@@ -393,17 +393,17 @@ int mcp_place_make(const struct mcp_options *options, struct mcp_place *ret_plac
         place.directory = join(folder, options->cwd);
     }
     place.argv = make_argv(options, place.directory == NULL ? folder : place.directory);
-    int code = 0;
+    int r = 0;
     if (options->tier != SANDBOX_NONE) {
-        code = sandbox_place(options, folder, &place, err);
+        r = sandbox_place(options, folder, &place, err);
     } else {
         trim_path(options, place.envp);
         place.directory = place.directory == NULL ? memory_dup_string("/") : place.directory;
     }
-    if (code != 0) {
+    if (r != 0) {
         error_prefix(err, "MCP server \"%s\"", options->name);
         mcp_place_fini(&place);
-        return code;
+        return r;
     }
     *ret_place = place;
     return 0;

@@ -234,17 +234,17 @@ static int read_server(const struct servers_reading *reading, const struct yaml_
         return fault_at(reading, node, "must be a mapping of settings (command, url, ...)");
     }
     auto_json struct json_object *config = json_object_new_object();
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < node->count; i++) {
-        code = take_setting(reading, &node->pairs[i], config);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < node->count; i++) {
+        r = take_setting(reading, &node->pairs[i], config);
     }
-    if (code == 0) {
-        code = check_config(reading, node, config);
+    if (r == 0) {
+        r = check_config(reading, node, config);
     }
-    if (code == 0) {
+    if (r == 0) {
         *ret_config = json_object_get(config);
     }
-    return code;
+    return r;
 }
 
 /* --- the file --- */
@@ -274,10 +274,10 @@ static int read_servers(struct mcp_shared *shared, struct servers_reading *readi
         const struct yaml_pair *pair = &node->pairs[i];
         struct shared_server *server = &shared->servers[shared->count];
         reading->server = pair->key->text;
-        int code = pair->repeated != NULL ? fault_at(reading, pair->key, "is given twice")
-                                          : read_server(reading, pair->value, &server->config);
-        if (code != 0) {
-            return code;
+        int r = pair->repeated != NULL ? fault_at(reading, pair->key, "is given twice")
+                                       : read_server(reading, pair->value, &server->config);
+        if (r != 0) {
+            return r;
         }
         server->name = memory_dup_string(pair->key->text);
         server->folder = folder_of(shared->path);
@@ -293,18 +293,18 @@ static int read_text(struct mcp_shared *shared, const char *text, size_t len,
     struct yaml_problem problem = {0};
     struct yaml_node *root = NULL;
     struct servers_reading reading = {.path = shared->path, .server = "", .err = err};
-    int code = yaml_read(text, len, 1, &arena, &root, &problem);
-    if (code != 0) {
-        error_set(err, code, "%s:%zu:%zu: %s", shared->path, problem.line, problem.column,
+    int r = yaml_read(text, len, 1, &arena, &root, &problem);
+    if (r != 0) {
+        error_set(err, r, "%s:%zu:%zu: %s", shared->path, problem.line, problem.column,
                   problem.message);
     } else if (root != NULL && root->kind != YAML_MAP && root->kind != YAML_NULL) {
-        code = error_set(err, RONDO_ERR_INVALID, "%s:%zu:%zu: must be a mapping", shared->path,
-                         root->line, root->column);
+        r = error_set(err, RONDO_ERR_INVALID, "%s:%zu:%zu: must be a mapping", shared->path,
+                      root->line, root->column);
     } else if (root != NULL && root->kind == YAML_MAP) {
-        code = read_servers(shared, &reading, yaml_get(root, "mcp_servers"));
+        r = read_servers(shared, &reading, yaml_get(root, "mcp_servers"));
     }
     arena_fini(&arena);
-    return code;
+    return r;
 }
 
 int mcp_shared_parse(const char *path, const char *text, size_t len,
@@ -315,10 +315,10 @@ int mcp_shared_parse(const char *path, const char *text, size_t len,
     shared->path = memory_dup_string(path);
     shared->surroundings = surroundings;
     pthread_mutex_init(&shared->lock, NULL);
-    int code = len == 0 ? 0 : read_text(shared, text, len, err);
-    if (code != 0) {
+    int r = len == 0 ? 0 : read_text(shared, text, len, err);
+    if (r != 0) {
         mcp_shared_free(shared);
-        return code;
+        return r;
     }
     *ret_shared = shared;
     return 0;
@@ -412,17 +412,17 @@ int mcp_shared_client(struct mcp_shared *shared, const char *name, struct mcp_cl
         if (strcmp(server->name, name) != 0) {
             continue;
         }
-        int code = 0;
+        int r = 0;
         pthread_mutex_lock(&shared->lock);
         if (server->client == NULL) {
-            code = mcp_client_from_config(server->config, name, server->folder,
-                                          shared->surroundings, &server->client, err);
+            r = mcp_client_from_config(server->config, name, server->folder, shared->surroundings,
+                                       &server->client, err);
         }
-        if (code == 0) {
+        if (r == 0) {
             *ret_client = server->client;
         }
         pthread_mutex_unlock(&shared->lock);
-        return code;
+        return r;
     }
     return no_such_server(shared, name, err);
 }

@@ -451,13 +451,13 @@ static int leave_former(struct mcp_stdio *self, int64_t deadline_ns, struct canc
     if (!self->has_thread) {
         return 0;
     }
-    int code = wait_readable(self, self->gone_fd, deadline_ns, cancel, err);
-    if (code == 0) {
+    int r = wait_readable(self, self->gone_fd, deadline_ns, cancel, err);
+    if (r == 0) {
         pthread_join(self->thread, NULL);
         clear_event(self->gone_fd);
         self->has_thread = false;
     }
-    return code;
+    return r;
 }
 
 /** Wait as long as the rule for restarts says. */
@@ -505,10 +505,10 @@ static int start_server(struct mcp_stdio *self, struct rondo_error *err)
         .supervisor = self->supervisor,
         .sandbox = self->place.policy.tier == SANDBOX_NONE ? NULL : &self->place.policy,
     };
-    int code = pipe_child_start(&request, &self->child, err);
-    if (code != 0) {
+    int r = pipe_child_start(&request, &self->child, err);
+    if (r != 0) {
         error_prefix(err, "while starting MCP server \"%s\"", self->name);
-        return code;
+        return r;
     }
     self->errors = (struct output_tail){.keep = ERRORS_KEEP_BYTES};
     self->fault = (struct rondo_error){0};
@@ -520,15 +520,15 @@ static int start_server(struct mcp_stdio *self, struct rondo_error *err)
     self->is_running = true;
     self->must_stop = false;
     pthread_mutex_unlock(&self->lock);
-    code = start_thread(self, err);
-    if (code != 0) {
+    r = start_thread(self, err);
+    if (r != 0) {
         pthread_mutex_lock(&self->lock);
         self->is_running = false;
         pthread_mutex_unlock(&self->lock);
         pipe_child_free(self->child);
         self->child = NULL;
     }
-    return code;
+    return r;
 }
 
 static int stdio_start(void *context, int64_t deadline_ns, struct cancel *cancel,
@@ -538,20 +538,20 @@ static int stdio_start(void *context, int64_t deadline_ns, struct cancel *cancel
     pthread_mutex_lock(&self->lock);
     bool is_running = self->is_running && !self->must_stop;
     pthread_mutex_unlock(&self->lock);
-    int code = 0;
+    int r = 0;
     if (!is_running) {
-        code = leave_former(self, deadline_ns, cancel, err);
-        if (code == 0) {
-            code = wait_turn(self, deadline_ns, cancel, err);
+        r = leave_former(self, deadline_ns, cancel, err);
+        if (r == 0) {
+            r = wait_turn(self, deadline_ns, cancel, err);
         }
-        if (code == 0) {
-            code = start_server(self, err);
+        if (r == 0) {
+            r = start_server(self, err);
         }
     }
-    if (code == 0) {
+    if (r == 0) {
         *ret_session = self->session;
     }
-    return code;
+    return r;
 }
 
 static bool stdio_is_alive(void *context, uint64_t session)
@@ -590,13 +590,13 @@ static int send_request(struct mcp_stdio *self, uint64_t session,
                         struct rondo_error *err)
 {
     pthread_mutex_lock(&self->lock);
-    int code = enqueue(self, session, exchange->body, exchange->body_len, err);
-    if (code == 0) {
+    int r = enqueue(self, session, exchange->body, exchange->body_len, err);
+    if (r == 0) {
         waiter->next = self->waiters;
         self->waiters = waiter;
     }
     pthread_mutex_unlock(&self->lock);
-    return code;
+    return r;
 }
 
 /** Take the waiter out of the list; tell the server when nobody waits any more. */
@@ -647,14 +647,13 @@ static int wait_for_reply(struct mcp_stdio *self, uint64_t session, struct mcp_e
 {
     for (;;) {
         int64_t deadline_ns = mcp_exchange_deadline(self->inbox, exchange);
-        int code = wait_readable(self, waiter->event_fd, deadline_ns, exchange->cancel, err);
-        if (code == RONDO_ERR_TIMEOUT &&
-            mcp_exchange_deadline(self->inbox, exchange) > deadline_ns) {
+        int r = wait_readable(self, waiter->event_fd, deadline_ns, exchange->cancel, err);
+        if (r == RONDO_ERR_TIMEOUT && mcp_exchange_deadline(self->inbox, exchange) > deadline_ns) {
             continue;
         }
-        auto_json struct json_object *form = code == 0 ? take_form(self, waiter) : NULL;
+        auto_json struct json_object *form = r == 0 ? take_form(self, waiter) : NULL;
         if (form == NULL) {
-            return code;
+            return r;
         }
         auto_buf struct buf text = {0};
         int64_t before_ns = now_ns(self);
@@ -675,19 +674,19 @@ static int stdio_exchange(void *context, uint64_t session, struct mcp_exchange *
     if (waiter.event_fd < 0) {
         return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot wait for an MCP server");
     }
-    int code = send_request(self, session, exchange, &waiter, err);
-    if (code == 0) {
-        code = wait_for_reply(self, session, exchange, &waiter, err);
-        leave(self, session, exchange, &waiter, code != 0);
+    int r = send_request(self, session, exchange, &waiter, err);
+    if (r == 0) {
+        r = wait_for_reply(self, session, exchange, &waiter, err);
+        leave(self, session, exchange, &waiter, r != 0);
         if (waiter.reply != NULL) {
             exchange->reply = waiter.reply;
-            code = 0;
+            r = 0;
         } else if (waiter.has_failed) {
-            code = error_set(err, waiter.err.code, "%s", waiter.err.message);
+            r = error_set(err, waiter.err.code, "%s", waiter.err.message);
         }
     }
     close(waiter.event_fd);
-    return code;
+    return r;
 }
 
 static int stdio_notify(void *context, uint64_t session, const struct mcp_exchange *exchange,
@@ -695,9 +694,9 @@ static int stdio_notify(void *context, uint64_t session, const struct mcp_exchan
 {
     struct mcp_stdio *self = context;
     pthread_mutex_lock(&self->lock);
-    int code = enqueue(self, session, exchange->body, exchange->body_len, err);
+    int r = enqueue(self, session, exchange->body, exchange->body_len, err);
     pthread_mutex_unlock(&self->lock);
-    return code;
+    return r;
 }
 
 static void stdio_stop(void *context, uint64_t session)
@@ -737,9 +736,9 @@ int mcp_stdio_new(const struct mcp_options *options, struct mcp_inbox *inbox, vo
         return error_set(err, RONDO_ERR_INVALID, "MCP server \"%s\" has no command", options->name);
     }
     struct mcp_place place;
-    int code = mcp_place_make(options, &place, err);
-    if (code != 0) {
-        return code;
+    int r = mcp_place_make(options, &place, err);
+    if (r != 0) {
+        return r;
     }
     int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int gone_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

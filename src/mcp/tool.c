@@ -161,12 +161,12 @@ static int put_tool(struct toolbox *toolbox, struct mcp_entry *entry, struct jso
 {
     struct tool tool;
     make_tool(toolbox, entry, described, &tool);
-    int code = check_schema(&tool, entry->server, err);
-    if (code < 0) {
+    int r = check_schema(&tool, entry->server, err);
+    if (r < 0) {
         free(tool.name);
         free(tool.description);
         free(tool.schema);
-        return code;
+        return r;
     }
     return toolbox_put(toolbox, entry->config, &tool, ret_is_changed, err);
 }
@@ -226,19 +226,19 @@ static int check_new_name(const struct toolbox *toolbox, const struct mcp_entry 
 static int add_tools(struct toolbox *toolbox, struct mcp_entry *entry, struct rondo_error *err)
 {
     auto_json struct json_object *tools = NULL;
-    int code = list(toolbox, entry, &tools, err);
-    if (code == 0) {
-        code = check_filter(entry->config, tools, entry->server, err);
+    int r = list(toolbox, entry, &tools, err);
+    if (r == 0) {
+        r = check_filter(entry->config, tools, entry->server, err);
     }
-    for (size_t i = 0; code == 0 && i < json_object_array_length(tools); i++) {
+    for (size_t i = 0; r == 0 && i < json_object_array_length(tools); i++) {
         struct json_object *tool = json_object_array_get_idx(tools, i);
         bool is_changed;
         if (wants(entry, tool)) {
-            code = check_new_name(toolbox, entry, tool, err);
-            code = code == 0 ? put_tool(toolbox, entry, tool, &is_changed, err) : code;
+            r = check_new_name(toolbox, entry, tool, err);
+            r = r == 0 ? put_tool(toolbox, entry, tool, &is_changed, err) : r;
         }
     }
-    return code;
+    return r;
 }
 
 /* --- changes --- */
@@ -317,21 +317,21 @@ static int open_entry(struct toolbox *toolbox, struct json_object *config, struc
     const char *shared = json_get_string(config, "server", NULL);
     struct mcp_client *client = NULL;
     const char *name = shared == NULL ? server_name(config) : shared;
-    int code;
+    int r;
     if (shared != NULL) {
-        code = surroundings->mcp == NULL
-                   ? error_set(err, RONDO_ERR_NOT_FOUND,
-                               "there is no rondo.yaml that registers MCP server \"%s\"", shared)
-                   : mcp_shared_client(surroundings->mcp, shared, &client, err);
+        r = surroundings->mcp == NULL
+                ? error_set(err, RONDO_ERR_NOT_FOUND,
+                            "there is no rondo.yaml that registers MCP server \"%s\"", shared)
+                : mcp_shared_client(surroundings->mcp, shared, &client, err);
     } else {
-        code = mcp_client_from_config(config, name, surroundings->role_folder, surroundings,
-                                      &client, err);
-        if (code == 0) {
+        r = mcp_client_from_config(config, name, surroundings->role_folder, surroundings, &client,
+                                   err);
+        if (r == 0) {
             toolbox_own(toolbox, client, client_free);
         }
     }
-    if (code != 0) {
-        return code;
+    if (r != 0) {
+        return r;
     }
     struct mcp_entry *entry = memory_new_zero(1, sizeof(*entry));
     *entry = (struct mcp_entry){.config = config, .client = client, .server = name};

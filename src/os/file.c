@@ -149,9 +149,9 @@ int file_make_folder(const char *path, struct rondo_error *err)
     auto_free char *partial = memory_dup_string(path);
     for (char *slash = strchr(partial + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        int code = make_one_folder(partial, err);
-        if (code != 0) {
-            return code;
+        int r = make_one_folder(partial, err);
+        if (r != 0) {
+            return r;
         }
         *slash = '/';
     }

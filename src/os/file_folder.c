@@ -95,15 +95,15 @@ static int remove_content(struct removal *removal, int fd, const char *name, int
         close(fd);
         return error_set_errno(err, RONDO_ERR_IO, saved_errno, "cannot list %s", name);
     }
-    int code = 0;
+    int r = 0;
     struct dirent *entry;
-    while (code == 0 && (entry = readdir(folder)) != NULL) {
+    while (r == 0 && (entry = readdir(folder)) != NULL) {
         if (!is_dot(entry->d_name)) {
-            code = remove_entry(removal, dirfd(folder), entry->d_name, depth + 1, err);
+            r = remove_entry(removal, dirfd(folder), entry->d_name, depth + 1, err);
         }
     }
     closedir(folder);
-    return code;
+    return r;
 }
 
 static int remove_entry(struct removal *removal, int parent_fd, const char *name, int depth,
@@ -125,11 +125,11 @@ static int remove_entry(struct removal *removal, int parent_fd, const char *name
     if (fd < 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open %s", name);
     }
-    int code = remove_content(removal, fd, name, depth, err);
-    if (code == 0 && unlinkat(parent_fd, name, AT_REMOVEDIR) != 0 && errno != ENOENT) {
+    int r = remove_content(removal, fd, name, depth, err);
+    if (r == 0 && unlinkat(parent_fd, name, AT_REMOVEDIR) != 0 && errno != ENOENT) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot remove %s", name);
     }
-    return code;
+    return r;
 }
 
 /** Remove what is in a folder, again for as long as deep folders were moved into it. */
@@ -137,16 +137,16 @@ static int clear(int folder_fd, const char *name, struct rondo_error *err)
 {
     struct removal removal = {.top_fd = folder_fd};
     long before;
-    int code;
+    int r;
     do {
         before = removal.moves;
         int fd = openat(folder_fd, ".", folder_flags);
         if (fd < 0) {
             return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open %s", name);
         }
-        code = remove_content(&removal, fd, name, 0, err);
-    } while (code == 0 && removal.moves != before);
-    return code;
+        r = remove_content(&removal, fd, name, 0, err);
+    } while (r == 0 && removal.moves != before);
+    return r;
 }
 
 int file_folder_clear(int folder_fd, struct rondo_error *err)
@@ -166,11 +166,11 @@ int file_folder_remove(int folder_fd, const char *name, struct rondo_error *err)
     if (fd < 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open %s", name);
     }
-    int code = clear(fd, name, err);
-    if (code == 0 && unlinkat(folder_fd, name, AT_REMOVEDIR) != 0 && errno != ENOENT) {
+    int r = clear(fd, name, err);
+    if (r == 0 && unlinkat(folder_fd, name, AT_REMOVEDIR) != 0 && errno != ENOENT) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot remove %s", name);
     }
-    return code;
+    return r;
 }
 
 /* --- making --- */
@@ -257,9 +257,9 @@ int file_folder_write(int folder_fd, const char *name, const void *bytes, size_t
 {
     auto_close int fd = -1;
     for (int i = 0; i < WRITE_TRIES && fd < 0; i++) {
-        int code = file_folder_remove(folder_fd, name, err);
-        if (code < 0) {
-            return code;
+        int r = file_folder_remove(folder_fd, name, err);
+        if (r < 0) {
+            return r;
         }
         fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0 && errno != EEXIST) {

@@ -204,9 +204,9 @@ static int check_kind_and_size(const struct stat *status, const char *path, size
 static int check_untrusted(const struct stat *status, uid_t folder_owner, const char *path,
                            size_t limit, struct rondo_error *err)
 {
-    int code = check_kind_and_size(status, path, limit, err);
-    if (code < 0) {
-        return code;
+    int r = check_kind_and_size(status, path, limit, err);
+    if (r < 0) {
+        return r;
     }
     if (status->st_uid != geteuid() && status->st_uid != 0 && status->st_uid != folder_owner) {
         return error_set(err, RONDO_ERR_INVALID, "%s belongs to another user (id %u)", path,
@@ -296,8 +296,8 @@ int file_open_untrusted(int folder_fd, const char *relative, size_t limit, struc
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot examine the folder of %s",
                                relative);
     }
-    int code = check_untrusted(&status, folder.st_uid, relative, limit, err);
-    return code < 0 ? code : steal_fd(&fd);
+    int r = check_untrusted(&status, folder.st_uid, relative, limit, err);
+    return r < 0 ? r : steal_fd(&fd);
 }
 
 /* --- reading --- */
@@ -312,9 +312,9 @@ static int read_unchanged(int fd, const char *path, size_t limit, struct buf *re
     if (fstat(fd, &before) != 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot examine %s", path);
     }
-    int code = file_read_all(fd, path, limit, &content, err);
-    if (code < 0) {
-        return code;
+    int r = file_read_all(fd, path, limit, &content, err);
+    if (r < 0) {
+        return r;
     }
     if (fstat(fd, &after) != 0 || !is_unchanged(&before, &after) ||
         (uintmax_t)after.st_size != content.len) {
@@ -461,17 +461,17 @@ static int resolve(struct folder_walk *walk, char **ret_path, struct rondo_error
     }
     buf_printf(&start, "%s/%s", here == NULL ? "" : here, path);
     walk->rest = buf_steal(&start);
-    int code = 0;
+    int r = 0;
     char *name = NULL;
-    while (code == 0 && (name = take_name(walk)) != NULL) {
-        code = walk_name(walk, name, err);
+    while (r == 0 && (name = take_name(walk)) != NULL) {
+        r = walk_name(walk, name, err);
         free(name);
     }
     free(walk->rest);
     char *resolved = buf_steal(&walk->done);
-    if (code < 0) {
+    if (r < 0) {
         free(resolved);
-        return code;
+        return r;
     }
     *ret_path = resolved;
     return 0;
@@ -490,9 +490,9 @@ static int open_named(const char *const *agent_folders, const char *path, int fl
     auto_free char *resolved = NULL;
     struct folder_walk walk = {
         .named = path, .folders = folders, .may_make = (flags & O_CREAT) != 0};
-    int code = resolve(&walk, &resolved, err);
-    if (code < 0) {
-        return code;
+    int r = resolve(&walk, &resolved, err);
+    if (r < 0) {
+        return r;
     }
     struct stat status;
     struct stat around = {0};
@@ -507,9 +507,9 @@ static int open_named(const char *const *agent_folders, const char *path, int fl
     if (folder != NULL && stat(folder, &around) != 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot examine %s", path);
     }
-    code = folder == NULL ? 0 : check_untrusted(&status, around.st_uid, path, limit, err);
+    r = folder == NULL ? 0 : check_untrusted(&status, around.st_uid, path, limit, err);
     *ret_is_ours = folder == NULL;
-    return code < 0 ? code : steal_fd(&fd);
+    return r < 0 ? r : steal_fd(&fd);
 }
 
 int file_read_named(const char *const *agent_folders, const char *path, size_t limit,
@@ -524,8 +524,8 @@ int file_read_named(const char *const *agent_folders, const char *path, size_t l
     if (fstat(fd, &status) != 0) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot examine %s", path);
     }
-    int code = check_kind_and_size(&status, path, limit, err);
-    return code < 0 ? code : file_read_all(fd, path, limit, ret_buf, err);
+    int r = check_kind_and_size(&status, path, limit, err);
+    return r < 0 ? r : file_read_all(fd, path, limit, ret_buf, err);
 }
 
 int file_open_output(const char *const *agent_folders, const char *path, bool is_emptied,

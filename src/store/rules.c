@@ -43,15 +43,15 @@ static int check_lease(int64_t lease_ns, int64_t low, struct rondo_error *err)
 static int check_events(const struct store_event *events, size_t count, struct rondo_error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        int rc = check_text("an event's type", events[i].type, TYPE_LEN_MAX, err);
-        if (rc == 0 && events[i].data == NULL) {
-            rc = error_set(err, RONDO_ERR_INVALID, "an event's data is missing");
+        int r = check_text("an event's type", events[i].type, TYPE_LEN_MAX, err);
+        if (r == 0 && events[i].data == NULL) {
+            r = error_set(err, RONDO_ERR_INVALID, "an event's data is missing");
         }
-        if (rc == 0) {
-            rc = check_size("an event's data", events[i].data_len, LIMIT_EVENT_BYTES, err);
+        if (r == 0) {
+            r = check_size("an event's data", events[i].data_len, LIMIT_EVENT_BYTES, err);
         }
-        if (rc < 0) {
-            return rc;
+        if (r < 0) {
+            return r;
         }
     }
     return 0;
@@ -59,33 +59,33 @@ static int check_events(const struct store_event *events, size_t count, struct r
 
 int rules_check_claim(const struct store_claim *claim, struct rondo_error *err)
 {
-    int rc = check_text("the owner", claim->owner, STORE_OWNER_SIZE - 1, err);
-    if (rc == 0 && claim->boot != NULL) {
-        rc = check_size("the name of a boot", strlen(claim->boot), STORE_BOOT_SIZE - 1, err);
+    int r = check_text("the owner", claim->owner, STORE_OWNER_SIZE - 1, err);
+    if (r == 0 && claim->boot != NULL) {
+        r = check_size("the name of a boot", strlen(claim->boot), STORE_BOOT_SIZE - 1, err);
     }
-    return rc < 0 ? rc : check_lease(claim->lease_ns, 1, err);
+    return r < 0 ? r : check_lease(claim->lease_ns, 1, err);
 }
 
 int rules_check_new_run(const struct store_run *run, const struct store_event *first,
                         size_t first_count, struct rondo_error *err)
 {
-    int rc = check_text("the run id", run->id, ID_SIZE - 1, err);
-    if (rc == 0) {
-        rc = check_text("the agent id", run->agent_id, LIMIT_AGENT_ID_LEN, err);
+    int r = check_text("the run id", run->id, ID_SIZE - 1, err);
+    if (r == 0) {
+        r = check_text("the agent id", run->agent_id, LIMIT_AGENT_ID_LEN, err);
     }
-    if (rc == 0 && !id_is_valid(run->id)) {
-        rc = error_set(err, RONDO_ERR_INVALID, "%s is no id of a run", run->id);
+    if (r == 0 && !id_is_valid(run->id)) {
+        r = error_set(err, RONDO_ERR_INVALID, "%s is no id of a run", run->id);
     }
-    return rc < 0 ? rc : check_events(first, first_count, err);
+    return r < 0 ? r : check_events(first, first_count, err);
 }
 
 int rules_check_letter(const char *kind, const char *data, struct rondo_error *err)
 {
-    int rc = check_text("a letter's kind", kind, TYPE_LEN_MAX, err);
-    if (rc == 0 && data == NULL) {
-        rc = error_set(err, RONDO_ERR_INVALID, "a letter's data is missing");
+    int r = check_text("a letter's kind", kind, TYPE_LEN_MAX, err);
+    if (r == 0 && data == NULL) {
+        r = error_set(err, RONDO_ERR_INVALID, "a letter's data is missing");
     }
-    return rc < 0 ? rc : check_size("a letter's data", strlen(data), LIMIT_EVENT_BYTES, err);
+    return r < 0 ? r : check_size("a letter's data", strlen(data), LIMIT_EVENT_BYTES, err);
 }
 
 static int check_digest(const char *digest, struct rondo_error *err)
@@ -100,42 +100,42 @@ static int check_digest(const char *digest, struct rondo_error *err)
 
 int rules_check_policy(const struct store_policy_change *change, struct rondo_error *err)
 {
-    int rc =
+    int r =
         check_text("the source of the policies", change->source, LIMIT_POLICY_SOURCE_BYTES, err);
-    if (rc == 0) {
-        rc = check_digest(change->digest, err);
+    if (r == 0) {
+        r = check_digest(change->digest, err);
     }
-    if (rc == 0) {
-        rc = check_text("how the policies changed", change->how, TYPE_LEN_MAX, err);
+    if (r == 0) {
+        r = check_text("how the policies changed", change->how, TYPE_LEN_MAX, err);
     }
-    if (rc == 0) {
-        rc = check_text("who changed the policies", change->by, LIMIT_POLICY_BY_BYTES, err);
+    if (r == 0) {
+        r = check_text("who changed the policies", change->by, LIMIT_POLICY_BY_BYTES, err);
     }
-    if (rc == 0 && change->text == NULL) {
-        rc = error_set(err, RONDO_ERR_INVALID, "the text of the policies is missing");
+    if (r == 0 && change->text == NULL) {
+        r = error_set(err, RONDO_ERR_INVALID, "the text of the policies is missing");
     }
-    return rc < 0
-               ? rc
+    return r < 0
+               ? r
                : check_size("the text of the policies", change->text_len, LIMIT_POLICY_BYTES, err);
 }
 
 int rules_check_change(const struct store_change *change, struct rondo_error *err)
 {
-    int rc = check_text("a document's collection", change->collection, STORE_COLLECTION_LEN, err);
-    if (rc == 0) {
-        rc = check_text("a document's key", change->key, STORE_KEY_LEN, err);
+    int r = check_text("a document's collection", change->collection, STORE_COLLECTION_LEN, err);
+    if (r == 0) {
+        r = check_text("a document's key", change->key, STORE_KEY_LEN, err);
     }
-    if (rc == 0 && change->kind == STORE_PUT && change->data == NULL) {
-        rc = error_set(err, RONDO_ERR_INVALID, "a document's data is missing");
+    if (r == 0 && change->kind == STORE_PUT && change->data == NULL) {
+        r = error_set(err, RONDO_ERR_INVALID, "a document's data is missing");
     }
-    if (rc == 0 && change->kind == STORE_PUT) {
-        rc = check_size("a document", change->data_len, LIMIT_DOCUMENT_BYTES, err);
+    if (r == 0 && change->kind == STORE_PUT) {
+        r = check_size("a document", change->data_len, LIMIT_DOCUMENT_BYTES, err);
     }
-    if (rc == 0 && change->if_version < STORE_ANY_VERSION) {
-        rc = error_set(err, RONDO_ERR_INVALID, "a document has no version %lld",
-                       (long long)change->if_version);
+    if (r == 0 && change->if_version < STORE_ANY_VERSION) {
+        r = error_set(err, RONDO_ERR_INVALID, "a document has no version %lld",
+                      (long long)change->if_version);
     }
-    return rc;
+    return r;
 }
 
 bool rules_fits_version(const struct store_change *change, uint64_t version)
@@ -226,12 +226,12 @@ struct rules_run_filter rules_run_filter(const struct store_run_query *query)
 
 static int check_content(const struct store_checkpoint *checkpoint, struct rondo_error *err)
 {
-    int rc = check_size("an agent state", checkpoint->state_len, LIMIT_STATE_BYTES, err);
-    if (rc == 0 && checkpoint->custom_data != NULL) {
-        rc = check_size("custom data", strlen(checkpoint->custom_data), LIMIT_CUSTOM_DATA_BYTES,
-                        err);
+    int r = check_size("an agent state", checkpoint->state_len, LIMIT_STATE_BYTES, err);
+    if (r == 0 && checkpoint->custom_data != NULL) {
+        r = check_size("custom data", strlen(checkpoint->custom_data), LIMIT_CUSTOM_DATA_BYTES,
+                       err);
     }
-    return rc;
+    return r;
 }
 
 static int check_checkpoint(const struct store_checkpoint *checkpoint, struct rondo_error *err)
@@ -252,24 +252,24 @@ static int check_interim(const struct store_checkpoint *interim, struct rondo_er
 
 int rules_check_batch(const struct store_batch *batch, struct rondo_error *err)
 {
-    int rc = check_text("the run id", batch->run_id, ID_SIZE - 1, err);
-    if (rc == 0) {
-        rc = check_lease(batch->lease_ns, 0, err);
+    int r = check_text("the run id", batch->run_id, ID_SIZE - 1, err);
+    if (r == 0) {
+        r = check_lease(batch->lease_ns, 0, err);
     }
-    if (rc == 0) {
-        rc = check_events(batch->events, batch->event_count, err);
+    if (r == 0) {
+        r = check_events(batch->events, batch->event_count, err);
     }
-    if (rc == 0 && batch->event_count > 0 &&
+    if (r == 0 && batch->event_count > 0 &&
         (batch->first_seq == 0 || batch->first_seq > (uint64_t)INT64_MAX - batch->event_count)) {
-        rc = error_set(err, RONDO_ERR_INVALID, "events are numbered from 1");
+        r = error_set(err, RONDO_ERR_INVALID, "events are numbered from 1");
     }
-    if (rc == 0 && batch->checkpoint != NULL) {
-        rc = check_checkpoint(batch->checkpoint, err);
+    if (r == 0 && batch->checkpoint != NULL) {
+        r = check_checkpoint(batch->checkpoint, err);
     }
-    if (rc == 0 && batch->interim != NULL) {
-        rc = check_interim(batch->interim, err);
+    if (r == 0 && batch->interim != NULL) {
+        r = check_interim(batch->interim, err);
     }
-    return rc;
+    return r;
 }
 
 static int decide_by_seq(const struct rules_row *row, const struct store_batch *batch,
@@ -296,9 +296,9 @@ int rules_decide(const struct rules_row *row, const struct store_batch *batch,
         return 0;
     }
     enum store_commit_outcome outcome;
-    int rc = decide_by_seq(row, batch, &outcome, err);
-    if (rc < 0) {
-        return rc;
+    int r = decide_by_seq(row, batch, &outcome, err);
+    if (r < 0) {
+        return r;
     }
     /* A run that was given up, or whose lease was ended by others, cannot be held again without a
      * claim: nobody would notice two owners. Handing in the last batch again stays possible. */

@@ -80,8 +80,8 @@ struct writer *writer_new(struct store *store)
 {
     struct writer *writer = memory_new_zero(1, sizeof(*writer));
     writer->store = store;
-    int rc = pthread_mutex_init(&writer->mutex, NULL);
-    assert(rc == 0);
+    int r = pthread_mutex_init(&writer->mutex, NULL);
+    assert(r == 0);
     return writer;
 }
 
@@ -199,9 +199,9 @@ static uint64_t commit_each_alone(struct writer *writer, struct group *group)
     uint64_t transactions = 0;
     for (size_t i = 0; i < group->count; i++) {
         struct rondo_error err = {0};
-        int rc = ops->commit(writer->store, &group->batches[i], 1, &group->results[i], &err);
-        set_outcome(group->requests[i], rc, &group->results[i], &err);
-        transactions += rc == 0;
+        int r = ops->commit(writer->store, &group->batches[i], 1, &group->results[i], &err);
+        set_outcome(group->requests[i], r, &group->results[i], &err);
+        transactions += r == 0;
     }
     return transactions;
 }
@@ -210,15 +210,15 @@ static uint64_t commit_each_alone(struct writer *writer, struct group *group)
 static uint64_t commit_group(struct writer *writer, struct group *group)
 {
     struct rondo_error err = {0};
-    int rc = writer->store->ops->commit(writer->store, group->batches, group->count, group->results,
-                                        &err);
-    if (is_refusal(rc) && group->count > 1) {
+    int r = writer->store->ops->commit(writer->store, group->batches, group->count, group->results,
+                                       &err);
+    if (is_refusal(r) && group->count > 1) {
         return commit_each_alone(writer, group);
     }
     for (size_t i = 0; i < group->count; i++) {
-        set_outcome(group->requests[i], rc, &group->results[i], &err);
+        set_outcome(group->requests[i], r, &group->results[i], &err);
     }
-    return rc == 0;
+    return r == 0;
 }
 
 /** Wake everybody in writer_wait. The mutex is held, so that no watcher goes away meanwhile. */
@@ -316,8 +316,8 @@ int writer_commit(struct writer *writer, const struct store_batch *batch,
         .run_hash = hash_run(batch->run_id),
         .bytes = size_of_batch(batch),
     };
-    int rc = sem_init(&request.wakeup, 0, 0);
-    assert(rc == 0);
+    int r = sem_init(&request.wakeup, 0, 0);
+    assert(r == 0);
 
     pthread_mutex_lock(&writer->mutex);
     bool is_first = !writer->is_led;

@@ -186,13 +186,13 @@ int toolbox_open(struct toolbox *toolbox, struct json_object *config, struct ron
     size_t owned_before = toolbox->owned_count;
     size_t watched_before = toolbox->watched_count;
     keep_config(toolbox, config);
-    int code = type->open(toolbox, config, err);
-    if (code < 0) {
+    int r = type->open(toolbox, config, err);
+    if (r < 0) {
         error_prefix(err, "while opening the tool \"%s\"", name);
         drop_tools(toolbox, tools_before);
         drop_owned(toolbox, owned_before);
         toolbox->watched_count = watched_before;
-        err->code = code_of_tool(code);
+        err->code = code_of_tool(r);
         return err->code;
     }
     apply_entry(toolbox, tools_before, config);
@@ -205,13 +205,13 @@ static int parse_schema(const struct tool *tool, struct json_object **ret_schema
     const char *text =
         tool->schema == NULL || tool->schema[0] == '\0' ? NO_ARGUMENTS : tool->schema;
     auto_json struct json_object *schema = NULL;
-    int code = json_parse(text, strlen(text), &schema, err);
-    if (code == 0 && !json_object_is_type(schema, json_type_object)) {
-        code = error_set(err, RONDO_ERR_INVALID, "it is not an object");
+    int r = json_parse(text, strlen(text), &schema, err);
+    if (r == 0 && !json_object_is_type(schema, json_type_object)) {
+        r = error_set(err, RONDO_ERR_INVALID, "it is not an object");
     }
-    if (code < 0) {
+    if (r < 0) {
         error_prefix(err, "the schema of the tool \"%s\" cannot be read", tool->name);
-        return code;
+        return r;
     }
     *ret_schema = steal_pointer(&schema);
     return 0;
@@ -243,10 +243,10 @@ static int check_new_tool(const struct toolbox *toolbox, const struct tool *tool
 int toolbox_add(struct toolbox *toolbox, const struct tool *tool, struct rondo_error *err)
 {
     struct tool taken = *tool;
-    int code = check_new_tool(toolbox, &taken, err);
-    if (code < 0) {
+    int r = check_new_tool(toolbox, &taken, err);
+    if (r < 0) {
         tool_fini(&taken);
-        return code;
+        return r;
     }
     if (taken.description == NULL) {
         taken.description = memory_dup_string("");
@@ -336,19 +336,19 @@ int toolbox_put(struct toolbox *toolbox, struct json_object *config, const struc
     *ret_is_changed = true;
     if (old == NULL || old->source != tool->source) {
         size_t first = toolbox->tool_count;
-        int code = toolbox_add(toolbox, tool, err);
-        if (code == 0) {
+        int r = toolbox_add(toolbox, tool, err);
+        if (r == 0) {
             apply_entry(toolbox, first, config);
         }
-        return code;
+        return r;
     }
     struct tool fresh = *tool;
     auto_json struct json_object *schema = NULL;
-    int code = parse_schema(&fresh, &schema, err);
-    if (code < 0 || is_same_definition(old, &fresh)) {
+    int r = parse_schema(&fresh, &schema, err);
+    if (r < 0 || is_same_definition(old, &fresh)) {
         tool_fini(&fresh);
         *ret_is_changed = false;
-        return code;
+        return r;
     }
     replace_tool(old, &fresh);
     return 0;

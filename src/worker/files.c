@@ -81,9 +81,9 @@ static bool is_in_place(const struct exchange_folder *place)
 static int open_work_folder(const struct worker_files *files, struct rondo_error *err)
 {
     /* opens: the folder for all runs is out of agents' reach */
-    int code = file_make_folder(files->work_folder, err);
+    int r = file_make_folder(files->work_folder, err);
     /* opens: the folder for all runs is out of agents' reach */
-    return code < 0 ? code : file_open_folder(files->work_folder, err);
+    return r < 0 ? r : file_open_folder(files->work_folder, err);
 }
 
 /** Make the folder, again if it was put elsewhere; what is in its place now is removed. */
@@ -92,14 +92,14 @@ static int make_first(struct worker_files *files, struct rondo_error *err)
     auto_close int work_fd = open_work_folder(files, err);
     auto_close int run_fd = work_fd < 0 ? work_fd : file_folder_make(work_fd, files->run_id, err);
     if (run_fd == RONDO_ERR_INVALID) { /* Something else has its name. */
-        int code = file_folder_remove(work_fd, files->run_id, err);
-        run_fd = code < 0 ? code : file_folder_make(work_fd, files->run_id, err);
+        int r = file_folder_remove(work_fd, files->run_id, err);
+        run_fd = r < 0 ? r : file_folder_make(work_fd, files->run_id, err);
     }
     if (run_fd < 0) {
         return run_fd;
     }
-    int code = file_folder_remove(run_fd, files->epoch, err);
-    int fd = code < 0 ? code : file_folder_make(run_fd, files->epoch, err);
+    int r = file_folder_remove(run_fd, files->epoch, err);
+    int fd = r < 0 ? r : file_folder_make(run_fd, files->epoch, err);
     if (fd < 0) {
         return fd;
     }
@@ -121,10 +121,10 @@ int worker_files_new(const char *work_folder, const char *run_id, uint64_t epoch
     files->lock = join(run_folder, "lock");
     files->first = (struct exchange_folder){-1, -1, join(run_folder, files->epoch)};
     files->temporary = (struct exchange_folder){-1, -1, NULL};
-    int code = make_first(files, err);
-    if (code < 0) {
+    int r = make_first(files, err);
+    if (r < 0) {
         worker_files_free(files);
-        return code;
+        return r;
     }
     set_paths(files);
     *ret_files = files;

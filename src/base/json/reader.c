@@ -40,9 +40,9 @@ int json_reader_fail(struct json_reader *json, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int code = fail_with(json, RONDO_ERR_INVALID, format, arguments);
+    int r = fail_with(json, RONDO_ERR_INVALID, format, arguments);
     va_end(arguments);
-    return code;
+    return r;
 }
 
 int json_reader_fail_at(struct json_reader *json, const struct json_node *node, const char *format,
@@ -51,9 +51,9 @@ int json_reader_fail_at(struct json_reader *json, const struct json_node *node, 
     json->at = node->at;
     va_list arguments;
     va_start(arguments, format);
-    int code = fail_with(json, RONDO_ERR_INVALID, format, arguments);
+    int r = fail_with(json, RONDO_ERR_INVALID, format, arguments);
     va_end(arguments);
-    return code;
+    return r;
 }
 
 static int fail_limit(struct json_reader *json, const char *format, ...)
@@ -63,9 +63,9 @@ static int fail_limit(struct json_reader *json, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int code = fail_with(json, RONDO_ERR_LIMIT, format, arguments);
+    int r = fail_with(json, RONDO_ERR_LIMIT, format, arguments);
     va_end(arguments);
-    return code;
+    return r;
 }
 
 /** "expected X, found Y" */
@@ -247,9 +247,9 @@ static int read_escaped(struct json_reader *json, size_t begin, struct json_node
     buf_clear(string);
     buf_append(string, json->text + begin, json->at - begin);
     while (!is_at(json, '"')) {
-        int code = read_special(json);
-        if (code != 0) {
-            return code;
+        int r = read_special(json);
+        if (r != 0) {
+            return r;
         }
         size_t len = plain_len(json);
         buf_append(string, json->text + json->at, len);
@@ -271,9 +271,9 @@ static int read_string(struct json_reader *json, struct json_node *ret_node)
     json->at += plain_len(json);
     ret_node->as.bytes = json->text + begin;
     ret_node->count = (uint32_t)(json->at - begin);
-    int code = is_at(json, '"') ? 0 : read_escaped(json, begin, ret_node);
-    json->at += code == 0;
-    return code;
+    int r = is_at(json, '"') ? 0 : read_escaped(json, begin, ret_node);
+    json->at += r == 0;
+    return r;
 }
 
 /* ---- Numbers and words ---------------------------------------------------------------------- */
@@ -415,23 +415,23 @@ static void leave(struct json_reader *json, size_t base, struct json_node *ret_n
 static int read_array(struct json_reader *json, struct json_node *ret_node)
 {
     size_t base = json->stack_count;
-    int code = enter(json);
-    bool is_more = code == 0 && !json_reader_accept(json, ']');
+    int r = enter(json);
+    bool is_more = r == 0 && !json_reader_accept(json, ']');
     bool is_open = is_more;
-    while (code == 0 && is_more) {
+    while (r == 0 && is_more) {
         struct json_node child;
-        code = read_node(json, &child);
+        r = read_node(json, &child);
         push(json, &child);
-        is_more = code == 0 && json_reader_accept(json, ',');
+        is_more = r == 0 && json_reader_accept(json, ',');
     }
-    if (code == 0 && is_open && !json_reader_accept(json, ']')) {
-        code = fail_expected(json, "`,` or `]`");
+    if (r == 0 && is_open && !json_reader_accept(json, ']')) {
+        r = fail_expected(json, "`,` or `]`");
     }
-    if (code == 0) {
+    if (r == 0) {
         ret_node->kind = JSON_NODE_ARRAY;
         leave(json, base, ret_node);
     }
-    return code;
+    return r;
 }
 
 static int read_member(struct json_reader *json)
@@ -440,12 +440,12 @@ static int read_member(struct json_reader *json)
     if (json_reader_peek(json) != '"') {
         return fail_expected(json, "a key in quotes");
     }
-    int code = read_string(json, &node);
+    int r = read_string(json, &node);
     push(json, &node);
-    code = code != 0 ? code : json_reader_expect(json, ':');
-    code = code != 0 ? code : read_node(json, &node);
+    r = r != 0 ? r : json_reader_expect(json, ':');
+    r = r != 0 ? r : read_node(json, &node);
     push(json, &node);
-    return code;
+    return r;
 }
 
 /** By length and bytes, then by place. Not by hash: those that collide would make it slow. */
@@ -510,22 +510,22 @@ static int check_keys(struct json_reader *json, const struct json_node *object)
 static int read_object(struct json_reader *json, struct json_node *ret_node)
 {
     size_t base = json->stack_count;
-    int code = enter(json);
-    bool is_more = code == 0 && !json_reader_accept(json, '}');
+    int r = enter(json);
+    bool is_more = r == 0 && !json_reader_accept(json, '}');
     bool is_open = is_more;
-    while (code == 0 && is_more) {
-        code = read_member(json);
-        is_more = code == 0 && json_reader_accept(json, ',');
+    while (r == 0 && is_more) {
+        r = read_member(json);
+        is_more = r == 0 && json_reader_accept(json, ',');
     }
-    if (code == 0 && is_open && !json_reader_accept(json, '}')) {
-        code = fail_expected(json, "`,` or `}`");
+    if (r == 0 && is_open && !json_reader_accept(json, '}')) {
+        r = fail_expected(json, "`,` or `}`");
     }
-    if (code == 0) {
+    if (r == 0) {
         ret_node->kind = JSON_NODE_OBJECT;
         leave(json, base, ret_node);
-        code = json->is_lenient ? 0 : check_keys(json, ret_node);
+        r = json->is_lenient ? 0 : check_keys(json, ret_node);
     }
-    return code;
+    return r;
 }
 
 static int read_node(struct json_reader *json, struct json_node *ret_node)
@@ -554,13 +554,13 @@ int json_reader_read(struct json_reader *json, const struct json_node **ret_node
     arena_clear(&json->scratch);
     json->stack_count = 0;
     struct json_node node;
-    int code = read_node(json, &node);
-    if (code == 0) {
+    int r = read_node(json, &node);
+    if (r == 0) {
         struct json_node *copy = arena_new(&json->scratch, sizeof(*copy));
         *copy = node;
         *ret_node = copy;
     }
-    return code;
+    return r;
 }
 
 const char *json_node_show(const struct json_node *string, char *ret_text)

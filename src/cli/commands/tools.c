@@ -122,13 +122,13 @@ static int open_shared(struct tools_source *source, struct rondo_error *err)
     auto_free char *path = agent_config_path(source->workspace, folder);
     const struct loop_spec spec = {.workspace = source->workspace};
     const char *const waiting[] = {path, NULL};
-    int code = agent_read_config(&spec, path, &source->around, &source->shared, err);
-    if (code == RONDO_ERR_DENIED && trust_ask(waiting, NULL)) {
+    int r = agent_read_config(&spec, path, &source->around, &source->shared, err);
+    if (r == RONDO_ERR_DENIED && trust_ask(waiting, NULL)) {
         *err = (struct rondo_error){0};
-        code = agent_read_config(&spec, path, &source->around, &source->shared, err);
+        r = agent_read_config(&spec, path, &source->around, &source->shared, err);
     }
     source->around.mcp = source->shared;
-    return code;
+    return r;
 }
 
 /* --- the toolbox --- */
@@ -138,9 +138,9 @@ static int open_entry(struct tools_source *source, struct json_object *entry,
                       struct rondo_error *err)
 {
     json_object_object_add(entry, "type", json_object_new_string("mcp"));
-    int code = toolbox_open(source->toolbox, entry, err);
+    int r = toolbox_open(source->toolbox, entry, err);
     json_object_put(entry);
-    return code;
+    return r;
 }
 
 static void add_timeout(struct json_object *entry, const struct tools_values *values)
@@ -228,15 +228,15 @@ static int open_command(struct tools_source *source, const struct tools_values *
 static int read_role(struct tools_source *source, const char *path, struct rondo_error *err)
 {
     struct role_findings findings = {0};
-    int code = role_read(path, ROLE_SCHEMA_1_13, &findings, &source->role, err);
-    if (code == 0 && source->role == NULL) {
+    int r = role_read(path, ROLE_SCHEMA_1_13, &findings, &source->role, err);
+    if (r == 0 && source->role == NULL) {
         role_findings_report(&findings, path, ROLE_WARNING);
-        code = error_set(err, RONDO_ERR_INVALID, "%s is not valid", path);
-    } else if (code == 0) {
+        r = error_set(err, RONDO_ERR_INVALID, "%s is not valid", path);
+    } else if (r == 0) {
         role_findings_report(&findings, path, ROLE_UNPROTECTED);
     }
     role_findings_fini(&findings);
-    return code;
+    return r;
 }
 
 static int open_role_tools(struct tools_source *source, struct rondo_error *err)
@@ -246,12 +246,12 @@ static int open_role_tools(struct tools_source *source, struct rondo_error *err)
         json_object_is_type(tools, json_type_array) ? json_object_array_length(tools) : 0;
     for (size_t i = 0; i < count; i++) {
         struct json_object *entry = json_object_array_get_idx(tools, i);
-        int code = toolbox_open(source->toolbox, entry, err);
-        if (code == RONDO_ERR_UNSUPPORTED) {
+        int r = toolbox_open(source->toolbox, entry, err);
+        if (r == RONDO_ERR_UNSUPPORTED) {
             report_warning("tool type `%s` cannot be run yet", json_get_string(entry, "type", ""));
-        } else if (code != 0) {
+        } else if (r != 0) {
             error_prefix(err, "spec.tools[%zu]", i);
-            return code;
+            return r;
         }
     }
     return 0;
@@ -278,13 +278,13 @@ static int describe_surroundings(struct tools_source *source, const struct tools
     if (getcwd(source->workspace, sizeof(source->workspace)) == NULL) {
         return error_set(err, RONDO_ERR_SYSTEM, "cannot tell the present folder");
     }
-    int code = values->role == NULL ? 0 : read_role(source, values->role, err);
-    if (code == 0) {
-        code = http_client_new(NULL, &source->http, err);
+    int r = values->role == NULL ? 0 : read_role(source, values->role, err);
+    if (r == 0) {
+        r = http_client_new(NULL, &source->http, err);
     }
     const char *folder = source->role == NULL ? source->workspace : source->role->folder;
-    if (code == 0) {
-        code = dotenv_read(folder, &source->dotenv, err);
+    if (r == 0) {
+        r = dotenv_read(folder, &source->dotenv, err);
     }
     struct json_object *spec =
         source->role == NULL ? NULL : json_member(source->role->normal, "spec");
@@ -303,7 +303,7 @@ static int describe_surroundings(struct tools_source *source, const struct tools
         .allow_network = source->role == NULL || source->role->allows_network,
         .security_tools = json_member(json_member(spec, "security"), "tools"),
     };
-    return code;
+    return r;
 }
 
 static int open_tools(struct tools_source *source, const struct tools_values *values, char **words,
@@ -326,18 +326,18 @@ int tools_source_open(const struct tools_values *values, char **command,
                       struct tools_source **ret_source, struct rondo_error *err)
 {
     struct tools_source *source = memory_new_zero(1, sizeof(*source));
-    int code = describe_surroundings(source, values, err);
+    int r = describe_surroundings(source, values, err);
     bool needs_shared = values->url == NULL && command == NULL;
-    if (code == 0 && needs_shared) {
-        code = open_shared(source, err);
+    if (r == 0 && needs_shared) {
+        r = open_shared(source, err);
     }
-    if (code == 0) {
+    if (r == 0) {
         source->toolbox = toolbox_new(&source->around);
-        code = open_tools(source, values, command, err);
+        r = open_tools(source, values, command, err);
     }
-    if (code != 0) {
+    if (r != 0) {
         tools_source_close(source);
-        return code;
+        return r;
     }
     *ret_source = source;
     return 0;

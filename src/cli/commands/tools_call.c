@@ -81,9 +81,9 @@ static int call(const struct invocation *invocation, const struct call_values *v
                 int argc, char **argv)
 {
     char **words = tools_split_command(behind, &argc, argv);
-    int code = tools_check_values(invocation->command, &values->tools, words);
-    if (code != 0) {
-        return code;
+    int r = tools_check_values(invocation->command, &values->tools, words);
+    if (r != 0) {
+        return r;
     }
     if (argc < 1 || argc > 2) {
         return command_misuse(invocation->command,
@@ -94,9 +94,9 @@ static int call(const struct invocation *invocation, const struct call_values *v
     if (tools_source_open(&values->tools, words, &source, &err) != 0) {
         return report_error_as(&err, values->wants_json != 0);
     }
-    code = make_call(tools_source_toolbox(source), values, argv[0], argc == 2 ? argv[1] : "");
+    r = make_call(tools_source_toolbox(source), values, argv[0], argc == 2 ? argv[1] : "");
     tools_source_close(source);
-    return code;
+    return r;
 }
 
 int cmd_tools_call(const struct invocation *invocation)

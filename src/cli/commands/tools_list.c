@@ -90,9 +90,9 @@ static int list(const struct invocation *invocation, const struct tools_list_val
                 int behind, int argc, char **argv)
 {
     char **words = tools_split_command(behind, &argc, argv);
-    int code = tools_check_values(invocation->command, &values->tools, words);
-    if (code != 0) {
-        return code;
+    int r = tools_check_values(invocation->command, &values->tools, words);
+    if (r != 0) {
+        return r;
     }
     if (argc > 0) {
         return command_misuse(invocation->command, "the command of a server stands behind --");

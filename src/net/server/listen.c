@@ -59,8 +59,8 @@ void http_server_describe_peer(const struct sockaddr_storage *address, struct ht
 
 static int fail_listen(const char *address, int os_errno, struct rondo_error *err)
 {
-    int code = os_errno == EADDRINUSE ? RONDO_ERR_BUSY : RONDO_ERR_SYSTEM;
-    return error_set_errno(err, code, os_errno, "cannot listen on %s", address);
+    int r = os_errno == EADDRINUSE ? RONDO_ERR_BUSY : RONDO_ERR_SYSTEM;
+    return error_set_errno(err, r, os_errno, "cannot listen on %s", address);
 }
 
 /** Split "HOST:PORT" or "[V6]:PORT". */

@@ -89,15 +89,15 @@ static int open_pipe(int ends[2], int ours, struct rondo_error *err)
 
 static int open_ends(struct ends *ends, bool has_supervisor, struct rondo_error *err)
 {
-    int code = open_pipe(ends->input, 1, err);
-    if (code == 0) {
-        code = open_pipe(ends->output, 0, err);
+    int r = open_pipe(ends->input, 1, err);
+    if (r == 0) {
+        r = open_pipe(ends->output, 0, err);
     }
-    if (code == 0) {
-        code = open_pipe(ends->errors, 0, err);
+    if (r == 0) {
+        r = open_pipe(ends->errors, 0, err);
     }
-    if (code != 0 || !has_supervisor) {
-        return code;
+    if (r != 0 || !has_supervisor) {
+        return r;
     }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends->lifeline) != 0) {
         return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot make a lifeline");
@@ -138,9 +138,9 @@ static int plan_start(struct pipe_child *child, const struct pipe_child_request 
         .supervisor = request->supervisor,
         .sandbox = request->sandbox,
     };
-    int code = sandbox_plan_make(&child->planned, &child->plan, reason, err);
-    if (code != 0) {
-        return code;
+    int r = sandbox_plan_make(&child->planned, &child->plan, reason, err);
+    if (r != 0) {
+        return r;
     }
     if (child->plan == NULL) {
         return error_set(err, RONDO_ERR_UNSUPPORTED, "%s", reason);
@@ -196,10 +196,10 @@ static int start_process(struct pipe_child *child, const struct pipe_child_reque
     }
     child->pidfd = pidfd_open(child->pid, 0);
     if (child->pidfd < 0) {
-        int code = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot watch a process");
+        int r = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot watch a process");
         child_abandon(child->pid);
         child->is_reaped = true;
-        return code;
+        return r;
     }
     return 0;
 }
@@ -247,18 +247,18 @@ static int start_child(struct pipe_child *child, const struct pipe_child_request
                        struct ends *ends, struct rondo_error *err)
 {
     struct start start = {0};
-    int code = plan_start(child, request, &start, err);
-    code = code != 0 ? code : open_ends(ends, request->supervisor != NULL, err);
-    code = code != 0 ? code : start_process(child, request, ends, &start, err);
+    int r = plan_start(child, request, &start, err);
+    r = r != 0 ? r : open_ends(ends, request->supervisor != NULL, err);
+    r = r != 0 ? r : start_process(child, request, ends, &start, err);
     free(start.supervised_argv);
     ends_close(ends, 1);
-    if (code == 0) {
+    if (r == 0) {
         take_ends(child, ends);
-        code = set_up_sandbox(child, err);
+        r = set_up_sandbox(child, err);
     } else {
         child->is_reaped = true; /* There is nothing to be ended. */
     }
-    return code;
+    return r;
 }
 
 int pipe_child_start(const struct pipe_child_request *request, struct pipe_child **ret_child,
@@ -267,12 +267,12 @@ int pipe_child_start(const struct pipe_child_request *request, struct pipe_child
     struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     struct pipe_child *child = memory_new_zero(1, sizeof(*child));
     child->input = child->output = child->errors = child->lifeline = child->pidfd = -1;
-    int code = start_child(child, request, &ends, err);
+    int r = start_child(child, request, &ends, err);
     ends_close(&ends, 0);
     ends_close(&ends, 1);
-    if (code != 0) {
+    if (r != 0) {
         pipe_child_free(child);
-        return code;
+        return r;
     }
     *ret_child = child;
     return 0;

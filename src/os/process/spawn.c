@@ -110,9 +110,9 @@ static int plan_bare(struct job *job)
 static int plan_sandboxed(struct job *job, struct rondo_error *err)
 {
     char reason[256];
-    int code = sandbox_plan_make(job->request, &job->plan, reason, err);
-    if (code != 0) {
-        return code;
+    int r = sandbox_plan_make(job->request, &job->plan, reason, err);
+    if (r != 0) {
+        return r;
     }
     if (job->plan == NULL) {
         return not_started(job, reason);
@@ -152,11 +152,11 @@ static int decide_what_to_start(struct job *job, struct rondo_error *err)
 {
     const struct sandbox_policy *policy = job->request->sandbox;
     bool is_sandboxed = policy != NULL && policy->tier != SANDBOX_NONE;
-    int code = is_sandboxed ? plan_sandboxed(job, err) : plan_bare(job);
-    if (code == 0 && !is_refused(job) && job->request->supervisor != NULL) {
+    int r = is_sandboxed ? plan_sandboxed(job, err) : plan_bare(job);
+    if (r == 0 && !is_refused(job) && job->request->supervisor != NULL) {
         wrap_in_supervisor(job);
     }
-    return code;
+    return r;
 }
 
 /* --- descriptors --- */
@@ -174,13 +174,13 @@ static int open_pipe(int pipe_fds[2], struct rondo_error *err)
 
 static int open_output(struct job *job, struct rondo_error *err)
 {
-    int code = open_pipe(job->output, err);
+    int r = open_pipe(job->output, err);
     job->setup.output_fd = job->output[1];
-    if (code == 0 && job->request->on_errors != NULL) {
-        code = open_pipe(job->errors, err);
+    if (r == 0 && job->request->on_errors != NULL) {
+        r = open_pipe(job->errors, err);
         job->setup.error_fd = job->errors[1];
     }
-    return code;
+    return r;
 }
 
 /** A file in memory needs nobody who feeds it while the child runs, and the child can seek in it.
@@ -196,9 +196,9 @@ static int open_input(struct job *job, struct rondo_error *err)
         lseek(job->input, 0, SEEK_SET) != 0) {
         return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot keep the child's input");
     }
-    int code = child_raise_fd(&job->input, err);
+    int r = child_raise_fd(&job->input, err);
     job->setup.input_fd = job->input;
-    return code;
+    return r;
 }
 
 static int open_lifeline(struct job *job, struct rondo_error *err)
@@ -209,25 +209,25 @@ static int open_lifeline(struct job *job, struct rondo_error *err)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, job->lifeline) != 0) {
         return error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot make a lifeline");
     }
-    int code = child_raise_fd(&job->lifeline[1], err);
+    int r = child_raise_fd(&job->lifeline[1], err);
     memmove(job->carried + 1, job->carried, job->setup.carried_count * sizeof(*job->carried));
     job->carried[0] = job->lifeline[1];
     job->setup.carried_count++;
-    return code;
+    return r;
 }
 
 static int open_descriptors(struct job *job, struct rondo_error *err)
 {
-    int code = open_output(job, err);
-    if (code == 0) {
-        code = open_input(job, err);
+    int r = open_output(job, err);
+    if (r == 0) {
+        r = open_input(job, err);
     }
-    if (code == 0) {
-        code = open_lifeline(job, err);
+    if (r == 0) {
+        r = open_lifeline(job, err);
     }
     job->setup.carried = job->carried;
     job->setup.directory = job->request->directory;
-    return code;
+    return r;
 }
 
 /* --- running --- */
@@ -338,9 +338,9 @@ static int watch(struct job *job, pid_t pid, struct rondo_error *err)
     }
     job->pidfd = pidfd_open(pid, 0);
     if (job->pidfd < 0) {
-        int code = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot watch a process");
+        int r = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot watch a process");
         child_abandon(pid);
-        return code;
+        return r;
     }
     struct watch_child child = {
         .pid = pid,
@@ -356,24 +356,24 @@ static int watch(struct job *job, pid_t pid, struct rondo_error *err)
 static int run(struct job *job, struct rondo_error *err)
 {
     int64_t started_ns = clock_monotonic(clock_system());
-    int code = decide_what_to_start(job, err);
-    if (code != 0 || is_refused(job)) {
-        return code;
+    int r = decide_what_to_start(job, err);
+    if (r != 0 || is_refused(job)) {
+        return r;
     }
-    code = open_descriptors(job, err);
-    if (code != 0) {
-        return code;
+    r = open_descriptors(job, err);
+    if (r != 0) {
+        return r;
     }
     pid_t pid;
     int os_errno = child_start(&job->setup, &pid);
     if (os_errno != 0) {
         return start_failed(job, os_errno, err);
     }
-    code = watch(job, pid, err);
-    if (code == 0) {
+    r = watch(job, pid, err);
+    if (r == 0) {
         conclude(job, started_ns);
     }
-    return code;
+    return r;
 }
 
 /**
@@ -399,8 +399,8 @@ static int run_once(const struct spawn_request *request, struct spawn_result *re
         .lifeline = {-1, -1},
         .pidfd = -1,
     };
-    int code = run(&job, err);
-    if (code == 0) {
+    int r = run(&job, err);
+    if (r == 0) {
         if (job.result.output == NULL) {
             job.result.output = memory_dup_string("");
         }
@@ -409,23 +409,23 @@ static int run_once(const struct spawn_request *request, struct spawn_result *re
         job.result = (struct spawn_result){0};
     }
     job_fini(&job);
-    return code;
+    return r;
 }
 
 int spawn_run(const struct spawn_request *request, struct spawn_result *ret_result,
               struct rondo_error *err)
 {
     bool is_due_again = true;
-    int code = 0;
-    for (int i = 0; i < SET_UP_ATTEMPTS && code == 0 && is_due_again; i++) {
+    int r = 0;
+    for (int i = 0; i < SET_UP_ATTEMPTS && r == 0 && is_due_again; i++) {
         if (i > 0) {
             spawn_result_fini(ret_result);
             clock_sleep(clock_system(), i * SET_UP_PAUSE_NS, NULL);
         }
         is_due_again = false;
-        code = run_once(request, ret_result, &is_due_again, err);
+        r = run_once(request, ret_result, &is_due_again, err);
     }
-    return code;
+    return r;
 }
 
 void spawn_result_fini(struct spawn_result *result)

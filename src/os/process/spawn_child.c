@@ -32,53 +32,52 @@ int child_raise_fd(int *fd, struct rondo_error *err)
 static int fill_standard(posix_spawn_file_actions_t *actions, const struct child_setup *setup)
 {
     int error_fd = setup->error_fd > 0 ? setup->error_fd : setup->output_fd;
-    int code =
-        setup->input_fd > 0
-            ? posix_spawn_file_actions_adddup2(actions, setup->input_fd, STDIN_FILENO)
-            : posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (code == 0) {
-        code = posix_spawn_file_actions_adddup2(actions, setup->output_fd, STDOUT_FILENO);
+    int r = setup->input_fd > 0
+                ? posix_spawn_file_actions_adddup2(actions, setup->input_fd, STDIN_FILENO)
+                : posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (r == 0) {
+        r = posix_spawn_file_actions_adddup2(actions, setup->output_fd, STDOUT_FILENO);
     }
-    if (code == 0) {
-        code = posix_spawn_file_actions_adddup2(actions, error_fd, STDERR_FILENO);
+    if (r == 0) {
+        r = posix_spawn_file_actions_adddup2(actions, error_fd, STDERR_FILENO);
     }
-    return code;
+    return r;
 }
 
 /** The mark has a number above those that are closed, so it takes two steps. */
 static int fill_descriptors(posix_spawn_file_actions_t *actions, const struct child_setup *setup)
 {
-    int code = 0;
+    int r = 0;
     int next = CHILD_FIRST_CARRIED + (int)setup->carried_count;
-    for (size_t i = 0; code == 0 && i < setup->carried_count; i++) {
-        code = posix_spawn_file_actions_adddup2(actions, setup->carried[i],
-                                                CHILD_FIRST_CARRIED + (int)i);
+    for (size_t i = 0; r == 0 && i < setup->carried_count; i++) {
+        r = posix_spawn_file_actions_adddup2(actions, setup->carried[i],
+                                             CHILD_FIRST_CARRIED + (int)i);
     }
     if (setup->mark_fd <= 0) {
-        return code != 0 ? code : posix_spawn_file_actions_addclosefrom_np(actions, next);
+        return r != 0 ? r : posix_spawn_file_actions_addclosefrom_np(actions, next);
     }
-    if (code == 0) {
-        code = posix_spawn_file_actions_adddup2(actions, setup->mark_fd, next);
+    if (r == 0) {
+        r = posix_spawn_file_actions_adddup2(actions, setup->mark_fd, next);
     }
-    if (code == 0) {
-        code = posix_spawn_file_actions_addclosefrom_np(actions, next + 1);
+    if (r == 0) {
+        r = posix_spawn_file_actions_addclosefrom_np(actions, next + 1);
     }
-    if (code == 0) {
-        code = posix_spawn_file_actions_adddup2(actions, next, SPAWN_MARK_FD);
+    if (r == 0) {
+        r = posix_spawn_file_actions_adddup2(actions, next, SPAWN_MARK_FD);
     }
-    return code != 0 ? code : posix_spawn_file_actions_addclose(actions, next);
+    return r != 0 ? r : posix_spawn_file_actions_addclose(actions, next);
 }
 
 static int fill_actions(posix_spawn_file_actions_t *actions, const struct child_setup *setup)
 {
-    int code = fill_standard(actions, setup);
-    if (code == 0) {
-        code = fill_descriptors(actions, setup);
+    int r = fill_standard(actions, setup);
+    if (r == 0) {
+        r = fill_descriptors(actions, setup);
     }
-    if (code == 0 && setup->directory != NULL) {
-        code = posix_spawn_file_actions_addchdir_np(actions, setup->directory);
+    if (r == 0 && setup->directory != NULL) {
+        r = posix_spawn_file_actions_addchdir_np(actions, setup->directory);
     }
-    return code;
+    return r;
 }
 
 static int fill_attributes(posix_spawnattr_t *attributes, pid_t group)
@@ -87,44 +86,44 @@ static int fill_attributes(posix_spawnattr_t *attributes, pid_t group)
     sigset_t all;
     sigemptyset(&none);
     sigfillset(&all);
-    int code = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-                                                        POSIX_SPAWN_SETSIGMASK);
-    if (code == 0) {
-        code = posix_spawnattr_setpgroup(attributes, group);
+    int r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
+                                                     POSIX_SPAWN_SETSIGMASK);
+    if (r == 0) {
+        r = posix_spawnattr_setpgroup(attributes, group);
     }
-    if (code == 0) {
-        code = posix_spawnattr_setsigdefault(attributes, &all);
+    if (r == 0) {
+        r = posix_spawnattr_setsigdefault(attributes, &all);
     }
-    if (code == 0) {
-        code = posix_spawnattr_setsigmask(attributes, &none);
+    if (r == 0) {
+        r = posix_spawnattr_setsigmask(attributes, &none);
     }
-    return code;
+    return r;
 }
 
 int child_start(const struct child_setup *setup, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    int code = posix_spawn_file_actions_init(&actions);
-    if (code != 0) {
-        return code;
+    int r = posix_spawn_file_actions_init(&actions);
+    if (r != 0) {
+        return r;
     }
-    code = posix_spawnattr_init(&attributes);
-    if (code != 0) {
+    r = posix_spawnattr_init(&attributes);
+    if (r != 0) {
         posix_spawn_file_actions_destroy(&actions);
-        return code;
+        return r;
     }
-    code = fill_actions(&actions, setup);
-    if (code == 0) {
-        code = fill_attributes(&attributes, setup->group);
+    r = fill_actions(&actions, setup);
+    if (r == 0) {
+        r = fill_attributes(&attributes, setup->group);
     }
-    if (code == 0) {
-        code = posix_spawn(ret_pid, setup->program, &actions, &attributes,
-                           (char *const *)setup->argv, (char *const *)setup->envp);
+    if (r == 0) {
+        r = posix_spawn(ret_pid, setup->program, &actions, &attributes, (char *const *)setup->argv,
+                        (char *const *)setup->envp);
     }
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
-    return code;
+    return r;
 }
 
 void child_abandon(pid_t pid)

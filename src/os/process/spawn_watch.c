@@ -302,8 +302,8 @@ int spawn_watch(const struct spawn_request *request, const struct watch_child *c
         look_at_deadlines(&watch);
         has_ended = step(&watch);
     }
-    int code = reap(&watch, err);
+    int r = reap(&watch, err);
     drain_output(&watch, &watch.output_fd, request->on_output);
     drain_output(&watch, &watch.error_fd, request->on_errors);
-    return code;
+    return r;
 }

@@ -301,21 +301,21 @@ static int carry_out(const struct sandbox_attributes *self, const struct attribu
     if (refusal != 0) {
         return refusal;
     }
-    int code = -1;
+    int r = -1;
     switch (call->change) {
     case CHANGE_MODE:
-        code = change_mode(fd, (mode_t)value[0]);
+        r = change_mode(fd, (mode_t)value[0]);
         break;
     case CHANGE_OWNER:
-        code = change_owner(fd, (uid_t)value[0], (gid_t)value[1]);
+        r = change_owner(fd, (uid_t)value[0], (gid_t)value[1]);
         break;
     case CHANGE_TIMES_UTIME:
     case CHANGE_TIMES_TIMEVAL:
     case CHANGE_TIMES:
-        code = change_times(fd, request, call);
+        r = change_times(fd, request, call);
         break;
     }
-    return code == 0 ? 0 : errno;
+    return r == 0 ? 0 : errno;
 }
 
 /* --- the supervisor's side --- */

@@ -56,13 +56,12 @@ typedef int (*order_function)(struct confinement *self, const char *order, struc
 static int for_each_order(struct confinement *self, order_function function,
                           struct rondo_error *err)
 {
-    int code = 0;
+    int r = 0;
     const char *end = self->orders.data + self->orders.len;
-    for (const char *order = self->orders.data; code == 0 && order < end;
-         order += strlen(order) + 1) {
-        code = function(self, order, err);
+    for (const char *order = self->orders.data; r == 0 && order < end; order += strlen(order) + 1) {
+        r = function(self, order, err);
     }
-    return code;
+    return r;
 }
 
 static int take_limits(struct confinement *self, const char *text, struct rondo_error *err)
@@ -154,36 +153,36 @@ static int drop_capabilities(struct rondo_error *err)
 
 static int restrict_self(struct confinement *self, struct rondo_error *err)
 {
-    int code = read_orders(&self->orders, err);
-    if (code == 0) {
-        code = for_each_order(self, prepare_by_order, err);
+    int r = read_orders(&self->orders, err);
+    if (r == 0) {
+        r = for_each_order(self, prepare_by_order, err);
     }
-    if (code == 0 && sandbox_limits_apply(&self->limits, 0, true) != 0) {
-        code = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot limit the sandbox");
+    if (r == 0 && sandbox_limits_apply(&self->limits, 0, true) != 0) {
+        r = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot limit the sandbox");
     }
-    if (code == 0) {
-        code = drop_capabilities(err);
+    if (r == 0) {
+        r = drop_capabilities(err);
     }
-    if (code == 0) {
-        code = landlock_begin(!self->policy.allow_network, &self->ruleset_fd, err);
+    if (r == 0) {
+        r = landlock_begin(!self->policy.allow_network, &self->ruleset_fd, err);
     }
-    if (code == 0) {
-        code = for_each_order(self, allow_by_order, err);
+    if (r == 0) {
+        r = for_each_order(self, allow_by_order, err);
     }
-    if (code == 0) {
-        code = landlock_enforce(self->ruleset_fd, err);
+    if (r == 0) {
+        r = landlock_enforce(self->ruleset_fd, err);
     }
     int listener_fd = -1;
-    if (code == 0) {
-        code = sandbox_filter_load(&self->policy, &listener_fd, err);
+    if (r == 0) {
+        r = sandbox_filter_load(&self->policy, &listener_fd, err);
     }
-    if (code == 0 && sandbox_attributes_hand_over(CONFINE_HELPER_FD, listener_fd) != 0) {
-        code = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot reach the supervisor");
+    if (r == 0 && sandbox_attributes_hand_over(CONFINE_HELPER_FD, listener_fd) != 0) {
+        r = error_set_errno(err, RONDO_ERR_SYSTEM, errno, "cannot reach the supervisor");
     }
     if (listener_fd >= 0) {
         close(listener_fd);
     }
-    return code;
+    return r;
 }
 
 static int report_failure(const struct rondo_error *error)

@@ -130,23 +130,23 @@ int sandbox_filter_number(const char *name)
 /** Programs take such an answer for an older kernel's. */
 static int deny_unjudged_calls(scmp_filter_ctx filter)
 {
-    int code = 0;
-    for (int number = FIRST_UNJUDGED_CALL; code == 0 && number <= LAST_UNJUDGED_CALL; number++) {
-        code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0);
+    int r = 0;
+    for (int number = FIRST_UNJUDGED_CALL; r == 0 && number <= LAST_UNJUDGED_CALL; number++) {
+        r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0);
     }
-    return code;
+    return r;
 }
 
 static int deny_calls(scmp_filter_ctx filter, const struct denied_syscall *list, size_t count)
 {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < count; i++) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++) {
         int number = sandbox_filter_number(list[i].name);
         if (number != __NR_SCMP_ERROR && number >= 0) {
-            code = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint32_t)list[i].error), number, 0);
+            r = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint32_t)list[i].error), number, 0);
         }
     }
-    return code;
+    return r;
 }
 
 /** Deny a call whose argument `index` compares so. */
@@ -157,22 +157,22 @@ static int deny_if(scmp_filter_ctx filter, int error, int number, struct scmp_ar
 
 static int deny_namespaces(scmp_filter_ctx filter)
 {
-    int code = 0;
+    int r = 0;
     size_t count = sizeof(namespace_flags) / sizeof(namespace_flags[0]);
-    for (size_t i = 0; code == 0 && i < count; i++) {
+    for (size_t i = 0; r == 0 && i < count; i++) {
         const struct scmp_arg_cmp has_flag = {
             .arg = 0,
             .op = SCMP_CMP_MASKED_EQ,
             .datum_a = namespace_flags[i],
             .datum_b = namespace_flags[i],
         };
-        code = deny_if(filter, EPERM, SCMP_SYS(unshare), has_flag);
+        r = deny_if(filter, EPERM, SCMP_SYS(unshare), has_flag);
         /* In clone's flags the bit of CLONE_NEWTIME belongs to the exit signal. */
-        if (code == 0 && namespace_flags[i] != CLONE_NEWTIME) {
-            code = deny_if(filter, EPERM, SCMP_SYS(clone), has_flag);
+        if (r == 0 && namespace_flags[i] != CLONE_NEWTIME) {
+            r = deny_if(filter, EPERM, SCMP_SYS(clone), has_flag);
         }
     }
-    return code;
+    return r;
 }
 
 /** The kernel looks at the lower half of the argument only, so the upper half must not matter. */
@@ -189,12 +189,12 @@ static int deny_request(scmp_filter_ctx filter, uint64_t request, int error)
 
 static int deny_terminal_input(scmp_filter_ctx filter)
 {
-    int code = 0;
+    int r = 0;
     size_t count = sizeof(terminal_requests) / sizeof(terminal_requests[0]);
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        code = deny_request(filter, terminal_requests[i], EPERM);
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        r = deny_request(filter, terminal_requests[i], EPERM);
     }
-    return code;
+    return r;
 }
 
 /*
@@ -243,24 +243,24 @@ static int deny_mode(scmp_filter_ctx filter, size_t index, int number)
     if (mode_calls[index].needed[0] == 0) {
         return deny_if(filter, EPERM, number, conditions[0]);
     }
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < 2; i++) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < 2; i++) {
         conditions[1].datum_a = conditions[1].datum_b = mode_calls[index].needed[i];
-        code = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), number, 2, conditions);
+        r = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), number, 2, conditions);
     }
-    return code;
+    return r;
 }
 
 static int deny_set_user_id(scmp_filter_ctx filter, const struct sandbox_policy *policy)
 {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < sizeof(mode_calls) / sizeof(mode_calls[0]); i++) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(mode_calls) / sizeof(mode_calls[0]); i++) {
         int number = sandbox_filter_number(mode_calls[i].name);
         if (number >= 0 && !is_notified(policy, mode_calls[i].name)) {
-            code = deny_mode(filter, i, number);
+            r = deny_mode(filter, i, number);
         }
     }
-    return code;
+    return r;
 }
 
 /**
@@ -287,16 +287,16 @@ static bool is_family_allowed(const struct sandbox_policy *policy, int family)
 static int deny_sockets(scmp_filter_ctx filter, const struct sandbox_policy *policy)
 {
     struct scmp_arg_cmp condition = {.arg = 0, .op = SCMP_CMP_EQ};
-    int code = 0;
-    for (int family = 0; code == 0 && family <= AF_NETLINK; family++) {
+    int r = 0;
+    for (int family = 0; r == 0 && family <= AF_NETLINK; family++) {
         if (!is_family_allowed(policy, family)) {
             condition.datum_a = (uint64_t)family;
-            code = deny_if(filter, EACCES, SCMP_SYS(socket), condition);
+            r = deny_if(filter, EACCES, SCMP_SYS(socket), condition);
         }
     }
     condition.op = SCMP_CMP_GT;
     condition.datum_a = AF_NETLINK;
-    return code == 0 ? deny_if(filter, EACCES, SCMP_SYS(socket), condition) : code;
+    return r == 0 ? deny_if(filter, EACCES, SCMP_SYS(socket), condition) : r;
 }
 
 /* --- without namespaces --- */
@@ -335,24 +335,24 @@ static const struct {
 
 static int deny_changes_of_others(scmp_filter_ctx filter)
 {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < sizeof(for_oneself) / sizeof(for_oneself[0]); i++) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(for_oneself) / sizeof(for_oneself[0]); i++) {
         const struct scmp_arg_cmp is_other = {
             .arg = for_oneself[i].argument,
             .op = SCMP_CMP_NE,
             .datum_a = for_oneself[i].oneself,
         };
         int number = sandbox_filter_number(for_oneself[i].name);
-        code = number < 0 ? 0 : deny_if(filter, EPERM, number, is_other);
+        r = number < 0 ? 0 : deny_if(filter, EPERM, number, is_other);
     }
     /* Limits of others may be read. */
     const struct scmp_arg_cmp sets_limit_of_other[] = {
         {.arg = 0, .op = SCMP_CMP_NE, .datum_a = 0},
         {.arg = 2, .op = SCMP_CMP_NE, .datum_a = 0},
     };
-    return code == 0 ? seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 2,
-                                              sets_limit_of_other)
-                     : code;
+    return r == 0 ? seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 2,
+                                           sets_limit_of_other)
+                  : r;
 }
 
 /** The limit that is not used by the kernel is the mark of a command (os/sandbox/record.h). */
@@ -365,10 +365,10 @@ static int keep_mark(scmp_filter_ctx filter)
         {.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = UINT32_MAX, .datum_b = RLIMIT_LOCKS},
         {.arg = 2, .op = SCMP_CMP_NE, .datum_a = 0},
     };
-    int code = deny_if(filter, EPERM, SCMP_SYS(setrlimit), is_mark);
-    return code == 0 ? seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 2,
-                                              sets_mark)
-                     : code;
+    int r = deny_if(filter, EPERM, SCMP_SYS(setrlimit), is_mark);
+    return r == 0 ? seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 2,
+                                           sets_mark)
+                  : r;
 }
 
 /**
@@ -378,13 +378,13 @@ static int keep_mark(scmp_filter_ctx filter)
 static int deny_datagram_pairs(scmp_filter_ctx filter)
 {
     static const uint64_t kinds[] = {SOCK_DGRAM, SOCK_RAW};
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const struct scmp_arg_cmp is_kind = {
             .arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = 0xF, .datum_b = kinds[i]};
-        code = deny_if(filter, EACCES, SCMP_SYS(socketpair), is_kind);
+        r = deny_if(filter, EACCES, SCMP_SYS(socketpair), is_kind);
     }
-    return code;
+    return r;
 }
 
 /* Attributes that few programs set, and all go on without. */
@@ -399,63 +399,63 @@ static int guard_attributes(scmp_filter_ctx filter, bool has_supervisor)
 {
     const uint32_t action = has_supervisor ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM);
     size_t count = 1;
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < count; i++) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++) {
         int number = sandbox_filter_number(sandbox_attribute_call(i, &count));
-        code = number < 0 ? 0 : seccomp_rule_add(filter, action, number, 0);
+        r = number < 0 ? 0 : seccomp_rule_add(filter, action, number, 0);
     }
-    return code;
+    return r;
 }
 
 static int deny_without_namespaces(scmp_filter_ctx filter, bool has_supervisor)
 {
-    int code = deny_calls(filter, denials_without_namespaces,
-                          sizeof(denials_without_namespaces) / sizeof(struct denied_syscall));
-    if (code == 0) {
-        code = deny_changes_of_others(filter);
+    int r = deny_calls(filter, denials_without_namespaces,
+                       sizeof(denials_without_namespaces) / sizeof(struct denied_syscall));
+    if (r == 0) {
+        r = deny_changes_of_others(filter);
     }
-    if (code == 0) {
-        code = deny_calls(filter, attribute_denials,
-                          sizeof(attribute_denials) / sizeof(struct denied_syscall));
+    if (r == 0) {
+        r = deny_calls(filter, attribute_denials,
+                       sizeof(attribute_denials) / sizeof(struct denied_syscall));
     }
-    for (size_t i = 0; code == 0 && i < sizeof(flag_requests) / sizeof(flag_requests[0]); i++) {
-        code = deny_request(filter, flag_requests[i], ENOTTY);
+    for (size_t i = 0; r == 0 && i < sizeof(flag_requests) / sizeof(flag_requests[0]); i++) {
+        r = deny_request(filter, flag_requests[i], ENOTTY);
     }
-    if (code == 0) {
-        code = guard_attributes(filter, has_supervisor);
+    if (r == 0) {
+        r = guard_attributes(filter, has_supervisor);
     }
-    return code == 0 ? deny_datagram_pairs(filter) : code;
+    return r == 0 ? deny_datagram_pairs(filter) : r;
 }
 
 /** System calls of another word size have other numbers; libseccomp kills those who make them. */
 static int build(scmp_filter_ctx filter, const struct sandbox_policy *policy, bool has_supervisor)
 {
-    int code = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-    if (code == 0) {
-        code = deny_calls(filter, denials, sizeof(denials) / sizeof(denials[0]));
+    int r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    if (r == 0) {
+        r = deny_calls(filter, denials, sizeof(denials) / sizeof(denials[0]));
     }
-    if (code == 0) {
-        code = deny_unjudged_calls(filter);
+    if (r == 0) {
+        r = deny_unjudged_calls(filter);
     }
-    if (code == 0) {
-        code = deny_namespaces(filter);
+    if (r == 0) {
+        r = deny_namespaces(filter);
     }
-    if (code == 0) {
-        code = deny_terminal_input(filter);
+    if (r == 0) {
+        r = deny_terminal_input(filter);
     }
-    if (code == 0) {
-        code = deny_sockets(filter, policy);
+    if (r == 0) {
+        r = deny_sockets(filter, policy);
     }
-    if (code == 0) {
-        code = deny_set_user_id(filter, policy);
+    if (r == 0) {
+        r = deny_set_user_id(filter, policy);
     }
-    if (code == 0) {
-        code = keep_mark(filter);
+    if (r == 0) {
+        r = keep_mark(filter);
     }
-    if (code == 0 && policy->tier == SANDBOX_LANDLOCK) {
-        code = deny_without_namespaces(filter, has_supervisor);
+    if (r == 0 && policy->tier == SANDBOX_LANDLOCK) {
+        r = deny_without_namespaces(filter, has_supervisor);
     }
-    return code;
+    return r;
 }
 
 /** Write the filter to `fd`; with -1 load it. */
@@ -466,16 +466,16 @@ static int with_filter(const struct sandbox_policy *policy, int fd, int *ret_lis
     if (filter == NULL) {
         return error_set(err, RONDO_ERR_SYSTEM, "cannot begin a seccomp filter");
     }
-    int code = build(filter, policy, ret_listener_fd != NULL);
-    if (code == 0) {
-        code = fd >= 0 ? seccomp_export_bpf(filter, fd) : seccomp_load(filter);
+    int r = build(filter, policy, ret_listener_fd != NULL);
+    if (r == 0) {
+        r = fd >= 0 ? seccomp_export_bpf(filter, fd) : seccomp_load(filter);
     }
-    if (code == 0 && ret_listener_fd != NULL) {
+    if (r == 0 && ret_listener_fd != NULL) {
         *ret_listener_fd = seccomp_notify_fd(filter);
-        code = *ret_listener_fd < 0 ? *ret_listener_fd : 0;
+        r = *ret_listener_fd < 0 ? *ret_listener_fd : 0;
     }
     seccomp_release(filter);
-    return code == 0 ? 0 : error_set_errno(err, RONDO_ERR_SYSTEM, -code, "cannot set up seccomp");
+    return r == 0 ? 0 : error_set_errno(err, RONDO_ERR_SYSTEM, -r, "cannot set up seccomp");
 }
 
 /* Making it takes 0.2 ms, which every command would wait for. */

@@ -438,13 +438,13 @@ static bool is_guarded(const struct path_list *paths, const char *path)
 static void disarm(int folder, const char *path, enum git_part part, struct buf *notes)
 {
     char name[64];
-    int code = -1;
-    for (int i = 0; i < 100 && code != 0; i++) {
+    int r = -1;
+    for (int i = 0; i < 100 && r != 0; i++) {
         snprintf(name, sizeof(name), "%s.disarmed-%08" PRIx32, part_names[part],
                  (uint32_t)random_u64(random_system()));
-        code = renameat2(folder, part_names[part], folder, name, RENAME_NOREPLACE);
+        r = renameat2(folder, part_names[part], folder, name, RENAME_NOREPLACE);
     }
-    if (code != 0) {
+    if (r != 0) {
         buf_printf(notes,
                    "rondo: %s/%s could make git run a program and cannot be renamed (%s); "
                    "remove it before you use git there\n",

@@ -82,11 +82,11 @@ static int restrict_this_thread(struct rondo_error *err)
 {
     const struct sandbox_policy policy = {.tier = SANDBOX_LANDLOCK};
     auto_close int ruleset_fd = -1;
-    int code = landlock_begin(true, &ruleset_fd, err);
-    if (code == 0) {
-        code = landlock_enforce(ruleset_fd, err);
+    int r = landlock_begin(true, &ruleset_fd, err);
+    if (r == 0) {
+        r = landlock_enforce(ruleset_fd, err);
     }
-    return code == 0 ? sandbox_filter_load(&policy, NULL, err) : code;
+    return r == 0 ? sandbox_filter_load(&policy, NULL, err) : r;
 }
 
 static void *run_trial(void *context)

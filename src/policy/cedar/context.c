@@ -53,9 +53,9 @@ struct cedar_context *cedar_context_new(const char *const *names, size_t count)
 /** Nothing but one value. */
 static int read_all(struct json_reader *json, struct cedar_value *ret_value)
 {
-    int code = json_reader_begin(json);
-    code = code != 0 ? code : cedar_json_value(json, ret_value);
-    return code != 0 ? code : json_reader_end(json);
+    int r = json_reader_begin(json);
+    r = r != 0 ? r : cedar_json_value(json, ret_value);
+    return r != 0 ? r : json_reader_end(json);
 }
 
 struct cedar_context *cedar_context_parse(const char *text, size_t len, struct rondo_error *err)
@@ -64,15 +64,15 @@ struct cedar_context *cedar_context_parse(const char *text, size_t len, struct r
     struct json_reader json = {
         .text = text, .len = len, CEDAR_JSON_LIMITS, .arena = &context->arena, .err = err};
     struct cedar_value value = cedar_bool(false);
-    int code = read_all(&json, &value);
-    if (code == 0 && value.kind != CEDAR_RECORD) {
+    int r = read_all(&json, &value);
+    if (r == 0 && value.kind != CEDAR_RECORD) {
         json.at = 0;
         json_reader_peek(&json);
-        code = json_reader_fail(&json, "a context must be a record, not a value of type %s",
-                                cedar_kind_name(value.kind));
+        r = json_reader_fail(&json, "a context must be a record, not a value of type %s",
+                             cedar_kind_name(value.kind));
     }
     json_reader_fini(&json);
-    if (code != 0) {
+    if (r != 0) {
         cedar_context_free(context);
         return NULL;
     }
@@ -127,11 +127,11 @@ int cedar_context_set_json(struct cedar_context *context, size_t index, const ch
     struct json_reader json = {
         .text = text, .len = len, CEDAR_JSON_LIMITS, .arena = arena, .err = err};
     struct cedar_value value = cedar_bool(false);
-    int code = read_all(&json, &value);
+    int r = read_all(&json, &value);
     json_reader_fini(&json);
-    if (code == 0) {
+    if (r == 0) {
         memory->in_use = 1 - memory->in_use;
         cedar_context_set(context, index, value);
     }
-    return code;
+    return r;
 }

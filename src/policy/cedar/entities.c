@@ -157,15 +157,15 @@ struct cedar_entities *cedar_entities_parse(const char *json, size_t len,
             {.text = json, .len = len, CEDAR_JSON_LIMITS, .arena = &entities->arena, .err = err},
         .entities = entities,
     };
-    int code = json_reader_begin(&load.json);
-    code = code != 0 ? code : entities_load_text(&load);
-    code = code != 0 ? code : entities_load_ancestors(&load);
-    if (code == 0) {
+    int r = json_reader_begin(&load.json);
+    r = r != 0 ? r : entities_load_text(&load);
+    r = r != 0 ? r : entities_load_ancestors(&load);
+    if (r == 0) {
         keep_ancestors(&load);
         index_entities(entities);
     }
     load_fini(&load);
-    if (code != 0) {
+    if (r != 0) {
         cedar_entities_free(entities);
         return NULL;
     }

@@ -37,9 +37,9 @@ static void append(struct point_list *list, uint32_t point)
 /** A new list, with room for `size` points. */
 static int new_list(struct entities_load *load, size_t size, uint32_t *ret_list)
 {
-    int code = count_stored(load, size);
-    if (code != 0) {
-        return code;
+    int r = count_stored(load, size);
+    if (r != 0) {
+        return r;
     }
     if (load->list_count == load->list_size) {
         load->list_size = load->list_size == 0 ? 64 : load->list_size * 2;
@@ -54,13 +54,13 @@ static int new_list(struct entities_load *load, size_t size, uint32_t *ret_list)
 /** A list that begins with the points of another one. */
 static int fork_list(struct entities_load *load, struct ancestor_list from, uint32_t *ret_list)
 {
-    int code = new_list(load, (size_t)from.count, ret_list);
-    if (code == 0 && from.count > 0) {
+    int r = new_list(load, (size_t)from.count, ret_list);
+    if (r == 0 && from.count > 0) {
         struct point_list *list = &load->lists[*ret_list];
         memcpy(list->points, load->lists[from.list].points, from.count * sizeof(*list->points));
         list->count = from.count;
     }
-    return code;
+    return r;
 }
 
 /* ---- What is above a point ------------------------------------------------------------------ */
@@ -75,9 +75,9 @@ static int look_into_base(struct entities_load *load, uint32_t point)
     if (entity == NULL || entity->ancestor_count == 0) {
         return 0;
     }
-    int code = new_list(load, entity->ancestor_count, &above.list);
-    if (code != 0) {
-        return code;
+    int r = new_list(load, entity->ancestor_count, &above.list);
+    if (r != 0) {
+        return r;
     }
     for (size_t i = 0; i < entity->ancestor_count; i++) {
         uint32_t ancestor = entities_load_point(load, entity->ancestors[i], true);
@@ -92,25 +92,25 @@ static int look_into_base(struct entities_load *load, uint32_t point)
 /** A point and its ancestors: what an entity inherits that has no other parent. */
 static int look_upwards(struct entities_load *load, uint32_t point, struct ancestor_list *ret_list)
 {
-    int code = load->points[point].is_known ? 0 : look_into_base(load, point);
+    int r = load->points[point].is_known ? 0 : look_into_base(load, point);
     struct entity_point *at = &load->points[point];
-    if (code != 0 || at->upwards.count > 0) {
+    if (r != 0 || at->upwards.count > 0) {
         *ret_list = at->upwards;
-        return code;
+        return r;
     }
     struct ancestor_list list = at->above;
     /* Somebody else may have gone on behind these ancestors: then there has to be a copy. */
     if (list.count == 0 || load->lists[list.list].count != list.count) {
-        code = fork_list(load, list, &list.list);
+        r = fork_list(load, list, &list.list);
     }
-    code = code != 0 ? code : count_stored(load, 1);
-    if (code == 0) {
+    r = r != 0 ? r : count_stored(load, 1);
+    if (r == 0) {
         append(&load->lists[list.list], point);
         list.count++;
         at->upwards = list;
         *ret_list = list;
     }
-    return code;
+    return r;
 }
 
 /* ---- What is above an entity ---------------------------------------------------------------- */
@@ -137,9 +137,9 @@ static int sort_parents(struct entities_load *load, const struct entity_source *
 {
     for (uint32_t i = 0; i < source->parent_count; i++) {
         uint32_t point = source->parents[i];
-        int code = load->points[point].is_known ? 0 : look_into_base(load, point);
-        if (code != 0) {
-            return code;
+        int r = load->points[point].is_known ? 0 : look_into_base(load, point);
+        if (r != 0) {
+            return r;
         }
         ret_parents[i] = (struct parent){.point = point, .count = load->points[point].above.count};
     }
@@ -184,14 +184,14 @@ static int keep_gathered(struct entities_load *load, const struct parent *parent
         return look_upwards(load, parents[0].point, ret_list);
     }
     uint32_t list = 0;
-    int code = new_list(load, gathered->count, &list);
-    if (code == 0) {
+    int r = new_list(load, gathered->count, &list);
+    if (r == 0) {
         memcpy(load->lists[list].points, gathered->points,
                gathered->count * sizeof(*gathered->points));
         load->lists[list].count = gathered->count;
         *ret_list = (struct ancestor_list){.list = list, .count = gathered->count};
     }
-    return code;
+    return r;
 }
 
 /**
@@ -217,16 +217,16 @@ static int look_above_parents(struct entities_load *load, const struct entity_so
 {
     struct parent *parents = memory_new(source->parent_count * sizeof(*parents));
     struct point_list gathered = {0};
-    int code = sort_parents(load, source, parents);
-    if (code == 0 && are_on_list(load, parents, source->parent_count)) {
-        code = look_upwards(load, parents[0].point, ret_list);
-    } else if (code == 0) {
+    int r = sort_parents(load, source, parents);
+    if (r == 0 && are_on_list(load, parents, source->parent_count)) {
+        r = look_upwards(load, parents[0].point, ret_list);
+    } else if (r == 0) {
         gather(load, parents, source->parent_count, &gathered);
-        code = keep_gathered(load, parents, &gathered, ret_list);
+        r = keep_gathered(load, parents, &gathered, ret_list);
     }
     free(gathered.points);
     free(parents);
-    return code;
+    return r;
 }
 
 static int fail_cycle(struct entities_load *load, const struct entity_source *source)
@@ -235,10 +235,10 @@ static int fail_cycle(struct entities_load *load, const struct entity_source *so
     struct json_node place = {.at = source->at};
     cedar_uid_write(load->points[source->point].uid, &name);
     int len = name.len < 200 ? (int)name.len : 200;
-    int code = json_reader_fail_at(&load->json, &place, "%.*s is an ancestor of itself", len,
-                                   buf_string(&name));
+    int r = json_reader_fail_at(&load->json, &place, "%.*s is an ancestor of itself", len,
+                                buf_string(&name));
     buf_fini(&name);
-    return code;
+    return r;
 }
 
 /** A way through the base may lead back to an entity; the walk does not see those. */
@@ -257,14 +257,14 @@ static bool is_above_itself(const struct entities_load *load, const struct entit
 static int finish_entity(struct entities_load *load, const struct entity_source *source)
 {
     struct ancestor_list above = {0};
-    int code = 0;
+    int r = 0;
     if (source->parent_count == 1) {
-        code = look_upwards(load, source->parents[0], &above);
+        r = look_upwards(load, source->parents[0], &above);
     } else if (source->parent_count > 1) {
-        code = look_above_parents(load, source, &above);
+        r = look_above_parents(load, source, &above);
     }
-    if (code != 0) {
-        return code;
+    if (r != 0) {
+        return r;
     }
     load->points[source->point].above = above;
     load->points[source->point].is_known = true;
@@ -323,17 +323,17 @@ int entities_load_ancestors(struct entities_load *load)
     size_t count = load->entities->count;
     struct ancestor_walk walk = {.steps = memory_new((count + 1) * sizeof(*walk.steps)),
                                  .progress = memory_new_zero(count + 1, 1)};
-    int code = 0;
-    for (uint32_t i = 0; i < count && code == 0; i++) {
+    int r = 0;
+    for (uint32_t i = 0; i < count && r == 0; i++) {
         if (walk.progress[i] != PROGRESS_NONE) {
             continue;
         }
         begin_entity(&walk, i);
-        while (code == 0 && walk.count > 0) {
-            code = walk_on(load, &walk);
+        while (r == 0 && walk.count > 0) {
+            r = walk_on(load, &walk);
         }
     }
     free(walk.steps);
     free(walk.progress);
-    return code;
+    return r;
 }

@@ -126,11 +126,11 @@ static uint32_t make_distinct(uint32_t *points, uint32_t count)
 static int read_uid(struct entities_load *load, const struct json_node *node, uint32_t *ret_point)
 {
     const struct cedar_uid *uid = NULL;
-    int code = cedar_json_to_uid(&load->json, node, &load->json.scratch, &uid);
-    if (code == 0) {
+    int r = cedar_json_to_uid(&load->json, node, &load->json.scratch, &uid);
+    if (r == 0) {
         *ret_point = entities_load_point(load, uid, false);
     }
-    return code;
+    return r;
 }
 
 static int read_parents(struct entities_load *load, const struct json_node *node,
@@ -143,9 +143,9 @@ static int read_parents(struct entities_load *load, const struct json_node *node
     uint32_t *parents = arena_new_array(&load->work, node->count, sizeof(*parents));
     for (uint32_t i = 0; i < node->count; i++) {
         const struct json_node *parent = &node->as.children[i];
-        int code = read_uid(load, parent, &parents[i]);
-        if (code != 0) {
-            return code;
+        int r = read_uid(load, parent, &parents[i]);
+        if (r != 0) {
+            return r;
         }
         if (is_action && !cedar_type_is_action(load->points[parents[i]].uid->type)) {
             return json_reader_fail_at(&load->json, parent,
@@ -188,9 +188,9 @@ static int fail_uid(struct entities_load *load, const struct json_node *node,
     struct buf name = {0};
     cedar_uid_write(uid, &name);
     int len = name.len < SHOWN_BYTES ? (int)name.len : SHOWN_BYTES;
-    int code = json_reader_fail_at(&load->json, node, "%.*s %s", len, buf_string(&name), what);
+    int r = json_reader_fail_at(&load->json, node, "%.*s %s", len, buf_string(&name), what);
     buf_fini(&name);
-    return code;
+    return r;
 }
 
 static void append(struct entities_load *load, const struct cedar_entity *entity,
@@ -214,13 +214,13 @@ static int load_entity(struct entities_load *load, const struct json_node *node)
     struct entity_fields fields = {0};
     struct entity_source source = {.at = node->at};
     struct cedar_entity entity = {0};
-    int code = find_fields(json, node, &fields);
-    code = code != 0 ? code : read_uid(load, fields.uid, &source.point);
-    code = code != 0 ? code : read_record(json, fields.attrs, &entity.attributes);
-    code = code != 0 ? code : read_parents(load, fields.parents, &source);
-    code = code != 0 ? code : read_record(json, fields.tags, &entity.tags);
-    if (code != 0) {
-        return code;
+    int r = find_fields(json, node, &fields);
+    r = r != 0 ? r : read_uid(load, fields.uid, &source.point);
+    r = r != 0 ? r : read_record(json, fields.attrs, &entity.attributes);
+    r = r != 0 ? r : read_parents(load, fields.parents, &source);
+    r = r != 0 ? r : read_record(json, fields.tags, &entity.tags);
+    if (r != 0) {
+        return r;
     }
     const struct entity_point *point = &load->points[source.point];
     entity.uid = point->uid;
@@ -236,16 +236,16 @@ static int load_entity(struct entities_load *load, const struct json_node *node)
 int entities_load_text(struct entities_load *load)
 {
     struct json_reader *json = &load->json;
-    int code = json_reader_expect(json, '[');
-    if (code != 0 || json_reader_accept(json, ']')) {
-        return code != 0 ? code : json_reader_end(json);
+    int r = json_reader_expect(json, '[');
+    if (r != 0 || json_reader_accept(json, ']')) {
+        return r != 0 ? r : json_reader_end(json);
     }
     json->depth++;
     do {
         const struct json_node *node = NULL;
-        code = json_reader_read(json, &node);
-        code = code != 0 ? code : load_entity(load, node);
-    } while (code == 0 && json_reader_accept(json, ','));
-    code = code != 0 ? code : json_reader_expect(json, ']');
-    return code != 0 ? code : json_reader_end(json);
+        r = json_reader_read(json, &node);
+        r = r != 0 ? r : load_entity(load, node);
+    } while (r == 0 && json_reader_accept(json, ','));
+    r = r != 0 ? r : json_reader_expect(json, ']');
+    return r != 0 ? r : json_reader_end(json);
 }

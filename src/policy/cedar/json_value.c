@@ -42,9 +42,9 @@ static int to_set(struct json_reader *json, const struct json_node *node,
 {
     struct cedar_value *values = arena_new_array(json->arena, node->count, sizeof(*values));
     for (size_t i = 0; i < node->count; i++) {
-        int code = cedar_json_to_value(json, &node->as.children[i], &values[i]);
-        if (code != 0) {
-            return code;
+        int r = cedar_json_to_value(json, &node->as.children[i], &values[i]);
+        if (r != 0) {
+            return r;
         }
     }
     *ret_value = cedar_object(CEDAR_SET, cedar_set_make(json->arena, values, node->count));
@@ -61,9 +61,9 @@ int cedar_json_to_record(struct json_reader *json, const struct json_node *node,
     for (size_t i = 0; i < node->count; i++) {
         const struct json_node *key = &node->as.children[2 * i];
         fields[i].name = cedar_text_new(json->arena, key->as.bytes, key->count);
-        int code = cedar_json_to_value(json, key + 1, &fields[i].value);
-        if (code != 0) {
-            return code;
+        int r = cedar_json_to_value(json, key + 1, &fields[i].value);
+        if (r != 0) {
+            return r;
         }
     }
     const struct cedar_record *record = cedar_record_make(json->arena, fields, node->count);
@@ -210,12 +210,12 @@ static int read_arguments(struct json_reader *json, const struct extension_call 
 {
     struct arena *arena = json->arena;
     json->arena = &json->scratch;
-    int code = 0;
-    for (size_t i = 0; i < call->count && code == 0; i++) {
-        code = cedar_json_to_value(json, &call->arguments[i], &ret_values[i]);
+    int r = 0;
+    for (size_t i = 0; i < call->count && r == 0; i++) {
+        r = cedar_json_to_value(json, &call->arguments[i], &ret_values[i]);
     }
     json->arena = arena;
-    return code;
+    return r;
 }
 
 static int to_extension(struct json_reader *json, const struct extension_call *call,
@@ -230,9 +230,9 @@ static int to_extension(struct json_reader *json, const struct extension_call *c
                                    json_node_show(call->function, shown));
     }
     struct cedar_value *values = arena_new_array(&json->scratch, call->count, sizeof(*values));
-    int code = read_arguments(json, call, values);
-    if (code != 0) {
-        return code;
+    int r = read_arguments(json, call, values);
+    if (r != 0) {
+        return r;
     }
     struct cedar_value result = cedar_bool(false);
     enum cedar_failure_code failure =
@@ -255,9 +255,9 @@ static int check_numbers(struct json_reader *json, const struct json_node *node)
     bool is_object = node->kind == JSON_NODE_OBJECT;
     size_t count = is_object ? (size_t)node->count * 2 : node->count;
     for (size_t i = 0; (is_object || node->kind == JSON_NODE_ARRAY) && i < count; i++) {
-        int code = check_numbers(json, &node->as.children[i]);
-        if (code != 0) {
-            return code;
+        int r = check_numbers(json, &node->as.children[i]);
+        if (r != 0) {
+            return r;
         }
     }
     return 0;
@@ -269,9 +269,9 @@ static int check_others(struct json_reader *json, const struct json_node *object
     const struct json_node *known = read == NULL ? NULL : json_node_member(object, read);
     for (size_t i = 0; i < object->count; i++) {
         const struct json_node *value = &object->as.children[2 * i + 1];
-        int code = value == known ? 0 : check_numbers(json, value);
-        if (code != 0) {
-            return code;
+        int r = value == known ? 0 : check_numbers(json, value);
+        if (r != 0) {
+            return r;
         }
     }
     return 0;
@@ -295,16 +295,16 @@ static int read_escape(struct json_reader *json, const struct json_node *node,
     }
     if (is_named(key, "__entity") && find_reference(inner, &reference)) {
         const struct cedar_uid *uid = NULL;
-        int code = check_others(json, inner, NULL);
-        code = code != 0 ? code : make_uid(json, &reference, json->arena, &uid);
+        int r = check_others(json, inner, NULL);
+        r = r != 0 ? r : make_uid(json, &reference, json->arena, &uid);
         *ret_value = cedar_object(CEDAR_ENTITY, uid);
-        return code != 0 ? code : 1;
+        return r != 0 ? r : 1;
     }
     if (is_named(key, "__extn") && find_call(inner, &call)) {
         bool has_one = json_node_member(inner, "arg") != NULL;
-        int code = check_others(json, inner, has_one ? "arg" : "args");
-        code = code != 0 ? code : to_extension(json, &call, ret_value);
-        return code != 0 ? code : 1;
+        int r = check_others(json, inner, has_one ? "arg" : "args");
+        r = r != 0 ? r : to_extension(json, &call, ret_value);
+        return r != 0 ? r : 1;
     }
     return 0;
 }
@@ -313,14 +313,14 @@ static int to_object(struct json_reader *json, const struct json_node *node,
                      struct cedar_value *ret_value)
 {
     struct cedar_value value;
-    int code = node->count == 1 ? read_escape(json, node, &value) : 0;
-    if (code == 0) {
+    int r = node->count == 1 ? read_escape(json, node, &value) : 0;
+    if (r == 0) {
         const struct cedar_record *record = NULL;
-        code = cedar_json_to_record(json, node, &record);
+        r = cedar_json_to_record(json, node, &record);
         value = cedar_object(CEDAR_RECORD, record);
     }
-    if (code < 0) {
-        return code;
+    if (r < 0) {
+        return r;
     }
     *ret_value = value;
     return 0;
@@ -357,6 +357,6 @@ int cedar_json_to_value(struct json_reader *json, const struct json_node *node,
 int cedar_json_value(struct json_reader *json, struct cedar_value *ret_value)
 {
     const struct json_node *node = NULL;
-    int code = json_reader_read(json, &node);
-    return code != 0 ? code : cedar_json_to_value(json, node, ret_value);
+    int r = json_reader_read(json, &node);
+    return r != 0 ? r : cedar_json_to_value(json, node, ret_value);
 }

@@ -185,8 +185,8 @@ void handle_tokens(struct call *call)
 {
     struct rondo_error err = {0};
     auto_buf struct buf list = {0};
-    int code = token_list(call_store(call), &list, &err);
-    call_answer_list(call, "tokens", &list, code, &err);
+    int r = token_list(call_store(call), &list, &err);
+    call_answer_list(call, "tokens", &list, r, &err);
 }
 
 void handle_openapi(struct call *call)

@@ -94,8 +94,8 @@ void handle_sinks(struct call *call)
 {
     struct rondo_error err = {0};
     auto_buf struct buf list = {0};
-    int code = sink_list(call_store(call), &list, &err);
-    call_answer_list(call, "sinks", &list, code, &err);
+    int r = sink_list(call_store(call), &list, &err);
+    call_answer_list(call, "sinks", &list, r, &err);
 }
 
 /** A sink as it is shown, NULL when there is none. @return json_object_put() */
@@ -197,8 +197,8 @@ void handle_deliveries(struct call *call)
         !call_query_int(call, "limit", 1, MAX_PAGE, DEFAULT_PAGE, &limit)) {
         return;
     }
-    int code = sink_deliveries(call_store(call), is_dead, (uint32_t)limit, &list, &err);
-    call_answer_list(call, "deliveries", &list, code, &err);
+    int r = sink_deliveries(call_store(call), is_dead, (uint32_t)limit, &list, &err);
+    call_answer_list(call, "deliveries", &list, r, &err);
 }
 
 void handle_retry_delivery(struct call *call)

@@ -33,16 +33,16 @@ static int read_state(struct sqlite_connection *writer, const struct store_batch
                       struct commit_state *ret_state, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_RUN_FOR_COMMIT, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_RUN_FOR_COMMIT, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, batch->run_id);
     sqlite_bind_unsigned(statement, 2, batch->mail_taken);
-    rc = sqlite_step_row(writer, statement, "read a run", err);
-    int damage = rc == 1 ? sqlite_row_numbers(writer, statement, "a run", err) : 0;
-    rc = damage < 0 ? damage : rc;
-    if (rc == 1) {
+    r = sqlite_step_row(writer, statement, "read a run", err);
+    int damage = r == 1 ? sqlite_row_numbers(writer, statement, "a run", err) : 0;
+    r = damage < 0 ? damage : r;
+    if (r == 1) {
         *ret_state = (struct commit_state){
             .key = sqlite3_column_int64(statement, 0),
             .row = {.epoch = (uint64_t)sqlite3_column_int64(statement, 1),
@@ -56,19 +56,19 @@ static int read_state(struct sqlite_connection *writer, const struct store_batch
         };
     }
     sqlite3_reset(statement);
-    if (rc == 0) {
+    if (r == 0) {
         return error_set(err, RONDO_ERR_NOT_FOUND, "there is no run %s", batch->run_id);
     }
-    return rc < 0 ? rc : 0;
+    return r < 0 ? r : 0;
 }
 
 static int insert_mark(struct sqlite_connection *connection, int64_t run_key, uint64_t seq,
                        uint64_t position, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(connection, SQL_MARK_INSERT, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(connection, SQL_MARK_INSERT, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_number(statement, 1, run_key);
     sqlite_bind_unsigned(statement, 2, seq);
@@ -87,8 +87,8 @@ int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, 
                          struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(connection, SQL_EVENT_INSERT, &statement, err);
-    for (size_t i = 0; rc == 0 && i < count; i++) {
+    int r = sqlite_statement(connection, SQL_EVENT_INSERT, &statement, err);
+    for (size_t i = 0; r == 0 && i < count; i++) {
         seq++;
         sqlite_bind_number(statement, 1, run_key);
         sqlite_bind_unsigned(statement, 2, *last_position);
@@ -96,13 +96,13 @@ int sqlite_insert_events(struct sqlite_connection *connection, int64_t run_key, 
         sqlite_bind_number(statement, 4, events[i].time_ns);
         sqlite_bind_string(statement, 5, events[i].type);
         sqlite_bind_string_len(statement, 6, events[i].data, events[i].data_len);
-        rc = sqlite_run(connection, statement, "append an event", err);
+        r = sqlite_run(connection, statement, "append an event", err);
         *last_position = (uint64_t)sqlite3_last_insert_rowid(connection->db);
-        if (rc == 0 && is_marked(run_key, seq)) {
-            rc = insert_mark(connection, run_key, seq, *last_position, err);
+        if (r == 0 && is_marked(run_key, seq)) {
+            r = insert_mark(connection, run_key, seq, *last_position, err);
         }
     }
-    return rc;
+    return r;
 }
 
 /** Bind the columns from `seq` to `state`, which checkpoints and interims have in common. */
@@ -126,33 +126,33 @@ static int insert_checkpoint(struct sqlite_connection *writer, const struct comm
                              const struct store_checkpoint *checkpoint, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_CHECKPOINT_INSERT, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_CHECKPOINT_INSERT, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_number(statement, 1, state->key);
     sqlite_bind_unsigned(statement, 2, checkpoint->number);
     sqlite_bind_number(statement, 3, state->last_checkpoint_key);
     bind_content(statement, 4, checkpoint);
-    rc = sqlite_run(writer, statement, "store a checkpoint", err);
+    r = sqlite_run(writer, statement, "store a checkpoint", err);
     /* The caller's memory must not stay bound behind its back. */
     sqlite3_clear_bindings(statement);
-    return rc;
+    return r;
 }
 
 static int replace_interim(struct sqlite_connection *writer, int64_t run_key,
                            const struct store_checkpoint *interim, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_INTERIM_PUT, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_INTERIM_PUT, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_number(statement, 1, run_key);
     bind_content(statement, 2, interim);
-    rc = sqlite_run(writer, statement, "store an interim checkpoint", err);
+    r = sqlite_run(writer, statement, "store an interim checkpoint", err);
     sqlite3_clear_bindings(statement);
-    return rc;
+    return r;
 }
 
 /** Run a statement whose parameters are a run's key and one more number. */
@@ -160,9 +160,9 @@ static int run_for_key(struct sqlite_connection *writer, enum sqlite_sql which, 
                        uint64_t number, const char *doing, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, which, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, which, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_number(statement, 1, run_key);
     if (sqlite3_bind_parameter_count(statement) > 1) {
@@ -176,25 +176,25 @@ static int store_checkpoint(struct sqlite_connection *writer, const struct commi
                             const struct store_batch *batch, struct commit_state *after,
                             struct rondo_error *err)
 {
-    int rc = 0;
+    int r = 0;
     if (rules_stores_checkpoint(&state->row, batch)) {
-        rc = insert_checkpoint(writer, state, batch->checkpoint, err);
+        r = insert_checkpoint(writer, state, batch->checkpoint, err);
         after->row.last_checkpoint = batch->checkpoint->number;
         after->last_checkpoint_key = sqlite3_last_insert_rowid(writer->db);
-        if (rc == 0) {
-            rc = run_for_key(writer, SQL_INTERIM_DELETE, state->key, 0,
-                             "delete an interim checkpoint", err);
+        if (r == 0) {
+            r = run_for_key(writer, SQL_INTERIM_DELETE, state->key, 0,
+                            "delete an interim checkpoint", err);
         }
     }
-    if (rc == 0 && batch->interim != NULL) {
-        rc = replace_interim(writer, state->key, batch->interim, err);
+    if (r == 0 && batch->interim != NULL) {
+        r = replace_interim(writer, state->key, batch->interim, err);
     }
     uint64_t newest = after->row.last_checkpoint;
-    if (rc == 0 && batch->keep_checkpoints > 0 && newest > batch->keep_checkpoints) {
-        rc = run_for_key(writer, SQL_CHECKPOINT_PRUNE, state->key, newest - batch->keep_checkpoints,
-                         "prune checkpoints", err);
+    if (r == 0 && batch->keep_checkpoints > 0 && newest > batch->keep_checkpoints) {
+        r = run_for_key(writer, SQL_CHECKPOINT_PRUNE, state->key, newest - batch->keep_checkpoints,
+                        "prune checkpoints", err);
     }
-    return rc;
+    return r;
 }
 
 /** @param state the run as it is after the batch, but for what the batch's summary says */
@@ -203,9 +203,9 @@ static int update_run(struct sqlite_connection *writer, const struct commit_stat
                       struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_RUN_UPDATE, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_RUN_UPDATE, &statement, err);
+    if (r < 0) {
+        return r;
     }
     const struct store_summary *summary = &batch->summary;
     sqlite_bind_number(statement, 1, state->key);
@@ -226,11 +226,11 @@ static int update_run(struct sqlite_connection *writer, const struct commit_stat
     sqlite_bind_number(statement, 16, summary->warnings);
     sqlite_bind_number(statement, 17, summary->is_paused);
     sqlite_bind_number(statement, 18, now.monotonic_ns);
-    rc = sqlite_run(writer, statement, "update a run", err);
-    if (rc == 0 && batch->lease_ns == 0) {
-        rc = run_for_key(writer, SQL_RUN_GIVE_UP, state->key, 0, "give a run up", err);
+    r = sqlite_run(writer, statement, "update a run", err);
+    if (r == 0 && batch->lease_ns == 0) {
+        r = run_for_key(writer, SQL_RUN_GIVE_UP, state->key, 0, "give a run up", err);
     }
-    return rc;
+    return r;
 }
 
 static int apply_batch(struct sqlite_store *store, const struct commit_state *state,
@@ -239,21 +239,21 @@ static int apply_batch(struct sqlite_store *store, const struct commit_state *st
 {
     struct sqlite_connection *writer = &store->writer;
     struct commit_state after = *state;
-    int rc = sqlite_insert_events(writer, state->key, state->row.last_seq, batch->events,
-                                  batch->event_count, &after.last_position, err);
+    int r = sqlite_insert_events(writer, state->key, state->row.last_seq, batch->events,
+                                 batch->event_count, &after.last_position, err);
     after.row.last_seq += batch->event_count;
-    if (rc == 0) {
-        rc = store_checkpoint(writer, state, batch, &after, err);
+    if (r == 0) {
+        r = store_checkpoint(writer, state, batch, &after, err);
     }
-    if (rc == 0 && batch->mail_taken > 0) {
-        rc = run_for_key(writer, SQL_LETTER_DELETE, state->key, batch->mail_taken, "delete mail",
-                         err);
+    if (r == 0 && batch->mail_taken > 0) {
+        r = run_for_key(writer, SQL_LETTER_DELETE, state->key, batch->mail_taken, "delete mail",
+                        err);
     }
-    if (rc == 0) {
-        rc = update_run(writer, &after, batch, rules_now(store->clock), err);
+    if (r == 0) {
+        r = update_run(writer, &after, batch, rules_now(store->clock), err);
     }
     *ret_position = batch->event_count > 0 ? after.last_position : 0;
-    return rc;
+    return r;
 }
 
 /** Find the position of an event that was committed before. */
@@ -261,23 +261,23 @@ static int read_position(struct sqlite_connection *writer, const char *run_id, u
                          uint64_t *ret_position, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_EVENT_READ_RUN, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_EVENT_READ_RUN, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, run_id);
     sqlite_bind_unsigned(statement, 2, seq - 1);
     sqlite_bind_number(statement, 3, 1);
-    rc = sqlite_step_row(writer, statement, "read an event", err);
-    if (rc == 1) {
+    r = sqlite_step_row(writer, statement, "read an event", err);
+    if (r == 1) {
         *ret_position = (uint64_t)sqlite3_column_int64(statement, 0);
     }
     sqlite3_reset(statement);
-    if (rc == 0) {
+    if (r == 0) {
         return error_set(err, RONDO_ERR_CORRUPT, "%s lacks an event that the run's row counts",
                          writer->store->path);
     }
-    return rc < 0 ? rc : 0;
+    return r < 0 ? r : 0;
 }
 
 static int commit_batch(struct sqlite_store *store, const struct store_batch *batch,
@@ -286,28 +286,28 @@ static int commit_batch(struct sqlite_store *store, const struct store_batch *ba
     struct sqlite_connection *writer = &store->writer;
     struct commit_state state;
     struct store_commit_result result = {.outcome = STORE_COMMITTED};
-    int rc = read_state(writer, batch, &state, err);
-    if (rc == 0) {
-        rc = rules_decide(&state.row, batch, &result.outcome, err);
+    int r = read_state(writer, batch, &state, err);
+    if (r == 0) {
+        r = rules_decide(&state.row, batch, &result.outcome, err);
     }
-    if (rc < 0) {
-        return rc;
+    if (r < 0) {
+        return r;
     }
     switch (result.outcome) {
     case STORE_COMMITTED:
-        rc = apply_batch(store, &state, batch, &result.position, err);
+        r = apply_batch(store, &state, batch, &result.position, err);
         result.has_mail = state.has_mail;
         break;
     case STORE_ALREADY_COMMITTED:
-        rc = read_position(writer, batch->run_id, batch->first_seq + batch->event_count - 1,
-                           &result.position, err);
+        r = read_position(writer, batch->run_id, batch->first_seq + batch->event_count - 1,
+                          &result.position, err);
         result.has_mail = state.has_mail;
         break;
     case STORE_FENCED:
         break;
     }
     *ret_result = result;
-    return rc;
+    return r;
 }
 
 static int commit_all(struct sqlite_store *store, const struct store_batch *const *batches,
@@ -317,28 +317,28 @@ static int commit_all(struct sqlite_store *store, const struct store_batch *cons
     /* Results go to the caller only when the transaction has gone through. */
     auto_free struct store_commit_result *results = memory_new_zero(count, sizeof(*results));
     bool has_old = false;
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < count; i++) {
-        rc = commit_batch(store, batches[i], &results[i], err);
-        has_old = has_old || (rc == 0 && results[i].outcome == STORE_ALREADY_COMMITTED);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        r = commit_batch(store, batches[i], &results[i], err);
+        has_old = has_old || (r == 0 && results[i].outcome == STORE_ALREADY_COMMITTED);
     }
-    rc = sqlite_write_end(store, rc, has_old, err);
-    if (rc == 0) {
+    r = sqlite_write_end(store, r, has_old, err);
+    if (r == 0) {
         memcpy(ret_results, results, count * sizeof(*results));
     }
-    return rc;
+    return r;
 }
 
 int sqlite_commit(struct store *base, const struct store_batch *const *batches, size_t count,
                   struct store_commit_result *ret_results, struct rondo_error *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < count; i++) {
-        rc = rules_check_batch(batches[i], err);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        r = rules_check_batch(batches[i], err);
     }
-    if (rc == 0) {
-        rc = sqlite_write_begin(store, err);
+    if (r == 0) {
+        r = sqlite_write_begin(store, err);
     }
-    return rc < 0 ? rc : commit_all(store, batches, count, ret_results, err);
+    return r < 0 ? r : commit_all(store, batches, count, ret_results, err);
 }

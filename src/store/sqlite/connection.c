@@ -71,10 +71,10 @@ static int copy_log(struct sqlite_connection *connection, bool is_complete)
 /** Copy the log when nothing depends on it: only a failed fsync is of interest. */
 static void try_copy_log(struct sqlite_connection *connection)
 {
-    int rc = copy_log(connection, false);
+    int r = copy_log(connection, false);
     connection->wal_frames = 0;
-    if (rc != SQLITE_OK && rc != SQLITE_BUSY) {
-        sqlite_fail_code(connection, rc, "copy the log", NULL);
+    if (r != SQLITE_OK && r != SQLITE_BUSY) {
+        sqlite_fail_code(connection, r, "copy the log", NULL);
     }
 }
 
@@ -86,24 +86,24 @@ int sqlite_connection_open(struct sqlite_connection *connection, struct rondo_er
     sqlite_connection_close(connection);
     struct sqlite_store *store = connection->store;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    int rc = sqlite3_open_v2(store->path, &connection->db, flags, NULL);
-    if (rc == SQLITE_OK) {
+    int r = sqlite3_open_v2(store->path, &connection->db, flags, NULL);
+    if (r == SQLITE_OK) {
         distrust(connection->db);
         sqlite3_busy_timeout(connection->db, store->busy_timeout_ms);
-        rc = sqlite3_exec(connection->db, setup_sql, NULL, NULL, NULL);
+        r = sqlite3_exec(connection->db, setup_sql, NULL, NULL, NULL);
     }
     int keeps_log = store->keeps_log;
-    if (rc == SQLITE_OK && keeps_log) {
-        rc = sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keeps_log);
+    if (r == SQLITE_OK && keeps_log) {
+        r = sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keeps_log);
     }
-    if (rc == SQLITE_OK && connection->is_reader) {
-        rc = sqlite3_exec(connection->db, reader_sql, NULL, NULL, NULL);
+    if (r == SQLITE_OK && connection->is_reader) {
+        r = sqlite3_exec(connection->db, reader_sql, NULL, NULL, NULL);
     }
     atomic_fetch_add(&store->open_count, connection->db != NULL);
-    if (rc != SQLITE_OK) {
-        int code = sqlite_fail_code(connection, rc, "open the store", err);
+    if (r != SQLITE_OK) {
+        int failure = sqlite_fail_code(connection, r, "open the store", err);
         sqlite_connection_close(connection);
-        return code;
+        return failure;
     }
     sqlite3_wal_hook(connection->db, note_wal_size, connection);
     return 0;
@@ -123,8 +123,8 @@ void sqlite_connection_close(struct sqlite_connection *connection)
     if (connection->db != NULL && atomic_fetch_sub(&connection->store->open_count, 1) == 1) {
         atomic_store(&connection->store->log_inode, 0);
     }
-    int rc = sqlite3_close(connection->db);
-    assert(rc == SQLITE_OK);
+    int r = sqlite3_close(connection->db);
+    assert(r == SQLITE_OK);
     connection->db = NULL;
     connection->is_suspect = false;
     connection->is_settled = false;
@@ -135,10 +135,9 @@ int sqlite_statement(struct sqlite_connection *connection, enum sqlite_sql which
                      sqlite3_stmt **ret_statement, struct rondo_error *err)
 {
     if (connection->statements[which] == NULL) {
-        int rc =
-            sqlite3_prepare_v3(connection->db, sqlite_statements[which], -1,
-                               SQLITE_PREPARE_PERSISTENT, &connection->statements[which], NULL);
-        if (rc != SQLITE_OK) {
+        int r = sqlite3_prepare_v3(connection->db, sqlite_statements[which], -1,
+                                   SQLITE_PREPARE_PERSISTENT, &connection->statements[which], NULL);
+        if (r != SQLITE_OK) {
             return sqlite_fail(connection, "prepare a statement", err);
         }
     }
@@ -148,8 +147,8 @@ int sqlite_statement(struct sqlite_connection *connection, enum sqlite_sql which
 
 void sqlite_bind_number(sqlite3_stmt *statement, int index, int64_t number)
 {
-    int rc = sqlite3_bind_int64(statement, index, number);
-    assert(rc == SQLITE_OK);
+    int r = sqlite3_bind_int64(statement, index, number);
+    assert(r == SQLITE_OK);
 }
 
 void sqlite_bind_unsigned(sqlite3_stmt *statement, int index, uint64_t number)
@@ -160,38 +159,38 @@ void sqlite_bind_unsigned(sqlite3_stmt *statement, int index, uint64_t number)
 
 void sqlite_bind_string(sqlite3_stmt *statement, int index, const char *text)
 {
-    int rc = sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC);
-    assert(rc == SQLITE_OK);
+    int r = sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC);
+    assert(r == SQLITE_OK);
 }
 
 void sqlite_bind_string_len(sqlite3_stmt *statement, int index, const char *text, size_t len)
 {
-    int rc = sqlite3_bind_text64(statement, index, text, len, SQLITE_STATIC, SQLITE_UTF8);
-    assert(rc == SQLITE_OK);
+    int r = sqlite3_bind_text64(statement, index, text, len, SQLITE_STATIC, SQLITE_UTF8);
+    assert(r == SQLITE_OK);
 }
 
 void sqlite_bind_bytes(sqlite3_stmt *statement, int index, const void *bytes, size_t len)
 {
-    int rc = sqlite3_bind_blob64(statement, index, bytes, len, SQLITE_STATIC);
-    assert(rc == SQLITE_OK);
+    int r = sqlite3_bind_blob64(statement, index, bytes, len, SQLITE_STATIC);
+    assert(r == SQLITE_OK);
 }
 
 int sqlite_step_row(struct sqlite_connection *connection, sqlite3_stmt *statement,
                     const char *doing, struct rondo_error *err)
 {
-    int rc = sqlite3_step(statement);
-    if (rc == SQLITE_ROW) {
+    int r = sqlite3_step(statement);
+    if (r == SQLITE_ROW) {
         return 1;
     }
-    return rc == SQLITE_DONE ? 0 : sqlite_fail_code(connection, rc, doing, err);
+    return r == SQLITE_DONE ? 0 : sqlite_fail_code(connection, r, doing, err);
 }
 
 int sqlite_run(struct sqlite_connection *connection, sqlite3_stmt *statement, const char *doing,
                struct rondo_error *err)
 {
-    int rc = sqlite_step_row(connection, statement, doing, err);
+    int r = sqlite_step_row(connection, statement, doing, err);
     sqlite3_reset(statement);
-    return rc < 0 ? rc : 0;
+    return r < 0 ? r : 0;
 }
 
 const char *sqlite_column_string(sqlite3_stmt *statement, int column)
@@ -204,36 +203,36 @@ static int run_simple(struct sqlite_connection *connection, enum sqlite_sql whic
                       const char *doing, struct rondo_error *err)
 {
     sqlite3_stmt *statement = NULL;
-    int rc = sqlite_statement(connection, which, &statement, err);
-    return rc < 0 ? rc : sqlite_run(connection, statement, doing, err);
+    int r = sqlite_statement(connection, which, &statement, err);
+    return r < 0 ? r : sqlite_run(connection, statement, doing, err);
 }
 
 /** Open the writer and see to what other processes have left in the log. */
 static int prepare_writer(struct sqlite_connection *writer, struct rondo_error *err)
 {
-    int rc = sqlite_connection_open(writer, err);
-    if (rc == 0 && !writer->is_settled) {
+    int r = sqlite_connection_open(writer, err);
+    if (r == 0 && !writer->is_settled) {
         try_copy_log(writer);
         writer->is_settled = true;
     }
-    return rc;
+    return r;
 }
 
 int sqlite_writer_lock(struct sqlite_store *store, struct rondo_error *err)
 {
     struct sqlite_connection *writer = &store->writer;
     pthread_mutex_lock(&writer->mutex);
-    int rc = sqlite_check_files(store, err);
-    if (rc == 0 && !atomic_load(&store->is_poisoned)) {
-        rc = prepare_writer(writer, err);
+    int r = sqlite_check_files(store, err);
+    if (r == 0 && !atomic_load(&store->is_poisoned)) {
+        r = prepare_writer(writer, err);
     }
-    if (rc == 0 && atomic_load(&store->is_poisoned)) {
-        rc = sqlite_refuse_poisoned(store, err);
+    if (r == 0 && atomic_load(&store->is_poisoned)) {
+        r = sqlite_refuse_poisoned(store, err);
     }
-    if (rc < 0) {
+    if (r < 0) {
         pthread_mutex_unlock(&writer->mutex);
     }
-    return rc;
+    return r;
 }
 
 void sqlite_writer_unlock(struct sqlite_store *store)
@@ -247,15 +246,15 @@ void sqlite_writer_unlock(struct sqlite_store *store)
 
 int sqlite_write_begin(struct sqlite_store *store, struct rondo_error *err)
 {
-    int rc = sqlite_writer_lock(store, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_writer_lock(store, err);
+    if (r < 0) {
+        return r;
     }
-    rc = run_simple(&store->writer, SQL_BEGIN, "begin a transaction", err);
-    if (rc < 0) {
+    r = run_simple(&store->writer, SQL_BEGIN, "begin a transaction", err);
+    if (r < 0) {
         pthread_mutex_unlock(&store->writer.mutex);
     }
-    return rc;
+    return r;
 }
 
 /** Copy all of the log. SQLite does not wait by itself while another process does the same. */
@@ -263,12 +262,12 @@ static int copy_log_with_patience(struct sqlite_connection *writer)
 {
     const struct clock *clock = clock_system();
     int64_t deadline = clock_monotonic(clock) + writer->store->busy_timeout_ms * NS_PER_MS;
-    int rc = copy_log(writer, true);
-    while (rc == SQLITE_BUSY && clock_monotonic(clock) < deadline) {
+    int r = copy_log(writer, true);
+    while (r == SQLITE_BUSY && clock_monotonic(clock) < deadline) {
         clock_sleep(clock, COPY_PAUSE_NS, NULL);
-        rc = copy_log(writer, true);
+        r = copy_log(writer, true);
     }
-    return rc;
+    return r;
 }
 
 /**
@@ -277,8 +276,8 @@ static int copy_log_with_patience(struct sqlite_connection *writer)
  */
 static int make_durable(struct sqlite_connection *writer, struct rondo_error *err)
 {
-    int rc = copy_log_with_patience(writer);
-    return rc == SQLITE_OK ? 0 : sqlite_fail_code(writer, rc, "make sure of a commit", err);
+    int r = copy_log_with_patience(writer);
+    return r == SQLITE_OK ? 0 : sqlite_fail_code(writer, r, "make sure of a commit", err);
 }
 
 /** End the transaction with a statement when `rc` is 0, else roll back; unlock. */
@@ -333,26 +332,26 @@ int sqlite_read_begin(struct sqlite_store *store, enum sqlite_sql which,
 {
     struct sqlite_connection *first = &store->readers[0];
     struct sqlite_connection *reader = lock_reader(store);
-    int rc = sqlite_check_files(store, err);
-    bool is_there = rc == 0;
+    int r = sqlite_check_files(store, err);
+    bool is_there = r == 0;
     if (is_there) {
-        rc = sqlite_connection_open(reader, err);
+        r = sqlite_connection_open(reader, err);
     }
-    if (rc < 0 && is_there && reader != first) { /* no descriptor may be left for one more */
+    if (r < 0 && is_there && reader != first) { /* no descriptor may be left for one more */
         pthread_mutex_unlock(&reader->mutex);
         reader = first;
         pthread_mutex_lock(&reader->mutex);
-        rc = sqlite_connection_open(reader, err);
+        r = sqlite_connection_open(reader, err);
     }
-    if (rc == 0) {
-        rc = sqlite_statement(reader, which, ret_statement, err);
+    if (r == 0) {
+        r = sqlite_statement(reader, which, ret_statement, err);
     }
-    if (rc < 0) {
+    if (r < 0) {
         pthread_mutex_unlock(&reader->mutex);
-        return rc;
+        return r;
     }
     *ret_reader = reader;
-    return rc;
+    return r;
 }
 
 void sqlite_read_end(struct sqlite_connection *reader, sqlite3_stmt *statement)

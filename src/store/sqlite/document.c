@@ -15,20 +15,20 @@ static int read_version(struct sqlite_connection *writer, const struct store_cha
                         uint64_t *ret_version, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_DOCUMENT_VERSION, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_DOCUMENT_VERSION, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, change->collection);
     sqlite_bind_string(statement, 2, change->key);
-    rc = sqlite_step_row(writer, statement, "read a document", err);
+    r = sqlite_step_row(writer, statement, "read a document", err);
     *ret_version = 0;
-    if (rc == 1) {
-        rc = sqlite_row_numbers(writer, statement, "a document", err);
+    if (r == 1) {
+        r = sqlite_row_numbers(writer, statement, "a document", err);
         *ret_version = (uint64_t)sqlite3_column_int64(statement, 0);
     }
     sqlite3_reset(statement);
-    return rc < 0 ? rc : 0;
+    return r < 0 ? r : 0;
 }
 
 static enum sqlite_sql statement_of(enum store_change_kind kind)
@@ -48,9 +48,9 @@ static int apply_change(struct sqlite_connection *writer, const struct store_cha
                         int64_t now_ns, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, statement_of(change->kind), &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, statement_of(change->kind), &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, change->collection);
     sqlite_bind_string(statement, 2, change->key);
@@ -58,10 +58,10 @@ static int apply_change(struct sqlite_connection *writer, const struct store_cha
         sqlite_bind_string_len(statement, 3, change->data, change->data_len);
         sqlite_bind_number(statement, 4, now_ns);
     }
-    rc = sqlite_run(writer, statement, "change a document", err);
+    r = sqlite_run(writer, statement, "change a document", err);
     /* The caller's memory must not stay bound behind its back. */
     sqlite3_clear_bindings(statement);
-    return rc;
+    return r;
 }
 
 /** @return 1 applied, 0 when a version does not fit, or a negative code */
@@ -72,15 +72,15 @@ static int apply_all(struct sqlite_store *store, const struct store_change *chan
     for (size_t i = 0; i < count; i++) {
         uint64_t version = 0;
         bool has_condition = changes[i].if_version != STORE_ANY_VERSION;
-        int rc = has_condition ? read_version(&store->writer, &changes[i], &version, err) : 0;
-        if (rc == 0 && !rules_fits_version(&changes[i], version)) {
+        int r = has_condition ? read_version(&store->writer, &changes[i], &version, err) : 0;
+        if (r == 0 && !rules_fits_version(&changes[i], version)) {
             return 0;
         }
-        if (rc == 0) {
-            rc = apply_change(&store->writer, &changes[i], now_ns, err);
+        if (r == 0) {
+            r = apply_change(&store->writer, &changes[i], now_ns, err);
         }
-        if (rc < 0) {
-            return rc;
+        if (r < 0) {
+            return r;
         }
     }
     return 1;
@@ -90,30 +90,30 @@ int sqlite_change_documents(struct store *base, const struct store_change *chang
                             bool *ret_is_applied, struct rondo_error *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < count; i++) {
-        rc = rules_check_change(&changes[i], err);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        r = rules_check_change(&changes[i], err);
     }
-    if (rc == 0) {
-        rc = sqlite_write_begin(store, err);
+    if (r == 0) {
+        r = sqlite_write_begin(store, err);
     }
-    if (rc < 0) {
-        return rc;
+    if (r < 0) {
+        return r;
     }
     int64_t changed_before = sqlite3_total_changes64(store->writer.db);
-    rc = apply_all(store, changes, count, err);
-    bool is_applied = rc == 1;
-    if (rc == 0) {
-        rc = sqlite_write_cancel(store, err);
+    r = apply_all(store, changes, count, err);
+    bool is_applied = r == 1;
+    if (r == 0) {
+        r = sqlite_write_cancel(store, err);
     } else {
         /* When nothing was left to do, an earlier try may have done it without its answer. */
         bool is_empty = sqlite3_total_changes64(store->writer.db) == changed_before;
-        rc = sqlite_write_end(store, rc < 0 ? rc : 0, is_empty, err);
+        r = sqlite_write_end(store, r < 0 ? r : 0, is_empty, err);
     }
-    if (rc == 0) {
+    if (r == 0) {
         *ret_is_applied = is_applied;
     }
-    return rc;
+    return r;
 }
 
 static enum sqlite_sql reading_of(const struct store_document_query *query)
@@ -131,9 +131,9 @@ int sqlite_read_documents(struct store *base, const struct store_document_query 
     const struct rules_key_range range = rules_key_range(query);
     sqlite3_stmt *statement;
     struct sqlite_connection *reader = NULL;
-    int rc = sqlite_read_begin(store, reading_of(query), &reader, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(store, reading_of(query), &reader, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, query->collection);
     if (query->key != NULL) {
@@ -143,13 +143,13 @@ int sqlite_read_documents(struct store *base, const struct store_document_query 
         sqlite_bind_string(statement, 3, range.end);
         sqlite_bind_number(statement, 4, query->limit == 0 ? -1 : (int64_t)query->limit);
     }
-    while ((rc = sqlite_step_row(reader, statement, "read documents", err)) == 1) {
+    while ((r = sqlite_step_row(reader, statement, "read documents", err)) == 1) {
         struct store_document document;
-        rc = sqlite_row_document(reader, statement, &document, err);
-        if (rc < 0 || !fn(&document, context)) {
+        r = sqlite_row_document(reader, statement, &document, err);
+        if (r < 0 || !fn(&document, context)) {
             break;
         }
     }
     sqlite_read_end(reader, statement);
-    return rc;
+    return r;
 }

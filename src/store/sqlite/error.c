@@ -115,11 +115,11 @@ int sqlite_fail_code(struct sqlite_connection *connection, int sqlite_code, cons
                          "cannot %s: no space is left for %s; free some space and try again", doing,
                          path);
     }
-    int code = set_error(path, sqlite_code, sqlite3_errstr(sqlite_code), doing, err);
-    if (err != NULL && code == RONDO_ERR_IO) {
+    int r = set_error(path, sqlite_code, sqlite3_errstr(sqlite_code), doing, err);
+    if (err != NULL && r == RONDO_ERR_IO) {
         err->os_errno = os_errno;
     }
-    return code;
+    return r;
 }
 
 int sqlite_fail(struct sqlite_connection *connection, const char *doing, struct rondo_error *err)

@@ -43,14 +43,14 @@ static int count_garbage(struct sqlite_store *store, const struct store_gc_reque
 {
     sqlite3_stmt *statement;
     struct sqlite_connection *reader = NULL;
-    int rc = sqlite_read_begin(store, SQL_GC_COUNT, &reader, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(store, SQL_GC_COUNT, &reader, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_number(statement, 1, request->ended_before_ns);
     sqlite_bind_number(statement, 2, clock_now(store->clock));
-    rc = sqlite_step_row(reader, statement, "count old runs", err);
-    if (rc == 1) {
+    r = sqlite_step_row(reader, statement, "count old runs", err);
+    if (r == 1) {
         *ret_result = (struct store_gc_result){
             .runs = (uint64_t)sqlite3_column_int64(statement, 0),
             .events = (uint64_t)sqlite3_column_int64(statement, 1),
@@ -58,7 +58,7 @@ static int count_garbage(struct sqlite_store *store, const struct store_gc_reque
         };
     }
     sqlite_read_end(reader, statement);
-    return rc < 0 ? rc : 0;
+    return r < 0 ? r : 0;
 }
 
 /** Find the next run to delete. @return 1 found, 0 none left, or a negative code */
@@ -66,15 +66,15 @@ static int next_garbage(const struct gc *gc, struct remains *ret_remains, struct
 {
     struct sqlite_connection *writer = &gc->store->writer;
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_GC_NEXT, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_GC_NEXT, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_number(statement, 1, gc->request->ended_before_ns);
     sqlite_bind_number(statement, 2, clock_now(gc->store->clock));
     sqlite_bind_number(statement, 3, gc->after_key);
-    rc = sqlite_step_row(writer, statement, "find old runs", err);
-    if (rc == 1) {
+    r = sqlite_step_row(writer, statement, "find old runs", err);
+    if (r == 1) {
         *ret_remains = (struct remains){
             .key = sqlite3_column_int64(statement, 0),
             .position = sqlite3_column_int64(statement, 1),
@@ -82,7 +82,7 @@ static int next_garbage(const struct gc *gc, struct remains *ret_remains, struct
         };
     }
     sqlite3_reset(statement);
-    return rc;
+    return r;
 }
 
 /** Run a statement with up to three numbers as its parameters. */
@@ -92,16 +92,16 @@ static int run_with(struct gc *gc, enum sqlite_sql which, int64_t first, int64_t
     struct sqlite_connection *writer = &gc->store->writer;
     const int64_t numbers[] = {first, second, third};
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, which, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, which, &statement, err);
+    if (r < 0) {
+        return r;
     }
     for (int i = 0; i < sqlite3_bind_parameter_count(statement); i++) {
         sqlite_bind_number(statement, i + 1, numbers[i]);
     }
-    rc = sqlite_run(writer, statement, "delete an old run", err);
+    r = sqlite_run(writer, statement, "delete an old run", err);
     gc->rows += (uint64_t)sqlite3_changes64(writer->db);
-    return rc;
+    return r;
 }
 
 /** The first row always has, so that each transaction gets on. */
@@ -121,21 +121,21 @@ static int delete_chain(struct gc *gc, enum sqlite_sql which, int64_t run_key, i
 {
     struct sqlite_connection *writer = &gc->store->writer;
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, which, &statement, err);
-    while (rc == 0 && *link != 0 && has_room(gc)) {
+    int r = sqlite_statement(writer, which, &statement, err);
+    while (r == 0 && *link != 0 && has_room(gc)) {
         sqlite_bind_number(statement, 1, *link);
         sqlite_bind_number(statement, 2, run_key);
-        rc = sqlite_step_row(writer, statement, "delete an old run", err);
-        bool is_found = rc == 1;
+        r = sqlite_step_row(writer, statement, "delete an old run", err);
+        bool is_found = r == 1;
         *link = is_found ? sqlite3_column_int64(statement, 0) : 0;
         if (is_found) {
-            rc = sqlite_step_row(writer, statement, "delete an old run", err);
+            r = sqlite_step_row(writer, statement, "delete an old run", err);
             gc->rows++;
             (*count)++;
         }
         sqlite3_reset(statement);
     }
-    return rc;
+    return r;
 }
 
 /** Delete what belongs to the run besides its chains, and at last its row. */
@@ -143,26 +143,26 @@ static int delete_rest(struct gc *gc, int64_t run_key, struct rondo_error *err)
 {
     static const enum sqlite_sql order[] = {SQL_GC_MARKS, SQL_INTERIM_DELETE, SQL_GC_LETTERS,
                                             SQL_GC_RUN};
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sizeof(order) / sizeof(order[0]); i++) {
-        rc = run_with(gc, order[i], run_key, 0, 0, err);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(order) / sizeof(order[0]); i++) {
+        r = run_with(gc, order[i], run_key, 0, 0, err);
     }
     gc->result.runs++;
     gc->after_key = run_key;
-    return rc;
+    return r;
 }
 
 /** Delete as much of a run as there is room for. */
 static int delete_run(struct gc *gc, struct remains *remains, struct rondo_error *err)
 {
-    int rc =
+    int r =
         delete_chain(gc, SQL_GC_EVENT, remains->key, &remains->position, &gc->result.events, err);
-    if (rc == 0) {
-        rc = delete_chain(gc, SQL_GC_CHECKPOINT, remains->key, &remains->checkpoint,
-                          &gc->result.checkpoints, err);
+    if (r == 0) {
+        r = delete_chain(gc, SQL_GC_CHECKPOINT, remains->key, &remains->checkpoint,
+                         &gc->result.checkpoints, err);
     }
-    if (rc < 0) {
-        return rc;
+    if (r < 0) {
+        return r;
     }
     return remains->position == 0 && remains->checkpoint == 0
                ? delete_rest(gc, remains->key, err)
@@ -174,16 +174,16 @@ static int highest_position(struct gc *gc, int64_t *ret_position, struct rondo_e
 {
     struct sqlite_connection *writer = &gc->store->writer;
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_EVENT_LAST_POSITION, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_EVENT_LAST_POSITION, &statement, err);
+    if (r < 0) {
+        return r;
     }
-    rc = sqlite_step_row(writer, statement, "read the last position", err);
-    if (rc == 1) {
+    r = sqlite_step_row(writer, statement, "read the last position", err);
+    if (r == 1) {
         *ret_position = sqlite3_column_int64(statement, 0);
     }
     sqlite3_reset(statement);
-    return rc < 0 ? rc : 0;
+    return r < 0 ? r : 0;
 }
 
 /**
@@ -193,27 +193,27 @@ static int highest_position(struct gc *gc, int64_t *ret_position, struct rondo_e
 static int delete_some(struct gc *gc, struct rondo_error *err)
 {
     int64_t highest = 0;
-    int rc = sqlite_write_begin(gc->store, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_write_begin(gc->store, err);
+    if (r < 0) {
+        return r;
     }
     gc->rows = 0;
     gc->begun_ns = clock_monotonic(clock_system());
     bool is_over = false;
-    rc = highest_position(gc, &highest, err);
-    while (rc == 0 && !is_over && has_room(gc)) {
+    r = highest_position(gc, &highest, err);
+    while (r == 0 && !is_over && has_room(gc)) {
         struct remains remains;
-        rc = next_garbage(gc, &remains, err);
-        is_over = rc == 0;
-        if (rc == 1) {
-            rc = delete_run(gc, &remains, err);
+        r = next_garbage(gc, &remains, err);
+        is_over = r == 0;
+        if (r == 1) {
+            r = delete_run(gc, &remains, err);
         }
     }
-    if (rc == 0 && gc->rows > 0) {
-        rc = run_with(gc, SQL_GC_KEEP_POSITION, highest, 0, 0, err);
+    if (r == 0 && gc->rows > 0) {
+        r = run_with(gc, SQL_GC_KEEP_POSITION, highest, 0, 0, err);
     }
-    rc = sqlite_write_end(gc->store, rc, false, err);
-    return rc < 0 ? rc : !is_over;
+    r = sqlite_write_end(gc->store, r, false, err);
+    return r < 0 ? r : !is_over;
 }
 
 /** Loops of this and other processes commit meanwhile; they try again after up to 100 ms. */
@@ -231,18 +231,18 @@ int sqlite_gc(struct store *base, const struct store_gc_request *request,
     if (request->is_dry_run) {
         return count_garbage(gc.store, request, ret_result, err);
     }
-    int rc = 1;
-    while (rc == 1) {
-        rc = delete_some(&gc, err);
-        if (rc == 1) {
+    int r = 1;
+    while (r == 1) {
+        r = delete_some(&gc, err);
+        if (r == 1) {
             rest(&gc);
         }
     }
-    if (rc == 0) {
-        rc = sqlite_compact(gc.store, &gc.result, err);
+    if (r == 0) {
+        r = sqlite_compact(gc.store, &gc.result, err);
     }
-    if (rc == 0) {
+    if (r == 0) {
         *ret_result = gc.result;
     }
-    return rc;
+    return r;
 }

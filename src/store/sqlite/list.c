@@ -105,8 +105,8 @@ static int take_row(const struct sqlite_connection *reader, sqlite3_stmt *statem
     struct store_run run;
     int64_t key = 0;
     struct rondo_error why = {0};
-    int rc = sqlite_row_run(reader, statement, &run, &key, &why);
-    if (rc == 0) {
+    int r = sqlite_row_run(reader, statement, &run, &key, &why);
+    if (r == 0) {
         return fn(&run, context) ? 1 : 0;
     }
     if (query->damaged == NULL) {
@@ -128,21 +128,21 @@ int sqlite_list_runs(struct store *base, const struct store_run_query *query, st
     }
     sqlite3_stmt *statement;
     struct sqlite_connection *reader = NULL;
-    int rc = sqlite_read_begin(store, statement_of(&binding.filter), &reader, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(store, statement_of(&binding.filter), &reader, &statement, err);
+    if (r < 0) {
+        return r;
     }
     bind_filter(statement, &binding);
     bind_place(statement, query);
-    while ((rc = sqlite_step_row(reader, statement, "list runs", err)) == 1) {
-        rc = take_row(reader, statement, query, fn, context, err);
-        if (rc != 1) {
+    while ((r = sqlite_step_row(reader, statement, "list runs", err)) == 1) {
+        r = take_row(reader, statement, query, fn, context, err);
+        if (r != 1) {
             break;
         }
     }
     sqlite_read_end(reader, statement);
     buf_fini(&binding.agents);
-    return rc;
+    return r;
 }
 
 static void count_run(sqlite3_stmt *statement, struct store_run_counts *counts)
@@ -168,18 +168,18 @@ int sqlite_count_runs(struct store *base, const struct store_run_query *query,
     }
     sqlite3_stmt *statement;
     struct sqlite_connection *reader = NULL;
-    int rc = sqlite_read_begin(store, SQL_RUN_COUNT, &reader, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(store, SQL_RUN_COUNT, &reader, &statement, err);
+    if (r < 0) {
+        return r;
     }
     bind_filter(statement, &binding);
-    while ((rc = sqlite_step_row(reader, statement, "count runs", err)) == 1) {
+    while ((r = sqlite_step_row(reader, statement, "count runs", err)) == 1) {
         count_run(statement, &counts);
     }
     sqlite_read_end(reader, statement);
     buf_fini(&binding.agents);
-    if (rc == 0) {
+    if (r == 0) {
         *ret_counts = counts;
     }
-    return rc;
+    return r;
 }

@@ -18,28 +18,28 @@ static int find_newest(struct sqlite_connection *writer, const struct store_poli
                        uint64_t *ret_number, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_POLICY_NEWEST, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_POLICY_NEWEST, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, change->source);
-    rc = sqlite_step_row(writer, statement, "read the newest policies", err);
-    if (rc == 1 && strcmp(sqlite_column_string(statement, 1), change->digest) == 0) {
+    r = sqlite_step_row(writer, statement, "read the newest policies", err);
+    if (r == 1 && strcmp(sqlite_column_string(statement, 1), change->digest) == 0) {
         *ret_number = (uint64_t)sqlite3_column_int64(statement, 0);
-    } else if (rc == 1) {
-        rc = 0;
+    } else if (r == 1) {
+        r = 0;
     }
     sqlite3_reset(statement);
-    return rc;
+    return r;
 }
 
 static int keep_text(struct sqlite_connection *writer, const struct store_policy_change *change,
                      struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_POLICY_KEEP_TEXT, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_POLICY_KEEP_TEXT, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, change->digest);
     sqlite_bind_string_len(statement, 2, change->text, change->text_len);
@@ -50,48 +50,48 @@ static int insert_change(struct sqlite_connection *writer, const struct store_po
                          uint64_t *ret_number, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_POLICY_INSERT, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_POLICY_INSERT, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_number(statement, 1, change->time_ns);
     sqlite_bind_string(statement, 2, change->source);
     sqlite_bind_string(statement, 3, change->digest);
     sqlite_bind_string(statement, 4, change->how);
     sqlite_bind_string(statement, 5, change->by);
-    rc = sqlite_run(writer, statement, "record policies", err);
-    if (rc == 0) {
+    r = sqlite_run(writer, statement, "record policies", err);
+    if (r == 0) {
         *ret_number = (uint64_t)sqlite3_last_insert_rowid(writer->db);
     }
-    return rc;
+    return r;
 }
 
 int sqlite_record_policy(struct store *base, const struct store_policy_change *change,
                          uint64_t *ret_number, bool *ret_is_new, struct rondo_error *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
-    int rc = rules_check_policy(change, err);
-    if (rc == 0) {
-        rc = sqlite_write_begin(store, err);
+    int r = rules_check_policy(change, err);
+    if (r == 0) {
+        r = sqlite_write_begin(store, err);
     }
-    if (rc < 0) {
-        return rc;
+    if (r < 0) {
+        return r;
     }
     uint64_t number = 0;
-    rc = find_newest(&store->writer, change, &number, err);
-    bool is_old = rc == 1;
-    if (rc == 0) {
-        rc = keep_text(&store->writer, change, err);
-        if (rc == 0) {
-            rc = insert_change(&store->writer, change, &number, err);
+    r = find_newest(&store->writer, change, &number, err);
+    bool is_old = r == 1;
+    if (r == 0) {
+        r = keep_text(&store->writer, change, err);
+        if (r == 0) {
+            r = insert_change(&store->writer, change, &number, err);
         }
     }
-    rc = sqlite_write_end(store, rc < 0 ? rc : 0, is_old, err);
-    if (rc == 0) {
+    r = sqlite_write_end(store, r < 0 ? r : 0, is_old, err);
+    if (r == 0) {
         *ret_number = number;
         *ret_is_new = !is_old;
     }
-    return rc;
+    return r;
 }
 
 /** Give one row. @return 1 to go on, 0 when the callback has enough, or a negative code */
@@ -99,9 +99,9 @@ static int give_change(const struct sqlite_connection *connection, sqlite3_stmt 
                        store_policy_fn *fn, void *context, struct rondo_error *err)
 {
     struct store_policy_change change;
-    int rc = sqlite_row_policy(connection, statement, &change, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_row_policy(connection, statement, &change, err);
+    if (r < 0) {
+        return r;
     }
     if (change.text == NULL) {
         return error_set(err, RONDO_ERR_CORRUPT,
@@ -118,20 +118,20 @@ int sqlite_read_policies(struct store *base, const char *source, uint64_t before
     sqlite3_stmt *statement;
     struct sqlite_connection *reader = NULL;
     enum sqlite_sql which = source != NULL ? SQL_POLICY_READ_SOURCE : SQL_POLICY_READ_ALL;
-    int rc = sqlite_read_begin(store, which, &reader, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(store, which, &reader, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_unsigned(statement, 1, before == 0 ? UINT64_MAX : before);
     if (source != NULL) {
         sqlite_bind_string(statement, 2, source);
     }
-    while ((rc = sqlite_step_row(reader, statement, "read policies", err)) == 1) {
-        rc = give_change(reader, statement, fn, context, err);
-        if (rc <= 0) {
+    while ((r = sqlite_step_row(reader, statement, "read policies", err)) == 1) {
+        r = give_change(reader, statement, fn, context, err);
+        if (r <= 0) {
             break;
         }
     }
     sqlite_read_end(reader, statement);
-    return rc;
+    return r;
 }

@@ -23,22 +23,22 @@ int sqlite_get_run(struct store *base, const char *run_id, struct store_run *ret
     struct sqlite_store *store = (struct sqlite_store *)base;
     sqlite3_stmt *statement;
     struct sqlite_connection *connection = NULL;
-    int rc = sqlite_read_begin(store, SQL_RUN_BY_ID, &connection, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(store, SQL_RUN_BY_ID, &connection, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, run_id);
-    rc = sqlite_step_row(connection, statement, "read a run", err);
-    if (rc == 1) {
+    r = sqlite_step_row(connection, statement, "read a run", err);
+    if (r == 1) {
         int64_t key;
         int damage = sqlite_row_run(connection, statement, ret_run, &key, err);
-        rc = damage < 0 ? damage : 1;
+        r = damage < 0 ? damage : 1;
     }
     sqlite_read_end(connection, statement);
-    if (rc == 0) {
+    if (r == 0) {
         return error_set(err, RONDO_ERR_NOT_FOUND, "there is no run %s", run_id);
     }
-    return rc < 0 ? rc : 0;
+    return r < 0 ? r : 0;
 }
 
 /** Where reading stands. */
@@ -56,12 +56,12 @@ static int64_t give_rows(struct event_reader *reader, struct sqlite_connection *
                          sqlite3_stmt *statement, bool is_one_run, struct rondo_error *err)
 {
     int64_t given = 0;
-    int rc = 0;
+    int r = 0;
     while (!reader->is_stopped &&
-           (rc = sqlite_step_row(connection, statement, "read events", err)) == 1) {
+           (r = sqlite_step_row(connection, statement, "read events", err)) == 1) {
         struct store_event event;
-        rc = sqlite_row_event(connection, statement, &event, err);
-        if (rc < 0) {
+        r = sqlite_row_event(connection, statement, &event, err);
+        if (r < 0) {
             break;
         }
         if (is_one_run && event.seq != reader->after + 1) {
@@ -73,7 +73,7 @@ static int64_t give_rows(struct event_reader *reader, struct sqlite_connection *
         reader->is_stopped = !reader->fn(&event, reader->context);
         given++;
     }
-    return rc < 0 ? rc : given;
+    return r < 0 ? r : given;
 }
 
 /** Read the run's events up to the next mark. @return as give_rows */
@@ -82,9 +82,9 @@ static int64_t read_stretch(struct event_reader *reader, const char *run_id,
 {
     sqlite3_stmt *statement;
     struct sqlite_connection *connection = NULL;
-    int rc = sqlite_read_begin(reader->store, SQL_EVENT_READ_RUN, &connection, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(reader->store, SQL_EVENT_READ_RUN, &connection, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, run_id);
     sqlite_bind_unsigned(statement, 2, reader->after);
@@ -112,9 +112,9 @@ static int64_t read_all_runs(struct event_reader *reader, struct rondo_error *er
 {
     sqlite3_stmt *statement;
     struct sqlite_connection *connection = NULL;
-    int rc = sqlite_read_begin(reader->store, SQL_EVENT_READ_ALL, &connection, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(reader->store, SQL_EVENT_READ_ALL, &connection, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_unsigned(statement, 1, reader->after);
     sqlite_bind_number(statement, 2, reader->left);
@@ -144,20 +144,20 @@ int sqlite_list_checkpoints(struct store *base, const char *run_id, store_checkp
     struct sqlite_store *store = (struct sqlite_store *)base;
     sqlite3_stmt *statement;
     struct sqlite_connection *connection = NULL;
-    int rc = sqlite_read_begin(store, SQL_CHECKPOINT_LIST, &connection, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(store, SQL_CHECKPOINT_LIST, &connection, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, run_id);
-    while ((rc = sqlite_step_row(connection, statement, "list checkpoints", err)) == 1) {
+    while ((r = sqlite_step_row(connection, statement, "list checkpoints", err)) == 1) {
         struct store_checkpoint checkpoint;
-        rc = sqlite_row_checkpoint(connection, statement, false, &checkpoint, err);
-        if (rc < 0 || !fn(&checkpoint, context)) {
+        r = sqlite_row_checkpoint(connection, statement, false, &checkpoint, err);
+        if (r < 0 || !fn(&checkpoint, context)) {
             break;
         }
     }
     sqlite_read_end(connection, statement);
-    return rc;
+    return r;
 }
 
 int sqlite_get_checkpoint(struct store *base, const char *run_id, uint64_t number,
@@ -169,28 +169,28 @@ int sqlite_get_checkpoint(struct store *base, const char *run_id, uint64_t numbe
     enum sqlite_sql which = number == 0               ? SQL_CHECKPOINT_NEWEST
                             : number == STORE_INTERIM ? SQL_INTERIM_GET
                                                       : SQL_CHECKPOINT_GET;
-    int rc = sqlite_read_begin(store, which, &connection, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(store, which, &connection, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, run_id);
     if (which == SQL_CHECKPOINT_GET) {
         sqlite_bind_unsigned(statement, 2, number);
     }
-    rc = sqlite_step_row(connection, statement, "read a checkpoint", err);
-    if (rc == 1) {
+    r = sqlite_step_row(connection, statement, "read a checkpoint", err);
+    if (r == 1) {
         struct store_checkpoint checkpoint;
         int damage = sqlite_row_checkpoint(connection, statement, true, &checkpoint, err);
-        rc = damage < 0 ? damage : 1;
-        if (rc == 1) {
+        r = damage < 0 ? damage : 1;
+        if (r == 1) {
             fn(&checkpoint, context);
         }
     }
     sqlite_read_end(connection, statement);
-    if (rc == 0) {
+    if (r == 0) {
         return error_set(err, RONDO_ERR_NOT_FOUND, "run %s has no such checkpoint", run_id);
     }
-    return rc < 0 ? rc : 0;
+    return r < 0 ? r : 0;
 }
 
 int sqlite_read_mail(struct store *base, const char *run_id, const char *owner, store_letter_fn *fn,
@@ -200,20 +200,20 @@ int sqlite_read_mail(struct store *base, const char *run_id, const char *owner, 
     sqlite3_stmt *statement;
     struct sqlite_connection *connection = NULL;
     enum sqlite_sql which = run_id != NULL ? SQL_LETTER_READ_RUN : SQL_LETTER_READ_OWNER;
-    int rc = sqlite_read_begin(store, which, &connection, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(store, which, &connection, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, run_id != NULL ? run_id : owner);
-    while ((rc = sqlite_step_row(connection, statement, "read mail", err)) == 1) {
+    while ((r = sqlite_step_row(connection, statement, "read mail", err)) == 1) {
         struct store_letter letter;
-        rc = sqlite_row_letter(connection, statement, &letter, err);
-        if (rc < 0 || !fn(&letter, context)) {
+        r = sqlite_row_letter(connection, statement, &letter, err);
+        if (r < 0 || !fn(&letter, context)) {
             break;
         }
     }
     sqlite_read_end(connection, statement);
-    return rc;
+    return r;
 }
 
 int sqlite_last_position(struct store *base, uint64_t *ret_position, struct rondo_error *err)
@@ -221,17 +221,17 @@ int sqlite_last_position(struct store *base, uint64_t *ret_position, struct rond
     struct sqlite_store *store = (struct sqlite_store *)base;
     sqlite3_stmt *statement;
     struct sqlite_connection *connection = NULL;
-    int rc = sqlite_read_begin(store, SQL_EVENT_LAST_POSITION, &connection, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(store, SQL_EVENT_LAST_POSITION, &connection, &statement, err);
+    if (r < 0) {
+        return r;
     }
-    rc = sqlite_step_row(connection, statement, "read the last position", err);
-    if (rc == 1) {
-        rc = sqlite_row_numbers(connection, statement, "the newest event", err);
+    r = sqlite_step_row(connection, statement, "read the last position", err);
+    if (r == 1) {
+        r = sqlite_row_numbers(connection, statement, "the newest event", err);
     }
-    if (rc == 0) {
+    if (r == 0) {
         *ret_position = (uint64_t)sqlite3_column_int64(statement, 0);
     }
     sqlite_read_end(connection, statement);
-    return rc;
+    return r;
 }

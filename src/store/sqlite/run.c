@@ -17,22 +17,22 @@
 static int step_run(struct sqlite_connection *writer, sqlite3_stmt *statement,
                     struct store_run *ret_run, int64_t *ret_key, struct rondo_error *err)
 {
-    int rc = sqlite_step_row(writer, statement, "read a run", err);
-    if (rc == 1) {
+    int r = sqlite_step_row(writer, statement, "read a run", err);
+    if (r == 1) {
         int damage = sqlite_row_run(writer, statement, ret_run, ret_key, err);
-        rc = damage < 0 ? damage : 1;
+        r = damage < 0 ? damage : 1;
     }
     sqlite3_reset(statement);
-    return rc;
+    return r;
 }
 
 static int find_run(struct sqlite_connection *writer, const char *run_id, struct store_run *ret_run,
                     int64_t *ret_key, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_RUN_BY_ID, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_RUN_BY_ID, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_string(statement, 1, run_id);
     return step_run(writer, statement, ret_run, ret_key, err);
@@ -43,13 +43,13 @@ static int bind_other_owned(struct sqlite_connection *writer, enum sqlite_sql wh
                             const struct store_run *run, int64_t key, sqlite3_stmt **ret_statement,
                             struct rondo_error *err)
 {
-    int rc = sqlite_statement(writer, which, ret_statement, err);
-    if (rc == 0) {
+    int r = sqlite_statement(writer, which, ret_statement, err);
+    if (r == 0) {
         sqlite_bind_string(*ret_statement, 1, run->agent_id);
         sqlite_bind_number(*ret_statement, 2, key);
         sqlite_bind_number(*ret_statement, 3, run->is_exclusive);
     }
-    return rc;
+    return r;
 }
 
 /**
@@ -63,20 +63,20 @@ static int find_other_holder(struct sqlite_connection *writer, const struct stor
 {
     sqlite3_stmt *statement;
     bool is_held = false;
-    int rc = bind_other_owned(writer, SQL_RUN_OTHER_OWNED, run, key, &statement, err);
-    while (rc == 0 && (rc = sqlite_step_row(writer, statement, "read a run", err)) == 1) {
+    int r = bind_other_owned(writer, SQL_RUN_OTHER_OWNED, run, key, &statement, err);
+    while (r == 0 && (r = sqlite_step_row(writer, statement, "read a run", err)) == 1) {
         struct store_run holder;
         int64_t holder_key;
-        rc = sqlite_row_run(writer, statement, &holder, &holder_key, err);
+        r = sqlite_row_run(writer, statement, &holder, &holder_key, err);
         (*ret_count)++;
         bool is_longer = !is_held || holder.lease_until_ns > ret_holder->lease_until_ns;
-        if (rc == 0 && rules_is_held(&holder, boot, now) && is_longer) {
+        if (r == 0 && rules_is_held(&holder, boot, now) && is_longer) {
             *ret_holder = holder;
             is_held = true;
         }
     }
     sqlite3_reset(statement);
-    return rc < 0 ? rc : is_held;
+    return r < 0 ? r : is_held;
 }
 
 /**
@@ -89,24 +89,24 @@ static int clear_other_owners(struct sqlite_connection *writer, const struct sto
                               struct store_run *ret_holder, struct rondo_error *err)
 {
     uint64_t count = 0;
-    int rc = find_other_holder(writer, run, key, boot, now, ret_holder, &count, err);
-    if (rc != 0 || count == 0) {
-        return rc;
+    int r = find_other_holder(writer, run, key, boot, now, ret_holder, &count, err);
+    if (r != 0 || count == 0) {
+        return r;
     }
     /* All of these leases have run out. Without this, their owners could wake up late and renew
      * them beside the new owner. */
     sqlite3_stmt *statement;
-    rc = bind_other_owned(writer, SQL_RUN_EVICT, run, key, &statement, err);
-    return rc < 0 ? rc : sqlite_run(writer, statement, "end leases that have run out", err);
+    r = bind_other_owned(writer, SQL_RUN_EVICT, run, key, &statement, err);
+    return r < 0 ? r : sqlite_run(writer, statement, "end leases that have run out", err);
 }
 
 static int insert_run(struct sqlite_connection *writer, const struct store_run *run,
                       const struct store_claim *claim, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_RUN_INSERT, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_RUN_INSERT, &statement, err);
+    if (r < 0) {
+        return r;
     }
     const struct store_summary *summary = &run->summary;
     sqlite_bind_string(statement, 1, run->id);
@@ -137,13 +137,13 @@ static int insert_first_events(struct sqlite_connection *writer, const struct st
 {
     int64_t key = sqlite3_last_insert_rowid(writer->db);
     uint64_t position = 0;
-    int rc = sqlite_insert_events(writer, key, 0, first, count, &position, err);
+    int r = sqlite_insert_events(writer, key, 0, first, count, &position, err);
     sqlite3_stmt *statement;
-    if (rc == 0) {
-        rc = sqlite_statement(writer, SQL_RUN_SET_LAST, &statement, err);
+    if (r == 0) {
+        r = sqlite_statement(writer, SQL_RUN_SET_LAST, &statement, err);
     }
-    if (rc < 0) {
-        return rc;
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_number(statement, 1, key);
     sqlite_bind_unsigned(statement, 2, position);
@@ -157,27 +157,27 @@ static int create_in_transaction(struct sqlite_connection *writer, const struct 
 {
     struct store_run existing;
     int64_t key;
-    int rc = find_run(writer, run->id, &existing, &key, err);
-    if (rc == 1) {
+    int r = find_run(writer, run->id, &existing, &key, err);
+    if (r == 1) {
         return error_set(err, RONDO_ERR_INVALID, "there is a run %s already", run->id);
     }
-    if (rc == 0) {
-        rc = clear_other_owners(writer, run, 0, claim->boot,
-                                (struct rules_moment){run->created_ns, run->alive_monotonic_ns},
-                                &result->holder, err);
+    if (r == 0) {
+        r = clear_other_owners(writer, run, 0, claim->boot,
+                               (struct rules_moment){run->created_ns, run->alive_monotonic_ns},
+                               &result->holder, err);
     }
-    if (rc != 0) {
+    if (r != 0) {
         result->outcome = STORE_HELD;
-        return rc < 0 ? rc : 0;
+        return r < 0 ? r : 0;
     }
-    rc = insert_run(writer, run, claim, err);
-    if (rc == 0 && run->last_seq > 0) {
-        rc = insert_first_events(writer, first, (size_t)run->last_seq, err);
+    r = insert_run(writer, run, claim, err);
+    if (r == 0 && run->last_seq > 0) {
+        r = insert_first_events(writer, first, (size_t)run->last_seq, err);
     }
     result->outcome = STORE_CLAIMED;
     result->epoch = 1;
     result->run = *run;
-    return rc;
+    return r;
 }
 
 int sqlite_create_run(struct store *base, const struct store_run *run,
@@ -186,36 +186,36 @@ int sqlite_create_run(struct store *base, const struct store_run *run,
                       struct rondo_error *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
-    int rc = rules_check_claim(claim, err);
-    if (rc == 0) {
-        rc = rules_check_new_run(run, first, first_count, err);
+    int r = rules_check_claim(claim, err);
+    if (r == 0) {
+        r = rules_check_new_run(run, first, first_count, err);
     }
-    if (rc == 0) {
-        rc = sqlite_write_begin(store, err);
+    if (r == 0) {
+        r = sqlite_write_begin(store, err);
     }
-    if (rc < 0) {
-        return rc;
+    if (r < 0) {
+        return r;
     }
     /* The time is read inside the transaction: waiting for it may have taken long. */
     struct rules_moment now = rules_now(store->clock);
     struct store_run created = rules_new_run(run, first_count, now.wall_ns);
     created.alive_monotonic_ns = now.monotonic_ns;
     struct store_claim_result result = {0};
-    rc = create_in_transaction(&store->writer, &created, first, claim, &result, err);
-    rc = sqlite_write_end(store, rc, false, err);
-    if (rc == 0) {
+    r = create_in_transaction(&store->writer, &created, first, claim, &result, err);
+    r = sqlite_write_end(store, r, false, err);
+    if (r == 0) {
         *ret_result = result;
     }
-    return rc;
+    return r;
 }
 
 static int take_run(struct sqlite_connection *writer, int64_t key, const struct store_claim *claim,
                     struct rules_moment now, struct rondo_error *err)
 {
     sqlite3_stmt *statement;
-    int rc = sqlite_statement(writer, SQL_RUN_CLAIM, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_statement(writer, SQL_RUN_CLAIM, &statement, err);
+    if (r < 0) {
+        return r;
     }
     sqlite_bind_number(statement, 1, key);
     sqlite_bind_string(statement, 2, claim->owner);
@@ -231,19 +231,19 @@ static int claim_in_transaction(struct sqlite_connection *writer, const char *ru
                                 struct store_claim_result *result, struct rondo_error *err)
 {
     int64_t key;
-    int rc = find_run(writer, run_id, &result->run, &key, err);
-    if (rc <= 0) {
-        return rc < 0 ? rc : error_set(err, RONDO_ERR_NOT_FOUND, "there is no run %s", run_id);
+    int r = find_run(writer, run_id, &result->run, &key, err);
+    if (r <= 0) {
+        return r < 0 ? r : error_set(err, RONDO_ERR_NOT_FOUND, "there is no run %s", run_id);
     }
     if (rules_is_held(&result->run, claim->boot, now)) {
         result->outcome = STORE_HELD;
         result->holder = result->run;
         return 0;
     }
-    rc = clear_other_owners(writer, &result->run, key, claim->boot, now, &result->holder, err);
-    if (rc != 0) {
+    r = clear_other_owners(writer, &result->run, key, claim->boot, now, &result->holder, err);
+    if (r != 0) {
         result->outcome = STORE_HELD;
-        return rc < 0 ? rc : 0;
+        return r < 0 ? r : 0;
     }
     result->outcome = STORE_CLAIMED;
     result->epoch = result->run.epoch + 1;
@@ -254,60 +254,60 @@ int sqlite_claim_run(struct store *base, const char *run_id, const struct store_
                      struct store_claim_result *ret_result, struct rondo_error *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
-    int rc = rules_check_claim(claim, err);
-    if (rc == 0) {
-        rc = sqlite_write_begin(store, err);
+    int r = rules_check_claim(claim, err);
+    if (r == 0) {
+        r = sqlite_write_begin(store, err);
     }
-    if (rc < 0) {
-        return rc;
+    if (r < 0) {
+        return r;
     }
     struct store_claim_result result = {0};
-    rc = claim_in_transaction(&store->writer, run_id, claim, rules_now(store->clock), &result, err);
-    rc = sqlite_write_end(store, rc, false, err);
-    if (rc == 0) {
+    r = claim_in_transaction(&store->writer, run_id, claim, rules_now(store->clock), &result, err);
+    r = sqlite_write_end(store, r, false, err);
+    if (r == 0) {
         *ret_result = result;
     }
-    return rc;
+    return r;
 }
 
 int sqlite_expire_lease(struct store *base, const char *run_id, uint64_t epoch,
                         struct rondo_error *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
-    int rc = sqlite_write_begin(store, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_write_begin(store, err);
+    if (r < 0) {
+        return r;
     }
     sqlite3_stmt *statement;
-    rc = sqlite_statement(&store->writer, SQL_RUN_EXPIRE, &statement, err);
-    if (rc == 0) {
+    r = sqlite_statement(&store->writer, SQL_RUN_EXPIRE, &statement, err);
+    if (r == 0) {
         sqlite_bind_string(statement, 1, run_id);
         sqlite_bind_unsigned(statement, 2, epoch);
-        rc = sqlite_run(&store->writer, statement, "end a lease", err);
+        r = sqlite_run(&store->writer, statement, "end a lease", err);
     }
-    return sqlite_write_end(store, rc, false, err);
+    return sqlite_write_end(store, r, false, err);
 }
 
 int sqlite_renew_leases(struct store *base, const char *owner, int64_t lease_ns,
                         struct rondo_error *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
-    int rc = rules_check_claim(&(struct store_claim){.owner = owner, .lease_ns = lease_ns}, err);
-    if (rc == 0) {
-        rc = sqlite_write_begin(store, err);
+    int r = rules_check_claim(&(struct store_claim){.owner = owner, .lease_ns = lease_ns}, err);
+    if (r == 0) {
+        r = sqlite_write_begin(store, err);
     }
-    if (rc < 0) {
-        return rc;
+    if (r < 0) {
+        return r;
     }
     sqlite3_stmt *statement;
-    rc = sqlite_statement(&store->writer, SQL_RUN_RENEW, &statement, err);
-    if (rc == 0) {
+    r = sqlite_statement(&store->writer, SQL_RUN_RENEW, &statement, err);
+    if (r == 0) {
         struct rules_moment now = rules_now(store->clock);
         sqlite_bind_string(statement, 1, owner);
         sqlite_bind_number(statement, 2, now.wall_ns + lease_ns);
         sqlite_bind_number(statement, 3, now.wall_ns);
         sqlite_bind_number(statement, 4, now.monotonic_ns);
-        rc = sqlite_run(&store->writer, statement, "renew leases", err);
+        r = sqlite_run(&store->writer, statement, "renew leases", err);
     }
-    return sqlite_write_end(store, rc, false, err);
+    return sqlite_write_end(store, r, false, err);
 }

@@ -183,27 +183,27 @@ static const char identity_sql[] =
 static int read_identity(sqlite3 *db, struct identity *ret_identity)
 {
     sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(db, identity_sql, -1, &statement, NULL);
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_step(statement);
+    int r = sqlite3_prepare_v2(db, identity_sql, -1, &statement, NULL);
+    if (r == SQLITE_OK) {
+        r = sqlite3_step(statement);
     }
-    if (rc == SQLITE_ROW) {
+    if (r == SQLITE_ROW) {
         ret_identity->application = sqlite3_column_int64(statement, 0);
         ret_identity->version = sqlite3_column_int64(statement, 1);
         ret_identity->objects = sqlite3_column_int64(statement, 2);
-        rc = SQLITE_OK;
+        r = SQLITE_OK;
     }
     sqlite3_finalize(statement);
-    return rc;
+    return r;
 }
 
 int sqlite_schema_identify(sqlite3 *db, const char *path, uint32_t *ret_version,
                            struct rondo_error *err)
 {
     struct identity found = {0};
-    int rc = read_identity(db, &found);
-    if (rc != SQLITE_OK) {
-        return rc;
+    int r = read_identity(db, &found);
+    if (r != SQLITE_OK) {
+        return r;
     }
     bool is_empty = found.application == 0 && found.version == 0 && found.objects == 0;
     if (!is_empty && found.application != SQLITE_SCHEMA_APPLICATION_ID) {
@@ -225,37 +225,36 @@ int sqlite_schema_identify(sqlite3 *db, const char *path, uint32_t *ret_version,
 static int apply_migrations(sqlite3 *db, uint32_t from, uint32_t target)
 {
     bool is_new = from == 0 && target == sqlite_schema_newest();
-    int rc = is_new ? sqlite3_exec(db, newest_schema, NULL, NULL, NULL) : SQLITE_OK;
-    for (uint32_t version = is_new ? target : from; rc == SQLITE_OK && version < target;
-         version++) {
-        rc = sqlite3_exec(db, migrations[version], NULL, NULL, NULL);
+    int r = is_new ? sqlite3_exec(db, newest_schema, NULL, NULL, NULL) : SQLITE_OK;
+    for (uint32_t version = is_new ? target : from; r == SQLITE_OK && version < target; version++) {
+        r = sqlite3_exec(db, migrations[version], NULL, NULL, NULL);
     }
     /* A PRAGMA takes no bound parameters; both numbers are this program's own. */
     char sql[96];
     snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %u",
              SQLITE_SCHEMA_APPLICATION_ID, target);
-    return rc == SQLITE_OK ? sqlite3_exec(db, sql, NULL, NULL, NULL) : rc;
+    return r == SQLITE_OK ? sqlite3_exec(db, sql, NULL, NULL, NULL) : r;
 }
 
 int sqlite_schema_migrate(sqlite3 *db, const char *path, uint32_t target, struct rondo_error *err)
 {
-    int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-    if (rc != SQLITE_OK) {
-        return rc;
+    int r = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (r != SQLITE_OK) {
+        return r;
     }
     /* Another process may have migrated the file since the caller looked at it. */
     uint32_t version = 0;
-    rc = sqlite_schema_identify(db, path, &version, err);
-    if (rc == 0 && version < target) {
-        rc = apply_migrations(db, version, target);
+    r = sqlite_schema_identify(db, path, &version, err);
+    if (r == 0 && version < target) {
+        r = apply_migrations(db, version, target);
     }
-    if (rc == 0) {
-        rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    if (r == 0) {
+        r = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     }
-    if (rc != 0) {
-        int code = rc > 0 ? sqlite3_extended_errcode(db) : rc;
+    if (r != 0) {
+        int failure = r > 0 ? sqlite3_extended_errcode(db) : r;
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-        return code;
+        return failure;
     }
     return 0;
 }

@@ -87,9 +87,9 @@ static int make_parent(const char *path, struct rondo_error *err)
 
 int store_sqlite_create_file(const char *path, struct rondo_error *err)
 {
-    int rc = make_parent(path, err);
-    if (rc < 0) {
-        return rc;
+    int r = make_parent(path, err);
+    if (r < 0) {
+        return r;
     }
     /* O_EXCL, because closing a descriptor of a file that is open already would drop the locks
      * that SQLite holds on it in this process. */
@@ -187,47 +187,46 @@ static int find_file(const struct store_sqlite_options *options, struct rondo_er
 static int use_wal(sqlite3 *db, bool is_new, bool *ret_is_wal)
 {
     sqlite3_stmt *statement = NULL;
-    int rc =
-        is_new ? sqlite3_exec(db, "PRAGMA journal_mode = MEMORY", NULL, NULL, NULL) : SQLITE_OK;
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_prepare_v2(db, "PRAGMA journal_mode = WAL", -1, &statement, NULL);
+    int r = is_new ? sqlite3_exec(db, "PRAGMA journal_mode = MEMORY", NULL, NULL, NULL) : SQLITE_OK;
+    if (r == SQLITE_OK) {
+        r = sqlite3_prepare_v2(db, "PRAGMA journal_mode = WAL", -1, &statement, NULL);
     }
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_step(statement);
+    if (r == SQLITE_OK) {
+        r = sqlite3_step(statement);
     }
-    if (rc == SQLITE_ROW) {
+    if (r == SQLITE_ROW) {
         *ret_is_wal = strcmp(sqlite_column_string(statement, 0), "wal") == 0;
         /* The switch is committed only now, and it is this step that tells of a failed fsync. */
-        rc = sqlite3_step(statement);
+        r = sqlite3_step(statement);
     }
     int finalized = sqlite3_finalize(statement);
-    return rc == SQLITE_DONE ? finalized : rc;
+    return r == SQLITE_DONE ? finalized : r;
 }
 
 /** Check the file's identity before anything is changed in it, then bring it up to date. */
 static int prepare_file(struct sqlite_store *store, struct rondo_error *err)
 {
-    int rc = sqlite_connection_open(&store->writer, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_connection_open(&store->writer, err);
+    if (r < 0) {
+        return r;
     }
     sqlite3 *db = store->writer.db;
     uint32_t version = 0;
     bool is_wal = true;
-    rc = sqlite_schema_identify(db, store->path, &version, err);
-    if (rc == 0) {
-        rc = use_wal(db, version == 0 && has_no_content(store->path), &is_wal);
+    r = sqlite_schema_identify(db, store->path, &version, err);
+    if (r == 0) {
+        r = use_wal(db, version == 0 && has_no_content(store->path), &is_wal);
     }
-    if (rc == 0 && !is_wal) {
-        rc = error_set(err, RONDO_ERR_UNSUPPORTED,
-                       "the file system of %s has no shared memory files; put the store on a "
-                       "local disk",
-                       store->path);
+    if (r == 0 && !is_wal) {
+        r = error_set(err, RONDO_ERR_UNSUPPORTED,
+                      "the file system of %s has no shared memory files; put the store on a "
+                      "local disk",
+                      store->path);
     }
-    if (rc == 0 && version < sqlite_schema_newest()) {
-        rc = sqlite_schema_migrate(db, store->path, sqlite_schema_newest(), err);
+    if (r == 0 && version < sqlite_schema_newest()) {
+        r = sqlite_schema_migrate(db, store->path, sqlite_schema_newest(), err);
     }
-    return rc > 0 ? sqlite_fail_code(&store->writer, rc, "open the store", err) : rc;
+    return r > 0 ? sqlite_fail_code(&store->writer, r, "open the store", err) : r;
 }
 
 /**
@@ -240,13 +239,13 @@ static int hold_log_index(struct sqlite_store *store, struct rondo_error *err)
     /* The cheapest read: it touches the first page only, so that a damaged store can be opened. */
     sqlite3_stmt *statement;
     struct sqlite_connection *reader = NULL;
-    int rc = sqlite_read_begin(store, SQL_HEALTH_SCHEMA, &reader, &statement, err);
-    if (rc < 0) {
-        return rc;
+    int r = sqlite_read_begin(store, SQL_HEALTH_SCHEMA, &reader, &statement, err);
+    if (r < 0) {
+        return r;
     }
-    rc = sqlite_step_row(reader, statement, "open the store", err);
+    r = sqlite_step_row(reader, statement, "open the store", err);
     sqlite_read_end(reader, statement);
-    return rc < 0 ? rc : 0;
+    return r < 0 ? r : 0;
 }
 
 /** SQLite does not wait on every path while another process turns the same file into a store. */
@@ -255,12 +254,12 @@ static int prepare_with_patience(struct sqlite_store *store, int64_t patience_ns
 {
     const struct clock *clock = clock_system();
     int64_t deadline = clock_monotonic(clock) + patience_ns;
-    int rc = prepare_file(store, err);
-    while (rc == RONDO_ERR_BUSY && clock_monotonic(clock) < deadline) {
+    int r = prepare_file(store, err);
+    while (r == RONDO_ERR_BUSY && clock_monotonic(clock) < deadline) {
         clock_sleep(clock, OPEN_PAUSE_NS, NULL);
-        rc = prepare_file(store, err);
+        r = prepare_file(store, err);
     }
-    return rc;
+    return r;
 }
 
 static char *log_path_of(const char *path)
@@ -273,25 +272,25 @@ static char *log_path_of(const char *path)
 static void init_connection(struct sqlite_store *store, struct sqlite_connection *connection)
 {
     connection->store = store;
-    int rc = pthread_mutex_init(&connection->mutex, NULL);
-    assert(rc == 0);
+    int r = pthread_mutex_init(&connection->mutex, NULL);
+    assert(r == 0);
 }
 
 int store_sqlite_open(const struct store_sqlite_options *options, struct store **ret_store,
                       struct rondo_error *err)
 {
-    int rc = find_file(options, err);
-    if (rc < 0) {
-        return rc;
+    int r = find_file(options, err);
+    if (r < 0) {
+        return r;
     }
     char *path = realpath(options->path, NULL);
     if (path == NULL) {
         return error_set_errno(err, RONDO_ERR_IO, errno, "cannot open the store %s", options->path);
     }
-    rc = refuse_journal(path, err);
-    if (rc < 0) {
+    r = refuse_journal(path, err);
+    if (r < 0) {
         free(path);
-        return rc;
+        return r;
     }
     int64_t patience_ns = options->busy_timeout_ns > 0 ? options->busy_timeout_ns : BUSY_TIMEOUT_NS;
     struct sqlite_store *store = memory_new_zero(1, sizeof(*store));
@@ -306,16 +305,16 @@ int store_sqlite_open(const struct store_sqlite_options *options, struct store *
         store->readers[i].is_reader = true;
         init_connection(store, &store->readers[i]);
     }
-    rc = prepare_with_patience(store, patience_ns, err);
-    if (rc == 0) {
-        rc = hold_log_index(store, err);
+    r = prepare_with_patience(store, patience_ns, err);
+    if (r == 0) {
+        r = hold_log_index(store, err);
     }
-    if (rc == 0) {
+    if (r == 0) {
         sqlite_note_file(store);
     }
-    if (rc < 0) {
+    if (r < 0) {
         close_store(&store->base);
-        return rc;
+        return r;
     }
     store->is_private = options->is_private;
     store->private_lock = options->private_lock;

@@ -385,14 +385,14 @@ static int open_filesystem(struct toolbox *toolbox, struct json_object *config,
         json_object_is_type(extensions, json_type_array)) {
         filesystem->extensions = extensions;
     }
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < sizeof(read_functions) / sizeof(read_functions[0]); i++) {
-        code = add_function(toolbox, filesystem, &read_functions[i], err);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(read_functions) / sizeof(read_functions[0]); i++) {
+        r = add_function(toolbox, filesystem, &read_functions[i], err);
     }
-    if (code == 0 && !json_get_bool(config, "read_only", true)) {
-        code = add_function(toolbox, filesystem, &write_function, err);
+    if (r == 0 && !json_get_bool(config, "read_only", true)) {
+        r = add_function(toolbox, filesystem, &write_function, err);
     }
-    return code;
+    return r;
 }
 
 const struct tool_type filesystem_tool_type = {.name = "filesystem", .open = open_filesystem};

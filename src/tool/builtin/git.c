@@ -348,13 +348,13 @@ static int add_functions(struct toolbox *toolbox, struct git_repository *reposit
                          const struct tool_function *functions, size_t count,
                          struct rondo_error *err)
 {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < count; i++) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++) {
         struct tool tool = toolbox_tool(git_tool_type.name, &functions[i], repository);
         tool.folder = repository->folder;
-        code = toolbox_add(toolbox, &tool, err);
+        r = toolbox_add(toolbox, &tool, err);
     }
-    return code;
+    return r;
 }
 
 static int open_git(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err)
@@ -362,17 +362,14 @@ static int open_git(struct toolbox *toolbox, struct json_object *config, struct 
     bool may_write = !json_get_bool(config, "read_only", true);
     struct git_repository *repository = memory_new_zero(1, sizeof(*repository));
     toolbox_own(toolbox, repository, free_repository);
-    int code =
-        git_repository_find(toolbox_surroundings(toolbox), config, may_write, repository, err);
-    if (code == 0) {
-        code =
-            add_functions(toolbox, repository, reading, sizeof(reading) / sizeof(reading[0]), err);
+    int r = git_repository_find(toolbox_surroundings(toolbox), config, may_write, repository, err);
+    if (r == 0) {
+        r = add_functions(toolbox, repository, reading, sizeof(reading) / sizeof(reading[0]), err);
     }
-    if (code == 0 && may_write) {
-        code =
-            add_functions(toolbox, repository, writing, sizeof(writing) / sizeof(writing[0]), err);
+    if (r == 0 && may_write) {
+        r = add_functions(toolbox, repository, writing, sizeof(writing) / sizeof(writing[0]), err);
     }
-    return code;
+    return r;
 }
 
 const struct tool_type git_tool_type = {.name = "git", .open = open_git};

@@ -215,12 +215,12 @@ int git_repository_find(const struct tool_surroundings *around, struct json_obje
     auto_buf struct buf folder = {0};
     buf_printf(&folder, "%s%s%s", *repo_path == '/' ? "" : around->workspace,
                *repo_path == '/' ? "" : "/", repo_path);
-    int code = check_work_tree(around, repo_path, buf_string(&folder), err);
-    if (code == 0) {
-        code = command_place_read(around, config, &found.place, err);
+    int r = check_work_tree(around, repo_path, buf_string(&folder), err);
+    if (r == 0) {
+        r = command_place_read(around, config, &found.place, err);
     }
-    if (code < 0) {
-        return code;
+    if (r < 0) {
+        return r;
     }
     /* opens: only a name; git runs in the sandbox */
     found.folder = realpath(buf_string(&folder), NULL);

@@ -87,9 +87,9 @@ static int open_python(struct toolbox *toolbox, struct json_object *config, stru
 {
     struct python *python = memory_new_zero(1, sizeof(*python));
     toolbox_own(toolbox, python, free_python);
-    int code = command_place_read(toolbox_surroundings(toolbox), config, &python->place, err);
-    if (code < 0) {
-        return code;
+    int r = command_place_read(toolbox_surroundings(toolbox), config, &python->place, err);
+    if (r < 0) {
+        return r;
     }
     python->workspace = toolbox_surroundings(toolbox)->workspace;
     python->has_directory = json_get_string(config, "working_dir", "")[0] != '\0';

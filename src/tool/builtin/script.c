@@ -222,9 +222,9 @@ static int write_schema(const char *name, struct json_object *parameters, struct
     json_begin_object(&writer, "properties");
     for (size_t i = 0; i < array_length(parameters); i++) {
         struct json_object *parameter = json_object_array_get_idx(parameters, i);
-        int code = check_parameter(name, json_get_string(parameter, "name", ""), err);
-        if (code < 0) {
-            return code;
+        int r = check_parameter(name, json_get_string(parameter, "name", ""), err);
+        if (r < 0) {
+            return r;
         }
         write_property(&writer, parameter);
     }
@@ -261,12 +261,12 @@ static int add_script(struct toolbox *toolbox, struct json_object *entry,
     script->timeout_seconds = json_get_int(config, "timeout_seconds", 0);
     const char *name = json_get_string(config, "name", "");
     auto_buf struct buf schema = {0};
-    int code = command_place_read(toolbox_surroundings(toolbox), entry, &script->place, err);
-    if (code == 0) {
-        code = write_schema(name, get_array(config, "parameters"), &schema, err);
+    int r = command_place_read(toolbox_surroundings(toolbox), entry, &script->place, err);
+    if (r == 0) {
+        r = write_schema(name, get_array(config, "parameters"), &schema, err);
     }
-    if (code < 0) {
-        return code;
+    if (r < 0) {
+        return r;
     }
     auto_buf struct buf description = {0};
     buf_append_string(&description, json_get_string(config, "description", ""));
@@ -285,11 +285,11 @@ static int add_script(struct toolbox *toolbox, struct json_object *entry,
 static int open_script(struct toolbox *toolbox, struct json_object *config, struct rondo_error *err)
 {
     struct json_object *scripts = get_array(config, "scripts");
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < array_length(scripts); i++) {
-        code = add_script(toolbox, config, json_object_array_get_idx(scripts, i), err);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < array_length(scripts); i++) {
+        r = add_script(toolbox, config, json_object_array_get_idx(scripts, i), err);
     }
-    return code;
+    return r;
 }
 
 const struct tool_type script_tool_type = {.name = "script", .open = open_script};

@@ -194,9 +194,9 @@ static int open_shell(struct toolbox *toolbox, struct json_object *config, struc
     toolbox_own(toolbox, shell, free_shell);
     shell->allowed = get_list(config, "allowed_commands");
     shell->blocked = get_list(config, "blocked_commands");
-    int code = command_place_read(toolbox_surroundings(toolbox), config, &shell->place, err);
-    if (code < 0) {
-        return code;
+    int r = command_place_read(toolbox_surroundings(toolbox), config, &shell->place, err);
+    if (r < 0) {
+        return r;
     }
     struct tool tool = toolbox_tool(shell_tool_type.name, &function, shell);
     tool.folder = shell->place.directory;

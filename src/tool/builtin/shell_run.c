@@ -49,9 +49,9 @@ int command_place_read(const struct tool_surroundings *around, struct json_objec
         .allow_network = around->allow_network,
         .timeout_seconds = json_get_int(config, "timeout_seconds", COMMAND_TIMEOUT_SECONDS),
     };
-    int code = read_tier(around->sandbox, &place.tier, err);
-    if (code < 0) {
-        return code;
+    int r = read_tier(around->sandbox, &place.tier, err);
+    if (r < 0) {
+        return r;
     }
     int64_t max_output = json_get_int(config, "max_output_bytes", COMMAND_MAX_OUTPUT_BYTES);
     place.max_output_bytes = max_output > 0 ? (size_t)max_output : COMMAND_MAX_OUTPUT_BYTES;

@@ -116,11 +116,11 @@ static int open_datetime(struct toolbox *toolbox, struct json_object *config,
     toolbox_own(toolbox, datetime, free);
     datetime->around = toolbox_surroundings(toolbox);
     datetime->default_zone = json_get_string(config, "default_timezone", "UTC");
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < sizeof(functions) / sizeof(functions[0]); i++) {
-        code = toolbox_add_function(toolbox, datetime_tool_type.name, &functions[i], datetime, err);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(functions) / sizeof(functions[0]); i++) {
+        r = toolbox_add_function(toolbox, datetime_tool_type.name, &functions[i], datetime, err);
     }
-    return code;
+    return r;
 }
 
 const struct tool_type datetime_tool_type = {.name = "datetime", .open = open_datetime};
